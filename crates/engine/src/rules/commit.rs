@@ -54,7 +54,7 @@ pub fn propose(call: &TurnShape<'_>, found: &mut Vec<Proposal>) {
         statement: cut(&format!("{}. {why}", subject.trim_end_matches('.')), MOST_STATEMENT_CHARS),
         details: None,
         fields,
-        certainty: 0.66,
+        certainty: 0.85,
         importance: 0.65,
         evidence: vec![(call.id, reason.text.to_owned())],
         files: Vec::new(),

@@ -37,7 +37,7 @@ pub fn propose(turn: &TurnShape<'_>, found: &mut Vec<Proposal>) {
             statement: cut(&statement, MOST_STATEMENT_CHARS),
             details: None,
             fields: Fields::Solution { problem, error: None, tried: Vec::new(), changes: Vec::new(), files: Vec::new() },
-            certainty: if names > 1 { 0.66 } else { 0.5 },
+            certainty: if names > 1 { 0.75 } else { 0.5 },
             importance: 0.7,
             evidence: item.first().map(|line| (turn.id, line.trim().to_owned())).into_iter().collect(),
             files: Vec::new(),

@@ -59,7 +59,7 @@ pub fn propose(turn: &TurnShape<'_>, context: &Context<'_>, found: &mut Vec<Prop
     if own.ends_with('?') || words.has("trivial", &normal(&own)) {
         return;
     }
-    let Some(asked) = asked.filter(|asked| asked.names() + asked.content() / 3 > 0) else { return };
+    let Some(asked) = asked.filter(|asked| asked.names() > 0) else { return };
     let room = MOST_STATEMENT_CHARS.saturating_sub(own.chars().count() + 12);
     let statement = format!("{} Chosen: {own}", cut(&plain(asked.text), room.max(60)));
     found.push(Proposal {
@@ -68,7 +68,7 @@ pub fn propose(turn: &TurnShape<'_>, context: &Context<'_>, found: &mut Vec<Prop
         statement: cut(&statement, MOST_STATEMENT_CHARS),
         details: None,
         fields: Fields::None,
-        certainty: 0.7,
+        certainty: 0.6,
         importance: 0.7,
         evidence: vec![(turn.id, text.to_owned())],
         files: Vec::new(),

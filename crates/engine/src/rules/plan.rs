@@ -97,7 +97,7 @@ fn approved(turn: &TurnShape<'_>, plan: &str, found: &mut Vec<Proposal>) {
             alternatives: Vec::new(),
             tradeoffs: Vec::new(),
         },
-        certainty: 0.85,
+        certainty: 0.88,
         importance: 0.75,
         evidence: vec![(turn.id, line.trim().to_owned()), (turn.id, first.text.to_owned())],
         files: Vec::new(),
@@ -130,7 +130,7 @@ fn answered(turn: &TurnShape<'_>, found: &mut Vec<Proposal>) {
             statement: cut(&statement, MOST_STATEMENT_CHARS),
             details: None,
             fields: Fields::None,
-            certainty: 0.8,
+            certainty: 0.85,
             importance: 0.7,
             evidence: vec![(turn.id, question.to_owned()), (turn.id, answer.to_owned())],
             files: Vec::new(),
@@ -176,7 +176,12 @@ pub fn refused(turn: &TurnShape<'_>, call: Option<&TurnShape<'_>>, found: &mut V
         let is_pasted = sentence.text.contains("```") || sentence.text.len() > LONGEST_REASON;
         let is_useful = !sentence.is_question && !is_pasted && sentence.count() >= 5 && sentence.content() >= 3;
         // These are words in a tool's result: no standing order rests on them.
-        is_useful && says_how && (is_about || has("prefer") || has("instead")) && !has("once") && !has("standing")
+        is_useful
+            && says_how
+            && has("general")
+            && (is_about || has("prefer") || has("instead"))
+            && !has("once")
+            && !has("standing")
     };
     let Some(sentence) = said.iter().find(useful) else { return };
     let statement = format!("Refused {what}: “{}”", plain(sentence.text));
@@ -186,7 +191,7 @@ pub fn refused(turn: &TurnShape<'_>, call: Option<&TurnShape<'_>>, found: &mut V
         statement: cut(&statement, MOST_STATEMENT_CHARS),
         details: None,
         fields: Fields::Preference { aspect: None, corrected: Some(what) },
-        certainty: if sentence.names() > 0 { 0.65 } else { 0.55 },
+        certainty: if sentence.names() > 0 { 0.62 } else { 0.56 },
         importance: 0.6,
         evidence: vec![(turn.id, sentence.text.to_owned())],
         files: Vec::new(),

@@ -9,7 +9,7 @@ use yore_core::memory::{Fields, MemoryKind, SourceKind};
 use yore_core::text::{command_of, error_line, steady};
 
 use super::proposal::{MOST_STATEMENT_CHARS, Proposal, cut, plain};
-use super::sentence::sentences;
+use super::sentence::{Sentence, is_name, sentences};
 use super::words::Words;
 
 /// A command that failed and has not passed since.
@@ -89,6 +89,8 @@ fn mended(command: &str, failed: Open, passed: &TurnShape<'_>) -> Option<Proposa
                 && !words.has("trivial", &sentence.normal)
                 && !words.has("announce", &sentence.normal)
                 && !words.has("unfinished", &sentence.normal)
+                && !words.has("reversal", &sentence.normal)
+                && names_the_same(sentence, &failed.error)
         })?;
         Some((*id, sentence.text.to_owned()))
     });
@@ -107,7 +109,7 @@ fn mended(command: &str, failed: Open, passed: &TurnShape<'_>) -> Option<Proposa
             changes: Vec::new(),
             files: failed.files.clone(),
         },
-        certainty: 0.68,
+        certainty: 0.64,
         importance: 0.65,
         evidence: vec![(id, reason), (failed.turn, failed.error)],
         files: failed.files,
@@ -116,4 +118,12 @@ fn mended(command: &str, failed: Open, passed: &TurnShape<'_>) -> Option<Proposa
         at: passed.at,
         is_proven: true,
     })
+}
+
+/// Returns whether a sentence names something exactly that the error names too.
+fn names_the_same(sentence: &Sentence<'_>, error: &str) -> bool {
+    let bare = |word: &str| word.trim_matches(|letter: char| !letter.is_alphanumeric()).to_lowercase();
+    let named: Vec<String> = sentence.text.split_whitespace().filter(|word| is_name(word)).map(bare).collect();
+    let error = error.to_lowercase();
+    named.iter().any(|name| name.len() > 3 && error.contains(name.as_str()))
 }

@@ -122,12 +122,12 @@ impl Report<'_, '_> {
             return match (fix, cause) {
                 (None, None) if label == Some(Label::Problem) && !self.has("strong cause", at) => None,
                 (None, None) if names < 2 => None,
-                (None, None) => made("cause", MemoryKind::Insight, 0.6, 0.6),
+                (None, None) => made("cause", MemoryKind::Insight, 0.58, 0.6),
                 (fix, cause) => Some(self.mended(at, cause, fix)),
             };
         }
         if self.has("tells", at) && names > 0 && sentence.content() > 4 {
-            return made("how things are", MemoryKind::Insight, 0.58, 0.6);
+            return made("how things are", MemoryKind::Insight, 0.52, 0.55);
         }
         if !is_last {
             return None;
@@ -137,14 +137,14 @@ impl Report<'_, '_> {
                 made("decision of the agent", MemoryKind::Decision, 0.58, 0.6)
             }
             Some(Label::Insight) if names > 0 && own_label(sentence).is_some() => {
-                made("what was learned", MemoryKind::Insight, 0.58, 0.6)
+                made("what was learned", MemoryKind::Insight, 0.5, 0.55)
             }
             Some(Label::Todo) if sentence.content() > 3 => {
                 let fields = Fields::Open { is_closed: false };
                 Some(self.made("left open", MemoryKind::Todo, plain(sentence.text), fields, 0.52, 0.5, at))
             }
             _ if !self.wrote.is_empty() && names > 1 && self.changes(at) => {
-                made("what was changed", MemoryKind::Event, 0.56, 0.55)
+                made("what was changed", MemoryKind::Event, 0.57, 0.5)
             }
             _ => None,
         }
@@ -196,7 +196,7 @@ impl Report<'_, '_> {
         let cause = cause.map(|cause| format!(" Cause: {}", cut(&cause, MOST_PROBLEM_CHARS))).unwrap_or_default();
         let room =
             MOST_STATEMENT_CHARS.saturating_sub(fix.chars().count() + cause.chars().count()).clamp(MOST_PROBLEM_CHARS, 220);
-        let certainty = if fix.is_empty() { 0.62 } else { 0.7 };
+        let certainty = if fix.is_empty() { 0.65 } else { 0.8 };
         let statement = format!("{}{cause}{fix}", cut(&problem, room));
         self.made("cause and fix", MemoryKind::Solution, statement, fields, certainty, 0.75, at)
     }
@@ -313,7 +313,7 @@ pub fn tickets(turn: &TurnShape<'_>, found: &mut Vec<Proposal>) {
             statement: cut(&statement, MOST_STATEMENT_CHARS),
             details: None,
             fields: Fields::None,
-            certainty: 0.72,
+            certainty: 0.9,
             importance: 0.55,
             evidence: vec![(turn.id, whole.as_str().to_owned())],
             files: Vec::new(),

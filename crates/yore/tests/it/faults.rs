@@ -469,3 +469,25 @@ fn scanning_for_secrets_survives_a_failing_file_system() {
         environment.is_sound();
     });
 }
+
+#[test]
+fn extracting_memories_survives_a_failing_file_system() {
+    let sources = sources();
+    for number in 0..3_u64 {
+        Transcript::new(&session(10 + number), "/home/dev/pier-0")
+            .at(1_765_000_000_000 + number as i64 * 86_400_000)
+            .human(&format!("let's keep the knots of pier {number} in SQLite, because the older ledger lost {number} rows"))
+            .assistant("Done.")
+            .write(&sources.projects().join("settled"));
+    }
+    let before = learned(&sources);
+    let extract = |environment: &TestEnvironment| environment.yore(["extract", "--all"]);
+    let complete = copy_of(&before);
+    let _ = extract(&complete).run().success();
+    let expected = memories_of(&complete);
+    assert!(expected.contains("knots of pier 2"), "{expected}");
+    fail_everywhere(24, &before, extract, |environment, when| {
+        assert_eq!(memories_of(environment), expected, "{when}");
+        environment.is_sound();
+    });
+}
