@@ -95,7 +95,12 @@ impl Engine {
         for new in &extraction.proposals {
             match self.prepared(new, now) {
                 Ok(prepared) if reader.is_statement_buried(&prepared.memory.statement) => counts.refused += 1,
-                Ok(prepared) => proposals.push(prepared),
+                Ok(mut prepared) => {
+                    // Like the turns that it rests on, it counts from when it was said.
+                    let memory = &mut prepared.memory;
+                    memory.recorded = memory.valid_from.map_or(now, |said| said.min(now));
+                    proposals.push(prepared);
+                }
                 Err(EngineError::Memory(_)) => counts.refused += 1,
                 Err(error) => return Err(error),
             }

@@ -126,7 +126,7 @@ impl Store {
         }
         let change: Option<(Option<String>, bool)> = self.read(|view| {
             view.first(
-                "SELECT before, is_forgotten = 0 AND operation.kind <> 'import' FROM operation_change JOIN operation ON operation.number = operation_change.operation
+                "SELECT before, is_forgotten = 0 AND operation.kind NOT IN ('import', 'extract') FROM operation_change JOIN operation ON operation.number = operation_change.operation
                  WHERE uid = ?1 AND at_ms >= ?2 ORDER BY operation_change.operation LIMIT 1",
                 params![memory.id.as_bytes(), at],
                 |row| Ok((row.get(0)?, row.get(1)?)),
@@ -140,7 +140,7 @@ impl Store {
             }
             // An operation brought it back that had been undone: at that time it was not there.
             Some((None, true)) => return Ok(None),
-            // An import brings a record from elsewhere, where it was there before.
+            // An import brings a record from elsewhere, where it was there before; what was extracted was said before.
             Some((None, false)) | None => {}
         }
         let mut memory = memory;

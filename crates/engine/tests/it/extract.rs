@@ -254,3 +254,18 @@ fn a_dry_run_and_a_choice_of_kinds_record_no_more_than_they_say() {
     assert_eq!(again(engine).counts.put_away, 0);
     assert!(all(engine).iter().all(|known| known.memory.status == Status::Holds));
 }
+
+#[test]
+fn an_extracted_memory_counts_from_when_it_was_said() {
+    let mut memory = learned(11, |session| {
+        session.human("let's use SQLite for the berth leases, because Redis lost heartbeats twice");
+        session.assistant("Done.");
+    });
+    let _ = extract(memory.engine());
+    memory.index();
+    let said = all(memory.engine())[0].memory.valid_from.unwrap();
+    for (as_of, expected) in [(said, 0), (said + 60_000, 1)] {
+        let answer = memory.ask_with("where do berth leases live?", |request| request.filter.as_of = Some(as_of));
+        assert_eq!(answer.hits.iter().filter(|hit| hit.as_memory().is_some()).count(), expected, "{as_of}");
+    }
+}
