@@ -18,9 +18,9 @@ const LONGEST: usize = 200;
 /// A message that begins with an option: `option B`, `let's go with 2`, `B please`, `I like option 1`.
 static CHOICE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r"(?ix) ^ (?: (?: ok(?:ay)? | yes | yeah | yep | sure | hmm | i \s think | i \s like | i \s prefer | i'd \s go \s with | let's \s (?: go \s with | do | try | use )
+        r"(?ix) ^ (?: (?: ok(?:ay)? | yes | yeah | yep | sure | hmm | i \s think | i \s like | i \s prefer | i'd \s go \s with | let's \s (?: go \s with | do | try | use | implement )
             | go \s with | do | take | use | the ) [\s,]+ )*
-            (?: (?: option | approach | variant | choice | number | alternative ) \s* \#? \(? ([a-e1-9]) | \(? ([a-e1-9]) ) \)? (?: [\s.,;:!\)] | $ )",
+            (?: (?: options? | approach | variant | choice | number | alternative ) \s* \#? \(? ([a-e1-9]) | \(? ([a-e1-9]) ) \)? (?: [\s.,;:!\)] | $ )",
     )
     .ok()
 });

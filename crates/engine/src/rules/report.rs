@@ -18,6 +18,8 @@ const SHORTEST: usize = 60;
 const FEWEST_WORDS: usize = 6;
 /// Longest problem and longest cause beside a fix, in characters.
 const MOST_PROBLEM_CHARS: usize = 130;
+/// Most files that a statement names.
+const FILES_TOLD: usize = 3;
 /// What a sentence that cannot be understood alone loses, what doubt takes, what a second name adds, and what an early
 /// message loses.
 const NOT_ALONE: f32 = 0.15;
@@ -122,7 +124,7 @@ impl Report<'_, '_> {
             return match (fix, cause) {
                 (None, None) if label == Some(Label::Problem) && !self.has("strong cause", at) => None,
                 (None, None) if names < 2 => None,
-                (None, None) => made("cause", MemoryKind::Insight, 0.58, 0.6),
+                (None, None) if self.wrote.is_empty() => made("cause", MemoryKind::Insight, 0.58, 0.6),
                 (fix, cause) => Some(self.mended(at, cause, fix)),
             };
         }
@@ -143,8 +145,8 @@ impl Report<'_, '_> {
                 let fields = Fields::Open { is_closed: false };
                 Some(self.made("left open", MemoryKind::Todo, plain(sentence.text), fields, 0.52, 0.5, at))
             }
-            _ if !self.wrote.is_empty() && names > 1 && self.changes(at) => {
-                made("what was changed", MemoryKind::Event, 0.57, 0.5)
+            _ if !self.wrote.is_empty() && names > 1 && self.changes(at) && self.has("reason", at) => {
+                made("what was changed", MemoryKind::Event, 0.58, 0.5)
             }
             _ => None,
         }
@@ -192,11 +194,16 @@ impl Report<'_, '_> {
             changes: Vec::new(),
             files: self.wrote.to_vec(),
         };
-        let fix = fix.map(|fix| format!(" Fix: {fix}")).unwrap_or_default();
+        let names = || {
+            self.wrote.iter().filter_map(|path| path.rsplit(['/', '\\']).next()).take(FILES_TOLD).collect::<Vec<_>>().join(", ")
+        };
+        let is_told = fix.is_some();
+        let changed = || if self.wrote.is_empty() { String::new() } else { format!(" (Then changed: {}.)", names()) };
+        let fix = fix.map_or_else(changed, |fix| format!(" Fix: {fix}"));
         let cause = cause.map(|cause| format!(" Cause: {}", cut(&cause, MOST_PROBLEM_CHARS))).unwrap_or_default();
         let room =
             MOST_STATEMENT_CHARS.saturating_sub(fix.chars().count() + cause.chars().count()).clamp(MOST_PROBLEM_CHARS, 220);
-        let certainty = if fix.is_empty() { 0.65 } else { 0.8 };
+        let certainty = if is_told { 0.8 } else { 0.6 };
         let statement = format!("{}{cause}{fix}", cut(&problem, room));
         self.made("cause and fix", MemoryKind::Solution, statement, fields, certainty, 0.75, at)
     }
