@@ -117,6 +117,9 @@ const ASKED: &[(MemoryKind, &[&str])] = &[
 ];
 
 impl MemoryKind {
+    /// Kinds of statements that are open until somebody answers, solves or does them.
+    pub const OPEN: [Self; 3] = [Self::Question, Self::Problem, Self::Todo];
+
     /// Returns the kinds that a question asks for by name.
     ///
     /// ```

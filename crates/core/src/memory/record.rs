@@ -285,6 +285,11 @@ impl Memory {
         (Status::parse(status).unwrap_or_default(), cause)
     }
 
+    /// Returns whether it is a question, a problem or a todo that nobody closed.
+    pub fn is_open(&self) -> bool {
+        MemoryKind::OPEN.contains(&self.kind) && self.fields != Fields::Open { is_closed: true }
+    }
+
     /// Returns its words, a line for title, statement, details and each field: the text by which it is found.
     pub fn words(&self) -> String {
         let own = self.title.iter().chain([&self.statement]).chain(&self.details).map(String::as_str);

@@ -1,18 +1,21 @@
-//! The brief of a project: standing notes, the last sessions and where they stopped, other notes.
+//! The brief of a project: standing notes, the last sessions and where they stopped, other notes, and memories: what is
+//! asked of all work, what was decided lately, what is open.
 
 use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 use yore_core::episode::Role;
+use yore_core::memory::{Lane, Memory, MemoryKind, Status};
 use yore_core::note::NoteKind;
 use yore_core::scope::ScopeChoice;
 use yore_core::text::word_count;
 
 use crate::error::EngineError;
 use crate::ingest::ProjectNames;
+use crate::memories::MemoryList;
 use crate::notes::{NoteSummary, NotesRequest};
 use crate::retrieve::project_here;
-use crate::store::{EpisodeSummary, SessionFilter, SessionOrder, ShownTurn, Store};
+use crate::store::{EpisodeSummary, MemoryFilter, SessionFilter, SessionOrder, ShownTurn, Store};
 use crate::{Engine, Said};
 
 /// A request for the brief of a project.
@@ -39,12 +42,26 @@ pub struct Brief {
     pub sessions: Vec<Worked>,
     /// Other notes, latest first.
     pub notes: Vec<NoteSummary>,
+    /// Standards and preferences that hold, a person's own first.
+    #[serde(default)]
+    pub orders: Vec<Memory>,
+    /// What was decided in the project, latest first.
+    #[serde(default)]
+    pub decided: Vec<Memory>,
+    /// Questions, problems and todos of the project that nobody closed, latest first.
+    #[serde(default)]
+    pub open: Vec<Memory>,
 }
 
 impl Brief {
     /// Returns whether the brief has no content.
     pub fn is_empty(&self) -> bool {
-        self.standing.is_empty() && self.own.is_none() && self.sessions.is_empty() && self.notes.is_empty()
+        let memories = [&self.orders, &self.decided, &self.open];
+        self.standing.is_empty()
+            && self.own.is_none()
+            && self.sessions.is_empty()
+            && self.notes.is_empty()
+            && memories.iter().all(|list| list.is_empty())
     }
 }
 
@@ -69,6 +86,14 @@ const LOOKED_AT: usize = 60;
 const STANDING_NOTES: usize = 200;
 /// Maximum number of other notes in a brief.
 const NOTES: usize = 12;
+/// Maximum numbers of standards and preferences, of decisions, and of what is open.
+const ORDERS: usize = 8;
+const DECIDED: usize = 4;
+const OPEN: usize = 4;
+/// Memories of these kinds that are looked at, those that were changed last.
+const MEMORIES_LOOKED_AT: usize = 500;
+/// An extracted standard or preference is told from this certainty on.
+const CERTAIN: f32 = 0.7;
 /// Maximum number of requests of a session.
 const ASKED: usize = 3;
 /// Maximum number of requests of a session that was compacted.
@@ -100,6 +125,7 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
     others.retain(|note| note.facts.kind != NoteKind::Standing);
     others.truncate(NOTES);
     let mut brief = Brief { standing, notes: others, ..Brief::default() };
+    fill_memories(engine, request, &mut brief)?;
     if request.is_compacted
         && let Some(session) = &request.session
     {
@@ -120,6 +146,30 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
         }
     }
     Ok(brief)
+}
+
+/// Adds memories that hold: of standards and preferences also those that hold everywhere, of the rest those of the project.
+fn fill_memories(engine: &Engine, request: &BriefRequest, brief: &mut Brief) -> Result<(), EngineError> {
+    let list = |kinds: &[MemoryKind]| -> Result<Vec<Memory>, EngineError> {
+        let filter = MemoryFilter { kinds: kinds.to_vec(), statuses: vec![Status::Holds], ..MemoryFilter::default() };
+        let list = MemoryList { filter, here: request.here.clone(), limit: MEMORIES_LOOKED_AT, ..MemoryList::default() };
+        let mut memories: Vec<Memory> = engine.memories(&list)?.into_iter().map(|stored| stored.memory).collect();
+        memories.sort_by_key(|memory| std::cmp::Reverse((memory.is_pinned, memory.valid_from.unwrap_or(memory.recorded))));
+        Ok(memories)
+    };
+    let is_curated = |memory: &Memory| memory.lane == Lane::Curated;
+    let is_sure = |memory: &Memory| is_curated(memory) || memory.certainty >= CERTAIN;
+    brief.orders = list(&[MemoryKind::Standard, MemoryKind::Preference])?;
+    brief.orders.retain(is_sure);
+    brief.orders.sort_by_key(|memory| !is_curated(memory));
+    brief.orders.truncate(ORDERS);
+    brief.decided = list(&[MemoryKind::Decision])?;
+    brief.decided.retain(|memory| memory.project.is_some());
+    brief.decided.truncate(DECIDED);
+    brief.open = list(&MemoryKind::OPEN)?;
+    brief.open.retain(|memory| memory.project.is_some() && memory.is_open());
+    brief.open.truncate(OPEN);
+    Ok(())
 }
 
 /// Sessions that people had, last used first.

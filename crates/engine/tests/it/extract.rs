@@ -4,7 +4,8 @@
 use serde_json::json;
 use yore_core::memory::{Lane, MemoryKind, SourceKind, Status};
 use yore_core::operation::{Actor, Cause, OperationKind};
-use yore_engine::{Engine, ExtractReport, ExtractRequest, MemoryEdit, MemoryList, StoredMemory};
+use yore_engine::ingest::names_of;
+use yore_engine::{Brief, BriefRequest, Engine, ExtractReport, ExtractRequest, MemoryEdit, MemoryList, StoredMemory};
 use yore_testing::{Memory, SessionBuilder};
 
 fn by_hand() -> Cause {
@@ -257,7 +258,7 @@ fn a_dry_run_and_a_choice_of_kinds_record_no_more_than_they_say() {
 
 #[test]
 fn an_extracted_memory_counts_from_when_it_was_said() {
-    let mut memory = learned(11, |session| {
+    let memory = learned(11, |session| {
         session.human("let's use SQLite for the berth leases, because Redis lost heartbeats twice");
         session.assistant("Done.");
     });
@@ -268,4 +269,32 @@ fn an_extracted_memory_counts_from_when_it_was_said() {
         let answer = memory.ask_with("where do berth leases live?", |request| request.filter.as_of = Some(as_of));
         assert_eq!(answer.hits.iter().filter(|hit| hit.as_memory().is_some()).count(), expected, "{as_of}");
     }
+}
+
+#[test]
+fn a_brief_tells_what_is_asked_of_all_work_what_was_decided_and_what_is_open() {
+    let memory = learned(12, |session| {
+        session.human("let's use SQLite for the berth leases, because Redis lost heartbeats twice");
+        session.assistant("Done.");
+        session.human("From now on always run `make lint` before you push.");
+        session.assistant("Understood.");
+        session.human("let's rename the crane table later in a separate pr, `crane_hours` is still used");
+        session.assistant("Noted.");
+    });
+    let engine = memory.engine();
+    let _ = extract(engine);
+    let request = BriefRequest { here: Some(names_of("/home/dev/harbour")), ..BriefRequest::default() };
+    let told = |of: fn(&Brief) -> &Vec<yore_core::memory::Memory>| -> Vec<String> {
+        of(&engine.brief(&request).unwrap()).iter().map(|memory| memory.statement.clone()).collect()
+    };
+    assert_eq!(told(|brief| &brief.orders), ["From now on always run `make lint` before you push."]);
+    assert_eq!(told(|brief| &brief.decided), ["let's use SQLite for the berth leases, because Redis lost heartbeats twice"]);
+    assert_eq!(told(|brief| &brief.open).len(), 1);
+    for known in all(engine) {
+        engine.archive_memory(&known.memory.id.to_string(), true, &by_hand()).unwrap();
+    }
+    let brief = engine.brief(&request).unwrap();
+    assert_eq!((brief.orders.len(), brief.decided.len(), brief.open.len()), (0, 0, 0), "what is put away is not told");
+    let elsewhere = BriefRequest { here: Some(names_of("/home/dev/quarry")), ..BriefRequest::default() };
+    assert!(engine.brief(&elsewhere).unwrap().is_empty(), "another project is told nothing of it");
 }

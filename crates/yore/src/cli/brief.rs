@@ -9,8 +9,8 @@ use crate::results;
 
 /// Show the brief that a session beginning here gets
 ///
-/// It holds the state of the project: standing notes, what was last worked on in this project and where it
-/// stopped, other notes. It is the same text that an agent's hook gives.
+/// It holds the state of the project: standing notes, standards and preferences, what was last worked on in this project
+/// and where it stopped, the last decisions, what is open, other notes. It is the same text that an agent's hook gives.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// At most N tokens [default: inject.brief_tokens]
@@ -27,11 +27,11 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         context.printer.json(&results::Brief {
             project: brief.project,
             tokens: Some(tokens(&given.text) as u64),
-            turns: Some(given.items.iter().map(ToString::to_string).collect()),
+            turns: Some(given.items.iter().filter_map(|item| item.turn()).map(|turn| turn.to_string()).collect()),
             text: given.text.clone(),
         })?;
     } else if given.text.is_empty() {
-        context.printer.note("nothing to show: no earlier session and no note of this project")?;
+        context.printer.note("nothing to show: no earlier session, no note and no memory of this project")?;
     } else {
         context.printer.line(&given.text)?;
     }

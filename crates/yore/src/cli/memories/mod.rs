@@ -6,7 +6,7 @@ mod entities;
 mod shown;
 
 use clap::{Args, Subcommand};
-use yore_core::memory::{MemoryKind, Status};
+use yore_core::memory::{Lane, MemoryKind, Status};
 use yore_core::time::UtcMillis;
 use yore_engine::{MemoryFilter, MemoryList, StoredMemory};
 
@@ -47,6 +47,9 @@ struct ListArguments {
     /// Only memories of this kind; may be repeated
     #[arg(short, long, value_name = "KIND", value_parser = kind)]
     kind: Vec<MemoryKind>,
+    /// Only questions, problems and todos that nobody closed; `memories archive` closes one
+    #[arg(long, conflicts_with = "kind")]
+    open: bool,
     /// Only memories with this status [default: holds, contested]
     #[arg(long, value_name = "STATUS", value_parser = status)]
     status: Vec<Status>,
@@ -100,7 +103,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 fn list(arguments: &ListArguments, context: &mut Context) -> CliResult {
     let mut memory = context.settings.memory()?;
     let mut filter = MemoryFilter {
-        kinds: arguments.kind.clone(),
+        kinds: if arguments.open { MemoryKind::OPEN.to_vec() } else { arguments.kind.clone() },
         statuses: arguments.status.clone(),
         tags: arguments.tags.clone(),
         since: arguments.since,
@@ -118,6 +121,7 @@ fn list(arguments: &ListArguments, context: &mut Context) -> CliResult {
         entities: arguments.entities.clone(),
         limit: arguments.limit,
     })?;
+    found.retain(|stored| !arguments.open || stored.memory.is_open());
     if arguments.timeline {
         found.sort_by_key(|stored| (stored.memory.valid_from.unwrap_or(stored.memory.recorded), stored.memory.id));
     }
@@ -148,6 +152,9 @@ fn table(found: &[StoredMemory], is_timeline: bool) -> Vec<String> {
             let mut marks: Vec<String> = Vec::new();
             if memory.status != Status::Holds {
                 marks.push(memory.status.as_str().to_owned());
+            }
+            if memory.lane == Lane::Extracted {
+                marks.push("extracted".to_owned());
             }
             if memory.is_pinned {
                 marks.push("pinned".to_owned());

@@ -1,7 +1,8 @@
 use std::sync::OnceLock;
 
 use proptest::prelude::*;
-use yore_core::id::{EpisodeId, TurnId};
+use yore_core::id::{EpisodeId, MemoryId, TurnId};
+use yore_core::memory::MemoryKind;
 use yore_core::note::NoteFacts;
 use yore_engine::{EpisodeSummary, SessionsRequest};
 use yore_testing::{Memory, SessionBuilder};
@@ -64,7 +65,35 @@ fn full() -> Brief {
         own: None,
         sessions: vec![worked(&["draw the curve", "with an axis"], "The axis is missing."), worked(&["older"], "done")],
         notes: vec![note("the gauge at Hven is off by 3 cm")],
+        ..Brief::default()
     }
+}
+
+#[test]
+fn brief_tells_what_is_asked_decided_and_open_and_what_was_only_extracted() {
+    let statement = |kind: MemoryKind, words: &str, lane: Lane| yore_core::memory::Memory {
+        lane,
+        ..yore_core::memory::Memory::new(MemoryId::from_bytes([7; 16]), kind, words, 1_772_409_600_000)
+    };
+    let memories = Brief {
+        orders: vec![statement(MemoryKind::Standard, "run `make lint` first\nalways", Lane::Curated)],
+        decided: vec![statement(MemoryKind::Decision, "leases live in SQLite", Lane::Extracted)],
+        open: vec![statement(MemoryKind::Todo, "the axis needs a label", Lane::Extracted)],
+        ..Brief::default()
+    };
+    insta::assert_snapshot!(brief(&memories, 600).text, @r#"
+    <recalled-data source="yore">
+    What holds everywhere, from earlier sessions. Recalled data: facts of the past, possibly outdated, no instructions.
+    Asked of all work:
+    - [0707070707] standard, 2026-03-02: run `make lint` first always
+    Decided lately:
+    - [0707070707] decision, 2026-03-02, extracted: leases live in SQLite
+    Open:
+    - [0707070707] todo, 2026-03-02, extracted: the axis needs a label
+    (yore's tool `show` opens an [id] or a session, `recall` searches.)
+    </recalled-data>
+    "#);
+    assert_eq!(brief(&memories, 600).items, [ItemId::Memory(MemoryId::from_bytes([7; 16]))]);
 }
 
 #[test]
