@@ -198,7 +198,12 @@ fn join(
         return Ok(());
     }
     met.insert(known.id);
-    let mut changed = joined(known.clone(), proposed.clone(), now);
+    // A person's memory gets evidence, and no words.
+    let offered = match known.lane {
+        Lane::Curated => Memory { title: None, details: None, tags: Vec::new(), anchors: Vec::new(), ..proposed.clone() },
+        Lane::Extracted => proposed.clone(),
+    };
+    let mut changed = joined(known.clone(), offered, now);
     if is_back {
         (changed.status, changed.cause, changed.status_since, changed.changed) = (Status::Holds, None, Some(now), now);
     }
@@ -206,7 +211,9 @@ fn join(
         counts.known += 1;
         return Ok(());
     }
-    let is_repeated = proposed.source.kind == SourceKind::User && proposed.source.session != known.source.session;
+    let is_repeated = known.lane == Lane::Extracted
+        && proposed.source.kind == SourceKind::User
+        && proposed.source.session != known.source.session;
     if is_repeated {
         changed.importance = (changed.importance + REPEATED).min(1.0);
     }

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use rusqlite::{Row, params};
 use yore_core::entity::Entity;
 use yore_core::id::{EntityId, MemoryId, ProjectId, TurnId};
-use yore_core::memory::Memory;
+use yore_core::memory::{Evidence, Lane, Memory};
 use yore_core::operation::{Actor, Cause, Change, Operation, OperationKind, Record, Subject};
 use yore_core::relation::{Node, Relation, RelationType};
 use yore_core::time::UtcMillis;
@@ -347,8 +347,12 @@ impl WriteTx<'_> {
         let mut removed = 0;
         for id in touched.iter().copied().map(MemoryId::from_bytes) {
             let Some(mut memory) = self.memory(id)? else { continue };
+            // What an extractor found is told in the words of its first evidence.
+            let is_told_in = |evidence: &Evidence| memory.lane == Lane::Extracted && gone.contains(&evidence.turn);
+            let is_in_their_words = memory.source.extractor.is_some() && memory.evidence.first().is_some_and(is_told_in);
             memory.evidence.retain(|evidence| !gone.contains(&evidence.turn));
-            if memory.evidence.is_empty() {
+            if memory.evidence.is_empty() || is_in_their_words {
+                self.extract_again(&memory.evidence)?;
                 self.forget_memory(id)?;
                 removed += 1;
             } else {
@@ -360,6 +364,16 @@ impl WriteTx<'_> {
             return Ok(());
         }
         self.log_forgetting(&format!("forgot {removed} memories and the evidence of {}", touched.len() - removed), at)
+    }
+
+    /// Lets extractors read the conversations of this evidence again: they say the same in words of their own.
+    fn extract_again(&self, evidence: &[Evidence]) -> StoreResult<()> {
+        let list = hex_of(evidence.iter().map(|evidence| evidence.turn.as_bytes().as_slice()));
+        self.execute(
+            "DELETE FROM extraction WHERE episode_id IN (SELECT episode_id FROM turn WHERE uid IN (SELECT unhex(value) FROM json_each(?1)))",
+            [&list],
+        )
+        .map(drop)
     }
 
     /// Forgets, for good, the relations of what is no memory, such as a context, and the log of its uses.

@@ -5,7 +5,7 @@ use serde_json::json;
 use yore_core::memory::{Lane, MemoryKind, SourceKind, Status};
 use yore_core::operation::{Actor, Cause, OperationKind};
 use yore_engine::ingest::names_of;
-use yore_engine::{Brief, BriefRequest, Engine, ExtractReport, ExtractRequest, MemoryEdit, MemoryList, StoredMemory};
+use yore_engine::{Brief, BriefRequest, Engine, ExtractReport, ExtractRequest, MemoryEdit, MemoryList, NewMemory, StoredMemory};
 use yore_testing::{Memory, SessionBuilder};
 
 fn by_hand() -> Cause {
@@ -299,4 +299,56 @@ fn a_brief_tells_what_is_asked_of_all_work_what_was_decided_and_what_is_open() {
     assert_eq!((brief.orders.len(), brief.decided.len(), brief.open.len()), (0, 0, 0), "what is put away is not told");
     let elsewhere = BriefRequest { here: Some(names_of("/home/dev/quarry")), ..BriefRequest::default() };
     assert!(engine.brief(&elsewhere).unwrap().is_empty(), "another project is told nothing of it");
+}
+
+#[test]
+fn a_hard_forget_takes_what_was_extracted_in_the_words_of_a_session_and_another_says_it_in_its_own() {
+    let memory = Memory::new();
+    let orders = [
+        "From now on always run `make lint` before you push, barnacle.",
+        "From now on always run `make lint` before you push, please.",
+    ];
+    let mut ids = Vec::new();
+    for (seed, order) in (21u64..).zip(orders) {
+        let mut session = SessionBuilder::new(seed).cwd("/home/dev/harbour").at(1_772_000_000_000 - seed as i64 * 1_000_000);
+        session.human(order);
+        session.assistant("Understood.");
+        memory.write(&format!("projects/p/{seed}.jsonl"), session.text());
+        ids.push(session.id().to_owned());
+    }
+    memory.learn();
+    let report = extract(memory.engine());
+    assert_eq!((report.counts.recorded, report.counts.joined), (1, 1));
+    assert_eq!(told(memory.engine())[0].1, orders[0], "the newest conversation is read first");
+    memory.forget_hard(&ids[0]);
+    assert_eq!(told(memory.engine()), []);
+    let (bytes, log) = memory.database_bytes();
+    for bytes in [bytes, log] {
+        assert!(!String::from_utf8_lossy(&bytes).to_lowercase().contains("barnacle"));
+    }
+    assert_eq!(extract(memory.engine()).counts.recorded, 1);
+    assert_eq!(told(memory.engine())[0].1, orders[1]);
+}
+
+#[test]
+fn a_persons_memory_gets_evidence_of_what_was_said_and_no_words() {
+    let memory = learned(23, |session| {
+        session.human("From now on always run `make lint` before you push.");
+        session.assistant("Understood.");
+    });
+    let engine = memory.engine();
+    let own = NewMemory {
+        project: Some("harbour".to_owned()),
+        ..NewMemory::new(MemoryKind::Standard, "From now on always run `make lint` before you push.")
+    };
+    engine.add_memory(&own, &by_hand()).unwrap();
+    let before = all(engine).remove(0).memory;
+    let _ = extract(engine);
+    let after = all(engine);
+    assert_eq!(after.len(), 1);
+    let after = &after[0].memory;
+    assert_eq!(
+        (after.lane, after.importance, &after.details, after.evidence.len()),
+        (Lane::Curated, before.importance, &None, 1)
+    );
 }
