@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use rusqlite::params;
 use yore_core::entity::key_of;
 use yore_core::id::{EntityId, MemoryId, TurnId};
-use yore_core::memory::{Memory, Status};
+use yore_core::memory::{Memory, MemoryKind, Status};
 use yore_core::operation::Record;
 use yore_core::query::MemoryConditions;
 use yore_core::relation::Node;
 use yore_core::time::UtcMillis;
 
 use super::episodes::{IndexedItem, ItemClass};
-use super::keys::{EpisodeKey, ItemKey, MemoryKey, RowKey, TurnKey, hex_of, json_of};
+use super::keys::{EpisodeKey, ItemKey, MemoryKey, ProjectKey, RowKey, TurnKey, hex_of, json_of};
 use super::memories::{COLUMNS, FROM, memory_of};
 use super::transaction::View;
 use super::{Store, StoreResult};
@@ -148,6 +148,27 @@ impl Store {
             (memory.status, memory.status_since, memory.cause) = (Status::Holds, None, None);
         }
         Ok(Some(memory))
+    }
+
+    /// Returns the memories of a project (`None`: those of none) that hold and are of these kinds, pinned ones first, then a
+    /// person's, then the latest; extracted ones only from this certainty on.
+    pub(crate) fn latest_memories(
+        &self,
+        project: Option<ProjectKey>,
+        kinds: &[MemoryKind],
+        least_certainty: f32,
+        limit: usize,
+    ) -> StoreResult<Vec<Memory>> {
+        let kinds = serde_json::Value::from(kinds.iter().map(|kind| kind.as_str()).collect::<Vec<_>>()).to_string();
+        self.read(|view| {
+            let rows: Vec<MemoryKey> = view.column(
+                "SELECT id FROM memory WHERE project_id IS ?1 AND status = 'holds' AND kind IN (SELECT value FROM json_each(?2))
+                     AND (lane = 'curated' OR json_extract(rest, '$.certainty') >= ?3)
+                 ORDER BY is_pinned DESC, lane = 'curated' DESC, coalesce(valid_from_ms, recorded_ms) DESC, id DESC LIMIT ?4",
+                params![project, kinds, f64::from(least_certainty), limit as i64],
+            )?;
+            rows.into_iter().filter_map(|row| view.memory_of_row(row).transpose()).collect()
+        })
     }
 
     /// Returns the memory that took the place of another, the last one stated.

@@ -5,17 +5,16 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 use yore_core::episode::Role;
-use yore_core::memory::{Lane, Memory, MemoryKind, Status};
+use yore_core::memory::{Lane, Memory, MemoryKind};
 use yore_core::note::NoteKind;
 use yore_core::scope::ScopeChoice;
 use yore_core::text::word_count;
 
 use crate::error::EngineError;
 use crate::ingest::ProjectNames;
-use crate::memories::MemoryList;
 use crate::notes::{NoteSummary, NotesRequest};
 use crate::retrieve::project_here;
-use crate::store::{EpisodeSummary, MemoryFilter, SessionFilter, SessionOrder, ShownTurn, Store};
+use crate::store::{EpisodeSummary, ProjectKey, SessionFilter, SessionOrder, ShownTurn, Store};
 use crate::{Engine, Said};
 
 /// A request for the brief of a project.
@@ -45,7 +44,7 @@ pub struct Brief {
     /// Standards and preferences that hold, a person's own first.
     #[serde(default)]
     pub orders: Vec<Memory>,
-    /// What was decided in the project, latest first.
+    /// Decisions of the project, latest first.
     #[serde(default)]
     pub decided: Vec<Memory>,
     /// Questions, problems and todos of the project that nobody closed, latest first.
@@ -90,8 +89,6 @@ const NOTES: usize = 12;
 const ORDERS: usize = 8;
 const DECIDED: usize = 4;
 const OPEN: usize = 4;
-/// Memories of these kinds that are looked at, those that were changed last.
-const MEMORIES_LOOKED_AT: usize = 500;
 /// An extracted standard or preference is told from this certainty on.
 const CERTAIN: f32 = 0.7;
 /// Maximum number of requests of a session.
@@ -125,7 +122,7 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
     others.retain(|note| note.facts.kind != NoteKind::Standing);
     others.truncate(NOTES);
     let mut brief = Brief { standing, notes: others, ..Brief::default() };
-    fill_memories(engine, request, &mut brief)?;
+    fill_memories(store, project, &mut brief)?;
     if request.is_compacted
         && let Some(session) = &request.session
     {
@@ -149,25 +146,17 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
 }
 
 /// Adds memories that hold: of standards and preferences also those that hold everywhere, of the rest those of the project.
-fn fill_memories(engine: &Engine, request: &BriefRequest, brief: &mut Brief) -> Result<(), EngineError> {
-    let list = |kinds: &[MemoryKind]| -> Result<Vec<Memory>, EngineError> {
-        let filter = MemoryFilter { kinds: kinds.to_vec(), statuses: vec![Status::Holds], ..MemoryFilter::default() };
-        let list = MemoryList { filter, here: request.here.clone(), limit: MEMORIES_LOOKED_AT, ..MemoryList::default() };
-        let mut memories: Vec<Memory> = engine.memories(&list)?.into_iter().map(|stored| stored.memory).collect();
-        memories.sort_by_key(|memory| std::cmp::Reverse((memory.is_pinned, memory.valid_from.unwrap_or(memory.recorded))));
-        Ok(memories)
-    };
-    let is_curated = |memory: &Memory| memory.lane == Lane::Curated;
-    let is_sure = |memory: &Memory| is_curated(memory) || memory.certainty >= CERTAIN;
-    brief.orders = list(&[MemoryKind::Standard, MemoryKind::Preference])?;
-    brief.orders.retain(is_sure);
-    brief.orders.sort_by_key(|memory| !is_curated(memory));
+fn fill_memories(store: &Store, project: Option<ProjectKey>, brief: &mut Brief) -> Result<(), EngineError> {
+    const ASKED_OF_ALL: [MemoryKind; 2] = [MemoryKind::Standard, MemoryKind::Preference];
+    brief.orders = store.latest_memories(None, &ASKED_OF_ALL, CERTAIN, ORDERS)?;
+    let Some(project) = project else { return Ok(()) };
+    brief.orders.splice(0..0, store.latest_memories(Some(project), &ASKED_OF_ALL, CERTAIN, ORDERS)?);
+    brief.orders.sort_by_key(|memory| (!memory.is_pinned, memory.lane != Lane::Curated));
     brief.orders.truncate(ORDERS);
-    brief.decided = list(&[MemoryKind::Decision])?;
-    brief.decided.retain(|memory| memory.project.is_some());
-    brief.decided.truncate(DECIDED);
-    brief.open = list(&MemoryKind::OPEN)?;
-    brief.open.retain(|memory| memory.project.is_some() && memory.is_open());
+    brief.decided = store.latest_memories(Some(project), &[MemoryKind::Decision], 0.0, DECIDED)?;
+    // Closed ones are left out after they were read.
+    brief.open = store.latest_memories(Some(project), &MemoryKind::OPEN, 0.0, OPEN * 8)?;
+    brief.open.retain(Memory::is_open);
     brief.open.truncate(OPEN);
     Ok(())
 }

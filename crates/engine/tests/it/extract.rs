@@ -302,6 +302,30 @@ fn a_brief_tells_what_is_asked_of_all_work_what_was_decided_and_what_is_open() {
 }
 
 #[test]
+fn a_brief_outside_of_projects_tells_nothing_of_one_and_what_holds_everywhere() {
+    let memory = learned(13, |session| {
+        session.human("let's use SQLite for the berth leases, because Redis lost heartbeats twice");
+        session.assistant("Done.");
+        session.human("From now on always run `make lint` before you push.");
+        session.assistant("Understood.");
+    });
+    let engine = memory.engine();
+    let _ = extract(engine);
+    engine.add_memory(&NewMemory::new(MemoryKind::Preference, "Answers are in Danish."), &by_hand()).unwrap();
+    let told = |here: Option<&str>| -> Vec<String> {
+        let brief = engine.brief(&BriefRequest { here: here.map(names_of), ..BriefRequest::default() }).unwrap();
+        let all = [brief.orders, brief.decided, brief.open].concat();
+        all.into_iter().map(|memory| memory.statement).collect()
+    };
+    assert_eq!(told(None), ["Answers are in Danish."]);
+    assert_eq!(told(Some("/home/dev/quarry")), ["Answers are in Danish."]);
+    // A person's own comes before what was extracted.
+    let here = told(Some("/home/dev/harbour"));
+    assert_eq!(here.len(), 3);
+    assert_eq!(here[0], "Answers are in Danish.");
+}
+
+#[test]
 fn a_hard_forget_takes_what_was_extracted_in_the_words_of_a_session_and_another_says_it_in_its_own() {
     let memory = Memory::new();
     let orders = [
