@@ -4,7 +4,7 @@ use yore_core::exchange::TurnShape;
 use yore_core::memory::{Fields, MemoryKind, SourceKind};
 use yore_core::text::command_of;
 
-use super::proposal::{MOST_STATEMENT_CHARS, Proposal, cut, plain};
+use super::proposal::{Proposal, plain, solution};
 use super::sentence::sentences;
 use super::words::{Words, normal};
 
@@ -44,25 +44,16 @@ pub fn propose(call: &TurnShape<'_>, found: &mut Vec<Proposal>) {
     }
     let is_fix = normal(&subject).split_whitespace().next().is_some_and(|word| word.starts_with("fix"));
     let why = plain(reason.text);
-    let fields = match is_fix {
-        true => Fields::Solution { problem: why.clone(), error: None, tried: Vec::new(), changes: Vec::new(), files: Vec::new() },
-        false => Fields::Decision { reason: Some(why.clone()), alternatives: Vec::new(), tradeoffs: Vec::new() },
+    let (kind, fields) = match is_fix {
+        true => (MemoryKind::Solution, solution(why.clone(), None, Vec::new())),
+        false => {
+            let fields = Fields::Decision { reason: Some(why.clone()), alternatives: Vec::new(), tradeoffs: Vec::new() };
+            (MemoryKind::Decision, fields)
+        }
     };
-    found.push(Proposal {
-        rule: "commit with a reason",
-        kind: if is_fix { MemoryKind::Solution } else { MemoryKind::Decision },
-        statement: cut(&format!("{}. {why}", subject.trim_end_matches('.')), MOST_STATEMENT_CHARS),
-        details: None,
-        fields,
-        certainty: 0.85,
-        importance: 0.65,
-        evidence: vec![(call.id, reason.text.to_owned())],
-        files: Vec::new(),
-        said_by: SourceKind::Agent,
-        language: words.language,
-        at: call.at,
-        is_proven: false,
-    });
+    let statement = format!("{}. {why}", subject.trim_end_matches('.'));
+    let made = Proposal::new("commit with a reason", kind, &statement, call, reason.text, SourceKind::Agent, words);
+    found.push(Proposal { fields, ..made.weighing(0.85, 0.65) });
 }
 
 /// Returns the message in a command: a here-document, or what follows `-m`.

@@ -1,9 +1,9 @@
-//! What a summary says that an agent wrote when its conversation grew too long: errors and how they were mended.
+//! Summaries that an agent wrote when its conversation grew too long: errors and how they were mended.
 
 use yore_core::exchange::TurnShape;
-use yore_core::memory::{Fields, MemoryKind, SourceKind};
+use yore_core::memory::{MemoryKind, SourceKind};
 
-use super::proposal::{MOST_STATEMENT_CHARS, Proposal, cut, plain};
+use super::proposal::{MOST_STATEMENT_CHARS, Proposal, cut, plain, solution};
 use super::sentence::is_name;
 use super::words::{Words, normal};
 
@@ -31,21 +31,11 @@ pub fn propose(turn: &TurnShape<'_>, found: &mut Vec<Proposal>) {
         }
         let problem = plain(&problem).trim_end_matches(':').to_owned();
         let statement = fitted(&problem, &plain(&fix));
-        found.push(Proposal {
-            rule: "error in a summary",
-            kind: MemoryKind::Solution,
-            statement: cut(&statement, MOST_STATEMENT_CHARS),
-            details: None,
-            fields: Fields::Solution { problem, error: None, tried: Vec::new(), changes: Vec::new(), files: Vec::new() },
-            certainty: if names > 1 { 0.75 } else { 0.5 },
-            importance: 0.7,
-            evidence: item.first().map(|line| (turn.id, line.trim().to_owned())).into_iter().collect(),
-            files: Vec::new(),
-            said_by: SourceKind::Agent,
-            language: words.language,
-            at: turn.at,
-            is_proven: false,
-        });
+        let Some(line) = item.first() else { continue };
+        let certainty = if names > 1 { 0.75 } else { 0.5 };
+        let made =
+            Proposal::new("error in a summary", MemoryKind::Solution, &statement, turn, line.trim(), SourceKind::Agent, words);
+        found.push(Proposal { fields: solution(problem, None, Vec::new()), ..made.weighing(certainty, 0.7) });
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a sentence refers to: the words before it that make it understandable alone.
+//! The words before a sentence that make it understandable alone.
 
 use super::proposal::plain;
 use super::sentence::{Sentence, is_content, sentences};
@@ -13,7 +13,7 @@ const SHARED: usize = 3;
 /// Shortest context, in characters.
 const SHORTEST: usize = 15;
 
-/// What was said before a message.
+/// The conversation before a message.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Context<'t> {
     /// The agent's message before it.

@@ -41,8 +41,10 @@ pub const LEAST_CERTAINTY: f32 = 0.55;
 const MOST_OF_EXCHANGE: usize = 3;
 /// Messages after a diagnosis that may say that it was wrong.
 const LATER_MESSAGES: usize = 3;
+/// The last proposals with which one is compared: a conversation may be endless.
+const COMPARED: usize = 500;
 /// Two proposals with more words in common say the same.
-const SAME: f32 = 0.5;
+pub const SAME: f32 = 0.5;
 
 /// A conversation as rules read it.
 #[derive(Clone, Copy, Debug)]
@@ -66,9 +68,10 @@ pub fn propose(conversation: &Conversation<'_>) -> Vec<Proposal> {
         let mut count = 0;
         for proposal in found {
             let shingles = Shingles::of(&proposal.statement);
-            let is_known = kept
-                .iter()
-                .any(|(other, known)| known.similarity(&shingles) >= SAME || other.evidence.first() == proposal.evidence.first());
+            let is_known =
+                kept.iter().rev().take(COMPARED).any(|(other, known)| {
+                    known.similarity(&shingles) >= SAME || other.evidence.first() == proposal.evidence.first()
+                });
             let is_answer = proposal.rule == plan::ANSWER;
             if is_known || count >= MOST_OF_EXCHANGE && !is_answer {
                 continue;
@@ -110,7 +113,7 @@ fn of_exchange(conversation: &Conversation<'_>, start: usize, end: usize) -> Vec
                 let ids = turn.tools.iter().filter_map(|tool| tool.call_id.as_deref());
                 if let Some(call) = ids.filter_map(|id| calls.get(id)).next() {
                     plan::decided(turn, call, &mut found);
-                    plan::refused(turn, Some(call), &mut found);
+                    plan::refused(turn, call, &mut found);
                 }
             }
             _ if !turn.tools.is_empty() => {
@@ -120,29 +123,36 @@ fn of_exchange(conversation: &Conversation<'_>, start: usize, end: usize) -> Vec
             _ => {}
         }
     }
-    let wrote = report::written(turns);
     // A report that the person doubts at once was not the last word.
     let next = conversation.turns.get(end).filter(|next| next.role == Role::Human);
     if !next.is_some_and(|next| person::doubts(next.text)) {
-        let mut said = turns.iter().rev().filter(|turn| is_said(turn));
-        if let Some(last) = said.next() {
-            report::propose(last, &wrote, true, &mut found);
-            report::tickets(last, &mut found);
-        }
-        // What was found out last comes first: an earlier diagnosis may have been wrong.
-        let mut later: Vec<&str> = turns.iter().rev().find(|turn| is_said(turn)).map(|turn| turn.text).into_iter().collect();
-        for turn in said {
-            // A diagnosis counts if an edit followed it.
-            let at = turns.iter().position(|other| other.id == turn.id).unwrap_or(0);
-            let after = report::written(&turns[at + 1..]);
-            let is_reversed = report::is_reversed(&later[later.len().saturating_sub(LATER_MESSAGES)..]);
-            if !is_reversed && !after.is_empty() {
-                report::propose(turn, &after, false, &mut found);
-            }
-            report::tickets(turn, &mut found);
-            later.push(turn.text);
-        }
+        reports(turns, &mut found);
     }
     repair::propose(turns, &mut found);
     found
+}
+
+/// Adds what the agent reports in an exchange, the last message first: an earlier diagnosis may have been wrong.
+fn reports(turns: &[TurnShape<'_>], found: &mut Vec<Proposal>) {
+    let wrote = report::written(turns);
+    let (mut later, mut wrote_later): (Vec<&str>, Vec<String>) = (Vec::new(), Vec::new());
+    for turn in turns.iter().rev() {
+        if is_said(turn) {
+            let is_reversed = report::is_reversed(&later[later.len().saturating_sub(LATER_MESSAGES)..]);
+            // A diagnosis counts if an edit followed it.
+            match later.is_empty() {
+                true => report::propose(turn, &wrote, true, found),
+                false if !is_reversed && !wrote_later.is_empty() => report::propose(turn, &wrote_later, false, found),
+                false => {}
+            }
+            report::tickets(turn, found);
+            later.push(turn.text);
+        }
+        // The files that were changed first after it come first.
+        let mut from_here = report::written(std::slice::from_ref(turn));
+        for path in std::mem::take(&mut wrote_later) {
+            report::add_path(&path, &mut from_here);
+        }
+        wrote_later = from_here;
+    }
 }

@@ -1,10 +1,10 @@
-//! What the person chose from a list of the agent by its letter or number.
+//! The person chooses from a list of the agent by its letter or number.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 use yore_core::exchange::TurnShape;
-use yore_core::memory::{Fields, MemoryKind, SourceKind};
+use yore_core::memory::{MemoryKind, SourceKind};
 
 use super::context::Context;
 use super::person::is_typed;
@@ -62,21 +62,8 @@ pub fn propose(turn: &TurnShape<'_>, context: &Context<'_>, found: &mut Vec<Prop
     let Some(asked) = asked.filter(|asked| asked.names() > 0) else { return };
     let room = MOST_STATEMENT_CHARS.saturating_sub(own.chars().count() + 12);
     let statement = format!("{} Chosen: {own}", cut(&plain(asked.text), room.max(60)));
-    found.push(Proposal {
-        rule: "chosen option",
-        kind: MemoryKind::Decision,
-        statement: cut(&statement, MOST_STATEMENT_CHARS),
-        details: None,
-        fields: Fields::None,
-        certainty: 0.6,
-        importance: 0.7,
-        evidence: vec![(turn.id, text.to_owned())],
-        files: Vec::new(),
-        said_by: SourceKind::User,
-        language: words.language,
-        at: turn.at,
-        is_proven: false,
-    });
+    let made = Proposal::new("chosen option", MemoryKind::Decision, &statement, turn, text, SourceKind::User, words);
+    found.push(made.weighing(0.6, 0.7));
 }
 
 /// Returns the line of the agent's list with this letter or number, with the line below it if it is only a name.

@@ -1,4 +1,4 @@
-//! What the person says: standing orders, corrections, preferences, decisions, facts, and what is left for later.
+//! Rules about messages of the person: standing orders, corrections, preferences, decisions, facts, and what is left for later.
 
 use yore_core::exchange::TurnShape;
 use yore_core::memory::{Fields, MemoryKind, SourceKind};
@@ -20,7 +20,7 @@ const LONGEST_CORRECTION: usize = 260;
 /// Room for the words that a sentence refers to, in characters, without which it is not understandable.
 const LEAST_CONTEXT: usize = 40;
 
-/// What a sentence of the person does.
+/// The act of a sentence of the person, with the weight of its rule.
 #[derive(Clone, Copy, Debug)]
 struct Act {
     rule: &'static str,
@@ -103,20 +103,12 @@ fn act_of(sentence: &Sentence<'_>, words: &Words, with_reason: bool, at: usize) 
     if has("fact")
         && !is_once
         && !has("hedge")
-        && !asks(normal)
+        && !has("asking")
         && (sentence.content() > FEWEST_CONTENT && sentence.names() > 0 || normal.starts_with(" my "))
     {
         return Some(Act { rule: "fact told", kind: MemoryKind::Fact, certainty: 0.55, importance: 0.55 });
     }
     None
-}
-
-/// Returns whether a sentence asks for something without a question mark.
-fn asks(normal: &str) -> bool {
-    normal
-        .split_whitespace()
-        .next()
-        .is_some_and(|word| matches!(word, "can" | "could" | "would" | "will" | "do" | "does" | "is" | "are"))
 }
 
 fn proposal(turn: &TurnShape<'_>, sentence: &Sentence<'_>, act: Act, context: &Context<'_>, words: &Words) -> Option<Proposal> {
@@ -144,19 +136,6 @@ fn proposal(turn: &TurnShape<'_>, sentence: &Sentence<'_>, act: Act, context: &C
         MemoryKind::Todo => Fields::Open { is_closed: false },
         _ => Fields::None,
     };
-    Some(Proposal {
-        rule: act.rule,
-        kind: act.kind,
-        statement: cut(&statement, MOST_STATEMENT_CHARS),
-        details: None,
-        fields,
-        certainty: certainty.clamp(0.0, 1.0),
-        importance: act.importance,
-        evidence: vec![(turn.id, sentence.text.to_owned())],
-        files: Vec::new(),
-        said_by: SourceKind::User,
-        language: words.language,
-        at: turn.at,
-        is_proven: false,
-    })
+    let made = Proposal::new(act.rule, act.kind, &statement, turn, sentence.text, SourceKind::User, words);
+    Some(Proposal { fields, ..made.weighing(certainty.clamp(0.0, 1.0), act.importance) })
 }

@@ -1,4 +1,4 @@
-//! What the person approved: plans, answers to questions that the agent asked, and refusals of a tool call.
+//! Decisions that a client records: the person approves a plan, answers a question of the agent, refuses a tool call.
 
 use yore_core::episode::Outcome;
 use yore_core::exchange::TurnShape;
@@ -87,25 +87,14 @@ fn approved(turn: &TurnShape<'_>, plan: &str, found: &mut Vec<Proposal>) {
         return;
     }
     let statement = format!("Approved plan: {title}. {}", told.trim_end_matches(':'));
-    found.push(Proposal {
-        rule: "approved plan",
-        kind: MemoryKind::Decision,
-        statement: cut(&statement, MOST_STATEMENT_CHARS),
-        details: (!steps.is_empty()).then(|| cut(&steps.join("; "), MOST_DETAILS_CHARS)),
-        fields: Fields::Decision {
-            reason: Some(cut(&reason, MOST_DETAILS_CHARS)),
-            alternatives: Vec::new(),
-            tradeoffs: Vec::new(),
-        },
-        certainty: 0.88,
-        importance: 0.75,
-        evidence: vec![(turn.id, line.trim().to_owned()), (turn.id, first.text.to_owned())],
-        files: Vec::new(),
-        said_by: SourceKind::User,
-        language: words.language,
-        at: turn.at,
-        is_proven: false,
-    });
+    let mut proposal =
+        Proposal::new("approved plan", MemoryKind::Decision, &statement, turn, line.trim(), SourceKind::User, words)
+            .weighing(0.88, 0.75);
+    proposal.evidence.push((turn.id, first.text.to_owned()));
+    proposal.details = (!steps.is_empty()).then(|| cut(&steps.join("; "), MOST_DETAILS_CHARS));
+    let reason = Some(cut(&reason, MOST_DETAILS_CHARS));
+    proposal.fields = Fields::Decision { reason, alternatives: Vec::new(), tradeoffs: Vec::new() };
+    found.push(proposal);
 }
 
 /// Proposes what the person chose where the agent asked with choices.
@@ -124,21 +113,10 @@ fn answered(turn: &TurnShape<'_>, found: &mut Vec<Proposal>) {
         }
         let room = MOST_STATEMENT_CHARS.saturating_sub(chosen.chars().count() + 12).max(80);
         let statement = format!("{} Chosen: {chosen}", cut(&plain(question), room));
-        found.push(Proposal {
-            rule: ANSWER,
-            kind: MemoryKind::Decision,
-            statement: cut(&statement, MOST_STATEMENT_CHARS),
-            details: None,
-            fields: Fields::None,
-            certainty: 0.85,
-            importance: 0.7,
-            evidence: vec![(turn.id, question.to_owned()), (turn.id, answer.to_owned())],
-            files: Vec::new(),
-            said_by: SourceKind::User,
-            language: words.language,
-            at: turn.at,
-            is_proven: false,
-        });
+        let made = Proposal::new(ANSWER, MemoryKind::Decision, &statement, turn, question, SourceKind::User, words);
+        let mut proposal = made.weighing(0.85, 0.7);
+        proposal.evidence.push((turn.id, answer.to_owned()));
+        found.push(proposal);
     }
 }
 
@@ -158,16 +136,16 @@ fn pairs(text: &str) -> Vec<(&str, &str)> {
 
 /// Proposes what the person said when they refused a tool call. These are words in a tool's result, so they never make
 /// a standing order.
-pub fn refused(turn: &TurnShape<'_>, call: Option<&TurnShape<'_>>, found: &mut Vec<Proposal>) {
+pub fn refused(turn: &TurnShape<'_>, call: &TurnShape<'_>, found: &mut Vec<Proposal>) {
     let is_refused = turn.tools.iter().any(|tool| tool.outcome == Some(Outcome::Cancelled));
     if !is_refused || !turn.tool_text.trim_start().starts_with(REFUSED) {
         return;
     }
     let Some((_, reason)) = turn.tool_text.split_once(REASON) else { return };
     let words = Words::of(reason);
-    let Some(what) = call.and_then(subject) else { return };
+    let Some(what) = subject(call) else { return };
     let said = sentences(reason, words);
-    let about = normal(call.map_or("", |call| call.tool_text));
+    let about = normal(call.tool_text);
     let useful = |sentence: &&Sentence<'_>| {
         let has = |section: &str| words.has(section, &sentence.normal);
         let says_how =
@@ -185,21 +163,11 @@ pub fn refused(turn: &TurnShape<'_>, call: Option<&TurnShape<'_>>, found: &mut V
     };
     let Some(sentence) = said.iter().find(useful) else { return };
     let statement = format!("Refused {what}: “{}”", plain(sentence.text));
-    found.push(Proposal {
-        rule: "refused tool call",
-        kind: MemoryKind::UserInput,
-        statement: cut(&statement, MOST_STATEMENT_CHARS),
-        details: None,
-        fields: Fields::Preference { aspect: None, corrected: Some(what) },
-        certainty: if sentence.names() > 0 { 0.62 } else { 0.56 },
-        importance: 0.6,
-        evidence: vec![(turn.id, sentence.text.to_owned())],
-        files: Vec::new(),
-        said_by: SourceKind::User,
-        language: words.language,
-        at: turn.at,
-        is_proven: false,
-    });
+    let certainty = if sentence.names() > 0 { 0.62 } else { 0.56 };
+    let made =
+        Proposal::new("refused tool call", MemoryKind::UserInput, &statement, turn, sentence.text, SourceKind::User, words);
+    let fields = Fields::Preference { aspect: None, corrected: Some(what) };
+    found.push(Proposal { fields, ..made.weighing(certainty, 0.6) });
 }
 
 /// Returns what a tool call was to do, in a few words.

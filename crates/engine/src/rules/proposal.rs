@@ -1,13 +1,19 @@
-//! What a rule proposes.
+//! A proposal of a rule: a memory with its reason and its words.
 
+use yore_core::exchange::TurnShape;
 use yore_core::id::TurnId;
 use yore_core::memory::{Fields, MemoryKind, SourceKind};
 use yore_core::time::UtcMillis;
+
+use super::words::Words;
 
 /// Longest statement of a proposal, in characters.
 pub const MOST_STATEMENT_CHARS: usize = 300;
 /// Longest details of a proposal, in characters.
 pub const MOST_DETAILS_CHARS: usize = 700;
+
+/// Most files that a statement names.
+const FILES_TOLD: usize = 3;
 
 /// A memory that a rule proposes.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +44,53 @@ pub struct Proposal {
     pub at: Option<UtcMillis>,
     /// True if its rule saw the outcome.
     pub is_proven: bool,
+}
+
+impl Proposal {
+    /// Makes a proposal that rests on words of a turn; `said_by` says whose they are. Its statement is cut to
+    /// [`MOST_STATEMENT_CHARS`], and its certainty and importance must be set.
+    pub fn new(
+        rule: &'static str,
+        kind: MemoryKind,
+        statement: &str,
+        turn: &TurnShape<'_>,
+        quote: &str,
+        said_by: SourceKind,
+        words: &Words,
+    ) -> Self {
+        Self {
+            rule,
+            kind,
+            statement: cut(statement, MOST_STATEMENT_CHARS),
+            details: None,
+            fields: Fields::None,
+            certainty: 0.0,
+            importance: 0.0,
+            evidence: vec![(turn.id, quote.to_owned())],
+            files: Vec::new(),
+            said_by,
+            language: words.language,
+            at: turn.at,
+            is_proven: false,
+        }
+    }
+
+    /// Sets how certain and how important it is.
+    #[must_use]
+    pub fn weighing(self, certainty: f32, importance: f32) -> Self {
+        Self { certainty, importance, ..self }
+    }
+}
+
+/// Returns the fields of a solution.
+pub fn solution(problem: String, error: Option<String>, files: Vec<String>) -> Fields {
+    Fields::Solution { problem, error, tried: Vec::new(), changes: Vec::new(), files }
+}
+
+/// Returns the names of the first files of some paths, after each other.
+pub fn names_of(paths: &[String]) -> String {
+    let names = paths.iter().filter_map(|path| path.rsplit(['/', '\\']).next()).take(FILES_TOLD);
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns a text on one line without marks of Markdown.

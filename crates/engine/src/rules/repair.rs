@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use yore_core::episode::{FileAction, Outcome, Role};
 use yore_core::exchange::TurnShape;
 use yore_core::id::TurnId;
-use yore_core::memory::{Fields, MemoryKind, SourceKind};
+use yore_core::memory::{MemoryKind, SourceKind};
 use yore_core::text::{command_of, error_line, steady};
 
-use super::proposal::{MOST_STATEMENT_CHARS, Proposal, cut, plain};
+use super::proposal::{MOST_STATEMENT_CHARS, Proposal, cut, names_of, plain, solution};
 use super::sentence::{Sentence, is_name, sentences};
 use super::words::Words;
 
@@ -75,7 +75,6 @@ fn mended(command: &str, failed: Open, passed: &TurnShape<'_>) -> Option<Proposa
     if failed.files.is_empty() {
         return None;
     }
-    let names: Vec<&str> = failed.files.iter().filter_map(|path| path.rsplit(['/', '\\']).next()).take(3).collect();
     let error = steady(&failed.error);
     // The agent's words that give the reason.
     let reason = failed.said.iter().find_map(|(id, text)| {
@@ -92,31 +91,21 @@ fn mended(command: &str, failed: Open, passed: &TurnShape<'_>) -> Option<Proposa
                 && !words.has("reversal", &sentence.normal)
                 && names_the_same(sentence, &failed.error)
         })?;
-        Some((*id, sentence.text.to_owned()))
+        Some((*id, sentence.text.to_owned(), words))
     });
-    let (id, reason) = reason?;
-    let what = format!("(`{}` failed: {}; changed {})", cut(&plain(command), 40), cut(&plain(&error), 90), names.join(", "));
+    let (id, reason, words) = reason?;
+    let what =
+        format!("(`{}` failed: {}; changed {})", cut(&plain(command), 40), cut(&plain(&error), 90), names_of(&failed.files));
     let statement = format!("{} {what}", cut(&plain(&reason), MOST_STATEMENT_CHARS.saturating_sub(what.chars().count() + 2)));
+    let made =
+        Proposal::new("error and what mended it", MemoryKind::Solution, &statement, passed, &reason, SourceKind::Agent, words);
+    let error = Some(cut(failed.error.trim(), 300));
     Some(Proposal {
-        rule: "error and what mended it",
-        kind: MemoryKind::Solution,
-        statement: cut(&statement, MOST_STATEMENT_CHARS),
-        details: None,
-        fields: Fields::Solution {
-            problem: cut(&plain(&failed.error), 200),
-            error: Some(cut(failed.error.trim(), 300)),
-            tried: Vec::new(),
-            changes: Vec::new(),
-            files: failed.files.clone(),
-        },
-        certainty: 0.64,
-        importance: 0.65,
+        fields: solution(cut(&plain(&failed.error), 200), error, failed.files.clone()),
         evidence: vec![(id, reason), (failed.turn, failed.error)],
         files: failed.files,
-        said_by: SourceKind::Agent,
-        language: "en",
-        at: passed.at,
         is_proven: true,
+        ..made.weighing(0.64, 0.65)
     })
 }
 

@@ -1,4 +1,4 @@
-//! What the agent reports: causes and what mended them, decisions with their alternatives, what it learned, what is left.
+//! Reports of the agent: causes and what mended them, decisions with their alternatives, what it learned, what is left.
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use yore_core::exchange::TurnShape;
 use yore_core::memory::{Fields, MemoryKind, SourceKind};
 
 use super::context::alone;
-use super::proposal::{MOST_STATEMENT_CHARS, Proposal, cut, plain};
+use super::proposal::{MOST_STATEMENT_CHARS, Proposal, cut, names_of, plain, solution};
 use super::sentence::{Sentence, is_content, is_name, sentences};
 use super::words::{Words, normal};
 
@@ -16,12 +16,14 @@ use super::words::{Words, normal};
 const SHORTEST: usize = 60;
 /// Fewest words of a sentence.
 const FEWEST_WORDS: usize = 6;
+/// Sentences of a message that are looked at: each is compared with the others.
+const MOST_SENTENCES: usize = 500;
 /// Longest problem and longest cause beside a fix, in characters.
 const MOST_PROBLEM_CHARS: usize = 130;
-/// Most files that a statement names.
-const FILES_TOLD: usize = 3;
-/// What a sentence that cannot be understood alone loses, what doubt takes, what a second name adds, and what an early
-/// message loses.
+/// Most files that belong to a proposal.
+const MOST_FILES: usize = 12;
+/// Changes of certainty: a sentence that cannot be understood alone loses the first, doubt takes the second, a second name
+/// adds the third, and an early message loses the last.
 const NOT_ALONE: f32 = 0.15;
 const HEDGED: f32 = 0.12;
 const NAMED: f32 = 0.05;
@@ -78,7 +80,9 @@ pub fn propose(turn: &TurnShape<'_>, wrote: &[String], is_last: bool, found: &mu
         return;
     }
     let words = Words::of(turn.text);
-    let report = Report { turn, said: sentences(turn.text, words), words, wrote };
+    let mut said = sentences(turn.text, words);
+    said.truncate(MOST_SENTENCES);
+    let report = Report { turn, said, words, wrote };
     for at in (0..report.said.len()).filter(|at| report.is_useful(*at)) {
         if let Some(mut proposal) = report.proposal(at, is_last) {
             let sentence = &report.said[at];
@@ -116,7 +120,7 @@ impl Report<'_, '_> {
         let names = sentence.names();
         let is_cause = matches!(label, Some(Label::Problem | Label::Cause)) || self.has("strong cause", at);
         let made = |rule, kind, certainty, importance| {
-            Some(self.made(rule, kind, plain(sentence.text), Fields::None, certainty, importance, at))
+            Some(self.made(rule, kind, &plain(sentence.text), at).weighing(certainty, importance))
         };
         if is_cause && names > 0 && is_telling(sentence) {
             let fix = if self.wrote.is_empty() { None } else { self.outcome(at) };
@@ -143,7 +147,7 @@ impl Report<'_, '_> {
             }
             Some(Label::Todo) if sentence.content() > 3 => {
                 let fields = Fields::Open { is_closed: false };
-                Some(self.made("left open", MemoryKind::Todo, plain(sentence.text), fields, 0.52, 0.5, at))
+                Some(Proposal { fields, ..made("left open", MemoryKind::Todo, 0.52, 0.5)? })
             }
             _ if !self.wrote.is_empty() && names > 1 && self.changes(at) && self.has("reason", at) => {
                 made("what was changed", MemoryKind::Event, 0.58, 0.5)
@@ -187,53 +191,23 @@ impl Report<'_, '_> {
     /// Makes a solution of a problem, its cause and its fix, of which at least one is known.
     fn mended(&self, at: usize, cause: Option<String>, fix: Option<String>) -> Proposal {
         let problem = plain(self.said[at].text);
-        let fields = Fields::Solution {
-            problem: problem.clone(),
-            error: None,
-            tried: Vec::new(),
-            changes: Vec::new(),
-            files: self.wrote.to_vec(),
-        };
-        let names = || {
-            self.wrote.iter().filter_map(|path| path.rsplit(['/', '\\']).next()).take(FILES_TOLD).collect::<Vec<_>>().join(", ")
-        };
+        let fields = solution(problem.clone(), None, self.wrote.to_vec());
         let is_told = fix.is_some();
-        let changed = || if self.wrote.is_empty() { String::new() } else { format!(" (Then changed: {}.)", names()) };
+        let changed =
+            || if self.wrote.is_empty() { String::new() } else { format!(" (Then changed: {}.)", names_of(self.wrote)) };
         let fix = fix.map_or_else(changed, |fix| format!(" Fix: {fix}"));
         let cause = cause.map(|cause| format!(" Cause: {}", cut(&cause, MOST_PROBLEM_CHARS))).unwrap_or_default();
         let room =
             MOST_STATEMENT_CHARS.saturating_sub(fix.chars().count() + cause.chars().count()).clamp(MOST_PROBLEM_CHARS, 220);
         let certainty = if is_told { 0.8 } else { 0.6 };
         let statement = format!("{}{cause}{fix}", cut(&problem, room));
-        self.made("cause and fix", MemoryKind::Solution, statement, fields, certainty, 0.75, at)
+        Proposal { fields, ..self.made("cause and fix", MemoryKind::Solution, &statement, at) }.weighing(certainty, 0.75)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of a proposal")]
-    fn made(
-        &self,
-        rule: &'static str,
-        kind: MemoryKind,
-        statement: String,
-        fields: Fields,
-        certainty: f32,
-        importance: f32,
-        at: usize,
-    ) -> Proposal {
-        Proposal {
-            rule,
-            kind,
-            statement: cut(without_opening(&statement), MOST_STATEMENT_CHARS),
-            details: None,
-            fields,
-            certainty,
-            importance,
-            evidence: vec![(self.turn.id, self.said[at].text.to_owned())],
-            files: self.wrote.to_vec(),
-            said_by: SourceKind::Agent,
-            language: self.words.language,
-            at: self.turn.at,
-            is_proven: false,
-        }
+    fn made(&self, rule: &'static str, kind: MemoryKind, statement: &str, at: usize) -> Proposal {
+        let quote = self.said[at].text;
+        let made = Proposal::new(rule, kind, without_opening(statement), self.turn, quote, SourceKind::Agent, self.words);
+        Proposal { files: self.wrote.to_vec(), ..made }
     }
 }
 
@@ -314,32 +288,24 @@ pub fn tickets(turn: &TurnShape<'_>, found: &mut Vec<Proposal>) {
             continue;
         }
         let statement = format!("Ticket {} was created: {}.", id.as_str(), title.trim_end_matches('.'));
-        found.push(Proposal {
-            rule: "ticket created",
-            kind: MemoryKind::Event,
-            statement: cut(&statement, MOST_STATEMENT_CHARS),
-            details: None,
-            fields: Fields::None,
-            certainty: 0.9,
-            importance: 0.55,
-            evidence: vec![(turn.id, whole.as_str().to_owned())],
-            files: Vec::new(),
-            said_by: SourceKind::Agent,
-            language: Words::of(turn.text).language,
-            at: turn.at,
-            is_proven: false,
-        });
+        let words = Words::of(turn.text);
+        let made = Proposal::new("ticket created", MemoryKind::Event, &statement, turn, whole.as_str(), SourceKind::Agent, words);
+        found.push(made.weighing(0.9, 0.55));
     }
 }
 
-/// Returns the names of the files that turns changed, without directories that are above all of them.
+/// Returns the paths of the files that turns changed, at most [`MOST_FILES`].
 pub fn written(turns: &[TurnShape<'_>]) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
+    let mut paths = Vec::new();
     for file in turns.iter().flat_map(|turn| turn.files).filter(|file| file.action == FileAction::Written) {
-        if !names.contains(&file.path) {
-            names.push(file.path.clone());
-        }
+        add_path(&file.path, &mut paths);
     }
-    names.truncate(12);
-    names
+    paths
+}
+
+/// Adds a path that is not there yet, up to [`MOST_FILES`].
+pub fn add_path(path: &str, paths: &mut Vec<String>) {
+    if paths.len() < MOST_FILES && !paths.iter().any(|known| known == path) {
+        paths.push(path.to_owned());
+    }
 }
