@@ -6,7 +6,6 @@
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
-use yore_core::exchange::TurnShape;
 use yore_core::files::relative;
 use yore_core::id::{MemoryId, ProjectId, TurnId};
 use yore_core::memory::{Anchor, AnchorKind, Confidence, Lane, Memory, MemoryKind, Source};
@@ -16,7 +15,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::memories::{Extracted, Extraction, GivenEvidence, KnownStatements, NewMemory};
 use crate::rules::{self, Conversation, Proposal};
-use crate::sessions::SessionsRequest;
+use crate::sessions::{SessionsRequest, turn_shapes};
 use crate::store::{EpisodeSummary, SessionOrder, ShownTurn};
 
 /// Name of the extractor that rules are.
@@ -43,7 +42,7 @@ pub struct ExtractRequest {
     pub is_dry_run: bool,
 }
 
-/// What the rules propose for a conversation.
+/// The proposals of the rules for a conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExtractedSession {
     /// The agent's own id of the session.
@@ -54,16 +53,16 @@ pub struct ExtractedSession {
     pub memories: Vec<NewMemory>,
 }
 
-/// What an extraction did.
+/// The result of an extraction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExtractReport {
     /// Conversations that were read.
     pub sessions: u64,
     /// Conversations that did not change since they were read.
     pub unchanged: u64,
-    /// What became of the proposals.
+    /// Counts of proposals by what became of them.
     pub counts: Extracted,
-    /// What would be recorded, of a dry run.
+    /// Memories that a dry run would record.
     pub proposed: Vec<ExtractedSession>,
 }
 
@@ -129,17 +128,8 @@ impl Engine {
         };
         let mut sessions = self.sessions(&listed)?;
         if !request.sessions.is_empty() {
-            let mut rows = Vec::new();
-            for id in &request.sessions {
-                match self.store().sessions_named(id.trim(), 9)?.as_slice() {
-                    [] => return Err(EngineError::UnknownSession(id.clone())),
-                    [(row, ..)] => rows.push(*row),
-                    several => {
-                        let candidates = several.iter().map(|(_, agent, native)| format!("session {native} ({agent})")).collect();
-                        return Err(EngineError::AmbiguousId { id: id.clone(), candidates });
-                    }
-                }
-            }
+            let named = |id: &String| self.session_named(id).map(|(row, _)| row);
+            let rows = request.sessions.iter().map(named).collect::<Result<Vec<_>, _>>()?;
             sessions.retain(|session| rows.contains(&session.row));
         }
         Ok(sessions)
@@ -150,21 +140,7 @@ impl Engine {
         let turns = self.store().episode_turns(session.row)?;
         let rows: Vec<_> = turns.iter().map(|turn| turn.row).collect();
         let shapes = self.store().recorded_shapes(&rows)?;
-        let read: Vec<TurnShape<'_>> = turns
-            .iter()
-            .zip(&shapes)
-            .map(|(turn, shape)| TurnShape {
-                id: turn.id,
-                native_id: &turn.native_message,
-                role: turn.role,
-                text: &turn.text,
-                tool_text: &turn.tool_text,
-                is_error: turn.is_error,
-                at: turn.time.utc,
-                tools: &shape.tools,
-                files: &shape.files,
-            })
-            .collect();
+        let read = turn_shapes(&turns, &shapes);
         let proposed = rules::propose(&Conversation { turns: &read });
         let by_id: HashMap<TurnId, &ShownTurn> = turns.iter().map(|turn| (turn.id, turn)).collect();
         let projects = self.store().projects_of(&rows)?;

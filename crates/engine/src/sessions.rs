@@ -6,7 +6,9 @@ use yore_core::time::UtcMillis;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::retrieve;
-use crate::store::{ConversationSummary, EpisodeKey, EpisodeSummary, SessionFilter, SessionOrder, Store, StoreResult};
+use crate::store::{
+    ConversationSummary, EpisodeKey, EpisodeSummary, RecordedShape, SessionFilter, SessionOrder, ShownTurn, Store, StoreResult,
+};
 
 /// Filter, order and length of a list of sessions; an empty list lets everything through.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -87,9 +89,15 @@ impl Engine {
     /// # Errors
     /// [`EngineError::UnknownSession`] if no session matches, [`EngineError::AmbiguousId`] if several do.
     pub fn exchanges(&self, id: &str) -> Result<Exchanges, EngineError> {
+        let (row, native_id) = self.session_named(id)?;
+        Ok(exchanges_of(self.store(), row, &native_id)?)
+    }
+
+    /// Returns the row and the native id of the session that an id, or an unambiguous beginning of one, names.
+    pub(crate) fn session_named(&self, id: &str) -> Result<(EpisodeKey, String), EngineError> {
         match self.store().sessions_named(id.trim(), 9)?.as_slice() {
             [] => Err(EngineError::UnknownSession(id.to_owned())),
-            [(row, _, native_id)] => Ok(exchanges_of(self.store(), *row, native_id)?),
+            [(row, _, native_id)] => Ok((*row, native_id.clone())),
             several => Err(EngineError::AmbiguousId {
                 id: id.to_owned(),
                 candidates: several.iter().map(|(_, agent, native)| format!("session {native} ({agent})")).collect(),
@@ -102,20 +110,21 @@ impl Engine {
 fn exchanges_of(store: &Store, episode: EpisodeKey, native_id: &str) -> StoreResult<Exchanges> {
     let turns = store.episode_turns(episode)?;
     let shapes = store.recorded_shapes(&turns.iter().map(|turn| turn.row).collect::<Vec<_>>())?;
-    let turns: Vec<TurnShape<'_>> = turns
-        .iter()
-        .zip(&shapes)
-        .map(|(turn, shape)| TurnShape {
-            id: turn.id,
-            native_id: &turn.native_message,
-            role: turn.role,
-            text: &turn.text,
-            tool_text: &turn.tool_text,
-            is_error: turn.is_error,
-            at: turn.time.utc,
-            tools: &shape.tools,
-            files: &shape.files,
-        })
-        .collect();
-    Ok(exchanges(native_id, &turns))
+    Ok(exchanges(native_id, &turn_shapes(&turns, &shapes)))
+}
+
+/// Returns turns as exchanges and rules read them; `shapes`: what their sources recorded, in the same order.
+pub(crate) fn turn_shapes<'t>(turns: &'t [ShownTurn], shapes: &'t [RecordedShape]) -> Vec<TurnShape<'t>> {
+    let shape = |(turn, shape): (&'t ShownTurn, &'t RecordedShape)| TurnShape {
+        id: turn.id,
+        native_id: &turn.native_message,
+        role: turn.role,
+        text: &turn.text,
+        tool_text: &turn.tool_text,
+        is_error: turn.is_error,
+        at: turn.time.utc,
+        tools: &shape.tools,
+        files: &shape.files,
+    };
+    turns.iter().zip(shapes).map(shape).collect()
 }

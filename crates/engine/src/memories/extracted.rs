@@ -1,7 +1,7 @@
 //! Proposals of an extractor become memories, by one path for every extractor.
 //!
-//! What is known already gets the evidence of the proposal. What a person rejected, put away, replaced or forgot for good
-//! is not proposed again. What an extractor found in a conversation takes the place of what it found there before, except
+//! A known memory gets the evidence of the proposal. A person decides for good: nothing that they rejected, put away, replaced
+//! or forgot is recorded again. The memories that an extractor found in a conversation takes the place of what it found there before, except
 //! for memories that a person confirmed or pinned.
 
 use std::collections::{HashMap, HashSet};
@@ -15,16 +15,15 @@ use yore_core::time::UtcMillis;
 use super::record::{NewMemory, Prepared, joined};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
+use crate::rules::SAME;
 use crate::store::{EpisodeKey, MemoryFilter, OperationTx};
 
-/// Statements with a greater share of their words in common say the same.
-const SAME: f32 = 0.5;
-/// What a repetition by the person in another session adds to importance.
+/// A repetition by the person in another session adds this to importance.
 const REPEATED: f32 = 0.1;
 /// Cause of a memory that its extractor proposes no more.
 const NO_LONGER: &str = "no longer proposed by ";
 
-/// What an extractor found in a conversation.
+/// The findings of an extractor in a conversation.
 #[derive(Clone, Debug)]
 pub(crate) struct Extraction<'e> {
     /// Row of the session.
@@ -37,11 +36,11 @@ pub(crate) struct Extraction<'e> {
     pub version: u32,
     /// True if these are all memories of the conversation: what it found there before and finds no more is put away.
     pub is_whole: bool,
-    /// What it proposes, each with its project.
+    /// The proposals, each with its project.
     pub proposals: Vec<NewMemory>,
 }
 
-/// What became of proposals.
+/// Counts of proposals by what became of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extracted {
     /// New memories.

@@ -81,5 +81,5 @@ pub(crate) use sessions::SessionFilter;
 pub use sessions::{ConversationSummary, EpisodeSummary, SessionOrder};
 pub use sources::SourceFileSummary;
 pub(crate) use sources::{Advance, Checkpoint, FileRow, Skips};
-pub(crate) use structure::{ChangeFilter, FileEvent, Prompt};
+pub(crate) use structure::{ChangeFilter, FileEvent, Prompt, RecordedShape};
 pub(crate) use vectors::{EmbeddedItem, MODEL_LIST, QueuedVector, STATIC_LIST, TextHash};
