@@ -347,7 +347,7 @@ impl WriteTx<'_> {
         let mut removed = 0;
         for id in touched.iter().copied().map(MemoryId::from_bytes) {
             let Some(mut memory) = self.memory(id)? else { continue };
-            // What an extractor found is told in the words of its first evidence.
+            // An extractor tells its finding in the words of the first evidence.
             let is_told_in = |evidence: &Evidence| memory.lane == Lane::Extracted && gone.contains(&evidence.turn);
             let is_in_their_words = memory.source.extractor.is_some() && memory.evidence.first().is_some_and(is_told_in);
             memory.evidence.retain(|evidence| !gone.contains(&evidence.turn));

@@ -3,11 +3,11 @@ use std::collections::BTreeMap;
 use clap::Args;
 use yore_core::memory::MemoryKind;
 use yore_core::time::UtcMillis;
-use yore_engine::{ExtractReport, ExtractRequest};
+use yore_engine::{Engine, ExtractReport, ExtractRequest};
 
 use super::{Context, memories};
 use crate::ask;
-use crate::error::{CliError, CliResult, Exit};
+use crate::error::{CliResult, Exit};
 use crate::render::progress::Progress;
 use crate::render::text;
 use crate::results::ExtractionDone;
@@ -53,14 +53,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         again: arguments.again,
         is_dry_run: arguments.dry_run,
     };
-    let bar = Progress::counting("extracting", 0, context.printer.shows_progress());
-    let report = engine.extract(&request, &mut |done, total| {
-        bar.set_length(total);
-        bar.set_position(done);
-        true
-    });
-    bar.finish_and_clear();
-    let report = report?;
+    let report = with_progress(&engine, &request, context)?;
     if context.printer.is_json() {
         context.printer.json(&ExtractionDone::of(&report))?;
     } else {
@@ -68,7 +61,19 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             context.printer.line(line)?;
         }
     }
-    Ok::<_, CliError>(Exit::Success)
+    Ok(Exit::Success)
+}
+
+/// Extracts memories, with a progress bar.
+pub fn with_progress(engine: &Engine, request: &ExtractRequest, context: &Context) -> CliResult<ExtractReport> {
+    let bar = Progress::counting("extracting", 0, context.printer.shows_progress());
+    let report = engine.extract(request, &mut |done, total| {
+        bar.set_length(total);
+        bar.set_position(done);
+        true
+    });
+    bar.finish_and_clear();
+    Ok(report?)
 }
 
 fn told(report: &ExtractReport, is_dry_run: bool) -> Vec<String> {

@@ -8,7 +8,7 @@ use yore_engine::{Engine, ExtractRequest, RecallAnswer, RecallRequest, SessionsR
 use super::doctor::{fuse, offer_longer_retention, retention_days};
 use super::ingest::read_histories;
 use super::install::with_machine;
-use super::{Context, embed, recall, scan};
+use super::{Context, embed, extract, recall, scan};
 use crate::agents::AGENTS;
 use crate::error::{CliError, CliResult, Exit};
 use crate::example;
@@ -16,7 +16,6 @@ use crate::histories::{default_roots, known_roots};
 use crate::install::{Scope, installed};
 use crate::ipc::client;
 use crate::render::ingest::summary;
-use crate::render::progress::Progress;
 use crate::render::text;
 use crate::results::{self, Begun, Ingestion, Project, Recalled};
 
@@ -169,15 +168,8 @@ fn extract_here(engine: &Engine, context: &Context) -> CliResult<()> {
     if !config.extract.enabled || starts_daemon(context) {
         return Ok(());
     }
-    let bar = Progress::counting("extracting", 0, context.printer.shows_progress());
     let request = ExtractRequest { kinds: config.extract.kinds(), ..ExtractRequest::default() };
-    let report = engine.extract(&request, &mut |done, total| {
-        bar.set_length(total);
-        bar.set_position(done);
-        true
-    });
-    bar.finish_and_clear();
-    if report?.counts.recorded > 0 {
+    if extract::with_progress(engine, &request, context)?.counts.recorded > 0 {
         engine.sync_index(5_000, &mut |_| {})?;
     }
     Ok(())

@@ -9,15 +9,13 @@ use std::time::Duration;
 use yore_engine::{ExtractRequest, Failure, Job, JobWorker, Lane, Upkeep, Work};
 
 use super::shared::Shared;
+use super::worker::INDEX_PATIENCE_MS;
 use crate::error::CliResult;
 
 /// Delay before the first upkeep, so that histories are read first.
 const BEFORE_FIRST: Duration = Duration::from_secs(5);
 /// Interval between checks for due upkeep, and for work that another thread put into the queue.
 const LOOK: Duration = Duration::from_secs(20);
-
-/// Longest time to wait for another process that holds the index.
-const INDEX_PATIENCE_MS: u64 = 5_000;
 
 /// Runs upkeep until the daemon ends.
 pub fn run(shared: &Shared<'_>, ended: &Receiver<()>) {

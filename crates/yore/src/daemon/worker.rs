@@ -27,7 +27,7 @@ pub const LOOK: Duration = Duration::from_secs(10);
 /// Time a scan of everything runs before it may be interrupted.
 const SLICE: Duration = Duration::from_secs(2);
 /// Longest time to wait for another process that holds the index.
-const INDEX_PATIENCE_MS: u64 = 5_000;
+pub const INDEX_PATIENCE_MS: u64 = 5_000;
 /// Delay before a place with a busy file is looked at again.
 const BUSY_DELAY_MS: UtcMillis = 30_000;
 /// Pauses, in seconds, while the queue cannot be reached.

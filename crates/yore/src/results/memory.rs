@@ -81,7 +81,7 @@ impl MemoryEvidence {
     }
 }
 
-/// What an extraction did.
+/// The result of an extraction.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct ExtractionDone {
     /// Conversations that were read.
@@ -98,7 +98,7 @@ pub struct ExtractionDone {
     pub refused: u64,
     /// Memories of an earlier extraction that were put away.
     pub put_away: u64,
-    /// What a dry run would record.
+    /// Memories that a dry run would record.
     pub proposed: Vec<ProposedMemory>,
 }
 
