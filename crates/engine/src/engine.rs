@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
-use yore_core::query::{Filter, Rerank, SearchMode};
+use yore_core::query::{Filter, ItemId, Rerank, SearchMode};
 use yore_core::text::{Question, Tokenizer, asked_for};
 use yore_core::time::UtcMillis;
 
@@ -409,12 +409,13 @@ impl Engine {
         }
     }
 
-    /// Chooses the passages of hits for a text within a budget.
-    pub(crate) fn pack(&self, hits: &mut [Hit], text: &str, packing: &Packing) -> Result<(), EngineError> {
+    /// Chooses the passages of hits for a text within a budget. Turns of `given` are not put beside a hit.
+    pub(crate) fn pack(&self, hits: &mut [Hit], text: &str, packing: &Packing, given: &[ItemId]) -> Result<(), EngineError> {
         let mut tokenizer = Tokenizer::default();
         let question = Question::parse(text, &mut tokenizer);
         let filter = Filter::default();
-        let asking = Asking { question: &question, text: Some(text), asked_for: asked_for(text), parts: &[], filter: &filter };
+        let asking =
+            Asking { question: &question, text: Some(text), asked_for: asked_for(text), parts: &[], filter: &filter, given };
         retrieve::pack(&self.store, &self.index()?.state()?, hits, &asking, packing, &mut tokenizer)
     }
 

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use yore_core::episode::{EpisodeKind, Role};
 use yore_core::pack::{self, Source, Wanted};
-use yore_core::query::{AskedFor, Filter, Part};
+use yore_core::query::{AskedFor, Filter, ItemId, Part};
 use yore_core::relevance::is_announcement;
 use yore_core::text::{Question, Tokenizer, asked_terms, code_blocks, error_line, language_name, question_parts};
 
@@ -46,6 +46,8 @@ pub(crate) struct Asking<'a> {
     pub parts: &'a [Vec<String>],
     /// The filter of the hits.
     pub filter: &'a Filter,
+    /// Turns that whoever asks was given before; they are not put beside a hit.
+    pub given: &'a [ItemId],
 }
 
 /// Returns the terms of each part of a question with several parts.
@@ -63,7 +65,8 @@ pub(crate) fn pack(
     tokenizer: &mut Tokenizer,
 ) -> Result<(), EngineError> {
     let groups = groups(store, hits)?;
-    let others = others(store, hits, &groups)?;
+    let mut others = others(store, hits, &groups)?;
+    others.retain(|other| !asking.given.contains(&ItemId::Turn(other.turn.id)));
     let weight = |at: usize| (at as f32 + 2.0).powf(-RANK_DECAY);
     let source = |text, weight, group, cost| Source { text, weight, group, cost, group_cost: packing.group_cost, marked: None };
     let mut sources: Vec<Source<'_>> = Vec::with_capacity(hits.len() + others.len());

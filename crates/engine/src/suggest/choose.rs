@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use yore_core::episode::Role;
-use yore_core::memory::{Lane, Status};
-use yore_core::query::Filter;
+use yore_core::memory::{Evidence, Lane, Status};
+use yore_core::query::{Filter, ItemId};
 use yore_core::relevance::{SkipReason, is_announcement};
 
 use super::suggestion::{SuggestRequest, Suggestion, Suggestions, Trigger};
@@ -58,8 +58,11 @@ pub(super) fn news(engine: &Engine, request: &SuggestRequest, mut hits: Vec<Hit>
                 let memory = &found.memory;
                 let is_own = memory.source.session.is_some() && memory.source.session == request.session;
                 let is_backed = memory.lane == Lane::Curated || !memory.evidence.is_empty();
+                // The statement of an extracted memory is made of the words of its evidence.
+                let is_given = |evidence: &Evidence| request.given.contains(&ItemId::Turn(evidence.turn));
+                let is_known = memory.lane == Lane::Extracted && memory.evidence.iter().all(is_given);
                 let at = request.filter.as_of.unwrap_or_else(|| engine.now());
-                return memory.status == Status::Holds && memory.is_valid_at(at) && is_backed && !is_own;
+                return memory.status == Status::Holds && memory.is_valid_at(at) && is_backed && !is_own && !is_known;
             }
         };
         let is_own = request.session.as_deref().is_some_and(|session| {

@@ -35,7 +35,7 @@ pub(super) fn of_prompt(
     }
     let suggestions = chosen(engine, request, answer, confidence, |_| Ok(None))?;
     let mut hits: Vec<Hit> = suggestions.memories.into_iter().map(|memory| memory.hit).collect();
-    engine.pack(&mut hits, &text, &request.packing)?;
+    engine.pack(&mut hits, &text, &request.packing, &request.given)?;
     let mut files = rank_files(&opened_in_exchanges(engine.store(), &hits)?, &[], 0);
     files.truncate(MOST_FILES);
     let files = files.into_iter().map(|file| file.path).collect();

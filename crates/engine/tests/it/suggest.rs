@@ -4,7 +4,8 @@ use yore_core::query::{Filter, ItemId, SearchMode};
 use yore_core::relevance::SkipReason;
 use yore_engine::ingest::names_of;
 use yore_engine::{
-    BriefRequest, Engine, EngineError, EngineOptions, Packing, StoreError, SuggestRequest, Suggestion, Suggestions, Trigger,
+    BriefRequest, Engine, EngineError, EngineOptions, ExtractRequest, Packing, Passage, StoreError, SuggestRequest, Suggestion,
+    Suggestions, Trigger, exchanges,
 };
 use yore_testing::{Memory, SessionBuilder, TurnOf};
 
@@ -95,6 +96,40 @@ fn what_the_session_said_or_was_given_is_not_offered() {
     let session = Some(all[0].hit.turn().native_session.clone());
     let own = memory.engine().suggest(&SuggestRequest { session: session.clone(), ..request(question(), TIDE) }).unwrap();
     assert!(own.memories.iter().all(|memory| Some(&memory.hit.turn().native_session) != session.as_ref()), "{own:?}");
+}
+
+#[test]
+fn turn_that_the_session_was_given_is_not_given_again_beside_a_memory_or_another_turn() {
+    let memory = memory();
+    let mut ordered = SessionBuilder::new(91).cwd(TIDE).at(1_772_323_300_000);
+    ordered.human("From now on always run the linter before a commit, because the harbour box rejects unformatted code.");
+    ordered.assistant("The linter runs before each commit now.");
+    memory.write("projects/p/ordered.jsonl", ordered.text());
+    memory.learn();
+    let passages = |given: Vec<ItemId>| -> Vec<ItemId> {
+        let text = "must the linter always run before a commit, because the harbour box rejects unformatted code?".to_owned();
+        let asked = SuggestRequest { given, ..request(Trigger::Prompt(text), TIDE) };
+        let found = memory.engine().suggest(&asked).unwrap().memories;
+        exchanges(found.iter().map(|memory| &memory.hit))
+            .into_iter()
+            .flat_map(|exchange| exchange.passages.into_iter().map(Passage::id))
+            .collect()
+    };
+    let said = passages(Vec::new());
+    let report = memory.engine().extract(&ExtractRequest::default(), &mut |_, _| true).unwrap();
+    assert!(report.counts.recorded > 0, "{report:?}");
+    memory.index();
+    let all = passages(Vec::new());
+    assert!(all.iter().any(|id| matches!(id, ItemId::Memory(_))), "{all:?}");
+    assert!(all.len() > 1, "{all:?}");
+    for given in said.iter().chain(&all) {
+        let again = passages(vec![*given]);
+        assert!(!again.contains(given), "{given} of {again:?}");
+    }
+    // The statement of an extracted memory repeats the turns that it rests on.
+    let turns: Vec<ItemId> = all.iter().chain(&said).copied().filter(|id| matches!(id, ItemId::Turn(_))).collect();
+    let again = passages(turns);
+    assert!(!again.iter().any(|id| matches!(id, ItemId::Memory(_))), "{again:?}");
 }
 
 #[test]
