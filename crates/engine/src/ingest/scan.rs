@@ -98,7 +98,7 @@ impl Ingest<'_> {
             &|text, counts| self.redactor.text(text, counts),
             &|value, counts| self.redactor.json(value, counts),
         )?;
-        if is_dry_run || touched.is_empty() {
+        if is_dry_run {
             return Ok(report);
         }
         let mut uncounted = RedactionCounts::default();
@@ -113,6 +113,7 @@ impl Ingest<'_> {
                 })?;
             }
         }
+        // Also those that a killed scan has left behind.
         self.store.free_blobs()?;
         Ok(report)
     }
