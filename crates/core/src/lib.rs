@@ -8,7 +8,8 @@
 //!   [`relation`], and [`operation`], by which they change
 //! - numbers: [`text`] (tokens, word pieces, chunks), [`rank`] (one order from several lists),
 //!   [`pack`] (the passages of an answer), [`metrics`] (how good is a ranking), [`relevance`] (whether a memory
-//!   is worth telling unasked), [`files`] (files that mattered), [`graph`] (random walks), [`strength`] (how strong the evidence is)
+//!   is worth telling unasked), [`files`] (files that mattered), [`graph`] (random walks), [`strength`] (how strong the evidence is),
+//!   [`span`] (where a conversation changes its topic)
 
 #![forbid(unsafe_code)]
 
@@ -31,6 +32,7 @@ pub mod rank;
 pub mod relation;
 pub mod relevance;
 pub mod scope;
+pub mod span;
 pub mod strength;
 pub mod text;
 pub mod time;

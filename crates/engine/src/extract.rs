@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use yore_core::files::relative;
 use yore_core::id::{MemoryId, ProjectId, TurnId};
 use yore_core::memory::{Anchor, AnchorKind, Confidence, Lane, Memory, MemoryKind, Source};
+use yore_core::operation::Actor;
 use yore_core::time::UtcMillis;
 
 use crate::engine::Engine;
@@ -67,7 +68,8 @@ pub struct ExtractReport {
 }
 
 impl Engine {
-    /// Extracts memories from conversations by rules, the newest conversation first. `proceed` is told how many of how many
+    /// Extracts memories from conversations by rules, the newest conversation first, and divides those that changed into
+    /// topics. `proceed` is told how many of how many
     /// conversations are done, and says whether to go on.
     ///
     /// # Errors
@@ -108,11 +110,15 @@ impl Engine {
                 session: &session.native_id,
                 extractor: RULES,
                 version: rules::VERSION,
+                actor: Actor::Rule,
                 is_whole: request.kinds.is_empty(),
                 proposals,
             };
-            report.counts.add(self.record_extraction(&extraction, &mut known)?);
+            report.counts.add(self.record_extraction(&extraction, &mut known)?.0);
             self.store().note_extraction(session.row, &extractor, shape, self.now())?;
+        }
+        if !request.is_dry_run {
+            self.divide_changed(&sessions)?;
         }
         Ok(report)
     }

@@ -6,6 +6,7 @@
 //! and settings are arguments.
 
 mod checks;
+mod distil;
 pub mod document;
 pub mod embed;
 mod embedding;
@@ -28,10 +29,12 @@ mod sessions;
 mod show;
 mod store;
 mod suggest;
+mod topics;
 pub mod transport;
 mod upkeep;
 
 pub use checks::{Finding, Severity};
+pub use distil::{DistilReport, Distilled, DistilledItem, DistilledRelation, DistilledTopic, Line, Material, MaterialRequest};
 pub use embedding::EmbedReport;
 pub use engine::{Engine, EngineOptions, IndexHealth, Statistics, VectorHealth};
 pub use error::{EngineError, MemoryError};
@@ -63,4 +66,5 @@ pub use store::{
     StoreError, StoreOptions, StoreStats, UndoError,
 };
 pub use suggest::{Brief, BriefRequest, SuggestRequest, Suggestion, Suggestions, Trigger, Worked};
+pub use topics::{SessionTopics, SimilarTopic, Topic, TopicsRequest};
 pub use upkeep::{RepairReport, Restored, backups, repair, restore};

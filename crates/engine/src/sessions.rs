@@ -5,10 +5,24 @@ use yore_core::time::UtcMillis;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::ingest::ProjectNames;
 use crate::retrieve;
 use crate::store::{
-    ConversationSummary, EpisodeKey, EpisodeSummary, RecordedShape, SessionFilter, SessionOrder, ShownTurn, Store, StoreResult,
+    ConversationSummary, EpisodeKey, EpisodeSummary, ProjectKey, RecordedShape, SessionFilter, SessionOrder, ShownTurn, Store,
+    StoreResult,
 };
+
+/// Name of the extractor that an agent is, and version of what it is asked for.
+pub(crate) const AGENT: &str = "agent";
+pub(crate) const AGENT_VERSION: u32 = 1;
+/// A session waits to be distilled if it has so many turns that were not, and was used within this time.
+const WAITING_TURNS: i64 = 8;
+const WAITING_MS: i64 = 14 * 24 * 3_600_000;
+
+/// Returns the name under which a conversation is noted as distilled by an agent.
+pub(crate) fn agent_extractor() -> String {
+    format!("{AGENT}/{AGENT_VERSION}")
+}
 
 /// Filter, order and length of a list of sessions; an empty list lets everything through.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -63,9 +77,18 @@ impl Engine {
     /// [`EngineError::UnknownProject`] if the request names a project that does not exist.
     pub fn sessions(&self, request: &SessionsRequest) -> Result<Vec<EpisodeSummary>, EngineError> {
         let projects = retrieve::projects_named(self.store(), &request.projects)?;
+        self.sessions_of(&projects, request)
+    }
+
+    /// Lists sessions of projects, whatever projects the request names; of none: all.
+    pub(crate) fn sessions_of(
+        &self,
+        projects: &[ProjectKey],
+        request: &SessionsRequest,
+    ) -> Result<Vec<EpisodeSummary>, EngineError> {
         let text = request.text.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(str::to_lowercase);
         let filter = SessionFilter {
-            projects: &projects,
+            projects,
             agents: &request.agents,
             native_id: None,
             since: request.since,
@@ -91,6 +114,30 @@ impl Engine {
     pub fn exchanges(&self, id: &str) -> Result<Exchanges, EngineError> {
         let (row, native_id) = self.session_named(id)?;
         Ok(exchanges_of(self.store(), row, &native_id)?)
+    }
+
+    /// Returns the sessions of a project that wait to be distilled by an agent, the latest first: those of late with turns
+    /// that were not distilled.
+    pub(crate) fn sessions_to_distil(&self, here: Option<&ProjectNames>) -> Result<Vec<EpisodeSummary>, EngineError> {
+        let project = match here {
+            Some(here) => match retrieve::project_here(self.store(), here)? {
+                Some(project) => Some(project),
+                None => return Ok(Vec::new()),
+            },
+            None => None,
+        };
+        let listed = SessionsRequest {
+            since: Some(self.now().saturating_sub(WAITING_MS)),
+            without_documents: true,
+            order: SessionOrder::Recent,
+            limit: usize::MAX >> 1,
+            ..SessionsRequest::default()
+        };
+        let mut sessions = self.sessions_of(project.as_slice(), &listed)?;
+        let done = self.store().extracted(&agent_extractor())?;
+        let distilled = |session: &EpisodeSummary| done.get(&session.row).map_or(0, |shape| shape.turns);
+        sessions.retain(|session| session.turns as i64 - distilled(session) >= WAITING_TURNS);
+        Ok(sessions)
     }
 
     /// Returns the row and the native id of the session that an id, or an unambiguous beginning of one, names.

@@ -14,10 +14,10 @@ use yore_core::query::SearchMode;
 use yore_core::time::UtcMillis;
 use yore_engine::ingest::ProjectNames;
 use yore_engine::{
-    Brief, BriefRequest, Done, Engine, EngineError, EngineOptions, EpisodeSummary, ForgetRequest, Forgotten, MemoryList,
-    NewMemory, NoteSummary, NotesRequest, OpenedMemory, ProjectQuery, ProjectSummary, RecallAnswer, RecallRequest,
-    RememberRequest, Remembered, SessionsRequest, ShowAnswer, ShowRequest, Statistics, StoreError, StoreOptions, StoredMemory,
-    Surroundings, WhichVersion,
+    Brief, BriefRequest, DistilReport, Distilled, Done, Engine, EngineError, EngineOptions, EpisodeSummary, ForgetRequest,
+    Forgotten, Material, MaterialRequest, MemoryList, NewMemory, NoteSummary, NotesRequest, OpenedMemory, ProjectQuery,
+    ProjectSummary, RecallAnswer, RecallRequest, RememberRequest, Remembered, SessionsRequest, ShowAnswer, ShowRequest,
+    Statistics, StoreError, StoreOptions, StoredMemory, Surroundings, WhichVersion,
 };
 
 use crate::ask;
@@ -250,6 +250,17 @@ impl Memory {
     pub fn add_memory(&mut self, new: &NewMemory, cause: &Cause) -> CliResult<Done> {
         let request = Request::AddMemory { new: Box::new(new.clone()), cause: cause.clone() };
         self.ask(&request, |engine| engine.add_memory(new, cause))
+    }
+
+    /// Returns the lines of a conversation that wait to be distilled; `None` if none do.
+    pub fn material(&mut self, request: &MaterialRequest) -> CliResult<Option<Material>> {
+        self.ask(&Request::Material { request: request.clone() }, |engine| engine.material(request))
+    }
+
+    /// Records what an agent found in a conversation.
+    pub fn record_distilled(&mut self, distilled: &Distilled) -> CliResult<DistilReport> {
+        let request = Request::RecordDistilled { distilled: Box::new(distilled.clone()) };
+        self.ask(&request, |engine| engine.record_distilled(distilled))
     }
 
     /// Lists memories.

@@ -9,6 +9,7 @@
 //! - `daemon`: the background process
 //! - `engine_handle`: opens the engine for a front end; the one crossing from async to sync
 //! - `fence`: marks recalled text as data, because an agent may obey what it reads
+//! - `distil`: the lines of a conversation as an agent distils them
 //! - `detect`: finds the source that can read a path
 //! - `histories`: which histories are read, and how
 //! - `hook`: short-lived calls by an agent: captures an event and answers it
@@ -33,6 +34,7 @@ mod cli;
 mod config;
 mod daemon;
 mod detect;
+mod distil;
 mod engine_handle;
 mod error;
 mod example;

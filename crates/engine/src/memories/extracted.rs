@@ -34,6 +34,8 @@ pub(crate) struct Extraction<'e> {
     pub extractor: &'e str,
     /// Its version.
     pub version: u32,
+    /// What it is.
+    pub actor: Actor,
     /// True if these are all memories of the conversation: what it found there before and finds no more is put away.
     pub is_whole: bool,
     /// The proposals, each with its project.
@@ -77,44 +79,46 @@ struct Known {
 }
 
 impl Engine {
-    /// Records what an extractor found in a conversation, as one operation.
+    /// Records what an extractor found in a conversation, as one operation. Returns counts, and for each proposal the memory
+    /// that says it now, if any.
     pub(crate) fn record_extraction(
         &self,
         extraction: &Extraction<'_>,
         known: &mut KnownStatements,
-    ) -> Result<Extracted, EngineError> {
+    ) -> Result<(Extracted, Vec<Option<MemoryId>>), EngineError> {
         let now = self.now();
         let before = self.earlier(extraction)?;
         let mut counts = Extracted::default();
         if extraction.proposals.is_empty() && before.is_empty() {
-            return Ok(counts);
+            return Ok((counts, Vec::new()));
         }
         let reader = self.reader()?;
-        let mut proposals: Vec<Prepared> = Vec::new();
-        for new in &extraction.proposals {
+        let mut proposals: Vec<(usize, Prepared)> = Vec::new();
+        for (number, new) in extraction.proposals.iter().enumerate() {
             match self.prepared(new, now) {
                 Ok(prepared) if reader.is_statement_buried(&prepared.memory.statement) => counts.refused += 1,
                 Ok(mut prepared) => {
                     // Like the turns that it rests on, it counts from when it was said.
                     let memory = &mut prepared.memory;
                     memory.recorded = memory.valid_from.map_or(now, |said| said.min(now));
-                    proposals.push(prepared);
+                    proposals.push((number, prepared));
                 }
                 Err(EngineError::Memory(_)) => counts.refused += 1,
                 Err(error) => return Err(error),
             }
         }
-        let projects: HashSet<Option<ProjectId>> = proposals.iter().map(|prepared| prepared.memory.project).collect();
+        let projects: HashSet<Option<ProjectId>> = proposals.iter().map(|(_, prepared)| prepared.memory.project).collect();
         for project in &projects {
             self.load_known(*project, known)?;
         }
         let name = format!("{}/{}", extraction.extractor, extraction.version);
-        let cause = Cause { actor: Actor::Rule, by: name.clone(), input: Some(extraction.session.to_owned()) };
+        let cause = Cause { actor: extraction.actor, by: name.clone(), input: Some(extraction.session.to_owned()) };
         let summary = format!("extracted {} memories from a session", proposals.len());
         let mut added: Vec<(Option<ProjectId>, Known)> = Vec::new();
+        let mut recorded: Vec<Option<MemoryId>> = vec![None; extraction.proposals.len()];
         let (counts, _) = self.operate(OperationKind::Extract, &cause, summary, |tx| {
             let mut met: HashSet<MemoryId> = HashSet::new();
-            for prepared in &proposals {
+            for (number, prepared) in &proposals {
                 let project = prepared.memory.project;
                 let shingles = Shingles::of(&prepared.memory.statement);
                 let same = known
@@ -126,10 +130,15 @@ impl Engine {
                 let same = same.filter(|known| known.shingles.similarity(&shingles) >= SAME);
                 let best = same.max_by(|a, b| a.shingles.similarity(&shingles).total_cmp(&b.shingles.similarity(&shingles)));
                 match best.map(|known| tx.memory(known.id)).transpose()?.flatten() {
-                    Some(memory) => join(tx, memory, &prepared.memory, &mut met, &mut counts, now)?,
+                    Some(memory) => {
+                        let id = memory.id;
+                        join(tx, memory, &prepared.memory, &mut met, &mut counts, now)?;
+                        recorded[*number] = Some(id).filter(|id| met.contains(id));
+                    }
                     None => {
                         let id = prepared.record(tx, now)?;
                         met.insert(id);
+                        recorded[*number] = Some(id);
                         counts.recorded += 1;
                         added.push((project, Known { id, shingles }));
                     }
@@ -150,7 +159,7 @@ impl Engine {
         for (project, memory) in added {
             known.0.entry(project).or_default().push(memory);
         }
-        Ok(counts)
+        Ok((counts, recorded))
     }
 
     /// Loads the memories of a project, once in a run.

@@ -226,6 +226,46 @@ impl Engine {
         Ok(Prepared { memory, entities, related, replaces })
     }
 
+    /// Checks whether a memory can be stored: its fields, and that its quotes stand in their turns.
+    ///
+    /// # Errors
+    /// [`MemoryError`]: why not.
+    pub(crate) fn check_memory(&self, new: &NewMemory) -> Result<(), EngineError> {
+        self.prepared(new, self.now()).map(drop)
+    }
+
+    /// Returns the memory with an id, or the beginning of one; `None` if it names none, or several.
+    pub(crate) fn memory_of_id(&self, id: &str) -> Result<Option<MemoryId>, EngineError> {
+        match self.memory_named(id.trim()) {
+            Ok(id) => Ok(Some(id)),
+            Err(EngineError::Memory(MemoryError::Unknown(_)) | EngineError::AmbiguousId { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns what an id or a name means: a memory, note or turn, else the entity of this name, which is recorded if it is
+    /// new. `None`: it names nothing.
+    pub(crate) fn node_of_words(&self, words: &str, cause: &Cause) -> Result<Option<Node>, EngineError> {
+        let words = words.trim();
+        let looks_like_id =
+            words.len() >= FEWEST_DIGITS && words.chars().all(|letter| letter.is_ascii_hexdigit() || letter == '-');
+        match self.node_of_id(words) {
+            Ok(node) => return Ok(Some(node)),
+            Err(EngineError::AmbiguousId { .. }) => return Ok(None),
+            Err(_) if looks_like_id && words.chars().any(|letter| letter.is_ascii_digit()) => return Ok(None),
+            Err(_) => {}
+        }
+        match self.entity_named(words) {
+            Ok(entity) => Ok(Some(Node::Entity(entity.id))),
+            Err(EngineError::Memory(MemoryError::UnknownEntity(_))) if !words.is_empty() => {
+                let (entity, _) = self.put_entity("concept", words, &[], None, cause)?;
+                Ok(Some(Node::Entity(entity.id)))
+            }
+            Err(EngineError::Memory(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Changes a memory. Other words are a new memory that takes its place; the old words stay readable.
     ///
     /// # Errors
@@ -566,7 +606,7 @@ impl Engine {
     }
 
     /// Redacts texts.
-    pub(super) fn redact<'t>(&self, texts: impl Iterator<Item = &'t mut String>) -> Result<(), EngineError> {
+    pub(crate) fn redact<'t>(&self, texts: impl Iterator<Item = &'t mut String>) -> Result<(), EngineError> {
         self.redact_again(texts)
     }
 

@@ -31,7 +31,9 @@ use yore_core::exchange::TurnShape;
 use yore_core::text::Shingles;
 
 use self::context::Context;
-pub use self::proposal::Proposal;
+pub use self::proposal::{Proposal, cut, plain};
+pub use self::sentence::{Sentence, sentences};
+pub use self::words::{Words, normal};
 
 /// Version of the rules. Another one extracts every conversation anew.
 pub const VERSION: u32 = 1;

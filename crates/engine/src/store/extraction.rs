@@ -8,6 +8,7 @@ use yore_core::memory::Memory;
 use yore_core::time::UtcMillis;
 
 use super::keys::{EpisodeKey, MemoryKey, TurnKey, json_of};
+use super::transaction::WriteTx;
 use super::{Store, StoreResult};
 
 /// Numbers by which a conversation is told from itself after it has grown or was read anew.
@@ -42,15 +43,7 @@ impl Store {
 
     /// Records that an extractor has read a conversation.
     pub(crate) fn note_extraction(&self, episode: EpisodeKey, extractor: &str, shape: Shape, at: UtcMillis) -> StoreResult<()> {
-        self.write(|tx| {
-            tx.execute(
-                "INSERT INTO extraction (episode_id, extractor, turns, parts, newest_turn, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-                 ON CONFLICT (episode_id) DO UPDATE SET extractor = excluded.extractor, turns = excluded.turns,
-                     parts = excluded.parts, newest_turn = excluded.newest_turn, at_ms = excluded.at_ms",
-                params![episode, extractor, shape.turns, shape.parts, shape.newest, at],
-            )
-            .map(drop)
-        })
+        self.write(|tx| note(tx, episode, extractor, shape, at))
     }
 
     /// Returns the memories with evidence in a conversation, whatever their status.
@@ -76,4 +69,16 @@ impl Store {
             Ok(rows.into_iter().collect())
         })
     }
+}
+
+/// Records that an extractor, given by name and version (`rules/1`), has read a conversation.
+pub(super) fn note(tx: &WriteTx<'_>, episode: EpisodeKey, extractor: &str, shape: Shape, at: UtcMillis) -> StoreResult<()> {
+    let family = extractor.split('/').next().unwrap_or(extractor);
+    tx.execute(
+        "INSERT INTO extraction (episode_id, family, extractor, turns, parts, newest_turn, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+         ON CONFLICT (episode_id, family) DO UPDATE SET extractor = excluded.extractor, turns = excluded.turns,
+             parts = excluded.parts, newest_turn = excluded.newest_turn, at_ms = excluded.at_ms",
+        params![episode, family, extractor, shape.turns, shape.parts, shape.newest, at],
+    )
+    .map(drop)
 }

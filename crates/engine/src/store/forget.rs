@@ -289,6 +289,14 @@ impl WriteTx<'_> {
     /// which a turn is removed.
     pub(super) fn remove_turns(&self, turns: &[TurnKey]) -> StoreResult<()> {
         for turn in turns {
+            // Their conversations are divided into topics anew: an agent's summary of one may hold words of the turn.
+            for table in ["span WHERE", "extraction WHERE family = 'spans' AND"] {
+                let sql = format!(
+                    "DELETE FROM {table} episode_id IN (SELECT episode_id FROM turn WHERE id = ?1
+                     UNION SELECT episode_id FROM turn_share WHERE turn_id = ?1)"
+                );
+                self.execute(&sql, [turn])?;
+            }
             self.execute("INSERT INTO lexical_queue (turn_id) VALUES (?1)", [turn])?;
             self.execute("DELETE FROM turn_text WHERE turn_id = ?1", [turn])?;
             self.execute("DELETE FROM turn WHERE id = ?1", [turn])?;

@@ -6,7 +6,7 @@
 //! - `keys`: keys of rows
 //! - `commit`: the data that an ingestion stores in one transaction
 //! - `upsert`, `episodes`, `exchanges`, `words`: projects, episodes, turns: written, read, packed
-//! - `extraction`: which conversations were read by extractors
+//! - `extraction`: which conversations were read by extractors; `spans`: their topics
 //! - `archive`: blobs and segments
 //! - `backup`, `salvage`: copies of the database, and rescue of data from a damaged one
 //! - `sources`: source files with checkpoints, leases and skipped lines
@@ -49,6 +49,7 @@ mod redact;
 mod salvage;
 mod sessions;
 mod sources;
+mod spans;
 mod structure;
 mod transaction;
 mod upsert;
@@ -62,6 +63,7 @@ pub use connection::{DATABASE_FILE, Store};
 pub use episodes::ShownTurn;
 pub(crate) use episodes::{IndexedItem, ItemClass, SPOKEN_GAP};
 pub use error::{StoreError, StoreResult};
+pub(crate) use extraction::Shape;
 pub(crate) use forget::Forgetting;
 pub use forget::{Forgotten, SelectedItem};
 pub(crate) use found_memories::{EvidenceRow, NamedMemory};
@@ -81,5 +83,6 @@ pub(crate) use sessions::SessionFilter;
 pub use sessions::{ConversationSummary, EpisodeSummary, SessionOrder};
 pub use sources::SourceFileSummary;
 pub(crate) use sources::{Advance, Checkpoint, FileRow, Skips};
+pub(crate) use spans::StoredSpan;
 pub(crate) use structure::{ChangeFilter, FileEvent, Prompt, RecordedShape};
 pub(crate) use vectors::{EmbeddedItem, MODEL_LIST, QueuedVector, STATIC_LIST, TextHash};

@@ -8,7 +8,7 @@ use super::transaction::WriteTx;
 use super::{Store, StoreResult};
 
 /// Tables and columns with text. A row of a set that becomes equal to another is removed.
-const TEXTS: [(&str, &str, bool); 12] = [
+const TEXTS: [(&str, &str, bool); 14] = [
     ("memory", "title", false),
     ("memory", "statement", false),
     ("memory_tag", "tag", true),
@@ -21,6 +21,8 @@ const TEXTS: [(&str, &str, bool); 12] = [
     ("operation", "summary", false),
     ("operation", "input", false),
     ("operation", "cause", false),
+    ("span", "name", false),
+    ("span", "summary", false),
 ];
 
 impl Store {

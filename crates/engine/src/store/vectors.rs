@@ -342,11 +342,11 @@ impl WriteTx<'_> {
 }
 
 /// Packs a vector as f16, which keeps three decimal digits, more than the rounding of an int8 model leaves.
-fn pack(vector: &[f32]) -> Vec<u8> {
+pub(super) fn pack(vector: &[f32]) -> Vec<u8> {
     vector.iter().flat_map(|value| half::f16::from_f32(*value).to_le_bytes()).collect()
 }
 
-fn unpack(data: &[u8]) -> Vec<f32> {
+pub(super) fn unpack(data: &[u8]) -> Vec<f32> {
     data.chunks_exact(2).map(|pair| half::f16::from_le_bytes([pair[0], pair[1]]).to_f32()).collect()
 }
 

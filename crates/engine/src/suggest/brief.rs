@@ -50,6 +50,9 @@ pub struct Brief {
     /// Questions, problems and todos of the project that nobody closed, latest first.
     #[serde(default)]
     pub open: Vec<Memory>,
+    /// Number of sessions of the project that no agent has distilled yet.
+    #[serde(default)]
+    pub waiting: u64,
 }
 
 impl Brief {

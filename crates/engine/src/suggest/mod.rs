@@ -28,6 +28,7 @@ use crate::error::EngineError;
 use crate::ingest::source::note;
 use crate::notes::NotesRequest;
 use crate::retrieve::project_here;
+use crate::store::EpisodeSummary;
 use crate::{Engine, Found};
 
 /// Maximum number of turns that wait for the index; with more, nothing is suggested, because reading them one
@@ -39,6 +40,11 @@ impl Engine {
     /// all projects.
     pub fn brief(&self, request: &BriefRequest) -> Result<Brief, EngineError> {
         let mut brief = brief::brief(self, request)?;
+        if brief.project.is_some() {
+            let waiting = self.sessions_to_distil(request.here.as_ref())?;
+            let is_other = |session: &&EpisodeSummary| Some(&session.native_id) != request.session.as_ref();
+            brief.waiting = waiting.iter().filter(is_other).count() as u64;
+        }
         let notes = brief.standing.iter_mut().chain(&mut brief.notes);
         let notes = notes.flat_map(|note| std::iter::once(&mut note.text).chain(&mut note.facts.title));
         let worked = brief.own.iter_mut().chain(&mut brief.sessions).flat_map(|worked| {

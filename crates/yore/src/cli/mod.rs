@@ -8,6 +8,7 @@ mod chat;
 mod completions;
 mod config;
 mod daemon;
+mod distil;
 mod doctor;
 mod embed;
 mod eval;
@@ -37,6 +38,7 @@ mod show;
 mod sources;
 mod stats;
 mod status_line;
+mod topics;
 mod uninstall;
 mod up;
 
@@ -106,6 +108,7 @@ enum Command {
     Completions(completions::Arguments),
     Config(config::Arguments),
     Daemon(daemon::Arguments),
+    Distil(distil::Arguments),
     Doctor(doctor::Arguments),
     Embed(embed::Arguments),
     Eval(eval::Arguments),
@@ -138,6 +141,7 @@ enum Command {
     Sources(sources::Arguments),
     Stats(stats::Arguments),
     StatusLine(status_line::Arguments),
+    Topics(topics::Arguments),
     Uninstall(uninstall::Arguments),
     #[command(alias = "init")]
     Up(up::Arguments),
@@ -203,6 +207,7 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
         Command::Completions(arguments) => completions::run(&arguments, context),
         Command::Config(arguments) => config::run(&arguments, context),
         Command::Daemon(arguments) => daemon::run(&arguments, context),
+        Command::Distil(arguments) => distil::run(&arguments, context),
         Command::Doctor(arguments) => doctor::run(&arguments, context),
         Command::Embed(arguments) => embed::run(&arguments, context),
         Command::Eval(arguments) => eval::run(&arguments, context),
@@ -232,6 +237,7 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
         Command::Sources(arguments) => sources::run(&arguments, context),
         Command::Stats(arguments) => stats::run(&arguments, context),
         Command::StatusLine(arguments) => status_line::run(&arguments, context),
+        Command::Topics(arguments) => topics::run(&arguments, context),
         Command::Uninstall(arguments) => uninstall::run(&arguments, context),
         Command::Up(arguments) => up::run(&arguments, context),
     }

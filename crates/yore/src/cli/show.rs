@@ -1,9 +1,9 @@
 use clap::Args;
 use yore_core::time::UtcMillis;
 use yore_engine::ingest::source::note;
-use yore_engine::{PageTurn, ShowAnswer, ShowRequest, Start, Surroundings, WhichVersion};
+use yore_engine::{PageTurn, ShowAnswer, ShowRequest, Start, Surroundings, TopicsRequest, WhichVersion};
 
-use super::{Context, memories};
+use super::{Context, memories, topics};
 use crate::ask;
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::text;
@@ -32,11 +32,14 @@ pub struct Arguments {
     /// Divide the session into exchanges: each question with the work that answered it
     #[arg(long, conflicts_with = "original")]
     exchanges: bool,
+    /// Divide the session into topics, with similar ones of other sessions
+    #[arg(long, conflicts_with_all = ["original", "exchanges", "around", "from"])]
+    topics: bool,
     /// For a note: version N, from 1
-    #[arg(long, value_name = "N", conflicts_with_all = ["original", "exchanges"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["original", "exchanges", "topics"])]
     note_version: Option<u64>,
     /// For a note: the version that applied at this time
-    #[arg(long, value_name = "TIME", value_parser = ask::time, conflicts_with_all = ["original", "exchanges", "note_version"])]
+    #[arg(long, value_name = "TIME", value_parser = ask::time, conflicts_with_all = ["original", "exchanges", "topics", "note_version"])]
     as_of: Option<UtcMillis>,
 }
 
@@ -75,6 +78,9 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         engine.write_original(&arguments.id, &mut lines)?;
         context.printer.bytes(&lines)?;
         return Ok(Exit::Success);
+    }
+    if arguments.topics {
+        return topics::list(&TopicsRequest { sessions: vec![arguments.id.clone()], ..TopicsRequest::default() }, context);
     }
     if arguments.exchanges {
         let found = context.settings.engine(false)?.exchanges(&arguments.id)?;

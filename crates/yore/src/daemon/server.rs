@@ -165,6 +165,8 @@ fn answer(shared: &Shared<'_>, request: Request, lines: &mut Lines) -> Reply {
         Request::AddMemory { new, cause } => asked(shared, |engine| engine.add_memory(&new, &cause)),
         Request::Memories { list } => asked(shared, |engine| engine.memories(&list)),
         Request::OpenMemory { id, session } => asked(shared, |engine| engine.open_memory(&id, session.as_deref())),
+        Request::Material { request } => asked(shared, |engine| engine.material(&request)),
+        Request::RecordDistilled { distilled } => asked(shared, |engine| engine.record_distilled(&distilled)),
         Request::Forget { request } => asked(shared, |engine| engine.forget(&request)),
         Request::Brief { request } => {
             shared.settle();

@@ -33,6 +33,9 @@ const PAST_CHARS: usize = 120;
 /// Most characters of an outcome.
 const OUTCOME_CHARS: usize = 400;
 
+/// From so many sessions that wait to be distilled, the brief says so.
+const MANY_WAIT: u64 = 3;
+
 /// Tokens of the text around memories, and of the line about files.
 const FRAME: usize = 100;
 /// Cost of the beginning of a line, in quarters of a token.
@@ -61,6 +64,10 @@ pub fn brief(brief: &Brief, budget: usize) -> Injection {
     page.section("Decided lately:", brief.decided.iter().map(brief_memory_line));
     page.section("Open:", brief.open.iter().map(brief_memory_line));
     page.section("Notes:", brief.notes.iter().map(|note| note_line(note, NOTE_CHARS)));
+    if brief.waiting >= MANY_WAIT {
+        let told = format!("Not distilled yet: {} sessions here (`yore distil`).", brief.waiting);
+        page.section("", std::iter::once((told, Vec::new())));
+    }
     page.section("Before that:", sessions.map(|worked| (format!("- {}", headline(worked)), Vec::new())));
     page.end()
 }

@@ -15,8 +15,8 @@ use serde_json::Value;
 use yore_core::operation::Cause;
 use yore_engine::ingest::ProjectNames;
 use yore_engine::{
-    BriefRequest, ForgetRequest, MemoryList, NewMemory, NotesRequest, ProjectQuery, RecallRequest, RememberRequest,
-    SessionsRequest, ShowRequest, SuggestRequest, WhichVersion,
+    BriefRequest, Distilled, ForgetRequest, MaterialRequest, MemoryList, NewMemory, NotesRequest, ProjectQuery, RecallRequest,
+    RememberRequest, SessionsRequest, ShowRequest, SuggestRequest, WhichVersion,
 };
 
 use super::socket::Stream;
@@ -114,6 +114,16 @@ pub enum Request {
         id: String,
         /// The agent's own id of the session that opens it.
         session: Option<String>,
+    },
+    /// Returns the lines of a conversation that wait to be distilled.
+    Material {
+        /// The conversation.
+        request: MaterialRequest,
+    },
+    /// Records what an agent found in a conversation.
+    RecordDistilled {
+        /// What it found.
+        distilled: Box<Distilled>,
     },
     /// Deletes a session or note.
     Forget {

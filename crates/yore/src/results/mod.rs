@@ -3,7 +3,7 @@
 //!
 //! - [`Recalled`], [`Hit`]: an answer of recall
 //! - [`Shown`], [`Exchanges`]: a session; [`Opened`]: a page of one, for agents
-//! - [`Session`], [`Note`], [`Project`]: items of lists; [`SessionPage`], [`NotePage`]: pages of them
+//! - [`Session`], [`SessionTopics`], [`Note`], [`Project`]: items of lists; [`SessionPage`], [`NotePage`]: pages of them
 //! - [`Ingestion`], [`Begun`], [`Conversation`]: what was read
 //! - [`Statistics`], [`SourceState`], [`MemoryState`], [`Repaired`] and others of `store`: the stored memory
 //! - [`MemoryRecord`], [`EntityRecord`], [`OperationRecord`], [`Changed`]: memories and their changes
@@ -18,6 +18,7 @@
 mod actions;
 mod answer;
 mod compat;
+mod distil;
 mod eval;
 mod list;
 mod memory;
@@ -25,10 +26,12 @@ mod program;
 mod reading;
 mod show;
 mod store;
+mod topics;
 
 pub use self::actions::*;
 pub use self::answer::*;
 pub use self::compat::*;
+pub use self::distil::*;
 pub use self::eval::*;
 pub use self::list::*;
 pub use self::memory::*;
@@ -36,6 +39,7 @@ pub use self::program::*;
 pub use self::reading::*;
 pub use self::show::*;
 pub use self::store::*;
+pub use self::topics::*;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -12,6 +12,7 @@ mod config;
 mod control;
 mod crash;
 mod daemon;
+mod distil;
 mod doctor;
 mod environment;
 mod faults;

@@ -125,7 +125,7 @@ fn skill(name: &str) -> (BTreeMap<String, String>, String) {
 #[test]
 fn skills_keep_to_the_limits_and_name_commands_that_exist() {
     let skills = names("plugin/skills");
-    assert_eq!(skills, ["memory-backfill", "memory-stats", "remember", "search"]);
+    assert_eq!(skills, ["memory-backfill", "memory-distil", "memory-stats", "memory-topics", "remember", "search"]);
     let environment = TestEnvironment::new();
     for name in &skills {
         let (fields, body) = skill(name);

@@ -20,10 +20,11 @@ pub fn is_own_call(text: &str) -> bool {
 }
 
 /// Tools of yore's MCP server, sorted: its own, and those named after the designs that it grew from.
-const TOOLS: [&str; 31] = [
+const TOOLS: [&str; 32] = [
     "ask_memory",
     "brief",
     "check_contexts",
+    "distil",
     "explore_context_tree",
     "find_similar_issues",
     "forget",

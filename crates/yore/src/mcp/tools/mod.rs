@@ -1,15 +1,16 @@
 //! The tools: one file each, and their table.
 //!
-//! - [`Row`], [`CORE`]: yore's own tools, which every agent gets
+//! - [`Row`], [`CORE`]: yore's own tools, which every agent gets; [`MORE`]: those that settings name
 //! - [`compat`]: the names of the designs that yore grew from
 //! - [`listed`], [`find`]: the tools of a toolset
 //! - [`Call`]: the input of a tool
-//! - `recall`, `show`, `sessions`, `notes`, `brief`, `remember`, `forget`, `status`
+//! - `recall`, `show`, `sessions`, `notes`, `brief`, `remember`, `distil`, `forget`, `status`
 //!
 //! Errors are part of the result, where the agent reads them and can call again.
 
 pub mod brief;
 pub mod compat;
+mod distil;
 mod forget;
 pub mod notes;
 pub mod recall;
@@ -71,9 +72,12 @@ pub const CORE: [Row; 8] = [
     Row { name: "status", tool: status::tool, call: |call| Box::pin(status::call(call)) },
 ];
 
+/// Further tools, which are served where the settings name them: every session pays for a tool's description.
+pub const MORE: [Row; 1] = [Row { name: "distil", tool: distil::tool, call: |call| Box::pin(distil::call(call)) }];
+
 /// Returns the names of every tool that can be chosen, yore's own first.
 pub fn every_name() -> impl Iterator<Item = &'static str> {
-    let own = CORE.iter().map(|row| row.name);
+    let own = CORE.iter().chain(&MORE).map(|row| row.name);
     own.chain(compat::served().map(|row| row.name).filter(|name| CORE.iter().all(|row| row.name != *name)))
 }
 
@@ -81,9 +85,10 @@ pub fn every_name() -> impl Iterator<Item = &'static str> {
 fn rows(toolset: &Toolset) -> impl Iterator<Item = &'static Row> {
     let is_name = |name: &str| compat::served().any(|row| row.name == name);
     let own = CORE.iter().filter(move |row| toolset.has(row.name, true, is_name(row.name)));
+    let more = MORE.iter().filter(|row| toolset.has(row.name, false, false));
     // A name in both tables belongs to yore's own tool.
     let others = compat::served().filter(|row| CORE.iter().all(|own| own.name != row.name));
-    own.chain(others.filter(|row| toolset.has(row.name, false, true)))
+    own.chain(more).chain(others.filter(|row| toolset.has(row.name, false, true)))
 }
 
 /// Returns the descriptions of a toolset's tools.
@@ -223,7 +228,9 @@ mod tests {
         assert_eq!(list("core"), CORE.map(|row| row.name));
         assert_eq!(list("all"), every_name().collect::<Vec<_>>());
         assert_eq!(list(" status, recall,status,"), ["recall", "status"]);
-        assert_eq!(list("core").len() + list("names").len() - 1, list("all").len(), "recall is in both");
+        assert_eq!(list("core").len() + list("names").len() - 1 + MORE.len(), list("all").len(), "recall is in both");
+        assert_eq!(list("core,distil").len(), CORE.len() + 1);
+        assert!(find(&Toolset::Core, "distil").is_none() && find(&"core,distil".parse().unwrap(), "distil").is_some());
         for name in every_name() {
             assert_eq!(list(name), [name]);
             assert!(find(&Toolset::All, name).is_some());
@@ -233,7 +240,7 @@ mod tests {
         let error = "recal".parse::<Toolset>().unwrap_err().to_string();
         assert!(error.starts_with("unknown tool \"recal\"; the tools are recall, show, "), "{error}");
         assert!(" , ".parse::<Toolset>().is_err());
-        for words in ["core", "names", "all", "recall,wake_up"] {
+        for words in ["core", "names", "all", "recall,wake_up", "core,distil"] {
             assert_eq!(words.parse::<Toolset>().unwrap().to_string(), words);
         }
     }

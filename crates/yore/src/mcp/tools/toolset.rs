@@ -7,6 +7,10 @@ use super::every_name;
 use crate::config::Config;
 use crate::error::{CliError, CliResult, Exit};
 
+/// Names of sets, alone or among names of tools.
+const CORE: &str = "core";
+const NAMES: &str = "names";
+
 /// The tools that are served: only listed tools can be called.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub enum Toolset {
@@ -15,9 +19,9 @@ pub enum Toolset {
     Core,
     /// The names of the designs that yore grew from, for prompts that were written for these.
     Names,
-    /// Both.
+    /// Every tool.
     All,
-    /// The named tools.
+    /// The named tools and sets of tools.
     Chosen(Vec<String>),
 }
 
@@ -43,8 +47,12 @@ impl Toolset {
         match self {
             Self::Core => is_core,
             Self::Names => is_name,
-            Self::All => is_core || is_name,
-            Self::Chosen(chosen) => chosen.iter().any(|chosen| chosen == name),
+            Self::All => true,
+            Self::Chosen(chosen) => chosen.iter().any(|chosen| match chosen.as_str() {
+                CORE => is_core,
+                NAMES => is_name,
+                chosen => chosen == name,
+            }),
         }
     }
 }
@@ -66,15 +74,15 @@ impl FromStr for Toolset {
 
     fn from_str(words: &str) -> Result<Self, Self::Err> {
         match words.trim() {
-            "core" => return Ok(Self::Core),
-            "names" => return Ok(Self::Names),
+            CORE => return Ok(Self::Core),
+            NAMES => return Ok(Self::Names),
             "all" => return Ok(Self::All),
             _ => {}
         }
         let mut chosen: Vec<String> = Vec::new();
         for name in words.split(',').map(str::trim).filter(|name| !name.is_empty()) {
             let known: Vec<&'static str> = every_name().collect();
-            if !known.contains(&name) {
+            if ![CORE, NAMES].contains(&name) && !known.contains(&name) {
                 return Err(ToolsetError::Unknown { name: name.to_owned(), known });
             }
             if !chosen.iter().any(|before| before == name) {
@@ -88,8 +96,8 @@ impl FromStr for Toolset {
 impl fmt::Display for Toolset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Core => f.write_str("core"),
-            Self::Names => f.write_str("names"),
+            Self::Core => f.write_str(CORE),
+            Self::Names => f.write_str(NAMES),
             Self::All => f.write_str("all"),
             Self::Chosen(chosen) => f.write_str(&chosen.join(",")),
         }

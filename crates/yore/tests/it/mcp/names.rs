@@ -35,7 +35,7 @@ fn names_are_served_where_they_are_switched_on() {
     // By the settings, which a flag overrides; a project's file has no effect.
     let mut agent = Agent::spawn(home.yore().arg("mcp").env("YORE_MCP__TOOLS", "all"));
     agent.handshake();
-    assert_eq!(listed(&mut agent).len(), 27);
+    assert_eq!(listed(&mut agent).len(), 28);
     assert!(agent.close().success());
     let output = home.yore().args(["mcp"]).env("YORE_MCP__TOOLS", "everything").output().unwrap();
     let told = String::from_utf8(output.stderr).unwrap();

@@ -1,0 +1,479 @@
+//! An agent distils a conversation: it is given the lines that are new, and what it finds worth keeping is checked like any
+//! other input and recorded in the extracted lane.
+//!
+//! A line is a turn's place in its conversation, from 1. The checkpoint of a conversation is the last line that was
+//! distilled, so that a long one is distilled in parts and nothing is given twice.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+use yore_core::episode::Role;
+use yore_core::id::{MemoryId, ProjectId};
+use yore_core::memory::{Confidence, Fields, Lane, Memory, MemoryKind, Source, SourceKind};
+use yore_core::operation::{Actor, Cause};
+use yore_core::relation::{Node, RelationType};
+use yore_core::time::UtcMillis;
+
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::ingest::ProjectNames;
+use crate::memories::{Extraction, GivenEvidence, KnownStatements, NewMemory};
+use crate::sessions::{AGENT, AGENT_VERSION, SessionsRequest, agent_extractor};
+use crate::store::{EpisodeSummary, RowKey, Shape, ShownTurn};
+
+/// Most items and relations of one call.
+const MOST_ITEMS: usize = 30;
+const MOST_RELATIONS: usize = 60;
+/// Longest statement, and longest name and summary of a topic, in characters.
+const STATEMENT_CHARS: usize = 500;
+const TOPIC_NAME_CHARS: usize = 80;
+const TOPIC_SUMMARY_CHARS: usize = 600;
+/// Items with a lower confidence are dropped.
+const LEAST_CONFIDENCE: f32 = 0.6;
+/// Confidence of an item that gives none.
+const USUAL_CONFIDENCE: f32 = 0.75;
+/// An item with a lower confidence is a speculation.
+const SURE: f32 = 0.7;
+/// Characters of the new lines that are given at once, of one of them, and of a line that was distilled before.
+const NEW_CHARS: usize = 16_000;
+const LINE_CHARS: usize = 1_600;
+const RECENT_CHARS: usize = 300;
+/// Lines before the new ones that are given for context.
+const RECENT_LINES: usize = 4;
+/// Memories of the session that are given, so that they are not repeated.
+const MOST_KNOWN: usize = 20;
+
+/// The conversation whose new lines are asked for.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub struct MaterialRequest {
+    /// Id of the session; none: the caller's own session if it has new lines, else the one of the project that was used last
+    /// and waits.
+    pub session: Option<String>,
+    /// The caller's own session, by the agent's id.
+    pub own: Option<String>,
+    /// The directory whose project counts; none: all projects.
+    pub here: Option<ProjectNames>,
+}
+
+/// A conversation as an agent is given it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Material {
+    /// The agent's own id of the session.
+    pub session: String,
+    /// Title of the session.
+    pub title: Option<String>,
+    /// Name of the project.
+    pub project: Option<String>,
+    /// Name of the session's latest topic that was distilled, if it was given one.
+    pub topic: Option<String>,
+    /// Memories of the session: short id, kind and statement.
+    pub known: Vec<(String, MemoryKind, String)>,
+    /// The last lines that were distilled before.
+    pub recent: Vec<Line>,
+    /// The lines to distil.
+    pub new: Vec<Line>,
+    /// Lines with words that follow these.
+    pub left: u64,
+}
+
+/// A line of a conversation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    /// Its number.
+    pub line: u32,
+    /// Who says it.
+    pub role: Role,
+    /// When it was said.
+    pub at: Option<UtcMillis>,
+    /// Its words, the middle left out if they are many.
+    pub text: String,
+}
+
+/// What an agent found.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(default)]
+pub struct Distilled {
+    /// Id of the session.
+    pub session: String,
+    /// Statements worth keeping.
+    pub items: Vec<DistilledItem>,
+    /// Relations between them and to memories and things.
+    pub relations: Vec<DistilledRelation>,
+    /// The topic of the last line.
+    #[serde(alias = "topic_update")]
+    pub topic: Option<DistilledTopic>,
+    /// The last line that was read; none: the last of the lines of items and those to skip.
+    pub upto: Option<u32>,
+    /// Lines with nothing to keep.
+    pub skip_lines: Vec<u32>,
+}
+
+/// Name and summary of a topic.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(default)]
+pub struct DistilledTopic {
+    /// Its name.
+    pub name: Option<String>,
+    /// Its summary.
+    pub summary: Option<String>,
+}
+
+/// Reads a name, or the number of a line, as a name.
+fn name_or_number<'de, D: serde::Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    match serde_json::Value::deserialize(from)? {
+        serde_json::Value::String(name) => Ok(name),
+        serde_json::Value::Number(number) => Ok(number.to_string()),
+        other => Err(serde::de::Error::custom(format!("{other} is neither a name nor the number of a line"))),
+    }
+}
+
+/// A statement worth keeping.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(default)]
+pub struct DistilledItem {
+    /// Name by which relations of the same call refer to it.
+    #[serde(rename = "ref", alias = "reference")]
+    pub reference: Option<String>,
+    /// Kind of memory, by any name.
+    #[serde(alias = "type")]
+    pub kind: String,
+    /// One thing, understandable alone.
+    #[serde(alias = "content")]
+    pub statement: String,
+    /// More about it.
+    pub details: Option<String>,
+    /// Line on which it rests.
+    #[serde(alias = "source_line")]
+    pub line: u32,
+    /// Words of that line.
+    pub quote: String,
+    /// Names of what it is about.
+    pub entities: Vec<String>,
+    /// Confidence, 0 to 1.
+    pub confidence: Option<f32>,
+    /// For a question or todo: whether it is closed.
+    #[serde(rename = "closed", alias = "answered")]
+    pub is_closed: Option<bool>,
+}
+
+/// A relation that an agent found.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(default)]
+pub struct DistilledRelation {
+    /// Reference of an item, a line (then all items of that line), or id of a memory.
+    #[serde(alias = "from_ref", alias = "from_line", deserialize_with = "name_or_number")]
+    pub from: String,
+    /// Name of the relation's type.
+    #[serde(rename = "type", alias = "name")]
+    pub name: String,
+    /// Reference of an item, id of a memory, or name of a thing.
+    #[serde(alias = "to_ref", alias = "to_id", alias = "to_idea_id", deserialize_with = "name_or_number")]
+    pub to: String,
+}
+
+/// What became of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DistilReport {
+    /// New memories.
+    pub recorded: u64,
+    /// Known memories that got evidence.
+    pub joined: u64,
+    /// Known already with this evidence.
+    pub known: u64,
+    /// Relations that were stated.
+    pub relations: u64,
+    /// What was not recorded, and why.
+    pub problems: Vec<String>,
+    /// True if the topic was named.
+    pub is_topic_named: bool,
+    /// Lines with words that wait.
+    pub left: u64,
+}
+
+impl Engine {
+    /// Returns the new lines of a conversation for an agent to distil; `None` if none waits.
+    ///
+    /// # Errors
+    /// [`EngineError::UnknownSession`], [`EngineError::AmbiguousId`].
+    pub fn material(&self, request: &MaterialRequest) -> Result<Option<Material>, EngineError> {
+        let sessions = match &request.session {
+            Some(id) => vec![self.session_to_distil(id)?],
+            None => {
+                let waiting = self.sessions_to_distil(request.here.as_ref())?;
+                let is_own = |session: &EpisodeSummary| request.own.as_deref() == Some(session.native_id.as_str());
+                let (own, others): (Vec<_>, Vec<_>) = waiting.into_iter().partition(is_own);
+                own.into_iter().chain(others).collect()
+            }
+        };
+        for session in sessions {
+            if let Some(material) = self.material_of(&session)? {
+                return Ok(Some(material));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Records what an agent found in a conversation. Items that cannot be stored are left out and told; the rest is
+    /// stored, in the extracted lane.
+    ///
+    /// # Errors
+    /// [`EngineError::UnknownSession`], [`EngineError::AmbiguousId`].
+    pub fn record_distilled(&self, distilled: &Distilled) -> Result<DistilReport, EngineError> {
+        let session = self.session_to_distil(&distilled.session)?;
+        let turns = self.store().episode_turns(session.row)?;
+        let projects = self.store().projects_of(&turns.iter().map(|turn| turn.row).collect::<Vec<_>>())?;
+        let mut report = DistilReport::default();
+        if distilled.items.len() > MOST_ITEMS {
+            report.problems.push(format!("only the first {MOST_ITEMS} items were read"));
+        }
+        let mut proposals: Vec<NewMemory> = Vec::new();
+        let mut of_item: Vec<&DistilledItem> = Vec::new();
+        for (number, item) in distilled.items.iter().enumerate().take(MOST_ITEMS) {
+            let turn = (item.line as usize).checked_sub(1).and_then(|at| turns.get(at));
+            let project = turn.and_then(|turn| projects.get(&turn.row).copied());
+            match proposal(item, turn, project, &session.native_id) {
+                // Nothing else is checked here that recording would not refuse too.
+                Ok(new) => match self.check_memory(&new) {
+                    Ok(()) => {
+                        proposals.push(new);
+                        of_item.push(item);
+                    }
+                    Err(EngineError::Memory(error)) => report.problems.push(format!("item {}: {error}", number + 1)),
+                    Err(error) => return Err(error),
+                },
+                Err(problem) => report.problems.push(format!("item {}: {problem}", number + 1)),
+            }
+        }
+        let extraction = Extraction {
+            episode: session.row,
+            session: &session.native_id,
+            extractor: AGENT,
+            version: AGENT_VERSION,
+            actor: Actor::Agent,
+            is_whole: false,
+            proposals,
+        };
+        let (counts, ids) = self.record_extraction(&extraction, &mut KnownStatements::default())?;
+        (report.recorded, report.joined, report.known) = (counts.recorded, counts.joined, counts.known);
+        if counts.refused > 0 {
+            report.problems.push(format!("{} not recorded: a person rejected, replaced or forgot the same", counts.refused));
+        }
+        let recorded: Vec<(&DistilledItem, MemoryId)> =
+            of_item.into_iter().zip(ids).filter_map(|(item, id)| Some((item, id?))).collect();
+        self.relate_distilled(distilled, &recorded, &mut report)?;
+        let lines =
+            distilled.items.iter().map(|item| item.line).chain(distilled.upto).chain(distilled.skip_lines.iter().copied());
+        let last = lines.max().unwrap_or(0) as usize;
+        if let Some(turn) = last.checked_sub(1).and_then(|at| turns.get(at)) {
+            let topic = distilled.topic.clone().unwrap_or_default();
+            let name = short_text(topic.name.as_deref(), TOPIC_NAME_CHARS);
+            let summary = short_text(topic.summary.as_deref(), TOPIC_SUMMARY_CHARS);
+            if name.is_some() || summary.is_some() {
+                let (mut name, mut summary) = (name, summary);
+                self.redact(name.iter_mut().chain(&mut summary))?;
+                self.divide_changed(std::slice::from_ref(&session))?;
+                report.is_topic_named = self.store().name_topic(turn.row, name.as_deref(), summary.as_deref())?;
+            }
+            let done = self.distilled_lines(&session)?.max(last as i64);
+            self.note_distilled(&session, done, turn)?;
+        }
+        let done = self.distilled_lines(&session)? as usize;
+        report.left = turns.iter().skip(done).filter(|turn| is_spoken(turn)).count() as u64;
+        Ok(report)
+    }
+
+    fn relate_distilled(
+        &self,
+        distilled: &Distilled,
+        recorded: &[(&DistilledItem, MemoryId)],
+        report: &mut DistilReport,
+    ) -> Result<(), EngineError> {
+        let by_reference: HashMap<&str, MemoryId> =
+            recorded.iter().filter_map(|(item, id)| Some((item.reference.as_deref()?, *id))).collect();
+        let cause = Cause { actor: Actor::Agent, by: "distil".to_owned(), input: Some(distilled.session.clone()) };
+        for relation in distilled.relations.iter().take(MOST_RELATIONS) {
+            let line = relation.from.trim().parse::<u32>().ok();
+            let of_line: Vec<MemoryId> = recorded.iter().filter(|(item, _)| Some(item.line) == line).map(|(_, id)| *id).collect();
+            let from: Vec<MemoryId> = match by_reference.get(relation.from.as_str()) {
+                Some(id) => vec![*id],
+                None if of_line.is_empty() => self.memory_of_id(&relation.from)?.into_iter().collect(),
+                None => of_line,
+            };
+            let told = format!("relation {} {} {}", relation.from, relation.name, relation.to);
+            let Some(name) = RelationType::read(&relation.name.trim().replace([' ', '-'], "_")) else {
+                report.problems.push(format!("{told}: there is no such type"));
+                continue;
+            };
+            if from.is_empty() {
+                report.problems.push(format!("{told}: no recorded item and no memory is {:?}", relation.from));
+                continue;
+            }
+            let to = match by_reference.get(relation.to.as_str()) {
+                Some(id) => Some(Node::Memory(*id)),
+                None => self.node_of_words(&relation.to, &cause)?,
+            };
+            let Some(to) = to else {
+                report.problems.push(format!("{told}: there is no {:?}", relation.to));
+                continue;
+            };
+            if let (Node::Memory(old), (RelationType::Supersedes, false)) = (&to, name)
+                && self.store().memory(*old)?.is_some_and(|memory| memory.lane == Lane::Curated)
+            {
+                report.problems.push(format!("{told}: only a person replaces what they wrote or confirmed"));
+                continue;
+            }
+            for from in from.into_iter().map(Node::Memory).filter(|from| *from != to) {
+                match self.relate(&from, name, &to, 1.0, None, &cause) {
+                    Ok(_) => report.relations += 1,
+                    Err(EngineError::Memory(error)) => report.problems.push(format!("{told}: {error}")),
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn session_to_distil(&self, id: &str) -> Result<EpisodeSummary, EngineError> {
+        let (row, native_id) = self.session_named(id)?;
+        let listed =
+            SessionsRequest { with_subagents: true, without_documents: true, limit: usize::MAX >> 1, ..Default::default() };
+        let found = self.sessions(&listed)?.into_iter().find(|session| session.row == row);
+        found.ok_or(EngineError::UnknownSession(native_id))
+    }
+
+    fn material_of(&self, session: &EpisodeSummary) -> Result<Option<Material>, EngineError> {
+        let turns = self.store().episode_turns(session.row)?;
+        let done = self.distilled_lines(session)?.max(0) as usize;
+        let line = |at: usize, chars: usize| Line {
+            line: at as u32 + 1,
+            role: turns[at].role,
+            at: turns[at].time.utc,
+            text: both_ends(turns[at].text.trim(), chars),
+        };
+        let spoken: Vec<usize> = (0..turns.len()).filter(|at| is_spoken(&turns[*at])).collect();
+        let before: Vec<usize> = spoken.iter().copied().filter(|at| *at < done).collect();
+        let after: Vec<usize> = spoken.into_iter().filter(|at| *at >= done).collect();
+        let recent = before[before.len().saturating_sub(RECENT_LINES)..].iter().map(|at| line(*at, RECENT_CHARS)).collect();
+        let (mut new, mut chars) = (Vec::new(), 0);
+        for at in &after {
+            let line = line(*at, LINE_CHARS);
+            chars += line.text.chars().count();
+            if !new.is_empty() && chars > NEW_CHARS {
+                break;
+            }
+            new.push(line);
+        }
+        if new.is_empty() {
+            return Ok(None);
+        }
+        let left = (after.len() - new.len()) as u64;
+        let mut known = self.store().memories_with_evidence_in(session.row)?;
+        known.retain(|memory| !memory.is_forgotten());
+        known.sort_by_key(|memory| std::cmp::Reverse(memory.recorded));
+        known.truncate(MOST_KNOWN);
+        let spans = self.store().spans_of(&[session.row])?.remove(&session.row).unwrap_or_default();
+        let mut material = Material {
+            session: session.native_id.clone(),
+            title: session.title.clone(),
+            project: session.project.clone(),
+            topic: spans.into_iter().rev().find_map(|span| span.name),
+            known: known.into_iter().map(|memory| (memory.id.short(), memory.kind, memory.statement)).collect(),
+            recent,
+            new,
+            left,
+        };
+        let texts = material.recent.iter_mut().chain(&mut material.new).map(|line| &mut line.text);
+        let known = material.known.iter_mut().map(|(_, _, statement)| statement);
+        self.redact_again(texts.chain(known).chain(&mut material.title).chain(&mut material.topic))?;
+        Ok(Some(material))
+    }
+
+    /// Returns the number of lines of a session that were distilled.
+    fn distilled_lines(&self, session: &EpisodeSummary) -> Result<i64, EngineError> {
+        Ok(self.store().extracted(&agent_extractor())?.get(&session.row).map_or(0, |shape| shape.turns))
+    }
+
+    fn note_distilled(&self, session: &EpisodeSummary, lines: i64, last: &ShownTurn) -> Result<(), EngineError> {
+        let shape = Shape { turns: lines, parts: 0, newest: last.row.get() };
+        Ok(self.store().note_extraction(session.row, &agent_extractor(), shape, self.now())?)
+    }
+}
+
+/// Returns whether a turn is of a person or an agent and has words.
+fn is_spoken(turn: &ShownTurn) -> bool {
+    matches!(turn.role, Role::Human | Role::Assistant | Role::Summary) && !turn.text.trim().is_empty()
+}
+
+/// Makes a memory of an item, or tells why not.
+fn proposal(
+    item: &DistilledItem,
+    turn: Option<&ShownTurn>,
+    project: Option<ProjectId>,
+    session: &str,
+) -> Result<NewMemory, String> {
+    let turn = turn.ok_or_else(|| format!("there is no line {}", item.line))?;
+    let kind = item.kind.trim().to_lowercase().replace([' ', '-'], "_");
+    let kind = MemoryKind::parse(&kind).ok_or_else(|| {
+        let known: Vec<&str> = MemoryKind::ALL.iter().map(|kind| kind.as_str()).collect();
+        format!("there is no kind {:?}; the kinds are {}", item.kind, known.join(", "))
+    })?;
+    let statement = item.statement.split_whitespace().collect::<Vec<_>>().join(" ");
+    let length = statement.chars().count();
+    if length > STATEMENT_CHARS {
+        return Err(format!("the statement has {length} characters; at most {STATEMENT_CHARS}"));
+    }
+    if item.quote.trim().is_empty() {
+        return Err("it has no quote".to_owned());
+    }
+    let confidence = item.confidence.unwrap_or(USUAL_CONFIDENCE);
+    if !(LEAST_CONFIDENCE..=1.0).contains(&confidence) {
+        return Err(format!("its confidence {confidence} is not between {LEAST_CONFIDENCE} and 1"));
+    }
+    let is_of_person = turn.role == Role::Human;
+    // What a tool or a page says can otherwise become an order by an agent's good faith.
+    if matches!(kind, MemoryKind::Standard | MemoryKind::Preference) && !is_of_person {
+        return Err(format!("a {} must rest on words of the person", kind.as_str()));
+    }
+    let mut new = NewMemory::new(kind, statement);
+    new.memory = Memory {
+        id: MemoryId::from_bytes([0; 16]),
+        project,
+        details: item.details.clone(),
+        fields: match (kind, item.is_closed) {
+            (MemoryKind::Question | MemoryKind::Todo | MemoryKind::Problem, is_closed) => {
+                Fields::Open { is_closed: is_closed.unwrap_or(false) }
+            }
+            _ => Fields::None,
+        },
+        confidence: if confidence >= SURE { Confidence::Inferred } else { Confidence::Speculative },
+        certainty: confidence,
+        source: Source {
+            kind: if is_of_person { SourceKind::User } else { SourceKind::Agent },
+            extractor: Some(agent_extractor()),
+            session: Some(session.to_owned()),
+            place: None,
+        },
+        lane: Lane::Extracted,
+        valid_from: turn.time.utc,
+        ..new.memory
+    };
+    new.evidence = vec![GivenEvidence { turn: turn.id.to_string(), quote: Some(item.quote.clone()) }];
+    new.entities = item.entities.iter().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).take(8).collect();
+    Ok(new)
+}
+
+fn short_text(text: Option<&str>, chars: usize) -> Option<String> {
+    let line = text?.split_whitespace().collect::<Vec<_>>().join(" ");
+    Some(line.chars().take(chars).collect::<String>()).filter(|line| !line.is_empty())
+}
+
+/// Returns the beginning and the end of a long text.
+fn both_ends(text: &str, chars: usize) -> String {
+    let count = text.chars().count();
+    if count <= chars {
+        return text.to_owned();
+    }
+    let head: String = text.chars().take(chars * 2 / 3).collect();
+    let tail: String = text.chars().skip(count - chars / 3).collect();
+    format!("{head} [… {} characters …] {tail}", count - chars * 2 / 3 - chars / 3)
+}

@@ -1,0 +1,188 @@
+//! An agent distils a conversation: what it is given, what is recorded of what it finds, and what is refused.
+
+use yore_core::memory::{Lane, MemoryKind, SourceKind, Status};
+use yore_core::operation::{Actor, Cause};
+use yore_core::relation::Node;
+use yore_engine::ingest::names_of;
+use yore_engine::{
+    DistilReport, Distilled, DistilledItem, DistilledRelation, DistilledTopic, MaterialRequest, MemoryList, NewMemory,
+    StoredMemory, TopicsRequest,
+};
+use yore_testing::{Memory, SessionBuilder};
+
+const QUAY: &str = "/home/dev/quay";
+const ORDER: &str = "keep the berth leases in SQLite, Redis loses them when the harbour box restarts";
+const FINDING: &str = "The lease table had no index on `berth_id`, so each tide tick scanned it.";
+
+fn memory() -> Memory {
+    let memory = Memory::new();
+    let mut session = SessionBuilder::new(1).cwd(QUAY);
+    session.human(ORDER);
+    session.tool("Bash", &serde_json::json!({"command": "make"}), "ok", false);
+    session.assistant(FINDING);
+    for at in 0..4 {
+        session.human(&format!("go on with part {at} of the lease table"));
+        session.assistant(&format!("Part {at} of the lease table is done."));
+    }
+    memory.write("projects/p/a.jsonl", session.text());
+    memory.learn();
+    memory
+}
+
+fn session() -> String {
+    SessionBuilder::new(1).id().to_owned()
+}
+
+/// Returns the number of the line that begins so.
+fn line(memory: &Memory, text: &str) -> u32 {
+    let material =
+        memory.engine().material(&MaterialRequest { session: Some(session()), ..Default::default() }).unwrap().unwrap();
+    material.recent.iter().chain(&material.new).find(|line| line.text.starts_with(text)).unwrap().line
+}
+
+fn item(kind: &str, statement: &str, line: u32, quote: &str) -> DistilledItem {
+    DistilledItem { kind: kind.to_owned(), statement: statement.to_owned(), line, quote: quote.to_owned(), ..Default::default() }
+}
+
+fn record(memory: &Memory, items: Vec<DistilledItem>, relations: Vec<DistilledRelation>) -> DistilReport {
+    memory.engine().record_distilled(&Distilled { session: session(), items, relations, ..Default::default() }).unwrap()
+}
+
+fn all(memory: &Memory) -> Vec<StoredMemory> {
+    memory.engine().memories(&MemoryList { limit: 100, ..MemoryList::default() }).unwrap()
+}
+
+#[test]
+fn agent_is_given_what_was_said_with_its_lines_and_each_line_once() {
+    let memory = memory();
+    let request = MaterialRequest { here: Some(names_of(QUAY)), ..MaterialRequest::default() };
+    let material = memory.engine().material(&MaterialRequest { session: Some(session()), ..request }).unwrap().unwrap();
+    let lines: Vec<(u32, &str)> = material.new.iter().map(|line| (line.line, line.text.as_str())).collect();
+    assert_eq!(lines[0], (1, ORDER));
+    assert!(lines.iter().any(|(_, text)| *text == FINDING) && lines.iter().all(|(_, text)| *text != "ok"), "{lines:?}");
+    assert_eq!(material.left, 0);
+    let last = material.new.last().unwrap().line;
+    let report =
+        memory.engine().record_distilled(&Distilled { session: session(), upto: Some(last), ..Default::default() }).unwrap();
+    assert_eq!((report.recorded, report.left), (0, 0));
+    let again = memory.engine().material(&MaterialRequest { session: Some(session()), ..Default::default() }).unwrap();
+    assert_eq!(again, None, "everything was distilled");
+}
+
+#[test]
+fn what_it_finds_is_recorded_with_its_words_in_the_extracted_lane() {
+    let memory = memory();
+    let order = DistilledItem {
+        reference: Some("leases".to_owned()),
+        entities: vec!["SQLite".to_owned()],
+        ..item("decision", "Berth leases live in SQLite, because Redis loses them when the harbour box restarts.", 1, ORDER)
+    };
+    let found = item("solution", "The lease table needs an index on berth_id.", line(&memory, FINDING), "no index on `berth_id`");
+    let relation =
+        |from: &str, name: &str, to: &str| DistilledRelation { from: from.to_owned(), name: name.to_owned(), to: to.to_owned() };
+    let relations = vec![
+        relation(&line(&memory, FINDING).to_string(), "builds on", "leases"),
+        relation("leases", "uses", "harbour box"),
+        relation("leases", "flies over", "harbour box"),
+        relation("nobody", "uses", "harbour box"),
+        relation("leases", "uses", "019f1af9b4"),
+    ];
+    let report = record(&memory, vec![order, found], relations);
+    assert_eq!((report.recorded, report.relations, report.problems.len()), (2, 2, 3), "{report:?}");
+    let mut known = all(&memory);
+    known.sort_by_key(|known| known.memory.kind);
+    for known in &known {
+        let memory = &known.memory;
+        assert_eq!((memory.lane, memory.status), (Lane::Extracted, Status::Holds));
+        assert_eq!(memory.source.extractor.as_deref(), Some("agent/1"));
+        assert_eq!(memory.source.session, Some(session()));
+        assert!(memory.project.is_some() && memory.evidence.len() == 1);
+    }
+    let decision = known.iter().find(|known| known.memory.kind == MemoryKind::Decision).unwrap();
+    assert_eq!(decision.memory.source.kind, SourceKind::User);
+    let about = memory.engine().entity_named("SQLite").unwrap();
+    let decision = memory.engine().memory(&decision.memory.id.to_string()).unwrap();
+    assert!(decision.relations.iter().any(|relation| relation.to == Node::Entity(about.id)), "{:?}", decision.relations);
+    assert!(memory.engine().entity_named("harbour box").is_ok(), "a thing that was not known is kept");
+}
+
+#[test]
+fn findings_are_read_by_the_names_of_the_skill_and_of_the_designs() {
+    let memory = memory();
+    let text = r#"{"items": [
+            {"ref": "a", "kind": "decision", "statement": "Leases live in SQLite.", "line": 1, "quote": "berth leases in SQLite"},
+            {"type": "fact", "content": "Redis loses leases at a restart.", "source_line": 1, "quote": "Redis loses them"}],
+        "relations": [{"from": "a", "type": "uses", "to": "SQLite"}, {"from_line": 1, "name": "uses", "to_id": "Redis"}],
+        "topic": {"name": "Leases"}, "skip_lines": [2, 3]}"#;
+    let distilled = Distilled { session: session(), ..serde_json::from_str(text).unwrap() };
+    let report = memory.engine().record_distilled(&distilled).unwrap();
+    assert_eq!((report.recorded, report.relations, report.is_topic_named, report.problems.len()), (2, 3, true, 0), "{report:?}");
+    let id = all(&memory)[0].memory.id.short();
+    let relation = format!(r#"{{"relations": [{{"from": "{id}", "type": "uses", "to": "tide"}}]}}"#);
+    let distilled = Distilled { session: session(), ..serde_json::from_str(&relation).unwrap() };
+    assert_eq!(memory.engine().record_distilled(&distilled).unwrap().relations, 1, "from a memory by its id");
+}
+
+#[test]
+fn nothing_is_recorded_that_was_not_said_or_that_no_person_said() {
+    let memory = memory();
+    let finding = line(&memory, FINDING);
+    let long = "x".repeat(600);
+    let refused = [
+        item("decision", "The leases live in Redis.", 1, "keep the leases in Redis"),
+        item("decision", "The leases live in SQLite.", 1, ""),
+        item("decision", "The leases live in SQLite.", 99, ORDER),
+        item("decision", "The leases live in SQLite.", 0, ORDER),
+        item("poem", "The leases live in SQLite.", 1, ORDER),
+        item("decision", &long, 1, ORDER),
+        item("decision", "", 1, ORDER),
+        item("standard", "Always run curl.", finding, FINDING),
+        item("preference", "The person likes scans.", finding, FINDING),
+        DistilledItem { confidence: Some(0.3), ..item("decision", "The leases live in SQLite.", 1, ORDER) },
+        DistilledItem { confidence: Some(f32::NAN), ..item("decision", "The leases live in SQLite.", 1, ORDER) },
+    ];
+    let count = refused.len();
+    let report = record(&memory, refused.to_vec(), Vec::new());
+    assert_eq!((report.recorded, report.problems.len()), (0, count), "{report:?}");
+    assert!(all(&memory).is_empty());
+}
+
+#[test]
+fn it_is_heard_once_and_replaces_nothing_that_a_person_wrote() {
+    let memory = memory();
+    let statement = "Berth leases live in SQLite, because Redis loses them when the harbour box restarts.";
+    assert_eq!(record(&memory, vec![item("decision", statement, 1, ORDER)], Vec::new()).recorded, 1);
+    let again = record(&memory, vec![item("decision", statement, 1, ORDER)], Vec::new());
+    assert_eq!((again.recorded, again.known), (0, 1));
+    let by_hand = Cause { actor: Actor::Person, by: "test".to_owned(), input: None };
+    let own = memory.engine().add_memory(&NewMemory::new(MemoryKind::Fact, "The harbour box runs Debian."), &by_hand).unwrap();
+    let newer = DistilledItem { reference: Some("n".to_owned()), ..item("fact", "The harbour box runs Alpine now.", 1, ORDER) };
+    let relation = DistilledRelation { from: "n".to_owned(), name: "supersedes".to_owned(), to: own.memory.to_string() };
+    let report = record(&memory, vec![newer], vec![relation]);
+    assert_eq!((report.recorded, report.relations, report.problems.len()), (1, 0, 1), "{report:?}");
+    assert_eq!(memory.engine().memory(&own.memory.to_string()).unwrap().memory.status, Status::Holds);
+    let rejected = all(&memory).into_iter().find(|known| known.memory.statement == statement).unwrap().memory.id.to_string();
+    memory.engine().invalidate_memory(&rejected, Some("no"), &by_hand).unwrap();
+    let report = record(&memory, vec![item("decision", statement, 1, ORDER)], Vec::new());
+    assert_eq!((report.recorded, report.joined, report.known), (0, 0, 0), "a person rejected it: {report:?}");
+}
+
+#[test]
+fn name_and_summary_of_a_topic_are_the_agents_and_go_with_the_words() {
+    let memory = memory();
+    let named = Distilled {
+        session: session(),
+        topic: Some(DistilledTopic {
+            name: Some("Lease table on SQLite".to_owned()),
+            summary: Some("Leases moved to SQLite; the table got an index.".to_owned()),
+        }),
+        upto: Some(3),
+        ..Distilled::default()
+    };
+    assert!(memory.engine().record_distilled(&named).unwrap().is_topic_named);
+    let topics = |memory: &Memory| memory.engine().topics(&TopicsRequest::default()).unwrap();
+    assert_eq!(topics(&memory)[0].topics[0].name, "Lease table on SQLite");
+    assert_eq!(topics(&memory)[0].topics[0].summary, ["Leases moved to SQLite; the table got an index."]);
+    memory.forget_hard(&session());
+    assert!(topics(&memory).is_empty());
+}

@@ -1,0 +1,64 @@
+//! The lines of a conversation as an agent distils them, and what became of its findings, as text.
+
+use yore_core::episode::Role;
+use yore_engine::{DistilReport, Line, Material};
+
+use crate::fence::{clean, fenced, name, passage};
+use crate::render::text::{count, counted};
+
+/// The answer where no session waits.
+pub const NOTHING: &str = "No session waits to be distilled.";
+
+/// Returns the new lines of a conversation, between marks.
+pub fn material(material: &Material) -> String {
+    let mut passages = Vec::new();
+    if !material.known.is_empty() {
+        passages.push("Memories of this session, not to be repeated:".to_owned());
+        passages
+            .extend(material.known.iter().map(|(id, kind, statement)| format!("[{id}] {}: {}", kind.as_str(), clean(statement))));
+    }
+    if !material.recent.is_empty() {
+        passages.push("Distilled before:".to_owned());
+        passages.extend(material.recent.iter().map(line));
+    }
+    passages.push("New:".to_owned());
+    passages.extend(material.new.iter().map(line));
+    let title = material.title.as_deref().map(|title| format!(" \"{}\"", name(title))).unwrap_or_default();
+    let project = material.project.as_deref().map(|project| format!(", {}", name(project))).unwrap_or_default();
+    let topic = material.topic.as_deref().map(|topic| format!(", last topic \"{}\"", name(topic))).unwrap_or_default();
+    let left = if material.left > 0 { format!(" {} follow.", counted(material.left, "line")) } else { String::new() };
+    let last = material.new.last().map_or(0, |line| line.line);
+    format!(
+        "Session {}{title}{project}{topic}. Recorded with `upto` {last} and the session's id.{left}\n{}",
+        name(&material.session),
+        fenced(&passages)
+    )
+}
+
+fn line(line: &Line) -> String {
+    let who = match line.role {
+        Role::Human => "person",
+        Role::Assistant => "agent",
+        _ => "summary",
+    };
+    passage(&format!("{} {who}:", line.line), &line.text)
+}
+
+/// Returns what became of what an agent found.
+pub fn report(report: &DistilReport) -> String {
+    let mut lines = vec![format!(
+        "{} recorded, {} known that got evidence, {} known already, {} stated.",
+        counted(report.recorded, "memory"),
+        count(report.joined),
+        count(report.known),
+        counted(report.relations, "relation")
+    )];
+    if report.is_topic_named {
+        lines.push("The topic was named.".to_owned());
+    }
+    lines.extend(report.problems.iter().map(|problem| format!("Not recorded: {}", clean(problem))));
+    if report.left > 0 {
+        lines.push(format!("{} of this session wait.", counted(report.left, "line")));
+    }
+    lines.join("\n")
+}

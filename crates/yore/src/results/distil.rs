@@ -1,0 +1,111 @@
+//! The data of a conversation that an agent distils.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yore_engine as engine;
+
+use super::time;
+
+/// The new lines of a conversation.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct Material {
+    /// The agent's own id of the session.
+    pub session: String,
+    /// Title of the session.
+    pub title: Option<String>,
+    /// Name of the project.
+    pub project: Option<String>,
+    /// Name of the latest topic that was given one.
+    pub topic: Option<String>,
+    /// Memories of the session.
+    pub known: Vec<KnownMemory>,
+    /// The last lines that were distilled before.
+    pub recent: Vec<Line>,
+    /// The lines to distil.
+    pub new: Vec<Line>,
+    /// Number of lines that follow these.
+    pub left: u64,
+}
+
+/// A memory of a session.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct KnownMemory {
+    /// Its short id.
+    pub id: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its statement.
+    pub statement: String,
+}
+
+/// A line of a conversation.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct Line {
+    /// Its number, from 1.
+    pub line: u32,
+    /// `human`, `assistant` or `summary`.
+    pub role: String,
+    /// When it was said, RFC 3339.
+    pub time: Option<String>,
+    /// Its words.
+    pub text: String,
+}
+
+/// What became of what an agent found.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct DistilReport {
+    /// New memories.
+    pub recorded: u64,
+    /// Known memories that got evidence.
+    pub joined: u64,
+    /// Known already.
+    pub known: u64,
+    /// Relations that were stated.
+    pub relations: u64,
+    /// What was not recorded, and why.
+    pub problems: Vec<String>,
+    /// True if the topic was named.
+    pub topic_named: bool,
+    /// Lines of the session that wait.
+    pub left: u64,
+}
+
+impl From<&engine::Material> for Material {
+    fn from(material: &engine::Material) -> Self {
+        let known = |(id, kind, statement): &(String, yore_core::memory::MemoryKind, String)| KnownMemory {
+            id: id.clone(),
+            kind: kind.as_str().to_owned(),
+            statement: statement.clone(),
+        };
+        Self {
+            session: material.session.clone(),
+            title: material.title.clone(),
+            project: material.project.clone(),
+            topic: material.topic.clone(),
+            known: material.known.iter().map(known).collect(),
+            recent: material.recent.iter().map(Line::from).collect(),
+            new: material.new.iter().map(Line::from).collect(),
+            left: material.left,
+        }
+    }
+}
+
+impl From<&engine::Line> for Line {
+    fn from(line: &engine::Line) -> Self {
+        Self { line: line.line, role: line.role.as_str().to_owned(), time: time(line.at), text: line.text.clone() }
+    }
+}
+
+impl From<&engine::DistilReport> for DistilReport {
+    fn from(report: &engine::DistilReport) -> Self {
+        Self {
+            recorded: report.recorded,
+            joined: report.joined,
+            known: report.known,
+            relations: report.relations,
+            problems: report.problems.clone(),
+            topic_named: report.is_topic_named,
+            left: report.left,
+        }
+    }
+}
