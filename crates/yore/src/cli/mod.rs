@@ -32,6 +32,7 @@ mod remember;
 mod repair;
 mod replay;
 mod restore;
+mod review;
 mod scan;
 mod sessions;
 mod show;
@@ -135,6 +136,7 @@ enum Command {
     Repair(repair::Arguments),
     Replay(replay::Arguments),
     Restore(restore::Arguments),
+    Review(review::Arguments),
     Scan(scan::Arguments),
     Sessions(sessions::Arguments),
     Show(show::Arguments),
@@ -231,6 +233,7 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
         Command::Repair(arguments) => repair::run(&arguments, context),
         Command::Replay(arguments) => replay::run(&arguments, context),
         Command::Restore(arguments) => restore::run(&arguments, context),
+        Command::Review(arguments) => review::run(&arguments, context),
         Command::Scan(arguments) => scan::run(&arguments, context),
         Command::Sessions(arguments) => sessions::run(&arguments, context),
         Command::Show(arguments) => show::run(&arguments, context),

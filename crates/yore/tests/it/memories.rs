@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::environment::TestEnvironment;
+use crate::transcript::Transcript;
 
 /// Creates two projects that are repositories.
 fn projects() -> TestEnvironment {
@@ -474,4 +475,32 @@ fn memories_of_other_programs_are_read_with_their_entities_and_relations() {
 
 fn now_ms() -> i64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64
+}
+
+#[test]
+fn review_keeps_edits_and_rejects_what_nobody_confirmed() {
+    let environment = TestEnvironment::new();
+    let transcript = Transcript::new("5e71e600-0001-4a5b-8c1d-0123456789ab", "/home/dev/quay")
+        .human("From now on always run `make lint` before you push.")
+        .assistant("Understood.")
+        .human("let's use SQLite for the berth leases, because Redis lost heartbeats twice")
+        .assistant("Done.")
+        .human("I'd rather have one log file per worktree instead of one per session")
+        .assistant("Done.");
+    transcript.write(&environment.projects());
+    let _ = environment.ingest(&environment.projects()).success();
+    let _ = environment.yore(["extract", "--all"]).run().success();
+    let listed = environment.yore(["review", "--all", "--json"]).run().success().json();
+    let kinds: Vec<&str> = listed.as_array().unwrap().iter().map(|memory| memory["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds.len(), 3, "{listed}");
+    assert_eq!(kinds[2], "decision", "what is asked of all work comes first");
+    let answers = "x\nk\ne\nOne log file per worktree.\nr\n";
+    let told = environment.yore(["review", "--all"]).stdin(answers).run().success().stdout;
+    assert!(told.contains("1 kept, 1 edited, 1 rejected") && told.contains("one of k, e, r, s, q"), "{told}");
+    assert_eq!(environment.yore(["review", "--all"]).run().status.code(), Some(1), "nothing is left");
+    let _ = environment.yore(["extract", "--all", "--again"]).run().success();
+    assert_eq!(environment.yore(["review", "--all"]).run().status.code(), Some(1), "what was rejected is not proposed again");
+    let memories = environment.yore(["memories", "--all", "--json"]).run().success().json();
+    let lanes: Vec<&str> = memories.as_array().unwrap().iter().map(|memory| memory["lane"].as_str().unwrap()).collect();
+    assert_eq!(lanes, ["curated", "curated"], "{memories}");
 }

@@ -1,0 +1,150 @@
+use std::io::BufRead;
+
+use clap::Args;
+use yore_core::memory::{Lane, Memory, MemoryKind, Status};
+use yore_core::operation::{Actor, Cause};
+use yore_engine::{Engine, MemoryEdit, MemoryFilter, MemoryList, StoredMemory};
+
+use super::Context;
+use crate::error::{CliResult, Exit};
+use crate::render::text;
+use crate::results::MemoryRecord;
+
+/// Walk through memories that nobody confirmed: keep, edit or reject each
+///
+/// The most doubtful and most important come first: standing orders and preferences, then by how sure and how important they
+/// are. What you keep is yours from then on; what you reject is not proposed again; `yore op undo` takes either back.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Only this project: name, id or directory; may be repeated [default: the current one, or all outside of projects]
+    #[arg(short, long = "project", value_name = "PROJECT")]
+    projects: Vec<String>,
+    /// All projects
+    #[arg(long, conflicts_with = "projects")]
+    all: bool,
+    /// At most N memories
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 12)]
+    limit: usize,
+}
+
+/// Most memories that are looked through.
+const MOST: usize = 20_000;
+/// Reason of what is rejected here.
+const REJECTED: &str = "rejected in a review";
+
+pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    let list = MemoryList {
+        filter: MemoryFilter { statuses: vec![Status::Holds, Status::Contested], ..MemoryFilter::default() },
+        projects: arguments.projects.clone(),
+        here: context.settings.project_here().filter(|_| !arguments.all && arguments.projects.is_empty()),
+        limit: MOST,
+        ..MemoryList::default()
+    };
+    let engine = context.settings.engine(false)?;
+    let mut doubtful = engine.memories(&list)?;
+    doubtful.retain(|stored| stored.memory.lane == Lane::Extracted);
+    doubtful.sort_by(|a, b| doubt(&b.memory).total_cmp(&doubt(&a.memory)));
+    let total = doubtful.len();
+    doubtful.truncate(arguments.limit);
+    if context.printer.is_json() {
+        context.printer.json(&doubtful.iter().map(|stored| MemoryRecord::of(stored, Vec::new())).collect::<Vec<_>>())?;
+        return Ok(if doubtful.is_empty() { Exit::Nothing } else { Exit::Success });
+    }
+    if doubtful.is_empty() {
+        context.printer.line("nothing waits to be reviewed")?;
+        return Ok(Exit::Nothing);
+    }
+    let shown = text::count(doubtful.len() as u64);
+    context.printer.line(format!("{shown} of {} that nobody confirmed\n", text::counted(total as u64, "memory")))?;
+    let mut input = std::io::stdin().lock();
+    let mut counts = [0u64; 3];
+    for stored in &doubtful {
+        for line in told(stored) {
+            context.printer.line(line)?;
+        }
+        match ask(&engine, stored, context, &mut input)? {
+            Answer::Done(what) => counts[what] += 1,
+            Answer::Skipped => {}
+            Answer::Quit => break,
+        }
+    }
+    let [kept, edited, rejected] = counts.map(text::count);
+    context.printer.line(format!("{kept} kept, {edited} edited, {rejected} rejected"))?;
+    Ok(Exit::Success)
+}
+
+/// What became of a question.
+enum Answer {
+    /// The memory was kept (0), edited (1) or rejected (2).
+    Done(usize),
+    Skipped,
+    Quit,
+}
+
+/// Returns how much a memory deserves a look: what is asked of all work first, then the doubtful and important.
+fn doubt(memory: &Memory) -> f32 {
+    let is_order = matches!(memory.kind, MemoryKind::Standard | MemoryKind::Preference);
+    (1.0 - memory.certainty) * memory.importance
+        + if is_order { 1.0 } else { 0.0 }
+        + if memory.status == Status::Contested { 0.5 } else { 0.0 }
+}
+
+fn told(stored: &StoredMemory) -> Vec<String> {
+    let memory = &stored.memory;
+    let project = stored.project.as_deref().map(|project| format!(" · {}", text::harmless(project))).unwrap_or_default();
+    let at = text::time(memory.valid_from.or(Some(memory.recorded)));
+    let mut lines = vec![
+        format!(
+            "{}{}{} {}{at}{project} · {}{}",
+            text::BOLD,
+            memory.kind.as_str(),
+            text::RESET,
+            text::DIM,
+            memory.id.short(),
+            text::RESET
+        ),
+        format!("  {}", text::harmless(&memory.statement)),
+    ];
+    // The words alone tell whether it was meant.
+    let quotes =
+        memory.evidence.iter().map(|evidence| text::harmless(&evidence.quote).split_whitespace().collect::<Vec<_>>().join(" "));
+    lines.extend(
+        quotes.filter(|quote| *quote != memory.statement).take(2).map(|quote| format!("  {}“{quote}”{}", text::DIM, text::RESET)),
+    );
+    lines
+}
+
+fn ask(engine: &Engine, stored: &StoredMemory, context: &mut Context, input: &mut impl BufRead) -> CliResult<Answer> {
+    let id = stored.memory.id.to_string();
+    let cause = Cause { actor: Actor::Person, by: "review".to_owned(), input: None };
+    loop {
+        match answer("  k: keep, e: edit, r: reject, s: skip, q: quit", context, input)?.as_deref() {
+            None | Some("q" | "quit") => return Ok(Answer::Quit),
+            Some("" | "s" | "skip") => return Ok(Answer::Skipped),
+            Some("k" | "keep") => {
+                engine.confirm_memory(&id, &cause)?;
+                return Ok(Answer::Done(0));
+            }
+            Some("r" | "reject") => {
+                engine.invalidate_memory(&id, Some(REJECTED), &cause)?;
+                return Ok(Answer::Done(2));
+            }
+            Some("e" | "edit") => match answer("  the statement, in your words:", context, input)? {
+                Some(statement) if !statement.is_empty() => {
+                    let edit = MemoryEdit { statement: Some(statement), ..MemoryEdit::default() };
+                    engine.edit_memory(&id, &edit, &cause)?;
+                    return Ok(Answer::Done(1));
+                }
+                _ => context.printer.line("nothing was changed")?,
+            },
+            Some(_) => context.printer.line("one of k, e, r, s, q")?,
+        }
+    }
+}
+
+/// Asks for a line; `None` at the end of the input.
+fn answer(question: &str, context: &mut Context, input: &mut impl BufRead) -> CliResult<Option<String>> {
+    context.printer.line(format!("{}{question}{}", text::DIM, text::RESET))?;
+    let mut line = String::new();
+    Ok((input.read_line(&mut line)? > 0).then(|| line.trim().to_owned()))
+}
