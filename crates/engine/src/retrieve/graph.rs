@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use yore_core::graph::WeightedGraph;
 use yore_core::id::EntityId;
+use yore_core::memory::Lane;
 use yore_core::query::{List, Part, Wanted};
 use yore_core::rank::heights;
 use yore_core::relation::Node;
@@ -120,7 +121,9 @@ fn anchors(asked: &Asked<'_>, plan: &Plan<'_>, landed: &[Candidate]) -> Result<V
     let rows: Vec<MemoryKey> = memories.iter().map(|(row, _)| *row).collect();
     let records = store.memories_of_rows(&rows)?;
     for (row, score) in &memories {
-        let Some((memory, _)) = records.get(row) else { continue };
+        // What rules found in a statement is named in it: its own words find it, and from there all leads astray that
+        // only names the same (docs/measurements.md, "Extraction").
+        let Some((memory, _)) = records.get(row).filter(|(memory, _)| memory.lane == Lane::Curated) else { continue };
         for (id, name) in store.entities_of(memory.id)? {
             found.entry(id).or_insert_with(|| (name, false, Vec::new())).2.push(score / best);
         }

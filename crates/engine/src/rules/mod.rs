@@ -5,16 +5,19 @@
 //! - [`Proposal`]: a memory that a rule proposes, with the reason and the words that it rests on
 //! - a module for each kind of source: `person`, `option` (what they chose from a list), `plan` (what they
 //!   approved or refused), `report` (what the agent
-//!   reports), `commit` (messages of commits), `compaction` (summaries of long conversations), `repair` (errors and what mended them)
+//!   reports), `commit` (messages of commits), `command` (commands that worked), `compaction` (summaries of long conversations), `repair` (errors and what mended them)
+//! - `names`: the entities that a statement names
 //! - `words`: the words that they recognise, as data for each language; `sentence` and `context`: sentences, and what
 //!   makes one understandable alone
 //!
 //! Only what a person typed can become a standing order or a preference: results of tools, pages and inserted texts are
 //! not looked at, except for a client's own notice that a tool call was refused.
 
+mod command;
 mod commit;
 mod compaction;
 mod context;
+mod names;
 mod option;
 mod person;
 mod plan;
@@ -26,17 +29,18 @@ mod words;
 
 use std::collections::HashMap;
 
-use yore_core::episode::Role;
+use yore_core::episode::{Outcome, Role};
 use yore_core::exchange::TurnShape;
 use yore_core::text::Shingles;
 
 use self::context::Context;
+pub use self::names::entities;
 pub use self::proposal::{Proposal, cut, plain};
 pub use self::sentence::{Sentence, sentences};
 pub use self::words::{Words, normal};
 
 /// Version of the rules. Another one extracts every conversation anew.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Least certainty of a proposal.
 pub const LEAST_CERTAINTY: f32 = 0.55;
 /// Most proposals of one exchange, except answers to questions, of which each counts.
@@ -82,7 +86,9 @@ pub fn propose(conversation: &Conversation<'_>) -> Vec<Proposal> {
             kept.push((proposal, shingles));
         }
     }
-    kept.into_iter().map(|(proposal, _)| proposal).collect()
+    let mut kept: Vec<Proposal> = kept.into_iter().map(|(proposal, _)| proposal).collect();
+    command::propose(turns, &mut kept);
+    kept
 }
 
 /// Returns whether a turn is prose of the agent.
@@ -108,23 +114,33 @@ fn of_exchange(conversation: &Conversation<'_>, start: usize, end: usize) -> Vec
         }
     }
     let mut calls: HashMap<&str, &TurnShape<'_>> = HashMap::new();
+    // Commits are proposed once it is known that they did not fail.
+    let mut commits: Vec<(&TurnShape<'_>, Vec<Proposal>)> = Vec::new();
     for turn in turns {
         match turn.role {
             Role::Summary => compaction::propose(turn, &mut found),
             Role::ToolResult => {
                 let ids = turn.tools.iter().filter_map(|tool| tool.call_id.as_deref());
                 if let Some(call) = ids.filter_map(|id| calls.get(id)).next() {
+                    if turn.is_error || turn.tools.iter().any(|tool| tool.outcome == Some(Outcome::Failed)) {
+                        commits.retain(|(commit, _)| commit.id != call.id);
+                    }
                     plan::decided(turn, call, &mut found);
                     plan::refused(turn, call, &mut found);
                 }
             }
             _ if !turn.tools.is_empty() => {
-                commit::propose(turn, &mut found);
+                let mut of_commit = Vec::new();
+                commit::propose(turn, &mut of_commit);
+                if !of_commit.is_empty() {
+                    commits.push((turn, of_commit));
+                }
                 calls.extend(turn.tools.iter().filter_map(|tool| Some((tool.call_id.as_deref()?, turn))));
             }
             _ => {}
         }
     }
+    found.extend(commits.into_iter().flat_map(|(_, of_commit)| of_commit));
     // A report that the person doubts at once was not the last word.
     let next = conversation.turns.get(end).filter(|next| next.role == Role::Human);
     if !next.is_some_and(|next| person::doubts(next.text)) {

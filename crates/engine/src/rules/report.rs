@@ -1,4 +1,4 @@
-//! Reports of the agent: causes and what mended them, decisions with their alternatives, what it learned, what is left.
+//! Reports of the agent: causes and what mended them, decisions with their reasons, what is left.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use yore_core::memory::{Fields, MemoryKind, SourceKind};
 
 use super::context::alone;
 use super::proposal::{MOST_STATEMENT_CHARS, Proposal, cut, names_of, plain, solution};
-use super::sentence::{Sentence, is_content, is_name, sentences};
+use super::sentence::{Sentence, is_content, sentences};
 use super::words::{Words, normal};
 
 /// Shortest report, in bytes.
@@ -36,16 +36,14 @@ enum Label {
     Cause,
     Fix,
     Decision,
-    Insight,
     Todo,
 }
 
-const LABELS: [(&str, Label); 6] = [
+const LABELS: [(&str, Label); 5] = [
     ("label problem", Label::Problem),
     ("label cause", Label::Cause),
     ("label fix", Label::Fix),
     ("label decision", Label::Decision),
-    ("label insight", Label::Insight),
     ("label todo", Label::Todo),
 ];
 
@@ -132,9 +130,6 @@ impl Report<'_, '_> {
                 (fix, cause) => Some(self.mended(at, cause, fix)),
             };
         }
-        if self.has("tells", at) && names > 0 && sentence.content() > 4 {
-            return made("how things are", MemoryKind::Insight, 0.52, 0.55);
-        }
         if !is_last {
             return None;
         }
@@ -142,27 +137,12 @@ impl Report<'_, '_> {
             Some(Label::Decision) if names > 0 && self.has("reason", at) => {
                 made("decision of the agent", MemoryKind::Decision, 0.58, 0.6)
             }
-            Some(Label::Insight) if names > 0 && own_label(sentence).is_some() => {
-                made("what was learned", MemoryKind::Insight, 0.5, 0.55)
-            }
             Some(Label::Todo) if sentence.content() > 3 => {
                 let fields = Fields::Open { is_closed: false };
                 Some(Proposal { fields, ..made("left open", MemoryKind::Todo, 0.52, 0.5)? })
             }
-            _ if !self.wrote.is_empty() && names > 1 && self.changes(at) && self.has("reason", at) => {
-                made("what was changed", MemoryKind::Event, 0.58, 0.5)
-            }
             _ => None,
         }
-    }
-
-    /// Returns whether a sentence says what is different now of a thing that it names, and what for.
-    fn changes(&self, at: usize) -> bool {
-        let sentence = &self.said[at];
-        let is_change = begins_with_outcome(sentence, self.words) || sentence.normal.contains(" now ");
-        let is_out = ["hedge", "vague", "mechanical"].into_iter().any(|section| self.has(section, at)) || names_a_test(sentence);
-        let has_subject = sentence.text.split_whitespace().take(SUBJECT_WORDS).any(is_name);
-        is_change && has_subject && !is_out && self.has("effect", at)
     }
 
     /// Returns the first sentence after another with a label, without the label.
@@ -225,18 +205,6 @@ pub fn is_reversed(later: &[&str]) -> bool {
         let words = Words::of(text);
         let head = &text[..text.floor_char_boundary(text.len().min(REVERSAL_BYTES))];
         words.has("reversal", &normal(head))
-    })
-}
-
-/// The first words of a sentence, among which its subject stands.
-const SUBJECT_WORDS: usize = 6;
-
-/// Returns whether a sentence speaks of a test by its name.
-fn names_a_test(sentence: &Sentence<'_>) -> bool {
-    sentence.text.split_whitespace().any(|word| {
-        let word = word.trim_matches(|letter: char| !letter.is_alphanumeric());
-        let is_function = word.strip_prefix("Test").is_some_and(|rest| rest.starts_with(char::is_uppercase));
-        is_function || word.contains("_test.") || word.starts_with("test_")
     })
 }
 

@@ -1,0 +1,156 @@
+//! Commands that worked for a purpose: how tests, the linter, the build, the formatter, a release and a deployment are run.
+
+use std::collections::HashMap;
+
+use yore_core::episode::{Outcome, Role};
+use yore_core::exchange::TurnShape;
+use yore_core::memory::{MemoryKind, SourceKind};
+use yore_core::text::command_of;
+
+use super::proposal::Proposal;
+use super::words::Words;
+
+/// Successes after which a command is known to work.
+const SUCCESSES: usize = 2;
+/// Most words of a command for all of a project; a longer one is about a part of it.
+const MOST_WORDS: usize = 5;
+/// Longest command, in bytes.
+const LONGEST: usize = 80;
+
+/// Commands that do the same in every project of their language, and tell nothing of this one.
+const EVERYWHERE: [&str; 14] = [
+    "cargo build",
+    "cargo clippy",
+    "cargo fmt",
+    "cargo test",
+    "go build",
+    "go build ./...",
+    "go fmt ./...",
+    "go test",
+    "go test ./...",
+    "npm run build",
+    "npm run lint",
+    "npm run test",
+    "npm test",
+    "pytest",
+];
+
+/// A purpose: words by which a command is known to serve it, and what is said of the command.
+struct Purpose {
+    words: &'static [&'static str],
+    said: &'static str,
+}
+
+const PURPOSES: [Purpose; 6] = [
+    Purpose { words: &["test", "tests", "pytest", "vitest", "jest", "nextest"], said: "runs the tests" },
+    Purpose { words: &["lint", "clippy", "golangci-lint", "eslint", "ruff"], said: "runs the linter" },
+    Purpose { words: &["fmt", "format", "prettier"], said: "formats the code" },
+    Purpose { words: &["build", "compile"], said: "builds the project" },
+    Purpose { words: &["release", "publish", "goreleaser"], said: "makes a release" },
+    Purpose { words: &["deploy"], said: "deploys the project" },
+];
+
+/// Proposes the commands of a conversation that passed twice: for each purpose the first.
+pub fn propose(turns: &[TurnShape<'_>], found: &mut Vec<Proposal>) {
+    let mut calls: HashMap<&str, (usize, &str)> = HashMap::new();
+    let mut passed: HashMap<&str, usize> = HashMap::new();
+    let mut is_known = [false; PURPOSES.len()];
+    for (at, turn) in turns.iter().enumerate() {
+        if turn.role != Role::ToolResult {
+            if let (Some(command), [tool]) = (command_of(turn.tool_text).and_then(whole), turn.tools)
+                && let Some(id) = tool.call_id.as_deref()
+            {
+                calls.insert(id, (at, command));
+            }
+            continue;
+        }
+        let [tool] = turn.tools else { continue };
+        let Some((call, command)) = tool.call_id.as_deref().and_then(|id| calls.remove(id)) else { continue };
+        let Some(purpose) = purpose_of(command).filter(|purpose| !is_known[*purpose]) else { continue };
+        if tool.outcome != Some(Outcome::Done) || turn.is_error {
+            continue;
+        }
+        let count = passed.entry(command).or_default();
+        *count += 1;
+        if *count == SUCCESSES {
+            is_known[purpose] = true;
+            let statement = format!("`{command}` {}; it passed.", PURPOSES[purpose].said);
+            let made = Proposal::new(
+                "command that worked",
+                MemoryKind::Fact,
+                &statement,
+                &turns[call],
+                command,
+                SourceKind::Agent,
+                Words::of(""),
+            );
+            found.push(Proposal { is_proven: true, ..made.weighing(0.62, 0.5) });
+        }
+    }
+}
+
+/// Returns a command without the change of directory before it and without what is done with its output; `None` if it is
+/// several commands, or about a part of the project.
+fn whole(command: &str) -> Option<&str> {
+    let mut rest = command.trim();
+    while let Some((first, after)) = rest.split_once("&&") {
+        if !first.trim_start().starts_with("cd ") {
+            return None;
+        }
+        rest = after.trim();
+    }
+    let end = rest.find(['|', '>', '\n']).unwrap_or(rest.len());
+    let rest = rest[..end].trim().trim_end_matches("2").trim_end();
+    let is_part = |word: &str| {
+        let is_pattern = word.contains(['"', '\'', '$', '=', '*', ';', '(']) || word.contains("::");
+        let is_option_of_part = matches!(word, "-run" | "-k" | "-t" | "--test" | "-p" | "--package" | "--lib");
+        let is_path = word.contains('/') && word != "./...";
+        is_pattern || is_option_of_part || is_path
+    };
+    let is_whole = rest.len() <= LONGEST && !rest.is_empty() && rest.split_whitespace().count() <= MOST_WORDS;
+    (is_whole && !rest.split_whitespace().any(is_part)).then_some(rest)
+}
+
+fn purpose_of(command: &str) -> Option<usize> {
+    let first = command.split_whitespace().next()?;
+    if EVERYWHERE.contains(&command) {
+        return None;
+    }
+    if matches!(first, "echo" | "cat" | "ls" | "grep" | "rg" | "find" | "git" | "gh" | "which" | "head" | "tail" | "sed") {
+        return None;
+    }
+    let mut words = command.split_whitespace().flat_map(|word| word.split(':'));
+    words.find_map(|word| PURPOSES.iter().position(|purpose| purpose.words.contains(&word)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_command_for_the_whole_project_counts() {
+        assert_eq!(whole("cd /home/dev/quay && mise run test 2>&1 | tail -5"), Some("mise run test"));
+        assert_eq!(whole("go test ./..."), Some("go test ./..."));
+        for part in [
+            "go test -run TestTide ./...",
+            "cargo test tide::gauge",
+            "pytest tests/a.py",
+            "make a && make b",
+            "",
+            "FOO=1 make test",
+        ] {
+            assert_eq!(whole(part), None, "{part}");
+        }
+    }
+
+    #[test]
+    fn purpose_of_a_command_is_told_by_its_words() {
+        let said = |command| purpose_of(command).map(|purpose| PURPOSES[purpose].said);
+        assert_eq!(said("mise run test:ci"), Some("runs the tests"));
+        assert_eq!(said("cargo clippy --all-targets"), Some("runs the linter"));
+        assert_eq!(said("pnpm run build"), Some("builds the project"));
+        assert_eq!(said("git log test"), None);
+        assert_eq!(said("make"), None);
+        assert_eq!(said("go test ./..."), None, "it does the same everywhere");
+    }
+}
