@@ -142,7 +142,9 @@ impl Engine {
 
     /// Returns the row and the native id of the session that an id, or an unambiguous beginning of one, names.
     pub(crate) fn session_named(&self, id: &str) -> Result<(EpisodeKey, String), EngineError> {
-        match self.store().sessions_named(id.trim(), 9)?.as_slice() {
+        // Every id begins with nothing.
+        let named = if id.trim().is_empty() { Vec::new() } else { self.store().sessions_named(id.trim(), 9)? };
+        match named.as_slice() {
             [] => Err(EngineError::UnknownSession(id.to_owned())),
             [(row, _, native_id)] => Ok((*row, native_id.clone())),
             several => Err(EngineError::AmbiguousId {

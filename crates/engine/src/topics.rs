@@ -143,11 +143,13 @@ impl Engine {
             ..SessionsRequest::default()
         })?;
         if is_few {
-            // Similar topics may be in any of them.
-            self.divide_changed(&sessions)?;
             let named = |id: &String| self.session_named(id).map(|(row, _)| row);
             let rows = request.sessions.iter().map(named).collect::<Result<Vec<_>, _>>()?;
-            sessions.retain(|session| rows.contains(&session.row));
+            let (wanted, others): (Vec<_>, Vec<_>) = sessions.into_iter().partition(|session| rows.contains(&session.row));
+            // Similar topics may be in any session of their projects.
+            let is_beside = |other: &EpisodeSummary| wanted.iter().any(|session| session.project == other.project);
+            self.divide_changed(&others.into_iter().filter(is_beside).collect::<Vec<_>>())?;
+            sessions = wanted;
         }
         let most = if request.limit == 0 { usize::MAX } else { request.limit };
         if request.text.is_none() {

@@ -148,6 +148,14 @@ fn nothing_is_recorded_that_was_not_said_or_that_no_person_said() {
 }
 
 #[test]
+fn empty_id_names_no_session() {
+    let memory = memory();
+    let nothing = Distilled { items: vec![item("decision", "Leases live in SQLite.", 1, ORDER)], ..Distilled::default() };
+    assert!(memory.engine().record_distilled(&nothing).is_err());
+    assert!(memory.engine().material(&MaterialRequest { session: Some(" ".to_owned()), ..Default::default() }).is_err());
+}
+
+#[test]
 fn it_is_heard_once_and_replaces_nothing_that_a_person_wrote() {
     let memory = memory();
     let statement = "Berth leases live in SQLite, because Redis loses them when the harbour box restarts.";
