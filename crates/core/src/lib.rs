@@ -9,7 +9,7 @@
 //! - numbers: [`text`] (tokens, word pieces, chunks), [`rank`] (one order from several lists),
 //!   [`pack`] (the passages of an answer), [`metrics`] (how good is a ranking), [`relevance`] (whether a memory
 //!   is worth telling unasked), [`files`] (files that mattered), [`graph`] (random walks), [`strength`] (how strong the evidence is),
-//!   [`span`] (where a conversation changes its topic)
+//!   [`span`] (where a conversation changes its topic), [`vector`] (inner products)
 
 #![forbid(unsafe_code)]
 
@@ -36,3 +36,4 @@ pub mod span;
 pub mod strength;
 pub mod text;
 pub mod time;
+pub mod vector;

@@ -8,6 +8,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use crate::vector::{dot, unit_length};
+
 /// Exchanges on each side of a place that are compared.
 const WINDOW: usize = 4;
 /// Weight of the next exchange away from the place, relative to the one before.
@@ -45,17 +47,18 @@ pub struct Unit {
     pub has_transition: bool,
 }
 
-/// The strongest sign of a change of topic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ShiftSign {
-    /// The exchanges before and after it differ in meaning.
-    Meaning,
-    /// They are about other files.
-    Files,
-    /// There was a pause.
-    Pause,
-    /// The person said so.
-    Words,
+named_enum! {
+    /// The strongest sign of a change of topic.
+    ShiftSign {
+        /// The exchanges before and after it differ in meaning.
+        Meaning = "meaning",
+        /// They are about other files.
+        Files = "files",
+        /// There was a pause.
+        Pause = "pause",
+        /// The person said so.
+        Words = "words",
+    }
 }
 
 /// A stretch of exchanges about one topic.
@@ -172,15 +175,6 @@ fn around(vectors: &[Option<Vec<f32>>], near: impl Iterator<Item = usize>) -> Op
         weight *= DECAY;
     }
     unit_length(&sum)
-}
-
-fn unit_length(vector: &[f32]) -> Option<Vec<f32>> {
-    let length = dot(vector, vector).sqrt();
-    (length > f32::EPSILON && length.is_finite()).then(|| vector.iter().map(|value| value / length).collect())
-}
-
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// Returns how deep a place lies below the next heights on both sides.

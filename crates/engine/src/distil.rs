@@ -17,9 +17,9 @@ use yore_core::time::UtcMillis;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::ingest::ProjectNames;
-use crate::memories::{Extraction, GivenEvidence, KnownStatements, NewMemory};
-use crate::sessions::{AGENT, AGENT_VERSION, SessionsRequest, agent_extractor};
-use crate::store::{EpisodeSummary, RowKey, Shape, ShownTurn};
+use crate::memories::{Extraction, Fate, GivenEvidence, KnownStatements, NewMemory};
+use crate::sessions::{AGENT, AGENT_VERSION, agent_extractor};
+use crate::store::{EpisodeKey, EpisodeSummary, RowKey, Shape, ShownTurn, StoredSpan};
 
 /// Most items and relations of one call.
 const MOST_ITEMS: usize = 30;
@@ -89,7 +89,7 @@ pub struct Line {
     pub text: String,
 }
 
-/// What an agent found.
+/// The findings of an agent in a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(default)]
 pub struct Distilled {
@@ -171,7 +171,7 @@ pub struct DistilledRelation {
     pub to: String,
 }
 
-/// What became of it.
+/// The fate of an agent's findings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DistilReport {
     /// New memories.
@@ -182,7 +182,7 @@ pub struct DistilReport {
     pub known: u64,
     /// Relations that were stated.
     pub relations: u64,
-    /// What was not recorded, and why.
+    /// Reasons why something was not recorded.
     pub problems: Vec<String>,
     /// True if the topic was named.
     pub is_topic_named: bool,
@@ -196,17 +196,15 @@ impl Engine {
     /// # Errors
     /// [`EngineError::UnknownSession`], [`EngineError::AmbiguousId`].
     pub fn material(&self, request: &MaterialRequest) -> Result<Option<Material>, EngineError> {
-        let sessions = match &request.session {
-            Some(id) => vec![self.session_to_distil(id)?],
-            None => {
-                let waiting = self.sessions_to_distil(request.here.as_ref())?;
-                let is_own = |session: &EpisodeSummary| request.own.as_deref() == Some(session.native_id.as_str());
-                let (own, others): (Vec<_>, Vec<_>) = waiting.into_iter().partition(is_own);
-                own.into_iter().chain(others).collect()
-            }
-        };
-        for session in sessions {
-            if let Some(material) = self.material_of(&session)? {
+        if let Some(id) = &request.session {
+            return self.material_of(&self.session_of(id)?);
+        }
+        let waiting = self.sessions_to_distil(request.here.as_ref())?;
+        let is_own = |(_, native_id): &(EpisodeKey, String)| request.own.as_ref() == Some(native_id);
+        let (own, others): (Vec<_>, Vec<_>) = waiting.into_iter().partition(is_own);
+        // Of most, the first has words among its turns.
+        for (_, native_id) in own.into_iter().chain(others) {
+            if let Some(material) = self.material_of(&self.session_of(&native_id)?)? {
                 return Ok(Some(material));
             }
         }
@@ -219,29 +217,25 @@ impl Engine {
     /// # Errors
     /// [`EngineError::UnknownSession`], [`EngineError::AmbiguousId`].
     pub fn record_distilled(&self, distilled: &Distilled) -> Result<DistilReport, EngineError> {
-        let session = self.session_to_distil(&distilled.session)?;
+        let session = self.session_of(&distilled.session)?;
         let turns = self.store().episode_turns(session.row)?;
         let projects = self.store().projects_of(&turns.iter().map(|turn| turn.row).collect::<Vec<_>>())?;
+        let turn_of = |line: u32| (line as usize).checked_sub(1).and_then(|at| turns.get(at));
         let mut report = DistilReport::default();
         if distilled.items.len() > MOST_ITEMS {
             report.problems.push(format!("only the first {MOST_ITEMS} items were read"));
         }
         let mut proposals: Vec<NewMemory> = Vec::new();
-        let mut of_item: Vec<&DistilledItem> = Vec::new();
-        for (number, item) in distilled.items.iter().enumerate().take(MOST_ITEMS) {
-            let turn = (item.line as usize).checked_sub(1).and_then(|at| turns.get(at));
+        let mut of_item: Vec<(usize, &DistilledItem)> = Vec::new();
+        for (number, item) in (1..).zip(&distilled.items).take(MOST_ITEMS) {
+            let turn = turn_of(item.line);
             let project = turn.and_then(|turn| projects.get(&turn.row).copied());
             match proposal(item, turn, project, &session.native_id) {
-                // Nothing else is checked here that recording would not refuse too.
-                Ok(new) => match self.check_memory(&new) {
-                    Ok(()) => {
-                        proposals.push(new);
-                        of_item.push(item);
-                    }
-                    Err(EngineError::Memory(error)) => report.problems.push(format!("item {}: {error}", number + 1)),
-                    Err(error) => return Err(error),
-                },
-                Err(problem) => report.problems.push(format!("item {}: {problem}", number + 1)),
+                Ok(new) => {
+                    proposals.push(new);
+                    of_item.push((number, item));
+                }
+                Err(problem) => report.problems.push(format!("item {number}: {problem}")),
             }
         }
         let extraction = Extraction {
@@ -253,33 +247,55 @@ impl Engine {
             is_whole: false,
             proposals,
         };
-        let (counts, ids) = self.record_extraction(&extraction, &mut KnownStatements::default())?;
+        let (counts, fates) = self.record_extraction(&extraction, &mut KnownStatements::default())?;
         (report.recorded, report.joined, report.known) = (counts.recorded, counts.joined, counts.known);
-        if counts.refused > 0 {
-            report.problems.push(format!("{} not recorded: a person rejected, replaced or forgot the same", counts.refused));
-        }
-        let recorded: Vec<(&DistilledItem, MemoryId)> =
-            of_item.into_iter().zip(ids).filter_map(|(item, id)| Some((item, id?))).collect();
-        self.relate_distilled(distilled, &recorded, &mut report)?;
-        let lines =
-            distilled.items.iter().map(|item| item.line).chain(distilled.upto).chain(distilled.skip_lines.iter().copied());
-        let last = lines.max().unwrap_or(0) as usize;
-        if let Some(turn) = last.checked_sub(1).and_then(|at| turns.get(at)) {
-            let topic = distilled.topic.clone().unwrap_or_default();
-            let name = short_text(topic.name.as_deref(), TOPIC_NAME_CHARS);
-            let summary = short_text(topic.summary.as_deref(), TOPIC_SUMMARY_CHARS);
-            if name.is_some() || summary.is_some() {
-                let (mut name, mut summary) = (name, summary);
-                self.redact(name.iter_mut().chain(&mut summary))?;
-                self.divide_changed(std::slice::from_ref(&session))?;
-                report.is_topic_named = self.store().name_topic(turn.row, name.as_deref(), summary.as_deref())?;
+        let mut recorded: Vec<(&DistilledItem, MemoryId)> = Vec::new();
+        for ((number, item), fate) in of_item.into_iter().zip(fates) {
+            match fate {
+                Fate::Memory(id) => recorded.push((item, id)),
+                Fate::Refused => {
+                    report.problems.push(format!("item {number}: a person rejected, replaced, put away or forgot the same"));
+                }
+                Fate::Invalid(error) => report.problems.push(format!("item {number}: {error}")),
             }
-            let done = self.distilled_lines(&session)?.max(last as i64);
-            self.note_distilled(&session, done, turn)?;
         }
-        let done = self.distilled_lines(&session)? as usize;
+        self.relate_distilled(distilled, &recorded, &mut report)?;
+        // Lines of items that were refused may not have been read.
+        let read = recorded.iter().map(|(item, _)| item.line).chain(distilled.upto).chain(distilled.skip_lines.iter().copied());
+        let (read, unknown): (Vec<u32>, Vec<u32>) = read.partition(|line| turn_of(*line).is_some());
+        report.problems.extend(unknown.iter().map(|line| format!("there is no line {line}")));
+        let mut done = self.distilled_lines(&session)?;
+        if let Some(last) = read.into_iter().max()
+            && let Some(turn) = turn_of(last)
+        {
+            report.is_topic_named = self.name_topic_of(&session, &turns[..last as usize], distilled.topic.as_ref())?;
+            done = done.max(last as usize);
+            let shape = Shape { turns: done as i64, parts: 0, newest: turn.row.get() };
+            self.store().note_extraction(session.row, &agent_extractor(), shape, self.now())?;
+        }
         report.left = turns.iter().skip(done).filter(|turn| is_spoken(turn)).count() as u64;
         Ok(report)
+    }
+
+    /// Gives the topic of the last of these turns, which begin a session, its name and summary. Returns whether it did.
+    fn name_topic_of(
+        &self,
+        session: &EpisodeSummary,
+        turns: &[ShownTurn],
+        topic: Option<&DistilledTopic>,
+    ) -> Result<bool, EngineError> {
+        let Some(topic) = topic else { return Ok(false) };
+        let mut name = short_text(topic.name.as_deref(), TOPIC_NAME_CHARS);
+        let mut summary = short_text(topic.summary.as_deref(), TOPIC_SUMMARY_CHARS);
+        if name.is_none() && summary.is_none() {
+            return Ok(false);
+        }
+        self.redact(name.iter_mut().chain(&mut summary))?;
+        self.divide_changed(&[session.row], &mut || true)?;
+        let spans = self.store().spans_of(&[session.row])?.remove(&session.row).unwrap_or_default();
+        let is_begun = |span: &&StoredSpan| span.depth == 0 && turns.iter().any(|turn| turn.row == span.first);
+        let Some(last) = spans.iter().rfind(is_begun) else { return Ok(false) };
+        Ok(self.store().name_topic(session.row, last.first, name.as_deref(), summary.as_deref())?)
     }
 
     fn relate_distilled(
@@ -316,12 +332,6 @@ impl Engine {
                 report.problems.push(format!("{told}: there is no {:?}", relation.to));
                 continue;
             };
-            if let (Node::Memory(old), (RelationType::Supersedes, false)) = (&to, name)
-                && self.store().memory(*old)?.is_some_and(|memory| memory.lane == Lane::Curated)
-            {
-                report.problems.push(format!("{told}: only a person replaces what they wrote or confirmed"));
-                continue;
-            }
             for from in from.into_iter().map(Node::Memory).filter(|from| *from != to) {
                 match self.relate(&from, name, &to, 1.0, None, &cause) {
                     Ok(_) => report.relations += 1,
@@ -333,17 +343,9 @@ impl Engine {
         Ok(())
     }
 
-    fn session_to_distil(&self, id: &str) -> Result<EpisodeSummary, EngineError> {
-        let (row, native_id) = self.session_named(id)?;
-        let listed =
-            SessionsRequest { with_subagents: true, without_documents: true, limit: usize::MAX >> 1, ..Default::default() };
-        let found = self.sessions(&listed)?.into_iter().find(|session| session.row == row);
-        found.ok_or(EngineError::UnknownSession(native_id))
-    }
-
     fn material_of(&self, session: &EpisodeSummary) -> Result<Option<Material>, EngineError> {
         let turns = self.store().episode_turns(session.row)?;
-        let done = self.distilled_lines(session)?.max(0) as usize;
+        let done = self.distilled_lines(session)?;
         let line = |at: usize, chars: usize| Line {
             line: at as u32 + 1,
             role: turns[at].role,
@@ -389,13 +391,9 @@ impl Engine {
     }
 
     /// Returns the number of lines of a session that were distilled.
-    fn distilled_lines(&self, session: &EpisodeSummary) -> Result<i64, EngineError> {
-        Ok(self.store().extracted(&agent_extractor())?.get(&session.row).map_or(0, |shape| shape.turns))
-    }
-
-    fn note_distilled(&self, session: &EpisodeSummary, lines: i64, last: &ShownTurn) -> Result<(), EngineError> {
-        let shape = Shape { turns: lines, parts: 0, newest: last.row.get() };
-        Ok(self.store().note_extraction(session.row, &agent_extractor(), shape, self.now())?)
+    fn distilled_lines(&self, session: &EpisodeSummary) -> Result<usize, EngineError> {
+        let read = self.store().extracted_of(session.row, &agent_extractor())?;
+        Ok(read.map_or(0, |shape| shape.turns.max(0) as usize))
     }
 }
 
@@ -430,7 +428,7 @@ fn proposal(
         return Err(format!("its confidence {confidence} is not between {LEAST_CONFIDENCE} and 1"));
     }
     let is_of_person = turn.role == Role::Human;
-    // What a tool or a page says can otherwise become an order by an agent's good faith.
+    // Otherwise an agent in good faith could make an order of words of a tool or a page.
     if matches!(kind, MemoryKind::Standard | MemoryKind::Preference) && !is_of_person {
         return Err(format!("a {} must rest on words of the person", kind.as_str()));
     }

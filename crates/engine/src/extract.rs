@@ -16,8 +16,8 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::memories::{Extracted, Extraction, GivenEvidence, KnownStatements, NewMemory};
 use crate::rules::{self, Conversation, Proposal};
-use crate::sessions::{SessionsRequest, turn_shapes};
-use crate::store::{EpisodeSummary, SessionOrder, ShownTurn};
+use crate::sessions::{ConversationTurns, SessionsRequest};
+use crate::store::{EpisodeKey, EpisodeSummary, SessionOrder, ShownTurn};
 
 /// Name of the extractor that rules are.
 const RULES: &str = "rules";
@@ -69,8 +69,7 @@ pub struct ExtractReport {
 
 impl Engine {
     /// Extracts memories from conversations by rules, the newest conversation first, and divides those that changed into
-    /// topics. `proceed` is told how many of how many
-    /// conversations are done, and says whether to go on.
+    /// topics. `proceed` is told how many of how many conversations are done, and says whether to go on.
     ///
     /// # Errors
     /// [`EngineError::UnknownProject`], [`EngineError::UnknownSession`]: the request names what there is not.
@@ -88,7 +87,7 @@ impl Engine {
         let total = sessions.len() as u64;
         for (done, session) in (0u64..).zip(&sessions) {
             if !proceed(done, total) {
-                break;
+                return Ok(report);
             }
             let shape = shapes.get(&session.row).copied().unwrap_or_default();
             if read.get(&session.row) == Some(&shape) && !request.is_dry_run {
@@ -118,7 +117,8 @@ impl Engine {
             self.store().note_extraction(session.row, &extractor, shape, self.now())?;
         }
         if !request.is_dry_run {
-            self.divide_changed(&sessions)?;
+            let rows: Vec<EpisodeKey> = sessions.iter().map(|session| session.row).collect();
+            self.divide_changed(&rows, &mut || proceed(total, total))?;
         }
         Ok(report)
     }
@@ -143,13 +143,10 @@ impl Engine {
 
     /// Returns what the rules propose for a conversation, as memories of the projects in which it was said.
     fn proposals(&self, session: &EpisodeSummary) -> Result<Vec<NewMemory>, EngineError> {
-        let turns = self.store().episode_turns(session.row)?;
-        let rows: Vec<_> = turns.iter().map(|turn| turn.row).collect();
-        let shapes = self.store().recorded_shapes(&rows)?;
-        let read = turn_shapes(&turns, &shapes);
-        let proposed = rules::propose(&Conversation { turns: &read });
-        let by_id: HashMap<TurnId, &ShownTurn> = turns.iter().map(|turn| (turn.id, turn)).collect();
-        let projects = self.store().projects_of(&rows)?;
+        let read = ConversationTurns::read(self.store(), session.row)?;
+        let proposed = rules::propose(&Conversation { turns: &read.shapes() });
+        let by_id: HashMap<TurnId, &ShownTurn> = read.turns.iter().map(|turn| (turn.id, turn)).collect();
+        let projects = self.store().projects_of(&read.turns.iter().map(|turn| turn.row).collect::<Vec<_>>())?;
         let new = |proposal: Proposal| {
             let turn = proposal.evidence.first().and_then(|(id, _)| by_id.get(id));
             let project = turn.and_then(|turn| projects.get(&turn.row).copied());

@@ -8,8 +8,7 @@ use crate::error::EngineError;
 use crate::ingest::ProjectNames;
 use crate::retrieve;
 use crate::store::{
-    ConversationSummary, EpisodeKey, EpisodeSummary, ProjectKey, RecordedShape, SessionFilter, SessionOrder, ShownTurn, Store,
-    StoreResult,
+    ConversationSummary, EpisodeKey, EpisodeSummary, RecordedShape, SessionFilter, SessionOrder, ShownTurn, Store, StoreResult,
 };
 
 /// Name of the extractor that an agent is, and version of what it is asked for.
@@ -77,18 +76,9 @@ impl Engine {
     /// [`EngineError::UnknownProject`] if the request names a project that does not exist.
     pub fn sessions(&self, request: &SessionsRequest) -> Result<Vec<EpisodeSummary>, EngineError> {
         let projects = retrieve::projects_named(self.store(), &request.projects)?;
-        self.sessions_of(&projects, request)
-    }
-
-    /// Lists sessions of projects, whatever projects the request names; of none: all.
-    pub(crate) fn sessions_of(
-        &self,
-        projects: &[ProjectKey],
-        request: &SessionsRequest,
-    ) -> Result<Vec<EpisodeSummary>, EngineError> {
         let text = request.text.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(str::to_lowercase);
         let filter = SessionFilter {
-            projects,
+            projects: &projects,
             agents: &request.agents,
             native_id: None,
             since: request.since,
@@ -116,9 +106,9 @@ impl Engine {
         Ok(exchanges_of(self.store(), row, &native_id)?)
     }
 
-    /// Returns the sessions of a project that wait to be distilled by an agent, the latest first: those of late with turns
-    /// that were not distilled.
-    pub(crate) fn sessions_to_distil(&self, here: Option<&ProjectNames>) -> Result<Vec<EpisodeSummary>, EngineError> {
+    /// Returns the rows and native ids of the sessions of a project that wait to be distilled by an agent, the latest first:
+    /// those of late with turns that were not distilled. One query, since each session that begins asks for their number.
+    pub(crate) fn sessions_to_distil(&self, here: Option<&ProjectNames>) -> Result<Vec<(EpisodeKey, String)>, EngineError> {
         let project = match here {
             Some(here) => match retrieve::project_here(self.store(), here)? {
                 Some(project) => Some(project),
@@ -126,18 +116,24 @@ impl Engine {
             },
             None => None,
         };
-        let listed = SessionsRequest {
-            since: Some(self.now().saturating_sub(WAITING_MS)),
+        let since = self.now().saturating_sub(WAITING_MS);
+        Ok(self.store().sessions_with_more(&agent_extractor(), project, since, WAITING_TURNS)?)
+    }
+
+    /// Returns the session that an id, or an unambiguous beginning of one, names.
+    ///
+    /// # Errors
+    /// [`EngineError::UnknownSession`], [`EngineError::AmbiguousId`].
+    pub(crate) fn session_of(&self, id: &str) -> Result<EpisodeSummary, EngineError> {
+        let (row, native_id) = self.session_named(id)?;
+        let filter = SessionFilter {
+            native_id: Some(&native_id),
+            with_subagents: true,
             without_documents: true,
-            order: SessionOrder::Recent,
-            limit: usize::MAX >> 1,
-            ..SessionsRequest::default()
+            ..SessionFilter::default()
         };
-        let mut sessions = self.sessions_of(project.as_slice(), &listed)?;
-        let done = self.store().extracted(&agent_extractor())?;
-        let distilled = |session: &EpisodeSummary| done.get(&session.row).map_or(0, |shape| shape.turns);
-        sessions.retain(|session| session.turns as i64 - distilled(session) >= WAITING_TURNS);
-        Ok(sessions)
+        let found = self.store().sessions(&filter, SessionOrder::Recent, usize::MAX >> 1)?;
+        found.into_iter().find(|session| session.row == row).ok_or(EngineError::UnknownSession(native_id))
     }
 
     /// Returns the row and the native id of the session that an id, or an unambiguous beginning of one, names.
@@ -157,13 +153,29 @@ impl Engine {
 
 /// The exchanges of a session.
 fn exchanges_of(store: &Store, episode: EpisodeKey, native_id: &str) -> StoreResult<Exchanges> {
-    let turns = store.episode_turns(episode)?;
-    let shapes = store.recorded_shapes(&turns.iter().map(|turn| turn.row).collect::<Vec<_>>())?;
-    Ok(exchanges(native_id, &turn_shapes(&turns, &shapes)))
+    Ok(exchanges(native_id, &ConversationTurns::read(store, episode)?.shapes()))
 }
 
-/// Returns turns as exchanges and rules read them; `shapes`: what their sources recorded, in the same order.
-pub(crate) fn turn_shapes<'t>(turns: &'t [ShownTurn], shapes: &'t [RecordedShape]) -> Vec<TurnShape<'t>> {
+/// The turns of a conversation in order, each with its recorded tools and files.
+pub(crate) struct ConversationTurns {
+    pub turns: Vec<ShownTurn>,
+    recorded: Vec<RecordedShape>,
+}
+
+impl ConversationTurns {
+    pub fn read(store: &Store, episode: EpisodeKey) -> StoreResult<Self> {
+        let turns = store.episode_turns(episode)?;
+        let recorded = store.recorded_shapes(&turns.iter().map(|turn| turn.row).collect::<Vec<_>>())?;
+        Ok(Self { turns, recorded })
+    }
+
+    /// Returns the turns as exchanges and rules read them.
+    pub fn shapes(&self) -> Vec<TurnShape<'_>> {
+        turn_shapes(&self.turns, &self.recorded)
+    }
+}
+
+fn turn_shapes<'t>(turns: &'t [ShownTurn], shapes: &'t [RecordedShape]) -> Vec<TurnShape<'t>> {
     let shape = |(turn, shape): (&'t ShownTurn, &'t RecordedShape)| TurnShape {
         id: turn.id,
         native_id: &turn.native_message,

@@ -147,6 +147,9 @@ fn memory_advice(error: &MemoryError) -> (Exit, Option<String>) {
             (Exit::Usage, "evidence is quoted word for word; `yore show` shows the turn")
         }
         MemoryError::NotInEffect { .. } => (Exit::Usage, "`yore show` names the memory that took its place"),
+        MemoryError::OfPerson(_) => {
+            (Exit::Usage, "ask the person; `yore memories relate` or `remember --replaces` says so for them")
+        }
         MemoryError::Undo(_) => (Exit::Nothing, "`yore op log` lists operations"),
         MemoryError::NewerFormat(_) => (Exit::Data, "install the newer yore"),
         MemoryError::NotRelated | MemoryError::Circle => (Exit::Nothing, "`yore show` lists the relations of a memory"),

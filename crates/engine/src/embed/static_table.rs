@@ -60,6 +60,12 @@ impl StaticTable {
         format!("static-minilm-256 blake3:{HASH} wordpiece {WORDPIECE_VERSION} chunker {CHUNKER_VERSION} tokens {MAX_TOKENS}")
     }
 
+    /// Returns the vector of a text by the built-in table; `None` if the table has no word of it.
+    pub fn vector_of(text: &str) -> Option<[f32; Self::DIMENSIONS]> {
+        let mut vector = [0.0; Self::DIMENSIONS];
+        Self::builtin().ok()?.embed(text, &mut vector).then_some(vector)
+    }
+
     /// Writes the vector of `text`, of length 1: the mean of the vectors of its first 512 tokens. Returns
     /// whether there is one; a text without a word in the table has only zeros.
     pub fn embed(&self, text: &str, out: &mut [f32; Self::DIMENSIONS]) -> bool {

@@ -63,6 +63,9 @@ pub enum MemoryError {
         /// Its status.
         status: &'static str,
     },
+    /// A person wrote or confirmed the memory.
+    #[error("memory {0} is a person's, and only a person replaces it")]
+    OfPerson(String),
     /// The person is one entity, and stays that.
     #[error("the person is one entity and is neither merged into another nor split")]
     IsUser,
@@ -82,6 +85,7 @@ impl MemoryError {
             Self::NotSaid { .. } | Self::SaysNothing(_) => "memory/not-said",
             Self::NotInEffect { .. } => "memory/not-in-effect",
             Self::IsUser => "memory/is-user",
+            Self::OfPerson(_) => "memory/of-person",
             Self::NewerFormat(_) => "memory/newer-format",
         }
     }

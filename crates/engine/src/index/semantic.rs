@@ -14,6 +14,7 @@ use std::time::Duration;
 use yore_core::query::SearchMode;
 use yore_core::text::{CHUNK_TOKENS, chunks};
 use yore_core::time::UtcMillis;
+use yore_core::vector::dot;
 
 use super::IndexError;
 use super::filter::{CompiledFilter, Evaluator, FilterValues, NO_TIME, class_number};
@@ -412,10 +413,6 @@ impl FilterValues for IndexedItem {
 
 fn discount(ordinal: u16) -> f32 {
     if ordinal > 0 { LATER_DISCOUNT } else { 0.0 }
-}
-
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 fn best(so_far: Option<f32>, score: f32) -> Option<f32> {

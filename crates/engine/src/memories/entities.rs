@@ -5,8 +5,8 @@ use std::collections::{HashSet, VecDeque};
 use serde::{Deserialize, Serialize};
 use yore_core::entity::{Entity, EntityKind, check_entity, key_of};
 use yore_core::id::{EntityId, MemoryId, RelationId};
-use yore_core::memory::{Memory, Status};
-use yore_core::operation::{Cause, OperationKind, Record, Subject};
+use yore_core::memory::{Lane, Memory, Status};
+use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
 use yore_core::relation::{Node, Relation, RelationType, check_relation};
 use yore_core::time::UtcMillis;
 
@@ -230,10 +230,10 @@ impl Engine {
     }
 
     /// States a relation; one of the same type between the same nodes gets the weight and the reason. The name may be
-    /// that of an inverse. A memory that another supersedes holds no more.
+    /// that of an inverse. A memory that another supersedes holds no more; only a person says so of one that is theirs.
     ///
     /// # Errors
-    /// [`MemoryError::InvalidRelation`]; [`crate::StoreError::UnknownNode`].
+    /// [`MemoryError::InvalidRelation`], [`MemoryError::OfPerson`]; [`crate::StoreError::UnknownNode`].
     pub fn relate(
         &self,
         from: &Node,
@@ -260,6 +260,10 @@ impl Engine {
             if let (RelationType::Supersedes, Node::Memory(newer), Node::Memory(older)) =
                 (relation_type, &relation.from, &relation.to)
             {
+                let is_of_person = tx.memory(*older)?.is_some_and(|older| older.lane == Lane::Curated);
+                if is_of_person && cause.actor != Actor::Person {
+                    return Err(MemoryError::OfPerson(older.short()).into());
+                }
                 replaced_by(tx, *older, *newer, now)?;
             }
             tx.put(&Record::Relation(Box::new(relation.clone())))?;

@@ -1,8 +1,8 @@
 //! Proposals of an extractor become memories, by one path for every extractor.
 //!
 //! A known memory gets the evidence of the proposal. A person decides for good: nothing that they rejected, put away, replaced
-//! or forgot is recorded again. The memories that an extractor found in a conversation takes the place of what it found there before, except
-//! for memories that a person confirmed or pinned.
+//! or forgot is recorded again. The memories that an extractor finds in a conversation take the place of those that it found
+//! there before, except for those that a person confirmed or pinned.
 
 use std::collections::{HashMap, HashSet};
 
@@ -34,7 +34,7 @@ pub(crate) struct Extraction<'e> {
     pub extractor: &'e str,
     /// Its version.
     pub version: u32,
-    /// What it is.
+    /// Its kind of actor.
     pub actor: Actor,
     /// True if these are all memories of the conversation: what it found there before and finds no more is put away.
     pub is_whole: bool,
@@ -68,6 +68,17 @@ impl Extracted {
     }
 }
 
+/// The fate of a proposal.
+#[derive(Debug)]
+pub(crate) enum Fate {
+    /// This memory says it now.
+    Memory(MemoryId),
+    /// A person rejected, replaced, put away or forgot the same.
+    Refused,
+    /// It cannot be stored.
+    Invalid(MemoryError),
+}
+
 /// The memories of projects by their words, kept through a run over many conversations.
 #[derive(Debug, Default)]
 pub(crate) struct KnownStatements(HashMap<Option<ProjectId>, Vec<Known>>);
@@ -79,13 +90,12 @@ struct Known {
 }
 
 impl Engine {
-    /// Records what an extractor found in a conversation, as one operation. Returns counts, and for each proposal the memory
-    /// that says it now, if any.
+    /// Records what an extractor found in a conversation, as one operation. Returns counts, and the fate of each proposal.
     pub(crate) fn record_extraction(
         &self,
         extraction: &Extraction<'_>,
         known: &mut KnownStatements,
-    ) -> Result<(Extracted, Vec<Option<MemoryId>>), EngineError> {
+    ) -> Result<(Extracted, Vec<Fate>), EngineError> {
         let now = self.now();
         let before = self.earlier(extraction)?;
         let mut counts = Extracted::default();
@@ -94,7 +104,10 @@ impl Engine {
         }
         let reader = self.reader()?;
         let mut proposals: Vec<(usize, Prepared)> = Vec::new();
+        let mut fates: Vec<Fate> = Vec::new();
         for (number, new) in extraction.proposals.iter().enumerate() {
+            // Until it is recorded.
+            fates.push(Fate::Refused);
             match self.prepared(new, now) {
                 Ok(prepared) if reader.is_statement_buried(&prepared.memory.statement) => counts.refused += 1,
                 Ok(mut prepared) => {
@@ -103,7 +116,10 @@ impl Engine {
                     memory.recorded = memory.valid_from.map_or(now, |said| said.min(now));
                     proposals.push((number, prepared));
                 }
-                Err(EngineError::Memory(_)) => counts.refused += 1,
+                Err(EngineError::Memory(error)) => {
+                    fates[number] = Fate::Invalid(error);
+                    counts.refused += 1;
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -115,7 +131,6 @@ impl Engine {
         let cause = Cause { actor: extraction.actor, by: name.clone(), input: Some(extraction.session.to_owned()) };
         let summary = format!("extracted {} memories from a session", proposals.len());
         let mut added: Vec<(Option<ProjectId>, Known)> = Vec::new();
-        let mut recorded: Vec<Option<MemoryId>> = vec![None; extraction.proposals.len()];
         let (counts, _) = self.operate(OperationKind::Extract, &cause, summary, |tx| {
             let mut met: HashSet<MemoryId> = HashSet::new();
             for (number, prepared) in &proposals {
@@ -133,12 +148,14 @@ impl Engine {
                     Some(memory) => {
                         let id = memory.id;
                         join(tx, memory, &prepared.memory, &mut met, &mut counts, now)?;
-                        recorded[*number] = Some(id).filter(|id| met.contains(id));
+                        if met.contains(&id) {
+                            fates[*number] = Fate::Memory(id);
+                        }
                     }
                     None => {
                         let id = prepared.record(tx, now)?;
                         met.insert(id);
-                        recorded[*number] = Some(id);
+                        fates[*number] = Fate::Memory(id);
                         counts.recorded += 1;
                         added.push((project, Known { id, shingles }));
                     }
@@ -159,7 +176,7 @@ impl Engine {
         for (project, memory) in added {
             known.0.entry(project).or_default().push(memory);
         }
-        Ok((counts, recorded))
+        Ok((counts, fates))
     }
 
     /// Loads the memories of a project, once in a run.

@@ -6,6 +6,7 @@
 //! - `record`: memories are recorded, corrected, confirmed, rejected, pinned, tagged, put away
 //! - `entities`: entities are recorded, merged, split; relations are stated, taken back, followed
 //! - `history`: operations are listed, undone and done again
+//! - `named`: memories, notes, turns and entities by the ids and names that callers give
 //! - `portable`: written and read again as lines of JSON
 //! - `step`: steps that several operations share
 //!
@@ -17,13 +18,14 @@ mod entities;
 mod extracted;
 mod given;
 mod history;
+mod named;
 mod portable;
 mod record;
 mod step;
 
 pub use self::entities::{Reached, Traversal};
 pub use self::extracted::Extracted;
-pub(crate) use self::extracted::{Extraction, KnownStatements};
+pub(crate) use self::extracted::{Extraction, Fate, KnownStatements};
 pub use self::given::{GivenEntity, GivenRecords, GivenRelation};
 pub use self::portable::{Exported, Imported};
 pub(crate) use self::record::FORGET;

@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 use yore_core::id::{MemoryId, ProjectId, TurnId};
 use yore_core::memory::{Confidence, Evidence, Fields, Lane, Memory, MemoryKind, Status, Use, check};
-use yore_core::note::NoteKind;
 use yore_core::operation::{Actor, Cause, Operation, OperationKind, Record, Subject};
 use yore_core::relation::{Category, Node, Relation, RelationType};
 use yore_core::text::{Question, Tokenizer, Tokens, fragments};
@@ -16,12 +15,10 @@ use crate::Engine;
 use crate::error::{EngineError, MemoryError};
 use crate::ingest::ProjectNames;
 use crate::retrieve::{project_here, projects_named};
-use crate::store::{MemoryFilter, MemoryUse, NewOperation, OperationTx, ShownTurn};
+use crate::store::{MemoryFilter, MemoryUse, NewOperation, OperationTx};
 
 /// Length of the statement in the summary of an operation, in characters.
 const SUMMARY_CHARS: usize = 80;
-/// Fewest hexadecimal digits by which a memory is named.
-const FEWEST_DIGITS: usize = 4;
 /// Length of a question in the log of uses, in characters.
 const QUESTION_CHARS: usize = 500;
 /// The command that forgets.
@@ -224,46 +221,6 @@ impl Engine {
         let entities = self.redacted_names(&new.entities)?;
         let related = new.related.iter().map(|id| self.node_of_id(id)).collect::<Result<Vec<Node>, _>>()?;
         Ok(Prepared { memory, entities, related, replaces })
-    }
-
-    /// Checks whether a memory can be stored: its fields, and that its quotes stand in their turns.
-    ///
-    /// # Errors
-    /// [`MemoryError`]: why not.
-    pub(crate) fn check_memory(&self, new: &NewMemory) -> Result<(), EngineError> {
-        self.prepared(new, self.now()).map(drop)
-    }
-
-    /// Returns the memory with an id, or the beginning of one; `None` if it names none, or several.
-    pub(crate) fn memory_of_id(&self, id: &str) -> Result<Option<MemoryId>, EngineError> {
-        match self.memory_named(id.trim()) {
-            Ok(id) => Ok(Some(id)),
-            Err(EngineError::Memory(MemoryError::Unknown(_)) | EngineError::AmbiguousId { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Returns what an id or a name means: a memory, note or turn, else the entity of this name, which is recorded if it is
-    /// new. `None`: it names nothing.
-    pub(crate) fn node_of_words(&self, words: &str, cause: &Cause) -> Result<Option<Node>, EngineError> {
-        let words = words.trim();
-        let looks_like_id =
-            words.len() >= FEWEST_DIGITS && words.chars().all(|letter| letter.is_ascii_hexdigit() || letter == '-');
-        match self.node_of_id(words) {
-            Ok(node) => return Ok(Some(node)),
-            Err(EngineError::AmbiguousId { .. }) => return Ok(None),
-            Err(_) if looks_like_id && words.chars().any(|letter| letter.is_ascii_digit()) => return Ok(None),
-            Err(_) => {}
-        }
-        match self.entity_named(words) {
-            Ok(entity) => Ok(Some(Node::Entity(entity.id))),
-            Err(EngineError::Memory(MemoryError::UnknownEntity(_))) if !words.is_empty() => {
-                let (entity, _) = self.put_entity("concept", words, &[], None, cause)?;
-                Ok(Some(Node::Entity(entity.id)))
-            }
-            Err(EngineError::Memory(_)) => Ok(None),
-            Err(error) => Err(error),
-        }
     }
 
     /// Changes a memory. Other words are a new memory that takes its place; the old words stay readable.
@@ -533,20 +490,6 @@ impl Engine {
         Ok(names.into_iter().find(|(known, ..)| Some(*known) == row).map(|(_, id, _)| id))
     }
 
-    /// Returns the memory that a whole id, or the beginning of a short one, names.
-    pub(super) fn memory_named(&self, id: &str) -> Result<MemoryId, EngineError> {
-        let digits: String = id.chars().filter(|letter| *letter != '-').map(|letter| letter.to_ascii_lowercase()).collect();
-        let is_one = digits.len() >= FEWEST_DIGITS && digits.chars().all(|letter| letter.is_ascii_hexdigit());
-        let found = if is_one { self.store().memories_by_digits(&digits, 9)? } else { Vec::new() };
-        match found.as_slice() {
-            [one] => Ok(*one),
-            [] => Err(MemoryError::Unknown(id.to_owned()).into()),
-            several => {
-                Err(EngineError::AmbiguousId { id: id.to_owned(), candidates: several.iter().map(MemoryId::short).collect() })
-            }
-        }
-    }
-
     fn change_memory(
         &self,
         id: &str,
@@ -629,30 +572,6 @@ impl Engine {
                 Ok(Evidence { turn: turn.id, quote })
             })
             .collect()
-    }
-
-    /// Returns the memory, note or turn with an id.
-    fn node_of_id(&self, id: &str) -> Result<Node, EngineError> {
-        match self.memory_named(id) {
-            Err(EngineError::Memory(MemoryError::Unknown(_))) => {}
-            found => return found.map(Node::Memory),
-        }
-        match self.stored_note(id) {
-            Err(EngineError::UnknownId(_)) => self.turn_named(id).map(|turn| Node::Turn(turn.id)),
-            Ok(note) if note.facts.kind == NoteKind::Context => Ok(Node::Context(note.episode)),
-            found => found.map(|note| Node::Session(note.episode)),
-        }
-    }
-
-    fn turn_named(&self, id: &str) -> Result<ShownTurn, EngineError> {
-        let mut rows = self.store().turns_by_prefix(id, 2)?;
-        match rows.len() {
-            1 => {}
-            0 => return Err(EngineError::UnknownId(id.to_owned())),
-            _ => return Err(EngineError::AmbiguousId { id: id.to_owned(), candidates: Vec::new() }),
-        }
-        rows.truncate(1);
-        self.store().shown_turns(&rows)?.pop().ok_or_else(|| EngineError::UnknownId(id.to_owned()))
     }
 
     /// Returns the turns that stand behind a memory, as far as they are still there.

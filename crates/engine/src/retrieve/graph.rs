@@ -121,8 +121,8 @@ fn anchors(asked: &Asked<'_>, plan: &Plan<'_>, landed: &[Candidate]) -> Result<V
     let rows: Vec<MemoryKey> = memories.iter().map(|(row, _)| *row).collect();
     let records = store.memories_of_rows(&rows)?;
     for (row, score) in &memories {
-        // What rules found in a statement is named in it: its own words find it, and from there all leads astray that
-        // only names the same (docs/measurements.md, "Extraction").
+        // The words of an extracted statement name its entities and find it; from there, the walk would lead to statements
+        // that only name the same (docs/measurements.md, "Extraction").
         let Some((memory, _)) = records.get(row).filter(|(memory, _)| memory.lane == Lane::Curated) else { continue };
         for (id, name) in store.entities_of(memory.id)? {
             found.entry(id).or_insert_with(|| (name, false, Vec::new())).2.push(score / best);

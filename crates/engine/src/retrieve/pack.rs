@@ -8,6 +8,7 @@ use yore_core::pack::{self, Source, Wanted};
 use yore_core::query::{AskedFor, Filter, ItemId, Part};
 use yore_core::relevance::is_announcement;
 use yore_core::text::{Question, Tokenizer, asked_terms, code_blocks, error_line, language_name, question_parts};
+use yore_core::vector::dot;
 
 use super::request::Packing;
 use super::{Found, Hit, Said};
@@ -106,21 +107,16 @@ pub(crate) fn pack(
 }
 
 /// Similarity of passages to the question by the static table.
-pub(super) struct Nearness(Option<(&'static StaticTable, [f32; StaticTable::DIMENSIONS])>);
+pub(super) struct Nearness(Option<[f32; StaticTable::DIMENSIONS]>);
 
 impl Nearness {
     pub(super) fn of(text: Option<&str>) -> Self {
-        Self(text.zip(StaticTable::builtin().ok()).and_then(|(text, table)| {
-            let mut vector = [0.0; StaticTable::DIMENSIONS];
-            table.embed(text, &mut vector).then_some((table, vector))
-        }))
+        Self(text.and_then(StaticTable::vector_of))
     }
 
     pub(super) fn to(&self, passage: &str) -> f32 {
-        let Some((table, question)) = &self.0 else { return 0.0 };
-        let mut vector = [0.0; StaticTable::DIMENSIONS];
-        table.embed(passage, &mut vector);
-        vector.iter().zip(question).map(|(a, b)| a * b).sum()
+        let Some(question) = &self.0 else { return 0.0 };
+        StaticTable::vector_of(passage).map_or(0.0, |vector| dot(&vector, question))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Commands that worked for a purpose: how tests, the linter, the build, the formatter, a release and a deployment are run.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use yore_core::episode::{Outcome, Role};
 use yore_core::exchange::TurnShape;
@@ -50,24 +50,41 @@ const PURPOSES: [Purpose; 6] = [
     Purpose { words: &["deploy"], said: "deploys the project" },
 ];
 
+/// A command that was run.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'t> {
+    /// Index of the turn that calls it.
+    pub call: usize,
+    /// The command.
+    pub command: &'t str,
+    /// Its outcome, if that was recorded.
+    pub outcome: Option<Outcome>,
+}
+
+/// Returns the commands that were run, by the index of the turn with the result.
+pub fn runs<'t>(turns: &[TurnShape<'t>]) -> BTreeMap<usize, Run<'t>> {
+    let mut calls: HashMap<&str, (usize, &'t str)> = HashMap::new();
+    let mut runs = BTreeMap::new();
+    for (at, turn) in turns.iter().enumerate() {
+        let [tool] = turn.tools else { continue };
+        let Some(id) = tool.call_id.as_deref() else { continue };
+        if turn.role != Role::ToolResult {
+            calls.extend(command_of(turn.tool_text).map(|command| (id, (at, command))));
+        } else if let Some((call, command)) = calls.get(id) {
+            runs.insert(at, Run { call: *call, command, outcome: tool.outcome });
+        }
+    }
+    runs
+}
+
 /// Proposes the commands of a conversation that passed twice: for each purpose the first.
 pub fn propose(turns: &[TurnShape<'_>], found: &mut Vec<Proposal>) {
-    let mut calls: HashMap<&str, (usize, &str)> = HashMap::new();
     let mut passed: HashMap<&str, usize> = HashMap::new();
     let mut is_known = [false; PURPOSES.len()];
-    for (at, turn) in turns.iter().enumerate() {
-        if turn.role != Role::ToolResult {
-            if let (Some(command), [tool]) = (command_of(turn.tool_text).and_then(whole), turn.tools)
-                && let Some(id) = tool.call_id.as_deref()
-            {
-                calls.insert(id, (at, command));
-            }
-            continue;
-        }
-        let [tool] = turn.tools else { continue };
-        let Some((call, command)) = tool.call_id.as_deref().and_then(|id| calls.remove(id)) else { continue };
+    for (result, Run { call, command, outcome }) in runs(turns) {
+        let Some(command) = whole(command) else { continue };
         let Some(purpose) = purpose_of(command).filter(|purpose| !is_known[*purpose]) else { continue };
-        if tool.outcome != Some(Outcome::Done) || turn.is_error {
+        if outcome != Some(Outcome::Done) || turns[result].is_error {
             continue;
         }
         let count = passed.entry(command).or_default();

@@ -38,13 +38,11 @@ static LISTED: LazyLock<HashMap<String, Listed>> = LazyLock::new(|| {
             continue;
         }
         let (name, spellings) = line.split_once('=').unwrap_or((line, ""));
-        let name = name.trim();
-        let (name, is_common) = name.strip_prefix('!').map_or((name, false), |name| (name, true));
-        match name.strip_prefix('?') {
-            Some(_) => {}
-            None => drop(listed.insert(key_of(name), Listed { name, kind, is_common })),
+        let mark = name.trim().chars().next().filter(|mark| matches!(mark, '!' | '?'));
+        let name = name.trim().trim_start_matches(['!', '?']);
+        if mark != Some('?') {
+            listed.insert(key_of(name), Listed { name, kind, is_common: mark == Some('!') });
         }
-        let name = name.trim_start_matches('?');
         for spelling in spellings.split(',').map(str::trim).filter(|spelling| !spelling.is_empty()) {
             listed.insert(key_of(spelling), Listed { name, kind, is_common: false });
         }

@@ -6,8 +6,9 @@ use yore_core::episode::{FileAction, Outcome, Role};
 use yore_core::exchange::TurnShape;
 use yore_core::id::TurnId;
 use yore_core::memory::{MemoryKind, SourceKind};
-use yore_core::text::{command_of, error_line, steady};
+use yore_core::text::{error_line, steady};
 
+use super::command::{Run, runs};
 use super::proposal::{MOST_STATEMENT_CHARS, Proposal, cut, names_of, plain, solution};
 use super::sentence::{Sentence, is_name, sentences};
 use super::words::Words;
@@ -25,9 +26,9 @@ struct Open {
 
 /// Proposes the errors that the turns of an exchange mended.
 pub fn propose(turns: &[TurnShape<'_>], found: &mut Vec<Proposal>) {
-    let mut calls: HashMap<&str, &str> = HashMap::new();
+    let runs = runs(turns);
     let mut open: HashMap<&str, Open> = HashMap::new();
-    for turn in turns {
+    for (at, turn) in turns.iter().enumerate() {
         let written: Vec<&str> =
             turn.files.iter().filter(|file| file.action == FileAction::Written).map(|file| file.path.as_str()).collect();
         for failed in open.values_mut() {
@@ -42,17 +43,8 @@ pub fn propose(turns: &[TurnShape<'_>], found: &mut Vec<Proposal>) {
                 failed.said.push((turn.id, turn.text.to_owned()));
             }
         }
-        if turn.role != Role::ToolResult {
-            if let (Some(command), [tool]) = (command_of(turn.tool_text), turn.tools)
-                && let Some(id) = tool.call_id.as_deref()
-            {
-                calls.insert(id, command);
-            }
-            continue;
-        }
-        let [tool] = turn.tools else { continue };
-        let Some(command) = tool.call_id.as_deref().and_then(|id| calls.get(id)).copied() else { continue };
-        match tool.outcome {
+        let Some(Run { command, outcome, .. }) = runs.get(&at).copied() else { continue };
+        match outcome {
             Some(Outcome::Failed) => {
                 let Some(error) = error_line(turn.tool_text) else { continue };
                 open.entry(command).or_insert(Open {

@@ -7,7 +7,7 @@ use yore_core::id::ProjectId;
 use yore_core::memory::Memory;
 use yore_core::time::UtcMillis;
 
-use super::keys::{EpisodeKey, MemoryKey, TurnKey, json_of};
+use super::keys::{EpisodeKey, MemoryKey, ProjectKey, TurnKey, json_of};
 use super::transaction::WriteTx;
 use super::{Store, StoreResult};
 
@@ -38,6 +38,40 @@ impl Store {
                 Ok((row.get(0)?, Shape { turns: row.get(1)?, parts: row.get(2)?, newest: row.get(3)? }))
             })?;
             Ok(rows.into_iter().collect())
+        })
+    }
+
+    /// Returns the part of a conversation that an extractor has read; `None` if it has read nothing of it.
+    pub(crate) fn extracted_of(&self, episode: EpisodeKey, extractor: &str) -> StoreResult<Option<Shape>> {
+        self.read(|view| {
+            let sql = "SELECT turns, parts, newest_turn FROM extraction WHERE episode_id = ?1 AND extractor = ?2";
+            view.first(sql, params![episode, extractor], |row| {
+                Ok(Shape { turns: row.get(0)?, parts: row.get(1)?, newest: row.get(2)? })
+            })
+        })
+    }
+
+    /// Returns the rows and native ids of sessions that were last used at or after a time and have at least `turns` turns
+    /// more than an extractor has read, the latest first; of a project, or of all.
+    pub(crate) fn sessions_with_more(
+        &self,
+        extractor: &str,
+        project: Option<ProjectKey>,
+        since: UtcMillis,
+        turns: i64,
+    ) -> StoreResult<Vec<(EpisodeKey, String)>> {
+        self.read(|view| {
+            view.all(
+                "SELECT episode.id, native_id FROM episode
+                 LEFT JOIN extraction ON extraction.episode_id = episode.id AND extractor = ?1
+                 WHERE kind = 'session' AND forgotten_ms IS NULL AND updated_ms >= ?2 AND (?3 IS NULL OR project_id = ?3)
+                   AND (SELECT count(*) FROM turn WHERE turn.episode_id = episode.id)
+                       + (SELECT count(*) FROM turn_share WHERE turn_share.episode_id = episode.id)
+                       - coalesce(extraction.turns, 0) >= ?4
+                 ORDER BY updated_ms DESC, episode.id",
+                params![extractor, since, project, turns],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )
         })
     }
 

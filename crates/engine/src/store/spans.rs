@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use rusqlite::{Row, params};
+use yore_core::span::ShiftSign;
 use yore_core::time::UtcMillis;
 
 use super::extraction::Shape;
@@ -19,8 +20,8 @@ pub(crate) struct StoredSpan {
     pub first: TurnKey,
     pub last: TurnKey,
     pub exchanges: u32,
-    /// Name of the sign by which it was divided from the span before it.
-    pub sign: Option<String>,
+    /// The sign by which it was divided from the span before it.
+    pub sign: Option<ShiftSign>,
     /// Mean vector of its exchanges by the static table; empty if nothing is known.
     pub vector: Vec<f32>,
     /// Name and summary that an agent gave.
@@ -37,7 +38,7 @@ fn span(row: &Row<'_>) -> rusqlite::Result<StoredSpan> {
         first: row.get(2)?,
         last: row.get(3)?,
         exchanges: row.get(4)?,
-        sign: row.get(5)?,
+        sign: row.get::<_, Option<String>>(5)?.and_then(|sign| ShiftSign::parse(&sign)),
         vector: unpack(&row.get::<_, Vec<u8>>(6)?),
         name: row.get(7)?,
         summary: row.get(8)?,
@@ -74,7 +75,7 @@ impl Store {
                         span.first,
                         span.last,
                         span.exchanges,
-                        span.sign,
+                        span.sign.map(ShiftSign::as_str),
                         pack(&span.vector),
                         name,
                         summary
@@ -117,16 +118,19 @@ impl Store {
         Ok(project.flatten().map(ProjectKey::new))
     }
 
-    /// Names the topic of a conversation that a turn is in. Returns whether there is one.
-    pub(crate) fn name_topic(&self, turn: TurnKey, name: Option<&str>, summary: Option<&str>) -> StoreResult<bool> {
+    /// Names the topic of a conversation that begins with a turn. Returns whether there is one.
+    pub(crate) fn name_topic(
+        &self,
+        episode: EpisodeKey,
+        first: TurnKey,
+        name: Option<&str>,
+        summary: Option<&str>,
+    ) -> StoreResult<bool> {
         self.write(|tx| {
             let changed = tx.execute(
-                "UPDATE span SET name = coalesce(?2, name), summary = coalesce(?3, summary) WHERE id = (
-                     SELECT span.id FROM turn AS own
-                     JOIN span ON span.episode_id = own.episode_id AND span.depth = 0
-                     JOIN turn AS first ON first.id = span.first_turn
-                     WHERE own.id = ?1 AND first.position <= own.position ORDER BY span.ordinal DESC LIMIT 1)",
-                params![turn, name, summary],
+                "UPDATE span SET name = coalesce(?3, name), summary = coalesce(?4, summary)
+                 WHERE episode_id = ?1 AND first_turn = ?2 AND depth = 0",
+                params![episode, first, name, summary],
             )?;
             Ok(changed > 0)
         })

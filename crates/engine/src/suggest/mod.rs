@@ -28,7 +28,6 @@ use crate::error::EngineError;
 use crate::ingest::source::note;
 use crate::notes::NotesRequest;
 use crate::retrieve::project_here;
-use crate::store::EpisodeSummary;
 use crate::{Engine, Found};
 
 /// Maximum number of turns that wait for the index; with more, nothing is suggested, because reading them one
@@ -42,8 +41,7 @@ impl Engine {
         let mut brief = brief::brief(self, request)?;
         if brief.project.is_some() {
             let waiting = self.sessions_to_distil(request.here.as_ref())?;
-            let is_other = |session: &&EpisodeSummary| Some(&session.native_id) != request.session.as_ref();
-            brief.waiting = waiting.iter().filter(is_other).count() as u64;
+            brief.waiting = waiting.iter().filter(|(_, native_id)| Some(native_id) != request.session.as_ref()).count() as u64;
         }
         let notes = brief.standing.iter_mut().chain(&mut brief.notes);
         let notes = notes.flat_map(|note| std::iter::once(&mut note.text).chain(&mut note.facts.title));

@@ -5,8 +5,8 @@ use yore_core::operation::{Actor, Cause};
 use yore_core::relation::Node;
 use yore_engine::ingest::names_of;
 use yore_engine::{
-    DistilReport, Distilled, DistilledItem, DistilledRelation, DistilledTopic, MaterialRequest, MemoryList, NewMemory,
-    StoredMemory, TopicsRequest,
+    BriefRequest, DistilReport, Distilled, DistilledItem, DistilledRelation, DistilledTopic, MaterialRequest, MemoryList,
+    NewMemory, StoredMemory, TopicsRequest,
 };
 use yore_testing::{Memory, SessionBuilder};
 
@@ -156,6 +156,54 @@ fn empty_id_names_no_session() {
 }
 
 #[test]
+fn lines_that_there_are_not_are_told_and_leave_the_rest_to_be_read() {
+    let memory = memory();
+    let found = Distilled {
+        session: session(),
+        items: vec![item("decision", "Leases live in SQLite.", 1, ORDER), item("decision", "Leases live in Redis.", 8, "Redis")],
+        upto: Some(999),
+        ..Distilled::default()
+    };
+    let report = memory.engine().record_distilled(&found).unwrap();
+    assert_eq!((report.recorded, report.problems.len()), (1, 2), "{report:?}");
+    assert!(report.left > 0, "{report:?}");
+    let material =
+        memory.engine().material(&MaterialRequest { session: Some(session()), ..Default::default() }).unwrap().unwrap();
+    assert_eq!(material.recent.len(), 1, "only the line of what was recorded was read");
+}
+
+#[test]
+fn sessions_of_late_wait_until_they_are_distilled_and_the_brief_counts_them() {
+    let memory = Memory::new();
+    for seed in 1..4 {
+        let mut session = SessionBuilder::new(seed).cwd(QUAY).at(Memory::now() - seed as i64 * 3_600_000);
+        for at in 0..5 {
+            session.human(&format!("go on with part {at} of the lease table"));
+            session.assistant(&format!("Part {at} of the lease table is done."));
+        }
+        memory.write(&format!("projects/p/{seed}.jsonl"), session.text());
+    }
+    let mut old = SessionBuilder::new(9).cwd(QUAY).at(Memory::now() - 40 * 86_400_000).turns(20);
+    old.human("and now the gauge");
+    memory.write("projects/p/old.jsonl", old.text());
+    memory.learn();
+    let id = |seed: u64| SessionBuilder::new(seed).id().to_owned();
+    let waiting = |session: Option<String>| {
+        let request = BriefRequest { here: Some(names_of(QUAY)), session, is_compacted: false };
+        memory.engine().brief(&request).unwrap().waiting
+    };
+    assert_eq!((waiting(None), waiting(Some(id(2)))), (3, 2), "the session that asks is not counted");
+    let material = |own: Option<String>, here: &str| {
+        let request = MaterialRequest { session: None, own, here: Some(names_of(here)) };
+        memory.engine().material(&request).unwrap().map(|material| material.session)
+    };
+    assert_eq!((material(None, QUAY), material(Some(id(3)), QUAY)), (Some(id(1)), Some(id(3))), "the latest, or its own");
+    assert_eq!(material(None, "/home/dev/reef"), None);
+    memory.engine().record_distilled(&Distilled { session: id(1), upto: Some(10), ..Distilled::default() }).unwrap();
+    assert_eq!((waiting(None), material(None, QUAY)), (2, Some(id(2))));
+}
+
+#[test]
 fn it_is_heard_once_and_replaces_nothing_that_a_person_wrote() {
     let memory = memory();
     let statement = "Berth leases live in SQLite, because Redis loses them when the harbour box restarts.";
@@ -165,9 +213,14 @@ fn it_is_heard_once_and_replaces_nothing_that_a_person_wrote() {
     let by_hand = Cause { actor: Actor::Person, by: "test".to_owned(), input: None };
     let own = memory.engine().add_memory(&NewMemory::new(MemoryKind::Fact, "The harbour box runs Debian."), &by_hand).unwrap();
     let newer = DistilledItem { reference: Some("n".to_owned()), ..item("fact", "The harbour box runs Alpine now.", 1, ORDER) };
-    let relation = DistilledRelation { from: "n".to_owned(), name: "supersedes".to_owned(), to: own.memory.to_string() };
-    let report = record(&memory, vec![newer], vec![relation]);
-    assert_eq!((report.recorded, report.relations, report.problems.len()), (1, 0, 1), "{report:?}");
+    let relation =
+        |from: &str, name: &str, to: &str| DistilledRelation { from: from.to_owned(), name: name.to_owned(), to: to.to_owned() };
+    let id = own.memory.to_string();
+    // Either way round.
+    let relations =
+        vec![relation("n", "supersedes", &id), relation(&id, "superseded_by", "n"), relation(&id, "replaced_by", "n")];
+    let report = record(&memory, vec![newer], relations);
+    assert_eq!((report.recorded, report.relations, report.problems.len()), (1, 0, 3), "{report:?}");
     assert_eq!(memory.engine().memory(&own.memory.to_string()).unwrap().memory.status, Status::Holds);
     let rejected = all(&memory).into_iter().find(|known| known.memory.statement == statement).unwrap().memory.id.to_string();
     memory.engine().invalidate_memory(&rejected, Some("no"), &by_hand).unwrap();

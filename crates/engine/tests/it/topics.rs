@@ -126,3 +126,23 @@ fn session_that_is_forgotten_takes_its_topics_along() {
     assert!(left[0].topics[0].similar.is_empty(), "{left:?}");
     assert_eq!(topics(memory.engine(), |_| {}).len(), 2);
 }
+
+#[test]
+fn extraction_that_is_stopped_divides_nothing_more() {
+    let memory = memory();
+    let spans = || {
+        let db = rusqlite::Connection::open(memory.data().join("yore.db")).unwrap();
+        db.query_row("SELECT count(DISTINCT episode_id) FROM span", [], |row| row.get::<_, i64>(0)).unwrap()
+    };
+    memory.engine().extract(&ExtractRequest::default(), &mut |done, _| done < 1).unwrap();
+    assert_eq!(spans(), 0);
+    let mut asked_at_the_end = 0;
+    let mut stop_in_division = |done: u64, total: u64| {
+        asked_at_the_end += u64::from(done == total);
+        asked_at_the_end < 2
+    };
+    memory.engine().extract(&ExtractRequest::default(), &mut stop_in_division).unwrap();
+    assert_eq!(spans(), 1, "it was stopped before the second");
+    memory.engine().extract(&ExtractRequest::default(), &mut |_, _| true).unwrap();
+    assert_eq!(spans(), 3);
+}

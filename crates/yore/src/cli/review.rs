@@ -73,7 +73,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     Ok(Exit::Success)
 }
 
-/// What became of a question.
+/// The answer to a question.
 enum Answer {
     /// The memory was kept (0), edited (1) or rejected (2).
     Done(usize),

@@ -122,7 +122,7 @@ pub enum Request {
     },
     /// Records what an agent found in a conversation.
     RecordDistilled {
-        /// What it found.
+        /// Its findings.
         distilled: Box<Distilled>,
     },
     /// Deletes a session or note.

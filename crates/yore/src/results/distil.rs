@@ -51,7 +51,7 @@ pub struct Line {
     pub text: String,
 }
 
-/// What became of what an agent found.
+/// The fate of an agent's findings.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct DistilReport {
     /// New memories.
@@ -62,7 +62,7 @@ pub struct DistilReport {
     pub known: u64,
     /// Relations that were stated.
     pub relations: u64,
-    /// What was not recorded, and why.
+    /// Reasons why something was not recorded.
     pub problems: Vec<String>,
     /// True if the topic was named.
     pub topic_named: bool,

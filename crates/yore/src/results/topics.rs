@@ -32,7 +32,7 @@ pub struct Topic {
     pub name: String,
     /// Sentences that say most about it.
     pub summary: Vec<String>,
-    /// What came of it, in the agent's words.
+    /// Its outcome, in the agent's words.
     pub outcome: Option<String>,
     /// Names of its files, changed ones first.
     pub files: Vec<String>,
@@ -86,7 +86,7 @@ impl From<&EngineTopic> for Topic {
             files: topic.files.clone(),
             exchanges: topic.exchanges,
             started: topic.started.and_then(|at| time(Some(at))),
-            sign: topic.sign.clone(),
+            sign: topic.sign.map(|sign| sign.as_str().to_owned()),
             parts: topic.parts.iter().map(Topic::from).collect(),
             similar: topic
                 .similar

@@ -21,7 +21,7 @@ words quoted from its line. Only if the person asks, or when a piece of work end
 struct Arguments {
     /// Its id; default: this session, else one that waits
     session: Option<String>,
-    /// What to keep
+    /// Findings to keep
     #[schemars(with = "Option<Vec<Item>>")]
     items: Option<Vec<DistilledItem>>,
     /// From an item's ref or line to a ref, memory id or name
@@ -91,7 +91,7 @@ pub async fn call(call: Call) -> CliResult<Answer> {
         });
     }
     let distilled = Distilled {
-        // What was read is recorded under the id that was given with it.
+        // An agent that names no session means its own.
         session: session.or(own).unwrap_or_default(),
         items: items.unwrap_or_default(),
         relations: relations.unwrap_or_default(),

@@ -1,9 +1,12 @@
 //! Topics of conversations: divides a session where its topic changes, names each stretch, and finds similar topics of
 //! other sessions.
 //!
-//! What is stored of a topic is its place and its vector (`store::spans`); its name and its summary are sentences of its own
-//! turns, chosen when it is read, unless an agent gave better ones.
+//! The store holds the place and the vector of a topic (`store::spans`); its name and its summary are sentences of its own
+//! turns (`words`), chosen when it is read, unless an agent gave better ones.
 
+mod words;
+
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
@@ -12,13 +15,15 @@ use yore_core::exchange::{Exchange, TurnShape, exchanges};
 use yore_core::id::TurnId;
 use yore_core::span::{self, ShiftSign, Unit};
 use yore_core::time::UtcMillis;
+use yore_core::vector::{dot, unit_length};
 
+use self::words::{name_of_request, topic_of};
 use crate::embed::StaticTable;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::rules::{Sentence, Words, cut, normal, plain, sentences};
-use crate::sessions::{SessionsRequest, turn_shapes};
-use crate::store::{EpisodeKey, EpisodeSummary, SessionOrder, Shape, StoredSpan, TurnKey};
+use crate::rules::{Words, normal, sentences};
+use crate::sessions::{ConversationTurns, SessionsRequest};
+use crate::store::{EpisodeKey, EpisodeSummary, ProjectKey, SessionOrder, Shape, StoredSpan, TurnKey};
 
 /// Name and version of the way in which conversations are divided. Another one divides each anew.
 const DIVIDER: &str = "spans/1";
@@ -33,23 +38,6 @@ const SIMILAR: f32 = 0.6;
 const COMMON: f32 = 0.7;
 /// From so many topics of a project, what they have in common is left out of account.
 const MANY: usize = 20;
-/// Sentences of a topic that are looked at for its name, and for its summary.
-const MOST_SENTENCES: usize = 400;
-/// Characters of a name, and of a sentence of a summary.
-const NAME_CHARS: usize = 72;
-const SENTENCE_CHARS: usize = 220;
-/// A longer sentence names no topic, in bytes.
-const LONGEST_NAMING: usize = 240;
-/// Sentences of a summary.
-const SUMMARY_SENTENCES: usize = 2;
-/// Two sentences of a summary are less alike.
-const ALIKE: f32 = 0.75;
-/// What the first request and an exact name add to the similarity of a sentence to its topic.
-const FIRST_BONUS: f32 = 0.15;
-const NAME_BONUS: f32 = 0.05;
-const MOST_NAMES: usize = 3;
-/// Files that a topic names.
-const MOST_FILES: usize = 6;
 
 type Vector = [f32; StaticTable::DIMENSIONS];
 
@@ -96,7 +84,7 @@ pub struct Topic {
     pub name: String,
     /// Sentences that say most about it.
     pub summary: Vec<String>,
-    /// What came of it, in the agent's words.
+    /// Its outcome, in the agent's words.
     pub outcome: Option<String>,
     /// Names of its files, changed ones first.
     pub files: Vec<String>,
@@ -104,8 +92,8 @@ pub struct Topic {
     pub exchanges: u32,
     /// Time of its first turn.
     pub started: Option<UtcMillis>,
-    /// Sign by which it was divided from the topic before it: `meaning`, `files`, `pause` or `words`.
-    pub sign: Option<String>,
+    /// Sign by which it was divided from the topic before it.
+    pub sign: Option<ShiftSign>,
     /// Parts of it.
     pub parts: Vec<Topic>,
     /// Similar topics of other sessions, the most similar first; only where one session is asked for.
@@ -148,7 +136,8 @@ impl Engine {
             let (wanted, others): (Vec<_>, Vec<_>) = sessions.into_iter().partition(|session| rows.contains(&session.row));
             // Similar topics may be in any session of their projects.
             let is_beside = |other: &EpisodeSummary| wanted.iter().any(|session| session.project == other.project);
-            self.divide_changed(&others.into_iter().filter(is_beside).collect::<Vec<_>>())?;
+            let beside: Vec<EpisodeKey> = others.iter().filter(|other| is_beside(other)).map(|other| other.row).collect();
+            self.divide_changed(&beside, &mut || true)?;
             sessions = wanted;
         }
         let most = if request.limit == 0 { usize::MAX } else { request.limit };
@@ -156,8 +145,8 @@ impl Engine {
             // Each has one topic at least.
             sessions.truncate(most);
         }
-        self.divide_changed(&sessions)?;
         let rows: Vec<EpisodeKey> = sessions.iter().map(|session| session.row).collect();
+        self.divide_changed(&rows, &mut || true)?;
         let mut stored = self.store().spans_of(&rows)?;
         if let Some(text) = &request.text {
             keep_nearest(&mut stored, text, most);
@@ -180,29 +169,34 @@ impl Engine {
         Ok(found.into_iter().map(|(_, topics)| topics).collect())
     }
 
-    /// Divides those of these conversations that changed; returns how many those were.
-    pub(crate) fn divide_changed(&self, sessions: &[EpisodeSummary]) -> Result<u64, EngineError> {
+    /// Divides those of these conversations that changed, as long as `proceed` says so.
+    pub(crate) fn divide_changed(
+        &self,
+        conversations: &[EpisodeKey],
+        proceed: &mut dyn FnMut() -> bool,
+    ) -> Result<(), EngineError> {
         if self.store().is_passive() {
-            return Ok(0);
+            return Ok(());
         }
         let shapes = self.store().shapes()?;
         let divided = self.store().extracted(DIVIDER)?;
-        let mut changed = 0;
-        for session in sessions {
-            let shape = shapes.get(&session.row).copied().unwrap_or_default();
-            if divided.get(&session.row) != Some(&shape) {
-                self.divide_session(session.row, shape)?;
-                changed += 1;
+        for conversation in conversations {
+            let shape = shapes.get(conversation).copied().unwrap_or_default();
+            if divided.get(conversation) == Some(&shape) {
+                continue;
             }
+            if !proceed() {
+                break;
+            }
+            self.divide_session(*conversation, shape)?;
         }
-        Ok(changed)
+        Ok(())
     }
 
     /// Divides one conversation and stores its spans.
     fn divide_session(&self, episode: EpisodeKey, shape: Shape) -> Result<(), EngineError> {
-        let turns = self.store().episode_turns(episode)?;
-        let shapes = self.store().recorded_shapes(&turns.iter().map(|turn| turn.row).collect::<Vec<_>>())?;
-        let read = turn_shapes(&turns, &shapes);
+        let conversation = ConversationTurns::read(self.store(), episode)?;
+        let (turns, read) = (&conversation.turns, conversation.shapes());
         let exchanges = exchanges("", &read).exchanges;
         let units = units_of(&read, &exchanges);
         let mut stored = Vec::new();
@@ -215,7 +209,7 @@ impl Engine {
                     first: turns[first].row,
                     last: turns[last].row,
                     exchanges: span.units.len() as u32,
-                    sign: span.sign.map(|sign| sign_name(sign).to_owned()),
+                    sign: span.sign,
                     vector: mean(units[span.units.clone()].iter().filter_map(|unit| unit.vector.as_deref())),
                     name: None,
                     summary: None,
@@ -229,40 +223,49 @@ impl Engine {
 
     /// Returns stored spans of a conversation as topics, each with its name and summary.
     fn told(&self, episode: EpisodeKey, spans: &[StoredSpan], with_similar: bool) -> Result<Vec<Topic>, EngineError> {
-        let turns = self.store().episode_turns(episode)?;
-        let shapes = self.store().recorded_shapes(&turns.iter().map(|turn| turn.row).collect::<Vec<_>>())?;
-        let read = turn_shapes(&turns, &shapes);
+        let conversation = ConversationTurns::read(self.store(), episode)?;
+        let (turns, read) = (&conversation.turns, conversation.shapes());
+        let exchanges = exchanges("", &read).exchanges;
         let places: HashMap<TurnKey, usize> = turns.iter().enumerate().map(|(at, turn)| (turn.row, at)).collect();
+        let mut projects = ProjectTopics::default();
         let mut topics: Vec<Topic> = Vec::new();
         for span in spans {
             let (Some(first), Some(last)) = (places.get(&span.first), places.get(&span.last)) else { continue };
             if first > last {
                 continue;
             }
-            let topic = topic_of(span, &read[*first..=*last]);
+            let own: Vec<&Exchange> =
+                exchanges.iter().filter(|exchange| (*first..=*last).contains(&exchange.turns.start)).collect();
+            let mut topic = topic_of(span, &read[*first..=*last], &own);
             match topics.last_mut() {
                 Some(whole) if span.depth > 0 => whole.parts.push(topic),
-                _ => topics.push(topic),
-            }
-        }
-        if with_similar {
-            for (topic, span) in topics.iter_mut().zip(spans.iter().filter(|span| span.depth == 0)) {
-                topic.similar = self.similar_to(span)?;
+                _ => {
+                    if with_similar {
+                        topic.similar = self.similar_to(span, &mut projects)?;
+                    }
+                    topics.push(topic);
+                }
             }
         }
         Ok(topics)
     }
 
     /// Returns the topics of other sessions of the project that are most similar to a span.
-    fn similar_to(&self, span: &StoredSpan) -> Result<Vec<SimilarTopic>, EngineError> {
+    fn similar_to(&self, span: &StoredSpan, projects: &mut ProjectTopics) -> Result<Vec<SimilarTopic>, EngineError> {
         let project = self.store().project_of_turn(span.first)?;
-        let all = self.store().topics_of_project(project)?;
-        // What all topics of a project have in common tells none apart; of few, it may be what they are about.
-        let common = if all.len() < MANY { Vec::new() } else { mean(all.iter().map(|other| other.vector.as_slice())) };
-        let own = without(&span.vector, &common);
+        let (all, common) = match projects.0.entry(project) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => {
+                let all = self.store().topics_of_project(project)?;
+                // Topics of a project have something in common that tells none apart; of few, it may be their subject.
+                let common = if all.len() < MANY { Vec::new() } else { mean(all.iter().map(|other| other.vector.as_slice())) };
+                unknown.insert((all, common))
+            }
+        };
+        let own = without(&span.vector, common);
         let others = all.iter().filter(|other| other.episode != span.episode);
         let mut scored: Vec<(f32, &StoredSpan)> = others
-            .map(|other| (dot(&own, &without(&other.vector, &common)), other))
+            .map(|other| (dot(&own, &without(&other.vector, common)), other))
             .filter(|(score, _)| *score >= SIMILAR)
             .collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -285,6 +288,10 @@ impl Engine {
     }
 }
 
+/// The topics of projects and what those of each have in common, read once for all topics of a session.
+#[derive(Default)]
+struct ProjectTopics(HashMap<Option<ProjectKey>, (Vec<StoredSpan>, Vec<f32>)>);
+
 fn session_topics(session: EpisodeSummary, topics: Vec<Topic>) -> SessionTopics {
     SessionTopics {
         short: session.id.short(),
@@ -293,15 +300,6 @@ fn session_topics(session: EpisodeSummary, topics: Vec<Topic>) -> SessionTopics 
         project: session.project,
         updated: session.updated,
         topics,
-    }
-}
-
-fn sign_name(sign: ShiftSign) -> &'static str {
-    match sign {
-        ShiftSign::Meaning => "meaning",
-        ShiftSign::Files => "files",
-        ShiftSign::Pause => "pause",
-        ShiftSign::Words => "words",
     }
 }
 
@@ -321,18 +319,13 @@ fn units_of(turns: &[TurnShape<'_>], exchanges: &[Exchange]) -> Vec<Unit> {
         ended = exchange.ended.or(ended);
         let head = sentences(&exchange.question, Words::of(&exchange.question)).first().map(|first| normal(first.text));
         Unit {
-            vector: sum(embedded(&exchange.question), weight, embedded(&answers.join("\n"))),
+            vector: sum(StaticTable::vector_of(&exchange.question), weight, StaticTable::vector_of(&answers.join("\n"))),
             files: files.map(str::to_owned).collect::<BTreeSet<String>>(),
             pause_ms,
             has_transition: head.is_some_and(|head| Words::of(&head).has("transition", &head)),
         }
     };
     exchanges.iter().map(unit).collect()
-}
-
-fn embedded(text: &str) -> Option<Vector> {
-    let mut vector = [0.0; StaticTable::DIMENSIONS];
-    StaticTable::builtin().ok().filter(|table| table.embed(text, &mut vector)).map(|_| vector)
 }
 
 /// Returns a weighted vector plus another, as far as there are any.
@@ -347,16 +340,11 @@ fn sum(one: Option<Vector>, weight: f32, other: Option<Vector>) -> Option<Vec<f3
 /// Returns the mean of vectors at length 1; empty if there is none.
 fn mean<'v>(vectors: impl Iterator<Item = &'v [f32]>) -> Vec<f32> {
     let mut sum: Vec<f32> = Vec::new();
-    for vector in vectors {
-        let length = dot(vector, vector).sqrt();
-        if length > f32::EPSILON {
-            sum.resize(vector.len().max(sum.len()), 0.0);
-            sum.iter_mut().zip(vector).for_each(|(sum, value)| *sum += value / length);
-        }
+    for vector in vectors.filter_map(unit_length) {
+        sum.resize(vector.len().max(sum.len()), 0.0);
+        sum.iter_mut().zip(vector).for_each(|(sum, value)| *sum += value);
     }
-    let length = dot(&sum, &sum).sqrt();
-    sum.iter_mut().for_each(|value| *value /= length.max(f32::EPSILON));
-    sum
+    unit_length(&sum).unwrap_or_default()
 }
 
 /// Returns a vector without its part along another, at length 1.
@@ -366,23 +354,18 @@ fn without(vector: &[f32], common: &[f32]) -> Vec<f32> {
     }
     let along = dot(vector, common);
     let rest: Vec<f32> = vector.iter().zip(common).map(|(value, common)| value - COMMON * along * common).collect();
-    let length = dot(&rest, &rest).sqrt().max(f32::EPSILON);
-    rest.into_iter().map(|value| value / length).collect()
-}
-
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
+    unit_length(&rest).unwrap_or_default()
 }
 
 /// Returns the similarity of the span that is most similar to a text.
 fn nearness(spans: &[StoredSpan], text: &str) -> Option<f32> {
-    let asked = embedded(text)?;
+    let asked = StaticTable::vector_of(text)?;
     spans.iter().map(|span| dot(&asked, &span.vector)).max_by(f32::total_cmp)
 }
 
 /// Keeps the topics that are most similar to a text, without their parts.
 fn keep_nearest(stored: &mut HashMap<EpisodeKey, Vec<StoredSpan>>, text: &str, most: usize) {
-    let Some(asked) = embedded(text) else {
+    let Some(asked) = StaticTable::vector_of(text) else {
         stored.clear();
         return;
     };
@@ -393,129 +376,4 @@ fn keep_nearest(stored: &mut HashMap<EpisodeKey, Vec<StoredSpan>>, text: &str, m
     for spans in stored.values_mut() {
         spans.retain(|span| span.depth == 0 && dot(&asked, &span.vector) >= least);
     }
-}
-
-/// Returns a span as a topic; `turns`: its turns.
-fn topic_of(span: &StoredSpan, turns: &[TurnShape<'_>]) -> Topic {
-    let (first, last) = (&turns[0], &turns[turns.len() - 1]);
-    let (summary, outcome) = summary_of(span, turns);
-    let files = exchanges("", turns).exchanges;
-    let mut named: Vec<(bool, String)> = Vec::new();
-    for file in files.iter().flat_map(|exchange| &exchange.files) {
-        let name = file.path.rsplit(['/', '\\']).next().unwrap_or(&file.path).to_owned();
-        let is_changed = file.action == yore_core::episode::FileAction::Written;
-        match named.iter_mut().find(|(_, known)| *known == name) {
-            Some(known) => known.0 |= is_changed,
-            None => named.push((is_changed, name)),
-        }
-    }
-    named.sort_by_key(|(is_changed, _)| !is_changed);
-    named.truncate(MOST_FILES);
-    Topic {
-        turn: first.id,
-        last: last.id,
-        name: span.name.clone().unwrap_or_else(|| name_of(span, turns)),
-        summary: span.summary.clone().map_or(summary, |summary| vec![summary]),
-        outcome,
-        files: named.into_iter().map(|(_, name)| name).collect(),
-        exchanges: span.exchanges,
-        started: first.at,
-        sign: span.sign.clone(),
-        parts: Vec::new(),
-        similar: Vec::new(),
-    }
-}
-
-/// Returns the request of the person that says most about a span.
-fn name_of(span: &StoredSpan, turns: &[TurnShape<'_>]) -> String {
-    let mut best: Option<(f32, String)> = None;
-    let mut looked_at = 0;
-    for (at, turn) in turns.iter().filter(|turn| turn.role == Role::Human).enumerate() {
-        let words = Words::of(turn.text);
-        for sentence in sentences(turn.text, words).into_iter().take(3) {
-            looked_at += 1;
-            if looked_at > MOST_SENTENCES {
-                break;
-            }
-            // Long sentences, and those with braces, were pasted.
-            if sentence.content() < 2 || sentence.text.len() > LONGEST_NAMING || sentence.text.contains('{') {
-                continue;
-            }
-            let near = embedded(sentence.text).map_or(0.0, |vector| dot(&vector, &span.vector));
-            let names = NAME_BONUS * sentence.names().min(MOST_NAMES) as f32;
-            let score = near + names + if at == 0 { FIRST_BONUS } else { 0.0 };
-            if best.as_ref().is_none_or(|(known, _)| score > *known) {
-                best = Some((score, short_name(&sentence, words)));
-            }
-        }
-    }
-    best.map(|(_, name)| name).unwrap_or_else(|| name_of_request(turns.first().map_or("", |turn| turn.text)))
-}
-
-/// Returns a name for a request: its first sentence, in short.
-fn name_of_request(text: &str) -> String {
-    let words = Words::of(text);
-    let said = sentences(text, words);
-    let sentence = said.iter().find(|sentence| sentence.content() >= 2).or(said.first());
-    sentence.map_or_else(|| cut(&plain(text), NAME_CHARS), |sentence| short_name(sentence, words))
-}
-
-/// Returns a sentence as a name: without the words by which one asks.
-fn short_name(sentence: &Sentence<'_>, words: &Words) -> String {
-    let text = plain(sentence.text);
-    let mut rest = text.as_str();
-    loop {
-        // The longest opening counts: "can we" and "can we please" are both some.
-        let ends = rest.match_indices(' ').take(4).map(|(end, _)| end);
-        let opening = ends.filter(|end| words.is("opener", &normal(&rest[..*end])) || words.is("filler", &normal(&rest[..*end])));
-        match opening.max() {
-            Some(end) => rest = rest[end..].trim_start(),
-            None => break,
-        }
-    }
-    let rest = rest.trim_end_matches(['?', '.', '!', ':', ' ']);
-    cut(if rest.is_empty() { &text } else { rest }, NAME_CHARS)
-}
-
-/// Returns the sentences of the agent that say most about a span, and what came of it.
-fn summary_of(span: &StoredSpan, turns: &[TurnShape<'_>]) -> (Vec<String>, Option<String>) {
-    let spoken: Vec<&TurnShape<'_>> = turns.iter().filter(|turn| turn.role == Role::Assistant && !turn.text.is_empty()).collect();
-    let mut scored: Vec<(f32, usize, String, Vector)> = Vec::new();
-    for turn in &spoken {
-        let words = Words::of(turn.text);
-        for sentence in sentences(turn.text, words) {
-            if scored.len() >= MOST_SENTENCES {
-                break;
-            }
-            if let Some(vector) = embedded(sentence.text).filter(|_| is_telling(&sentence, words)) {
-                let names = NAME_BONUS * sentence.names().min(MOST_NAMES) as f32;
-                scored.push((dot(&vector, &span.vector) + names, scored.len(), plain(sentence.text), vector));
-            }
-        }
-    }
-    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let mut chosen: Vec<&(f32, usize, String, Vector)> = Vec::new();
-    for candidate in &scored {
-        if chosen.len() < SUMMARY_SENTENCES && chosen.iter().all(|known| dot(&known.3, &candidate.3) < ALIKE) {
-            chosen.push(candidate);
-        }
-    }
-    chosen.sort_by_key(|candidate| candidate.1);
-    let summary: Vec<String> = chosen.iter().map(|candidate| cut(&candidate.2, SENTENCE_CHARS)).collect();
-    let outcome = spoken.last().and_then(|turn| outcome_of(turn.text)).filter(|outcome| !summary.contains(outcome));
-    (summary, outcome)
-}
-
-/// Returns the sentence of a last message that says what was done, or its first that tells something.
-fn outcome_of(text: &str) -> Option<String> {
-    let words = Words::of(text);
-    let said = sentences(text, words);
-    let telling: Vec<&Sentence<'_>> = said.iter().filter(|sentence| is_telling(sentence, words)).collect();
-    let done = telling.iter().find(|sentence| words.has("outcome", &sentence.normal)).or(telling.first())?;
-    Some(cut(&plain(done.text), SENTENCE_CHARS))
-}
-
-fn is_telling(sentence: &Sentence<'_>, words: &Words) -> bool {
-    let is_out = ["announce", "unfinished"].into_iter().any(|section| words.has(section, &sentence.normal));
-    !sentence.is_question && sentence.content() >= 4 && !is_out && !sentence.text.trim_end().ends_with(':')
 }
