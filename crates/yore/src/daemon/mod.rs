@@ -68,7 +68,7 @@ pub fn run(settings: &Settings) -> CliResult<()> {
     let config = settings.own_config()?;
     let (listener, address) = socket::listen(directory).map_err(io)?;
     let port = http::open(directory, &config, &log);
-    let card = Card {
+    let mut card = Card {
         pid: std::process::id(),
         socket: address.place,
         token: address.token,
@@ -76,6 +76,7 @@ pub fn run(settings: &Settings) -> CliResult<()> {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         protocol: wire::PROTOCOL,
         started: now(),
+        directory: None,
     };
     card.write(directory).map_err(io)?;
     let (shared, notices) = Shared::new(settings, config, engine, log, card);

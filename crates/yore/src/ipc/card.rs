@@ -29,6 +29,9 @@ pub struct Card {
     /// Address of MCP over HTTP, if it is served.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// The data directory. A copy of it has the card too, and no daemon.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
     /// Version of the daemon's program.
     pub version: String,
     /// Version of the protocol.
@@ -38,18 +41,21 @@ pub struct Card {
 }
 
 impl Card {
-    /// Reads the card in a data directory; `None` if there is none that can be read.
+    /// Reads the card in a data directory; `None` if there is none that can be read, or only that of another directory.
     pub fn read(directory: &Path) -> Option<Self> {
         let mut content = Vec::new();
         File::open(directory.join(CARD)).ok()?.take(LONGEST_CARD).read_to_end(&mut content).ok()?;
-        serde_json::from_slice(&content).ok()
+        let card: Self = serde_json::from_slice(&content).ok()?;
+        let is_of_here = card.directory.as_ref().is_none_or(|of| Some(of) == name_of(directory).as_ref());
+        is_of_here.then_some(card)
     }
 
-    /// Writes the card, in place of an older one.
-    pub fn write(&self, directory: &Path) -> io::Result<()> {
+    /// Writes the card, in place of an older one, with the name of the directory.
+    pub fn write(&mut self, directory: &Path) -> io::Result<()> {
+        self.directory = name_of(directory);
         let draft = directory.join(format!("{CARD}.{}.tmp", std::process::id()));
         let _ = std::fs::remove_file(&draft);
-        platform::write_new_private_file(&draft, &serde_json::to_vec(self)?)?;
+        platform::write_new_private_file(&draft, &serde_json::to_vec(&*self)?)?;
         std::fs::rename(&draft, directory.join(CARD))
     }
 
@@ -64,6 +70,11 @@ impl Card {
     pub fn address(&self) -> Address {
         Address { place: self.socket.clone(), token: self.token.clone() }
     }
+}
+
+/// Returns the one name of a directory.
+fn name_of(directory: &Path) -> Option<String> {
+    std::fs::canonicalize(directory).ok().map(|path| path.to_string_lossy().into_owned())
 }
 
 fn lock_path(directory: &Path) -> PathBuf {

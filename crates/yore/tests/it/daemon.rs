@@ -488,6 +488,35 @@ fn hook_of_an_agent_begins_the_memory_unless_no_daemon_may_start() {
 }
 
 #[test]
+fn copy_of_a_data_directory_is_not_the_daemons() {
+    let environment = memory();
+    let daemon = Daemon::start(&environment);
+    let copy = environment.path("copy");
+    copy_files(&environment.data(), &copy);
+    assert!(copy.join("daemon.json").exists());
+    let there = environment.yore(["remember", "--kind", "fact", "The copy has its own words."]).env("YORE_HOME", &copy);
+    let _ = there.run().success();
+    let all = |directory: &Path| {
+        environment.yore(["memories", "--all", "--json"]).env("YORE_HOME", directory).run().json().as_array().unwrap().len()
+    };
+    assert_eq!((all(&copy), all(&environment.data())), (1, 0));
+    drop(daemon);
+}
+
+/// Copies the files below a directory, without sockets.
+fn copy_files(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let kind = entry.file_type().unwrap();
+        if kind.is_dir() {
+            copy_files(&entry.path(), &to.join(entry.file_name()));
+        } else if kind.is_file() {
+            std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+        }
+    }
+}
+
+#[test]
 fn clients_start_it_when_they_need_it() {
     let environment = memory();
     let eager = |arguments: &[&str]| environment.yore(arguments).env("YORE_DAEMON__AUTOSTART", "true");
