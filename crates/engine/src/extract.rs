@@ -41,6 +41,9 @@ pub struct ExtractRequest {
     pub again: bool,
     /// Record nothing: only return what would be recorded.
     pub is_dry_run: bool,
+    /// Go on with the next conversation when one cannot be read or recorded, unless the reason is one that passes, as a
+    /// full disk.
+    pub continue_on_error: bool,
 }
 
 /// The proposals of the rules for a conversation.
@@ -54,6 +57,15 @@ pub struct ExtractedSession {
     pub memories: Vec<NewMemory>,
 }
 
+/// A conversation that could not be read, or whose memories could not be recorded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FailedSession {
+    /// The agent's own id of the session.
+    pub session: String,
+    /// The reason.
+    pub reason: String,
+}
+
 /// The result of an extraction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExtractReport {
@@ -65,6 +77,8 @@ pub struct ExtractReport {
     pub counts: Extracted,
     /// Memories that a dry run would record.
     pub proposed: Vec<ExtractedSession>,
+    /// Conversations that failed, if the request was to go on.
+    pub failed: Vec<FailedSession>,
 }
 
 impl Engine {
@@ -94,16 +108,38 @@ impl Engine {
                 report.unchanged += 1;
                 continue;
             }
-            let mut proposals = self.proposals(session)?;
-            proposals.retain(|proposal| request.kinds.is_empty() || request.kinds.contains(&proposal.memory.kind));
-            report.sessions += 1;
-            if request.is_dry_run {
-                if !proposals.is_empty() {
-                    let (session, title) = (session.native_id.clone(), session.title.clone());
-                    report.proposed.push(ExtractedSession { session, title, memories: proposals });
+            match self.extract_from(session, request, &mut known, &mut report) {
+                Ok(()) if request.is_dry_run => {}
+                Ok(()) => self.store().note_extraction(session.row, &extractor, shape, self.now())?,
+                Err(error) if request.continue_on_error && !error.is_transient() => {
+                    report.failed.push(FailedSession { session: session.native_id.clone(), reason: error.to_string() });
                 }
-                continue;
+                Err(error) => return Err(error),
             }
+        }
+        if !request.is_dry_run {
+            let rows: Vec<EpisodeKey> = sessions.iter().map(|session| session.row).collect();
+            self.divide_changed(&rows, &mut || proceed(total, total))?;
+        }
+        Ok(report)
+    }
+
+    /// Extracts memories from a conversation and adds to the report.
+    fn extract_from(
+        &self,
+        session: &EpisodeSummary,
+        request: &ExtractRequest,
+        known: &mut KnownStatements,
+        report: &mut ExtractReport,
+    ) -> Result<(), EngineError> {
+        let mut proposals = self.proposals(session)?;
+        proposals.retain(|proposal| request.kinds.is_empty() || request.kinds.contains(&proposal.memory.kind));
+        if request.is_dry_run {
+            if !proposals.is_empty() {
+                let (session, title) = (session.native_id.clone(), session.title.clone());
+                report.proposed.push(ExtractedSession { session, title, memories: proposals });
+            }
+        } else {
             let extraction = Extraction {
                 episode: session.row,
                 session: &session.native_id,
@@ -113,14 +149,10 @@ impl Engine {
                 is_whole: request.kinds.is_empty(),
                 proposals,
             };
-            report.counts.add(self.record_extraction(&extraction, &mut known)?.0);
-            self.store().note_extraction(session.row, &extractor, shape, self.now())?;
+            report.counts.add(self.record_extraction(&extraction, known)?.0);
         }
-        if !request.is_dry_run {
-            let rows: Vec<EpisodeKey> = sessions.iter().map(|session| session.row).collect();
-            self.divide_changed(&rows, &mut || proceed(total, total))?;
-        }
-        Ok(report)
+        report.sessions += 1;
+        Ok(())
     }
 
     fn sessions_to_extract(&self, request: &ExtractRequest) -> Result<Vec<EpisodeSummary>, EngineError> {

@@ -38,7 +38,7 @@ pub use distil::{DistilReport, Distilled, DistilledItem, DistilledRelation, Dist
 pub use embedding::EmbedReport;
 pub use engine::{Engine, EngineOptions, IndexHealth, Statistics, VectorHealth};
 pub use error::{EngineError, MemoryError};
-pub use extract::{ExtractReport, ExtractRequest, ExtractedSession};
+pub use extract::{ExtractReport, ExtractRequest, ExtractedSession, FailedSession};
 pub use forget::{ForgetRequest, ForgetSelection};
 pub use index::vector::{
     Rescore, ResetReason, TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorHit, VectorIndex, VectorOptions,
@@ -55,8 +55,8 @@ pub use pages::{FetchOptions, PageChange, PageReport};
 pub use projects::ProjectQuery;
 pub use replay::{CUTS, ReplayReport, ReplayRequest, ReplayRow};
 pub use retrieve::{
-    Anchor, ExchangeHits, Found, FoundMemory, Hit, MemorySource, Missing, Packing, Passage, PastStatement, RecallAnswer,
-    RecallRequest, Said, SearchedPeriod, SessionHit, WorkDone, exchanges,
+    Anchor, ExchangeHits, Found, FoundMemory, Hit, MemorySource, Missing, Packing, Passage, PastStatement,
+    RecallAnswer, RecallRequest, Said, SearchedPeriod, SessionHit, WorkDone, exchanges,
 };
 pub use sessions::SessionsRequest;
 pub use show::{NoPlace, Page, PageTurn, ShowAnswer, ShowRequest, Start, Surroundings};

@@ -15,7 +15,7 @@ use yore_core::time::UtcMillis;
 use super::record::{NewMemory, Prepared, joined};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
-use crate::rules::SAME;
+use crate::rules::{SAME, form};
 use crate::store::{EpisodeKey, MemoryFilter, OperationTx};
 
 /// A repetition by the person in another session adds this to importance.
@@ -87,6 +87,20 @@ pub(crate) struct KnownStatements(HashMap<Option<ProjectId>, Vec<Known>>);
 struct Known {
     id: MemoryId,
     shingles: Shingles,
+    /// What it has in common with its variants, if it is about a command.
+    form: Option<String>,
+}
+
+impl Known {
+    fn of(id: MemoryId, statement: &str) -> Self {
+        Self { id, shingles: Shingles::of(statement), form: form(statement) }
+    }
+
+    /// Returns how much it says the same as another, 0 to 1.
+    fn likeness(&self, other: &Self) -> f32 {
+        let is_variant = self.form.is_some() && self.form == other.form;
+        if is_variant { 1.0 } else { self.shingles.similarity(&other.shingles) }
+    }
 }
 
 impl Engine {
@@ -135,16 +149,16 @@ impl Engine {
             let mut met: HashSet<MemoryId> = HashSet::new();
             for (number, prepared) in &proposals {
                 let project = prepared.memory.project;
-                let shingles = Shingles::of(&prepared.memory.statement);
+                let of_proposal = Known::of(prepared.memory.id, &prepared.memory.statement);
                 let same = known
                     .0
                     .get(&project)
                     .into_iter()
                     .flatten()
                     .chain(added.iter().filter(|(of, _)| *of == project).map(|(_, known)| known));
-                let same = same.filter(|known| known.shingles.similarity(&shingles) >= SAME);
-                let best = same.max_by(|a, b| a.shingles.similarity(&shingles).total_cmp(&b.shingles.similarity(&shingles)));
-                match best.map(|known| tx.memory(known.id)).transpose()?.flatten() {
+                let same = same.map(|known| (known.likeness(&of_proposal), known.id)).filter(|(likeness, _)| *likeness >= SAME);
+                let best = same.max_by(|(a, _), (b, _)| a.total_cmp(b));
+                match best.map(|(_, id)| tx.memory(id)).transpose()?.flatten() {
                     Some(memory) => {
                         let id = memory.id;
                         join(tx, memory, &prepared.memory, &mut met, &mut counts, now)?;
@@ -157,7 +171,7 @@ impl Engine {
                         met.insert(id);
                         fates[*number] = Fate::Memory(id);
                         counts.recorded += 1;
-                        added.push((project, Known { id, shingles }));
+                        added.push((project, Known { id, ..of_proposal }));
                     }
                 }
             }
@@ -190,7 +204,7 @@ impl Engine {
             ..MemoryFilter::default()
         };
         let memories = self.store().memories(&filter, usize::MAX >> 1)?;
-        let of = |memory: &Memory| Known { id: memory.id, shingles: Shingles::of(&memory.statement) };
+        let of = |memory: &Memory| Known::of(memory.id, &memory.statement);
         known.0.insert(project, memories.iter().map(of).collect());
         Ok(())
     }

@@ -14,6 +14,8 @@ use super::words::Words;
 const SUCCESSES: usize = 2;
 /// Most words of a command for all of a project; a longer one is about a part of it.
 const MOST_WORDS: usize = 5;
+/// Words after a purpose.
+const PASSED: &str = "; it passed.";
 /// Longest command, in bytes.
 const LONGEST: usize = 80;
 
@@ -91,7 +93,7 @@ pub fn propose(turns: &[TurnShape<'_>], found: &mut Vec<Proposal>) {
         *count += 1;
         if *count == SUCCESSES {
             is_known[purpose] = true;
-            let statement = format!("`{command}` {}; it passed.", PURPOSES[purpose].said);
+            let statement = format!("`{command}` {}{PASSED}", PURPOSES[purpose].said);
             let made = Proposal::new(
                 "command that worked",
                 MemoryKind::Fact,
@@ -104,6 +106,14 @@ pub fn propose(turns: &[TurnShape<'_>], found: &mut Vec<Proposal>) {
             found.push(Proposal { is_proven: true, ..made.weighing(0.62, 0.5) });
         }
     }
+}
+
+/// Returns the program and the purpose that a statement of this rule tells: commands with the same, as `make test` and
+/// `make test-all`, are variants of one. `None` for any other statement.
+pub fn form(statement: &str) -> Option<String> {
+    let (command, said) = statement.strip_prefix('`')?.split_once("` ")?;
+    PURPOSES.iter().find(|purpose| said.strip_prefix(purpose.said) == Some(PASSED))?;
+    Some(format!("{} {said}", command.split_whitespace().next()?))
 }
 
 /// Returns a command without the change of directory before it and without what is done with its output; `None` if it is
@@ -158,6 +168,16 @@ mod tests {
         ] {
             assert_eq!(whole(part), None, "{part}");
         }
+    }
+
+    #[test]
+    fn variants_of_a_command_have_one_form() {
+        let of = |command| form(&format!("`{command}` runs the tests; it passed."));
+        assert!(of("make test").is_some());
+        assert_eq!(of("make test"), of("make test-all"));
+        assert_ne!(of("make test"), of("tox -e test"));
+        assert_ne!(of("make test"), form("`make test` runs the linter; it passed."));
+        assert_eq!(form("`make test` runs the tests of the tide gauge"), None);
     }
 
     #[test]

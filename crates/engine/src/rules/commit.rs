@@ -57,7 +57,7 @@ pub fn propose(call: &TurnShape<'_>, found: &mut Vec<Proposal>) {
 }
 
 /// Returns the message in a command: a here-document, or what follows `-m`.
-fn message(command: &str) -> Option<&str> {
+pub fn message(command: &str) -> Option<&str> {
     if let Some((_, rest)) = command.split_once("<<'EOF'\n") {
         return rest.split_once("\nEOF").map(|(message, _)| message);
     }

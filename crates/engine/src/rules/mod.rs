@@ -4,8 +4,8 @@
 //! - [`Conversation`], [`propose`]: what the rules read, and what they propose
 //! - [`Proposal`]: a memory that a rule proposes, with the reason and the words that it rests on
 //! - a module for each kind of source: `person`, `option` (what they chose from a list), `plan` (what they
-//!   approved or refused), `report` (what the agent
-//!   reports), `commit` (messages of commits), `command` (commands that worked), `compaction` (summaries of long conversations), `repair` (errors and what mended them)
+//!   approved or refused), `report` (what the agent reports), `commit` (messages of commits), `command` (commands that worked), `milestone`
+//!   (pull requests, releases), `compaction` (summaries of long conversations), `repair` (errors and what mended them)
 //! - `names`: the entities that a statement names
 //! - `words`: the words that they recognise, as data for each language; `sentence` and `context`: sentences, and what
 //!   makes one understandable alone
@@ -17,6 +17,7 @@ mod command;
 mod commit;
 mod compaction;
 mod context;
+mod milestone;
 mod names;
 mod option;
 mod person;
@@ -33,6 +34,7 @@ use yore_core::episode::{Outcome, Role};
 use yore_core::exchange::TurnShape;
 use yore_core::text::Shingles;
 
+pub use self::command::form;
 use self::context::Context;
 pub use self::names::entities;
 pub use self::proposal::{Proposal, cut, plain};
@@ -40,7 +42,7 @@ pub use self::sentence::{Sentence, sentences};
 pub use self::words::{Words, normal};
 
 /// Version of the rules. Another one extracts every conversation anew.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Least certainty of a proposal.
 pub const LEAST_CERTAINTY: f32 = 0.55;
 /// Most proposals of one exchange, except answers to questions, of which each counts.
@@ -88,6 +90,7 @@ pub fn propose(conversation: &Conversation<'_>) -> Vec<Proposal> {
     }
     let mut kept: Vec<Proposal> = kept.into_iter().map(|(proposal, _)| proposal).collect();
     command::propose(turns, &mut kept);
+    milestone::propose(turns, &mut kept);
     kept
 }
 

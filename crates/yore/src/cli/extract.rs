@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use clap::Args;
 use yore_core::memory::MemoryKind;
 use yore_core::time::UtcMillis;
-use yore_engine::{Engine, ExtractReport, ExtractRequest};
+use yore_engine::{Engine, ExtractReport, ExtractRequest, FailedSession};
 
 use super::{Context, memories};
 use crate::ask;
@@ -35,13 +35,22 @@ pub struct Arguments {
     /// Only memories of these kinds, separated by commas [default: all but those of `extract.skip_kinds`]
     #[arg(long, value_name = "KINDS", value_parser = memories::kind, value_delimiter = ',')]
     kinds: Vec<MemoryKind>,
+    /// By which extractor; what an agent finds is recorded with `yore distil`
+    #[arg(long, value_name = "NAME", default_value = EXTRACTORS[0], value_parser = EXTRACTORS)]
+    extractor: String,
     /// Read sessions again that did not change
     #[arg(long)]
     again: bool,
     /// Record nothing: only list what would be recorded
     #[arg(long)]
     dry_run: bool,
+    /// Go on with the next session when one fails; those that failed are listed, and the exit code is 1
+    #[arg(long)]
+    continue_on_error: bool,
 }
+
+/// The extractors that this command runs.
+const EXTRACTORS: [&str; 1] = ["rules"];
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let engine = context.settings.engine(false)?;
@@ -52,6 +61,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         kinds: if arguments.kinds.is_empty() { context.settings.config().extract.kinds() } else { arguments.kinds.clone() },
         again: arguments.again,
         is_dry_run: arguments.dry_run,
+        continue_on_error: arguments.continue_on_error,
     };
     let report = with_progress(&engine, &request, context)?;
     if context.printer.is_json() {
@@ -61,7 +71,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             context.printer.line(line)?;
         }
     }
-    Ok(Exit::Success)
+    Ok(if report.failed.is_empty() { Exit::Success } else { Exit::Nothing })
 }
 
 /// Extracts memories, with a progress bar.
@@ -77,7 +87,8 @@ pub fn with_progress(engine: &Engine, request: &ExtractRequest, context: &Contex
 }
 
 fn told(report: &ExtractReport, is_dry_run: bool) -> Vec<String> {
-    let mut lines = Vec::new();
+    let failed = |failed: &FailedSession| format!("{} failed: {}", failed.session, text::harmless(&failed.reason));
+    let mut lines: Vec<String> = report.failed.iter().map(failed).collect();
     if is_dry_run {
         let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
         for session in &report.proposed {

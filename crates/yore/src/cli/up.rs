@@ -168,7 +168,7 @@ fn extract_here(engine: &Engine, context: &Context) -> CliResult<()> {
     if !config.extract.enabled || starts_daemon(context) {
         return Ok(());
     }
-    let request = ExtractRequest { kinds: config.extract.kinds(), ..ExtractRequest::default() };
+    let request = ExtractRequest { kinds: config.extract.kinds(), continue_on_error: true, ..ExtractRequest::default() };
     if extract::with_progress(engine, &request, context)?.counts.recorded > 0 {
         engine.sync_index(5_000, &mut |_| {})?;
     }

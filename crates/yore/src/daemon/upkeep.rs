@@ -93,8 +93,11 @@ fn extract(shared: &Shared<'_>) -> Result<(), Failure> {
     if !shared.config.extract.enabled {
         return Ok(());
     }
-    let request = ExtractRequest { kinds: shared.config.extract.kinds(), ..ExtractRequest::default() };
+    let request = ExtractRequest { kinds: shared.config.extract.kinds(), continue_on_error: true, ..ExtractRequest::default() };
     let report = shared.engine.extract(&request, &mut |_, _| !shared.is_stopping()).map_err(|error| Failure::of(&error))?;
+    for failed in &report.failed {
+        shared.log.error(format!("nothing was extracted from session {}: {}", failed.session, failed.reason));
+    }
     if report.counts.recorded + report.counts.joined > 0 {
         shared.log.info(format!("{} memories extracted from {} sessions", report.counts.recorded, report.sessions));
         // Those that the index does not take now are searched in memory, and indexed the next time.

@@ -6,8 +6,8 @@ use serde_json::Value;
 use yore_core::memory::Evidence;
 use yore_core::relation::Node;
 use yore_engine::{
-    Done, Exported, ExtractReport, Extracted, ExtractedSession, Imported, MemoryUse, NamedRelation, NewMemory, OpenedMemory,
-    StoredMemory,
+    Done, Exported, ExtractReport, Extracted, ExtractedSession, FailedSession, Imported, MemoryUse, NamedRelation, NewMemory,
+    OpenedMemory, StoredMemory,
 };
 
 use super::time;
@@ -100,6 +100,17 @@ pub struct ExtractionDone {
     pub put_away: u64,
     /// Memories that a dry run would record.
     pub proposed: Vec<ProposedMemory>,
+    /// Conversations that failed.
+    pub failed: Vec<FailedConversation>,
+}
+
+/// A conversation from which nothing could be extracted.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct FailedConversation {
+    /// The agent's own id of the session.
+    pub session: String,
+    /// The reason.
+    pub reason: String,
 }
 
 /// A memory that an extraction would record.
@@ -145,7 +156,20 @@ impl ExtractionDone {
         };
         let Extracted { recorded, joined, known, refused, put_away } = report.counts;
         let proposed = report.proposed.iter().flat_map(proposed).collect();
-        Self { sessions: report.sessions, unchanged: report.unchanged, recorded, joined, known, refused, put_away, proposed }
+        let failed =
+            |failed: &FailedSession| FailedConversation { session: failed.session.clone(), reason: failed.reason.clone() };
+        let failed = report.failed.iter().map(failed).collect();
+        Self {
+            sessions: report.sessions,
+            unchanged: report.unchanged,
+            recorded,
+            joined,
+            known,
+            refused,
+            put_away,
+            proposed,
+            failed,
+        }
     }
 }
 
