@@ -55,7 +55,7 @@ pub use pages::{FetchOptions, PageChange, PageReport};
 pub use projects::ProjectQuery;
 pub use replay::{CUTS, ReplayReport, ReplayRequest, ReplayRow};
 pub use retrieve::{
-    Anchor, ExchangeHits, Found, FoundMemory, Hit, MemorySource, Missing, Packing, Passage, PastStatement,
+    Anchor, AnswerTopic, ExchangeHits, Found, FoundMemory, Hit, MemorySource, Missing, Packing, Passage, PastStatement,
     RecallAnswer, RecallRequest, Said, SearchedPeriod, SessionHit, WorkDone, exchanges,
 };
 pub use sessions::SessionsRequest;

@@ -51,7 +51,10 @@ pub fn ask(engine: &Engine, request: &RecallRequest, config: &Config) -> Result<
 
 /// Answers a request, and counts the memories that the answer shows.
 pub fn recall(engine: &Engine, request: &RecallRequest) -> Result<RecallAnswer, EngineError> {
-    let answer = engine.recall(request)?;
+    let mut answer = engine.recall(request)?;
+    if request.with_topics {
+        engine.tell_topics(request, &mut answer)?;
+    }
     let shown: Vec<MemoryId> = answer.hits.iter().filter_map(|hit| hit.id().memory()).collect();
     if !shown.is_empty() {
         // Counts are no reason to withhold an answer.

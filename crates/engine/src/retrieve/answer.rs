@@ -51,12 +51,35 @@ pub struct RecallAnswer {
     /// Files that agents opened in the exchanges of the hits, best first, if the request or the question asks
     /// for them.
     pub files: Vec<RankedFile>,
+    /// Topics in which the hits lie, and those that are most similar to the question, if the request asks for topics
+    /// ([`crate::Engine::tell_topics`] adds them).
+    #[serde(default)]
+    pub topics: Vec<AnswerTopic>,
     /// Number of turns that were not in the full-text index yet and were searched in memory.
     pub pending: usize,
     /// Lower bound for the number of turns that match at all.
     pub landed: usize,
     /// Wall time in microseconds: planning, searching the lists, reading the text.
     pub micros: [u64; 3],
+}
+
+/// A topic of an answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AnswerTopic {
+    /// Its first turn.
+    pub turn: TurnId,
+    /// Its name.
+    pub name: String,
+    /// The agent's own id of the session.
+    pub session: String,
+    /// Time of its first turn.
+    pub started: Option<UtcMillis>,
+    /// Number of its exchanges.
+    pub exchanges: u32,
+    /// Ranks of the hits that lie in it; empty: it is one of those that are most similar to the question.
+    pub hits: Vec<usize>,
+    /// Similarity to the question, 0 to 1, if it has no hit.
+    pub similarity: Option<f32>,
 }
 
 /// An entity from which relations were followed.

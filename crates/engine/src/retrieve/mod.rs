@@ -49,8 +49,8 @@ use yore_core::text::{Period, Side, Tokenizer, named_change, says_change};
 use yore_core::time::UtcMillis;
 
 pub use self::answer::{
-    Anchor, ExchangeHits, Found, FoundMemory, Hit, MemorySource, Missing, Passage, PastStatement, RecallAnswer, Said,
-    SearchedPeriod, SessionHit, WorkDone, exchanges,
+    Anchor, AnswerTopic, ExchangeHits, Found, FoundMemory, Hit, MemorySource, Missing, Passage, PastStatement, RecallAnswer,
+    Said, SearchedPeriod, SessionHit, WorkDone, exchanges,
 };
 pub(crate) use self::asked::Asked;
 pub(crate) use self::deadline::Deadline;
@@ -133,6 +133,7 @@ pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &Rec
         periods,
         files,
         anchors,
+        topics: Vec::new(),
         evidence,
         confidence,
         is_refused,

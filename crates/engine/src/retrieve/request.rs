@@ -57,6 +57,9 @@ pub struct RecallRequest {
     /// True to add what was done in the exchanges of the hits: files, the command that worked, the outcome.
     #[serde(default)]
     pub with_work: bool,
+    /// True to tell the topics in which the hits lie, and those that are most similar to the question.
+    #[serde(default)]
+    pub with_topics: bool,
     /// Time in which the answer is wanted; what there is no time for is left out and named in
     /// [`super::RecallAnswer::missing`]. `None`: nothing is left out.
     #[serde(default)]
@@ -117,6 +120,7 @@ impl RecallRequest {
             is_bare: false,
             with_files: false,
             with_work: false,
+            with_topics: false,
             deadline: None,
             quote_chars: 240,
             tool_weight: 0.15,

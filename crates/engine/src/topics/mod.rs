@@ -2,21 +2,22 @@
 //! other sessions.
 //!
 //! The store holds the place and the vector of a topic (`store::spans`); its name and its summary are sentences of its own
-//! turns (`words`), chosen when it is read, unless an agent gave better ones.
+//! turns (`words`), chosen when it is read, unless an agent gave better ones. `answer` tells the topics of an answer.
 
+mod answer;
+mod topic;
 mod words;
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 
-use serde::{Deserialize, Serialize};
 use yore_core::episode::Role;
 use yore_core::exchange::{Exchange, TurnShape, exchanges};
-use yore_core::id::TurnId;
-use yore_core::span::{self, ShiftSign, Unit};
+use yore_core::span::{self, Unit};
 use yore_core::time::UtcMillis;
 use yore_core::vector::{dot, unit_length};
 
+pub use self::topic::{SessionTopics, SimilarTopic, Topic, TopicsRequest};
 use self::words::{name_of_request, topic_of};
 use crate::embed::StaticTable;
 use crate::engine::Engine;
@@ -40,78 +41,6 @@ const COMMON: f32 = 0.7;
 const MANY: usize = 20;
 
 type Vector = [f32; StaticTable::DIMENSIONS];
-
-/// The topics to list.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-pub struct TopicsRequest {
-    /// Ids of sessions; empty: all that the other conditions let through.
-    pub sessions: Vec<String>,
-    /// Names, ids or directories of projects.
-    pub projects: Vec<String>,
-    /// Only sessions last used at or after this time.
-    pub since: Option<UtcMillis>,
-    /// The topics most similar to this, the most similar first; none: the sessions last used, each with its topics in order.
-    pub text: Option<String>,
-    /// Most topics; 0: all.
-    pub limit: usize,
-}
-
-/// A session with its topics.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SessionTopics {
-    /// The agent's own id of the session.
-    pub session: String,
-    /// Its short id.
-    pub short: String,
-    /// Its title.
-    pub title: Option<String>,
-    /// Name of its project.
-    pub project: Option<String>,
-    /// Time of its last turn.
-    pub updated: Option<UtcMillis>,
-    /// Its topics in order, or those that were asked for.
-    pub topics: Vec<Topic>,
-}
-
-/// A stretch of a session about one topic.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Topic {
-    /// Its first turn; `show` opens it there.
-    pub turn: TurnId,
-    /// Its last turn.
-    pub last: TurnId,
-    /// The request that says most about it.
-    pub name: String,
-    /// Sentences that say most about it.
-    pub summary: Vec<String>,
-    /// Its outcome, in the agent's words.
-    pub outcome: Option<String>,
-    /// Names of its files, changed ones first.
-    pub files: Vec<String>,
-    /// Number of its exchanges.
-    pub exchanges: u32,
-    /// Time of its first turn.
-    pub started: Option<UtcMillis>,
-    /// Sign by which it was divided from the topic before it.
-    pub sign: Option<ShiftSign>,
-    /// Parts of it.
-    pub parts: Vec<Topic>,
-    /// Similar topics of other sessions, the most similar first; only where one session is asked for.
-    pub similar: Vec<SimilarTopic>,
-}
-
-/// A topic of another session.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SimilarTopic {
-    /// Its first turn.
-    pub turn: TurnId,
-    /// Its name.
-    pub name: String,
-    /// Time of its first turn.
-    pub started: Option<UtcMillis>,
-    /// Similarity, 0 to 1.
-    pub similarity: f32,
-}
 
 impl Engine {
     /// Returns sessions with their topics.
@@ -223,7 +152,16 @@ impl Engine {
 
     /// Returns stored spans of a conversation as topics, each with its name and summary.
     fn told(&self, episode: EpisodeKey, spans: &[StoredSpan], with_similar: bool) -> Result<Vec<Topic>, EngineError> {
-        let conversation = ConversationTurns::read(self.store(), episode)?;
+        self.told_of(&ConversationTurns::read(self.store(), episode)?, spans, with_similar)
+    }
+
+    /// Returns stored spans of a conversation that was read as topics.
+    fn told_of(
+        &self,
+        conversation: &ConversationTurns,
+        spans: &[StoredSpan],
+        with_similar: bool,
+    ) -> Result<Vec<Topic>, EngineError> {
         let (turns, read) = (&conversation.turns, conversation.shapes());
         let exchanges = exchanges("", &read).exchanges;
         let places: HashMap<TurnKey, usize> = turns.iter().enumerate().map(|(at, turn)| (turn.row, at)).collect();

@@ -4,7 +4,7 @@ use yore_core::episode::{FileAction, Role};
 use yore_core::exchange::{Exchange, TurnShape};
 use yore_core::vector::dot;
 
-use super::Topic;
+use super::topic::Topic;
 use crate::embed::StaticTable;
 use crate::rules::{Sentence, Words, cut, normal, plain, sentences};
 use crate::store::StoredSpan;

@@ -1,7 +1,8 @@
 //! Topics of conversations: where they are divided, how they are named, what is found again, and what goes with a session.
 
+use yore_core::episode::Role;
 use yore_core::time::UtcMillis;
-use yore_engine::{Engine, ExtractRequest, SessionTopics, TopicsRequest};
+use yore_engine::{Engine, ExtractRequest, RecallRequest, SessionTopics, TopicsRequest};
 use yore_testing::{Memory, SessionBuilder};
 
 const HARBOUR: [&str; 4] = [
@@ -96,6 +97,37 @@ fn topics_are_listed_by_session_or_by_what_they_are_about() {
     assert!(nearest[0].topics[0].name.contains("tide"), "{nearest:?}");
     assert!(topics(memory.engine(), |request| request.since = Some(UtcMillis::MAX)).is_empty());
     assert!(memory.engine().topics(&TopicsRequest { projects: vec!["nowhere".to_owned()], ..Default::default() }).is_err());
+}
+
+#[test]
+fn an_answer_tells_the_topics_of_its_hits_and_those_that_are_like_the_question() {
+    let memory = memory();
+    let mut like = SessionBuilder::new(4).cwd("/home/dev/quay").at(1_774_923_200_000);
+    like.human("Does the billing page show the currency column of an invoice?");
+    like.assistant("The billing page shows the currency of the customer beside each invoice.");
+    memory.write("projects/p/like.jsonl", like.text());
+    memory.learn();
+    memory.engine().extract(&ExtractRequest::default(), &mut |_, _| true).unwrap();
+    let told = |question: &str, change: &dyn Fn(&mut RecallRequest)| {
+        let mut request = RecallRequest { with_topics: true, limit: 2, ..RecallRequest::new(question) };
+        change(&mut request);
+        let mut answer = memory.engine().recall(&request).unwrap();
+        assert_eq!(answer.hits.len(), 2);
+        memory.engine().tell_topics(&request, &mut answer).unwrap();
+        answer.topics
+    };
+    let topics = told("which column holds the currency of the invoice?", &|_| ());
+    assert_eq!(topics[0].hits.first(), Some(&1));
+    assert!(topics[0].name.contains("invoice"), "{topics:?}");
+    let ranks: Vec<usize> = topics.iter().flat_map(|topic| topic.hits.clone()).collect();
+    assert_eq!(ranks, [1, 2]);
+    assert!(topics.iter().all(|topic| topic.hits.is_empty() == topic.similarity.is_some()));
+    assert!(topics.iter().any(|topic| topic.hits.is_empty()), "{topics:?}");
+    let of_hits = told("which column holds the currency of the invoice?", &|request| request.filter.roles = vec![Role::Human]);
+    assert!(
+        of_hits.iter().all(|topic| topic.similarity.is_none()),
+        "a condition on turns leaves out topics that may not meet it"
+    );
 }
 
 #[test]

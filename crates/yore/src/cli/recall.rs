@@ -49,6 +49,9 @@ pub struct Arguments {
     /// Show what was done about each result: files changed and read, the command that worked, the outcome
     #[arg(long)]
     work: bool,
+    /// Show the topics in which the results lie, and those that are most similar to the question
+    #[arg(long, conflicts_with = "files")]
+    topics: bool,
     /// Answer within N milliseconds; what there is no time for is left out and named
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=600_000))]
     deadline: Option<u32>,
@@ -203,6 +206,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     request.min_confidence = arguments.min_confidence;
     request.with_files = arguments.files;
     request.with_work = arguments.work;
+    request.with_topics = arguments.topics;
     request.deadline = arguments.deadline.map(|millis| Duration::from_millis(u64::from(millis)));
     if arguments.files && arguments.limit.is_none() {
         request.limit = request.limit.max(FILES_FROM);
@@ -226,6 +230,9 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             }
             if let Some(files) = text::files_line(&answer.files) {
                 context.printer.line(files)?;
+            }
+            for line in text::topic_lines(&answer.topics) {
+                context.printer.line(line)?;
             }
         }
         if arguments.explain {

@@ -7,7 +7,8 @@ use yore_core::note::{NoteFacts, NoteKind};
 use yore_core::strength::Strength;
 use yore_core::time::UtcMillis;
 use yore_engine::{
-    ExchangeHits, Found, Hit, NoteSummary, Packing, Passage, RecallAnswer, Said, SearchedPeriod, ShownTurn, WorkDone, exchanges,
+    AnswerTopic, ExchangeHits, Found, Hit, NoteSummary, Packing, Passage, RecallAnswer, Said, SearchedPeriod, ShownTurn,
+    WorkDone, exchanges,
 };
 
 use super::memories;
@@ -120,6 +121,20 @@ pub fn file(file: &RankedFile) -> String {
 pub fn files_line(files: &[RankedFile]) -> Option<String> {
     let named: Vec<String> = files.iter().take(NAMED_FILES).map(|file| harmless(&file.path)).collect();
     (!named.is_empty()).then(|| format!("files opened then: {}", named.join(", ")))
+}
+
+/// Returns a line for each topic of an answer.
+pub fn topic_lines(topics: &[AnswerTopic]) -> Vec<String> {
+    let line = |topic: &AnswerTopic| {
+        let ranks: Vec<String> = topic.hits.iter().map(usize::to_string).collect();
+        let why = match topic.similarity {
+            Some(similarity) => format!("like the question ({similarity:.2})"),
+            None => format!("{} {}", if ranks.len() == 1 { "result" } else { "results" }, ranks.join(", ")),
+        };
+        let place = format!("{} · {}", time(topic.started), counted(topic.exchanges.into(), "exchange"));
+        format!("topic [{}] {} · {place} · {why}", topic.turn.short(), one_line(&topic.name))
+    };
+    topics.iter().map(line).collect()
 }
 
 /// Returns a line for each kind of thing that was done in an exchange.

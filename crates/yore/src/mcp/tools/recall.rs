@@ -58,7 +58,7 @@ const NOTE: &str = "note";
 const MEMORY: &str = "memory";
 /// Key that makes Claude Code load a tool from the start.
 const ALWAYS_LOAD: &str = "anthropic/alwaysLoad";
-const DEPTHS: [&str; 2] = ["preview", "full"];
+const DEPTHS: [&str; 3] = ["preview", "full", "topics"];
 /// Minimum and maximum of a budget in tokens. Agents refuse more.
 const BUDGET: (usize, usize) = (100, 20_000);
 /// Default number of whole turns, and their default budget in tokens.
@@ -108,7 +108,7 @@ struct Arguments {
     as_of: Option<String>,
     /// Only memories that were true then
     valid_at: Option<String>,
-    /// Quotes, or whole turns with their exchange
+    /// Quotes, whole turns with exchange, or topics too
     #[schemars(extend("enum" = DEPTHS))]
     depth: Option<String>,
     /// Most results
@@ -210,6 +210,7 @@ fn request(arguments: Arguments, config: &Config, here: Option<&ProjectNames>) -
         },
         limit,
         with_work: depth.as_deref() == Some("full"),
+        with_topics: depth.as_deref() == Some("topics"),
         deadline: within("deadline_ms", deadline_ms, 1, MAX_DEADLINE_MS)?.map(|millis| Duration::from_millis(millis as u64)),
         min_confidence: min_confidence.map(|least| least.clamp(0.0, 1.0)),
         ..asked
@@ -307,6 +308,10 @@ impl Found {
         }
         if let Some(files) = text::files_line(&answer.files).filter(|_| !blocks.is_empty()) {
             blocks.push(clean(&files));
+        }
+        let topics = clean(&text::topic_lines(&answer.topics).join("\n"));
+        if !topics.is_empty() && self.form.cost(&topics, &Value::Null) <= left {
+            blocks.push(topics);
         }
         let left_out = answer.hits.len() - results.len();
         let mut text = heading(answer, results.len(), if self.is_full { "turn" } else { "quote" }, self.is_worded);
@@ -646,6 +651,7 @@ mod tests {
         let answer = RecallAnswer {
             asked_for: AskedFor::State,
             anchors: Vec::new(),
+            topics: Vec::new(),
             periods: Vec::new(),
             evidence: Evidence::default(),
             confidence: 0.0,

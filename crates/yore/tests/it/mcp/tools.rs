@@ -61,7 +61,7 @@ fn default_tools_are_few_and_short() {
     until: string
     as_of: string
     valid_at: string
-    depth: preview | full
+    depth: preview | full | topics
     limit: integer 1..=50
     budget: integer 100..=20000
     min_confidence: number
