@@ -4,12 +4,12 @@
 //! A line is a turn's place in its conversation, from 1. The checkpoint of a conversation is the last line that was
 //! distilled, so that a long one is distilled in parts and nothing is given twice.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use yore_core::episode::Role;
 use yore_core::id::{MemoryId, ProjectId};
-use yore_core::memory::{Confidence, Fields, Lane, Memory, MemoryKind, Source, SourceKind};
+use yore_core::memory::{Confidence, Fields, Lane, Memory, MemoryKind, Source, SourceKind, Status};
 use yore_core::operation::{Actor, Cause};
 use yore_core::relation::{Node, RelationType};
 use yore_core::time::UtcMillis;
@@ -18,8 +18,9 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::ingest::ProjectNames;
 use crate::memories::{Extraction, Fate, GivenEvidence, KnownStatements, NewMemory};
+use crate::rules::{is_content, normal};
 use crate::sessions::{AGENT, AGENT_VERSION, agent_extractor};
-use crate::store::{EpisodeKey, EpisodeSummary, RowKey, Shape, ShownTurn, StoredSpan};
+use crate::store::{EpisodeKey, EpisodeSummary, MemoryFilter, RowKey, Shape, ShownTurn, StoredSpan};
 
 /// Most items and relations of one call.
 const MOST_ITEMS: usize = 30;
@@ -42,6 +43,9 @@ const RECENT_CHARS: usize = 300;
 const RECENT_LINES: usize = 4;
 /// Memories of the session that are given, so that they are not repeated.
 const MOST_KNOWN: usize = 20;
+/// Open memories of other sessions that are given, and the share of their words that the new lines must have.
+const MOST_OPEN: usize = 8;
+const OPEN_SHARE: f32 = 0.5;
 
 /// The conversation whose new lines are asked for.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -68,6 +72,8 @@ pub struct Material {
     pub topic: Option<String>,
     /// Memories of the session: short id, kind and statement.
     pub known: Vec<(String, MemoryKind, String)>,
+    /// Open questions, problems and todos of the project that the new lines may close, in the same form.
+    pub open: Vec<(String, MemoryKind, String)>,
     /// The last lines that were distilled before.
     pub recent: Vec<Line>,
     /// The lines to distil.
@@ -372,22 +378,53 @@ impl Engine {
         let mut known = self.store().memories_with_evidence_in(session.row)?;
         known.retain(|memory| !memory.is_forgotten());
         known.sort_by_key(|memory| std::cmp::Reverse(memory.recorded));
+        let open = self.open_in(&new, &turns, &known)?;
         known.truncate(MOST_KNOWN);
         let spans = self.store().spans_of(&[session.row])?.remove(&session.row).unwrap_or_default();
+        let told = |memory: Memory| (memory.id.short(), memory.kind, memory.statement);
         let mut material = Material {
             session: session.native_id.clone(),
             title: session.title.clone(),
             project: session.project.clone(),
             topic: spans.into_iter().rev().find_map(|span| span.name),
-            known: known.into_iter().map(|memory| (memory.id.short(), memory.kind, memory.statement)).collect(),
+            known: known.into_iter().map(told).collect(),
+            open: open.into_iter().map(told).collect(),
             recent,
             new,
             left,
         };
         let texts = material.recent.iter_mut().chain(&mut material.new).map(|line| &mut line.text);
-        let known = material.known.iter_mut().map(|(_, _, statement)| statement);
+        let known = material.known.iter_mut().chain(&mut material.open).map(|(_, _, statement)| statement);
         self.redact_again(texts.chain(known).chain(&mut material.title).chain(&mut material.topic))?;
         Ok(Some(material))
+    }
+
+    /// Returns the open questions, problems and todos of the project, without those of this session, whose words the new
+    /// lines have: the most likely to be closed by them first.
+    fn open_in(&self, new: &[Line], turns: &[ShownTurn], own: &[Memory]) -> Result<Vec<Memory>, EngineError> {
+        let last = new.last().and_then(|line| turns.get(line.line as usize - 1)).map(|turn| turn.row);
+        let rows: Vec<_> = last.into_iter().collect();
+        let Some(project) = self.store().projects_of(&rows)?.into_values().next() else { return Ok(Vec::new()) };
+        let filter = MemoryFilter {
+            projects: Some(vec![project]),
+            kinds: MemoryKind::OPEN.to_vec(),
+            statuses: vec![Status::Holds],
+            ..MemoryFilter::default()
+        };
+        let said: HashSet<String> = new.iter().flat_map(|line| content_words(&line.text)).collect();
+        let mut scored: Vec<(f32, Memory)> = Vec::new();
+        for memory in self.store().memories(&filter, usize::MAX >> 1)? {
+            if !memory.is_open() || own.iter().any(|known| known.id == memory.id) {
+                continue;
+            }
+            let words: HashSet<String> = content_words(&memory.statement).collect();
+            let share = words.intersection(&said).count() as f32 / words.len().max(1) as f32;
+            if share >= OPEN_SHARE {
+                scored.push((share, memory));
+            }
+        }
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+        Ok(scored.into_iter().take(MOST_OPEN).map(|(_, memory)| memory).collect())
     }
 
     /// Returns the number of lines of a session that were distilled.
@@ -395,6 +432,12 @@ impl Engine {
         let read = self.store().extracted_of(session.row, &agent_extractor())?;
         Ok(read.map_or(0, |shape| shape.turns.max(0) as usize))
     }
+}
+
+/// Returns the words of a text that say something, in normal form.
+fn content_words(text: &str) -> impl Iterator<Item = String> {
+    let words: Vec<String> = normal(text).split_whitespace().filter(|word| is_content(word)).map(str::to_owned).collect();
+    words.into_iter()
 }
 
 /// Returns whether a turn is of a person or an agent and has words.

@@ -1,6 +1,7 @@
 //! The lines of a conversation as an agent distils them, and what became of its findings, as text.
 
 use yore_core::episode::Role;
+use yore_core::memory::MemoryKind;
 use yore_engine::{DistilReport, Line, Material};
 
 use crate::fence::{clean, fenced, name, passage};
@@ -14,8 +15,12 @@ pub fn material(material: &Material) -> String {
     let mut passages = Vec::new();
     if !material.known.is_empty() {
         passages.push("Memories of this session, not to be repeated:".to_owned());
+        passages.extend(material.known.iter().map(statement));
+    }
+    if !material.open.is_empty() {
         passages
-            .extend(material.known.iter().map(|(id, kind, statement)| format!("[{id}] {}: {}", kind.as_str(), clean(statement))));
+            .push("Open in the project; if the new lines close one, relate what does (answers, solves, implements):".to_owned());
+        passages.extend(material.open.iter().map(statement));
     }
     if !material.recent.is_empty() {
         passages.push("Distilled before:".to_owned());
@@ -33,6 +38,10 @@ pub fn material(material: &Material) -> String {
         name(&material.session),
         fenced(&passages)
     )
+}
+
+fn statement((id, kind, statement): &(String, MemoryKind, String)) -> String {
+    format!("[{id}] {}: {}", kind.as_str(), clean(statement))
 }
 
 fn line(line: &Line) -> String {

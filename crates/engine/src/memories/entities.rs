@@ -5,7 +5,7 @@ use std::collections::{HashSet, VecDeque};
 use serde::{Deserialize, Serialize};
 use yore_core::entity::{Entity, EntityKind, check_entity, key_of};
 use yore_core::id::{EntityId, MemoryId, RelationId};
-use yore_core::memory::{Lane, Memory, Status};
+use yore_core::memory::{Fields, Lane, Memory, Status};
 use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
 use yore_core::relation::{Node, Relation, RelationType, check_relation};
 use yore_core::time::UtcMillis;
@@ -17,6 +17,9 @@ use crate::store::OperationTx;
 
 /// Most entities of one name that are told apart.
 const MOST_NAMESAKES: usize = 20;
+
+/// Relations that close an open question, problem or todo.
+const CLOSING: [RelationType; 3] = [RelationType::Answers, RelationType::Solves, RelationType::Implements];
 
 /// The limits of a walk along relations.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -84,6 +87,17 @@ fn replaced_by(tx: &mut OperationTx<'_, '_>, older: MemoryId, newer: MemoryId, n
     };
     let replaced = Memory { status: Status::Superseded, status_since: Some(now), changed: now, ..known };
     Ok(tx.put(&Record::Memory(Box::new(replaced)))?)
+}
+
+/// Closes an open memory that holds, unless it is a person's and somebody else says so.
+fn close(tx: &mut OperationTx<'_, '_>, id: MemoryId, actor: Actor, now: UtcMillis) -> Result<(), EngineError> {
+    let may_close = |memory: &Memory| actor == Actor::Person || memory.lane == Lane::Extracted;
+    let Some(open) = tx.memory(id)?.filter(|memory| memory.status == Status::Holds && memory.is_open() && may_close(memory))
+    else {
+        return Ok(());
+    };
+    let closed = Memory { fields: Fields::Open { is_closed: true }, changed: now, ..open };
+    Ok(tx.put(&Record::Memory(Box::new(closed)))?)
 }
 
 impl Engine {
@@ -230,7 +244,8 @@ impl Engine {
     }
 
     /// States a relation; one of the same type between the same nodes gets the weight and the reason. The name may be
-    /// that of an inverse. A memory that another supersedes holds no more; only a person says so of one that is theirs.
+    /// that of an inverse. A memory that another supersedes holds no more; only a person says so of one that is theirs. An
+    /// open question, problem or todo that a memory answers, solves or implements is closed, a person's own only by a person.
     ///
     /// # Errors
     /// [`MemoryError::InvalidRelation`], [`MemoryError::OfPerson`]; [`crate::StoreError::UnknownNode`].
@@ -265,6 +280,10 @@ impl Engine {
                     return Err(MemoryError::OfPerson(older.short()).into());
                 }
                 replaced_by(tx, *older, *newer, now)?;
+            }
+            if let (true, Node::Memory(_), Node::Memory(open)) = (CLOSING.contains(&relation_type), &relation.from, &relation.to)
+            {
+                close(tx, *open, cause.actor, now)?;
             }
             tx.put(&Record::Relation(Box::new(relation.clone())))?;
             Ok(relation)

@@ -38,7 +38,7 @@ pub use self::command::form;
 use self::context::Context;
 pub use self::names::entities;
 pub use self::proposal::{Proposal, cut, plain};
-pub use self::sentence::{Sentence, sentences};
+pub use self::sentence::{Sentence, is_content, sentences};
 pub use self::words::{Words, normal};
 
 /// Version of the rules. Another one extracts every conversation anew.

@@ -2,7 +2,7 @@
 
 use yore_core::memory::{Lane, MemoryKind, SourceKind, Status};
 use yore_core::operation::{Actor, Cause};
-use yore_core::relation::Node;
+use yore_core::relation::{Node, RelationType};
 use yore_engine::ingest::names_of;
 use yore_engine::{
     BriefRequest, DistilReport, Distilled, DistilledItem, DistilledRelation, DistilledTopic, MaterialRequest, MemoryList,
@@ -246,4 +246,48 @@ fn name_and_summary_of_a_topic_are_the_agents_and_go_with_the_words() {
     assert_eq!(topics(&memory)[0].topics[0].summary, ["Leases moved to SQLite; the table got an index."]);
     memory.forget_hard(&session());
     assert!(topics(&memory).is_empty());
+}
+
+#[test]
+fn open_work_that_new_lines_are_about_is_given_and_closed_by_what_an_agent_finds() {
+    let memory = memory();
+    let todo = "Add an index on `berth_id` of the lease table.";
+    record(&memory, vec![item("todo", todo, line(&memory, FINDING), "no index on `berth_id`")], Vec::new());
+    let by_person = Cause { actor: Actor::Person, by: "test".to_owned(), input: None };
+    let mut own = NewMemory::new(MemoryKind::Todo, "Name the index on `berth_id` of the lease table.");
+    own.memory.project = all(&memory)[0].memory.project;
+    let own = memory.engine().add_memory(&own, &by_person).unwrap().memory;
+    let mut later = SessionBuilder::new(2).cwd(QUAY);
+    later.human("please add the index on `berth_id` of the lease table and name it");
+    later.assistant("The lease table has the index `lease_berth` on `berth_id` now.");
+    memory.write("projects/p/b.jsonl", later.text());
+    memory.learn();
+    let request = MaterialRequest { session: Some(later.id().to_owned()), ..Default::default() };
+    let material = memory.engine().material(&request).unwrap().unwrap();
+    let open: Vec<&str> = material.open.iter().map(|(_, _, statement)| statement.as_str()).collect();
+    assert!(open.contains(&todo) && open.len() == 2, "{open:?}");
+    let done = DistilledItem {
+        reference: Some("done".to_owned()),
+        ..item("solution", "The lease table has the index `lease_berth`.", 2, "has the index `lease_berth` on `berth_id` now")
+    };
+    let relate = |(id, ..): &(String, MemoryKind, String)| DistilledRelation {
+        from: "done".to_owned(),
+        name: "solves".to_owned(),
+        to: id.clone(),
+    };
+    let relations = material.open.iter().map(relate).collect();
+    let distilled = Distilled { session: later.id().to_owned(), items: vec![done], relations, ..Default::default() };
+    let report = memory.engine().record_distilled(&distilled).unwrap();
+    assert_eq!((report.recorded, report.relations), (1, 2), "{:?}", report.problems);
+    let still_open: Vec<String> = all(&memory)
+        .into_iter()
+        .map(|known| known.memory)
+        .filter(yore_core::memory::Memory::is_open)
+        .map(|memory| memory.statement)
+        .collect();
+    assert_eq!(still_open, ["Name the index on `berth_id` of the lease table."], "a person's own is closed by a person only");
+    let solution = all(&memory).into_iter().find(|known| known.memory.kind == MemoryKind::Solution).unwrap().memory.id;
+    let solves = RelationType::read("solves").unwrap();
+    memory.engine().relate(&Node::Memory(solution), solves, &Node::Memory(own), 1.0, None, &by_person).unwrap();
+    assert!(all(&memory).iter().all(|known| !known.memory.is_open()));
 }

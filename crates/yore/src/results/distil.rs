@@ -19,6 +19,8 @@ pub struct Material {
     pub topic: Option<String>,
     /// Memories of the session.
     pub known: Vec<KnownMemory>,
+    /// Open questions, problems and todos of the project that the new lines may close.
+    pub open: Vec<KnownMemory>,
     /// The last lines that were distilled before.
     pub recent: Vec<Line>,
     /// The lines to distil.
@@ -27,7 +29,7 @@ pub struct Material {
     pub left: u64,
 }
 
-/// A memory of a session.
+/// A memory of the session or its project.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct KnownMemory {
     /// Its short id.
@@ -83,6 +85,7 @@ impl From<&engine::Material> for Material {
             project: material.project.clone(),
             topic: material.topic.clone(),
             known: material.known.iter().map(known).collect(),
+            open: material.open.iter().map(known).collect(),
             recent: material.recent.iter().map(Line::from).collect(),
             new: material.new.iter().map(Line::from).collect(),
             left: material.left,

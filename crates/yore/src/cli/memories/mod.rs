@@ -47,7 +47,7 @@ struct ListArguments {
     /// Only memories of this kind; may be repeated
     #[arg(short, long, value_name = "KIND", value_parser = kind)]
     kind: Vec<MemoryKind>,
-    /// Only questions, problems and todos that nobody closed; `memories archive` closes one
+    /// Only questions, problems and todos that nobody closed; a memory that `answers` or `solves` one closes it, and so does `memories archive`
     #[arg(long, conflicts_with = "kind")]
     open: bool,
     /// Only memories with this status [default: holds, contested]
