@@ -41,10 +41,19 @@ pub fn kind_of(memory: &Memory) -> String {
 pub fn lines_of(found: &FoundMemory) -> Vec<String> {
     let FoundMemory { memory, entities, history, .. } = found;
     let mut lines = Vec::new();
-    if !entities.is_empty() {
-        lines.push(format!("about {}", entities.iter().map(|name| one_line(name)).collect::<Vec<_>>().join(", ")));
+    // Names that stand in the statement, and the day that stands above it, are not told again.
+    let statement = memory.statement.to_lowercase();
+    let is_told = |name: &str| {
+        let name = name.to_lowercase();
+        let file = name.rsplit('/').next().unwrap_or(&name);
+        statement.contains(&name) || !file.is_empty() && statement.contains(file)
+    };
+    let others: Vec<String> = entities.iter().filter(|name| !is_told(name)).map(|name| one_line(name)).collect();
+    if !others.is_empty() {
+        lines.push(format!("about {}", others.join(", ")));
     }
-    lines.extend(validity(memory).map(|validity| format!("true {validity}")));
+    let is_since_recorded = memory.valid_until.is_none() && day(memory.valid_from) == day(Some(memory.recorded));
+    lines.extend(validity(memory).filter(|_| !is_since_recorded).map(|validity| format!("true {validity}")));
     lines.extend(memory.cause.as_ref().map(|cause| format!("because {}", one_line(cause))));
     lines.extend(history.iter().map(|past| {
         let until = past.until.map(|until| format!(" until {}", day(Some(until)))).unwrap_or_default();

@@ -120,6 +120,9 @@ pub struct Arguments {
     /// would give
     #[arg(long, value_name = "FILE")]
     unasked: Option<PathBuf>,
+    /// Write what each question would be given unasked to FILE, one JSON object per line
+    #[arg(long, value_name = "FILE", requires = "unasked")]
+    unasked_out: Option<PathBuf>,
     /// Extract memories by rules before the questions are asked
     #[arg(long)]
     extract: bool,
@@ -176,6 +179,10 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         Some(everyday) => Some(unasked::measure(&engine, &asked, everyday, context.settings.config())?),
         None => None,
     };
+    if let (Some(out), Some(unasked)) = (&arguments.unasked_out, &unasked) {
+        let lines = unasked.texts.iter().map(|(id, text)| json!({"query_id": id, "given": text}));
+        write_lines(out, lines)?;
+    }
     let statistics = engine.statistics()?;
     times.sort();
     let at = |share: f64| times.get(((times.len().max(1) - 1) as f64 * share) as usize).copied().unwrap_or(Duration::ZERO);
@@ -361,10 +368,14 @@ fn ranking(answer: &RecallAnswer, corpus: &str, by_document: bool, limit: usize)
 }
 
 fn write_run(path: &std::path::Path, asked: &[GoldQuestion], rankings: &[Vec<String>]) -> CliResult<()> {
+    let line = |(question, ranked): (&GoldQuestion, &Vec<String>)| json!({"query_id": question.id, "ranked": ranked, "abstained": ranked.is_empty()});
+    write_lines(path, asked.iter().zip(rankings).map(line))
+}
+
+fn write_lines(path: &std::path::Path, lines: impl Iterator<Item = serde_json::Value>) -> CliResult<()> {
     let fail = |error: std::io::Error| CliError::io(path, &error);
     let mut file = std::io::BufWriter::new(std::fs::File::create(path).map_err(fail)?);
-    for (question, ranked) in asked.iter().zip(rankings) {
-        let line = json!({"query_id": question.id, "ranked": ranked, "abstained": ranked.is_empty()});
+    for line in lines {
         writeln!(file, "{line}").map_err(fail)?;
     }
     file.flush().map_err(fail)

@@ -34,6 +34,8 @@ pub struct Unasked {
     pub loud: Vec<String>,
     /// Tokens given for each question that was given anything.
     pub tokens: Vec<usize>,
+    /// Text given for each question, by its id.
+    pub texts: Vec<(String, String)>,
 }
 
 /// Tries every question with gold, and every line of a file in each corpus.
@@ -55,7 +57,9 @@ pub fn measure(engine: &Engine, asked: &[GoldQuestion], everyday: &Path, config:
         outcome.answered += usize::from(!ranked.is_empty());
         outcome.with_evidence += usize::from(found > 0.0);
         outcome.evidence += found;
-        outcome.tokens.extend((given.1 > 0).then_some(given.1));
+        let count = tokens(&given.1);
+        outcome.tokens.extend((count > 0).then_some(count));
+        outcome.texts.push((question.id.clone(), given.1));
     }
     outcome.evidence /= outcome.questions.max(1) as f64;
     for corpus in corpora {
@@ -86,8 +90,8 @@ fn request(prompt: &str, corpus: &str, as_of: Option<UtcMillis>, config: &Config
     SuggestRequest { filter, ..request }
 }
 
-/// Returns the agents' own ids of the turns that are given, and their number of tokens.
-fn given(engine: &Engine, request: &SuggestRequest, config: &Config) -> CliResult<(Vec<String>, usize)> {
+/// Returns the agents' own ids of the turns that are given, and the text.
+fn given(engine: &Engine, request: &SuggestRequest, config: &Config) -> CliResult<(Vec<String>, String)> {
     let suggestions = engine.suggest(request)?;
     let given = text::suggestions(&suggestions, &request.trigger, config.inject.prompt_tokens);
     let is_told = |id| given.items.contains(&id);
@@ -96,7 +100,7 @@ fn given(engine: &Engine, request: &SuggestRequest, config: &Config) -> CliResul
         .iter()
         .filter(|memory| is_told(memory.hit.id()))
         .filter_map(|memory| Some(memory.hit.place.as_ref()?.native_message.clone()));
-    Ok((ids.collect(), tokens(&given.text)))
+    Ok((ids.collect(), given.text))
 }
 
 impl Unasked {
