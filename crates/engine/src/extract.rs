@@ -198,6 +198,7 @@ fn extractor_of(request: &ExtractRequest) -> String {
 fn memory_of(proposal: Proposal, project: Option<ProjectId>, session: &str, cwd: Option<&str>) -> NewMemory {
     let mut new = NewMemory::new(proposal.kind, proposal.statement);
     new.entities = rules::entities(&new.memory.statement);
+    new.stated = rules::stated(&new.memory.statement);
     let files = proposal.files.iter().map(|path| relative(path, cwd));
     let files = files.filter(|path| path.chars().count() <= PATH_CHARS).take(MOST_FILES);
     new.memory = Memory {

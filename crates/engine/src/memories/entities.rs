@@ -5,12 +5,12 @@ use std::collections::{HashSet, VecDeque};
 use serde::{Deserialize, Serialize};
 use yore_core::entity::{Entity, EntityKind, check_entity, key_of};
 use yore_core::id::{EntityId, MemoryId, RelationId};
-use yore_core::memory::{Fields, Lane, Memory, Status};
+use yore_core::memory::{Lane, Memory, Status};
 use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
 use yore_core::relation::{Node, Relation, RelationType, check_relation};
 use yore_core::time::UtcMillis;
 
-use super::step::{draw, draw_relation, move_end};
+use super::step::{USER, close, draw, draw_relation, move_end};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
 use crate::store::OperationTx;
@@ -89,17 +89,6 @@ fn replaced_by(tx: &mut OperationTx<'_, '_>, older: MemoryId, newer: MemoryId, n
     Ok(tx.put(&Record::Memory(Box::new(replaced)))?)
 }
 
-/// Closes an open memory that holds, unless it is a person's and somebody else says so.
-fn close(tx: &mut OperationTx<'_, '_>, id: MemoryId, actor: Actor, now: UtcMillis) -> Result<(), EngineError> {
-    let may_close = |memory: &Memory| actor == Actor::Person || memory.lane == Lane::Extracted;
-    let Some(open) = tx.memory(id)?.filter(|memory| memory.status == Status::Holds && memory.is_open() && may_close(memory))
-    else {
-        return Ok(());
-    };
-    let closed = Memory { fields: Fields::Open { is_closed: true }, changed: now, ..open };
-    Ok(tx.put(&Record::Memory(Box::new(closed)))?)
-}
-
 impl Engine {
     /// Records an entity, or changes the one with its name and kind. Returns it, and the number of the operation.
     ///
@@ -173,12 +162,28 @@ impl Engine {
         if let Some(user) = self.store().entity(EntityId::USER)? {
             return Ok(user);
         }
-        let user = Entity::new(EntityId::USER, EntityKind::Person, "user", self.now());
+        let user = Entity::new(EntityId::USER, EntityKind::Person, USER, self.now());
         self.operate(OperationKind::Edit, cause, "recorded the person".to_owned(), |tx| match tx.entity(EntityId::USER)? {
             Some(known) => Ok(known),
             None => tx.put(&Record::Entity(Box::new(user.clone()))).map(|()| user).map_err(EngineError::from),
         })
         .map(|(user, _)| user)
+    }
+
+    /// Gives the person their name, which then stands where memories are about the user. Returns the number of the operation.
+    ///
+    /// # Errors
+    /// [`MemoryError::InvalidEntity`]: the name is empty or too long.
+    pub fn name_user(&self, name: &str, cause: &Cause) -> Result<Option<u64>, EngineError> {
+        let name = self.redacted_names(&[name.to_owned()])?.pop().unwrap_or_default();
+        let user = self.user_entity(cause)?;
+        let aliases = user.aliases.iter().cloned().chain([USER.to_owned()]).collect();
+        let named = Entity { name: name.clone(), aliases, ..user }.normalised();
+        check_entity(&named).map_err(MemoryError::from)?;
+        let (_, operation) = self.operate(OperationKind::Edit, cause, format!("the user is {name}"), |tx| {
+            Ok::<_, EngineError>(tx.put(&Record::Entity(Box::new(named.clone())))?)
+        })?;
+        Ok(operation)
     }
 
     /// Makes one entity of two: `into` gets the names and relations of `from`.

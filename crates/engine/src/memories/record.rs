@@ -10,11 +10,12 @@ use yore_core::relation::{Category, Node, Relation, RelationType};
 use yore_core::text::{Question, Tokenizer, Tokens, fragments};
 use yore_core::time::UtcMillis;
 
-use super::step::{connect, draw, draw_relation, entity_for};
+use super::step::{connect, connect_as_stated, draw, draw_relation, entity_for};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
 use crate::ingest::ProjectNames;
 use crate::retrieve::{project_here, projects_named};
+use crate::rules::StatedRelation;
 use crate::store::{MemoryFilter, MemoryUse, NewOperation, OperationTx};
 
 /// Length of the statement in the summary of an operation, in characters.
@@ -49,6 +50,9 @@ pub struct NewMemory {
     /// Ids of memories, notes and turns that it relates to.
     #[serde(default)]
     pub related: Vec<String>,
+    /// Relations between entities that its words state.
+    #[serde(default)]
+    pub stated: Vec<StatedRelation>,
     /// The directory whose project it belongs to, in the place of the record's project.
     #[serde(default)]
     pub here: Option<ProjectNames>,
@@ -62,7 +66,7 @@ impl NewMemory {
     pub fn new(kind: MemoryKind, statement: impl Into<String>) -> Self {
         let memory = Memory::new(MemoryId::from_bytes([0; 16]), kind, statement, 0);
         let (evidence, entities, related) = (Vec::new(), Vec::new(), Vec::new());
-        Self { memory, evidence, entities, replaces: None, related, here: None, project: None }
+        Self { memory, evidence, entities, replaces: None, related, stated: Vec::new(), here: None, project: None }
     }
 }
 
@@ -71,6 +75,7 @@ pub(super) struct Prepared {
     pub(super) memory: Memory,
     entities: Vec<String>,
     related: Vec<Node>,
+    stated: Vec<StatedRelation>,
     replaces: Option<MemoryId>,
 }
 
@@ -91,6 +96,13 @@ impl Prepared {
         for name in &self.entities {
             let entity = entity_for(tx, name, now)?;
             connect(tx, Node::Memory(memory.id), RelationType::About, Node::Entity(entity), now)?;
+        }
+        for StatedRelation { from, relation, to } in &self.stated {
+            let (from, to) = (entity_for(tx, from, now)?, entity_for(tx, to, now)?);
+            if from != to {
+                let evidence = self.memory.evidence.first().map(|evidence| evidence.turn);
+                connect_as_stated(tx, Node::Entity(from), *relation, Node::Entity(to), evidence, now)?;
+            }
         }
         for node in self.related.iter().filter(|node| **node != Node::Memory(memory.id)) {
             connect(tx, Node::Memory(memory.id), RelationType::RelatesTo, node.clone(), now)?;
@@ -220,7 +232,9 @@ impl Engine {
         check(&memory).map_err(MemoryError::from)?;
         let entities = self.redacted_names(&new.entities)?;
         let related = new.related.iter().map(|id| self.node_of_id(id)).collect::<Result<Vec<Node>, _>>()?;
-        Ok(Prepared { memory, entities, related, replaces })
+        let mut stated = new.stated.clone();
+        self.redact(stated.iter_mut().flat_map(|one| [&mut one.from, &mut one.to]))?;
+        Ok(Prepared { memory, entities, related, stated, replaces })
     }
 
     /// Changes a memory. Other words are a new memory that takes its place; the old words stay readable.

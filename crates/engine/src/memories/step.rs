@@ -2,14 +2,18 @@
 
 use std::io;
 
-use yore_core::entity::{Entity, EntityKind, check_entity};
-use yore_core::id::{EntityId, RelationId};
-use yore_core::operation::{Record, Subject};
+use yore_core::entity::{Entity, EntityKind, check_entity, key_of};
+use yore_core::id::{EntityId, MemoryId, RelationId, TurnId};
+use yore_core::memory::{Fields, Lane, Memory, Status};
+use yore_core::operation::{Actor, Record, Subject};
 use yore_core::relation::{Node, Relation, RelationType, check_relation};
 use yore_core::time::UtcMillis;
 
 use crate::error::{EngineError, MemoryError};
 use crate::store::{OperationTx, StoreError};
+
+/// Name of the person until they say theirs.
+pub(super) const USER: &str = "user";
 
 /// Draws 10 random bytes.
 pub(super) fn draw() -> Result<[u8; 10], EngineError> {
@@ -35,8 +39,13 @@ pub(super) fn entity_for(tx: &mut OperationTx<'_, '_>, name: &str, now: UtcMilli
     if let Some(known) = known.iter().find(|known| kind.is_none_or(|kind| known.kind == kind)) {
         return Ok(known.id);
     }
-    let id = EntityId::new(now.max(0) as u64, draw()?);
-    let entity = Entity::new(id, kind.unwrap_or_default(), plain, now).normalised();
+    let entity = if key_of(plain) == USER {
+        // There is one (S5-003).
+        Entity::new(EntityId::USER, EntityKind::Person, USER, now)
+    } else {
+        Entity::new(EntityId::new(now.max(0) as u64, draw()?), kind.unwrap_or_default(), plain, now).normalised()
+    };
+    let id = entity.id;
     check_entity(&entity).map_err(MemoryError::from)?;
     tx.put(&Record::Entity(Box::new(entity)))?;
     Ok(id)
@@ -50,7 +59,19 @@ pub(super) fn connect(
     to: Node,
     now: UtcMillis,
 ) -> Result<(), EngineError> {
-    let relation = Relation::new(draw_relation(now)?, from, relation_type, to, now).normalised();
+    connect_as_stated(tx, from, relation_type, to, None, now)
+}
+
+/// States a relation that a turn states, unless it is known.
+pub(super) fn connect_as_stated(
+    tx: &mut OperationTx<'_, '_>,
+    from: Node,
+    relation_type: RelationType,
+    to: Node,
+    evidence: Option<TurnId>,
+    now: UtcMillis,
+) -> Result<(), EngineError> {
+    let relation = Relation { evidence, ..Relation::new(draw_relation(now)?, from, relation_type, to, now) }.normalised();
     if tx.relation_between(&relation.from, relation_type, &relation.to)?.is_none() {
         check_relation(&relation).map_err(MemoryError::from)?;
         tx.put(&Record::Relation(Box::new(relation)))?;
@@ -74,4 +95,16 @@ pub(super) fn move_end(
         tx.put(&Record::Relation(Box::new(changed)))?;
     }
     Ok(())
+}
+
+/// Closes an open memory that holds, unless it is a person's and somebody else says so. Returns whether it did.
+pub(super) fn close(tx: &mut OperationTx<'_, '_>, id: MemoryId, actor: Actor, now: UtcMillis) -> Result<bool, EngineError> {
+    let may_close = |memory: &Memory| actor == Actor::Person || memory.lane == Lane::Extracted;
+    let Some(open) = tx.memory(id)?.filter(|memory| memory.status == Status::Holds && memory.is_open() && may_close(memory))
+    else {
+        return Ok(false);
+    };
+    let closed = Memory { fields: Fields::Open { is_closed: true }, changed: now, ..open };
+    tx.put(&Record::Memory(Box::new(closed)))?;
+    Ok(true)
 }

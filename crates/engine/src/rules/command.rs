@@ -14,8 +14,8 @@ use super::words::Words;
 const SUCCESSES: usize = 2;
 /// Most words of a command for all of a project; a longer one is about a part of it.
 const MOST_WORDS: usize = 5;
-/// Words after a purpose.
-const PASSED: &str = "; it passed.";
+/// Words before the commands.
+const WORKED: &str = "Commands that passed: ";
 /// Longest command, in bytes.
 const LONGEST: usize = 80;
 
@@ -79,41 +79,49 @@ pub fn runs<'t>(turns: &[TurnShape<'t>]) -> BTreeMap<usize, Run<'t>> {
     runs
 }
 
-/// Proposes the commands of a conversation that passed twice: for each purpose the first.
+/// Proposes the commands of a conversation that passed twice, for each purpose the first, as one memory; one command alone tells
+/// little.
 pub fn propose(turns: &[TurnShape<'_>], found: &mut Vec<Proposal>) {
     let mut passed: HashMap<&str, usize> = HashMap::new();
-    let mut is_known = [false; PURPOSES.len()];
+    let mut of_purpose: [Option<(usize, &str)>; PURPOSES.len()] = [None; PURPOSES.len()];
     for (result, Run { call, command, outcome }) in runs(turns) {
         let Some(command) = whole(command) else { continue };
-        let Some(purpose) = purpose_of(command).filter(|purpose| !is_known[*purpose]) else { continue };
+        let Some(purpose) = purpose_of(command).filter(|purpose| of_purpose[*purpose].is_none()) else { continue };
         if outcome != Some(Outcome::Done) || turns[result].is_error {
             continue;
         }
         let count = passed.entry(command).or_default();
         *count += 1;
         if *count == SUCCESSES {
-            is_known[purpose] = true;
-            let statement = format!("`{command}` {}{PASSED}", PURPOSES[purpose].said);
-            let made = Proposal::new(
-                "command that worked",
-                MemoryKind::Fact,
-                &statement,
-                &turns[call],
-                command,
-                SourceKind::Agent,
-                Words::of(""),
-            );
-            found.push(Proposal { is_proven: true, ..made.weighing(0.62, 0.5) });
+            of_purpose[purpose] = Some((call, command));
         }
     }
+    let known: Vec<(&Purpose, usize, &str)> = PURPOSES
+        .iter()
+        .zip(of_purpose)
+        .filter_map(|(purpose, run)| run.map(|(call, command)| (purpose, call, command)))
+        .collect();
+    let [(_, call, command), _, ..] = known.as_slice() else { return };
+    let told: Vec<String> = known.iter().map(|(purpose, _, command)| format!("`{command}` {}", purpose.said)).collect();
+    let statement = format!("{WORKED}{}.", told.join(", "));
+    let words = Words::of("");
+    let rule = "commands that worked";
+    let made = Proposal::new(rule, MemoryKind::Fact, &statement, &turns[*call], command, SourceKind::Agent, words);
+    let evidence = known.iter().map(|(_, call, command)| (turns[*call].id, (*command).to_owned())).collect();
+    found.push(Proposal { evidence, is_proven: true, ..made.weighing(0.62, 0.5) });
 }
 
-/// Returns the program and the purpose that a statement of this rule tells: commands with the same, as `make test` and
-/// `make test-all`, are variants of one. `None` for any other statement.
-pub fn form(statement: &str) -> Option<String> {
-    let (command, said) = statement.strip_prefix('`')?.split_once("` ")?;
-    PURPOSES.iter().find(|purpose| said.strip_prefix(purpose.said) == Some(PASSED))?;
-    Some(format!("{} {said}", command.split_whitespace().next()?))
+/// Returns the first program and the number of commands that a statement of this rule tells: of those with the same program,
+/// one that tells more takes the place of the words of another. `None` for any other statement.
+pub fn form(statement: &str) -> Option<(&str, usize)> {
+    let told = statement.strip_prefix(WORKED)?;
+    let program = told.strip_prefix('`')?.split([' ', '`']).next()?;
+    Some((program, told.matches('`').count() / 2))
+}
+
+/// Returns the commands of a line, one after the other.
+pub fn steps(command: &str) -> impl Iterator<Item = &str> {
+    command.split("&&").flat_map(|part| part.split("; ")).map(|step| step.split(" 2>").next().unwrap_or(step).trim())
 }
 
 /// Returns a command without the change of directory before it and without what is done with its output; `None` if it is
@@ -171,12 +179,9 @@ mod tests {
     }
 
     #[test]
-    fn variants_of_a_command_have_one_form() {
-        let of = |command| form(&format!("`{command}` runs the tests; it passed."));
-        assert!(of("make test").is_some());
-        assert_eq!(of("make test"), of("make test-all"));
-        assert_ne!(of("make test"), of("tox -e test"));
-        assert_ne!(of("make test"), form("`make test` runs the linter; it passed."));
+    fn commands_of_a_program_have_one_form() {
+        let two = "Commands that passed: `make test` runs the tests, `make lint` runs the linter.";
+        assert_eq!(form(two), Some(("make", 2)));
         assert_eq!(form("`make test` runs the tests of the tide gauge"), None);
     }
 

@@ -6,7 +6,7 @@ use yore_core::episode::Outcome;
 use yore_core::exchange::TurnShape;
 use yore_core::memory::{MemoryKind, SourceKind};
 
-use super::command::{Run, runs};
+use super::command::{Run, runs, steps};
 use super::commit::message;
 use super::proposal::{MOST_DETAILS_CHARS, Proposal, cut, cut_sentence, plain};
 use super::sentence::{Sentence, sentences};
@@ -31,7 +31,7 @@ pub fn propose(turns: &[TurnShape<'_>], found: &mut Vec<Proposal>) {
                 let Some(title) = option(step, &["--title ", "-t "]) else { continue };
                 let number = pull_request(output);
                 opened.extend(number.map(|number| (number, title.clone())));
-                found.push(opening(call, &title, number));
+                found.extend(opening(call, &title, number));
             } else if step.starts_with("gh pr merge") && !step.contains("--auto") {
                 let named = step.split_whitespace().skip(3).find_map(|word| word.parse::<u64>().ok());
                 let known = match named {
@@ -40,10 +40,7 @@ pub fn propose(turns: &[TurnShape<'_>], found: &mut Vec<Proposal>) {
                 };
                 let Some((number, title)) = known else { continue };
                 found.push(event("pull request merged", &format!("{} was merged.", pull(title, Some(*number))), call, step));
-            } else if step.starts_with("git revert") {
-                let subject =
-                    output.split_once("Revert \"").and_then(|(_, rest)| rest.split_once('"')).map(|(subject, _)| subject);
-                let Some(subject) = subject else { continue };
+            } else if let Some(subject) = reverted(step, output) {
                 let statement = format!("The commit “{}” was reverted.", cut(&plain(subject), MOST_TITLE_CHARS));
                 found.push(event("commit reverted", &statement, call, step));
             } else if let Some(what) = released(step, output) {
@@ -51,11 +48,6 @@ pub fn propose(turns: &[TurnShape<'_>], found: &mut Vec<Proposal>) {
             }
         }
     }
-}
-
-/// Returns the commands of a line, one after the other.
-fn steps(command: &str) -> impl Iterator<Item = &str> {
-    command.split("&&").flat_map(|part| part.split("; ")).map(|step| step.split(" 2>").next().unwrap_or(step).trim())
 }
 
 /// Returns the value of the first of some options, in quotes.
@@ -79,6 +71,12 @@ fn option(step: &str, names: &[&str]) -> Option<String> {
     })
 }
 
+/// Returns the subject of the commit that a command reverted.
+pub fn reverted<'o>(step: &str, output: &'o str) -> Option<&'o str> {
+    let rest = step.starts_with("git revert").then(|| output.split_once("Revert \"")).flatten()?.1;
+    rest.split_once('"').map(|(subject, _)| subject)
+}
+
 /// Returns the number of the pull request whose address a command printed.
 fn pull_request(output: &str) -> Option<u64> {
     let digits: String = output.split_once("/pull/")?.1.chars().take_while(char::is_ascii_digit).collect();
@@ -91,20 +89,19 @@ fn pull(title: &str, number: Option<u64>) -> String {
 }
 
 /// Proposes a pull request with what its description says first.
-fn opening(call: &TurnShape<'_>, title: &str, number: Option<u64>) -> Proposal {
+fn opening(call: &TurnShape<'_>, title: &str, number: Option<u64>) -> Option<Proposal> {
     let body = message(call.tool_text).unwrap_or_default();
     let words = Words::of(body);
     let said = sentences(body, words);
     let is_telling = |sentence: &&Sentence<'_>| !sentence.is_question && sentence.content() >= FEWEST_CONTENT;
     let what = pull(title, number);
-    let Some(first) = said.iter().find(is_telling) else {
-        return event("pull request", &format!("{what} was opened."), call, "gh pr create");
-    };
+    // A title alone tells little.
+    let first = said.iter().find(is_telling)?;
     let statement = format!("{what}: {}", plain(first.text).trim_end_matches(':'));
     let made = Proposal::new("pull request", MemoryKind::Event, &statement, call, first.text, SourceKind::Agent, words);
     let rest: Vec<String> = said.iter().filter(is_telling).skip(1).map(|sentence| plain(sentence.text)).collect();
     let details = Some(cut_sentence(&rest.join("\n"), MOST_DETAILS_CHARS)).filter(|details| !details.is_empty());
-    Proposal { details, is_proven: true, ..made.weighing(0.8, 0.6) }
+    Some(Proposal { details, is_proven: true, ..made.weighing(0.8, 0.6) })
 }
 
 /// Returns what a command released, with its version.

@@ -6,7 +6,8 @@
 //! - a module for each kind of source: `person`, `option` (what they chose from a list), `plan` (what they
 //!   approved or refused), `report` (what the agent reports), `commit` (messages of commits), `command` (commands that worked), `milestone`
 //!   (pull requests, releases), `compaction` (summaries of long conversations), `repair` (errors and what mended them)
-//! - `names`: the entities that a statement names
+//! - `undone`: drops what later commands took back
+//! - `names`: the entities that a statement names, and the relations that it states between them
 //! - `words`: the words that they recognise, as data for each language; `sentence` and `context`: sentences, and what
 //!   makes one understandable alone
 //!
@@ -26,6 +27,7 @@ mod proposal;
 mod repair;
 mod report;
 mod sentence;
+mod undone;
 mod words;
 
 use std::collections::HashMap;
@@ -36,9 +38,9 @@ use yore_core::text::Shingles;
 
 pub use self::command::form;
 use self::context::Context;
-pub use self::names::entities;
+pub use self::names::{StatedRelation, entities, stated};
 pub use self::proposal::{Proposal, cut, plain};
-pub use self::sentence::{Sentence, is_content, sentences};
+pub use self::sentence::{Sentence, content_words, sentences};
 pub use self::words::{Words, normal};
 
 /// Version of the rules. Another one extracts every conversation anew.
@@ -62,7 +64,7 @@ pub struct Conversation<'t> {
 }
 
 /// Returns the memories that the rules propose, in the order of the conversation. What is said later changes nothing
-/// about the proposals of exchanges that are complete.
+/// about the proposals of exchanges that are complete, unless a command takes them back.
 pub fn propose(conversation: &Conversation<'_>) -> Vec<Proposal> {
     let turns = conversation.turns;
     let mut kept: Vec<(Proposal, Shingles)> = Vec::new();
@@ -90,6 +92,7 @@ pub fn propose(conversation: &Conversation<'_>) -> Vec<Proposal> {
     }
     let mut kept: Vec<Proposal> = kept.into_iter().map(|(proposal, _)| proposal).collect();
     command::propose(turns, &mut kept);
+    undone::drop_undone(turns, &mut kept);
     milestone::propose(turns, &mut kept);
     kept
 }

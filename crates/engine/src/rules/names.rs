@@ -1,15 +1,19 @@
-//! Entities that a statement names: technologies by a list of names, parts of a program by the form of their names, and
-//! tickets.
+//! Entities that a statement names: technologies by a list of names, parts of a program by the form of their names, tickets,
+//! branches and people; and the relations between them that it states.
 //!
 //! Entities are the same in every project, so only names count that mean one thing everywhere, or that are rare enough to
 //! mean one thing wherever they are written. Files are anchors of a memory, not entities: many projects have a `main.rs`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::LazyLock;
 
+use serde::{Deserialize, Serialize};
 use yore_core::entity::{EntityKind, key_of};
+use yore_core::relation::RelationType;
 
 use super::sentence::is_name;
+use super::words::{Words, normal};
 
 /// Most entities of a statement.
 const MOST: usize = 6;
@@ -17,6 +21,9 @@ const MOST: usize = 6;
 const SHORTEST_SYMBOL: usize = 8;
 /// Most words of a name of the list.
 const NAME_WORDS: usize = 4;
+/// Most words between two names that a statement relates, and words before the first that may say how.
+const WORDS_BETWEEN: usize = 3;
+const WORDS_BEFORE: usize = 4;
 /// Standards that are written like tickets.
 const NO_TICKETS: [&str; 12] = ["UTF", "SHA", "ISO", "RFC", "HTTP", "GPT", "MD", "AES", "RSA", "CVE", "CWE", "UTC"];
 
@@ -50,13 +57,73 @@ static LISTED: LazyLock<HashMap<String, Listed>> = LazyLock::new(|| {
     listed
 });
 
+/// A name in a statement: the range of its words, and the entity as `kind:name`.
+struct Mention {
+    words: Range<usize>,
+    entity: String,
+}
+
+/// A relation that a statement states between two entities, each as `kind:name`.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct StatedRelation {
+    /// The first end.
+    pub from: String,
+    /// Its type.
+    pub relation: RelationType,
+    /// The second end.
+    pub to: String,
+}
+
 /// Returns the entities that a statement names, each once, as `kind:name`, in the order of their first mention.
 pub fn entities(statement: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut keys: Vec<String> = Vec::new();
+    for mention in mentions(&statement.split_whitespace().collect::<Vec<_>>()) {
+        let key = key_of(mention.entity.split_once(':').map_or("", |(_, name)| name));
+        if !keys.contains(&key) {
+            keys.push(key);
+            found.push(mention.entity);
+        }
+    }
+    found.truncate(MOST);
+    found
+}
+
+/// Returns the relations that a statement states between entities that it names one after the other: that one is used in the
+/// place of another, or needs another.
+pub fn stated(statement: &str) -> Vec<StatedRelation> {
     let words: Vec<&str> = statement.split_whitespace().collect();
-    let mut found: BTreeMap<String, (usize, String)> = BTreeMap::new();
-    let mut add = |at: usize, kind: EntityKind, name: &str| {
-        found.entry(key_of(name)).or_insert_with(|| (at, format!("{}:{name}", kind.as_str())));
-    };
+    let of = Words::of(statement);
+    let named = mentions(&words);
+    let mut found: Vec<StatedRelation> = Vec::new();
+    for pair in named.windows(2) {
+        let [first, second] = pair else { continue };
+        let between = normal(&words[first.words.end..second.words.start].join(" "));
+        let before = normal(&words[first.words.start.saturating_sub(WORDS_BEFORE)..first.words.start].join(" "));
+        let is_clause = words[first.words.start..second.words.start].iter().any(|word| word.ends_with(['.', ';', ':']));
+        if is_clause || first.entity == second.entity || between.split_whitespace().count() > WORDS_BETWEEN {
+            continue;
+        }
+        let (from, relation, to) = if of.is("in place of", &between) {
+            (first, RelationType::Supersedes, second)
+        } else if of.is("becomes", &between) && of.has("changed from", &before) {
+            (second, RelationType::Supersedes, first)
+        } else if of.is("needs", &between) {
+            (first, RelationType::DependsOn, second)
+        } else {
+            continue;
+        };
+        let relation = StatedRelation { from: from.entity.clone(), relation, to: to.entity.clone() };
+        if !found.contains(&relation) {
+            found.push(relation);
+        }
+    }
+    found
+}
+
+/// Returns what a statement names, in order.
+fn mentions(words: &[&str]) -> Vec<Mention> {
+    let mut found: Vec<Mention> = Vec::new();
     let mut at = 0;
     while at < words.len() {
         let longest = (1..=NAME_WORDS.min(words.len() - at)).rev().find_map(|count| {
@@ -67,22 +134,42 @@ pub fn entities(statement: &str) -> Vec<String> {
         });
         match longest {
             Some((count, listed)) => {
-                add(at, listed.kind, listed.name);
+                found.push(Mention { words: at..at + count, entity: format!("{}:{}", listed.kind.as_str(), listed.name) });
                 at += count;
             }
             None => {
-                if let Some(ticket) = ticket(words[at]) {
-                    add(at, EntityKind::Concept, ticket);
-                } else if let Some(symbol) = symbol(words[at]) {
-                    add(at, EntityKind::Component, &symbol);
-                }
+                let before = at.checked_sub(1).map_or("", |before| words[before]);
+                let after = words.get(at + 1).copied().unwrap_or_default();
+                let named = ticket(words[at])
+                    .map(|name| (EntityKind::Concept, name.to_owned()))
+                    .or_else(|| Some((EntityKind::Concept, branch(before, words[at], after)?.to_owned())))
+                    .or_else(|| Some((EntityKind::Person, handle(before, words[at])?.to_owned())))
+                    .or_else(|| Some((EntityKind::Component, symbol(words[at])?)));
+                found
+                    .extend(named.map(|(kind, name)| Mention { words: at..at + 1, entity: format!("{}:{name}", kind.as_str()) }));
                 at += 1;
             }
         }
     }
-    let mut ordered: Vec<(usize, String)> = found.into_values().collect();
-    ordered.sort();
-    ordered.into_iter().take(MOST).map(|(_, name)| name).collect()
+    found
+}
+
+/// Returns the branch that a word names, as in "branch `fix/tide`" or "`fix/tide` branch".
+fn branch<'w>(before: &str, word: &'w str, after: &str) -> Option<&'w str> {
+    let is_branch = |word: &str| bare(word).eq_ignore_ascii_case("branch");
+    let name = bare(word);
+    let has_form = name.contains(['/', '-']) && name.chars().all(|letter| letter.is_alphanumeric() || "/-_.".contains(letter));
+    (word.contains('`') && (is_branch(before) || is_branch(after)) && has_form && name.len() >= SHORTEST_SYMBOL).then_some(name)
+}
+
+/// Returns the person whose handle a word is, as in "asked by @ada": a handle alone may be an annotation or a package.
+fn handle<'w>(before: &str, word: &'w str) -> Option<&'w str> {
+    let name = bare(word).strip_prefix('@')?;
+    let is_handle = name.len() > 2
+        && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-')
+        && name.starts_with(|letter: char| letter.is_ascii_alphabetic());
+    let leads = ["by", "from", "ask", "asked", "cc", "with", "for", "to", "von", "mit"];
+    (is_handle && !word.contains('`') && leads.contains(&bare(before).to_lowercase().as_str())).then_some(name)
 }
 
 /// Returns a word without the signs around it.
@@ -146,6 +233,28 @@ mod tests {
         );
         assert_eq!(entities("see `cmd/cli/resume.go` and `resume_test.go` and `main`"), Vec::<String>::new());
         assert_eq!(entities("`HashWorktreeID(\"\")` is no name"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn people_and_branches_are_named_where_the_words_beside_them_say_so() {
+        assert_eq!(entities("Asked by @ada-l on branch `fix/tide-gauge`."), ["person:ada-l", "concept:fix/tide-gauge"]);
+        assert!(entities("The `@param` of @dock/quay and `tide-gauge` mean nothing, @Override either").is_empty());
+    }
+
+    #[test]
+    fn relations_are_stated_between_names_that_stand_together() {
+        let told = |statement: &str| -> Vec<String> {
+            stated(statement).iter().map(|one| format!("{} {} {}", one.from, one.relation.as_str(), one.to)).collect()
+        };
+        assert_eq!(told("We use SQLite instead of Redis for leases."), ["technology:SQLite supersedes technology:Redis"]);
+        assert_eq!(told("Leases were moved from Redis to PostgreSQL."), ["technology:PostgreSQL supersedes technology:Redis"]);
+        assert_eq!(told("`EnsureSetup` uses Redis."), ["component:EnsureSetup depends_on technology:Redis"]);
+        assert_eq!(told("Wir nehmen SQLite statt Redis für die Liegeplätze."), ["technology:SQLite supersedes technology:Redis"]);
+        for none in
+            ["SQLite is fast. Redis is not.", "From Redis to SQLite is a long way", "SQLite and Redis", "Redis uses Redis"]
+        {
+            assert_eq!(told(none), Vec::<String>::new(), "{none}");
+        }
     }
 
     #[test]

@@ -92,6 +92,8 @@ fn act_of(sentence: &Sentence<'_>, words: &Words, with_reason: bool, at: usize) 
         return match (is_routine, has_ground, with_reason && names > 0) {
             (true, ..) => None,
             (false, false, _) if !words.is("choose", &next) => None,
+            // Without a name it is seldom understandable alone.
+            (false, true, _) if names == 0 && !words.has("reason", normal) => None,
             (false, true, _) => {
                 Some(Act { rule: "decision with a reason", kind: MemoryKind::Decision, certainty: 0.7, importance: 0.7 })
             }

@@ -71,7 +71,8 @@ fn approved(turn: &TurnShape<'_>, plan: &str, found: &mut Vec<Proposal>) {
         .filter(|step| !words.is("label lead", &normal(step)) && !words.is("label goal", &normal(step)))
         .collect();
     let Some(first) = goal.first().or(ground.first()) else { return };
-    if title.split_whitespace().count() < 2 {
+    // A plan about tests, names or the place of code decides little.
+    if title.split_whitespace().count() < 2 || words.has("small plan", &normal(title)) {
         return;
     }
     let join = |parts: &[&Sentence<'_>]| parts.iter().map(|sentence| plain(sentence.text)).collect::<Vec<_>>().join(" ");

@@ -127,6 +127,8 @@ impl Report<'_, '_> {
                 (None, None) if label == Some(Label::Problem) && !self.has("strong cause", at) => None,
                 (None, None) if names < 2 => None,
                 (None, None) if self.wrote.is_empty() => made("cause", MemoryKind::Insight, 0.58, 0.6),
+                // Without a fix that is told, a cause that is not past is a guess on the way.
+                (None, None) if label != Some(Label::Cause) && !self.has("past", at) => None,
                 (fix, cause) => Some(self.mended(at, cause, fix)),
             };
         }

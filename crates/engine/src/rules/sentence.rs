@@ -115,6 +115,12 @@ pub fn is_content(word: &str) -> bool {
     word.chars().nth(2).is_some() && !is_stop_word(word) && !word.contains('\'')
 }
 
+/// Returns the words of a text that say something, in normal form.
+pub fn content_words(text: &str) -> impl Iterator<Item = String> {
+    let words: Vec<String> = normal(text).split_whitespace().filter(|word| is_content(word)).map(str::to_owned).collect();
+    words.into_iter()
+}
+
 /// Returns whether a word names something exactly.
 pub fn is_name(word: &str) -> bool {
     let bare =

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use rusqlite::{Row, params};
 use yore_core::entity::Entity;
-use yore_core::id::{EntityId, MemoryId, ProjectId, TurnId};
+use yore_core::id::{EntityId, MemoryId, ProjectId, RelationId, TurnId};
 use yore_core::memory::{Evidence, Lane, Memory};
 use yore_core::operation::{Actor, Cause, Change, Operation, OperationKind, Record, Subject};
 use yore_core::relation::{Node, Relation, RelationType};
@@ -339,6 +339,17 @@ impl WriteTx<'_> {
              WHERE turn_uid IN (SELECT unhex(value) FROM json_each(?1))",
             [&list],
         )?;
+        // Between two names, it is what these turns state.
+        let stated: Vec<[u8; 16]> = self.column(
+            "SELECT uid FROM relation WHERE from_kind = 'entity' AND to_kind = 'entity'
+             AND evidence_uid IN (SELECT unhex(value) FROM json_each(?1))",
+            [&list],
+        )?;
+        for id in stated.into_iter().map(RelationId::from_bytes) {
+            if let Some(relation) = self.relation(id)? {
+                self.forget_relation(relation)?;
+            }
+        }
         self.execute(
             "UPDATE relation SET evidence_uid = NULL WHERE evidence_uid IN (SELECT unhex(value) FROM json_each(?1))",
             [&list],
@@ -385,17 +396,19 @@ impl WriteTx<'_> {
     /// Removes the relations of a node, the content of every operation that changed them, and the entities that are then
     /// nothing but a name that is related to nothing: a name may be what was to be forgotten.
     fn forget_relations(&self, node: &Node) -> StoreResult<()> {
-        for relation in self.relations_of(node, MOST_RELATIONS)? {
-            self.forget_changes(Subject::Relation(relation.id))?;
-            self.remove_relation(relation.id)?;
-            for end in [relation.from, relation.to] {
-                let Node::Entity(id) = end else { continue };
-                let Some(entity) = self.entity(id)?.filter(|entity| entity.id != EntityId::USER) else { continue };
-                let is_bare = entity.description.is_none() && entity.aliases.is_empty();
-                if is_bare && self.relations_of(&Node::Entity(id), 1)?.is_empty() {
-                    self.remove_entity(id)?;
-                    self.forget_changes(Subject::Entity(id))?;
-                }
+        self.relations_of(node, MOST_RELATIONS)?.into_iter().try_for_each(|relation| self.forget_relation(relation))
+    }
+
+    fn forget_relation(&self, relation: Relation) -> StoreResult<()> {
+        self.forget_changes(Subject::Relation(relation.id))?;
+        self.remove_relation(relation.id)?;
+        for end in [relation.from, relation.to] {
+            let Node::Entity(id) = end else { continue };
+            let Some(entity) = self.entity(id)?.filter(|entity| entity.id != EntityId::USER) else { continue };
+            let is_bare = entity.description.is_none() && entity.aliases.is_empty();
+            if is_bare && self.relations_of(&Node::Entity(id), 1)?.is_empty() {
+                self.remove_entity(id)?;
+                self.forget_changes(Subject::Entity(id))?;
             }
         }
         Ok(())

@@ -4,8 +4,11 @@
 use serde_json::json;
 use yore_core::memory::{Lane, MemoryKind, SourceKind, Status};
 use yore_core::operation::{Actor, Cause, OperationKind};
+use yore_core::relation::{Node, RelationType};
 use yore_engine::ingest::names_of;
-use yore_engine::{Brief, BriefRequest, Engine, ExtractReport, ExtractRequest, MemoryEdit, MemoryList, NewMemory, StoredMemory};
+use yore_engine::{
+    Brief, BriefRequest, Engine, ExtractReport, ExtractRequest, MemoryEdit, MemoryList, NewMemory, StoredMemory, Traversal,
+};
 use yore_testing::{Memory, SessionBuilder};
 
 fn by_hand() -> Cause {
@@ -164,20 +167,92 @@ fn pull_requests_releases_and_reverted_commits_are_events_and_those_that_failed_
 }
 
 #[test]
-fn variants_of_a_command_are_one_memory_of_a_project() {
+fn commands_of_a_project_are_one_memory_that_grows() {
     let memory = Memory::new();
-    for (number, command) in ["mise run test", "mise run test:ci", "mise run lint"].iter().enumerate() {
+    let sessions: [&[&str]; 3] =
+        [&["mise run test", "mise run lint"], &["mise run test:ci", "mise run lint", "mise run fmt"], &["mise run test"]];
+    for (number, commands) in sessions.iter().enumerate() {
         let mut session = SessionBuilder::new(40 + number as u64).cwd("/home/dev/harbour");
         session.human("Run it twice, please.");
-        session.tool("Bash", &json!({"command": command}), "ok", false);
-        session.tool("Bash", &json!({"command": command}), "ok", false);
+        for command in commands.iter().chain(*commands) {
+            session.tool("Bash", &json!({"command": command}), "ok", false);
+        }
         memory.write(&format!("projects/p/{number}.jsonl"), session.text());
+        memory.learn();
+        extract(memory.engine());
     }
+    let told = told(memory.engine());
+    let whole = "Commands that passed: `mise run test:ci` runs the tests, `mise run lint` runs the linter, `mise run fmt` formats the code.";
+    assert_eq!(told, [(MemoryKind::Fact, whole.to_owned())]);
+}
+
+#[test]
+fn a_todo_is_closed_by_the_later_commit_that_tells_its_end() {
+    let memory = Memory::new();
+    let todo = "let's move the `berth_lease` table to its own SQLite file in a separate PR";
+    let mut first = SessionBuilder::new(50).cwd("/home/dev/harbour");
+    first.human(todo);
+    first.assistant("Noted.");
+    memory.write("projects/p/a.jsonl", first.text());
+    let mut second = SessionBuilder::new(51).cwd("/home/dev/harbour").at(1_779_923_200_000);
+    second.human("go on");
+    let message = "git commit -m \"$(cat <<'EOF'\nMove the `berth_lease` table to its own SQLite file\n\nThe lease table gets its own file because a vacuum of the harbour database blocked the berth leases.\nEOF\n)\"";
+    second.tool("Bash", &json!({"command": message}), "[main 9f] done", false);
+    memory.write("projects/p/b.jsonl", second.text());
     memory.learn();
-    let report = extract(memory.engine());
-    assert_eq!((report.counts.recorded, report.counts.joined), (2, 1));
-    let evidence: Vec<usize> = all(memory.engine()).iter().map(|known| known.memory.evidence.len()).collect();
-    assert_eq!(evidence.iter().sum::<usize>(), 3, "{evidence:?}");
+    assert_eq!(extract(memory.engine()).counts.recorded, 2, "{:?}", told(memory.engine()));
+    let all = all(memory.engine());
+    let todo = all.iter().find(|known| known.memory.kind == MemoryKind::Todo).unwrap();
+    assert!(!todo.memory.is_open(), "{all:?}");
+    let types = vec![RelationType::Solves];
+    let walk = Traversal { depth: 1, types, ..Traversal::default() };
+    assert_eq!(memory.engine().traverse(&Node::Memory(todo.memory.id), &walk).unwrap().len(), 1);
+    let operation = memory.engine().operations(None, None, 1).unwrap()[0].number;
+    memory.engine().undo(operation, &by_hand()).unwrap();
+    assert!(
+        self::all(memory.engine())
+            .iter()
+            .filter(|known| known.memory.kind == MemoryKind::Todo)
+            .all(|known| known.memory.is_open())
+    );
+}
+
+#[test]
+fn what_a_later_command_took_back_is_no_solution() {
+    let said = "Fixed. The root cause was that `EnsureBerth` in `berth.go` read the lease before the tide table was open, so every lease was empty.";
+    for (command, count) in [("git status", 1), ("git checkout -- src/berth.go", 0), ("git checkout -- src/other.go", 1)] {
+        let memory = learned(52, |session| {
+            session.human("Why does the berth fail?");
+            session.tool(
+                "Edit",
+                &json!({"file_path": "/home/dev/harbour/src/berth.go", "old_string": "a", "new_string": "b"}),
+                "ok",
+                false,
+            );
+            session.assistant(said);
+            session.human("thanks, now the crane");
+            session.tool("Bash", &json!({"command": command}), "ok", false);
+            session.assistant("It is as it was.");
+        });
+        extract(memory.engine());
+        assert_eq!(told(memory.engine()).len(), count, "{command}: {:?}", told(memory.engine()));
+    }
+}
+
+#[test]
+fn relations_that_a_statement_states_connect_its_entities_and_go_with_its_words() {
+    let memory = learned(53, |session| {
+        session.human("let's use SQLite instead of Redis for the berth leases, because Redis lost heartbeats twice");
+        session.assistant("Done.");
+    });
+    extract(memory.engine());
+    let sqlite = memory.engine().entity_named("SQLite").unwrap();
+    let reached = memory.engine().traverse(&Node::Entity(sqlite.id), &Traversal { depth: 1, ..Traversal::default() }).unwrap();
+    let redis = memory.engine().entity_named("Redis").unwrap();
+    let stated = reached.iter().find(|reached| reached.node == Node::Entity(redis.id)).unwrap();
+    assert_eq!(stated.name, "supersedes");
+    memory.forget_hard(SessionBuilder::new(53).id());
+    assert!(memory.engine().entities(10).unwrap().is_empty(), "no name of a forgotten session stays");
 }
 
 #[test]

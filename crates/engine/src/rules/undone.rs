@@ -1,0 +1,74 @@
+//! What was undone later in a conversation, as its commands tell: a commit that was reverted, changes of files that were taken
+//! back. A fix that did not survive is no solution.
+
+use std::collections::{HashMap, HashSet};
+
+use yore_core::episode::{FileAction, Outcome};
+use yore_core::exchange::TurnShape;
+use yore_core::id::TurnId;
+
+use super::command::{Run, runs, steps};
+use super::milestone::reverted;
+use super::proposal::Proposal;
+
+/// Drops the proposals that a later command of the conversation undid.
+pub fn drop_undone(turns: &[TurnShape<'_>], proposals: &mut Vec<Proposal>) {
+    let places: HashMap<TurnId, usize> = turns.iter().enumerate().map(|(at, turn)| (turn.id, at)).collect();
+    for (result, Run { call, command, outcome }) in runs(turns) {
+        if outcome != Some(Outcome::Done) {
+            continue;
+        }
+        for step in steps(command) {
+            let subject = reverted(step, turns[result].tool_text);
+            let restored = restored(step);
+            if subject.is_none() && restored.is_empty() {
+                continue;
+            }
+            proposals.retain(|proposal| {
+                let is_before = proposal.evidence.first().and_then(|(id, _)| places.get(id)).is_some_and(|at| *at < call);
+                let is_reverted = subject
+                    .is_some_and(|subject| proposal.rule.starts_with("commit ") && proposal.statement.starts_with(subject));
+                let is_restored = !proposal.files.is_empty()
+                    && proposal.files.iter().all(|path| restored.iter().any(|named| path.ends_with(named)))
+                    && !written_after(turns, call, &proposal.files);
+                !(is_before && (is_reverted || is_restored))
+            });
+        }
+    }
+}
+
+/// Returns the files whose changes a command takes back.
+fn restored(step: &str) -> Vec<&str> {
+    let named = match step.strip_prefix("git checkout -- ") {
+        Some(named) => named,
+        None => match step.strip_prefix("git restore ") {
+            Some(named) if !named.contains("--staged") => named,
+            _ => return Vec::new(),
+        },
+    };
+    named.split_whitespace().filter(|word| !word.starts_with('-') && word.len() > 2).collect()
+}
+
+fn written_after(turns: &[TurnShape<'_>], call: usize, files: &[String]) -> bool {
+    let written: HashSet<&str> = turns[call..]
+        .iter()
+        .flat_map(|turn| turn.files)
+        .filter(|file| file.action == FileAction::Written)
+        .map(|file| file.path.as_str())
+        .collect();
+    files.iter().any(|file| written.contains(file.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_are_restored_are_named_by_the_command() {
+        assert_eq!(restored("git checkout -- src/a.rs src/b.rs"), ["src/a.rs", "src/b.rs"]);
+        assert_eq!(restored("git restore src/a.rs"), ["src/a.rs"]);
+        for none in ["git checkout main", "git restore --staged src/a.rs", "git checkout -b tide", "git status"] {
+            assert!(restored(none).is_empty(), "{none}");
+        }
+    }
+}
