@@ -120,6 +120,34 @@ fn memories_move_to_another_memory_and_come_back_after_a_loss() {
 }
 
 #[test]
+fn an_entity_is_told_with_the_turns_that_name_it_and_the_user_by_their_name() {
+    let environment = projects();
+    let here = Place(&environment, "harbor");
+    let directory = environment.path("work/harbor");
+    Transcript::new("5f0c0009-0001-4000-8001-000000000001", directory.to_str().unwrap())
+        .human("why does the tide gauge stop at noon?")
+        .assistant("The tide gauge waits for the almanac.")
+        .write(&environment.projects());
+    environment.ingest(&environment.projects());
+    let _ = here.id(&["remember", "The gauge is calibrated.", "-k", "fact", "--entity", "tide gauge", "--entity", "User"]);
+    let around = here.call(&["memories", "entities", "tide gauge"]).success().stdout;
+    assert!(around.contains("The gauge is calibrated."), "{around}");
+    assert_eq!(around.matches("named in").count(), 2, "{around}");
+    let _ = here.call(&["memories", "entities", "me", "Ada Lovelace"]).success();
+    let told = here.call(&["recall", "--memories", "calibrated"]).success().stdout;
+    assert!(told.contains("about tide gauge, Ada Lovelace") || told.contains("about Ada Lovelace"), "{told}");
+    let names: Vec<String> = here
+        .call(&["memories", "entities", "--json"])
+        .json()
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entity| entity["name"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(names, ["Ada Lovelace", "tide gauge"], "the user is one entity");
+}
+
+#[test]
 fn memories_are_confirmed_found_wrong_pinned_and_related() {
     let environment = projects();
     let here = Place(&environment, "harbor");

@@ -1,11 +1,16 @@
 //! Entities and relations by hand.
 
 use clap::{Args, Subcommand};
-use yore_core::id::MemoryId;
+use yore_core::entity::Entity;
+use yore_core::id::{EntityId, MemoryId};
+use yore_core::query::{Filter, SearchMode, Wanted};
 use yore_core::relation::{Node, RelationType};
-use yore_engine::{Engine, EngineError, MemoryError, Traversal};
+use yore_core::scope::ScopeChoice;
+use yore_core::text::preview;
+use yore_engine::{Engine, EngineError, Found, MemoryError, ShownTurn, Traversal};
 
 use super::common::{by_person, usage};
+use crate::ask;
 use crate::cli::Context;
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::plain::one_line;
@@ -40,7 +45,7 @@ pub struct Relate {
 pub struct Entities {
     #[command(subcommand)]
     action: Option<EntityAction>,
-    /// Show what this entity is related to
+    /// Show what this entity is related to, and where it was said
     #[arg(value_name = "NAME")]
     name: Option<String>,
     /// Number of steps from it
@@ -68,6 +73,11 @@ enum EntityAction {
         new: String,
         /// Ids of memories
         memories: Vec<String>,
+    },
+    /// Say who you are: your name stands where memories are about the user
+    Me {
+        /// Your name
+        name: String,
     },
     /// Record an entity, or another name or a description of one
     Add {
@@ -132,6 +142,7 @@ pub fn run(arguments: &Entities, context: &mut Context) -> CliResult {
             let (_, operation) = engine.split_entity(name, new, &nodes, &cause)?;
             return finish(context, operation);
         }
+        Some(EntityAction::Me { name }) => return finish(context, engine.name_user(name, &cause)?),
         Some(EntityAction::Add { kind, name, aliases, description }) => {
             let (_, operation) = engine.put_entity(kind, name, aliases, description.as_deref(), &cause)?;
             return finish(context, operation);
@@ -166,9 +177,35 @@ fn list(engine: &Engine, limit: usize, context: &mut Context) -> CliResult {
     Ok(if entities.is_empty() { Exit::Nothing } else { Exit::Success })
 }
 
+/// Most turns that name an entity, and characters of each.
+const MOST_TURNS: usize = 5;
+const PREVIEW_CHARS: usize = 100;
+
+/// Returns turns that name an entity, by the full-text index: which turns name it follows from their words.
+fn turns_naming(engine: &Engine, entity: &Entity, context: &Context) -> CliResult<Vec<ShownTurn>> {
+    let mut turns: Vec<ShownTurn> = Vec::new();
+    for name in std::iter::once(&entity.name).chain(&entity.aliases).filter(|_| entity.id != EntityId::USER) {
+        let question = format!("\"{}\"", name.replace('"', " "));
+        let mut request = ask::request(&question, context.settings.config(), None);
+        request.filter = Filter { scope: ScopeChoice::All, wanted: Wanted::Turns, ..Filter::default() };
+        (request.mode, request.limit, request.min_confidence, request.is_bare) =
+            (SearchMode::Lexical, MOST_TURNS, Some(0.0), true);
+        for hit in engine.recall(&request)?.hits {
+            if let Found::Turn(turn) = hit.found
+                && turns.len() < MOST_TURNS
+                && turns.iter().all(|known| known.id != turn.id)
+            {
+                turns.push(turn);
+            }
+        }
+    }
+    Ok(turns)
+}
+
 /// Shows what an entity is related to.
 fn around(engine: &Engine, name: &str, arguments: &Entities, context: &mut Context) -> CliResult {
-    let start = Node::Entity(engine.entity_named(name)?.id);
+    let entity = engine.entity_named(name)?;
+    let start = Node::Entity(entity.id);
     let traversal = Traversal { depth: arguments.depth, limit: arguments.limit, ..Traversal::default() };
     let reached = engine.traverse(&start, &traversal)?;
     let words = |id: MemoryId| engine.memory(&id.to_string()).map(|stored| one_line(&stored.memory.statement));
@@ -195,6 +232,18 @@ fn around(engine: &Engine, name: &str, arguments: &Entities, context: &mut Conte
         let indent = "  ".repeat(reached.depth - 1);
         rows.push(format!("{indent}{DIM}{}{RESET} {} {shown}", reached.name.replace('_', " "), reached.node.kind()));
     }
+    let turns = turns_naming(engine, &entity, context)?;
+    for turn in &turns {
+        data.push(MemoryRelation {
+            name: RelationType::Mentions.name_from(true).to_owned(),
+            kind: Node::Turn(turn.id).kind().to_owned(),
+            id: turn.id.to_string(),
+            label: None,
+            weight: 1.0,
+        });
+        let at = text::day(turn.time.utc);
+        rows.push(format!("{DIM}named in{RESET} [{}] {at} {}", turn.id.short(), one_line(&preview(&turn.text, PREVIEW_CHARS))));
+    }
     if context.printer.is_json() {
         context.printer.json(&data)?;
     } else {
@@ -202,7 +251,7 @@ fn around(engine: &Engine, name: &str, arguments: &Entities, context: &mut Conte
             context.printer.line(row)?;
         }
     }
-    Ok(if reached.is_empty() { Exit::Nothing } else { Exit::Success })
+    Ok(if reached.is_empty() && turns.is_empty() { Exit::Nothing } else { Exit::Success })
 }
 
 fn finish(context: &mut Context, operation: Option<u64>) -> CliResult {
