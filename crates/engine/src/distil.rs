@@ -19,7 +19,7 @@ use crate::error::EngineError;
 use crate::ingest::ProjectNames;
 use crate::memories::{Extraction, Fate, GivenEvidence, KnownStatements, NewMemory};
 use crate::rules::content_words;
-use crate::sessions::{AGENT, AGENT_VERSION, agent_extractor};
+use crate::sessions::{AGENT, AGENT_VERSION};
 use crate::store::{EpisodeKey, EpisodeSummary, MemoryFilter, RowKey, Shape, ShownTurn, StoredSpan};
 
 /// Most items and relations of one call.
@@ -48,6 +48,26 @@ const MOST_KNOWN: usize = 20;
 const MOST_OPEN: usize = 8;
 const OPEN_SHARE: f32 = 0.5;
 
+/// Somebody who distils conversations.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Distiller {
+    /// Name and version of the extractor.
+    pub extractor: &'static str,
+    pub version: u32,
+    /// The kind of actor.
+    pub actor: Actor,
+}
+
+/// The agent that is at work.
+const BY_AGENT: Distiller = Distiller { extractor: AGENT, version: AGENT_VERSION, actor: Actor::Agent };
+
+impl Distiller {
+    /// Returns its name with its version, such as `agent/1`.
+    pub(crate) fn name(&self) -> String {
+        format!("{}/{}", self.extractor, self.version)
+    }
+}
+
 /// The conversation whose new lines are asked for.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct MaterialRequest {
@@ -69,8 +89,10 @@ pub struct Material {
     pub title: Option<String>,
     /// Name of the project.
     pub project: Option<String>,
-    /// Name of the session's latest topic that was distilled, if it was given one.
+    /// Name and summary of the session's latest topic that was distilled, if it was given one.
     pub topic: Option<String>,
+    /// See [`Self::topic`].
+    pub summary: Option<String>,
     /// Memories of the session: short id, kind and statement.
     pub known: Vec<(String, MemoryKind, String)>,
     /// Open questions, problems and todos of the project that the new lines may close, in the same form.
@@ -204,14 +226,14 @@ impl Engine {
     /// [`EngineError::UnknownSession`], [`EngineError::AmbiguousId`].
     pub fn material(&self, request: &MaterialRequest) -> Result<Option<Material>, EngineError> {
         if let Some(id) = &request.session {
-            return self.material_of(&self.session_of(id)?);
+            return self.material_of(&self.session_of(id)?, &BY_AGENT);
         }
         let waiting = self.sessions_to_distil(request.here.as_ref())?;
         let is_own = |(_, native_id): &(EpisodeKey, String)| request.own.as_ref() == Some(native_id);
         let (own, others): (Vec<_>, Vec<_>) = waiting.into_iter().partition(is_own);
         // Of most, the first has words among its turns.
         for (_, native_id) in own.into_iter().chain(others) {
-            if let Some(material) = self.material_of(&self.session_of(&native_id)?)? {
+            if let Some(material) = self.material_of(&self.session_of(&native_id)?, &BY_AGENT)? {
                 return Ok(Some(material));
             }
         }
@@ -224,7 +246,16 @@ impl Engine {
     /// # Errors
     /// [`EngineError::UnknownSession`], [`EngineError::AmbiguousId`].
     pub fn record_distilled(&self, distilled: &Distilled) -> Result<DistilReport, EngineError> {
-        let session = self.session_of(&distilled.session)?;
+        self.record_distilled_by(&BY_AGENT, &self.session_of(&distilled.session)?, distilled)
+    }
+
+    /// Records what somebody found in a conversation; see [`Self::record_distilled`].
+    pub(crate) fn record_distilled_by(
+        &self,
+        by: &Distiller,
+        session: &EpisodeSummary,
+        distilled: &Distilled,
+    ) -> Result<DistilReport, EngineError> {
         let turns = self.store().episode_turns(session.row)?;
         let projects = self.store().projects_of(&turns.iter().map(|turn| turn.row).collect::<Vec<_>>())?;
         let turn_of = |line: u32| (line as usize).checked_sub(1).and_then(|at| turns.get(at));
@@ -237,7 +268,7 @@ impl Engine {
         for (number, item) in (1..).zip(&distilled.items).take(MOST_ITEMS) {
             let turn = turn_of(item.line);
             let project = turn.and_then(|turn| projects.get(&turn.row).copied());
-            match proposal(item, turn, project, &session.native_id) {
+            match proposal(item, turn, project, session, by) {
                 Ok(new) => {
                     proposals.push(new);
                     of_item.push((number, item));
@@ -248,9 +279,9 @@ impl Engine {
         let extraction = Extraction {
             episode: session.row,
             session: &session.native_id,
-            extractor: AGENT,
-            version: AGENT_VERSION,
-            actor: Actor::Agent,
+            extractor: by.extractor,
+            version: by.version,
+            actor: by.actor,
             is_whole: false,
             proposals,
         };
@@ -266,19 +297,19 @@ impl Engine {
                 Fate::Invalid(error) => report.problems.push(format!("item {number}: {error}")),
             }
         }
-        self.relate_distilled(distilled, &recorded, &mut report)?;
+        self.relate_distilled(by, distilled, &recorded, &mut report)?;
         // Lines of items that were refused may not have been read.
         let read = recorded.iter().map(|(item, _)| item.line).chain(distilled.upto).chain(distilled.skip_lines.iter().copied());
         let (read, unknown): (Vec<u32>, Vec<u32>) = read.partition(|line| turn_of(*line).is_some());
         report.problems.extend(unknown.iter().map(|line| format!("there is no line {line}")));
-        let mut done = self.distilled_lines(&session)?;
+        let mut done = self.distilled_lines(session, by)?;
         if let Some(last) = read.into_iter().max()
             && let Some(turn) = turn_of(last)
         {
-            report.is_topic_named = self.name_topic_of(&session, &turns[..last as usize], distilled.topic.as_ref())?;
+            report.is_topic_named = self.name_topic_of(session, &turns[..last as usize], distilled.topic.as_ref())?;
             done = done.max(last as usize);
             let shape = Shape { turns: done as i64, parts: 0, newest: turn.row.get() };
-            self.store().note_extraction(session.row, &agent_extractor(), shape, self.now())?;
+            self.store().note_extraction(session.row, &by.name(), shape, self.now())?;
         }
         report.left = turns.iter().skip(done).filter(|turn| is_spoken(turn)).count() as u64;
         Ok(report)
@@ -307,13 +338,14 @@ impl Engine {
 
     fn relate_distilled(
         &self,
+        by: &Distiller,
         distilled: &Distilled,
         recorded: &[(&DistilledItem, MemoryId)],
         report: &mut DistilReport,
     ) -> Result<(), EngineError> {
         let by_reference: HashMap<&str, MemoryId> =
             recorded.iter().filter_map(|(item, id)| Some((item.reference.as_deref()?, *id))).collect();
-        let cause = Cause { actor: Actor::Agent, by: "distil".to_owned(), input: Some(distilled.session.clone()) };
+        let cause = Cause { actor: by.actor, by: by.name(), input: Some(distilled.session.clone()) };
         for relation in distilled.relations.iter().take(MOST_RELATIONS) {
             let line = relation.from.trim().parse::<u32>().ok();
             let of_line: Vec<MemoryId> = recorded.iter().filter(|(item, _)| Some(item.line) == line).map(|(_, id)| *id).collect();
@@ -350,9 +382,9 @@ impl Engine {
         Ok(())
     }
 
-    fn material_of(&self, session: &EpisodeSummary) -> Result<Option<Material>, EngineError> {
+    pub(crate) fn material_of(&self, session: &EpisodeSummary, by: &Distiller) -> Result<Option<Material>, EngineError> {
         let turns = self.store().episode_turns(session.row)?;
-        let done = self.distilled_lines(session)?;
+        let done = self.distilled_lines(session, by)?;
         let line = |at: usize, chars: usize| Line {
             line: at as u32 + 1,
             role: turns[at].role,
@@ -387,7 +419,8 @@ impl Engine {
             session: session.native_id.clone(),
             title: session.title.clone(),
             project: session.project.clone(),
-            topic: spans.into_iter().rev().find_map(|span| span.name),
+            topic: spans.iter().rev().find_map(|span| span.name.clone()),
+            summary: spans.iter().rev().find_map(|span| span.summary.clone()),
             known: known.into_iter().map(told).collect(),
             open: open.into_iter().map(told).collect(),
             recent,
@@ -396,7 +429,7 @@ impl Engine {
         };
         let texts = material.recent.iter_mut().chain(&mut material.new).map(|line| &mut line.text);
         let known = material.known.iter_mut().chain(&mut material.open).map(|(_, _, statement)| statement);
-        self.redact_again(texts.chain(known).chain(&mut material.title).chain(&mut material.topic))?;
+        self.redact_again(texts.chain(known).chain(&mut material.title).chain(&mut material.topic).chain(&mut material.summary))?;
         Ok(Some(material))
     }
 
@@ -428,10 +461,14 @@ impl Engine {
         Ok(scored.into_iter().take(MOST_OPEN).map(|(_, memory)| memory).collect())
     }
 
-    /// Returns the number of lines of a session that were distilled.
-    fn distilled_lines(&self, session: &EpisodeSummary) -> Result<usize, EngineError> {
-        let read = self.store().extracted_of(session.row, &agent_extractor())?;
-        Ok(read.map_or(0, |shape| shape.turns.max(0) as usize))
+    /// Returns the number of lines of a session that were distilled: a model reads none that the agent has read.
+    fn distilled_lines(&self, session: &EpisodeSummary, by: &Distiller) -> Result<usize, EngineError> {
+        let mut lines = 0;
+        for extractor in [by.name(), BY_AGENT.name()] {
+            let read = self.store().extracted_of(session.row, &extractor)?;
+            lines = lines.max(read.map_or(0, |shape| shape.turns.max(0) as usize));
+        }
+        Ok(lines)
     }
 }
 
@@ -445,7 +482,8 @@ fn proposal(
     item: &DistilledItem,
     turn: Option<&ShownTurn>,
     project: Option<ProjectId>,
-    session: &str,
+    session: &EpisodeSummary,
+    by: &Distiller,
 ) -> Result<NewMemory, String> {
     let turn = turn.ok_or_else(|| format!("there is no line {}", item.line))?;
     let kind = item.kind.trim().to_lowercase().replace([' ', '-'], "_");
@@ -485,8 +523,8 @@ fn proposal(
         certainty: confidence,
         source: Source {
             kind: if is_of_person { SourceKind::User } else { SourceKind::Agent },
-            extractor: Some(agent_extractor()),
-            session: Some(session.to_owned()),
+            extractor: Some(by.name()),
+            session: Some(session.native_id.clone()),
             place: None,
         },
         lane: Lane::Extracted,

@@ -155,7 +155,8 @@ impl Engine {
         Ok(())
     }
 
-    fn sessions_to_extract(&self, request: &ExtractRequest) -> Result<Vec<EpisodeSummary>, EngineError> {
+    /// Returns the conversations that a request names, the newest first.
+    pub(crate) fn sessions_to_extract(&self, request: &ExtractRequest) -> Result<Vec<EpisodeSummary>, EngineError> {
         let listed = SessionsRequest {
             projects: request.projects.clone(),
             since: request.since,

@@ -17,7 +17,9 @@ mod forget;
 mod index;
 pub mod ingest;
 mod jobs;
+pub mod llm;
 mod memories;
+mod model_extract;
 mod notes;
 mod pages;
 pub mod platform;
@@ -27,6 +29,7 @@ mod retrieve;
 mod rules;
 mod sessions;
 mod show;
+mod spending;
 mod store;
 mod suggest;
 mod topics;
@@ -50,6 +53,7 @@ pub use memories::{
     Done, Exported, Extracted, GivenEntity, GivenEvidence, GivenRecords, GivenRelation, Imported, MemoryEdit, MemoryList,
     NamedRelation, NewMemory, OpenedMemory, Reached, StoredMemory, Traversal,
 };
+pub use model_extract::ModelReport;
 pub use notes::{NoteSummary, NotesRequest, RememberRequest, Remembered, STANDING, WhichVersion};
 pub use pages::{FetchOptions, PageChange, PageReport};
 pub use projects::ProjectQuery;
@@ -60,10 +64,11 @@ pub use retrieve::{
 };
 pub use sessions::SessionsRequest;
 pub use show::{NoPlace, Page, PageTurn, ShowAnswer, ShowRequest, Start, Surroundings};
+pub use spending::{Ledger, Price, Terms, dollars};
 pub use store::{
-    AgentCount, Backup, ConversationSummary, EpisodeCount, EpisodeSummary, Forgotten, MemoryCounts, MemoryFilter, MemoryUse,
-    ProjectSummary, RedactionCount, SCHEMA_VERSION, SelectedItem, SessionOrder, ShownTurn, SkipCount, SourceFileSummary,
-    StoreError, StoreOptions, StoreStats, UndoError,
+    AgentCount, Backup, ConversationSummary, DailyLimits, EpisodeCount, EpisodeSummary, Forgotten, LedgerRow, MemoryCounts,
+    MemoryFilter, MemoryUse, ProjectSummary, RedactionCount, SCHEMA_VERSION, SelectedItem, SessionOrder, ShownTurn, SkipCount,
+    SourceFileSummary, Spent, StoreError, StoreOptions, StoreStats, UndoError,
 };
 pub use suggest::{Brief, BriefRequest, SuggestRequest, Suggestion, Suggestions, Trigger, Worked};
 pub use topics::{SessionTopics, SimilarTopic, Topic, TopicsRequest};

@@ -36,6 +36,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 11, is_precious: true, sql: include_str!("migrations/0011_memory_index.sql") },
     Migration { version: 12, is_precious: false, sql: include_str!("migrations/0012_extraction.sql") },
     Migration { version: 13, is_precious: false, sql: include_str!("migrations/0013_spans.sql") },
+    Migration { version: 14, is_precious: false, sql: include_str!("migrations/0014_models.sql") },
 ];
 
 /// Maximum number of copies before an upgrade gives up because another process writes during each. Opening

@@ -26,6 +26,7 @@ mod gemini;
 mod git;
 mod links;
 mod memories;
+mod models;
 mod notes;
 mod opencode;
 mod order;

@@ -1,0 +1,124 @@
+//! What a model is asked and answers, whatever the protocol, and the accounts that each call is announced to.
+
+use serde_json::Value;
+
+use super::error::LlmError;
+
+/// Bytes of prose that make a token, about, where a provider tells no number.
+const BYTES_OF_TOKEN: f64 = 3.6;
+
+/// What a model is asked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Prompt {
+    /// Instructions that stand before the conversation.
+    pub system: String,
+    /// The message of the user. Recalled words in it are fenced data.
+    pub user: String,
+    /// Most tokens of the answer.
+    pub max_tokens: u32,
+    /// What is asked, in a few words that stay the same when the circumstances change: by it, whoever answers in a folder is
+    /// asked once. Empty: the whole prompt.
+    pub key: String,
+}
+
+impl Prompt {
+    /// Returns the number of tokens that it takes, estimated from its bytes.
+    pub fn estimated_tokens(&self) -> u64 {
+        estimated_tokens(&self.system) + estimated_tokens(&self.user)
+    }
+}
+
+/// Returns the number of tokens of a text, estimated from its bytes.
+pub fn estimated_tokens(text: &str) -> u64 {
+    (text.len() as f64 / BYTES_OF_TOKEN).ceil() as u64
+}
+
+/// The form in which a typed answer is wanted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Form {
+    /// Name of the answer, for tools and schemas: letters, digits and underscores.
+    pub name: &'static str,
+    /// One sentence that says what it is.
+    pub description: &'static str,
+    /// Its JSON Schema.
+    pub schema: Value,
+}
+
+/// The way in which a model is brought to answer in a form, the strictest first (S5-066).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tier {
+    /// The server holds the answer to the schema.
+    Schema,
+    /// The model must call a tool whose arguments are the answer.
+    Tool,
+    /// The server holds the answer to JSON.
+    Json,
+    /// The prompt asks for it.
+    Prompt,
+}
+
+impl Tier {
+    /// All of them, the strictest first.
+    pub const ALL: [Self; 4] = [Self::Schema, Self::Tool, Self::Json, Self::Prompt];
+
+    /// Returns the stored and displayed name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Schema => "schema",
+            Self::Tool => "tool",
+            Self::Json => "json",
+            Self::Prompt => "prompt",
+        }
+    }
+}
+
+/// The answer of a model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reply {
+    /// The text, or the arguments of the tool that it called, as JSON.
+    pub text: String,
+    /// What it took.
+    pub usage: Usage,
+    /// True if the answer was cut off at the most tokens.
+    pub is_cut: bool,
+}
+
+/// Tokens of a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Tokens of the prompt.
+    pub input: u64,
+    /// Tokens of the answer, with those of reasoning.
+    pub output: u64,
+    /// True if the provider told no numbers.
+    pub is_estimated: bool,
+}
+
+impl Usage {
+    /// Estimates the tokens of a prompt and its answer.
+    pub fn estimated(prompt: &Prompt, answer: &str) -> Self {
+        Self { input: prompt.estimated_tokens(), output: estimated_tokens(answer), is_estimated: true }
+    }
+}
+
+/// What is asked before and told after each call.
+pub trait Accounts {
+    /// Reserves the tokens that a call may take: those of its prompt, and most of its answer. Returns the number of the
+    /// reservation.
+    ///
+    /// # Errors
+    /// [`LlmError::Budget`]: the call is not allowed.
+    fn reserve(&self, model: &str, input: u64, output: u64) -> Result<u64, LlmError>;
+
+    /// Books what a call took, or that it failed, in the place of its reservation.
+    fn settle(&self, reservation: u64, usage: Usage, failure: Option<&LlmError>);
+
+    /// Returns why no model may be called any more, if that is so: a running call is given up.
+    fn is_off(&self) -> Option<String>;
+
+    /// Notes whether a model has a tier.
+    fn learned(&self, model: &str, tier: Tier, works: bool);
+
+    /// Returns whether a model has a tier, if that was learned.
+    fn has(&self, model: &str, tier: Tier) -> Option<bool>;
+}

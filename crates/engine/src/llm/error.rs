@@ -1,0 +1,134 @@
+//! Reasons why a model gave no answer.
+
+use std::time::Duration;
+
+use crate::transport::TransportError;
+
+/// What may be done about a failure (S5-014).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// The same call may succeed later.
+    Transient,
+    /// The same call will fail again: a wrong key, an unknown model.
+    Permanent,
+    /// The answer has not the form that was asked for.
+    Validation,
+    /// The call is not allowed now: the budget is spent, or models are switched off.
+    Budget,
+}
+
+/// The reason why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum LlmError {
+    /// The server cannot be reached, or broke off.
+    #[error("{server}: {error}")]
+    Transport {
+        /// Name of the server.
+        server: String,
+        /// The reason.
+        error: TransportError,
+    },
+    /// The server answered with an error.
+    #[error("{server} answered {status}: {message}")]
+    Status {
+        /// Name of the server.
+        server: String,
+        /// The HTTP status.
+        status: u16,
+        /// Its message, without keys.
+        message: String,
+        /// Time after which it may be asked again, if it said so.
+        retry_after: Option<Duration>,
+    },
+    /// The answer is none of the protocol.
+    #[error("{server}: the answer is not understood: {reason}")]
+    NotUnderstood {
+        /// Name of the server.
+        server: String,
+        /// The part that is missing or wrong.
+        reason: String,
+    },
+    /// The model refused to answer.
+    #[error("the model refused: {0}")]
+    Refused(String),
+    /// No answer had the form that was asked for.
+    #[error("the answer has not the form that was asked for: {0}")]
+    Form(String),
+    /// A program that should answer failed.
+    #[error("`{program}` failed: {reason}")]
+    Program {
+        /// The command.
+        program: String,
+        /// The reason.
+        reason: String,
+        /// True if another try may succeed.
+        may_pass: bool,
+    },
+    /// Nobody has answered in the folder yet.
+    #[error("no answer stands in {0} yet")]
+    Unanswered(String),
+    /// A file of the folder cannot be read or written.
+    #[error("{path}: {error}")]
+    Folder {
+        /// The file.
+        path: String,
+        /// The reason.
+        error: std::io::Error,
+    },
+    /// There is no key where the configuration says.
+    #[error("there is no key: {0}")]
+    NoKey(String),
+    /// Three calls failed one after the other: the model is left alone for a while.
+    #[error("the model is not asked for {} s after several failures", .0.as_secs())]
+    Resting(Duration),
+    /// The call is not allowed now.
+    #[error("{0}")]
+    Budget(String),
+}
+
+impl LlmError {
+    /// Returns what may be done about it.
+    pub fn class(&self) -> Class {
+        match self {
+            Self::Transport { error, .. } if error.is_passing() => Class::Transient,
+            Self::Transport { .. } | Self::Refused(_) | Self::Folder { .. } | Self::NoKey(_) => Class::Permanent,
+            Self::Status { status: 408 | 409 | 425 | 429 | 500..=599, .. } => Class::Transient,
+            Self::Status { .. } => Class::Permanent,
+            Self::NotUnderstood { .. } | Self::Resting(_) | Self::Unanswered(_) => Class::Transient,
+            Self::Program { may_pass, .. } => {
+                if *may_pass {
+                    Class::Transient
+                } else {
+                    Class::Permanent
+                }
+            }
+            Self::Form(_) => Class::Validation,
+            Self::Budget(_) => Class::Budget,
+        }
+    }
+
+    /// Returns the time after which the server may be asked again, if it said so.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Status { retry_after, .. } => *retry_after,
+            _ => None,
+        }
+    }
+
+    /// Returns a code that does not change between versions.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Transport { .. } => "llm/transport",
+            Self::Status { .. } => "llm/status",
+            Self::NotUnderstood { .. } => "llm/not-understood",
+            Self::Refused(_) => "llm/refused",
+            Self::Form(_) => "llm/form",
+            Self::Program { .. } => "llm/program",
+            Self::Unanswered(_) => "llm/unanswered",
+            Self::Folder { .. } => "llm/folder",
+            Self::NoKey(_) => "llm/no-key",
+            Self::Resting(_) => "llm/resting",
+            Self::Budget(_) => "llm/budget",
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Models that answer prompts: servers over HTTP, programs that take a prompt on standard input, and a folder in which
+//! somebody else answers.
+//!
+//! - [`Prompt`], [`Reply`], [`Usage`]: what a model is asked and answers, whatever the protocol
+//! - [`wire`]: requests and answers of each protocol, encoded and decoded without a connection
+//! - [`Server`], [`SERVERS`]: servers by name, as data
+//! - [`Model`]: a configured model; `command` and `folder` are those without a server
+//! - [`structured`]: typed answers in four tiers, with the errors of one try told to the next
+//! - [`LlmError`]: the reasons why there is no answer, by what may be done about them
+//!
+//! Nothing here decides whether a model may be called: each call is announced to [`Accounts`], which reserves its tokens
+//! beforehand and books them afterwards.
+
+mod ask;
+mod command;
+mod error;
+mod folder;
+mod model;
+mod servers;
+pub mod structured;
+pub mod wire;
+
+pub use self::ask::{Accounts, Form, Prompt, Reply, Tier, Usage, estimated_tokens};
+pub use self::command::{CommandSettings, PROGRAMS, Program, SILENT};
+pub use self::error::{Class, LlmError};
+pub use self::model::{Backoff, FAILURES, Model, REST, Way};
+pub use self::servers::{SERVERS, Server};

@@ -1,0 +1,215 @@
+//! Typed answers (S5-066 to S5-069): a form is asked for in the strictest way that a model has, what it answers is read with
+//! patience, and the error of one try is told to the next.
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::ask::{Accounts, Form, Prompt, Tier};
+use super::error::LlmError;
+use super::model::Model;
+use super::wire::Wanted;
+
+/// Further tries of a tier after an answer that has not the form.
+pub const RETRIES: usize = 2;
+/// Brackets at which the JSON of an answer may begin that are tried.
+const MOST_STARTS: usize = 32;
+/// Most characters of an error that the model is told.
+const TOLD_CHARS: usize = 500;
+
+/// Asks a model for an answer in a form. Returns it with the tier that gave it.
+///
+/// # Errors
+/// Those of [`Model::complete`]; [`LlmError::Form`]: no tier gave an answer of the form.
+pub fn ask<T: DeserializeOwned>(
+    model: &Model,
+    prompt: &Prompt,
+    form: &Form,
+    accounts: &dyn Accounts,
+) -> Result<(T, Tier), LlmError> {
+    let mut last = LlmError::Form("no way to ask for it".to_owned());
+    for tier in model.tiers(accounts) {
+        let mut told: Option<String> = None;
+        for _ in 0..=RETRIES {
+            let asked = asked(prompt, form, tier, told.as_deref());
+            match model.complete(&asked, Some(Wanted { form, tier }), accounts) {
+                Ok(reply) => match read(&reply.text, reply.is_cut) {
+                    Ok(answer) => {
+                        accounts.learned(model.name(), tier, true);
+                        return Ok((answer, tier));
+                    }
+                    Err(reason) => {
+                        told = Some(reason.chars().take(TOLD_CHARS).collect());
+                        last = LlmError::Form(reason);
+                    }
+                },
+                // A server that does not know the tier says so with such a status.
+                Err(error @ LlmError::Status { status: 400 | 404 | 422 | 501, .. }) if tier != Tier::Prompt => {
+                    accounts.learned(model.name(), tier, false);
+                    last = error;
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Err(last)
+}
+
+/// Returns the prompt of a try.
+fn asked(prompt: &Prompt, form: &Form, tier: Tier, told: Option<&str>) -> Prompt {
+    let mut user = prompt.user.clone();
+    match tier {
+        Tier::Json | Tier::Prompt => {
+            user.push_str(&format!(
+                "\n\nAnswer with one JSON object and nothing else. It must satisfy this JSON Schema:\n{}",
+                form.schema
+            ));
+        }
+        Tier::Schema | Tier::Tool => {}
+    }
+    if let Some(told) = told {
+        user.push_str(&format!(
+            "\n\nYour last answer could not be used: {told}\nAnswer again, complete and in the form that is asked for."
+        ));
+    }
+    Prompt { user, ..prompt.clone() }
+}
+
+/// Reads an answer as a type.
+fn read<T: DeserializeOwned>(text: &str, is_cut: bool) -> Result<T, String> {
+    let value = json_in(text)?;
+    serde_json::from_value(value)
+        .map_err(|error| if is_cut { format!("{error}; the answer was cut off") } else { error.to_string() })
+}
+
+/// Returns the JSON that an answer holds: all of it; a fenced block; the first object or list; or, of one that was cut off,
+/// what was complete.
+///
+/// # Errors
+/// A sentence that says what is wrong.
+pub fn json_in(text: &str) -> Result<Value, String> {
+    let text = text.trim().trim_start_matches('\u{feff}');
+    let whole = match serde_json::from_str::<Value>(text) {
+        Ok(value) if value.is_object() || value.is_array() => return Ok(value),
+        Ok(_) => "it is no object".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    if let Some(value) = fenced(text).and_then(|block| serde_json::from_str(block.trim()).ok()) {
+        return Ok(value);
+    }
+    let mut from = 0;
+    for _ in 0..MOST_STARTS {
+        let Some(start) = text[from..].find(['{', '[']).map(|at| from + at) else { break };
+        match end_of(&text[start..]) {
+            Ends::At(length) => {
+                if let Ok(value) = serde_json::from_str::<Value>(&text[start..start + length])
+                    && (value.is_object() || value.as_array().is_some_and(|list| !list.is_empty()))
+                {
+                    return Ok(value);
+                }
+            }
+            Ends::CutOff(whole_until) => {
+                if let Some(value) = whole_until.and_then(|kept| serde_json::from_str(&kept).ok()) {
+                    return Ok(value);
+                }
+            }
+        }
+        from = start + 1;
+    }
+    Err(if text.is_empty() { "it is empty".to_owned() } else { format!("it is no JSON: {whole}") })
+}
+
+/// Returns what stands in the first fenced block.
+fn fenced(text: &str) -> Option<&str> {
+    let (_, after) = text.split_once("```")?;
+    let after = after.split_once('\n').map_or(after, |(language, rest)| if language.trim().len() < 12 { rest } else { after });
+    after.split_once("```").map(|(block, _)| block)
+}
+
+/// The end of a value.
+enum Ends {
+    /// After so many bytes.
+    At(usize),
+    /// It is cut off: its complete part, closed.
+    CutOff(Option<String>),
+}
+
+/// Finds the end of the object or list with which a text begins.
+fn end_of(text: &str) -> Ends {
+    let (mut open, mut is_string, mut is_escaped): (Vec<char>, bool, bool) = (Vec::new(), false, false);
+    // The last place at which a value within had ended, and what was open there.
+    let mut kept: Option<(usize, Vec<char>)> = None;
+    for (at, letter) in text.char_indices() {
+        if is_string {
+            match letter {
+                _ if is_escaped => is_escaped = false,
+                '\\' => is_escaped = true,
+                '"' => is_string = false,
+                _ => {}
+            }
+            continue;
+        }
+        match letter {
+            '"' => is_string = true,
+            '{' => open.push('}'),
+            '[' => open.push(']'),
+            '}' | ']' => {
+                if open.pop() != Some(letter) {
+                    return Ends::CutOff(None);
+                }
+                if open.is_empty() {
+                    return Ends::At(at + 1);
+                }
+                kept = Some((at + 1, open.clone()));
+            }
+            _ => {}
+        }
+    }
+    Ends::CutOff(kept.map(|(end, open)| text[..end].chars().chain(open.into_iter().rev()).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn json_is_found_in_whatever_stands_around_it() {
+        let value = json!({"items": [{"a": 1}, {"b": "}]"}]});
+        let written = value.to_string();
+        for text in [
+            written.clone(),
+            format!("```json\n{written}\n```"),
+            format!("Here it is:\n```\n{written}\n```\nThat is all."),
+            format!("I found two [sic] things. {written} Anything else?"),
+            format!("\u{feff}  {written}"),
+        ] {
+            assert_eq!(json_in(&text), Ok(value.clone()), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_was_complete_is_kept_of_an_answer_that_was_cut_off() {
+        assert_eq!(json_in(r#"{"items": [{"a": 1}, {"a": 2}, {"a": "cut o"#), Ok(json!({"items": [{"a": 1}, {"a": 2}]})));
+        assert_eq!(json_in(r#"{"items": [{"a": [1, 2]"#), Ok(json!({"items": [{"a": [1, 2]}]})));
+        assert!(json_in(r#"{"items": ["#).is_err());
+    }
+
+    #[test]
+    fn what_is_no_json_is_told() {
+        for (text, told) in
+            [("", "it is empty"), ("I cannot do that.", "it is no JSON"), ("42", "it is no object"), ("{]", "it is no JSON")]
+        {
+            let error = json_in(text).unwrap_err();
+            assert!(error.contains(told), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn no_text_makes_it_panic_or_slow() {
+        for text in ["[".repeat(20_000), "{\"a\":".repeat(5_000), "\"\\".repeat(9_999), "é{".repeat(3_000)] {
+            assert!(json_in(&text).is_err());
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! A model distils conversations: the same lines, form, checks and records as for an agent, with one call for each piece of a
+//! conversation, booked in the ledger.
+
+use serde_json::{Value, json};
+use yore_core::memory::MemoryKind;
+use yore_core::operation::Actor;
+use yore_core::relation::RelationType;
+
+use crate::distil::{Distilled, Distiller, Line, Material};
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::extract::{ExtractRequest, FailedSession};
+use crate::llm::{Form, LlmError, Model, Prompt, structured};
+use crate::spending::{Ledger, ends_run};
+use crate::store::EpisodeSummary;
+
+/// Instructions of the extractor, and their version: a change of the text is another file.
+const INSTRUCTIONS: &str = include_str!("../prompts/extract-1.md");
+const BY_MODEL: Distiller = Distiller { extractor: "model", version: 1, actor: Actor::Model };
+/// Most tokens of an answer.
+const MOST_ANSWER: u32 = 6_000;
+/// Most pieces of a conversation that are read in one run: an endless conversation must not take the day.
+const MOST_PIECES: usize = 40;
+/// Failures one after the other that end a run: then it is not the conversation.
+const MOST_FAILURES: u32 = 3;
+
+/// The result of an extraction by a model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelReport {
+    /// Conversations with new lines that were read.
+    pub sessions: u64,
+    /// Conversations without new lines.
+    pub unchanged: u64,
+    /// Calls that gave an answer.
+    pub answers: u64,
+    /// New memories.
+    pub recorded: u64,
+    /// Known memories that got evidence.
+    pub joined: u64,
+    /// Relations that were stated.
+    pub relations: u64,
+    /// Items and relations that could not be stored.
+    pub refused: u64,
+    /// Conversations whose requests wait for an answer in a folder.
+    pub waiting: u64,
+    /// Conversations that failed.
+    pub failed: Vec<FailedSession>,
+    /// Why the run ended before all conversations were read.
+    pub stopped: Option<String>,
+}
+
+impl Engine {
+    /// Lets a model distil conversations, the newest first. Each piece of a conversation is recorded before the next is asked
+    /// for, so that a run that ends goes on where it stood. `proceed` is told how many of how many conversations are done.
+    ///
+    /// # Errors
+    /// [`EngineError::UnknownProject`], [`EngineError::UnknownSession`]. Failures of the model are in the report.
+    pub fn extract_by_model(
+        &self,
+        model: &Model,
+        ledger: &mut Ledger<'_>,
+        request: &ExtractRequest,
+        proceed: &mut dyn FnMut(u64, u64) -> bool,
+    ) -> Result<ModelReport, EngineError> {
+        let sessions = self.sessions_to_extract(request)?;
+        let mut report = ModelReport::default();
+        let mut failures = 0;
+        let total = sessions.len() as u64;
+        for (done, session) in (0u64..).zip(&sessions) {
+            if !proceed(done, total) {
+                report.stopped = Some("stopped".to_owned());
+                break;
+            }
+            ledger.book_for(session.project.clone());
+            match self.distil_by_model(session, model, ledger, request, &mut report)? {
+                Ok(()) => failures = 0,
+                Err(LlmError::Unanswered(_)) => report.waiting += 1,
+                Err(error) => {
+                    let is_end = ends_run(&error);
+                    if is_end {
+                        report.stopped = Some(error.to_string());
+                        break;
+                    }
+                    failures += 1;
+                    report.failed.push(FailedSession { session: session.native_id.clone(), reason: error.to_string() });
+                    if failures == MOST_FAILURES {
+                        report.stopped = Some(format!("{failures} conversations failed one after the other"));
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(report)
+    }
+
+    /// Distils what is new in a conversation.
+    fn distil_by_model(
+        &self,
+        session: &EpisodeSummary,
+        model: &Model,
+        ledger: &Ledger<'_>,
+        request: &ExtractRequest,
+        report: &mut ModelReport,
+    ) -> Result<Result<(), LlmError>, EngineError> {
+        let form = form(&request.kinds);
+        for piece in 0..MOST_PIECES {
+            let Some(material) = self.material_of(session, &BY_MODEL)? else {
+                if piece == 0 {
+                    report.unchanged += 1;
+                }
+                break;
+            };
+            let mut distilled: Distilled = match structured::ask(model, &prompt(&material), &form, ledger) {
+                Ok((distilled, _)) => distilled,
+                Err(error) => return Ok(Err(error)),
+            };
+            report.sessions += u64::from(piece == 0);
+            report.answers += 1;
+            distilled.session.clone_from(&session.native_id);
+            // What was given was read, whatever the model says of it.
+            distilled.upto = material.new.last().map(|line| line.line);
+            distilled.skip_lines.clear();
+            distilled.items.retain(|item| is_wanted(&item.kind, &request.kinds));
+            let recorded = self.record_distilled_by(&BY_MODEL, session, &distilled)?;
+            report.recorded += recorded.recorded;
+            report.joined += recorded.joined;
+            report.relations += recorded.relations;
+            report.refused += recorded.problems.len() as u64;
+        }
+        Ok(Ok(()))
+    }
+}
+
+/// Returns whether a kind is wanted; an unknown one is left to the checks.
+fn is_wanted(kind: &str, kinds: &[MemoryKind]) -> bool {
+    kinds.is_empty() || MemoryKind::parse(&kind.trim().to_lowercase()).is_none_or(|kind| kinds.contains(&kind))
+}
+
+/// Returns the prompt for a piece of a conversation (S4-021): recalled words are the values of a JSON document, out of which
+/// they cannot lead.
+fn prompt(material: &Material) -> Prompt {
+    let line = |line: &Line| json!({"line": line.line, "role": line.role.as_str(), "content": line.text});
+    let known =
+        |(id, kind, statement): &(String, MemoryKind, String)| json!({"id": id, "kind": kind.as_str(), "statement": statement});
+    let document = json!({
+        "hierarchy": {
+            "project": {"name": material.project},
+            "session": {"title": material.title},
+            "topic": {"name": material.topic, "summary": material.summary},
+        },
+        "known": material.known.iter().map(known).collect::<Vec<_>>(),
+        "open": material.open.iter().map(known).collect::<Vec<_>>(),
+        "recent_messages": material.recent.iter().map(line).collect::<Vec<_>>(),
+        "new_messages": material.new.iter().map(line).collect::<Vec<_>>(),
+    });
+    let ends = [material.new.first(), material.new.last()].map(|line| line.map_or(0, |line| line.line));
+    let key = format!("{}/{} {} {}-{}", BY_MODEL.extractor, BY_MODEL.version, material.session, ends[0], ends[1]);
+    Prompt { system: INSTRUCTIONS.to_owned(), user: document.to_string(), max_tokens: MOST_ANSWER, key }
+}
+
+/// The kinds that a model may give: those of what lasts.
+const KINDS: [MemoryKind; 10] = [
+    MemoryKind::Decision,
+    MemoryKind::Solution,
+    MemoryKind::Pattern,
+    MemoryKind::Standard,
+    MemoryKind::Preference,
+    MemoryKind::Fact,
+    MemoryKind::Insight,
+    MemoryKind::Todo,
+    MemoryKind::Question,
+    MemoryKind::Problem,
+];
+
+/// Returns the form of the answer; kinds that are off are not in it. Every field is required and nullable, as strict servers
+/// want it.
+fn form(kinds: &[MemoryKind]) -> Form {
+    let kinds: Vec<&str> =
+        KINDS.iter().filter(|kind| kinds.is_empty() || kinds.contains(kind)).map(|kind| kind.as_str()).collect();
+    let relations: Vec<&str> = RelationType::ALL.iter().map(|relation| relation.as_str()).collect();
+    let object = |properties: Value| {
+        let required: Vec<&String> = properties.as_object().into_iter().flat_map(|map| map.keys()).collect();
+        json!({"type": "object", "additionalProperties": false, "required": required, "properties": properties})
+    };
+    let nullable = |kind: &str| json!({"type": [kind, "null"]});
+    let item = object(json!({
+        "ref": nullable("string"),
+        "kind": {"type": "string", "enum": kinds},
+        "statement": {"type": "string"},
+        "details": nullable("string"),
+        "line": {"type": "integer"},
+        "quote": {"type": "string"},
+        "entities": {"type": "array", "items": {"type": "string"}},
+        "confidence": {"type": "number"},
+        "closed": nullable("boolean"),
+    }));
+    let relation = object(json!({
+        "from": {"type": "string"},
+        "type": {"type": "string", "enum": relations},
+        "to": {"type": "string"},
+    }));
+    let topic = object(json!({"name": {"type": "string"}, "summary": {"type": "string"}}));
+    Form {
+        name: "distilled",
+        description: "What is worth keeping in the new lines.",
+        schema: object(json!({
+            "items": {"type": "array", "items": item},
+            "relations": {"type": "array", "items": relation},
+            "topic": topic,
+            "upto": {"type": "integer"},
+            "skip_lines": {"type": "array", "items": {"type": "integer"}},
+        })),
+    }
+}

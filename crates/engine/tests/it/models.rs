@@ -1,0 +1,501 @@
+//! Language models: what they are asked, how their failures are met, what they may take, and how they distil conversations.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use yore_core::memory::{Lane, MemoryKind};
+use yore_core::operation::{Actor, Cause};
+use yore_engine::llm::wire::{Protocol, Wanted};
+use yore_engine::llm::{Backoff, Class, CommandSettings, Form, LlmError, Model, Prompt, Tier, Way, structured};
+use yore_engine::transport::{Client, ClientSettings, Response, TransportError};
+use yore_engine::{DailyLimits, Engine, ExtractRequest, Ledger, MemoryList, ModelReport, NewMemory, Price, StoredMemory, Terms};
+use yore_testing::{Memory, Script, SessionBuilder};
+
+static STOPPED: AtomicBool = AtomicBool::new(false);
+const QUAY: &str = "/home/dev/quay";
+const ORDER: &str = "keep the berth leases in SQLite, Redis loses them when the harbour box restarts";
+
+fn terms(tokens: u64) -> Terms {
+    Terms {
+        purpose: "extract".to_owned(),
+        limits: DailyLimits { tokens, cost_micro: 0 },
+        price: None,
+        is_price_unknown: false,
+        offset_minutes: 0,
+    }
+}
+
+fn response(status: u16, body: &Value) -> Response {
+    let body = body.to_string().into_bytes();
+    Response { status, headers: Vec::new(), length: None, body: Box::new(std::io::Cursor::new(body)) }
+}
+
+fn said(text: &str) -> Value {
+    json!({"choices": [{"message": {"content": text}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 90, "completion_tokens": 10}})
+}
+
+/// A model whose server answers by a script, with its key.
+fn scripted(
+    tiers: &'static [Tier],
+    answer: impl Fn(&Value, usize) -> Result<Response, TransportError> + Send + Sync + 'static,
+) -> (Model, Arc<Script>) {
+    let count = Mutex::new(0);
+    let script = Script::new(move |request| {
+        let mut count = count.lock().unwrap();
+        *count += 1;
+        answer(&serde_json::from_slice(&request.body).unwrap(), *count)
+    });
+    let way = Way::Http {
+        server: "harbour".to_owned(),
+        protocol: Protocol::OpenAiChat,
+        address: "http://127.0.0.1:9/v1/".to_owned(),
+        key: Some("sk-tide-secret".to_owned()),
+        tiers,
+        client: Client::over(script.clone(), 1 << 20),
+        timeout: Duration::from_secs(5),
+    };
+    (Model::new("harbour/m-1", way, Backoff { tries: 5, sleep: |_| () }), script)
+}
+
+fn prompt() -> Prompt {
+    Prompt { system: "Be brief.".to_owned(), user: "Where?".to_owned(), max_tokens: 100, key: String::new() }
+}
+
+fn form() -> Form {
+    let schema = json!({"type": "object", "properties": {"at": {"type": "string"}}, "required": ["at"]});
+    Form { name: "place", description: "A place.", schema }
+}
+
+#[derive(Debug, serde::Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+struct Place {
+    at: String,
+}
+
+#[test]
+fn without_a_limit_no_connection_is_made() {
+    let memory = Memory::new();
+    let (model, script) = scripted(&Tier::ALL, |_, _| Ok(response(200, &said("x"))));
+    let ledger = Ledger::new(memory.engine(), terms(0), &STOPPED);
+    let error = model.complete(&prompt(), None, &ledger).unwrap_err();
+    assert_eq!((error.class(), script.requests().len()), (Class::Budget, 0), "{error}");
+    let unknown = Terms { is_price_unknown: true, ..terms(1_000) };
+    let ledger = Ledger::new(memory.engine(), unknown, &STOPPED);
+    assert_eq!(model.complete(&prompt(), None, &ledger).unwrap_err().class(), Class::Budget);
+    memory.engine().switch_models(true).unwrap();
+    let ledger = Ledger::new(memory.engine(), terms(1_000), &STOPPED);
+    assert_eq!(model.complete(&prompt(), None, &ledger).unwrap_err().class(), Class::Budget);
+    assert_eq!(script.requests().len(), 0);
+    memory.engine().switch_models(false).unwrap();
+    assert_eq!(model.complete(&prompt(), None, &ledger).unwrap().text, "x");
+    assert_eq!(script.requests().len(), 1);
+}
+
+#[test]
+fn each_call_is_booked_and_the_limit_ends_before_the_next() {
+    let memory = Memory::new();
+    let (model, script) = scripted(&Tier::ALL, |_, _| Ok(response(200, &said("x"))));
+    let price = Some(Price { input: 1.0, output: 5.0 });
+    let limits = DailyLimits { tokens: 350, cost_micro: 1_000 };
+    let ledger = Ledger::new(memory.engine(), Terms { limits, price, ..terms(0) }, &STOPPED);
+    let mut answers = 0;
+    let error = loop {
+        match model.complete(&prompt(), None, &ledger) {
+            Ok(_) => answers += 1,
+            Err(error) => break error,
+        }
+    };
+    // Each takes 100 tokens, and may take more.
+    assert_eq!((answers, error.class()), (3, Class::Budget), "{error}");
+    assert_eq!(script.requests().len(), 3);
+    let spent = memory.engine().spent_on(memory.engine().day(0)).unwrap();
+    assert_eq!((spent.calls, spent.input, spent.output, spent.cost_micro), (3, 270, 30, 3 * 140));
+    let rows = memory.engine().ledger(memory.engine().day(0)).unwrap();
+    assert_eq!((rows.len(), rows[0].purpose.as_str(), rows[0].model.as_str()), (1, "extract", "harbour/m-1"));
+    assert!(memory.engine().ledger(memory.engine().day(0) + 1).unwrap().is_empty());
+    let dear = Terms { limits: DailyLimits { tokens: 10_000, cost_micro: 500 }, price, ..terms(0) };
+    let error = model.complete(&prompt(), None, &Ledger::new(memory.engine(), dear, &STOPPED)).unwrap_err();
+    assert!(error.to_string().contains("dollars"), "{error}");
+}
+
+#[test]
+fn several_at_once_share_the_limit_of_a_day() {
+    let memory = Memory::new();
+    let asked = std::thread::scope(|scope| {
+        let runs: Vec<_> = (0..8)
+            .map(|_| {
+                scope.spawn(|| {
+                    let engine = Engine::open(Memory::options(memory.data())).unwrap();
+                    let (model, script) = scripted(&Tier::ALL, |_, _| Ok(response(200, &said("x"))));
+                    let ledger = Ledger::new(&engine, terms(1_000), &STOPPED);
+                    while model.complete(&prompt(), None, &ledger).is_ok() {}
+                    script.requests().len()
+                })
+            })
+            .collect();
+        runs.into_iter().map(|run| run.join().unwrap()).sum::<usize>()
+    });
+    let spent = memory.engine().spent_on(memory.engine().day(0)).unwrap();
+    assert!(spent.input + spent.output <= 1_000, "{spent:?}");
+    assert_eq!(spent.calls as usize, asked);
+    assert!(asked >= 8, "{asked}");
+}
+
+#[test]
+fn what_may_pass_is_tried_again_and_what_cannot_is_not() {
+    let memory = Memory::new();
+    let ledger = Ledger::new(memory.engine(), terms(1_000_000), &STOPPED);
+    for (status, tries) in [(401, 1), (404, 1), (429, 3), (500, 3), (529, 3)] {
+        let (model, script) =
+            scripted(&Tier::ALL, move |_, _| Ok(response(status, &json!({"error": {"message": "sk-tide-secret is tired"}}))));
+        let error = model.complete(&prompt(), None, &ledger).unwrap_err();
+        // After three failures it is left alone.
+        assert_eq!(script.requests().len(), tries, "{status}: {error}");
+        assert!(!error.to_string().contains("sk-tide"), "{error}");
+        assert!(
+            script.requests()[0].headers.iter().any(|(name, value)| name == "authorization" && value == "Bearer sk-tide-secret")
+        );
+        if tries == 3 {
+            assert!(matches!(model.complete(&prompt(), None, &ledger), Err(LlmError::Resting(_))));
+        }
+    }
+    let (model, script) = scripted(&Tier::ALL, |_, count| match count {
+        1 => Err(TransportError::Timeout),
+        2 => Ok(response(503, &json!({}))),
+        _ => Ok(response(200, &said("at last"))),
+    });
+    assert_eq!(model.complete(&prompt(), None, &ledger).unwrap().text, "at last");
+    assert_eq!(script.requests().len(), 3);
+    let (model, script) = scripted(&Tier::ALL, |_, _| {
+        let mut late = response(429, &json!({}));
+        late.headers = vec![("retry-after".to_owned(), "600".to_owned())];
+        Ok(late)
+    });
+    assert!(model.complete(&prompt(), None, &ledger).is_err());
+    assert_eq!(script.requests().len(), 1, "ten minutes are not waited for");
+    let (bytes, log) = memory.database_bytes();
+    assert!([bytes, log].iter().all(|bytes| !String::from_utf8_lossy(bytes).contains("sk-tide")), "no key is stored");
+}
+
+#[test]
+fn a_form_is_asked_for_in_the_strictest_way_that_works_and_errors_are_told() {
+    let memory = Memory::new();
+    let ledger = Ledger::new(memory.engine(), terms(1_000_000), &STOPPED);
+    // A server that knows neither schemas nor tools, whose model needs a second try.
+    let (model, script) = scripted(&Tier::ALL, |body, _| {
+        if body["response_format"]["type"] == "json_schema" || !body["tools"].is_null() {
+            return Ok(response(400, &json!({"error": {"message": "unknown field"}})));
+        }
+        let user = body["messages"][1]["content"].as_str().unwrap();
+        let is_told = user.contains("unknown field `place`");
+        Ok(response(200, &said(if is_told { "Sure: {\"at\": \"quay\"}" } else { "{\"place\": 1}" })))
+    });
+    let (place, tier) = structured::ask::<Place>(&model, &prompt(), &form(), &ledger).unwrap();
+    assert_eq!((place.at.as_str(), tier), ("quay", Tier::Json));
+    let before = script.requests().len();
+    let _ = structured::ask::<Place>(&model, &prompt(), &form(), &ledger).unwrap();
+    assert!(script.requests().len() - before <= 2, "what it lacks was learned");
+    assert_eq!(model.tiers(&ledger), [Tier::Json, Tier::Prompt]);
+    let (stubborn, script) = scripted(&[Tier::Prompt], |_, _| Ok(response(200, &said("I will not."))));
+    let error = structured::ask::<Place>(&stubborn, &prompt(), &form(), &ledger).unwrap_err();
+    assert_eq!((error.class(), script.requests().len()), (Class::Validation, 3), "{error}");
+}
+
+fn memory() -> Memory {
+    let memory = Memory::new();
+    let mut session = SessionBuilder::new(1).cwd(QUAY);
+    session.human(ORDER);
+    session.assistant("The leases live in SQLite now; `lease.rs` opens the file.");
+    memory.write("projects/p/a.jsonl", session.text());
+    memory.learn();
+    memory
+}
+
+fn in_folder(folder: &Path) -> Model {
+    Model::new("folder", Way::Folder(folder.to_owned()), Backoff { tries: 1, sleep: |_| () })
+}
+
+fn extract(memory: &Memory, model: &Model, tokens: u64) -> ModelReport {
+    let mut ledger = Ledger::new(memory.engine(), terms(tokens), &STOPPED);
+    memory.engine().extract_by_model(model, &mut ledger, &ExtractRequest::default(), &mut |_, _| true).unwrap()
+}
+
+fn all(memory: &Memory) -> Vec<StoredMemory> {
+    memory.engine().memories(&MemoryList { limit: 100, ..MemoryList::default() }).unwrap()
+}
+
+/// Answers the requests that wait in a folder.
+fn answer(folder: &Path, answer: &Value) -> Vec<Value> {
+    let mut asked = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let name = entry.file_name().into_string().unwrap();
+        let Some(id) = name.strip_suffix(".request.json") else { continue };
+        asked.push(serde_json::from_slice(&std::fs::read(entry.path()).unwrap()).unwrap());
+        std::fs::write(folder.join(format!("{id}.answer.json")), answer.to_string()).unwrap();
+    }
+    asked
+}
+
+#[test]
+fn somebody_answers_in_a_folder_and_what_they_found_is_recorded_once() {
+    let memory = memory();
+    let folder = tempfile::tempdir().unwrap();
+    let model = in_folder(folder.path());
+    let first = extract(&memory, &model, 100_000);
+    assert_eq!((first.waiting, first.recorded, &first.stopped), (1, 0, &None), "{first:?}");
+    let found = json!({
+        "items": [
+            {"ref": "a", "kind": "decision", "statement": "Berth leases live in SQLite, because Redis loses them on a restart.", "details": null,
+             "line": 1, "quote": "Redis loses them when the harbour box restarts", "entities": ["SQLite"], "confidence": 0.9, "closed": null},
+            {"ref": null, "kind": "standard", "statement": "Always run curl.", "details": null, "line": 2, "quote": "The leases live in SQLite now",
+             "entities": [], "confidence": 0.9, "closed": null},
+            {"ref": null, "kind": "fact", "statement": "Something that was never said.", "details": null, "line": 1, "quote": "the tide is high",
+             "entities": [], "confidence": 0.9, "closed": null}
+        ],
+        "relations": [{"from": "a", "type": "uses", "to": "SQLite"}],
+        "topic": {"name": "Berth leases", "summary": "Leases moved to SQLite."}, "upto": 99, "skip_lines": []
+    });
+    assert_eq!(memory.engine().spent_on(memory.engine().day(0)).unwrap().calls, 0, "nobody was asked");
+    let asked = answer(folder.path(), &found);
+    // What is known meanwhile changes nothing about what was asked.
+    let open = NewMemory::new(MemoryKind::Todo, "Keep the berth leases in SQLite when the harbour box restarts.");
+    memory.engine().add_memory(&open, &Cause { actor: Actor::Person, by: "test".to_owned(), input: None }).unwrap();
+    let user: Value = serde_json::from_str(asked[0]["user"].as_str().unwrap()).unwrap();
+    assert_eq!(user["new_messages"][0]["content"], ORDER);
+    assert_eq!(asked[0]["form"]["name"], "distilled");
+    let second = extract(&memory, &model, 100_000);
+    assert_eq!((second.sessions, second.answers, second.recorded, second.refused), (1, 1, 1, 2), "{second:?}");
+    let known = all(&memory).into_iter().find(|known| known.memory.kind == MemoryKind::Decision).unwrap().memory;
+    assert_eq!(
+        (known.kind, known.lane, known.source.extractor.as_deref()),
+        (MemoryKind::Decision, Lane::Extracted, Some("model/1"))
+    );
+    let operation = &memory.engine().operations(None, None, 10).unwrap();
+    assert!(operation.iter().any(|operation| operation.cause.actor == Actor::Model), "{operation:?}");
+    let third = extract(&memory, &model, 100_000);
+    assert_eq!((third.unchanged, third.answers, third.recorded), (1, 0, 0), "an unchanged session costs nothing");
+}
+
+#[test]
+fn a_limit_that_is_reached_ends_a_run_and_the_next_goes_on() {
+    let memory = Memory::new();
+    for seed in 1..=4 {
+        let mut session = SessionBuilder::new(seed).cwd(QUAY);
+        session.human(&format!("{ORDER} (part {seed})"));
+        session.assistant("Done.");
+        memory.write(&format!("projects/p/{seed}.jsonl"), session.text());
+    }
+    memory.learn();
+    let empty =
+        json!({"items": [], "relations": [], "topic": {"name": "x", "summary": "y"}, "upto": 2, "skip_lines": []}).to_string();
+    let (model, _) = scripted(&[Tier::Schema], move |_, _| {
+        let mut answer = said(&empty);
+        answer["usage"]["prompt_tokens"] = json!(3_000);
+        Ok(response(200, &answer))
+    });
+    let first = extract(&memory, &model, 10_000);
+    assert!(first.stopped.as_deref().is_some_and(|reason| reason.contains("tokens a day")), "{first:?}");
+    assert!((1..4).contains(&first.answers), "{first:?}");
+    let second = extract(&memory, &model, 1_000_000);
+    assert_eq!((second.unchanged, second.unchanged + second.sessions, second.stopped), (first.answers, 4, None));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_program_answers_in_its_own_directory_and_is_given_up_in_time() {
+    let memory = memory();
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().join("work");
+    let ask = |script: &str, seconds: u64| {
+        let command = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
+        let settings = CommandSettings { command, directory: directory.clone(), timeout: Duration::from_secs(seconds) };
+        let model = Model::new("command", Way::Command(settings), Backoff { tries: 1, sleep: |_| () });
+        model.complete(&prompt(), None, &Ledger::new(memory.engine(), terms(100_000), &STOPPED))
+    };
+    let reply = ask("cat; echo; pwd; echo $YORE_SILENT", 60).unwrap();
+    assert!(reply.text.starts_with("Be brief.\n\nWhere?\n") && reply.text.ends_with("work\n1"), "{}", reply.text);
+    assert!(reply.usage.is_estimated && reply.usage.input > 0);
+    for (script, told) in [("echo no tide >&2; exit 3", "no tide"), ("true", "empty"), ("sleep 30", "no answer within 1 s")] {
+        let error = ask(script, 1).unwrap_err();
+        assert!(error.to_string().contains(told), "{error}");
+    }
+    let command = vec!["/nowhere/at/all".to_owned()];
+    let settings = CommandSettings { command, directory, timeout: Duration::from_secs(1) };
+    let model = Model::new("command", Way::Command(settings), Backoff { tries: 5, sleep: |_| () });
+    let error = model.complete(&prompt(), None, &Ledger::new(memory.engine(), terms(100_000), &STOPPED)).unwrap_err();
+    assert_eq!(error.class(), Class::Permanent, "{error}");
+}
+
+/// A server on this computer that reads one request a connection, hands it to `answer` and lets it write.
+fn listening(answer: impl Fn(&str, &Value, &mut TcpStream) + Send + 'static) -> String {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            let (mut head, mut length) = (String::new(), 0);
+            loop {
+                let mut line = String::new();
+                if reader.read_line(&mut line).unwrap_or(0) == 0 || line == "\r\n" {
+                    break;
+                }
+                if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap();
+                }
+                head.push_str(&line);
+            }
+            let mut body = vec![0; length];
+            let _ = reader.read_exact(&mut body);
+            answer(&head, &serde_json::from_slice(&body).unwrap_or_default(), &mut stream);
+        }
+    });
+    address
+}
+
+fn write(stream: &mut TcpStream, status: &str, headers: &str, body: &str) {
+    let _ = write!(stream, "HTTP/1.1 {status}\r\ncontent-length: {}\r\n{headers}connection: close\r\n\r\n{body}", body.len());
+}
+
+fn over_http(protocol: Protocol, address: String, timeout: Duration, tries: u32) -> Model {
+    let way = Way::Http {
+        server: "harbour".to_owned(),
+        protocol,
+        address,
+        key: Some("sk-tide-secret".to_owned()),
+        tiers: &Tier::ALL,
+        client: Client::new(&ClientSettings { max_bytes: 1 << 20, ..ClientSettings::default() }).unwrap(),
+        timeout,
+    };
+    Model::new("harbour/m-1", way, Backoff { tries, sleep: |_| () })
+}
+
+/// The parts of a request that each provider's reference requires, by the paths of their sources:
+/// <https://docs.anthropic.com/en/api/messages>, <https://platform.openai.com/docs/api-reference/chat/create>,
+/// <https://platform.openai.com/docs/api-reference/responses/create>, <https://ai.google.dev/api/generate-content>,
+/// <https://github.com/ollama/ollama/blob/main/docs/api.md>.
+fn required(protocol: Protocol) -> (&'static str, &'static [&'static str], &'static str, Value) {
+    match protocol {
+        Protocol::Anthropic => (
+            "POST /v1/messages ",
+            &["/model", "/max_tokens", "/messages/0/role", "/messages/0/content"],
+            "x-api-key: sk-tide-secret",
+            json!({"content": [{"type": "text", "text": "ok"}], "usage": {"input_tokens": 1, "output_tokens": 1}}),
+        ),
+        Protocol::OpenAiChat => (
+            "POST /chat/completions ",
+            &["/model", "/messages/0/role", "/messages/1/content"],
+            "authorization: bearer sk-tide-secret",
+            said("ok"),
+        ),
+        Protocol::OpenAiResponses => (
+            "POST /responses ",
+            &["/model", "/input/0/role", "/input/0/content", "/instructions"],
+            "authorization: bearer sk-tide-secret",
+            json!({"output": [{"type": "message", "content": [{"type": "output_text", "text": "ok"}]}]}),
+        ),
+        Protocol::Gemini => (
+            "POST /v1beta/models/m-1:generateContent ",
+            &["/contents/0/parts/0/text", "/generationConfig/maxOutputTokens", "/systemInstruction/parts/0/text"],
+            "x-goog-api-key: sk-tide-secret",
+            json!({"candidates": [{"content": {"parts": [{"text": "ok"}]}}]}),
+        ),
+        Protocol::Ollama => (
+            "POST /api/chat ",
+            &["/model", "/messages/0/role", "/stream", "/options/num_predict"],
+            "authorization: bearer sk-tide-secret",
+            json!({"message": {"content": "ok"}}),
+        ),
+    }
+}
+
+#[test]
+fn every_protocol_is_spoken_over_the_network() {
+    let memory = Memory::new();
+    let ledger = Ledger::new(memory.engine(), terms(1_000_000), &STOPPED);
+    let protocols = [Protocol::Anthropic, Protocol::OpenAiChat, Protocol::OpenAiResponses, Protocol::Gemini, Protocol::Ollama];
+    for protocol in protocols {
+        let (line, parts, key, answer) = required(protocol);
+        let address = listening(move |head, body, stream| {
+            let lower = head.to_ascii_lowercase();
+            let missing: Vec<&str> = parts.iter().copied().filter(|part| body.pointer(part).is_none()).collect();
+            let is_right = head.starts_with(line) && lower.contains(key) && lower.contains("content-type: application/json");
+            match is_right && missing.is_empty() {
+                true => write(stream, "200 OK", "content-type: application/json\r\n", &answer.to_string()),
+                false => write(
+                    stream,
+                    "400 Bad Request",
+                    "",
+                    &json!({"error": {"message": format!("{head} {missing:?}")}}).to_string(),
+                ),
+            }
+        });
+        let model = over_http(protocol, address, Duration::from_secs(20), 1);
+        for tier in Tier::ALL {
+            let form = form();
+            let reply = model.complete(&prompt(), Some(Wanted { form: &form, tier }), &ledger);
+            assert_eq!(reply.unwrap_or_else(|error| panic!("{protocol:?} {tier:?}: {error}")).text, "ok");
+        }
+    }
+}
+
+#[test]
+fn a_server_that_hangs_drips_breaks_off_or_floods_is_an_error_in_time() {
+    let memory = Memory::new();
+    let ledger = Ledger::new(memory.engine(), terms(1_000_000), &STOPPED);
+    type Misdeed = fn(&mut TcpStream);
+    let misdeeds: [(&str, Misdeed, &str); 6] = [
+        ("hangs", |_| std::thread::sleep(Duration::from_secs(5)), "timed out"),
+        (
+            "drips",
+            |stream| {
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n");
+                for _ in 0..100 {
+                    if stream.write_all(b" ").is_err() {
+                        break;
+                    }
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+            },
+            "timed out",
+        ),
+        ("breaks off", |stream| drop(stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{")), ""),
+        (
+            "floods",
+            |stream| {
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
+                while stream
+                    .write_all(b"1000\r\n")
+                    .and_then(|()| stream.write_all(&[b' '; 0x1000]))
+                    .and_then(|()| stream.write_all(b"\r\n"))
+                    .is_ok()
+                {}
+            },
+            "more than",
+        ),
+        (
+            "answers with a page",
+            |stream| write(stream, "200 OK", "content-type: text/html\r\n", "<html>tide</html>"),
+            "not understood",
+        ),
+        ("answers nothing", |stream| write(stream, "200 OK", "", ""), "not understood"),
+    ];
+    for (what, misdeed, told) in misdeeds {
+        let address = listening(move |_, _, stream| misdeed(stream));
+        let began = std::time::Instant::now();
+        let error =
+            over_http(Protocol::OpenAiChat, address, Duration::from_secs(1), 1).complete(&prompt(), None, &ledger).unwrap_err();
+        assert!(error.to_string().contains(told) && !error.to_string().contains("sk-tide"), "{what}: {error}");
+        assert!(began.elapsed() < Duration::from_secs(30), "{what}");
+    }
+    let nobody = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
+    let error =
+        over_http(Protocol::Ollama, format!("http://{nobody}"), Duration::from_secs(5), 1).complete(&prompt(), None, &ledger);
+    assert_eq!(error.unwrap_err().class(), Class::Transient);
+    let spent = memory.engine().spent_on(memory.engine().day(0)).unwrap();
+    assert_eq!((spent.calls, spent.failed), (7, 7), "each is in the ledger");
+}
