@@ -47,6 +47,7 @@ mod http;
 mod inject;
 mod install;
 mod ipc;
+mod llm;
 mod mcp;
 mod models;
 mod paths;

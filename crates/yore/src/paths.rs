@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use yore_engine::ingest::source::{self, Computer, Source};
 
+/// Folder in the data directory in which a program that answers as a model runs.
+pub const MODEL_WORK: &str = "llm-work";
+
 /// Directories of this user on this computer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Paths {

@@ -1,16 +1,18 @@
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use yore_core::memory::MemoryKind;
 use yore_core::time::UtcMillis;
-use yore_engine::{Engine, ExtractReport, ExtractRequest, FailedSession};
+use yore_engine::{Engine, ExtractReport, ExtractRequest, FailedSession, Ledger, ModelReport};
 
 use super::{Context, memories};
 use crate::ask;
-use crate::error::{CliResult, Exit};
+use crate::error::{CliError, CliResult, Exit};
+use crate::llm;
 use crate::render::progress::Progress;
 use crate::render::text;
-use crate::results::ExtractionDone;
+use crate::results::{ExtractionDone, ModelExtraction};
 
 /// Find what is worth keeping in conversations: decisions, standing orders, solutions, what is left open
 ///
@@ -35,7 +37,7 @@ pub struct Arguments {
     /// Only memories of these kinds, separated by commas [default: all but those of `extract.skip_kinds`]
     #[arg(long, value_name = "KINDS", value_parser = memories::kind, value_delimiter = ',')]
     kinds: Vec<MemoryKind>,
-    /// By which extractor; what an agent finds is recorded with `yore distil`
+    /// By rules, or by the configured language model (see `yore budget`); what an agent finds is recorded with `yore distil`
     #[arg(long, value_name = "NAME", default_value = EXTRACTORS[0], value_parser = EXTRACTORS)]
     extractor: String,
     /// Read sessions again that did not change
@@ -50,7 +52,8 @@ pub struct Arguments {
 }
 
 /// The extractors that this command runs.
-const EXTRACTORS: [&str; 1] = ["rules"];
+const EXTRACTORS: [&str; 2] = ["rules", MODEL];
+const MODEL: &str = "model";
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let engine = context.settings.engine(false)?;
@@ -63,6 +66,9 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         is_dry_run: arguments.dry_run,
         continue_on_error: arguments.continue_on_error,
     };
+    if arguments.extractor == MODEL {
+        return by_model(&engine, &request, context);
+    }
     let report = with_progress(&engine, &request, context)?;
     if context.printer.is_json() {
         context.printer.json(&ExtractionDone::of(&report))?;
@@ -72,6 +78,66 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         }
     }
     Ok(if report.failed.is_empty() { Exit::Success } else { Exit::Nothing })
+}
+
+/// Lets the configured model extract memories, as far as the limits of the day allow.
+fn by_model(engine: &Engine, request: &ExtractRequest, context: &mut Context) -> CliResult {
+    if request.is_dry_run || request.again {
+        return Err(CliError::usage("a model reads new lines only, and what it finds is recorded", None));
+    }
+    let model = llm::model(&context.settings)?;
+    let is_stopped = AtomicBool::new(false);
+    let mut ledger = Ledger::new(engine, llm::terms("extract", &context.settings.own_config()?), &is_stopped);
+    let bar = Progress::counting("extracting", 0, context.printer.shows_progress());
+    let report = engine.extract_by_model(&model, &mut ledger, request, &mut |done, total| {
+        bar.set_length(total);
+        bar.set_position(done);
+        true
+    });
+    bar.finish_and_clear();
+    let report = report?;
+    if report.recorded + report.joined > 0 {
+        engine.sync_index(INDEX_PATIENCE_MS, &mut |_| {})?;
+    }
+    if context.printer.is_json() {
+        context.printer.json(&ModelExtraction::from(&report))?;
+    } else {
+        for line in told_of_model(&report) {
+            context.printer.line(line)?;
+        }
+    }
+    let is_whole = report.failed.is_empty() && report.stopped.is_none();
+    Ok(if is_whole { Exit::Success } else { Exit::Nothing })
+}
+
+/// Longest time for indexing what was found.
+const INDEX_PATIENCE_MS: u64 = 5_000;
+
+fn told_of_model(report: &ModelReport) -> Vec<String> {
+    let failed = |failed: &FailedSession| format!("{} failed: {}", failed.session, text::harmless(&failed.reason));
+    let mut lines: Vec<String> = report.failed.iter().map(failed).collect();
+    let mut parts = vec![format!("{} new", text::counted(report.recorded, "memory"))];
+    let more = [
+        (report.joined, "known that got evidence"),
+        (report.relations, "relations"),
+        (report.refused, "items that could not be recorded"),
+    ];
+    parts.extend(more.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{} {what}", text::count(*count))));
+    lines.push(format!(
+        "{} read with {}, {} unchanged: {}",
+        text::counted(report.sessions, "session"),
+        text::counted(report.answers, "call"),
+        text::count(report.unchanged),
+        parts.join(", ")
+    ));
+    if report.waiting > 0 {
+        lines.push(format!(
+            "{} for answers in the folder; run it again when they are there",
+            text::counted(report.waiting, "session") + " wait"
+        ));
+    }
+    lines.extend(report.stopped.as_ref().map(|reason| format!("stopped: {}; it goes on from there", text::harmless(reason))));
+    lines
 }
 
 /// Extracts memories, with a progress bar.

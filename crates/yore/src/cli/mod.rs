@@ -3,6 +3,7 @@
 
 mod backup;
 mod brief;
+mod budget;
 mod capture;
 mod chat;
 mod completions;
@@ -19,6 +20,7 @@ mod hook;
 mod import;
 mod ingest;
 mod install;
+mod language_model;
 mod mcp;
 mod memories;
 mod models;
@@ -104,6 +106,7 @@ fn key_value(text: &str) -> Result<(String, String), String> {
 enum Command {
     Backup(backup::Arguments),
     Brief(brief::Arguments),
+    Budget(budget::Arguments),
     Capture(capture::Arguments),
     Chat(chat::Arguments),
     Completions(completions::Arguments),
@@ -204,6 +207,7 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
     match command {
         Command::Backup(arguments) => backup::run(&arguments, context),
         Command::Brief(arguments) => brief::run(&arguments, context),
+        Command::Budget(arguments) => budget::run(&arguments, context),
         Command::Capture(arguments) => capture::run(&arguments, context),
         Command::Chat(arguments) => chat::run(&arguments, context),
         Command::Completions(arguments) => completions::run(&arguments, context),

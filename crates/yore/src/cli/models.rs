@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use yore_engine::embed::{EmbedError, KNOWN, Manifest, ManifestFile, ModelFolder, Role, StaticTable};
 
-use super::Context;
+use super::{Context, language_model as llm};
 use crate::error::{CliError, CliResult, Exit};
 use crate::models::{self, Event, Outcome};
 use crate::render::text;
@@ -40,6 +40,10 @@ enum Action {
         /// A model's name [default: every known model, and those of your own]
         id: Option<String>,
     },
+    /// List who may answer as a language model: servers and programs
+    Providers,
+    /// Ask the configured language model a few fixed things, and say which forms of answers it gives and what that took
+    Test,
     /// Print the directory of the models, or of one of them
     Path {
         /// A model's name
@@ -48,6 +52,11 @@ enum Action {
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    match arguments.action {
+        Action::Providers => return llm::providers(context),
+        Action::Test => return llm::test(context),
+        _ => {}
+    }
     let directory = models::directory(&context.settings.paths, context.settings.config()).ok_or_else(|| {
         CliError::usage("no home directory for the models", Some("name a directory with YORE_MODELS or models.directory"))
     })?;
@@ -56,6 +65,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         Action::Fetch { id, from } => fetch(&directory, id, from.as_deref(), context),
         Action::Verify { id } => verify(&directory, id.as_deref(), context),
         Action::Path { id } => path(&directory, id.as_deref(), context),
+        Action::Providers | Action::Test => Ok(Exit::Success),
     }
 }
 

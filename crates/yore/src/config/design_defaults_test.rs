@@ -4,6 +4,9 @@
 
 use std::collections::BTreeSet;
 
+use yore_engine::llm::structured::RETRIES;
+use yore_engine::llm::{FAILURES, REST};
+
 use super::Resolved;
 use super::key::Key;
 use super::test_support::{Setup, assert_document};
@@ -64,13 +67,12 @@ fn row(line: &'static str) -> Row {
 
 /// Work that is still to be done, and the sections of settings that come with it. When such a section exists,
 /// the rows that wait for that work must be updated.
-const WORK: [(&str, &[&str]); 10] = [
+const WORK: [(&str, &[&str]); 9] = [
     ("categories", &["categories."]),
     ("contradictions", &["contradictions.", "contradiction."]),
     ("decay", &["decay."]),
     ("extraction", &["extraction.", "memories."]),
     ("maintenance", &["maintenance."]),
-    ("providers", &["providers.", "provider.", "llm."]),
     ("recursion", &["recursion.", "rlm.", "answer."]),
     ("relations", &["relations.", "graph."]),
     ("scoring", &["scoring."]),
@@ -92,6 +94,8 @@ fn actual(name: &str) -> Option<String> {
         "heartbeat (s)" => Some(HEARTBEAT.as_secs().to_string()),
         "poll of the queue (s)" => Some(LOOK.as_secs().to_string()),
         "pauses between tries (s)" => Some(PAUSES.map(|pause| pause.to_string()).join(", ")),
+        "circuit breaker: failures, reset (ms)" => Some(format!("{FAILURES}, {}", REST.as_millis())),
+        "retries of each tier of structured output" => Some(RETRIES.to_string()),
         _ => None,
     }
 }

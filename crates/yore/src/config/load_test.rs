@@ -54,8 +54,8 @@ fn an_unknown_key_is_refused_with_the_nearest_one_and_its_line() {
         ("limit = 3\n", "unknown key `limit` in DIR/config.toml, line 1; did you mean `recall.limit`?"),
         ("\"recall.limit\" = 3\n", "unknown key `\"recall.limit\"` in DIR/config.toml, line 1; did you mean `recall.limit`?"),
         (
-            "[llm]\nprovider = \"x\"\n",
-            "unknown key `llm.provider` in DIR/config.toml, line 2; \
+            "[oracle]\nquestion = \"x\"\n",
+            "unknown key `oracle.question` in DIR/config.toml, line 2; \
              `yore config show` lists every key",
         ),
     ] {

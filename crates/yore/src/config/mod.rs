@@ -61,4 +61,4 @@ pub use error::ConfigError;
 pub use load::{Layers, PROJECT_FILE, Resolved, Setting, UserFile, check, defaults, load, load_only};
 pub use origin::FileKind;
 pub use replace::replace_file;
-pub use section::{CaptureMode, Config, Daemon, Inject, RecallEmbedder, RecallScope, When};
+pub use section::{CaptureMode, Config, Daemon, Inject, Llm, RecallEmbedder, RecallScope, When};

@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use yore_core::scope::{is_within, normalize_directory};
 use yore_engine::ingest::{CapturePolicy, IngestRequest, SourceRoot};
 
 use crate::config::{CaptureMode, Layers, load};
 use crate::error::CliResult;
+use crate::paths::MODEL_WORK;
 use crate::settings::{Settings, find_project_file};
 
 /// Builds the request that reads these roots, as configured.
@@ -27,10 +29,15 @@ pub fn policy(settings: &Settings) -> CliResult<CapturePolicy> {
     let home = |entries: &[String]| -> Vec<String> { entries.iter().map(|entry| settings.paths.below_home(entry)).collect() };
     let only = (capture.mode == CaptureMode::OptIn).then(|| home(&capture.projects));
     let policy = CapturePolicy::new(&home(&capture.exclude_paths), &home(&capture.exclude_projects), only.as_deref())?;
+    // What a program that yore ran as a model recorded of it is no work of the person.
+    let own = normalize_directory(&settings.directory.join(MODEL_WORK).to_string_lossy());
     // A project's file may switch capture off for that project; each file is read once.
     let known: Mutex<HashMap<PathBuf, bool>> = Mutex::default();
     let (user_file, environment) = (settings.user_file.clone(), settings.environment.clone());
     Ok(policy.with_project_switch(move |directory| {
+        if is_within(&normalize_directory(directory), &own) {
+            return true;
+        }
         let Some(file) = find_project_file(Path::new(directory)) else { return false };
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
         *known.entry(file.clone()).or_insert_with(|| {

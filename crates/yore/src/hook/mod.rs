@@ -26,6 +26,8 @@ use std::process::ExitCode;
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
+use yore_engine::llm::SILENT;
+
 pub use answer::suggest_request;
 pub use call::Call;
 
@@ -48,6 +50,10 @@ const BRIEF_DEADLINE: Duration = Duration::from_millis(2_500);
 pub fn run(call: &Call) -> ExitCode {
     // Not even a panic may reach the agent.
     panic::set_hook(Box::new(|_| {}));
+    // An agent that yore runs as a model is not to be remembered, nor reminded.
+    if std::env::var_os(SILENT).is_some() {
+        return ExitCode::SUCCESS;
+    }
     if let Ok(Some(wanted)) = panic::catch_unwind(|| capture(call)) {
         answer(wanted);
     }

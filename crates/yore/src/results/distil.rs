@@ -17,6 +17,8 @@ pub struct Material {
     pub project: Option<String>,
     /// Name of the latest topic that was given one.
     pub topic: Option<String>,
+    /// Summary of the same.
+    pub summary: Option<String>,
     /// Memories of the session.
     pub known: Vec<KnownMemory>,
     /// Open questions, problems and todos of the project that the new lines may close.
@@ -84,6 +86,7 @@ impl From<&engine::Material> for Material {
             title: material.title.clone(),
             project: material.project.clone(),
             topic: material.topic.clone(),
+            summary: material.summary.clone(),
             known: material.known.iter().map(known).collect(),
             open: material.open.iter().map(known).collect(),
             recent: material.recent.iter().map(Line::from).collect(),

@@ -17,6 +17,7 @@
 
 mod actions;
 mod answer;
+mod budget;
 mod compat;
 mod distil;
 mod eval;
@@ -30,6 +31,7 @@ mod topics;
 
 pub use self::actions::*;
 pub use self::answer::*;
+pub use self::budget::*;
 pub use self::compat::*;
 pub use self::distil::*;
 pub use self::eval::*;

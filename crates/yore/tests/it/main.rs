@@ -20,6 +20,7 @@ mod formats;
 mod hook;
 mod http;
 mod install;
+mod language_model;
 mod mcp;
 mod mcp_peers;
 mod memories;

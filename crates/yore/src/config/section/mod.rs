@@ -11,6 +11,7 @@ mod extract;
 mod forget;
 mod index;
 mod inject;
+mod llm;
 mod mcp;
 mod models;
 mod output;
@@ -30,6 +31,7 @@ pub use extract::Extract;
 pub use forget::Forget;
 pub use index::Index;
 pub use inject::Inject;
+pub use llm::Llm;
 pub use mcp::Mcp;
 pub use models::Models;
 pub use output::{Output, When};
@@ -58,6 +60,8 @@ pub struct Config {
     pub index: Index,
     /// The local models of this computer.
     pub models: Models,
+    /// A language model, and what it may take.
+    pub llm: Llm,
     /// How `yore recall` answers.
     pub recall: Recall,
     /// Memories that are found in conversations.
@@ -94,6 +98,7 @@ pub(super) const TABLE: &[&[Key]] = &[
     archive::KEYS,
     index::KEYS,
     models::KEYS,
+    llm::KEYS,
     recall::KEYS,
     extract::KEYS,
     inject::KEYS,

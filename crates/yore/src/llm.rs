@@ -1,0 +1,184 @@
+//! The configured language model: where it answers, with which key, and on which terms.
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use jiff::Zoned;
+use yore_engine::llm::{Backoff, CommandSettings, Model, PROGRAMS, SERVERS, Server, Way};
+use yore_engine::transport::{Client, ClientSettings};
+use yore_engine::{DailyLimits, Price, Terms};
+
+use crate::config::{Config, Llm};
+use crate::error::{CliError, CliResult};
+use crate::paths::MODEL_WORK;
+use crate::settings::Settings;
+
+/// Providers that are neither a server nor a known program.
+pub const COMMAND: &str = "command";
+pub const FOLDER: &str = "folder";
+/// Folder in the data directory for the provider `folder`.
+const FOLDER_NAME: &str = "llm";
+/// Most bytes of an answer of a server.
+const MOST_BYTES: u64 = 64 << 20;
+/// Most bytes of a key.
+const MOST_KEY: u64 = 8_192;
+
+/// Prices in dollars for a million tokens, of a prompt and of an answer, by the beginning of a model's name; the longest that
+/// fits counts. As far as known when this was written; providers change them, so `llm.price_input` and `llm.price_output`
+/// go before them.
+const PRICES: &[(&str, f64, f64)] = &[
+    ("claude-haiku-4", 1.0, 5.0),
+    ("claude-sonnet-4", 3.0, 15.0),
+    ("claude-opus-4", 5.0, 25.0),
+    ("gpt-5-mini", 0.25, 2.0),
+    ("gpt-5-nano", 0.05, 0.4),
+    ("gpt-5", 1.25, 10.0),
+    ("gpt-4.1-mini", 0.4, 1.6),
+    ("gpt-4.1", 2.0, 8.0),
+    ("gpt-4o-mini", 0.15, 0.6),
+    ("gemini-2.5-flash-lite", 0.1, 0.4),
+    ("gemini-2.5-flash", 0.3, 2.5),
+    ("gemini-2.5-pro", 1.25, 10.0),
+];
+
+/// A provider as it is listed.
+pub struct Listed {
+    /// Name in the configuration.
+    pub name: &'static str,
+    /// The way in which it answers.
+    pub what: String,
+    /// The variable of its key, if it needs one.
+    pub key_variable: Option<&'static str>,
+}
+
+/// Returns every provider.
+pub fn providers() -> Vec<Listed> {
+    let servers = SERVERS.iter().map(|server| Listed {
+        name: server.name,
+        what: if server.address.is_empty() { "the server of llm.address".to_owned() } else { server.address.to_owned() },
+        key_variable: server.key_variable,
+    });
+    let programs = PROGRAMS.iter().map(|program| Listed {
+        name: program.name,
+        what: format!("`{}`", program.command.join(" ")),
+        key_variable: None,
+    });
+    let others = [(COMMAND, "the program of llm.command"), (FOLDER, "files in llm.folder")];
+    let others = others.into_iter().map(|(name, what)| Listed { name, what: what.to_owned(), key_variable: None });
+    servers.chain(programs).chain(others).collect()
+}
+
+/// Returns the configured model.
+///
+/// # Errors
+/// There is none, it is not known, or it has no key.
+pub fn model(settings: &Settings) -> CliResult<Model> {
+    let config = settings.own_config()?;
+    let llm = &config.llm;
+    if llm.provider.is_empty() {
+        return Err(CliError::usage(
+            "no language model is configured",
+            Some("name one: `yore config set llm.provider claude`; `yore models providers` lists them"),
+        ));
+    }
+    let name = match llm.model.as_str() {
+        "" => llm.provider.clone(),
+        model => format!("{}/{model}", llm.provider),
+    };
+    Ok(Model::new(name, way(llm, settings)?, Backoff::default()))
+}
+
+fn way(llm: &Llm, settings: &Settings) -> CliResult<Way> {
+    let timeout = Duration::from_secs(llm.timeout_seconds.into());
+    let command =
+        |command: Vec<String>| Way::Command(CommandSettings { command, directory: settings.directory.join(MODEL_WORK), timeout });
+    if llm.provider == FOLDER {
+        let own = llm.folder.to_str().map(|folder| settings.paths.below_home(folder)).filter(|folder| !folder.is_empty());
+        return Ok(Way::Folder(own.map_or_else(|| settings.directory.join(FOLDER_NAME), PathBuf::from)));
+    }
+    if llm.provider == COMMAND {
+        if llm.command.is_empty() {
+            return Err(CliError::usage("llm.command is empty", Some("set it to the program and its arguments")));
+        }
+        return Ok(command(llm.command.clone()));
+    }
+    if let Some(program) = PROGRAMS.iter().find(|program| program.name == llm.provider) {
+        return Ok(command(program.with_model(&llm.model)));
+    }
+    let server = Server::named(&llm.provider).ok_or_else(|| {
+        CliError::usage(format!("there is no provider {:?}", llm.provider), Some("`yore models providers` lists them"))
+    })?;
+    let address = if llm.address.is_empty() { server.address } else { &llm.address };
+    if address.is_empty() || llm.model.is_empty() {
+        let missing = if address.is_empty() { "llm.address" } else { "llm.model" };
+        return Err(CliError::usage(format!("{} needs {missing}", server.name), None));
+    }
+    let client = Client::new(&ClientSettings { max_bytes: MOST_BYTES, ..ClientSettings::default() })
+        .map_err(|error| CliError::usage(error.to_string(), None))?;
+    Ok(Way::Http {
+        server: server.name.to_owned(),
+        protocol: server.protocol,
+        address: address.to_owned(),
+        key: key(llm, server, settings)?,
+        tiers: server.tiers,
+        client,
+        timeout,
+    })
+}
+
+/// Returns the key of a server: that of the command, else that of the variable.
+fn key(llm: &Llm, server: &Server, settings: &Settings) -> CliResult<Option<String>> {
+    if let Some((program, arguments)) = llm.key_command.split_first() {
+        let failed = |reason: String| CliError::usage(format!("llm.key_command failed: {reason}"), None);
+        let mut child = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| failed(error.to_string()))?;
+        let mut key = String::new();
+        let read = child.stdout.take().map(|output| output.take(MOST_KEY).read_to_string(&mut key));
+        let status = child.wait().map_err(|error| failed(error.to_string()))?;
+        // What it printed may be the key, and is not told.
+        if !status.success() || !matches!(read, Some(Ok(_))) || key.trim().is_empty() {
+            return Err(failed(if status.success() { "it printed no key".to_owned() } else { status.to_string() }));
+        }
+        return Ok(Some(key.trim().to_owned()));
+    }
+    let variable = if llm.key_variable.is_empty() { server.key_variable } else { Some(llm.key_variable.as_str()) };
+    let Some(variable) = variable else { return Ok(None) };
+    let key = settings.environment.get(variable).and_then(|key| key.to_str()).map(|key| key.trim().to_owned());
+    match key.filter(|key| !key.is_empty()) {
+        Some(key) => Ok(Some(key)),
+        None if !server.is_remote || server.address.is_empty() => Ok(None),
+        None => Err(CliError::usage(
+            format!("there is no key for {}: {variable} is not set", server.name),
+            Some("set it, or name a program that prints the key in llm.key_command"),
+        )),
+    }
+}
+
+/// Returns the limits of a day.
+pub fn limits(config: &Config) -> DailyLimits {
+    DailyLimits { tokens: config.llm.daily_tokens, cost_micro: (config.llm.daily_dollars * 1e6) as u64 }
+}
+
+/// Returns the terms on which the configured model is called for a purpose.
+pub fn terms(purpose: &str, config: &Config) -> Terms {
+    let llm = &config.llm;
+    let is_paid = Server::named(&llm.provider).is_some_and(|server| server.is_remote);
+    let own =
+        (llm.price_input > 0.0 || llm.price_output > 0.0).then_some(Price { input: llm.price_input, output: llm.price_output });
+    let model = llm.model.rsplit('/').next().unwrap_or_default();
+    let known = PRICES.iter().filter(|(name, ..)| model.starts_with(name)).max_by_key(|(name, ..)| name.len());
+    let price = own.or_else(|| known.filter(|_| is_paid).map(|(_, input, output)| Price { input: *input, output: *output }));
+    Terms {
+        purpose: purpose.to_owned(),
+        limits: limits(config),
+        is_price_unknown: is_paid && price.is_none(),
+        price,
+        offset_minutes: Zoned::now().offset().seconds() / 60,
+    }
+}
