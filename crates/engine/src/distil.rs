@@ -32,7 +32,7 @@ const TOPIC_SUMMARY_CHARS: usize = 600;
 /// Items with a lower confidence are dropped.
 const LEAST_CONFIDENCE: f32 = 0.6;
 /// Confidence of an item that gives none.
-const USUAL_CONFIDENCE: f32 = 0.75;
+const USUAL_CONFIDENCE: f32 = 0.8;
 /// An item with a lower confidence is a speculation: of 118 items from this confidence on, two readers accepted 94, of the 32
 /// below it 9 (`docs/measurements.md`, "Extraction").
 const SURE: f32 = 0.8;
@@ -371,6 +371,9 @@ impl Engine {
                 report.problems.push(format!("{told}: there is no {:?}", relation.to));
                 continue;
             };
+            if from.iter().all(|from| Node::Memory(*from) == to) {
+                report.problems.push(format!("{told}: both ends are the same memory"));
+            }
             for from in from.into_iter().map(Node::Memory).filter(|from| *from != to) {
                 match self.relate(&from, name, &to, 1.0, None, &cause) {
                     Ok(_) => report.relations += 1,

@@ -52,8 +52,9 @@ pub fn ask(engine: &Engine, request: &RecallRequest, config: &Config) -> Result<
 /// Answers a request, and counts the memories that the answer shows.
 pub fn recall(engine: &Engine, request: &RecallRequest) -> Result<RecallAnswer, EngineError> {
     let mut answer = engine.recall(request)?;
-    if request.with_topics {
-        engine.tell_topics(request, &mut answer)?;
+    if request.with_topics && request.deadline.is_none() {
+        // Topics are no reason to withhold an answer.
+        let _ = engine.tell_topics(request, &mut answer);
     }
     let shown: Vec<MemoryId> = answer.hits.iter().filter_map(|hit| hit.id().memory()).collect();
     if !shown.is_empty() {

@@ -176,12 +176,23 @@ impl Engine {
     /// [`MemoryError::InvalidEntity`]: the name is empty or too long.
     pub fn name_user(&self, name: &str, cause: &Cause) -> Result<Option<u64>, EngineError> {
         let name = self.redacted_names(&[name.to_owned()])?.pop().unwrap_or_default();
-        let user = self.user_entity(cause)?;
-        let aliases = user.aliases.iter().cloned().chain([USER.to_owned()]).collect();
-        let named = Entity { name: name.clone(), aliases, ..user }.normalised();
-        check_entity(&named).map_err(MemoryError::from)?;
         let (_, operation) = self.operate(OperationKind::Edit, cause, format!("the user is {name}"), |tx| {
-            Ok::<_, EngineError>(tx.put(&Record::Entity(Box::new(named.clone())))?)
+            let user = tx.entity(EntityId::USER)?;
+            let mut user = user.unwrap_or_else(|| Entity::new(EntityId::USER, EntityKind::Person, USER, self.now()));
+            // Somebody of that name whom statements name is the user.
+            let is_namesake = |other: &Entity| other.kind == EntityKind::Person && other.id != EntityId::USER;
+            for other in tx.entities_named(&name)?.into_iter().filter(is_namesake) {
+                tx.put(&Record::Entity(Box::new(user.clone())))?;
+                for relation in tx.relations_of(&Node::Entity(other.id))? {
+                    move_end(tx, relation, other.id, EntityId::USER)?;
+                }
+                tx.remove(Subject::Entity(other.id))?;
+                user.aliases.extend(other.aliases);
+            }
+            user.aliases.extend([user.name.clone(), USER.to_owned()]);
+            let named = Entity { name: name.clone(), ..user }.normalised();
+            check_entity(&named).map_err(MemoryError::from)?;
+            Ok::<_, EngineError>(tx.put(&Record::Entity(Box::new(named)))?)
         })?;
         Ok(operation)
     }

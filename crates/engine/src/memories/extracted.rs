@@ -20,13 +20,15 @@ use crate::error::{EngineError, MemoryError};
 use crate::rules::{SAME, content_words, form};
 use crate::store::{EpisodeKey, MemoryFilter, OperationTx};
 
-/// Kinds that may tell the end of a todo, the share of its words that they must have, and the least number of its words. Of 12
-/// pairs with half of the words in 2,723 memories that agents distilled, the three of todos from this share on were right.
-const ENDS: [MemoryKind; 4] = [MemoryKind::Solution, MemoryKind::Decision, MemoryKind::Fact, MemoryKind::Event];
-const DONE_SHARE: f32 = 0.6;
+/// The rule whose memories may tell the end of a todo: a commit, which tells what was done. It must have this share of the todo's words,
+/// and so many of them at least. Anything else that speaks of the same may only say more of it; an agent or a person states what it ends.
+const DONE: &str = ": commit with a reason";
+const DONE_SHARE: f32 = 0.7;
 const LEAST_WORDS: usize = 5;
 /// A repetition by the person, or of an error, in another session adds this to importance.
 const REPEATED: f32 = 0.1;
+/// Most evidence that an extractor gives a memory; a person may give more.
+const MOST_EVIDENCE: usize = 40;
 /// Cause of a memory that its extractor proposes no more.
 const NO_LONGER: &str = "no longer proposed by ";
 
@@ -110,7 +112,7 @@ struct Known {
 impl Known {
     fn of(memory: &Memory) -> Self {
         let is_todo = memory.kind == MemoryKind::Todo;
-        let is_end = ENDS.contains(&memory.kind);
+        let is_end = memory.source.extractor.as_ref().is_some_and(|extractor| extractor.ends_with(DONE));
         Self {
             id: memory.id,
             shingles: Shingles::of(&memory.statement),
@@ -133,16 +135,19 @@ impl Known {
 
     /// Returns whether it tells that a todo was done, by its words.
     fn ends(&self, todo: &Self) -> bool {
-        let is_pair = todo.is_todo && !self.is_todo && self.id != todo.id && self.at >= todo.at;
-        let shared = || todo.words.intersection(&self.words).count();
-        is_pair
-            && todo.words.len() >= LEAST_WORDS
-            && !self.words.is_empty()
-            && shared() as f32 >= DONE_SHARE * todo.words.len() as f32
+        let is_later = todo.at.zip(self.at).is_some_and(|(todo, end)| end > todo);
+        if !todo.is_todo || self.is_todo || self.words.is_empty() || !is_later {
+            return false;
+        }
+        let shared = todo.words.intersection(&self.words).count();
+        shared >= LEAST_WORDS && shared as f32 >= DONE_SHARE * todo.words.len() as f32
     }
 
     /// Returns how much it says the same as another, 0 to 1.
     fn likeness(&self, other: &Self) -> f32 {
+        if self.is_todo != other.is_todo {
+            return 0.0;
+        }
         let is_variant = self.program.is_some() && self.program == other.program;
         if is_variant { 1.0 } else { self.shingles.similarity(&other.shingles) }
     }
@@ -332,11 +337,15 @@ fn join(
         counts.known += 1;
         return Ok(());
     }
-    // Commands that tell more take the place of the words; what a person confirmed or pinned keeps its own.
+    // Commands that tell more take the place of the words, with what they rest on; what a person pinned keeps its own.
     let commands = |memory: &Memory| form(&memory.statement).map_or(0, |(_, count)| count);
     if known.lane == Lane::Extracted && !known.is_pinned && commands(proposed) > commands(&known) {
         changed.statement.clone_from(&proposed.statement);
+        changed.evidence.clone_from(&proposed.evidence);
+        changed.source.clone_from(&proposed.source);
     }
+    // A long one is not refused for what it rests on.
+    changed.evidence.truncate(MOST_EVIDENCE);
     let is_repeated = known.lane == Lane::Extracted
         && proposed.source.kind == SourceKind::User
         && proposed.source.session != known.source.session;

@@ -39,7 +39,9 @@ pub(super) fn entity_for(tx: &mut OperationTx<'_, '_>, name: &str, now: UtcMilli
     if let Some(known) = known.iter().find(|known| kind.is_none_or(|kind| known.kind == kind)) {
         return Ok(known.id);
     }
-    let entity = if key_of(plain) == USER {
+    let is_user =
+        key_of(plain) == USER && kind.is_none_or(|kind| kind == EntityKind::Person) && tx.entity(EntityId::USER)?.is_none();
+    let entity = if is_user {
         // There is one (S5-003).
         Entity::new(EntityId::USER, EntityKind::Person, USER, now)
     } else {

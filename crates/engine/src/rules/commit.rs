@@ -9,7 +9,7 @@ use super::sentence::sentences;
 use super::words::{Words, normal};
 
 /// Lines at which the message proper ends.
-const TRAILERS: [&str; 3] = ["Co-Authored-By:", "Signed-off-by:", "🤖"];
+pub const TRAILERS: [&str; 3] = ["Co-Authored-By:", "Signed-off-by:", "🤖"];
 
 /// Proposes what a commit changed and why, if its message gives the reason.
 pub fn propose(call: &TurnShape<'_>, found: &mut Vec<Proposal>) {

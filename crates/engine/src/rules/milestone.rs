@@ -7,7 +7,7 @@ use yore_core::exchange::TurnShape;
 use yore_core::memory::{MemoryKind, SourceKind};
 
 use super::command::{Run, runs, steps};
-use super::commit::message;
+use super::commit::{TRAILERS, message};
 use super::proposal::{MOST_DETAILS_CHARS, Proposal, cut, cut_sentence, plain};
 use super::sentence::{Sentence, sentences};
 use super::words::Words;
@@ -26,6 +26,10 @@ pub fn propose(turns: &[TurnShape<'_>], found: &mut Vec<Proposal>) {
             continue;
         }
         let (call, output) = (&turns[call], turns[result].tool_text);
+        // Of a pipe or a list, only the last outcome is known.
+        if command.contains([';', '|']) {
+            continue;
+        }
         for step in steps(command) {
             if step.starts_with("gh pr create") {
                 let Some(title) = option(step, &["--title ", "-t "]) else { continue };
@@ -34,8 +38,10 @@ pub fn propose(turns: &[TurnShape<'_>], found: &mut Vec<Proposal>) {
                 found.extend(opening(call, &title, number));
             } else if step.starts_with("gh pr merge") && !step.contains("--auto") {
                 let named = step.split_whitespace().skip(3).find_map(|word| word.parse::<u64>().ok());
+                let names_other = step.split_whitespace().nth(3).is_some_and(|word| !word.starts_with('-'));
                 let known = match named {
                     Some(number) => opened.get_key_value(&number),
+                    None if names_other => None,
                     None => opened.last_key_value(),
                 };
                 let Some((number, title)) = known else { continue };
@@ -92,6 +98,7 @@ fn pull(title: &str, number: Option<u64>) -> String {
 fn opening(call: &TurnShape<'_>, title: &str, number: Option<u64>) -> Option<Proposal> {
     let body = message(call.tool_text).unwrap_or_default();
     let words = Words::of(body);
+    let body = TRAILERS.iter().filter_map(|trailer| body.find(trailer)).min().map_or(body, |end| &body[..end]);
     let said = sentences(body, words);
     let is_telling = |sentence: &&Sentence<'_>| !sentence.is_question && sentence.content() >= FEWEST_CONTENT;
     let what = pull(title, number);
@@ -107,7 +114,8 @@ fn opening(call: &TurnShape<'_>, title: &str, number: Option<u64>) -> Option<Pro
 /// Returns what a command released, with its version.
 fn released(step: &str, output: &str) -> Option<String> {
     if let Some(rest) = step.strip_prefix("gh release create ") {
-        return rest.split_whitespace().find(|word| !word.starts_with('-')).map(|tag| tag.trim_matches(['"', '\'']).to_owned());
+        let tag = rest.split_whitespace().next()?.trim_matches(['"', '\'']);
+        return (!tag.starts_with(['-', '$'])).then(|| tag.to_owned());
     }
     let is_tried = step.contains("--dry-run");
     if is_tried {

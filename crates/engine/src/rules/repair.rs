@@ -79,25 +79,31 @@ fn in_place_of<'o>(failed: &str, worked: &str, output: &'o str) -> Option<(Strin
     let line = |mark: &str| output.lines().find(|line| line.to_lowercase().contains(mark)).map(str::trim);
     let program = failed.split_whitespace().next()?;
     let told = cut(worked, COMMAND_CHARS);
-    let arguments = worked.split_whitespace().skip(1);
-    if let Some(error) =
-        line("command not found").or_else(|| line("is not recognized as")).filter(|error| error.contains(program))
-        && arguments.clone().any(|word| word == program)
-    {
+    let is_word = |line: &str, word: &str| {
+        line.split(|letter: char| letter.is_whitespace() || ":,'\"`".contains(letter)).any(|part| part == word)
+    };
+    // The same command behind a program that finds it: not what installs or looks for it.
+    let wrapper = worked.find(&format!(" {program}")).filter(|at| {
+        let rest: Vec<&str> = failed.split_whitespace().skip(1).collect();
+        let after: Vec<&str> = worked[at + 1..].split_whitespace().skip(1).collect();
+        rest.iter().filter(|word| after.contains(word)).count() * 2 > rest.len()
+    });
+    let not_found = line("command not found").or_else(|| line("is not recognized as"));
+    if let Some(error) = not_found.filter(|error| is_word(error, program) && wrapper.is_some()) {
         return Some((format!("`{program}` is not on the path; `{told}` runs it."), error));
     }
     if let Some(first) = worked.strip_suffix(failed).and_then(|first| first.trim_end().strip_suffix("&&")) {
         let first = first.trim();
         let is_routine = first.split_whitespace().next().is_none_or(|program| ROUTINE.contains(&program));
         // The output asks for the step.
-        let asked = first.split_whitespace().skip(1).filter(|word| word.len() > 3).find_map(line);
+        let asked = first.split_whitespace().skip(1).filter(|word| word.len() > 3).find_map(|word| line(&word.to_lowercase()));
         let error = asked.filter(|_| !is_routine)?;
         let statement = format!("`{}` needs `{first}` first: {}", cut(failed, COMMAND_CHARS), cut(&plain(error), 120));
         return Some((statement, error));
     }
     let flags = ["unknown flag", "unknown option", "unrecognized option", "unexpected argument", "no such option"];
     let error = flags.iter().find_map(|mark| line(mark))?;
-    let flag = failed.split_whitespace().find(|word| word.starts_with('-') && error.contains(word))?;
+    let flag = failed.split_whitespace().find(|word| word.len() > 2 && word.starts_with('-') && is_word(error, word))?;
     // The same command with other options.
     let main = |command: &str| -> Vec<String> {
         command.split_whitespace().take_while(|word| !word.starts_with(['-', '|', '>'])).map(str::to_owned).collect()
@@ -222,6 +228,8 @@ mod tests {
             Some("`gh pr diff` has no `--stat`; `gh pr diff 104 --name-only` works.")
         );
         assert_eq!(told("gh pr diff 104 --stat", "gh pr list", "unknown flag: --stat"), None);
+        assert_eq!(told("jq .a x.json", "brew install jq", "Exit code 127\nsh: jq: command not found"), None);
+        assert_eq!(told("pnpm -- test", "pnpm test", "unknown option: --stat"), None);
         assert_eq!(told("make test", "make lint", "error: no header"), None);
         assert_eq!(told("make test", "cd /quay && make test", "error: no rule to make target"), None);
         assert_eq!(told("make lint", "git stash && make lint", "Exit code 1\nlint: 3 issues"), None);

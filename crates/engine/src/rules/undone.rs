@@ -1,7 +1,7 @@
 //! What was undone later in a conversation, as its commands tell: a commit that was reverted, changes of files that were taken
 //! back. A fix that did not survive is no solution.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use yore_core::episode::{FileAction, Outcome};
 use yore_core::exchange::TurnShape;
@@ -13,8 +13,11 @@ use super::proposal::Proposal;
 
 /// Drops the proposals that a later command of the conversation undid.
 pub fn drop_undone(turns: &[TurnShape<'_>], proposals: &mut Vec<Proposal>) {
+    let runs = runs(turns);
+    let is_commit = |run: &&Run<'_>| run.outcome == Some(Outcome::Done) && run.command.contains("git commit");
+    let commits: BTreeSet<usize> = runs.values().filter(is_commit).map(|run| run.call).collect();
     let places: HashMap<TurnId, usize> = turns.iter().enumerate().map(|(at, turn)| (turn.id, at)).collect();
-    for (result, Run { call, command, outcome }) in runs(turns) {
+    for (result, Run { call, command, outcome }) in runs {
         if outcome != Some(Outcome::Done) {
             continue;
         }
@@ -26,11 +29,17 @@ pub fn drop_undone(turns: &[TurnShape<'_>], proposals: &mut Vec<Proposal>) {
             }
             proposals.retain(|proposal| {
                 let is_before = proposal.evidence.first().and_then(|(id, _)| places.get(id)).is_some_and(|at| *at < call);
-                let is_reverted = subject
-                    .is_some_and(|subject| proposal.rule.starts_with("commit ") && proposal.statement.starts_with(subject));
+                // What was committed since stays.
+                let is_committed = || {
+                    let from = proposal.evidence.first().and_then(|(id, _)| places.get(id)).copied().unwrap_or(call);
+                    commits.range(from..call).next().is_some()
+                };
+                let is_reverted =
+                    subject.is_some_and(|subject| proposal.rule.starts_with("commit ") && is_about(&proposal.statement, subject));
                 let is_restored = !proposal.files.is_empty()
-                    && proposal.files.iter().all(|path| restored.iter().any(|named| path.ends_with(named)))
-                    && !written_after(turns, call, &proposal.files);
+                    && proposal.files.iter().all(|path| restored.iter().any(|named| is_path(path, named)))
+                    && !written_after(turns, call, &proposal.files)
+                    && !is_committed();
                 !(is_before && (is_reverted || is_restored))
             });
         }
@@ -47,6 +56,17 @@ fn restored(step: &str) -> Vec<&str> {
         },
     };
     named.split_whitespace().filter(|word| !word.starts_with('-') && word.len() > 2).collect()
+}
+
+/// Returns whether the statement of a commit has this subject.
+fn is_about(statement: &str, subject: &str) -> bool {
+    statement.strip_prefix(subject.trim_end_matches('.')).is_some_and(|rest| rest.starts_with('.'))
+}
+
+/// Returns whether a path ends with another in whole parts.
+fn is_path(path: &str, named: &str) -> bool {
+    let named = named.trim_start_matches("./");
+    path.strip_suffix(named).is_some_and(|before| before.is_empty() || before.ends_with(['/', '\\']))
 }
 
 fn written_after(turns: &[TurnShape<'_>], call: usize, files: &[String]) -> bool {

@@ -36,6 +36,9 @@ pub(super) fn topic_of(span: &StoredSpan, turns: &[TurnShape<'_>], exchanges: &[
     let mut named: Vec<(bool, String)> = Vec::new();
     for file in exchanges.iter().flat_map(|exchange| &exchange.files) {
         let name = file.path.rsplit(['/', '\\']).next().unwrap_or(&file.path).to_owned();
+        if name.is_empty() {
+            continue;
+        }
         let is_changed = file.action == FileAction::Written;
         match named.iter_mut().find(|(_, known)| *known == name) {
             Some(known) => known.0 |= is_changed,

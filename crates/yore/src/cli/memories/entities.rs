@@ -194,6 +194,8 @@ fn turns_naming(engine: &Engine, entity: &Entity, context: &Context) -> CliResul
             if let Found::Turn(turn) = hit.found
                 && turns.len() < MOST_TURNS
                 && turns.iter().all(|known| known.id != turn.id)
+                // The index knows words, not signs.
+                && [&turn.text, &turn.tool_text].iter().any(|text| text.to_lowercase().contains(&name.to_lowercase()))
             {
                 turns.push(turn);
             }
