@@ -1,24 +1,27 @@
 //! A model distils conversations: the same lines, form, checks and records as for an agent, with one call for each piece of a
 //! conversation, booked in the ledger.
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 use yore_core::memory::MemoryKind;
 use yore_core::operation::Actor;
 use yore_core::relation::RelationType;
 
-use crate::distil::{Distilled, Distiller, Line, Material};
+use crate::distil::{Distilled, DistilledItem, DistilledRelation, DistilledTopic, Distiller, Line, Material};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::extract::{ExtractRequest, FailedSession};
-use crate::llm::{Form, LlmError, Model, Prompt, structured};
+use crate::llm::{Class, Form, LlmError, Model, Prompt, structured};
 use crate::spending::{Ledger, ends_run};
 use crate::store::EpisodeSummary;
 
 /// Instructions of the extractor, and their version: a change of the text is another file.
 const INSTRUCTIONS: &str = include_str!("../prompts/extract-1.md");
 const BY_MODEL: Distiller = Distiller { extractor: "model", version: 1, actor: Actor::Model };
+/// Name under which a conversation is noted whose answers had not the form.
+const MISFORMED: &str = "model/1 misformed";
 /// Most tokens of an answer.
-const MOST_ANSWER: u32 = 6_000;
+const MOST_ANSWER: u32 = 8_000;
 /// Most pieces of a conversation that are read in one run: an endless conversation must not take the day.
 const MOST_PIECES: usize = 40;
 /// Failures one after the other that end a run: then it is not the conversation.
@@ -39,8 +42,8 @@ pub struct ModelReport {
     pub joined: u64,
     /// Relations that were stated.
     pub relations: u64,
-    /// Items and relations that could not be stored.
-    pub refused: u64,
+    /// Reasons why items and relations could not be stored.
+    pub refused: Vec<String>,
     /// Conversations whose requests wait for an answer in a folder.
     pub waiting: u64,
     /// Conversations that failed.
@@ -64,6 +67,7 @@ impl Engine {
     ) -> Result<ModelReport, EngineError> {
         let sessions = self.sessions_to_extract(request)?;
         let mut report = ModelReport::default();
+        let (shapes, misformed) = (self.store().shapes()?, self.store().extracted(MISFORMED)?);
         let mut failures = 0;
         let total = sessions.len() as u64;
         for (done, session) in (0u64..).zip(&sessions) {
@@ -72,7 +76,15 @@ impl Engine {
                 break;
             }
             ledger.book_for(session.project.clone());
+            let shape = shapes.get(&session.row).copied().unwrap_or_default();
+            if misformed.get(&session.row) == Some(&shape) {
+                report.unchanged += 1;
+                continue;
+            }
+            let answers = report.answers;
             match self.distil_by_model(session, model, ledger, request, &mut report)? {
+                // A conversation that did not change tells nothing of the model.
+                Ok(()) if report.answers == answers => {}
                 Ok(()) => failures = 0,
                 Err(LlmError::Unanswered(_)) => report.waiting += 1,
                 Err(error) => {
@@ -80,6 +92,10 @@ impl Engine {
                     if is_end {
                         report.stopped = Some(error.to_string());
                         break;
+                    }
+                    // It would be asked in vain each time, until it changes.
+                    if error.class() == Class::Validation {
+                        self.store().note_extraction(session.row, MISFORMED, shape, self.now())?;
                     }
                     failures += 1;
                     report.failed.push(FailedSession { session: session.native_id.clone(), reason: error.to_string() });
@@ -110,24 +126,59 @@ impl Engine {
                 }
                 break;
             };
-            let mut distilled: Distilled = match structured::ask(model, &prompt(&material), &form, ledger) {
-                Ok((distilled, _)) => distilled,
+            let answered = match structured::ask::<Found>(model, &prompt(&material), &form, ledger) {
+                Ok(answered) => answered,
                 Err(error) => return Ok(Err(error)),
             };
+            let mut distilled = answered.value.distilled();
             report.sessions += u64::from(piece == 0);
             report.answers += 1;
             distilled.session.clone_from(&session.native_id);
-            // What was given was read, whatever the model says of it.
-            distilled.upto = material.new.last().map(|line| line.line);
-            distilled.skip_lines.clear();
+            // What was given was read, whatever the model says of it; of an answer that was cut off, as far as its items reach.
+            distilled.upto = match answered.is_partial {
+                false => material.new.last().map(|line| line.line),
+                true => distilled.items.iter().map(|item| item.line).max(),
+            };
+            if distilled.upto.is_none() {
+                return Ok(Err(LlmError::Form("the answer was cut off before its first item".to_owned())));
+            }
             distilled.items.retain(|item| is_wanted(&item.kind, &request.kinds));
             let recorded = self.record_distilled_by(&BY_MODEL, session, &distilled)?;
             report.recorded += recorded.recorded;
             report.joined += recorded.joined;
             report.relations += recorded.relations;
-            report.refused += recorded.problems.len() as u64;
+            let is_vain = !distilled.items.is_empty() && recorded.recorded + recorded.joined + recorded.known == 0;
+            report.refused.extend(recorded.problems.iter().map(|problem| format!("{}: {problem}", session.native_id)));
+            if is_vain {
+                return Ok(Err(LlmError::Form(format!(
+                    "none of its items could be recorded; {}",
+                    recorded.problems.first().map_or("", String::as_str)
+                ))));
+            }
         }
         Ok(Ok(()))
+    }
+}
+
+/// An answer of a model: what has other parts, or lacks the items, is none.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Found {
+    items: Vec<DistilledItem>,
+    #[serde(default)]
+    relations: Vec<DistilledRelation>,
+    #[serde(default)]
+    topic: Option<DistilledTopic>,
+    #[serde(default, rename = "upto")]
+    _upto: Option<u32>,
+    #[serde(default, rename = "skip_lines")]
+    _skip_lines: Vec<u32>,
+}
+
+impl Found {
+    fn distilled(self) -> Distilled {
+        let Self { items, relations, topic, .. } = self;
+        Distilled { items, relations, topic, ..Distilled::default() }
     }
 }
 

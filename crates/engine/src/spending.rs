@@ -12,6 +12,8 @@ use crate::store::{DailyLimits, LedgerRow, NewCall, Spending, Spent};
 /// File in the data directory whose presence switches all models off, for every process at once.
 const OFF: &str = "models.off";
 const DAY_MS: i64 = 86_400_000;
+/// Time for which it is remembered what a model can do.
+const REMEMBERED_MS: i64 = 7 * DAY_MS;
 
 /// The price of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -74,10 +76,14 @@ impl Accounts for Ledger<'_> {
     fn reserve(&self, model: &str, input: u64, output: u64) -> Result<u64, LlmError> {
         let Terms { purpose, limits, price, is_price_unknown, .. } = &self.terms;
         if limits.tokens == 0 {
-            return Err(LlmError::Budget("no model may be called: the limit is 0 tokens a day".to_owned()));
+            return Err(LlmError::Budget(
+                "no model may be called: the limit is 0 tokens a day (`yore budget set --tokens N`)".to_owned(),
+            ));
         }
         if *is_price_unknown {
-            return Err(LlmError::Budget(format!("the price of {model} is not known")));
+            return Err(LlmError::Budget(format!(
+                "the price of {model} is not known: set llm.price_input and llm.price_output, in dollars for a million tokens"
+            )));
         }
         let call = NewCall {
             at: self.engine.now(),
@@ -121,7 +127,7 @@ impl Accounts for Ledger<'_> {
         if self.is_stopped.load(Ordering::Relaxed) {
             return Some("stopped".to_owned());
         }
-        self.engine.are_models_off().then(|| "models are switched off".to_owned())
+        self.engine.are_models_off().then(|| "models are switched off (`yore budget on`)".to_owned())
     }
 
     fn learned(&self, model: &str, tier: Tier, works: bool) {
@@ -129,7 +135,7 @@ impl Accounts for Ledger<'_> {
     }
 
     fn has(&self, model: &str, tier: Tier) -> Option<bool> {
-        self.engine.store().tier_of(model, tier.as_str()).ok().flatten()
+        self.engine.store().tier_of(model, tier.as_str(), self.engine.now() - REMEMBERED_MS).ok().flatten()
     }
 }
 
@@ -177,6 +183,11 @@ impl Engine {
 
 /// Returns whether a failure ends a run, because every further call would fail in the same way.
 pub(crate) fn ends_run(error: &LlmError) -> bool {
-    matches!(error.class(), Class::Budget | Class::Permanent) && !matches!(error, LlmError::Refused(_))
-        || matches!(error, LlmError::Resting(_))
+    match error {
+        // A prompt that is too long, or that offends, is that of one conversation.
+        LlmError::Status { status, .. } => matches!(status, 401..=404),
+        LlmError::Refused(_) => false,
+        LlmError::Resting(_) => true,
+        other => matches!(other.class(), Class::Budget | Class::Permanent),
+    }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jiff::Zoned;
 use yore_engine::llm::{Backoff, CommandSettings, Model, PROGRAMS, SERVERS, Server, Way};
-use yore_engine::transport::{Client, ClientSettings};
+use yore_engine::transport::{Client, ClientSettings, is_here};
 use yore_engine::{DailyLimits, Price, Terms};
 
 use crate::config::{Config, Llm};
@@ -24,24 +24,6 @@ const FOLDER_NAME: &str = "llm";
 const MOST_BYTES: u64 = 64 << 20;
 /// Most bytes of a key.
 const MOST_KEY: u64 = 8_192;
-
-/// Prices in dollars for a million tokens, of a prompt and of an answer, by the beginning of a model's name; the longest that
-/// fits counts. As far as known when this was written; providers change them, so `llm.price_input` and `llm.price_output`
-/// go before them.
-const PRICES: &[(&str, f64, f64)] = &[
-    ("claude-haiku-4", 1.0, 5.0),
-    ("claude-sonnet-4", 3.0, 15.0),
-    ("claude-opus-4", 5.0, 25.0),
-    ("gpt-5-mini", 0.25, 2.0),
-    ("gpt-5-nano", 0.05, 0.4),
-    ("gpt-5", 1.25, 10.0),
-    ("gpt-4.1-mini", 0.4, 1.6),
-    ("gpt-4.1", 2.0, 8.0),
-    ("gpt-4o-mini", 0.15, 0.6),
-    ("gemini-2.5-flash-lite", 0.1, 0.4),
-    ("gemini-2.5-flash", 0.3, 2.5),
-    ("gemini-2.5-pro", 1.25, 10.0),
-];
 
 /// A provider as it is listed.
 pub struct Listed {
@@ -90,13 +72,22 @@ pub fn model(settings: &Settings) -> CliResult<Model> {
     Ok(Model::new(name, way(llm, settings)?, Backoff::default()))
 }
 
+/// Returns the folder of the provider `folder`.
+///
+/// # Errors
+/// The settings cannot be read.
+pub fn folder(settings: &Settings) -> CliResult<PathBuf> {
+    let config = settings.own_config()?;
+    let own = config.llm.folder.to_str().map(|folder| settings.paths.below_home(folder)).filter(|folder| !folder.is_empty());
+    Ok(own.map_or_else(|| settings.directory.join(FOLDER_NAME), PathBuf::from))
+}
+
 fn way(llm: &Llm, settings: &Settings) -> CliResult<Way> {
     let timeout = Duration::from_secs(llm.timeout_seconds.into());
     let command =
         |command: Vec<String>| Way::Command(CommandSettings { command, directory: settings.directory.join(MODEL_WORK), timeout });
     if llm.provider == FOLDER {
-        let own = llm.folder.to_str().map(|folder| settings.paths.below_home(folder)).filter(|folder| !folder.is_empty());
-        return Ok(Way::Folder(own.map_or_else(|| settings.directory.join(FOLDER_NAME), PathBuf::from)));
+        return Ok(Way::Folder(folder(settings)?));
     }
     if llm.provider == COMMAND {
         if llm.command.is_empty() {
@@ -152,7 +143,8 @@ fn key(llm: &Llm, server: &Server, settings: &Settings) -> CliResult<Option<Stri
     let key = settings.environment.get(variable).and_then(|key| key.to_str()).map(|key| key.trim().to_owned());
     match key.filter(|key| !key.is_empty()) {
         Some(key) => Ok(Some(key)),
-        None if !server.is_remote || server.address.is_empty() => Ok(None),
+        // Another server than the usual one may want none.
+        None if is_here(server.address) || !llm.address.is_empty() || server.address.is_empty() => Ok(None),
         None => Err(CliError::usage(
             format!("there is no key for {}: {variable} is not set", server.name),
             Some("set it, or name a program that prints the key in llm.key_command"),
@@ -168,12 +160,12 @@ pub fn limits(config: &Config) -> DailyLimits {
 /// Returns the terms on which the configured model is called for a purpose.
 pub fn terms(purpose: &str, config: &Config) -> Terms {
     let llm = &config.llm;
-    let is_paid = Server::named(&llm.provider).is_some_and(|server| server.is_remote);
-    let own =
-        (llm.price_input > 0.0 || llm.price_output > 0.0).then_some(Price { input: llm.price_input, output: llm.price_output });
-    let model = llm.model.rsplit('/').next().unwrap_or_default();
-    let known = PRICES.iter().filter(|(name, ..)| model.starts_with(name)).max_by_key(|(name, ..)| name.len());
-    let price = own.or_else(|| known.filter(|_| is_paid).map(|(_, input, output)| Price { input: *input, output: *output }));
+    let server = Server::named(&llm.provider);
+    let address = server.map(|server| if llm.address.is_empty() { server.address } else { llm.address.as_str() });
+    let is_paid = address.is_some_and(|address| !is_here(address));
+    // Prices change, so that none is built in.
+    let price =
+        (llm.price_input >= 0.0 && llm.price_output >= 0.0).then_some(Price { input: llm.price_input, output: llm.price_output });
     Terms {
         purpose: purpose.to_owned(),
         limits: limits(config),

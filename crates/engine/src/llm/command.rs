@@ -4,10 +4,11 @@
 //! Such a program runs in a directory of its own, so that what it records of the call can be told from the person's work, with
 //! a variable that keeps yore's hooks silent in it.
 
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::ask::{Accounts, Prompt, Reply, Usage};
@@ -34,17 +35,27 @@ pub struct Program {
     pub command: &'static [&'static str],
 }
 
-/// Programs that answer a prompt on standard input. The first reads no settings of the person or project, and so runs no hooks.
+/// Programs that answer a prompt on standard input, and can do nothing else: recalled words reach them, and words may ask for deeds.
+/// Claude Code runs without tools, settings (and so hooks), servers and a record of the session. Agents that cannot be held so are no
+/// rows; `command` runs them at the person's own risk.
 pub const PROGRAMS: &[Program] = &[
-    Program { name: "claude", command: &["claude", "-p", "--setting-sources", "", "--strict-mcp-config", "--model", "{model}"] },
     Program {
-        name: "codex",
-        command: &["codex", "exec", "--skip-git-repo-check", "--sandbox", "read-only", "--model", "{model}", "-"],
+        name: "claude",
+        command: &[
+            "claude",
+            "-p",
+            "--tools",
+            "",
+            "--setting-sources",
+            "",
+            "--strict-mcp-config",
+            "--no-session-persistence",
+            "--model",
+            "{model}",
+        ],
     },
-    Program { name: "gemini-cli", command: &["gemini", "--model", "{model}"] },
-    Program { name: "opencode", command: &["opencode", "run", "--model", "{model}"] },
     Program { name: "ollama-run", command: &["ollama", "run", "{model}"] },
-    Program { name: "llm", command: &["llm", "--model", "{model}"] },
+    Program { name: "llm", command: &["llm", "--no-log", "--model", "{model}"] },
 ];
 
 /// A program as it is configured.
@@ -91,6 +102,9 @@ impl CommandSettings {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(&self.directory).env(SILENT, "1");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // What it starts is ended with it.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut running = Running(command.spawn().map_err(|error| failed(error.to_string(), false))?);
         let text = match prompt.system.is_empty() {
             true => prompt.user.clone(),
@@ -116,15 +130,17 @@ impl CommandSettings {
         };
         drop(writing);
         // Children that it left may hold the pipes open.
-        let answer = reading.recv_timeout(FAREWELL).unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
-        let report = reporting.recv_timeout(FAREWELL).ok().and_then(Result::ok).unwrap_or_default();
+        let (answer, report) = (reading.taken(), reporting.taken());
         if !status.success() {
-            let report = String::from_utf8_lossy(&report);
-            let report = report.trim().lines().last().unwrap_or_default().chars().take(300).collect::<String>();
+            // Some tell on standard output why they fail.
+            let last = |bytes: &[u8]| {
+                let text = String::from_utf8_lossy(bytes);
+                text.trim().lines().last().unwrap_or_default().chars().take(300).collect::<String>()
+            };
+            let report = [last(&report), last(&answer)].into_iter().find(|line| !line.is_empty()).unwrap_or_default();
             let reason = if report.is_empty() { status.to_string() } else { format!("{status}: {report}") };
             return Err(failed(reason, true));
         }
-        let answer = answer.map_err(|error| failed(error.to_string(), true))?;
         if answer.len() as u64 > MOST_BYTES {
             return Err(failed(format!("the answer has more than {MOST_BYTES} bytes"), false));
         }
@@ -142,28 +158,46 @@ struct Running(Child);
 impl Drop for Running {
     fn drop(&mut self) {
         if matches!(self.0.try_wait(), Ok(None)) {
+            #[cfg(unix)]
+            {
+                let group = format!("kill -KILL -{}", self.0.id());
+                let _ = Command::new("/bin/sh").args(["-c", &group]).stderr(Stdio::null()).status();
+            }
             let _ = self.0.kill();
         }
         let _ = self.0.wait();
     }
 }
 
-/// Reads in a thread that is not joined.
-fn reader(from: Option<impl Read + Send + 'static>, limit: u64) -> Receiver<io::Result<Vec<u8>>> {
-    let (send, receive) = mpsc::channel();
-    // After a timeout nothing receives what was read.
-    std::thread::spawn(move || drop(send.send(read_all(from, limit))));
-    receive
+/// What a thread reads, which is not joined: children that a program left may hold its pipe open.
+struct Reading {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    ended: Receiver<()>,
+}
+
+impl Reading {
+    /// Returns what was read, after a while at most.
+    fn taken(&self) -> Vec<u8> {
+        let _ = self.ended.recv_timeout(FAREWELL);
+        std::mem::take(&mut *self.bytes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 /// Reads everything, but keeps one byte more than the limit at most; the rest is read and dropped, so that the writer goes on.
-fn read_all(from: Option<impl Read>, limit: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    if let Some(mut from) = from {
-        from.by_ref().take(limit + 1).read_to_end(&mut bytes)?;
-        io::copy(&mut from, &mut io::sink())?;
-    }
-    Ok(bytes)
+fn reader(from: Option<impl Read + Send + 'static>, limit: u64) -> Reading {
+    let (send, ended) = mpsc::channel();
+    let bytes: Arc<Mutex<Vec<u8>>> = Arc::default();
+    let kept = Arc::clone(&bytes);
+    std::thread::spawn(move || {
+        let (mut from, mut part) = (from, [0; 8_192]);
+        while let Some(count) = from.as_mut().and_then(|from| from.read(&mut part).ok()).filter(|count| *count > 0) {
+            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            let room = (limit as usize + 1).saturating_sub(kept.len());
+            kept.extend_from_slice(&part[..count.min(room)]);
+        }
+        let _ = send.send(());
+    });
+    Reading { bytes, ended }
 }
 
 #[cfg(test)]
@@ -174,8 +208,8 @@ mod tests {
     fn option_of_a_model_goes_with_it() {
         let claude = PROGRAMS[0].with_model("haiku");
         assert_eq!(claude.last().map(String::as_str), Some("haiku"));
-        assert_eq!(PROGRAMS[0].with_model("").last().map(String::as_str), Some("--strict-mcp-config"));
-        assert_eq!(PROGRAMS[4].with_model("qwen"), ["ollama", "run", "qwen"]);
+        assert_eq!(PROGRAMS[0].with_model("").last().map(String::as_str), Some("--no-session-persistence"));
+        assert_eq!(PROGRAMS[1].with_model("qwen"), ["ollama", "run", "qwen"]);
         assert!(PROGRAMS.iter().all(|program| program.with_model("m").iter().all(|part| part != "{model}")));
     }
 }

@@ -65,7 +65,7 @@ pub enum LlmError {
         may_pass: bool,
     },
     /// Nobody has answered in the folder yet.
-    #[error("no answer stands in {0} yet")]
+    #[error("the request stands in {0}; its answer belongs beside it, with .answer.json in the place of .request.json")]
     Unanswered(String),
     /// A file of the folder cannot be read or written.
     #[error("{path}: {error}")]

@@ -7,6 +7,7 @@
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -17,6 +18,8 @@ use crate::platform;
 
 /// Most bytes of an answer.
 const MOST_BYTES: u64 = 64 << 20;
+/// A file that was changed later may still be written.
+const STILL_WRITTEN: Duration = Duration::from_secs(2);
 /// Digits of an id.
 const ID_DIGITS: usize = 16;
 
@@ -28,11 +31,13 @@ pub(super) fn complete(folder: &Path, prompt: &Prompt, wanted: Option<Wanted<'_>
     let form = wanted
         .map(|wanted| json!({"name": wanted.form.name, "description": wanted.form.description, "schema": wanted.form.schema}));
     let request = json!({"system": prompt.system, "user": prompt.user, "form": form, "max_tokens": prompt.max_tokens});
-    let asked = if prompt.key.is_empty() { request.to_string() } else { prompt.key.clone() };
-    let id = &blake3::hash(asked.as_bytes()).to_hex()[..ID_DIGITS];
-    for kind in ["json", "txt"] {
-        let path = folder.join(format!("{id}.answer.{kind}"));
+    let id = id_of(prompt);
+    for path in answers(folder, &id) {
         if let Some(text) = read(&path).map_err(|error| failed(&path, error))? {
+            // One that does not read and is new may still be written.
+            if serde_json::from_str::<serde_json::Value>(&text).is_err() && is_new(&path) {
+                break;
+            }
             return Ok(Reply { usage: Usage::estimated(prompt, &text), text, is_cut: false });
         }
     }
@@ -47,6 +52,28 @@ pub(super) fn complete(folder: &Path, prompt: &Prompt, wanted: Option<Wanted<'_>
         written.and_then(|()| fs::rename(&draft, &path)).map_err(|error| failed(&path, error))?;
     }
     Err(LlmError::Unanswered(path.display().to_string()))
+}
+
+/// Puts the answer to a prompt away, so that the request is answered anew.
+pub(super) fn reject(folder: &Path, prompt: &Prompt) {
+    for path in answers(folder, &id_of(prompt)) {
+        let _ = fs::rename(&path, path.with_extension("rejected"));
+    }
+}
+
+fn id_of(prompt: &Prompt) -> String {
+    let asked = if prompt.key.is_empty() { format!("{}\n{}", prompt.system, prompt.user) } else { prompt.key.clone() };
+    blake3::hash(asked.as_bytes()).to_hex()[..ID_DIGITS].to_owned()
+}
+
+/// Returns the files in which the answer may stand.
+fn answers(folder: &Path, id: &str) -> [PathBuf; 2] {
+    ["json", "txt"].map(|kind| folder.join(format!("{id}.answer.{kind}")))
+}
+
+fn is_new(path: &Path) -> bool {
+    let age = path.metadata().and_then(|meta| meta.modified()).ok().and_then(|at| at.elapsed().ok());
+    age.is_none_or(|age| age < STILL_WRITTEN)
 }
 
 fn failed(path: &Path, error: io::Error) -> LlmError {

@@ -10,10 +10,12 @@ use super::command::CommandSettings;
 use super::error::{Class, LlmError};
 use super::folder;
 use super::wire::{Protocol, Wanted};
-use crate::transport::{Client, Request};
+use crate::transport::{Client, Request, TransportError, is_here};
 
 /// Waits between tries of a call that may pass, in seconds; the last is the longest (S4-064).
 const WAITS: [u64; 5] = [1, 2, 4, 8, 10];
+/// Bytes of a prompt that make a token, at least: so many are reserved.
+const LEAST_BYTES: u64 = 3;
 /// A server that asks to wait longer is not waited for.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// Failures one after the other after which a model is left alone, and for how long (S1-119).
@@ -70,11 +72,13 @@ pub struct Backoff {
     pub tries: u32,
     /// Waits for a time.
     pub sleep: fn(Duration),
+    /// True if `sleep` returns at once, in tests.
+    pub is_instant: bool,
 }
 
 impl Default for Backoff {
     fn default() -> Self {
-        Self { tries: 5, sleep: std::thread::sleep }
+        Self { tries: 5, sleep: std::thread::sleep, is_instant: false }
     }
 }
 
@@ -115,36 +119,51 @@ impl Model {
     /// # Errors
     /// Every [`LlmError`] but [`LlmError::Form`].
     pub fn complete(&self, prompt: &Prompt, wanted: Option<Wanted<'_>>, accounts: &dyn Accounts) -> Result<Reply, LlmError> {
+        self.rested()?;
         let mut tried = 0;
-        loop {
-            self.rested()?;
+        let answered = loop {
             if let Some(reason) = accounts.is_off() {
                 return Err(LlmError::Budget(reason));
             }
-            let reservation = accounts.reserve(&self.name, prompt.estimated_tokens(), u64::from(prompt.max_tokens))?;
-            let answered = self.send(prompt, wanted, accounts);
-            match &answered {
-                Ok(reply) => accounts.settle(reservation, reply.usage, None),
-                Err(error) => accounts.settle(reservation, taken(error, prompt), Some(error)),
-            }
-            let error = match answered {
+            let form = wanted.map_or(0, |wanted| wanted.form.schema.to_string().len() as u64 / LEAST_BYTES);
+            let input = (prompt.system.len() + prompt.user.len()) as u64 / LEAST_BYTES + form;
+            let reservation = accounts.reserve(&self.name, input, u64::from(prompt.max_tokens))?;
+            let error = match self.send(prompt, wanted, accounts) {
                 Ok(reply) => {
-                    self.count(None);
-                    return Ok(reply);
+                    accounts.settle(reservation, reply.usage, None);
+                    break Ok(reply);
                 }
                 Err(error) => error,
             };
-            // Nobody has failed who has not answered yet.
-            if matches!(error, LlmError::Unanswered(_)) {
-                return Err(error);
-            }
-            self.count(Some(&error));
+            accounts.settle(reservation, taken(&error, prompt, input), Some(&error));
             tried += 1;
             let wait = error.retry_after().unwrap_or(Duration::from_secs(WAITS[(tried as usize - 1).min(WAITS.len() - 1)]));
-            if error.class() != Class::Transient || tried >= self.backoff.tries || wait > LONGEST_WAIT {
-                return Err(error);
+            // Nobody has failed who has not answered yet.
+            let is_last = tried >= self.backoff.tries || matches!(error, LlmError::Unanswered(_));
+            if error.class() != Class::Transient || is_last || wait > LONGEST_WAIT {
+                break Err(error);
             }
-            (self.backoff.sleep)(wait);
+            // In pieces, so that switching models off ends it.
+            let until = Instant::now() + wait;
+            while accounts.is_off().is_none() {
+                let left = until.saturating_duration_since(Instant::now()).min(wait);
+                if left.is_zero() {
+                    break;
+                }
+                (self.backoff.sleep)(left.min(Duration::from_secs(1)));
+                if self.backoff.is_instant {
+                    break;
+                }
+            }
+        };
+        self.count(answered.as_ref().err());
+        answered
+    }
+
+    /// Puts away an answer that had not the form, where it would be given again.
+    pub(super) fn reject(&self, prompt: &Prompt) {
+        if let Way::Folder(folder) = &self.way {
+            folder::reject(folder, prompt);
         }
     }
 
@@ -161,12 +180,21 @@ impl Model {
                     request = request.header(name, value);
                 }
                 if let Some(key) = key {
+                    if request.address.starts_with("http://") && !is_here(&request.address) {
+                        return Err(LlmError::NoKey(format!(
+                            "{server} is not asked over http://, where anybody could read the key"
+                        )));
+                    }
                     let (name, value) = protocol.key_header(key);
                     request = request.header(name, value);
                 }
                 request.body = encoded.body.to_string().into_bytes();
-                let answer = client.ask(&request).map_err(|error| LlmError::Transport { server: server.clone(), error })?;
-                protocol.decode(server, prompt, &answer).map_err(|error| without_key(error, key.as_deref()))
+                let mut answer = client.ask(&request).map_err(|error| LlmError::Transport { server: server.clone(), error })?;
+                // A server may repeat the key in its message.
+                if let Some(key) = key.as_deref().filter(|key| answer.status >= 300 && key.len() > 3) {
+                    answer.body = String::from_utf8_lossy(&answer.body).replace(key, "…").into_bytes();
+                }
+                protocol.decode(server, prompt, &answer)
             }
         }
     }
@@ -182,6 +210,7 @@ impl Model {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         *failures = match failure {
             None => (0, None),
+            Some(LlmError::Unanswered(_)) => *failures,
             // One more after a rest closes it again.
             Some(error) if error.class() == Class::Transient => (failures.0 + 1, Some(Instant::now())),
             Some(_) => *failures,
@@ -189,30 +218,25 @@ impl Model {
     }
 }
 
-/// Returns what a failed call may have taken: a server that was not heard in time may have read the prompt.
-fn taken(error: &LlmError, prompt: &Prompt) -> Usage {
-    let may_be_billed = match error {
-        LlmError::Transport { error, .. } => {
-            matches!(error, crate::transport::TransportError::Timeout | crate::transport::TransportError::TooLarge(_))
-        }
-        LlmError::NotUnderstood { .. } | LlmError::Refused(_) | LlmError::Program { .. } => true,
-        _ => false,
-    };
-    if may_be_billed { Usage { input: prompt.estimated_tokens(), output: 0, is_estimated: true } } else { Usage::default() }
-}
-
-/// Takes a key that a server repeats out of its message.
-fn without_key(error: LlmError, key: Option<&str>) -> LlmError {
-    let clean = |text: String| match key.filter(|key| key.len() > 3) {
-        Some(key) => text.replace(key, "…"),
-        None => text,
-    };
+/// Returns what a failed call may have taken: where that is not known, all that was reserved.
+fn taken(error: &LlmError, prompt: &Prompt, input: u64) -> Usage {
     match error {
-        LlmError::Status { server, status, message, retry_after } => {
-            LlmError::Status { server, status, message: clean(message), retry_after }
+        LlmError::Transport {
+            error: TransportError::UnknownHost | TransportError::Request(_) | TransportError::Tls(_), ..
         }
-        LlmError::NotUnderstood { server, reason } => LlmError::NotUnderstood { server, reason: clean(reason) },
-        LlmError::Refused(reason) => LlmError::Refused(clean(reason)),
-        other => other,
+        | LlmError::Status { .. }
+        // It did not start.
+        | LlmError::Program { may_pass: false, .. }
+        | LlmError::Unanswered(_)
+        | LlmError::Folder { .. }
+        | LlmError::NoKey(_) => Usage::default(),
+        // Nobody listens.
+        LlmError::Transport { error: TransportError::Connection(error), .. }
+            if error.kind() == std::io::ErrorKind::ConnectionRefused =>
+        {
+            Usage::default()
+        }
+        LlmError::Refused(_) => Usage { input, output: 0, is_estimated: true },
+        _ => Usage { input, output: u64::from(prompt.max_tokens), is_estimated: true },
     }
 }

@@ -21,7 +21,7 @@ pub struct Server {
 }
 
 const ALL: &[Tier] = &[Tier::Schema, Tier::Tool, Tier::Json, Tier::Prompt];
-const TOOL: &[Tier] = &[Tier::Tool, Tier::Prompt];
+const SCHEMA_OR_TOOL: &[Tier] = &[Tier::Schema, Tier::Tool, Tier::Prompt];
 const JSON: &[Tier] = &[Tier::Json, Tier::Tool, Tier::Prompt];
 
 const fn chat(name: &'static str, address: &'static str, key_variable: &'static str, tiers: &'static [Tier]) -> Server {
@@ -39,7 +39,7 @@ pub const SERVERS: &[Server] = &[
         protocol: Protocol::Anthropic,
         address: "https://api.anthropic.com",
         key_variable: Some("ANTHROPIC_API_KEY"),
-        tiers: TOOL,
+        tiers: SCHEMA_OR_TOOL,
         is_remote: true,
     },
     Server {

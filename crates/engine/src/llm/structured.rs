@@ -11,12 +11,25 @@ use super::wire::Wanted;
 
 /// Further tries of a tier after an answer that has not the form.
 pub const RETRIES: usize = 2;
+/// Tiers after whose misformed answers no further one is tried.
+const MOST_MISFORMED: usize = 2;
 /// Brackets at which the JSON of an answer may begin that are tried.
 const MOST_STARTS: usize = 32;
 /// Most characters of an error that the model is told.
 const TOLD_CHARS: usize = 500;
 
-/// Asks a model for an answer in a form. Returns it with the tier that gave it.
+/// An answer in a form.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answered<T> {
+    /// The answer.
+    pub value: T,
+    /// The tier that gave it.
+    pub tier: Tier,
+    /// True if it was cut off, and only its complete part was read.
+    pub is_partial: bool,
+}
+
+/// Asks a model for an answer in a form.
 ///
 /// # Errors
 /// Those of [`Model::complete`]; [`LlmError::Form`]: no tier gave an answer of the form.
@@ -25,31 +38,40 @@ pub fn ask<T: DeserializeOwned>(
     prompt: &Prompt,
     form: &Form,
     accounts: &dyn Accounts,
-) -> Result<(T, Tier), LlmError> {
+) -> Result<Answered<T>, LlmError> {
     let mut last = LlmError::Form("no way to ask for it".to_owned());
+    // Only where another tier answers was it the tier that the server refused.
+    let mut refused: Vec<Tier> = Vec::new();
+    let mut misformed = 0;
     for tier in model.tiers(accounts) {
         let mut told: Option<String> = None;
         for _ in 0..=RETRIES {
             let asked = asked(prompt, form, tier, told.as_deref());
             match model.complete(&asked, Some(Wanted { form, tier }), accounts) {
-                Ok(reply) => match read(&reply.text, reply.is_cut) {
-                    Ok(answer) => {
+                Ok(reply) => match read(&reply.text) {
+                    Ok((value, is_cut)) => {
+                        refused.iter().for_each(|tier| accounts.learned(model.name(), *tier, false));
                         accounts.learned(model.name(), tier, true);
-                        return Ok((answer, tier));
+                        return Ok(Answered { value, tier, is_partial: is_cut || reply.is_cut });
                     }
                     Err(reason) => {
+                        model.reject(&asked);
                         told = Some(reason.chars().take(TOLD_CHARS).collect());
                         last = LlmError::Form(reason);
                     }
                 },
-                // A server that does not know the tier says so with such a status.
-                Err(error @ LlmError::Status { status: 400 | 404 | 422 | 501, .. }) if tier != Tier::Prompt => {
-                    accounts.learned(model.name(), tier, false);
+                // A server that does not know the tier says so with such a status, and so may one that dislikes the prompt.
+                Err(error @ LlmError::Status { status: 400 | 422 | 501, .. }) if tier != Tier::Prompt => {
+                    refused.push(tier);
                     last = error;
                     break;
                 }
                 Err(error) => return Err(error),
             }
+        }
+        misformed += usize::from(told.is_some());
+        if misformed == MOST_MISFORMED {
+            break;
         }
     }
     Err(last)
@@ -75,28 +97,30 @@ fn asked(prompt: &Prompt, form: &Form, tier: Tier, told: Option<&str>) -> Prompt
     Prompt { user, ..prompt.clone() }
 }
 
-/// Reads an answer as a type.
-fn read<T: DeserializeOwned>(text: &str, is_cut: bool) -> Result<T, String> {
-    let value = json_in(text)?;
-    serde_json::from_value(value)
-        .map_err(|error| if is_cut { format!("{error}; the answer was cut off") } else { error.to_string() })
+/// Reads an answer as a type; also returns whether only a part of it was complete.
+fn read<T: DeserializeOwned>(text: &str) -> Result<(T, bool), String> {
+    let (value, is_partial) = json_in(text)?;
+    let read = serde_json::from_value(value).map_err(|error| error.to_string())?;
+    Ok((read, is_partial))
 }
 
 /// Returns the JSON that an answer holds: all of it; a fenced block; the first object or list; or, of one that was cut off,
-/// what was complete.
+/// what was complete, and then true.
 ///
 /// # Errors
 /// A sentence that says what is wrong.
-pub fn json_in(text: &str) -> Result<Value, String> {
+pub fn json_in(text: &str) -> Result<(Value, bool), String> {
     let text = text.trim().trim_start_matches('\u{feff}');
     let whole = match serde_json::from_str::<Value>(text) {
-        Ok(value) if value.is_object() || value.is_array() => return Ok(value),
+        Ok(value) if value.is_object() || value.is_array() => return Ok((value, false)),
         Ok(_) => "it is no object".to_owned(),
         Err(error) => error.to_string(),
     };
     if let Some(value) = fenced(text).and_then(|block| serde_json::from_str(block.trim()).ok()) {
-        return Ok(value);
+        return Ok((value, false));
     }
+    // Of several, the longest: thoughts before an answer may have small ones.
+    let mut best: Option<(usize, Value)> = None;
     let mut from = 0;
     for _ in 0..MOST_STARTS {
         let Some(start) = text[from..].find(['{', '[']).map(|at| from + at) else { break };
@@ -105,16 +129,26 @@ pub fn json_in(text: &str) -> Result<Value, String> {
                 if let Ok(value) = serde_json::from_str::<Value>(&text[start..start + length])
                     && (value.is_object() || value.as_array().is_some_and(|list| !list.is_empty()))
                 {
-                    return Ok(value);
+                    if best.as_ref().is_none_or(|(known, _)| length > *known) {
+                        best = Some((length, value));
+                    }
+                    from = start + length;
+                    continue;
                 }
             }
             Ends::CutOff(whole_until) => {
-                if let Some(value) = whole_until.and_then(|kept| serde_json::from_str(&kept).ok()) {
-                    return Ok(value);
+                let kept = whole_until.and_then(|kept| Some((kept.len(), serde_json::from_str(&kept).ok()?)));
+                if let Some((length, value)) = kept
+                    && best.as_ref().is_none_or(|(known, _)| length > *known)
+                {
+                    return Ok((value, true));
                 }
             }
         }
         from = start + 1;
+    }
+    if let Some((_, value)) = best {
+        return Ok((value, false));
     }
     Err(if text.is_empty() { "it is empty".to_owned() } else { format!("it is no JSON: {whole}") })
 }
@@ -184,15 +218,16 @@ mod tests {
             format!("Here it is:\n```\n{written}\n```\nThat is all."),
             format!("I found two [sic] things. {written} Anything else?"),
             format!("\u{feff}  {written}"),
+            format!("<think>maybe {{\"line\": 3}}</think> {written}"),
         ] {
-            assert_eq!(json_in(&text), Ok(value.clone()), "{text}");
+            assert_eq!(json_in(&text), Ok((value.clone(), false)), "{text}");
         }
     }
 
     #[test]
     fn what_was_complete_is_kept_of_an_answer_that_was_cut_off() {
-        assert_eq!(json_in(r#"{"items": [{"a": 1}, {"a": 2}, {"a": "cut o"#), Ok(json!({"items": [{"a": 1}, {"a": 2}]})));
-        assert_eq!(json_in(r#"{"items": [{"a": [1, 2]"#), Ok(json!({"items": [{"a": [1, 2]}]})));
+        assert_eq!(json_in(r#"{"items": [{"a": 1}, {"a": 2}, {"a": "cut o"#), Ok((json!({"items": [{"a": 1}, {"a": 2}]}), true)));
+        assert_eq!(json_in(r#"{"items": [{"a": [1, 2]"#), Ok((json!({"items": [{"a": [1, 2]}]}), true)));
         assert!(json_in(r#"{"items": ["#).is_err());
     }
 

@@ -167,17 +167,16 @@ impl Store {
         self.write(|tx| {
             tx.execute(
                 "INSERT INTO model_tier (model, tier, works, at_ms) VALUES (?1, ?2, ?3, ?4)
-                 ON CONFLICT (model, tier) DO UPDATE SET works = ?3, at_ms = ?4 WHERE works <> ?3",
+                 ON CONFLICT (model, tier) DO UPDATE SET works = ?3, at_ms = ?4",
                 params![model, tier, works, at],
             )
             .map(drop)
         })
     }
 
-    /// Returns whether a model has a tier, if that was noted.
-    pub(crate) fn tier_of(&self, model: &str, tier: &str) -> StoreResult<Option<bool>> {
-        self.read(|view| {
-            view.first("SELECT works FROM model_tier WHERE model = ?1 AND tier = ?2", [model, tier], |row| row.get(0))
-        })
+    /// Returns whether a model has a tier, if that was noted since a time: servers learn.
+    pub(crate) fn tier_of(&self, model: &str, tier: &str, since: UtcMillis) -> StoreResult<Option<bool>> {
+        let sql = "SELECT works FROM model_tier WHERE model = ?1 AND tier = ?2 AND at_ms >= ?3";
+        self.read(|view| view.first(sql, params![model, tier, since], |row| row.get(0)))
     }
 }

@@ -121,6 +121,19 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     }
 }
 
+/// Returns whether an address leads to this computer.
+pub fn is_here(address: &str) -> bool {
+    let host = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let host = host.split(['/', '?', '#']).next().unwrap_or_default();
+    // A name before an `@` is no host.
+    let host = host.rsplit('@').next().unwrap_or_default();
+    let host = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -248,6 +261,18 @@ mod tests {
         fn every_mapped_address_is_as_public_as_its_own(bits in any::<u32>()) {
             let plain = Ipv4Addr::from_bits(bits);
             prop_assert_eq!(is_public(IpAddr::V6(plain.to_ipv6_mapped())), is_public(IpAddr::V4(plain)));
+        }
+    }
+
+    #[test]
+    fn this_computer_is_told_from_others() {
+        for here in ["http://127.0.0.1:11434", "http://localhost/v1", "https://[::1]:8443/", "http://127.0.0.9"] {
+            assert!(is_here(here), "{here}");
+        }
+        for elsewhere in
+            ["http://localhost.example.com", "http://127.0.0.1@example.com/", "https://api.example.com", "http://10.0.0.1", ""]
+        {
+            assert!(!is_here(elsewhere), "{elsewhere}");
         }
     }
 }

@@ -22,6 +22,7 @@ mod exchange;
 mod network;
 mod page;
 
+pub use self::address::is_here;
 pub use self::client::{Answer, Client, ClientSettings};
 pub use self::content::Content;
 pub use self::error::FetchError;

@@ -1,6 +1,6 @@
 use clap::{Args, Subcommand};
 use jiff::civil::Date;
-use yore_engine::{DailyLimits, LedgerRow, Spent, dollars};
+use yore_engine::{DailyLimits, LedgerRow, Spent, dollars as told_dollars};
 
 use super::Context;
 use crate::config::{self, FileKind};
@@ -38,7 +38,7 @@ enum Action {
         #[arg(long, value_name = "N", default_value_t = 30)]
         days: u32,
     },
-    /// Switch all models off, at once and for every process, also what is running
+    /// Switch all models off for every process: before the next call, and a program that answers is ended
     Off,
     /// Switch models on again
     On,
@@ -76,7 +76,7 @@ fn show(context: &mut Context) -> CliResult {
             "a day".to_owned(),
             match tokens {
                 0 => "no tokens: no model is called (`yore budget set --tokens N`)".to_owned(),
-                tokens => format!("{} tokens, {} dollars", text::count(tokens), dollars(cost_micro)),
+                tokens => format!("{} tokens, {} dollars", text::count(tokens), told_dollars(cost_micro)),
             },
         ],
         vec!["today".to_owned(), told(&today)],
@@ -95,7 +95,7 @@ fn told(spent: &Spent) -> String {
         text::counted(spent.calls, "call"),
         text::count(spent.input),
         text::count(spent.output),
-        dollars(spent.cost_micro)
+        told_dollars(spent.cost_micro)
     )
 }
 
@@ -113,7 +113,9 @@ fn set(tokens: Option<u64>, dollars: Option<f64>, context: &mut Context) -> CliR
             config::set(&file.path, FileKind::User, key, &value)?;
         }
     }
-    context.printer.line("set; `yore budget` shows it")?;
+    let config = context.settings.own_config()?;
+    let DailyLimits { tokens, cost_micro } = llm::limits(&config);
+    context.printer.line(format!("a day: {} tokens, {} dollars", text::count(tokens), told_dollars(cost_micro)))?;
     Ok(Exit::Success)
 }
 
@@ -123,6 +125,8 @@ fn history(days: u32, context: &mut Context) -> CliResult {
     let rows = engine.ledger(today - i64::from(days) + 1)?;
     if context.printer.is_json() {
         context.printer.json(&rows.iter().map(|row| BudgetRow::of(row, day(row.day))).collect::<Vec<_>>())?;
+    } else if rows.is_empty() {
+        context.printer.note(format!("no model was called in the last {}", text::counted(days.into(), "day")))?;
     } else {
         let line = |row: &LedgerRow| {
             let project = row.project.as_deref().map(text::harmless).unwrap_or_default();

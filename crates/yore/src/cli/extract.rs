@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use clap::Args;
@@ -16,7 +17,7 @@ use crate::results::{ExtractionDone, ModelExtraction};
 
 /// Find what is worth keeping in conversations: decisions, standing orders, solutions, what is left open
 ///
-/// Rules read what was said, without a model and without a network. What they find is recorded as memories with their
+/// Rules read what was said, without a model and without a network, unless --extractor says otherwise. What they find is recorded as memories with their
 /// evidence, marked as extracted: a person's own stand above them. A conversation that did not change is not read again;
 /// what you reject is not proposed again. `yore op undo` takes back what was extracted from a session.
 #[derive(Args, Debug)]
@@ -67,7 +68,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         continue_on_error: arguments.continue_on_error,
     };
     if arguments.extractor == MODEL {
-        return by_model(&engine, &request, context);
+        return by_model(&engine, &request, arguments.kinds.is_empty(), context);
     }
     let report = with_progress(&engine, &request, context)?;
     if context.printer.is_json() {
@@ -81,9 +82,12 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 }
 
 /// Lets the configured model extract memories, as far as the limits of the day allow.
-fn by_model(engine: &Engine, request: &ExtractRequest, context: &mut Context) -> CliResult {
-    if request.is_dry_run || request.again {
-        return Err(CliError::usage("a model reads new lines only, and what it finds is recorded", None));
+fn by_model(engine: &Engine, request: &ExtractRequest, is_of_all_kinds: bool, context: &mut Context) -> CliResult {
+    if request.is_dry_run || request.again || !is_of_all_kinds {
+        return Err(CliError::usage(
+            "--dry-run, --again and --kinds are for rules: a model reads new lines once, for all kinds",
+            Some("`extract.skip_kinds` leaves kinds out"),
+        ));
     }
     let model = llm::model(&context.settings)?;
     let is_stopped = AtomicBool::new(false);
@@ -102,7 +106,7 @@ fn by_model(engine: &Engine, request: &ExtractRequest, context: &mut Context) ->
     if context.printer.is_json() {
         context.printer.json(&ModelExtraction::from(&report))?;
     } else {
-        for line in told_of_model(&report) {
+        for line in told_of_model(&report, &llm::folder(&context.settings)?) {
             context.printer.line(line)?;
         }
     }
@@ -110,18 +114,16 @@ fn by_model(engine: &Engine, request: &ExtractRequest, context: &mut Context) ->
     Ok(if is_whole { Exit::Success } else { Exit::Nothing })
 }
 
+/// Most reasons that are told.
+const MOST_REFUSED: usize = 10;
 /// Longest time for indexing what was found.
 const INDEX_PATIENCE_MS: u64 = 5_000;
 
-fn told_of_model(report: &ModelReport) -> Vec<String> {
+fn told_of_model(report: &ModelReport, folder: &Path) -> Vec<String> {
     let failed = |failed: &FailedSession| format!("{} failed: {}", failed.session, text::harmless(&failed.reason));
     let mut lines: Vec<String> = report.failed.iter().map(failed).collect();
     let mut parts = vec![format!("{} new", text::counted(report.recorded, "memory"))];
-    let more = [
-        (report.joined, "known that got evidence"),
-        (report.relations, "relations"),
-        (report.refused, "items that could not be recorded"),
-    ];
+    let more = [(report.joined, "known that got evidence"), (report.relations, "relations")];
     parts.extend(more.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{} {what}", text::count(*count))));
     lines.push(format!(
         "{} read with {}, {} unchanged: {}",
@@ -130,13 +132,21 @@ fn told_of_model(report: &ModelReport) -> Vec<String> {
         text::count(report.unchanged),
         parts.join(", ")
     ));
+    let shown = report.refused.iter().take(MOST_REFUSED).map(|reason| format!("not recorded: {}", text::harmless(reason)));
+    lines.extend(shown);
+    if report.refused.len() > MOST_REFUSED {
+        lines.push(format!("{} more not recorded", report.refused.len() - MOST_REFUSED));
+    }
     if report.waiting > 0 {
         lines.push(format!(
-            "{} for answers in the folder; run it again when they are there",
-            text::counted(report.waiting, "session") + " wait"
+            "{} for an answer beside each *.request.json in {}; run it again when they are there",
+            if report.waiting == 1 { "1 session waits".to_owned() } else { format!("{} sessions wait", report.waiting) },
+            folder.display()
         ));
     }
-    lines.extend(report.stopped.as_ref().map(|reason| format!("stopped: {}; it goes on from there", text::harmless(reason))));
+    lines.extend(
+        report.stopped.as_ref().map(|reason| format!("stopped: {}; run it again to go on from there", text::harmless(reason))),
+    );
     lines
 }
 

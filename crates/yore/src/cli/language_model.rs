@@ -9,7 +9,7 @@ use yore_engine::llm::wire::Wanted;
 use yore_engine::llm::{Form, LlmError, Prompt, Tier};
 
 use super::Context;
-use crate::error::{CliResult, Exit};
+use crate::error::{CliError, CliResult, Exit};
 use crate::llm;
 use crate::render::text;
 use crate::results::{Provider, TestedModel, TestedTier};
@@ -61,7 +61,7 @@ pub fn test(context: &mut Context) -> CliResult {
         let outcome = match model.complete(&prompt, Some(Wanted { form: &form, tier }), &ledger) {
             Ok(reply) => {
                 let read = yore_engine::llm::structured::json_in(&reply.text)
-                    .and_then(|value| serde_json::from_value::<Sum>(value).map_err(|error| error.to_string()));
+                    .and_then(|(value, _)| serde_json::from_value::<Sum>(value).map_err(|error| error.to_string()));
                 let verdict = match read {
                     Ok(Sum { sum: 42 }) => Ok(()),
                     Ok(Sum { sum }) => Err(format!("19 + 23 is not {sum}")),
@@ -69,9 +69,12 @@ pub fn test(context: &mut Context) -> CliResult {
                 };
                 (verdict, reply.usage.input, reply.usage.output)
             }
-            Err(error @ (LlmError::Budget(_) | LlmError::NoKey(_))) => {
-                context.printer.note(error.to_string())?;
-                return Ok(Exit::Usage);
+            Err(error @ (LlmError::Budget(_) | LlmError::NoKey(_) | LlmError::Unanswered(_))) => {
+                return Err(CliError::usage(error.to_string(), None));
+            }
+            // Another form of the answer changes nothing.
+            Err(error @ (LlmError::Transport { .. } | LlmError::Program { .. } | LlmError::Status { status: 401..=404, .. })) => {
+                return Err(CliError::usage(error.to_string(), None));
             }
             Err(error) => (Err(error.to_string()), 0, 0),
         };

@@ -1,4 +1,5 @@
 use clap::{Args, Subcommand};
+use yore_engine::llm::SILENT;
 
 use super::Context;
 use crate::agents::SESSION_VARIABLE;
@@ -32,6 +33,9 @@ enum Action {
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    if std::env::var_os(SILENT).is_some() {
+        return Err(CliError::usage("a program that yore runs as a model is given no memory", None));
+    }
     if let Some(Action::Url) = arguments.action {
         return url(context);
     }

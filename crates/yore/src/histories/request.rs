@@ -30,12 +30,15 @@ pub fn policy(settings: &Settings) -> CliResult<CapturePolicy> {
     let only = (capture.mode == CaptureMode::OptIn).then(|| home(&capture.projects));
     let policy = CapturePolicy::new(&home(&capture.exclude_paths), &home(&capture.exclude_projects), only.as_deref())?;
     // What a program that yore ran as a model recorded of it is no work of the person.
-    let own = normalize_directory(&settings.directory.join(MODEL_WORK).to_string_lossy());
+    // Agents record the directory as the system resolves it.
+    let resolved = std::fs::canonicalize(&settings.directory).unwrap_or_else(|_| settings.directory.clone());
+    let own =
+        [&settings.directory, &resolved].map(|directory| normalize_directory(&directory.join(MODEL_WORK).to_string_lossy()));
     // A project's file may switch capture off for that project; each file is read once.
     let known: Mutex<HashMap<PathBuf, bool>> = Mutex::default();
     let (user_file, environment) = (settings.user_file.clone(), settings.environment.clone());
     Ok(policy.with_project_switch(move |directory| {
-        if is_within(&normalize_directory(directory), &own) {
+        if own.iter().any(|own| is_within(&normalize_directory(directory), own)) {
             return true;
         }
         let Some(file) = find_project_file(Path::new(directory)) else { return false };

@@ -66,8 +66,8 @@ pub struct ModelExtraction {
     pub joined: u64,
     /// Relations that were stated.
     pub relations: u64,
-    /// Items and relations that could not be stored.
-    pub refused: u64,
+    /// Reasons why items and relations could not be stored.
+    pub refused: Vec<String>,
     /// Conversations whose requests wait for an answer in a folder.
     pub waiting: u64,
     /// Conversations that failed.
@@ -145,7 +145,7 @@ impl From<&ModelReport> for ModelExtraction {
             recorded: report.recorded,
             joined: report.joined,
             relations: report.relations,
-            refused: report.refused,
+            refused: report.refused.clone(),
             waiting: report.waiting,
             failed: failed.collect(),
             stopped: report.stopped.clone(),

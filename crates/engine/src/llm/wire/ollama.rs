@@ -5,13 +5,18 @@ use serde_json::{Value, json};
 use super::parts::{Decoded, Encoded, Wanted, number};
 use crate::llm::ask::{Prompt, Tier};
 
+/// Room for a prompt of more tokens than were estimated.
+const ROOM: f64 = 1.3;
+
 pub(super) fn encode(model: &str, prompt: &Prompt, wanted: Option<Wanted<'_>>) -> Encoded {
     let mut messages = Vec::new();
     if !prompt.system.is_empty() {
         messages.push(json!({"role": "system", "content": prompt.system}));
     }
     messages.push(json!({"role": "user", "content": prompt.user}));
-    let options = json!({"num_predict": prompt.max_tokens});
+    // Without it a prompt is cut to the server's default, and nothing says so.
+    let context = (prompt.estimated_tokens() as f64 * ROOM).ceil() as u64 + u64::from(prompt.max_tokens);
+    let options = json!({"num_predict": prompt.max_tokens, "num_ctx": context.next_multiple_of(1_024)});
     let mut body = json!({"model": model, "messages": messages, "stream": false, "options": options});
     match wanted {
         Some(Wanted { form, tier: Tier::Schema }) => body["format"] = form.schema.clone(),

@@ -41,7 +41,8 @@ pub(super) fn decode(body: &Value) -> Result<Decoded, &'static str> {
         text: match (text, &refusal) {
             (Some(text), _) => text.to_owned(),
             (None, Some(_)) => String::new(),
-            (None, None) if is_filtered => String::new(),
+            // A model that reasons may reach the limit before it says anything.
+            (None, None) if is_filtered || reason == "length" => String::new(),
             (None, None) => return Err("content is missing"),
         },
         input: number(body, "/usage/prompt_tokens"),
