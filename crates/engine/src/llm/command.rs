@@ -92,20 +92,19 @@ impl CommandSettings {
     /// # Errors
     /// [`LlmError::Program`]; [`LlmError::Budget`] if models are switched off while it runs.
     pub(super) fn complete(&self, prompt: &Prompt, accounts: &dyn Accounts) -> Result<Reply, LlmError> {
-        let failed = |reason: String, may_pass| LlmError::Program {
-            program: self.command.first().cloned().unwrap_or_default(),
-            reason,
-            may_pass,
-        };
-        let (program, arguments) = self.command.split_first().ok_or_else(|| failed("there is no command".to_owned(), false))?;
-        platform::create_private_directory(&self.directory).map_err(|error| failed(error.to_string(), false))?;
-        let mut command = Command::new(program);
+        let program = self.command.first().cloned().unwrap_or_default();
+        let not_started =
+            |reason: String| LlmError::Program { program: program.clone(), reason, may_pass: false, has_run: false };
+        let failed = |reason: String, may_pass| LlmError::Program { program: program.clone(), reason, may_pass, has_run: true };
+        let (name, arguments) = self.command.split_first().ok_or_else(|| not_started("there is no command".to_owned()))?;
+        platform::create_private_directory(&self.directory).map_err(|error| not_started(error.to_string()))?;
+        let mut command = Command::new(name);
         command.args(arguments).current_dir(&self.directory).env(SILENT, "1");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // What it starts is ended with it.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let mut running = Running(command.spawn().map_err(|error| failed(error.to_string(), false))?);
+        let mut running = Running(command.spawn().map_err(|error| not_started(error.to_string()))?);
         let text = match prompt.system.is_empty() {
             true => prompt.user.clone(),
             false => format!("{}\n\n{}", prompt.system, prompt.user),
@@ -139,7 +138,8 @@ impl CommandSettings {
             };
             let report = [last(&report), last(&answer)].into_iter().find(|line| !line.is_empty()).unwrap_or_default();
             let reason = if report.is_empty() { status.to_string() } else { format!("{status}: {report}") };
-            return Err(failed(reason, true));
+            // What it says now it will say again: nobody is logged in, there is no such model.
+            return Err(failed(reason, false));
         }
         if answer.len() as u64 > MOST_BYTES {
             return Err(failed(format!("the answer has more than {MOST_BYTES} bytes"), false));

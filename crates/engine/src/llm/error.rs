@@ -63,6 +63,8 @@ pub enum LlmError {
         reason: String,
         /// True if another try may succeed.
         may_pass: bool,
+        /// True if it ran, and may have taken something.
+        has_run: bool,
     },
     /// Nobody has answered in the folder yet.
     #[error("the request stands in {0}; its answer belongs beside it, with .answer.json in the place of .request.json")]

@@ -225,8 +225,7 @@ fn taken(error: &LlmError, prompt: &Prompt, input: u64) -> Usage {
             error: TransportError::UnknownHost | TransportError::Request(_) | TransportError::Tls(_), ..
         }
         | LlmError::Status { .. }
-        // It did not start.
-        | LlmError::Program { may_pass: false, .. }
+        | LlmError::Program { has_run: false, .. }
         | LlmError::Unanswered(_)
         | LlmError::Folder { .. }
         | LlmError::NoKey(_) => Usage::default(),
