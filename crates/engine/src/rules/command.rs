@@ -81,10 +81,10 @@ pub fn runs<'t>(turns: &[TurnShape<'t>]) -> BTreeMap<usize, Run<'t>> {
 
 /// Proposes the commands of a conversation that passed twice, for each purpose the first, as one memory; one command alone tells
 /// little.
-pub fn propose(turns: &[TurnShape<'_>], found: &mut Vec<Proposal>) {
+pub fn propose(turns: &[TurnShape<'_>], runs: &BTreeMap<usize, Run<'_>>, found: &mut Vec<Proposal>) {
     let mut passed: HashMap<&str, usize> = HashMap::new();
     let mut of_purpose: [Option<(usize, &str)>; PURPOSES.len()] = [None; PURPOSES.len()];
-    for (result, Run { call, command, outcome }) in runs(turns) {
+    for (result, Run { call, command, outcome }) in runs.iter().map(|(at, run)| (*at, *run)) {
         let Some(command) = whole(command) else { continue };
         let Some(purpose) = purpose_of(command).filter(|purpose| of_purpose[*purpose].is_none()) else { continue };
         if outcome != Some(Outcome::Done) || turns[result].is_error {

@@ -6,7 +6,7 @@ use yore_core::episode::Outcome;
 use yore_core::exchange::TurnShape;
 use yore_core::memory::{MemoryKind, SourceKind};
 
-use super::command::{Run, runs, steps};
+use super::command::{Run, steps};
 use super::commit::{TRAILERS, message};
 use super::proposal::{MOST_DETAILS_CHARS, Proposal, cut, cut_sentence, plain};
 use super::sentence::{Sentence, sentences};
@@ -18,15 +18,15 @@ const FEWEST_CONTENT: usize = 4;
 const MOST_TITLE_CHARS: usize = 120;
 
 /// Proposes the milestones of a conversation.
-pub fn propose(turns: &[TurnShape<'_>], found: &mut Vec<Proposal>) {
+pub fn propose(turns: &[TurnShape<'_>], runs: &BTreeMap<usize, Run<'_>>, found: &mut Vec<Proposal>) {
     // Titles of the pull requests that were opened here, by number.
     let mut opened: BTreeMap<u64, String> = BTreeMap::new();
-    for (result, Run { call, command, outcome }) in runs(turns) {
+    for (result, Run { call, command, outcome }) in runs.iter().map(|(at, run)| (*at, *run)) {
         if outcome != Some(Outcome::Done) || turns[result].is_error {
             continue;
         }
         let (call, output) = (&turns[call], turns[result].tool_text);
-        // Of a pipe or a list, only the last outcome is known.
+        // A pipe or a list has one outcome, that of its last command.
         if command.contains([';', '|']) {
             continue;
         }

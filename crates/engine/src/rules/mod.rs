@@ -91,9 +91,10 @@ pub fn propose(conversation: &Conversation<'_>) -> Vec<Proposal> {
         }
     }
     let mut kept: Vec<Proposal> = kept.into_iter().map(|(proposal, _)| proposal).collect();
-    command::propose(turns, &mut kept);
-    undone::drop_undone(turns, &mut kept);
-    milestone::propose(turns, &mut kept);
+    let runs = command::runs(turns);
+    command::propose(turns, &runs, &mut kept);
+    undone::drop_undone(turns, &runs, &mut kept);
+    milestone::propose(turns, &runs, &mut kept);
     kept
 }
 

@@ -1,23 +1,22 @@
-//! What was undone later in a conversation, as its commands tell: a commit that was reverted, changes of files that were taken
+//! Drops what later commands of a conversation undid: a commit that was reverted, changes of files that were taken
 //! back. A fix that did not survive is no solution.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use yore_core::episode::{FileAction, Outcome};
 use yore_core::exchange::TurnShape;
 use yore_core::id::TurnId;
 
-use super::command::{Run, runs, steps};
+use super::command::{Run, steps};
 use super::milestone::reverted;
 use super::proposal::Proposal;
 
 /// Drops the proposals that a later command of the conversation undid.
-pub fn drop_undone(turns: &[TurnShape<'_>], proposals: &mut Vec<Proposal>) {
-    let runs = runs(turns);
+pub fn drop_undone(turns: &[TurnShape<'_>], runs: &BTreeMap<usize, Run<'_>>, proposals: &mut Vec<Proposal>) {
     let is_commit = |run: &&Run<'_>| run.outcome == Some(Outcome::Done) && run.command.contains("git commit");
     let commits: BTreeSet<usize> = runs.values().filter(is_commit).map(|run| run.call).collect();
     let places: HashMap<TurnId, usize> = turns.iter().enumerate().map(|(at, turn)| (turn.id, at)).collect();
-    for (result, Run { call, command, outcome }) in runs {
+    for (result, Run { call, command, outcome }) in runs.iter().map(|(at, run)| (*at, *run)) {
         if outcome != Some(Outcome::Done) {
             continue;
         }
@@ -29,7 +28,7 @@ pub fn drop_undone(turns: &[TurnShape<'_>], proposals: &mut Vec<Proposal>) {
             }
             proposals.retain(|proposal| {
                 let is_before = proposal.evidence.first().and_then(|(id, _)| places.get(id)).is_some_and(|at| *at < call);
-                // What was committed since stays.
+                // A commit since then keeps the change.
                 let is_committed = || {
                     let from = proposal.evidence.first().and_then(|(id, _)| places.get(id)).copied().unwrap_or(call);
                     commits.range(from..call).next().is_some()
