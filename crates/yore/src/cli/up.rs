@@ -163,13 +163,21 @@ fn starts_daemon(context: &Context) -> bool {
 }
 
 /// Finds memories in what was read, unless the daemon will do it.
-fn extract_here(engine: &Engine, context: &Context) -> CliResult<()> {
+fn extract_here(engine: &Engine, context: &mut Context) -> CliResult<()> {
     let config = context.settings.config();
     if !config.extract.enabled || starts_daemon(context) {
         return Ok(());
     }
     let request = ExtractRequest { kinds: config.extract.kinds(), continue_on_error: true, ..ExtractRequest::default() };
-    if extract::with_progress(engine, &request, context)?.counts.recorded > 0 {
+    let report = extract::with_progress(engine, &request, context)?;
+    for failed in &report.failed {
+        context.printer.note(format!(
+            "note: nothing was extracted from {}: {}",
+            failed.session,
+            text::harmless(&failed.reason)
+        ))?;
+    }
+    if report.counts.recorded > 0 {
         engine.sync_index(5_000, &mut |_| {})?;
     }
     Ok(())
