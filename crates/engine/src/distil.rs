@@ -231,7 +231,7 @@ impl Engine {
         let waiting = self.sessions_to_distil(request.here.as_ref())?;
         let is_own = |(_, native_id): &(EpisodeKey, String)| request.own.as_ref() == Some(native_id);
         let (own, others): (Vec<_>, Vec<_>) = waiting.into_iter().partition(is_own);
-        // Of most, the first has words among its turns.
+        // Mostly the first has words among its turns.
         for (_, native_id) in own.into_iter().chain(others) {
             if let Some(material) = self.material_of(&self.session_of(&native_id)?, &BY_AGENT)? {
                 return Ok(Some(material));

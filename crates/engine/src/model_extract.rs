@@ -134,7 +134,7 @@ impl Engine {
             report.sessions += u64::from(piece == 0);
             report.answers += 1;
             distilled.session.clone_from(&session.native_id);
-            // What was given was read, whatever the model says of it; of an answer that was cut off, as far as its items reach.
+            // The model read all that it was given, whatever it says of it; an answer that was cut off counts as far as its items reach.
             distilled.upto = match answered.is_partial {
                 false => material.new.last().map(|line| line.line),
                 true => distilled.items.iter().map(|item| item.line).max(),

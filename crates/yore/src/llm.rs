@@ -132,7 +132,7 @@ fn key(llm: &Llm, server: &Server, settings: &Settings) -> CliResult<Option<Stri
         let mut key = String::new();
         let read = child.stdout.take().map(|output| output.take(MOST_KEY).read_to_string(&mut key));
         let status = child.wait().map_err(|error| failed(error.to_string()))?;
-        // What it printed may be the key, and is not told.
+        // Its output may be the key, and is not told.
         if !status.success() || !matches!(read, Some(Ok(_))) || key.trim().is_empty() {
             return Err(failed(if status.success() { "it printed no key".to_owned() } else { status.to_string() }));
         }

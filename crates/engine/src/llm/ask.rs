@@ -1,4 +1,4 @@
-//! What a model is asked and answers, whatever the protocol, and the accounts that each call is announced to.
+//! Prompts and answers of models, whatever the protocol, and the accounts that each call is announced to.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use super::error::LlmError;
 /// Bytes of prose that make a token, about, where a provider tells no number.
 const BYTES_OF_TOKEN: f64 = 3.6;
 
-/// What a model is asked.
+/// A prompt to a model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prompt {
     /// Instructions that stand before the conversation.
@@ -16,8 +16,8 @@ pub struct Prompt {
     pub user: String,
     /// Most tokens of the answer.
     pub max_tokens: u32,
-    /// What is asked, in a few words that stay the same when the circumstances change: by it, whoever answers in a folder is
-    /// asked once. Empty: the whole prompt.
+    /// Name of the question, which stays the same when the circumstances change: by it, whoever answers in a folder is asked
+    /// once. Empty: the whole prompt.
     pub key: String,
 }
 
@@ -77,7 +77,7 @@ impl Tier {
 pub struct Reply {
     /// The text, or the arguments of the tool that it called, as JSON.
     pub text: String,
-    /// What it took.
+    /// Tokens that it took.
     pub usage: Usage,
     /// True if the answer was cut off at the most tokens.
     pub is_cut: bool,
@@ -101,7 +101,7 @@ impl Usage {
     }
 }
 
-/// What is asked before and told after each call.
+/// The accounts that each call asks before and tells after.
 pub trait Accounts {
     /// Reserves the tokens that a call may take: those of its prompt, and most of its answer. Returns the number of the
     /// reservation.

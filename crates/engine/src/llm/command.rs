@@ -101,7 +101,7 @@ impl CommandSettings {
         let mut command = Command::new(name);
         command.args(arguments).current_dir(&self.directory).env(SILENT, "1");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // What it starts is ended with it.
+        // The programs that it starts are ended with it.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut running = Running(command.spawn().map_err(|error| not_started(error.to_string()))?);
@@ -138,7 +138,7 @@ impl CommandSettings {
             };
             let report = [last(&report), last(&answer)].into_iter().find(|line| !line.is_empty()).unwrap_or_default();
             let reason = if report.is_empty() { status.to_string() } else { format!("{status}: {report}") };
-            // What it says now it will say again: nobody is logged in, there is no such model.
+            // It will say the same again: nobody is logged in, there is no such model.
             return Err(failed(reason, false));
         }
         if answer.len() as u64 > MOST_BYTES {
@@ -169,7 +169,7 @@ impl Drop for Running {
     }
 }
 
-/// What a thread reads, which is not joined: children that a program left may hold its pipe open.
+/// The output that a thread reads; it is not joined: children that a program left may hold its pipe open.
 struct Reading {
     bytes: Arc<Mutex<Vec<u8>>>,
     ended: Receiver<()>,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::transport::TransportError;
 
-/// What may be done about a failure (S5-014).
+/// Class of a failure by its remedy (S5-014).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// The same call may succeed later.

@@ -18,6 +18,8 @@ const WAITS: [u64; 5] = [1, 2, 4, 8, 10];
 const LEAST_BYTES: u64 = 3;
 /// A server that asks to wait longer is not waited for.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// Longest wait without a look whether models were switched off.
+const PIECE: Duration = Duration::from_secs(1);
 /// Failures one after the other after which a model is left alone, and for how long (S1-119).
 pub const FAILURES: u32 = 3;
 /// See [`FAILURES`].
@@ -72,13 +74,11 @@ pub struct Backoff {
     pub tries: u32,
     /// Waits for a time.
     pub sleep: fn(Duration),
-    /// True if `sleep` returns at once, in tests.
-    pub is_instant: bool,
 }
 
 impl Default for Backoff {
     fn default() -> Self {
-        Self { tries: 5, sleep: std::thread::sleep, is_instant: false }
+        Self { tries: 5, sleep: std::thread::sleep }
     }
 }
 
@@ -144,16 +144,11 @@ impl Model {
                 break Err(error);
             }
             // In pieces, so that switching models off ends it.
-            let until = Instant::now() + wait;
-            while accounts.is_off().is_none() {
-                let left = until.saturating_duration_since(Instant::now()).min(wait);
-                if left.is_zero() {
-                    break;
-                }
-                (self.backoff.sleep)(left.min(Duration::from_secs(1)));
-                if self.backoff.is_instant {
-                    break;
-                }
+            let mut left = wait;
+            while !left.is_zero() && accounts.is_off().is_none() {
+                let piece = left.min(PIECE);
+                (self.backoff.sleep)(piece);
+                left -= piece;
             }
         };
         self.count(answered.as_ref().err());

@@ -16,8 +16,6 @@ pub struct Server {
     pub key_variable: Option<&'static str>,
     /// The tiers that it has, in the order in which they are tried (S5-067, C-111).
     pub tiers: &'static [Tier],
-    /// True if a call leaves this computer.
-    pub is_remote: bool,
 }
 
 const ALL: &[Tier] = &[Tier::Schema, Tier::Tool, Tier::Json, Tier::Prompt];
@@ -25,11 +23,11 @@ const SCHEMA_OR_TOOL: &[Tier] = &[Tier::Schema, Tier::Tool, Tier::Prompt];
 const JSON: &[Tier] = &[Tier::Json, Tier::Tool, Tier::Prompt];
 
 const fn chat(name: &'static str, address: &'static str, key_variable: &'static str, tiers: &'static [Tier]) -> Server {
-    Server { name, protocol: Protocol::OpenAiChat, address, key_variable: Some(key_variable), tiers, is_remote: true }
+    Server { name, protocol: Protocol::OpenAiChat, address, key_variable: Some(key_variable), tiers }
 }
 
 const fn local(name: &'static str, protocol: Protocol, address: &'static str) -> Server {
-    Server { name, protocol, address, key_variable: None, tiers: ALL, is_remote: false }
+    Server { name, protocol, address, key_variable: None, tiers: ALL }
 }
 
 /// The servers that are known.
@@ -40,7 +38,6 @@ pub const SERVERS: &[Server] = &[
         address: "https://api.anthropic.com",
         key_variable: Some("ANTHROPIC_API_KEY"),
         tiers: SCHEMA_OR_TOOL,
-        is_remote: true,
     },
     Server {
         name: "openai",
@@ -48,7 +45,6 @@ pub const SERVERS: &[Server] = &[
         address: "https://api.openai.com/v1",
         key_variable: Some("OPENAI_API_KEY"),
         tiers: ALL,
-        is_remote: true,
     },
     Server {
         name: "gemini",
@@ -56,7 +52,6 @@ pub const SERVERS: &[Server] = &[
         address: "https://generativelanguage.googleapis.com",
         key_variable: Some("GEMINI_API_KEY"),
         tiers: &[Tier::Schema, Tier::Json, Tier::Tool, Tier::Prompt],
-        is_remote: true,
     },
     local("ollama", Protocol::Ollama, "http://127.0.0.1:11434"),
     local("lm-studio", Protocol::OpenAiChat, "http://127.0.0.1:1234/v1"),
@@ -75,7 +70,6 @@ pub const SERVERS: &[Server] = &[
         address: "",
         key_variable: Some("OPENAI_COMPATIBLE_API_KEY"),
         tiers: ALL,
-        is_remote: true,
     },
 ];
 

@@ -119,7 +119,7 @@ pub fn json_in(text: &str) -> Result<(Value, bool), String> {
     if let Some(value) = fenced(text).and_then(|block| serde_json::from_str(block.trim()).ok()) {
         return Ok((value, false));
     }
-    // Of several, the longest: thoughts before an answer may have small ones.
+    // The longest counts: thoughts before an answer may have small ones.
     let mut best: Option<(usize, Value)> = None;
     let mut from = 0;
     for _ in 0..MOST_STARTS {

@@ -18,7 +18,7 @@ pub struct DailyLimits {
     pub cost_micro: u64,
 }
 
-/// What was taken in some time.
+/// Sums of calls in some time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spent {
     /// Number of calls.
@@ -35,7 +35,7 @@ pub struct Spent {
     pub is_estimated: bool,
 }
 
-/// What was taken on a day, for a purpose, by a model, of a project.
+/// Sums of a day, purpose, model and project.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LedgerRow {
     /// Days since 1970.
@@ -46,7 +46,7 @@ pub struct LedgerRow {
     pub model: String,
     /// Name of the project, if the call was about one.
     pub project: Option<String>,
-    /// What was taken.
+    /// The sums.
     pub spent: Spent,
 }
 

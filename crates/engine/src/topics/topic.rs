@@ -1,4 +1,4 @@
-//! What is asked about topics, and what is told of them.
+//! Requests for topics, and topics as they are told.
 
 use serde::{Deserialize, Serialize};
 use yore_core::id::TurnId;

@@ -59,7 +59,7 @@ fn scripted(
         client: Client::over(script.clone(), 1 << 20),
         timeout: Duration::from_secs(5),
     };
-    (Model::new("harbour/m-1", way, Backoff { tries: 5, sleep: |_| (), is_instant: true }), script)
+    (Model::new("harbour/m-1", way, Backoff { tries: 5, sleep: |_| () }), script)
 }
 
 fn prompt() -> Prompt {
@@ -218,7 +218,7 @@ fn memory() -> Memory {
 }
 
 fn in_folder(folder: &Path) -> Model {
-    Model::new("folder", Way::Folder(folder.to_owned()), Backoff { tries: 1, sleep: |_| (), is_instant: true })
+    Model::new("folder", Way::Folder(folder.to_owned()), Backoff { tries: 1, sleep: |_| () })
 }
 
 fn extract(memory: &Memory, model: &Model, tokens: u64) -> ModelReport {
@@ -263,7 +263,7 @@ fn somebody_answers_in_a_folder_and_what_they_found_is_recorded_once() {
     });
     assert_eq!(memory.engine().spent_on(memory.engine().day(0)).unwrap().calls, 0, "nobody was asked");
     let asked = answer(folder.path(), &found);
-    // What is known meanwhile changes nothing about what was asked.
+    // Memories that come meanwhile change nothing about the request.
     let open = NewMemory::new(MemoryKind::Todo, "Keep the berth leases in SQLite when the harbour box restarts.");
     memory.engine().add_memory(&open, &Cause { actor: Actor::Person, by: "test".to_owned(), input: None }).unwrap();
     let user: Value = serde_json::from_str(asked[0]["user"].as_str().unwrap()).unwrap();
@@ -315,7 +315,7 @@ fn a_program_answers_in_its_own_directory_and_is_given_up_in_time() {
     let ask = |script: &str, seconds: u64| {
         let command = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
         let settings = CommandSettings { command, directory: directory.clone(), timeout: Duration::from_secs(seconds) };
-        let model = Model::new("command", Way::Command(settings), Backoff { tries: 1, sleep: |_| (), is_instant: true });
+        let model = Model::new("command", Way::Command(settings), Backoff { tries: 1, sleep: |_| () });
         model.complete(&prompt(), None, &Ledger::new(memory.engine(), terms(100_000), &STOPPED))
     };
     let reply = ask("cat; echo; pwd; echo $YORE_SILENT", 60).unwrap();
@@ -327,7 +327,7 @@ fn a_program_answers_in_its_own_directory_and_is_given_up_in_time() {
     }
     let command = vec!["/nowhere/at/all".to_owned()];
     let settings = CommandSettings { command, directory, timeout: Duration::from_secs(1) };
-    let model = Model::new("command", Way::Command(settings), Backoff { tries: 5, sleep: |_| (), is_instant: true });
+    let model = Model::new("command", Way::Command(settings), Backoff { tries: 5, sleep: |_| () });
     let error = model.complete(&prompt(), None, &Ledger::new(memory.engine(), terms(100_000), &STOPPED)).unwrap_err();
     assert_eq!(error.class(), Class::Permanent, "{error}");
 }
@@ -372,7 +372,7 @@ fn over_http(protocol: Protocol, address: String, timeout: Duration, tries: u32)
         client: Client::new(&ClientSettings { max_bytes: 1 << 20, ..ClientSettings::default() }).unwrap(),
         timeout,
     };
-    Model::new("harbour/m-1", way, Backoff { tries, sleep: |_| (), is_instant: true })
+    Model::new("harbour/m-1", way, Backoff { tries, sleep: |_| () })
 }
 
 /// The parts of a request that each provider's reference requires, by the paths of their sources:

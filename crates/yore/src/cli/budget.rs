@@ -34,7 +34,7 @@ enum Action {
     },
     /// Show what was taken by day, purpose, model and project
     History {
-        /// Of the last N days
+        /// Go back N days
         #[arg(long, value_name = "N", default_value_t = 30)]
         days: u32,
     },

@@ -29,7 +29,7 @@ pub fn policy(settings: &Settings) -> CliResult<CapturePolicy> {
     let home = |entries: &[String]| -> Vec<String> { entries.iter().map(|entry| settings.paths.below_home(entry)).collect() };
     let only = (capture.mode == CaptureMode::OptIn).then(|| home(&capture.projects));
     let policy = CapturePolicy::new(&home(&capture.exclude_paths), &home(&capture.exclude_projects), only.as_deref())?;
-    // What a program that yore ran as a model recorded of it is no work of the person.
+    // The record that a program keeps of its run as a model is no work of the person.
     // Agents record the directory as the system resolves it.
     let resolved = std::fs::canonicalize(&settings.directory).unwrap_or_else(|_| settings.directory.clone());
     let own =

@@ -1,4 +1,4 @@
-//! What language models may take and took.
+//! Limits and sums of calls to language models.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,11 +15,11 @@ pub struct BudgetDay {
     pub daily_dollars: f64,
     /// True if models are switched off.
     pub off: bool,
-    /// What was taken today.
+    /// The sums of today.
     pub today: Taken,
 }
 
-/// What was taken in some time.
+/// Sums of calls in some time.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Taken {
     /// Number of calls.
@@ -36,7 +36,7 @@ pub struct Taken {
     pub estimated: bool,
 }
 
-/// What was taken on a day, for a purpose, by a model, of a project.
+/// Sums of a day, purpose, model and project.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct BudgetRow {
     /// The day, as a date.
@@ -47,7 +47,7 @@ pub struct BudgetRow {
     pub model: String,
     /// Name of the project.
     pub project: Option<String>,
-    /// What was taken.
+    /// The sums.
     pub taken: Taken,
 }
 
@@ -87,7 +87,7 @@ pub struct Provider {
     pub key_variable: Option<String>,
 }
 
-/// What a language model can do.
+/// The abilities of a language model.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct TestedModel {
     /// The model, with its provider.
@@ -103,7 +103,7 @@ pub struct TestedTier {
     pub tier: String,
     /// True if the answer was right.
     pub works: bool,
-    /// What was wrong.
+    /// The fault of the answer.
     pub problem: Option<String>,
     /// Tokens of the prompt.
     pub input_tokens: u64,
