@@ -6,6 +6,7 @@
 //! and settings are arguments.
 
 mod checks;
+pub mod child;
 mod distil;
 pub mod document;
 pub mod embed;

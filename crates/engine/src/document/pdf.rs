@@ -2,15 +2,14 @@
 //! [`extract`] is the work of that process, [`ask`] that of the caller.
 
 use std::fs::File;
-use std::io::{self, Read};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::mpsc;
+use std::process::Command;
 use std::time::Duration;
 
 use super::Document;
 use super::blocks::{Place, Sections, pieces};
 use super::text::TEXT_BYTES;
+use crate::child::{self, ChildError, Ended, Input, Limits};
 
 /// The argument that makes a program write the text of the PDF on its standard input.
 pub const EXTRACT_COMMAND: &str = "pdf-text";
@@ -23,11 +22,8 @@ pub const CPU_SECONDS: u64 = 30;
 
 /// Maximum time for a PDF in all.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Pause, and number of pauses, in which a process that has closed its output may end.
-const FAREWELL: Duration = Duration::from_millis(10);
-const FAREWELLS: u32 = 200;
-/// Longer texts are cut.
-const MAX_TEXT_BYTES: u64 = 16 << 20;
+/// A process that writes a longer text has failed.
+const MAX_TEXT_BYTES: usize = 16 << 20;
 
 /// The reason why a PDF has no text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,44 +56,13 @@ pub fn ask(program: &Path, file: File) -> Result<String, PdfError> {
 }
 
 fn ask_within(program: &Path, file: File, patience: Duration) -> Result<String, PdfError> {
-    let mut child = Command::new(program)
-        .arg(EXTRACT_COMMAND)
-        .stdin(Stdio::from(file))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(|_| PdfError::NoExtractor)?;
-    let (send, receive) = mpsc::channel();
-    let output = child.stdout.take();
-    // The thread is not joined: children that the process left may hold the pipe open.
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let outcome = match output {
-            Some(output) => output.take(MAX_TEXT_BYTES).read_to_end(&mut bytes).map(|_| bytes),
-            None => Err(io::ErrorKind::BrokenPipe.into()),
-        };
-        // After a timeout nothing receives the outcome.
-        let _ = send.send(outcome);
-    });
-    let said = receive.recv_timeout(patience);
-    let mut status = None;
-    for _ in 0..FAREWELLS {
-        status = child.try_wait().ok().flatten();
-        if status.is_some() || said.is_err() {
-            break;
-        }
-        std::thread::sleep(FAREWELL);
-    }
-    if status.is_none() {
-        // The process may have ended by itself meanwhile; either way it is gone afterwards.
-        let _ = child.kill();
-        let _ = child.wait();
-    }
-    let bytes = said.map_err(|_| PdfError::TooSlow)?.map_err(|_| PdfError::Failed)?;
-    match status {
-        Some(status) if status.success() => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-        Some(_) => Err(PdfError::Failed),
-        None => Err(PdfError::TooSlow),
+    let limits = Limits { time: patience, output: MAX_TEXT_BYTES, report: 0 };
+    let ended = child::run(Command::new(program).arg(EXTRACT_COMMAND), Input::File(file), &limits, &mut || false);
+    match ended {
+        Ok(Ended { status, output, .. }) if status.success() => Ok(String::from_utf8_lossy(&output).into_owned()),
+        Ok(_) | Err(ChildError::Io(_) | ChildError::Stopped | ChildError::TooMuch(_)) => Err(PdfError::Failed),
+        Err(ChildError::NotStarted(_)) => Err(PdfError::NoExtractor),
+        Err(ChildError::TooSlow(_)) => Err(PdfError::TooSlow),
     }
 }
 
@@ -156,7 +121,7 @@ mod tests {
         let mut tries = 0..50;
         loop {
             match ask_within(&path, File::open(&file).unwrap(), patience) {
-                Err(PdfError::NoExtractor) if tries.next().is_some() => std::thread::sleep(FAREWELL),
+                Err(PdfError::NoExtractor) if tries.next().is_some() => std::thread::sleep(Duration::from_millis(10)),
                 outcome => return outcome,
             }
         }
@@ -171,7 +136,7 @@ mod tests {
     fn process_that_hangs_is_ended() {
         assert_eq!(asked("exec sleep 600", Duration::from_millis(200)), Err(PdfError::TooSlow));
         // The output is complete, but the process does not end.
-        assert_eq!(asked("echo text; exec >&-; exec sleep 600", PATIENCE), Err(PdfError::TooSlow));
+        assert_eq!(asked("echo text; exec >&-; exec sleep 600", Duration::from_millis(200)), Err(PdfError::TooSlow));
     }
 
     #[test]

@@ -4,26 +4,21 @@
 //! Such a program runs in a directory of its own, so that what it records of the call can be told from the person's work, with
 //! a variable that keeps yore's hooks silent in it.
 
-use std::io::{Read, Write};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{self, Receiver};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
 use super::ask::{Accounts, Prompt, Reply, Usage};
 use super::error::LlmError;
+use crate::child::{self, ChildError, Ended, Input, Limits};
 use crate::platform;
 
 /// Variable that keeps yore's hooks silent in a program that yore runs.
 pub const SILENT: &str = "YORE_SILENT";
 /// Most bytes of an answer.
-const MOST_BYTES: u64 = 64 << 20;
+const MOST_BYTES: usize = 64 << 20;
 /// Most bytes of what a program reports on standard error that are kept.
-const MOST_REPORT: u64 = 4_000;
-const POLL: Duration = Duration::from_millis(50);
-/// Longest time for which the output of a program that has ended is read.
-const FAREWELL: Duration = Duration::from_secs(5);
+const MOST_REPORT: usize = 4_000;
 
 /// A program that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,38 +93,27 @@ impl CommandSettings {
         let failed = |reason: String, may_pass| LlmError::Program { program: program.clone(), reason, may_pass, has_run: true };
         let (name, arguments) = self.command.split_first().ok_or_else(|| not_started("there is no command".to_owned()))?;
         platform::create_private_directory(&self.directory).map_err(|error| not_started(error.to_string()))?;
-        let mut command = Command::new(name);
-        command.args(arguments).current_dir(&self.directory).env(SILENT, "1");
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // The programs that it starts are ended with it.
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let mut running = Running(command.spawn().map_err(|error| not_started(error.to_string()))?);
         let text = match prompt.system.is_empty() {
             true => prompt.user.clone(),
             false => format!("{}\n\n{}", prompt.system, prompt.user),
         };
-        let stdin = running.0.stdin.take();
-        let (stdout, stderr) = (running.0.stdout.take(), running.0.stderr.take());
-        // Threads, since a program may write before it has read everything.
-        let writing = std::thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(text.as_bytes())));
-        let (reading, reporting) = (reader(stdout, MOST_BYTES), reader(stderr, MOST_REPORT));
-        let began = Instant::now();
-        let status = loop {
-            if let Some(status) = running.0.try_wait().map_err(|error| failed(error.to_string(), true))? {
-                break status;
+        let mut command = Command::new(name);
+        command.args(arguments).current_dir(&self.directory).env(SILENT, "1");
+        let limits = Limits { time: self.timeout, output: MOST_BYTES, report: MOST_REPORT };
+        let mut off = None;
+        let ended = child::run(&mut command, Input::Bytes(text.into_bytes()), &limits, &mut || {
+            off = accounts.is_off();
+            off.is_some()
+        });
+        let Ended { status, output: answer, report } = match ended {
+            Ok(ended) => ended,
+            Err(ChildError::Stopped) => return Err(LlmError::Budget(off.unwrap_or_default())),
+            Err(error @ ChildError::NotStarted(_)) => return Err(not_started(error.to_string())),
+            Err(error) => {
+                let may_pass = !matches!(error, ChildError::TooMuch(_));
+                return Err(failed(error.to_string(), may_pass));
             }
-            if began.elapsed() > self.timeout {
-                return Err(failed(format!("no answer within {} s", self.timeout.as_secs()), true));
-            }
-            if let Some(reason) = accounts.is_off() {
-                return Err(LlmError::Budget(reason));
-            }
-            std::thread::sleep(POLL);
         };
-        drop(writing);
-        // Children that it left may hold the pipes open.
-        let (answer, report) = (reading.taken(), reporting.taken());
         if !status.success() {
             // Some tell on standard output why they fail.
             let last = |bytes: &[u8]| {
@@ -141,63 +125,12 @@ impl CommandSettings {
             // It will say the same again: nobody is logged in, there is no such model.
             return Err(failed(reason, false));
         }
-        if answer.len() as u64 > MOST_BYTES {
-            return Err(failed(format!("the answer has more than {MOST_BYTES} bytes"), false));
-        }
         let text = String::from_utf8_lossy(&answer).trim().to_owned();
         if text.is_empty() {
             return Err(failed("the answer is empty".to_owned(), true));
         }
         Ok(Reply { usage: Usage::estimated(prompt, &text), text, is_cut: false })
     }
-}
-
-/// A child that is killed when it is dropped.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        if matches!(self.0.try_wait(), Ok(None)) {
-            #[cfg(unix)]
-            {
-                let group = format!("kill -KILL -{}", self.0.id());
-                let _ = Command::new("/bin/sh").args(["-c", &group]).stderr(Stdio::null()).status();
-            }
-            let _ = self.0.kill();
-        }
-        let _ = self.0.wait();
-    }
-}
-
-/// The output that a thread reads; it is not joined: children that a program left may hold its pipe open.
-struct Reading {
-    bytes: Arc<Mutex<Vec<u8>>>,
-    ended: Receiver<()>,
-}
-
-impl Reading {
-    /// Returns what was read, after a while at most.
-    fn taken(&self) -> Vec<u8> {
-        let _ = self.ended.recv_timeout(FAREWELL);
-        std::mem::take(&mut *self.bytes.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-/// Reads everything, but keeps one byte more than the limit at most; the rest is read and dropped, so that the writer goes on.
-fn reader(from: Option<impl Read + Send + 'static>, limit: u64) -> Reading {
-    let (send, ended) = mpsc::channel();
-    let bytes: Arc<Mutex<Vec<u8>>> = Arc::default();
-    let kept = Arc::clone(&bytes);
-    std::thread::spawn(move || {
-        let (mut from, mut part) = (from, [0; 8_192]);
-        while let Some(count) = from.as_mut().and_then(|from| from.read(&mut part).ok()).filter(|count| *count > 0) {
-            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-            let room = (limit as usize + 1).saturating_sub(kept.len());
-            kept.extend_from_slice(&part[..count.min(room)]);
-        }
-        let _ = send.send(());
-    });
-    Reading { bytes, ended }
 }
 
 #[cfg(test)]
