@@ -145,7 +145,7 @@ mod tests {
     use super::*;
     use crate::workload::Workload;
     use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
-    use yore_engine::{Engine, EngineOptions, RecallRequest, StoreOptions};
+    use yore_engine::{Engine, EngineOptions, ModelServers, RecallRequest, StoreOptions};
 
     fn ingest(write: impl Fn(&Document, u64, &mut dyn Write) -> Result<()>, workload: &Workload, source: &str) -> Engine {
         let directory = tempfile::tempdir().unwrap();
@@ -166,6 +166,7 @@ mod tests {
             redaction_patterns: Vec::new(),
             model: None,
             reranker: None,
+            servers: ModelServers::default(),
             model_threads: 1,
             now: || BEGAN_MS,
         };

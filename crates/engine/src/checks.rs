@@ -203,7 +203,7 @@ impl Engine {
             .filter(|path| platform::is_open_to_others(path).unwrap_or(false))
             .collect();
         findings.push(if open.is_empty() { Finding::Private } else { Finding::OpenToOthers(open) });
-        if self.has_model_folder()
+        if self.has_embedder()
             && let Some((turns, error)) = self.store().embed_failures()?
         {
             findings.push(Finding::EmbedFailed { turns, error });

@@ -37,7 +37,7 @@ const USUAL_CONFIDENCE: f32 = 0.8;
 /// below it 9 (`docs/measurements.md`, "Extraction").
 const SURE: f32 = 0.8;
 /// Characters of the new lines that are given at once, of one of them, and of a line that was distilled before.
-const NEW_CHARS: usize = 16_000;
+pub(crate) const NEW_CHARS: usize = 16_000;
 const LINE_CHARS: usize = 1_600;
 const RECENT_CHARS: usize = 300;
 /// Lines before the new ones that are given for context.
@@ -54,12 +54,17 @@ pub(crate) struct Distiller {
     /// Name and version of the extractor.
     pub extractor: &'static str,
     pub version: u32,
+    /// Name under which is noted how far it has read: what was read is not read again because its version is another.
+    pub checkpoint: &'static str,
+    /// Characters of the new lines that it is given at once.
+    pub new_chars: usize,
     /// The kind of actor.
     pub actor: Actor,
 }
 
 /// The agent that is at work.
-const BY_AGENT: Distiller = Distiller { extractor: AGENT, version: AGENT_VERSION, actor: Actor::Agent };
+const BY_AGENT: Distiller =
+    Distiller { extractor: AGENT, version: AGENT_VERSION, checkpoint: "agent/1", new_chars: NEW_CHARS, actor: Actor::Agent };
 
 impl Distiller {
     /// Returns its name with its version, such as `agent/1`.
@@ -95,6 +100,8 @@ pub struct Material {
     pub summary: Option<String>,
     /// Memories of the session: short id, kind and statement.
     pub known: Vec<(String, MemoryKind, String)>,
+    /// Memories that rules made of the session and nobody confirmed, in the same form.
+    pub proposed: Vec<(String, MemoryKind, String)>,
     /// Open questions, problems and todos of the project that the new lines may close, in the same form.
     pub open: Vec<(String, MemoryKind, String)>,
     /// The last lines that were distilled before.
@@ -128,6 +135,8 @@ pub struct Distilled {
     pub items: Vec<DistilledItem>,
     /// Relations between them and to memories and things.
     pub relations: Vec<DistilledRelation>,
+    /// Ids of memories that rules proposed and that are wrong or not worth keeping.
+    pub drop: Vec<String>,
     /// The topic of the last line.
     #[serde(alias = "topic_update")]
     pub topic: Option<DistilledTopic>,
@@ -211,6 +220,8 @@ pub struct DistilReport {
     pub known: u64,
     /// Relations that were stated.
     pub relations: u64,
+    /// Memories that rules had proposed and that were put away.
+    pub dropped: u64,
     /// Reasons why something was not recorded.
     pub problems: Vec<String>,
     /// True if the topic was named.
@@ -297,7 +308,9 @@ impl Engine {
                 Fate::Invalid(error) => report.problems.push(format!("item {number}: {error}")),
             }
         }
-        self.relate_distilled(by, distilled, &recorded, &mut report)?;
+        let own = self.store().memories_with_evidence_in(session.row)?;
+        self.relate_distilled(by, distilled, &recorded, &own, &mut report)?;
+        self.drop_proposed(by, distilled, &own, &mut report)?;
         // Lines of items that were refused may not have been read.
         let read = recorded.iter().map(|(item, _)| item.line).chain(distilled.upto).chain(distilled.skip_lines.iter().copied());
         let (read, unknown): (Vec<u32>, Vec<u32>) = read.partition(|line| turn_of(*line).is_some());
@@ -309,7 +322,7 @@ impl Engine {
             report.is_topic_named = self.name_topic_of(session, &turns[..last as usize], distilled.topic.as_ref())?;
             done = done.max(last as usize);
             let shape = Shape { turns: done as i64, parts: 0, newest: turn.row.get() };
-            self.store().note_extraction(session.row, &by.name(), shape, self.now())?;
+            self.store().note_extraction(session.row, by.checkpoint, shape, self.now())?;
         }
         report.left = turns.iter().skip(done).filter(|turn| is_spoken(turn)).count() as u64;
         Ok(report)
@@ -341,6 +354,7 @@ impl Engine {
         by: &Distiller,
         distilled: &Distilled,
         recorded: &[(&DistilledItem, MemoryId)],
+        own: &[Memory],
         report: &mut DistilReport,
     ) -> Result<(), EngineError> {
         let by_reference: HashMap<&str, MemoryId> =
@@ -351,7 +365,11 @@ impl Engine {
             let of_line: Vec<MemoryId> = recorded.iter().filter(|(item, _)| Some(item.line) == line).map(|(_, id)| *id).collect();
             let from: Vec<MemoryId> = match by_reference.get(relation.from.as_str()) {
                 Some(id) => vec![*id],
-                None if of_line.is_empty() => self.memory_of_id(&relation.from)?.into_iter().collect(),
+                // A conversation speaks for its own memories only.
+                None if of_line.is_empty() => {
+                    let named = self.memory_of_id(&relation.from)?;
+                    named.into_iter().filter(|id| own.iter().any(|memory| memory.id == *id)).collect()
+                }
                 None => of_line,
             };
             let told = format!("relation {} {} {}", relation.from, relation.name, relation.to);
@@ -360,7 +378,7 @@ impl Engine {
                 continue;
             };
             if from.is_empty() {
-                report.problems.push(format!("{told}: no recorded item and no memory is {:?}", relation.from));
+                report.problems.push(format!("{told}: no recorded item and no memory of the session is {:?}", relation.from));
                 continue;
             }
             let to = match by_reference.get(relation.to.as_str()) {
@@ -385,6 +403,31 @@ impl Engine {
         Ok(())
     }
 
+    /// Puts away what rules had proposed and whoever distils drops.
+    fn drop_proposed(
+        &self,
+        by: &Distiller,
+        distilled: &Distilled,
+        own: &[Memory],
+        report: &mut DistilReport,
+    ) -> Result<(), EngineError> {
+        let mut dropped: Vec<MemoryId> = Vec::new();
+        for id in distilled.drop.iter().take(MOST_ITEMS) {
+            let named = self.memory_of_id(id)?;
+            match own.iter().find(|memory| Some(memory.id) == named && is_proposed(memory)) {
+                Some(memory) if !dropped.contains(&memory.id) => dropped.push(memory.id),
+                Some(_) => {}
+                None => report.problems.push(format!("drop {id}: rules made no such memory of the session, or it was confirmed")),
+            }
+        }
+        if !dropped.is_empty() {
+            let cause = Cause { actor: by.actor, by: by.name(), input: Some(distilled.session.clone()) };
+            self.archive_memories(&dropped, true, &cause)?;
+            report.dropped = dropped.len() as u64;
+        }
+        Ok(())
+    }
+
     pub(crate) fn material_of(&self, session: &EpisodeSummary, by: &Distiller) -> Result<Option<Material>, EngineError> {
         let turns = self.store().episode_turns(session.row)?;
         let done = self.distilled_lines(session, by)?;
@@ -402,7 +445,7 @@ impl Engine {
         for at in &after {
             let line = line(*at, LINE_CHARS);
             chars += line.text.chars().count();
-            if !new.is_empty() && chars > NEW_CHARS {
+            if !new.is_empty() && chars > by.new_chars {
                 break;
             }
             new.push(line);
@@ -415,6 +458,8 @@ impl Engine {
         known.retain(|memory| !memory.is_forgotten());
         known.sort_by_key(|memory| std::cmp::Reverse(memory.recorded));
         let open = self.open_in(&new, &turns, &known)?;
+        let (mut proposed, mut known): (Vec<_>, Vec<_>) = known.into_iter().partition(is_proposed);
+        proposed.truncate(MOST_KNOWN);
         known.truncate(MOST_KNOWN);
         let spans = self.store().spans_of(&[session.row])?.remove(&session.row).unwrap_or_default();
         let told = |memory: Memory| (memory.id.short(), memory.kind, memory.statement);
@@ -425,13 +470,15 @@ impl Engine {
             topic: spans.iter().rev().find_map(|span| span.name.clone()),
             summary: spans.iter().rev().find_map(|span| span.summary.clone()),
             known: known.into_iter().map(told).collect(),
+            proposed: proposed.into_iter().map(told).collect(),
             open: open.into_iter().map(told).collect(),
             recent,
             new,
             left,
         };
         let texts = material.recent.iter_mut().chain(&mut material.new).map(|line| &mut line.text);
-        let known = material.known.iter_mut().chain(&mut material.open).map(|(_, _, statement)| statement);
+        let known = material.known.iter_mut().chain(&mut material.proposed).chain(&mut material.open);
+        let known = known.map(|(_, _, statement)| statement);
         self.redact_again(texts.chain(known).chain(&mut material.title).chain(&mut material.topic).chain(&mut material.summary))?;
         Ok(Some(material))
     }
@@ -467,12 +514,18 @@ impl Engine {
     /// Returns the number of lines of a session that were distilled: a model reads none that the agent has read.
     fn distilled_lines(&self, session: &EpisodeSummary, by: &Distiller) -> Result<usize, EngineError> {
         let mut lines = 0;
-        for extractor in [by.name(), BY_AGENT.name()] {
-            let read = self.store().extracted_of(session.row, &extractor)?;
+        for checkpoint in [by.checkpoint, BY_AGENT.checkpoint] {
+            let read = self.store().extracted_of(session.row, checkpoint)?;
             lines = lines.max(read.map_or(0, |shape| shape.turns.max(0) as usize));
         }
         Ok(lines)
     }
+}
+
+/// Returns whether rules made a memory, and nobody has confirmed it since.
+fn is_proposed(memory: &Memory) -> bool {
+    let by_rules = memory.source.extractor.as_deref().is_some_and(|name| name.split('/').next() == Some(crate::rules::NAME));
+    by_rules && memory.lane == Lane::Extracted && memory.status == Status::Holds && memory.confidence != Confidence::Verified
 }
 
 /// Returns whether a turn is of a person or an agent and has words.

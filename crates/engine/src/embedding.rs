@@ -6,17 +6,19 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use yore_core::text::{CHUNK_TOKENS, CHUNKER_VERSION, chunks};
 
 use crate::embed::{EmbedCache, EmbedError, TextEmbedder, TextHash as CacheHash};
 use crate::error::EngineError;
+use crate::llm::{Accounts, ServerEmbedder};
 use crate::platform::{self, FileLock};
 use crate::store::{EmbeddedItem, EmbedderKey, IndexedItem, ItemClass, ItemKey, Store, StoreError, TextHash};
 
-/// Turns read from the queue at once.
-const READ_TURNS: usize = 32;
+/// Turns read from the queue at once: for a model on this computer, and for one on a server, which takes many texts in a call.
+const READ_TURNS: [usize; 2] = [32, 200];
 /// Texts, or time, between two commits.
 const COMMIT_TEXTS: usize = 32;
 const COMMIT_AFTER: Duration = Duration::from_secs(1);
@@ -31,10 +33,61 @@ const BEFORE_CHARS: usize = 300;
 /// Version of the text that is embedded for a turn; raised whenever that text changes.
 const TEXT_VERSION: u32 = 1;
 
-/// Returns the identity of everything that decides the vectors of a turn. When it changes, all vectors are
-/// made again.
-pub(crate) fn identity(embedder: &TextEmbedder) -> String {
-    format!("{} chunker {CHUNKER_VERSION} tokens {CHUNK_TOKENS} text {TEXT_VERSION}", embedder.identity())
+/// The model that gives turns their vectors.
+#[derive(Clone, Debug)]
+pub(crate) enum TextModel {
+    /// One on this computer.
+    Local(Arc<TextEmbedder>),
+    /// One on a server.
+    Server(Arc<ServerEmbedder>),
+}
+
+impl TextModel {
+    /// Returns the identity of everything that decides the vectors of a turn. When it changes, all vectors are
+    /// made again.
+    pub(crate) fn identity(&self) -> String {
+        let own = match self {
+            Self::Local(model) => model.identity(),
+            Self::Server(model) => model.identity(),
+        };
+        format!("{own} chunker {CHUNKER_VERSION} tokens {CHUNK_TOKENS} text {TEXT_VERSION}")
+    }
+
+    /// Returns the number of dimensions; a server is asked for a vector if `store` does not know it.
+    pub(crate) fn dimensions(&self, store: &Store, accounts: &dyn Accounts) -> Result<usize, EngineError> {
+        let model = match self {
+            Self::Local(model) => return Ok(model.dimensions()),
+            Self::Server(model) => model,
+        };
+        let known = match store.chosen_embedder()? {
+            Some(row) => store.embedder_facts(row)?.filter(|(identity, _)| *identity == self.identity()),
+            None => None,
+        };
+        Ok(match known {
+            Some((_, dimensions)) => dimensions,
+            None => model.embed_question("a", accounts)?.len(),
+        })
+    }
+
+    /// Returns the vector of a question.
+    pub(crate) fn embed_question(&self, question: &str, accounts: &dyn Accounts) -> Result<Vec<f32>, EngineError> {
+        Ok(match self {
+            Self::Local(model) => model.embed_question(question)?,
+            Self::Server(model) => model.embed_question(question, accounts)?,
+        })
+    }
+}
+
+/// How a run is done.
+pub(crate) struct Running<'a> {
+    /// The model.
+    pub model: &'a TextModel,
+    /// Vectors kept across measurements.
+    pub cache: Option<&'a EmbedCache>,
+    /// True to try also what failed [`MOST_FAILURES`] times.
+    pub is_asked: bool,
+    /// The accounts of a model on a server.
+    pub accounts: &'a dyn Accounts,
 }
 
 /// Result of an embedding run.
@@ -56,15 +109,13 @@ pub struct EmbedReport {
     pub is_stopped: bool,
 }
 
-/// Embeds the queued turns and those on which the model failed before; with `is_asked` also those on which it
-/// failed [`MOST_FAILURES`] times. Calls `go_on` after each commit, and stops if that returns `false`.
+/// Embeds the queued turns and those on which the model failed before. Calls `go_on` after each commit, and stops if that
+/// returns `false`.
 pub(crate) fn run(
     store: &Store,
     directory: &Path,
     key: &[u8; 32],
-    embedder: &TextEmbedder,
-    cache: Option<&EmbedCache>,
-    is_asked: bool,
+    running: &Running<'_>,
     go_on: &mut dyn FnMut(&EmbedReport) -> bool,
 ) -> Result<EmbedReport, EngineError> {
     let mut report = EmbedReport::default();
@@ -75,21 +126,40 @@ pub(crate) fn run(
     if !matches!(lock.try_lock(), Ok(true)) {
         return Ok(EmbedReport { is_busy: true, waiting: store.unembedded_count(10_000_000)?, ..report });
     }
-    let row = store.embedder(&identity(embedder), embedder.dimensions())?;
+    let Running { model, cache, is_asked, accounts } = *running;
+    let dimensions = model.dimensions(store, accounts)?;
+    let row = store.embedder(&model.identity(), dimensions)?;
     if store.chosen_embedder()? != Some(row) {
         store.choose_embedder(row)?;
     }
     store.queue_failed(if is_asked { u32::MAX } else { MOST_FAILURES })?;
     report.waiting = store.unembedded_count(10_000_000)?;
-    let mut batch = Batch { store, key, embedder, cache, row, fresh: HashMap::new(), items: Vec::new(), since: Instant::now() };
+    let mut batch = Batch {
+        store,
+        key,
+        model,
+        accounts,
+        cache,
+        row,
+        dimensions,
+        fresh: HashMap::new(),
+        asked: Vec::new(),
+        failed: HashMap::new(),
+        items: Vec::new(),
+        since: Instant::now(),
+    };
+    let (read, texts, time) = match model {
+        TextModel::Local(_) => (READ_TURNS[0], COMMIT_TEXTS, COMMIT_AFTER),
+        TextModel::Server(model) => (READ_TURNS[1], model.most_texts(), Duration::MAX),
+    };
     loop {
-        let queued = store.unembedded_items(READ_TURNS)?;
+        let queued = store.unembedded_items(read)?;
         if queued.is_empty() {
             break;
         }
         for (seq, key, item) in queued {
             batch.take(seq, key, item.as_ref(), &mut report)?;
-            if batch.fresh.len() >= COMMIT_TEXTS || batch.since.elapsed() >= COMMIT_AFTER {
+            if batch.fresh.len() + batch.asked.len() >= texts || batch.since.elapsed() >= time {
                 batch.commit(&mut report)?;
                 if !go_on(&report) {
                     report.is_stopped = true;
@@ -115,11 +185,17 @@ pub(crate) fn run(
 struct Batch<'a> {
     store: &'a Store,
     key: &'a [u8; 32],
-    embedder: &'a TextEmbedder,
+    model: &'a TextModel,
+    accounts: &'a dyn Accounts,
     cache: Option<&'a EmbedCache>,
     row: EmbedderKey,
+    dimensions: usize,
     /// Vectors that are not in the store yet.
     fresh: HashMap<TextHash, Vec<f32>>,
+    /// Texts that a server will be asked for, all at once.
+    asked: Vec<(TextHash, String)>,
+    /// Texts that the model failed on, and why.
+    failed: HashMap<TextHash, String>,
     items: Vec<(i64, ItemKey, Vec<TextHash>, Option<String>)>,
     since: Instant,
 }
@@ -135,11 +211,13 @@ impl Batch<'_> {
             let piece = &text[chunk.start..chunk.end];
             let mut hash: TextHash = [0; 16];
             hash.copy_from_slice(&blake3::keyed_hash(self.key, piece.as_bytes()).as_bytes()[..16]);
-            if self.fresh.contains_key(&hash) || self.store.has_vector(self.row, &hash)? {
+            let is_asked = self.asked.iter().any(|(asked, _)| *asked == hash);
+            if is_asked || self.fresh.contains_key(&hash) || self.store.has_vector(self.row, &hash)? {
                 report.reused += 1;
             } else {
                 match self.vector(piece, report) {
-                    Ok(vector) => drop(self.fresh.insert(hash, vector)),
+                    Ok(Some(vector)) => drop(self.fresh.insert(hash, vector)),
+                    Ok(None) => self.asked.push((hash, piece.to_owned())),
                     // One bad text never blocks another.
                     Err(error @ (EmbedError::Run { .. } | EmbedError::NotFinite(_))) => {
                         report.failed += 1;
@@ -172,35 +250,68 @@ impl Batch<'_> {
         })
     }
 
-    fn vector(&self, text: &str, report: &mut EmbedReport) -> Result<Vec<f32>, EmbedError> {
+    /// Returns the vector of a text; `None` if a server will be asked for it.
+    fn vector(&self, text: &str, report: &mut EmbedReport) -> Result<Option<Vec<f32>>, EmbedError> {
         // The cache only speeds up measurements: if it fails, the text is embedded as if there were no cache.
         if let Some(vector) = self.cache.and_then(|cache| cache.get(CacheHash::of(text)).ok().flatten()) {
             report.reused += 1;
-            return Ok(vector);
+            return Ok(Some(vector));
         }
-        let vector = self.embedder.embed(text)?;
+        let TextModel::Local(model) = self.model else { return Ok(None) };
+        let vector = model.embed(text)?;
         report.embedded += 1;
+        self.keep(text, &vector);
+        Ok(Some(vector))
+    }
+
+    fn keep(&self, text: &str, vector: &[f32]) {
         if let Some(cache) = self.cache {
-            let _ = cache.put(CacheHash::of(text), &vector);
+            let _ = cache.put(CacheHash::of(text), vector);
         }
-        Ok(vector)
+    }
+
+    /// Asks the server for the texts that were left for it.
+    fn ask(&mut self, report: &mut EmbedReport) -> Result<(), EngineError> {
+        let TextModel::Server(model) = self.model else { return Ok(()) };
+        let asked = std::mem::take(&mut self.asked);
+        let texts: Vec<&str> = asked.iter().map(|(_, text)| text.as_str()).collect();
+        for ((hash, text), vector) in asked.iter().zip(model.embed(&texts, self.accounts)?) {
+            let vector = vector.and_then(|vector| match vector.len() {
+                length if length == self.dimensions => Ok(vector),
+                length => Err(format!("its vector has {length} dimensions, expected {}", self.dimensions)),
+            });
+            match vector {
+                Ok(vector) => {
+                    report.embedded += 1;
+                    self.keep(text, &vector);
+                    self.fresh.insert(*hash, vector);
+                }
+                Err(reason) => {
+                    report.failed += 1;
+                    self.failed.insert(*hash, format!("{}: {reason}", model.name()));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn commit(&mut self, report: &mut EmbedReport) -> Result<(), EngineError> {
+        self.ask(report)?;
         self.since = Instant::now();
         if self.items.is_empty() {
             return Ok(());
         }
         let items: Vec<EmbeddedItem> = std::mem::take(&mut self.items)
             .into_iter()
-            .map(|(seq, key, hashes, failure)| EmbeddedItem {
-                seq,
-                key,
-                chunks: hashes.into_iter().map(|hash| (hash, self.fresh.remove(&hash))).collect(),
-                failure,
+            .map(|(seq, key, mut hashes, failure)| {
+                let failure = failure.or_else(|| hashes.iter().find_map(|hash| self.failed.get(hash)).cloned());
+                hashes.retain(|hash| !self.failed.contains_key(hash));
+                let chunks = hashes.into_iter().map(|hash| (hash, self.fresh.remove(&hash))).collect();
+                EmbeddedItem { seq, key, chunks, failure }
             })
             .collect();
         self.fresh.clear();
+        self.failed.clear();
         self.store.store_vectors(self.row, &items)?;
         report.turns += items.iter().filter(|item| !item.chunks.is_empty()).count() as u64;
         report.waiting = report.waiting.saturating_sub(items.len() as u64);

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -10,15 +10,17 @@ use yore_core::query::{Filter, ItemId, Rerank, SearchMode};
 use yore_core::text::{Question, Tokenizer, asked_for};
 use yore_core::time::UtcMillis;
 
+use crate::accounts::{Ledger, Terms};
 use crate::embed::{EmbedCache, LoadOptions, ModelFolder, Reranker, TextEmbedder};
-use crate::embedding::{self, EmbedReport};
+use crate::embedding::{self, EmbedReport, Running, TextModel};
 use crate::error::EngineError;
 use crate::index::{IndexError, LexicalIndex, SemanticIndex, SyncReport};
 use crate::ingest::redact::{RedactionCounts, RedactionPatternError, Redactor};
 use crate::ingest::source::{ReaderOptions, Stamp, source_named};
 use crate::ingest::{GivenDocument, Ingest, IngestError, IngestReport, IngestRequest, Keys, Observer, ReindexReport};
+use crate::llm::{ServerEmbedder, ServerReranker};
 use crate::platform;
-use crate::retrieve::{self, Asked, Asking, Deadline, Hit, Missing, Packing, RecallAnswer, RecallRequest};
+use crate::retrieve::{self, Asked, Asking, Deadline, Hit, Judge, Missing, Packing, RecallAnswer, RecallRequest};
 use crate::store::{SourceFileSummary, Store, StoreError, StoreOptions, StoreStats};
 
 /// Number and length of the pauses in which a hard forgetting waits for the index: a minute in all.
@@ -29,6 +31,8 @@ const EMBEDDED_PER_SYNC: u64 = 1_000;
 /// Maximum number of turns without vectors that an answer counts.
 const COUNTED_UNEMBEDDED: usize = 1_000;
 const COUNTED_UNEMBEDDED_U64: u64 = COUNTED_UNEMBEDDED as u64;
+/// Stops no call of a model.
+static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// Settings of an engine.
 #[derive(Clone, Debug)]
@@ -45,10 +49,21 @@ pub struct EngineOptions {
     pub model: Option<PathBuf>,
     /// The folder of the cross-encoder, if there is one.
     pub reranker: Option<PathBuf>,
+    /// The models on servers that take the place of those in folders.
+    pub servers: ModelServers,
     /// Threads that embed one text.
     pub model_threads: usize,
     /// The clock.
     pub now: fn() -> UtcMillis,
+}
+
+/// Models on servers. Nothing connects to them before they are needed.
+#[derive(Clone, Debug, Default)]
+pub struct ModelServers {
+    /// Gives texts their vectors, and the terms on which it is called.
+    pub embedder: Option<(Arc<ServerEmbedder>, Terms)>,
+    /// Tells how relevant passages are, and the terms on which it is called.
+    pub reranker: Option<(Arc<ServerReranker>, Terms)>,
 }
 
 /// Statistics of the full-text index.
@@ -107,7 +122,7 @@ pub struct Engine {
     store: Store,
     index: RwLock<Option<Arc<LexicalIndex>>>,
     semantic: OnceLock<SemanticIndex>,
-    model: Mutex<Option<Arc<TextEmbedder>>>,
+    model: Mutex<Option<TextModel>>,
     reranker: Mutex<Option<Arc<Reranker>>>,
     /// Number of runs that use a model now.
     model_uses: AtomicUsize,
@@ -292,8 +307,10 @@ impl Engine {
         let model = self.model()?;
         let directory = &self.options.directory;
         let keys = Keys::of(&self.store, directory)?;
+        let accounts = self.accounts_of_embedder();
+        let running = Running { model: &model, cache, is_asked, accounts: &accounts };
         let mut since_sync = 0;
-        let report = embedding::run(&self.store, directory, &keys.embedding, &model, cache, is_asked, &mut |report| {
+        let report = embedding::run(&self.store, directory, &keys.embedding, &running, &mut |report| {
             // New vectors are searchable soon after they are made, not only after the last one. If the update
             // fails here, the one at the end makes up for it.
             if report.turns >= since_sync + EMBEDDED_PER_SYNC {
@@ -311,10 +328,11 @@ impl Engine {
         Ok(self.store.unembedded_count(10_000_000)?)
     }
 
-    /// Loads the local model and returns its identity and its dimensions.
+    /// Loads the model and returns the identity and the dimensions of its vectors.
     pub fn model_identity(&self) -> Result<(String, usize), EngineError> {
         let model = self.model()?;
-        Ok((model.identity(), model.dimensions()))
+        let dimensions = model.dimensions(&self.store, &self.accounts_of_embedder())?;
+        Ok((model.identity(), dimensions))
     }
 
     /// Answers a query. Parts that were unavailable are listed in [`RecallAnswer::missing`]; they are not
@@ -362,6 +380,7 @@ impl Engine {
             periods,
             model_vector,
             reranker: &reranker,
+            no_reranker: &no_reranker,
             deadline: &deadline,
         };
         // The shared tokenizer caches its stems from query to query; a concurrent query uses its own.
@@ -387,8 +406,7 @@ impl Engine {
                 return Ok(None);
             }
         };
-        let identity = embedding::identity(&model);
-        if self.store.embedder_facts(chosen)?.is_none_or(|(known, _)| known != identity) {
+        if self.store.embedder_facts(chosen)?.is_none_or(|(known, _)| known != model.identity()) {
             missing.push(Missing::vectors("the vectors were made by another model than the installed one".to_owned()));
             return Ok(None);
         }
@@ -400,10 +418,10 @@ impl Engine {
             1 => missing.push(Missing::vectors("1 turn lacks vectors of the local model".to_owned())),
             count => missing.push(Missing::vectors(format!("{count} turns lack vectors of the local model"))),
         }
-        match model.embed_question(question) {
+        match model.embed_question(question, &self.accounts_of_embedder()) {
             Ok(vector) => Ok(Some(vector)),
             Err(error) => {
-                missing.push(Missing::model(&error.into()));
+                missing.push(Missing::model(&error));
                 Ok(None)
             }
         }
@@ -499,9 +517,9 @@ impl Engine {
         self.semantic().map(SemanticIndex::damage).unwrap_or_default()
     }
 
-    /// Returns whether a local model was configured.
-    pub(crate) fn has_model_folder(&self) -> bool {
-        self.options.model.is_some()
+    /// Returns whether a model for vectors was configured.
+    pub(crate) fn has_embedder(&self) -> bool {
+        self.options.model.is_some() || self.options.servers.embedder.is_some()
     }
 
     /// Frees the memory of the local models if any is loaded; the next query or text that needs one loads it
@@ -511,15 +529,20 @@ impl Engine {
         self.model.lock().unwrap_or_else(PoisonError::into_inner).take().is_some() || reranker.is_some()
     }
 
-    /// Returns whether full searches are possible: the model's folder exists, and a local model has been
-    /// chosen for the vectors.
+    /// Returns whether full searches are possible: there is a model, and one has been chosen for the vectors.
     pub fn can_answer_in_full(&self) -> Result<bool, EngineError> {
-        Ok(self.options.model.as_deref().is_some_and(Path::exists) && self.store.chosen_embedder()?.is_some())
+        let has_model = self.options.servers.embedder.is_some() || self.options.model.as_deref().is_some_and(Path::exists);
+        Ok(has_model && self.store.chosen_embedder()?.is_some())
     }
 
     /// Returns the store, for the other modules of this crate.
     pub(crate) fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// Returns the engine's clock.
+    pub(crate) fn clock(&self) -> fn() -> UtcMillis {
+        self.options.now
     }
 
     /// Returns the time of the engine's clock.
@@ -595,8 +618,14 @@ impl Engine {
         self.model.try_lock().is_ok_and(|model| model.is_some())
     }
 
+    /// Returns the accounts of the model on a server that gives texts their vectors; of one on this computer, they are not asked.
+    fn accounts_of_embedder(&self) -> Ledger<'_> {
+        let terms = self.options.servers.embedder.as_ref().map(|(_, terms)| terms.clone()).unwrap_or_default();
+        Ledger::new(&self.store, &self.options.directory, self.options.now, terms, &NEVER)
+    }
+
     /// Returns the cross-encoder if a request wants it now.
-    fn reranker_for(&self, when: Rerank) -> Result<Option<Arc<Reranker>>, EngineError> {
+    fn reranker_for(&self, when: Rerank) -> Result<Option<Judge<'_>>, EngineError> {
         let is_wanted = match when {
             Rerank::Never => false,
             Rerank::Idle => self.model_uses.load(Ordering::Relaxed) <= 1,
@@ -605,25 +634,32 @@ impl Engine {
         if !is_wanted {
             return Ok(None);
         }
+        if let Some((reranker, terms)) = &self.options.servers.reranker {
+            let accounts = Ledger::new(&self.store, &self.options.directory, self.options.now, terms.clone(), &NEVER);
+            return Ok(Some(Judge::Server(Arc::clone(reranker), accounts)));
+        }
         let mut reranker = self.reranker.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(reranker) = &*reranker {
-            return Ok(Some(Arc::clone(reranker)));
+            return Ok(Some(Judge::Local(Arc::clone(reranker))));
         }
         let folder = self.options.reranker.as_deref().ok_or(EngineError::NoModel)?;
         let options = LoadOptions { threads: self.options.model_threads, ..LoadOptions::default() };
         let opened = Arc::new(Reranker::open(&ModelFolder::recognise(folder)?, &options)?);
-        Ok(Some(Arc::clone(reranker.insert(opened))))
+        Ok(Some(Judge::Local(Arc::clone(reranker.insert(opened)))))
     }
 
-    fn model(&self) -> Result<Arc<TextEmbedder>, EngineError> {
+    fn model(&self) -> Result<TextModel, EngineError> {
+        if let Some((embedder, _)) = &self.options.servers.embedder {
+            return Ok(TextModel::Server(Arc::clone(embedder)));
+        }
         let mut model = self.model.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(model) = &*model {
-            return Ok(Arc::clone(model));
+            return Ok(model.clone());
         }
         let folder = self.options.model.as_deref().ok_or(EngineError::NoModel)?;
         let options = LoadOptions { threads: self.options.model_threads, ..LoadOptions::default() };
         let opened = Arc::new(TextEmbedder::open(&ModelFolder::recognise(folder)?, &options)?);
-        Ok(Arc::clone(model.insert(opened)))
+        Ok(model.insert(TextModel::Local(opened)).clone())
     }
 
     pub(crate) fn vector_health(&self) -> Result<VectorHealth, EngineError> {

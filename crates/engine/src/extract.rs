@@ -20,7 +20,6 @@ use crate::sessions::{ConversationTurns, SessionsRequest};
 use crate::store::{EpisodeKey, EpisodeSummary, SessionOrder, ShownTurn};
 
 /// Name of the extractor that rules are.
-const RULES: &str = "rules";
 /// Most files that a memory speaks of.
 const MOST_FILES: usize = 8;
 /// Longest path, in characters.
@@ -143,7 +142,7 @@ impl Engine {
             let extraction = Extraction {
                 episode: session.row,
                 session: &session.native_id,
-                extractor: RULES,
+                extractor: rules::NAME,
                 version: rules::VERSION,
                 actor: Actor::Rule,
                 is_whole: request.kinds.is_empty(),
@@ -193,7 +192,7 @@ impl Engine {
 fn extractor_of(request: &ExtractRequest) -> String {
     let mut kinds: Vec<&str> = request.kinds.iter().map(|kind| kind.as_str()).collect();
     kinds.sort_unstable();
-    format!("{RULES}/{}{}{}", rules::VERSION, if kinds.is_empty() { "" } else { " " }, kinds.join(" "))
+    format!("{}/{}{}{}", rules::NAME, rules::VERSION, if kinds.is_empty() { "" } else { " " }, kinds.join(" "))
 }
 
 fn memory_of(proposal: Proposal, project: Option<ProjectId>, session: &str, cwd: Option<&str>) -> NewMemory {
@@ -212,7 +211,7 @@ fn memory_of(proposal: Proposal, project: Option<ProjectId>, session: &str, cwd:
         importance: proposal.importance.clamp(0.0, 1.0),
         source: Source {
             kind: proposal.said_by,
-            extractor: Some(format!("{RULES}/{}: {}", rules::VERSION, proposal.rule)),
+            extractor: Some(format!("{}/{}: {}", rules::NAME, rules::VERSION, proposal.rule)),
             session: Some(session.to_owned()),
             place: None,
         },

@@ -434,8 +434,8 @@ mod tests {
     use std::sync::atomic::{AtomicI64, Ordering};
 
     use super::*;
-    use crate::EngineOptions;
     use crate::store::StoreOptions;
+    use crate::{EngineOptions, ModelServers};
 
     /// The tests share one clock, so they run one after another.
     static CLOCK: AtomicI64 = AtomicI64::new(0);
@@ -459,6 +459,7 @@ mod tests {
             redaction_patterns: Vec::new(),
             model: None,
             reranker: None,
+            servers: ModelServers::default(),
             model_threads: 1,
             now: || CLOCK.load(Ordering::SeqCst),
         })

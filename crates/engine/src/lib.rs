@@ -5,6 +5,7 @@
 //! There is no async, no printing, and no reading of the environment or the home directory here: paths, time
 //! and settings are arguments.
 
+mod accounts;
 mod checks;
 pub mod child;
 mod distil;
@@ -37,10 +38,11 @@ mod topics;
 pub mod transport;
 mod upkeep;
 
+pub use accounts::{Ledger, Price, Terms, dollars};
 pub use checks::{Finding, Severity};
 pub use distil::{DistilReport, Distilled, DistilledItem, DistilledRelation, DistilledTopic, Line, Material, MaterialRequest};
 pub use embedding::EmbedReport;
-pub use engine::{Engine, EngineOptions, IndexHealth, Statistics, VectorHealth};
+pub use engine::{Engine, EngineOptions, IndexHealth, ModelServers, Statistics, VectorHealth};
 pub use error::{EngineError, MemoryError};
 pub use extract::{ExtractReport, ExtractRequest, ExtractedSession, FailedSession};
 pub use forget::{ForgetRequest, ForgetSelection};
@@ -54,7 +56,7 @@ pub use memories::{
     Done, Exported, Extracted, GivenEntity, GivenEvidence, GivenRecords, GivenRelation, Imported, MemoryEdit, MemoryList,
     NamedRelation, NewMemory, OpenedMemory, Reached, StoredMemory, Traversal,
 };
-pub use model_extract::ModelReport;
+pub use model_extract::{ByModel, ChooseModel, ModelReport};
 pub use notes::{NoteSummary, NotesRequest, RememberRequest, Remembered, STANDING, WhichVersion};
 pub use pages::{FetchOptions, PageChange, PageReport};
 pub use projects::ProjectQuery;
@@ -65,7 +67,6 @@ pub use retrieve::{
 };
 pub use sessions::SessionsRequest;
 pub use show::{NoPlace, Page, PageTurn, ShowAnswer, ShowRequest, Start, Surroundings};
-pub use spending::{Ledger, Price, Terms, dollars};
 pub use store::{
     AgentCount, Backup, ConversationSummary, DailyLimits, EpisodeCount, EpisodeSummary, Forgotten, LedgerRow, MemoryCounts,
     MemoryFilter, MemoryUse, ProjectSummary, RedactionCount, SCHEMA_VERSION, SelectedItem, SessionOrder, ShownTurn, SkipCount,

@@ -1,25 +1,48 @@
 //! A model distils conversations: the same lines, form, checks and records as for an agent, with one call for each piece of a
 //! conversation, booked in the ledger.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 use yore_core::memory::MemoryKind;
 use yore_core::operation::Actor;
 use yore_core::relation::RelationType;
 
-use crate::distil::{Distilled, DistilledItem, DistilledRelation, DistilledTopic, Distiller, Line, Material};
+use crate::accounts::{Ledger, Terms, ends_run};
+use crate::distil::{Distilled, DistilledItem, DistilledRelation, DistilledTopic, Distiller, Line, Material, NEW_CHARS};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::extract::{ExtractRequest, FailedSession};
 use crate::llm::{Class, Form, LlmError, Model, Prompt, structured};
-use crate::spending::{Ledger, ends_run};
-use crate::store::EpisodeSummary;
+use crate::platform::{self, FileLock};
+use crate::store::{EpisodeSummary, StoreError};
 
-/// Instructions of the extractor, and their version: a change of the text is another file.
-const INSTRUCTIONS: &str = include_str!("../prompts/extract-1.md");
-const BY_MODEL: Distiller = Distiller { extractor: "model", version: 1, actor: Actor::Model };
-/// Name under which a conversation is noted whose answers had not the form.
-const MISFORMED: &str = "model/1 misformed";
+/// A way to ask a family of models (S1-113): its instructions, and who then distils. A change of the words is another file and
+/// another version.
+struct Manner {
+    instructions: &'static str,
+    by: Distiller,
+    /// True if relations, topics and what rules proposed are asked for, too.
+    is_full: bool,
+}
+
+/// Name under which is noted how far models have read, and a conversation whose answers had not the form.
+const CHECKPOINT: &str = "model";
+const MISFORMED: &str = "model misformed";
+
+const CAPABLE: Manner = Manner {
+    instructions: include_str!("../prompts/extract-2.md"),
+    by: Distiller { extractor: "model", version: 2, checkpoint: CHECKPOINT, new_chars: NEW_CHARS, actor: Actor::Model },
+    is_full: true,
+};
+/// A small model reads shorter pieces, and gives items only.
+const SMALL: Manner = Manner {
+    instructions: include_str!("../prompts/extract-small-1.md"),
+    by: Distiller { extractor: "small-model", version: 1, checkpoint: CHECKPOINT, new_chars: 5_000, actor: Actor::Model },
+    is_full: false,
+};
 /// Most tokens of an answer.
 const MOST_ANSWER: u32 = 8_000;
 /// Most pieces of a conversation that are read in one run: an endless conversation must not take the day.
@@ -42,14 +65,31 @@ pub struct ModelReport {
     pub joined: u64,
     /// Relations that were stated.
     pub relations: u64,
+    /// Memories that rules had proposed and that were put away.
+    pub dropped: u64,
     /// Reasons why items and relations could not be stored.
     pub refused: Vec<String>,
+    /// Conversations of projects that nobody may read.
+    pub left_out: u64,
     /// Conversations whose requests wait for an answer in a folder.
     pub waiting: u64,
     /// Conversations that failed.
     pub failed: Vec<FailedSession>,
     /// Why the run ended before all conversations were read.
     pub stopped: Option<String>,
+}
+
+/// Returns who reads the conversations of a project, and on which terms; `None`: nobody. The error says what is missing.
+pub type ChooseModel<'c> = dyn FnMut(Option<&str>) -> Result<Option<(Arc<Model>, Terms)>, String> + 'c;
+
+/// How models extract.
+pub struct ByModel<'r> {
+    /// Who reads.
+    pub choose: &'r mut ChooseModel<'r>,
+    /// The memory whose limits hold and in whose ledger calls are booked, if it is another one.
+    pub books: Option<&'r Engine>,
+    /// Set to give up what is running.
+    pub is_stopped: &'r AtomicBool,
 }
 
 impl Engine {
@@ -60,13 +100,27 @@ impl Engine {
     /// [`EngineError::UnknownProject`], [`EngineError::UnknownSession`]. Failures of the model are in the report.
     pub fn extract_by_model(
         &self,
-        model: &Model,
-        ledger: &mut Ledger<'_>,
+        by: ByModel<'_>,
         request: &ExtractRequest,
         proceed: &mut dyn FnMut(u64, u64) -> bool,
     ) -> Result<ModelReport, EngineError> {
         let sessions = self.sessions_to_extract(request)?;
         let mut report = ModelReport::default();
+        // Two processes would pay for the same lines.
+        let locks = self.directory().join("locks");
+        let path = locks.join("extract-model");
+        let io = |error: std::io::Error| StoreError::Io { path: path.clone(), error };
+        platform::create_private_directory(&locks).map_err(io)?;
+        let lock = FileLock::open(&path).map_err(io)?;
+        if !lock.try_lock().map_err(io)? {
+            report.stopped = Some("another process lets a model extract".to_owned());
+            return Ok(report);
+        }
+        if request.again {
+            for session in &sessions {
+                self.store().forget_extraction(session.row, &[CHECKPOINT, MISFORMED])?;
+            }
+        }
         let (shapes, misformed) = (self.store().shapes()?, self.store().extracted(MISFORMED)?);
         let mut failures = 0;
         let total = sessions.len() as u64;
@@ -75,14 +129,25 @@ impl Engine {
                 report.stopped = Some("stopped".to_owned());
                 break;
             }
-            ledger.book_for(session.project.clone());
+            let (model, terms) = match (by.choose)(session.project.as_deref()) {
+                Ok(Some(chosen)) => chosen,
+                Ok(None) => {
+                    report.left_out += 1;
+                    continue;
+                }
+                Err(reason) => {
+                    report.stopped = Some(reason);
+                    break;
+                }
+            };
+            let ledger = by.books.unwrap_or(self).accounts(terms, by.is_stopped).for_project(session.project.clone());
             let shape = shapes.get(&session.row).copied().unwrap_or_default();
             if misformed.get(&session.row) == Some(&shape) {
                 report.unchanged += 1;
                 continue;
             }
             let answers = report.answers;
-            match self.distil_by_model(session, model, ledger, request, &mut report)? {
+            match self.distil_by_model(session, &model, &ledger, request, &mut report)? {
                 // A conversation that did not change tells nothing of the model.
                 Ok(()) if report.answers == answers => {}
                 Ok(()) => failures = 0,
@@ -118,15 +183,16 @@ impl Engine {
         request: &ExtractRequest,
         report: &mut ModelReport,
     ) -> Result<Result<(), LlmError>, EngineError> {
-        let form = form(&request.kinds);
+        let manner = if model.is_small() { SMALL } else { CAPABLE };
+        let form = form(&request.kinds, manner.is_full);
         for piece in 0..MOST_PIECES {
-            let Some(material) = self.material_of(session, &BY_MODEL)? else {
+            let Some(material) = self.material_of(session, &manner.by)? else {
                 if piece == 0 {
                     report.unchanged += 1;
                 }
                 break;
             };
-            let answered = match structured::ask::<Found>(model, &prompt(&material), &form, ledger) {
+            let answered = match structured::ask::<Found>(model, &prompt(&material, &manner), &form, ledger) {
                 Ok(answered) => answered,
                 Err(error) => return Ok(Err(error)),
             };
@@ -143,10 +209,11 @@ impl Engine {
                 return Ok(Err(LlmError::Form("the answer was cut off before its first item".to_owned())));
             }
             distilled.items.retain(|item| is_wanted(&item.kind, &request.kinds));
-            let recorded = self.record_distilled_by(&BY_MODEL, session, &distilled)?;
+            let recorded = self.record_distilled_by(&manner.by, session, &distilled)?;
             report.recorded += recorded.recorded;
             report.joined += recorded.joined;
             report.relations += recorded.relations;
+            report.dropped += recorded.dropped;
             let is_vain = !distilled.items.is_empty() && recorded.recorded + recorded.joined + recorded.known == 0;
             report.refused.extend(recorded.problems.iter().map(|problem| format!("{}: {problem}", session.native_id)));
             if is_vain {
@@ -169,6 +236,8 @@ struct Found {
     relations: Vec<DistilledRelation>,
     #[serde(default)]
     topic: Option<DistilledTopic>,
+    #[serde(default)]
+    drop: Vec<String>,
     #[serde(default, rename = "upto")]
     _upto: Option<u32>,
     #[serde(default, rename = "skip_lines")]
@@ -177,8 +246,8 @@ struct Found {
 
 impl Found {
     fn distilled(self) -> Distilled {
-        let Self { items, relations, topic, .. } = self;
-        Distilled { items, relations, topic, ..Distilled::default() }
+        let Self { items, relations, topic, drop, .. } = self;
+        Distilled { items, relations, topic, drop, ..Distilled::default() }
     }
 }
 
@@ -189,25 +258,34 @@ fn is_wanted(kind: &str, kinds: &[MemoryKind]) -> bool {
 
 /// Returns the prompt for a piece of a conversation (S4-021): recalled words are the values of a JSON document, out of which
 /// they cannot lead.
-fn prompt(material: &Material) -> Prompt {
+fn prompt(material: &Material, manner: &Manner) -> Prompt {
     let line = |line: &Line| json!({"line": line.line, "role": line.role.as_str(), "content": line.text});
     let known =
         |(id, kind, statement): &(String, MemoryKind, String)| json!({"id": id, "kind": kind.as_str(), "statement": statement});
-    let document = json!({
-        "hierarchy": {
-            "project": {"name": material.project},
-            "session": {"title": material.title},
-            "topic": {"name": material.topic, "summary": material.summary},
-        },
-        "known": material.known.iter().map(known).collect::<Vec<_>>(),
-        "open": material.open.iter().map(known).collect::<Vec<_>>(),
-        "recent_messages": material.recent.iter().map(line).collect::<Vec<_>>(),
-        "new_messages": material.new.iter().map(line).collect::<Vec<_>>(),
-    });
+    let lines = |lines: &[Line]| lines.iter().map(line).collect::<Vec<_>>();
+    let statements = |listed: &[(String, MemoryKind, String)]| listed.iter().map(known).collect::<Vec<_>>();
+    let document = if manner.is_full {
+        json!({
+            "hierarchy": {
+                "project": {"name": material.project},
+                "session": {"title": material.title},
+                "topic": {"name": material.topic, "summary": material.summary},
+            },
+            "known": statements(&material.known),
+            "proposed": statements(&material.proposed),
+            "open": statements(&material.open),
+            "recent_messages": lines(&material.recent),
+            "new_messages": lines(&material.new),
+        })
+    } else {
+        json!({"recent_messages": lines(&material.recent), "new_messages": lines(&material.new)})
+    };
     let ends = [material.new.first(), material.new.last()].map(|line| line.map_or(0, |line| line.line));
-    let key = format!("{}/{} {} {}-{}", BY_MODEL.extractor, BY_MODEL.version, material.session, ends[0], ends[1]);
-    Prompt { system: INSTRUCTIONS.to_owned(), user: document.to_string(), max_tokens: MOST_ANSWER, key }
+    let key = format!("{} {} {}-{}", manner.by.name(), material.session, ends[0], ends[1]);
+    Prompt { system: manner.instructions.to_owned(), user: document.to_string(), max_tokens: MOST_ANSWER, key }
 }
+
+const DESCRIPTION: &str = "What is worth keeping in the new lines.";
 
 /// The kinds that a model may give: those of what lasts.
 const KINDS: [MemoryKind; 10] = [
@@ -225,7 +303,7 @@ const KINDS: [MemoryKind; 10] = [
 
 /// Returns the form of the answer; kinds that are off are not in it. Every field is required and nullable, as strict servers
 /// want it.
-fn form(kinds: &[MemoryKind]) -> Form {
+fn form(kinds: &[MemoryKind], is_full: bool) -> Form {
     let kinds: Vec<&str> =
         KINDS.iter().filter(|kind| kinds.is_empty() || kinds.contains(kind)).map(|kind| kind.as_str()).collect();
     let relations: Vec<&str> = RelationType::ALL.iter().map(|relation| relation.as_str()).collect();
@@ -233,6 +311,17 @@ fn form(kinds: &[MemoryKind]) -> Form {
         let required: Vec<&String> = properties.as_object().into_iter().flat_map(|map| map.keys()).collect();
         json!({"type": "object", "additionalProperties": false, "required": required, "properties": properties})
     };
+    if !is_full {
+        let item = object(json!({
+            "kind": {"type": "string", "enum": kinds},
+            "statement": {"type": "string"},
+            "line": {"type": "integer"},
+            "quote": {"type": "string"},
+            "confidence": {"type": "number"},
+        }));
+        let schema = object(json!({"items": {"type": "array", "items": item}}));
+        return Form { name: "distilled", description: DESCRIPTION, schema };
+    }
     let nullable = |kind: &str| json!({"type": [kind, "null"]});
     let item = object(json!({
         "ref": nullable("string"),
@@ -253,10 +342,11 @@ fn form(kinds: &[MemoryKind]) -> Form {
     let topic = object(json!({"name": {"type": "string"}, "summary": {"type": "string"}}));
     Form {
         name: "distilled",
-        description: "What is worth keeping in the new lines.",
+        description: DESCRIPTION,
         schema: object(json!({
             "items": {"type": "array", "items": item},
             "relations": {"type": "array", "items": relation},
+            "drop": {"type": "array", "items": {"type": "string"}},
             "topic": topic,
             "upto": {"type": "integer"},
             "skip_lines": {"type": "array", "items": {"type": "integer"}},

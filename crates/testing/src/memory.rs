@@ -9,8 +9,8 @@ use yore_core::scope::ScopeChoice;
 use yore_core::time::UtcMillis;
 use yore_engine::ingest::{IngestReport, IngestRequest, Silent, SourceRoot};
 use yore_engine::{
-    EmbedReport, Engine, EngineOptions, ForgetRequest, Found, Hit, RecallAnswer, RecallRequest, SessionsRequest, ShowRequest,
-    ShownTurn, StoreOptions, Surroundings, SyncReport,
+    EmbedReport, Engine, EngineOptions, ForgetRequest, Found, Hit, ModelServers, RecallAnswer, RecallRequest, SessionsRequest,
+    ShowRequest, ShownTurn, StoreOptions, Surroundings, SyncReport,
 };
 
 use crate::state;
@@ -22,6 +22,7 @@ pub struct Memory {
     engine: Option<Engine>,
     model: Option<PathBuf>,
     reranker: Option<PathBuf>,
+    servers: ModelServers,
 }
 
 impl Default for Memory {
@@ -49,7 +50,7 @@ impl Memory {
     /// Creates an empty memory.
     pub fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let mut memory = Self { directory, engine: None, model: None, reranker: None };
+        let mut memory = Self { directory, engine: None, model: None, reranker: None, servers: ModelServers::default() };
         fs::create_dir_all(memory.sources()).unwrap();
         yore_engine::platform::create_private_directory(&memory.data()).unwrap();
         yore_engine::platform::write_new_private_file(&memory.data().join("key"), &[7; 32]).unwrap();
@@ -71,6 +72,7 @@ impl Memory {
             redaction_patterns: Vec::new(),
             model: None,
             reranker: None,
+            servers: ModelServers::default(),
             model_threads: 1,
             now: Self::now,
         }
@@ -103,6 +105,7 @@ impl Memory {
             Engine::open(EngineOptions {
                 model: self.model.clone(),
                 reranker: self.reranker.clone(),
+                servers: self.servers.clone(),
                 ..Self::options(self.data())
             })
             .unwrap(),
@@ -118,6 +121,12 @@ impl Memory {
     /// Opens the engine with another local model, or with none.
     pub fn open_with_model(&mut self, model: Option<PathBuf>) {
         self.model = model;
+        self.open();
+    }
+
+    /// Opens the engine with models on servers.
+    pub fn open_with_servers(&mut self, servers: ModelServers) {
+        self.servers = servers;
         self.open();
     }
 

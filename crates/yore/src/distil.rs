@@ -17,6 +17,10 @@ pub fn material(material: &Material) -> String {
         passages.push("Memories of this session, not to be repeated:".to_owned());
         passages.extend(material.known.iter().map(statement));
     }
+    if !material.proposed.is_empty() {
+        passages.push("Proposed by rules; `drop` takes the ids of those that are wrong or not worth keeping:".to_owned());
+        passages.extend(material.proposed.iter().map(statement));
+    }
     if !material.open.is_empty() {
         passages
             .push("Open in the project; if the new lines close one, relate what does (answers, solves, implements):".to_owned());
@@ -62,6 +66,9 @@ pub fn report(report: &DistilReport) -> String {
         count(report.known),
         counted(report.relations, "relation")
     )];
+    if report.dropped > 0 {
+        lines.push(format!("{} of rules put away.", counted(report.dropped, "memory")));
+    }
     if report.is_topic_named {
         lines.push("The topic was named.".to_owned());
     }

@@ -25,6 +25,7 @@ use crate::config::Config;
 use crate::error::CliResult;
 use crate::ipc::client::{self, Client, NoAnswer, PATIENCE};
 use crate::ipc::wire::{Ingested, Question, Request};
+use crate::llm::ModelsAt;
 use crate::results::DaemonStatus;
 use crate::settings::Settings;
 
@@ -33,14 +34,14 @@ pub fn now() -> UtcMillis {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as UtcMillis)
 }
 
-/// Opens the engine on a data directory, as configured. `model` is the folder of the local embedding model,
-/// which is loaded when a question or a text needs it.
-pub fn open(directory: &Path, create: bool, config: &Config, model: Option<PathBuf>) -> Result<Engine, EngineError> {
-    Engine::open(options(directory, create, config, model))
+/// Opens the engine on a data directory, as configured. A model is loaded, or its server connected to, when a question or a text
+/// needs it.
+pub fn open(directory: &Path, create: bool, config: &Config, models: ModelsAt) -> Result<Engine, EngineError> {
+    Engine::open(options(directory, create, config, models))
 }
 
 /// Returns the options with which the engine is opened, as configured.
-pub fn options(directory: &Path, create: bool, config: &Config, model: Option<PathBuf>) -> EngineOptions {
+pub fn options(directory: &Path, create: bool, config: &Config, models: ModelsAt) -> EngineOptions {
     EngineOptions {
         directory: directory.to_path_buf(),
         create,
@@ -51,8 +52,9 @@ pub fn options(directory: &Path, create: bool, config: &Config, model: Option<Pa
             is_passive: false,
         },
         redaction_patterns: config.redaction.extra_patterns.clone(),
-        reranker: model.as_deref().and_then(Path::parent).map(|models| models.join(&config.models.reranker)),
-        model,
+        reranker: models.folder.as_deref().and_then(Path::parent).map(|models| models.join(&config.models.reranker)),
+        model: models.folder,
+        servers: models.servers,
         model_threads: config.models.threads,
         now,
     }
@@ -61,17 +63,17 @@ pub fn options(directory: &Path, create: bool, config: &Config, model: Option<Pa
 impl Settings {
     /// Opens the existing memory; with `create`, makes it if it does not exist.
     pub fn engine(&self, create: bool) -> CliResult<Engine> {
-        Ok(open(&self.directory, create, self.config(), self.model_folder())?)
+        Ok(open(&self.directory, create, self.config(), self.models())?)
     }
 
     /// Returns the options with which the memory is opened.
     pub fn engine_options(&self, create: bool) -> EngineOptions {
-        options(&self.directory, create, self.config(), self.model_folder())
+        options(&self.directory, create, self.config(), self.models())
     }
 
     /// Returns the memory, through the daemon if one runs.
     pub fn memory(&self) -> CliResult<Memory> {
-        Ok(Memory::open(&self.directory, &Arc::new(self.config().clone()), self.model_folder())?)
+        Ok(Memory::open(&self.directory, &Arc::new(self.config().clone()), self.models())?)
     }
 
     /// Starts the daemon if it should run and does not; waits for nothing.
@@ -153,7 +155,7 @@ const SURE_DIGITS: usize = 8;
 pub struct Memory {
     directory: PathBuf,
     config: Arc<Config>,
-    model: Option<PathBuf>,
+    models: ModelsAt,
     way: Way,
 }
 
@@ -168,12 +170,12 @@ enum Way {
 impl Memory {
     /// Connects to the daemon, or opens the engine. If a daemon should run and does not, one is started for
     /// later callers.
-    pub fn open(directory: &Path, config: &Arc<Config>, model: Option<PathBuf>) -> Result<Self, EngineError> {
+    pub fn open(directory: &Path, config: &Arc<Config>, models: ModelsAt) -> Result<Self, EngineError> {
         let way = match daemon_of(directory, config) {
             Some(client) => Way::Daemon(client),
-            None => Way::Local(Arc::new(open(directory, false, config, model.clone())?)),
+            None => Way::Local(Arc::new(open(directory, false, config, models.clone())?)),
         };
-        Ok(Self { directory: directory.to_path_buf(), config: Arc::clone(config), model, way })
+        Ok(Self { directory: directory.to_path_buf(), config: Arc::clone(config), models, way })
     }
 
     /// Answers a question; with full search if the caller leaves the mode open and the daemon supports it.
@@ -182,7 +184,7 @@ impl Memory {
             request: request.clone(),
             is_synced: self.config.index.sync_on_recall,
             may_be_full,
-            model: self.model.clone(),
+            model: self.models.folder.clone(),
         };
         if let Way::Within(engine, uses) = &self.way {
             return Ok(uses.recall(engine, question.request, question.is_synced, may_be_full)?);
@@ -302,7 +304,7 @@ impl Memory {
     pub fn exchanges(&mut self, id: &str) -> CliResult<Exchanges> {
         match &self.way {
             Way::Local(engine) | Way::Within(engine, _) => Ok(engine.exchanges(id)?),
-            Way::Daemon(_) => Ok(open(&self.directory, false, &self.config, None)?.exchanges(id)?),
+            Way::Daemon(_) => Ok(open(&self.directory, false, &self.config, ModelsAt::default())?.exchanges(id)?),
         }
     }
 
@@ -330,7 +332,7 @@ impl Memory {
                 Ok(answer) => return Ok(answer),
                 Err(NoAnswer::Refused(error)) => return Err(error),
                 Err(NoAnswer::Unavailable) => {
-                    self.way = Way::Local(Arc::new(open(&self.directory, false, &self.config, self.model.clone())?));
+                    self.way = Way::Local(Arc::new(open(&self.directory, false, &self.config, self.models.clone())?));
                 }
             }
         }
@@ -379,7 +381,7 @@ fn may_begin(config: &Config) -> bool {
 pub struct EngineHandle {
     directory: PathBuf,
     config: Arc<Config>,
-    model: Option<PathBuf>,
+    models: ModelsAt,
     may_be_full: bool,
     opened: Arc<Mutex<Option<Arc<Engine>>>>,
     /// True if a call has created the memory and no caller was told yet.
@@ -390,11 +392,11 @@ pub struct EngineHandle {
 
 impl EngineHandle {
     /// Stores what to open. `may_be_full`: the user did not choose a search mode.
-    pub fn new(directory: PathBuf, config: Config, model: Option<PathBuf>, may_be_full: bool) -> Self {
+    pub fn new(directory: PathBuf, config: Config, models: ModelsAt, may_be_full: bool) -> Self {
         Self {
             directory,
             config: Arc::new(config),
-            model,
+            models,
             may_be_full,
             opened: Arc::default(),
             has_begun: Arc::default(),
@@ -458,8 +460,8 @@ impl EngineHandle {
                 None => Way::Local(self.engine()?),
             },
         };
-        let (directory, config, model) = (self.directory.clone(), Arc::clone(&self.config), self.model.clone());
-        Ok(Memory { directory, config, model, way })
+        let (directory, config, models) = (self.directory.clone(), Arc::clone(&self.config), self.models.clone());
+        Ok(Memory { directory, config, models, way })
     }
 
     fn engine(&self) -> Result<Arc<Engine>, EngineError> {
@@ -467,7 +469,7 @@ impl EngineHandle {
         if let Some(engine) = &*opened {
             return Ok(Arc::clone(engine));
         }
-        let open = |create| open(&self.directory, create, &self.config, self.model.clone());
+        let open = |create| open(&self.directory, create, &self.config, self.models.clone());
         let engine = match open(false) {
             // The daemon reads what agents have left. If none may start, the user must create the memory.
             Err(EngineError::Store(StoreError::Missing(_))) if may_begin(&self.config) => {

@@ -23,7 +23,9 @@ use yore_core::operation::Cause;
 use yore_core::relation::Node;
 use yore_core::time::UtcMillis;
 use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
-use yore_engine::{Engine, EngineOptions, MemoryFilter, MemoryList, NewMemory, RecallRequest, StoreOptions, Traversal};
+use yore_engine::{
+    Engine, EngineOptions, MemoryFilter, MemoryList, ModelServers, NewMemory, RecallRequest, StoreOptions, Traversal,
+};
 
 /// Number of calls of each kind.
 const CALLS: usize = 200;
@@ -63,6 +65,7 @@ fn open(data: &Path) -> Result<Engine, Box<dyn Error>> {
         redaction_patterns: Vec::new(),
         model: None,
         reranker: None,
+        servers: ModelServers::default(),
         model_threads: 1,
         now,
     })?)

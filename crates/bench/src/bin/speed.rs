@@ -25,7 +25,7 @@ use yore_bench::transcript::{write_claude_code, write_jsonl};
 use yore_bench::workload::{Asker, Workload};
 use yore_core::time::{UtcMillis, format_utc};
 use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
-use yore_engine::{Engine, EngineOptions, Packing, RecallRequest, StoreOptions};
+use yore_engine::{Engine, EngineOptions, ModelServers, Packing, RecallRequest, StoreOptions};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -177,6 +177,7 @@ impl Job {
             redaction_patterns: Vec::new(),
             model: None,
             reranker: None,
+            servers: ModelServers::default(),
             model_threads: 1,
         };
         Ok(Engine::open(options)?)

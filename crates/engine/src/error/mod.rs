@@ -8,6 +8,7 @@ pub use self::memory::MemoryError;
 use crate::embed::EmbedError;
 use crate::index::IndexError;
 use crate::ingest::IngestError;
+use crate::llm::LlmError;
 use crate::store::StoreError;
 use crate::transport::FetchError;
 
@@ -26,6 +27,9 @@ pub enum EngineError {
     /// The local model failed.
     #[error(transparent)]
     Embed(#[from] EmbedError),
+    /// A model on a server failed, or may not be asked.
+    #[error(transparent)]
+    Llm(#[from] LlmError),
     /// Memories were not changed.
     #[error(transparent)]
     Memory(#[from] MemoryError),
@@ -103,6 +107,7 @@ impl EngineError {
             Self::Index(IndexError::Vectors(_)) => "index/vectors",
             Self::Embed(error) => error.code(),
             Self::Fetch(error) => error.code(),
+            Self::Llm(error) => error.code(),
             Self::Memory(error) => error.code(),
             Self::BadNote(_) => "bad-note",
             Self::BadProjectName(_) => "bad-project-name",

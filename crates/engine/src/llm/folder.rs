@@ -1,7 +1,7 @@
 //! A folder in which somebody else is the model: requests are written as files, and answers are taken from files. A person or
 //! another program answers; answers that were given are given again.
 //!
-//! A request is `ID.request.json`, its answer `ID.answer.json` (or `.txt`), where ID is a digest of what is asked
+//! A request is `ID.request.json`, its answer `ID.answer.json` (or `.txt`, or `.recorded` if a model gave it), where ID is a digest of what is asked
 //! ([`Prompt::key`]): the same question is asked once.
 
 use std::fs;
@@ -9,7 +9,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::ask::{Prompt, Reply, Usage};
 use super::error::LlmError;
@@ -20,6 +20,8 @@ use crate::platform;
 const MOST_BYTES: u64 = 64 << 20;
 /// A file that was changed later may still be written.
 const STILL_WRITTEN: Duration = Duration::from_secs(2);
+/// Ending of an answer that a model gave, which is whole.
+const RECORDED: &str = "recorded";
 /// Digits of an id.
 const ID_DIGITS: usize = 16;
 
@@ -28,14 +30,13 @@ const ID_DIGITS: usize = 16;
 /// # Errors
 /// [`LlmError::Unanswered`], [`LlmError::Folder`].
 pub(super) fn complete(folder: &Path, prompt: &Prompt, wanted: Option<Wanted<'_>>) -> Result<Reply, LlmError> {
-    let form = wanted
-        .map(|wanted| json!({"name": wanted.form.name, "description": wanted.form.description, "schema": wanted.form.schema}));
-    let request = json!({"system": prompt.system, "user": prompt.user, "form": form, "max_tokens": prompt.max_tokens});
+    let request = request_of(prompt, wanted);
     let id = id_of(prompt);
     for path in answers(folder, &id) {
         if let Some(text) = read(&path).map_err(|error| failed(&path, error))? {
             // One that does not read and is new may still be written.
-            if serde_json::from_str::<serde_json::Value>(&text).is_err() && is_new(&path) {
+            let is_whole = path.extension().is_some_and(|kind| kind == RECORDED) || serde_json::from_str::<Value>(&text).is_ok();
+            if !is_whole && is_new(&path) {
                 break;
             }
             return Ok(Reply { usage: Usage::estimated(prompt, &text), text, is_cut: false });
@@ -54,11 +55,30 @@ pub(super) fn complete(folder: &Path, prompt: &Prompt, wanted: Option<Wanted<'_>
     Err(LlmError::Unanswered(path.display().to_string()))
 }
 
+/// Keeps a request and the answer that a model gave to it, so that they can be given again.
+pub(super) fn record(folder: &Path, prompt: &Prompt, wanted: Option<Wanted<'_>>, reply: &Reply) -> Result<(), LlmError> {
+    platform::create_private_directory(folder).map_err(|error| failed(folder, error))?;
+    let id = id_of(prompt);
+    let request = serde_json::to_string_pretty(&request_of(prompt, wanted)).unwrap_or_default();
+    for (name, text) in [(format!("{id}.request.json"), &request), (format!("{id}.answer.{RECORDED}"), &reply.text)] {
+        let path = folder.join(name);
+        let _ = fs::remove_file(&path);
+        platform::write_new_private_file(&path, text.as_bytes()).map_err(|error| failed(&path, error))?;
+    }
+    Ok(())
+}
+
 /// Puts the answer to a prompt away, so that the request is answered anew.
 pub(super) fn reject(folder: &Path, prompt: &Prompt) {
     for path in answers(folder, &id_of(prompt)) {
         let _ = fs::rename(&path, path.with_extension("rejected"));
     }
+}
+
+fn request_of(prompt: &Prompt, wanted: Option<Wanted<'_>>) -> Value {
+    let form = wanted
+        .map(|wanted| json!({"name": wanted.form.name, "description": wanted.form.description, "schema": wanted.form.schema}));
+    json!({"system": prompt.system, "user": prompt.user, "form": form, "max_tokens": prompt.max_tokens})
 }
 
 fn id_of(prompt: &Prompt) -> String {
@@ -67,8 +87,8 @@ fn id_of(prompt: &Prompt) -> String {
 }
 
 /// Returns the files in which the answer may stand.
-fn answers(folder: &Path, id: &str) -> [PathBuf; 2] {
-    ["json", "txt"].map(|kind| folder.join(format!("{id}.answer.{kind}")))
+fn answers(folder: &Path, id: &str) -> [PathBuf; 3] {
+    [RECORDED, "json", "txt"].map(|kind| folder.join(format!("{id}.answer.{kind}")))
 }
 
 fn is_new(path: &Path) -> bool {

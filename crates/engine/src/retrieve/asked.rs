@@ -1,12 +1,13 @@
 //! The sources that a query searches.
 
-use std::sync::Arc;
+use std::cell::RefCell;
 
 use yore_core::text::NamedPeriod;
 use yore_core::time::UtcMillis;
 
+use super::answer::Missing;
 use super::deadline::Deadline;
-use crate::embed::Reranker;
+use super::judge::Judge;
 use crate::index::{LexicalState, SemanticIndex};
 use crate::store::Store;
 
@@ -25,7 +26,9 @@ pub(crate) struct Asked<'a> {
     /// The query's vector by the local model, in the full mode.
     pub model_vector: Option<Vec<f32>>,
     /// Returns the cross-encoder, loading it if need be.
-    pub reranker: &'a dyn Fn() -> Option<Arc<Reranker>>,
+    pub reranker: &'a dyn Fn() -> Option<Judge<'a>>,
+    /// The reason why passages were not ranked by it.
+    pub no_reranker: &'a RefCell<Option<Missing>>,
     /// The end of the time for the query.
     pub deadline: &'a Deadline,
 }

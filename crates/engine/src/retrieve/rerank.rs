@@ -6,12 +6,12 @@ use yore_core::query::{AskedFor, Part, Rerank, ScorePart};
 use yore_core::text::{CHUNK_TOKENS, chunks};
 
 use super::Asked;
+use super::answer::Missing;
 use super::deadline::LatePart;
 use super::pack::Nearness;
 use super::plan::Plan;
 use super::rank::Ranked;
 use super::texts::Texts;
-use crate::embed::Reranker;
 use crate::error::EngineError;
 use crate::store::ItemKey;
 
@@ -43,42 +43,45 @@ pub(super) fn rerank(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut [Ranked], 
     let keys: Vec<ItemKey> = ranked[..read].iter().map(Ranked::key).collect();
     texts.load(asked.store, &keys)?;
     let question = plan.request.question.trim();
-    let mut values = Vec::with_capacity(read);
+    let mut passages: Vec<Option<Vec<String>>> = Vec::with_capacity(read);
     for (key, candidate) in keys.iter().zip(&*ranked) {
-        // Either all of them are read or none: scores of both kinds do not compare.
-        if !asked.deadline.allows(LatePart::Rerank) {
-            return Ok(());
-        }
         let text = texts.turn(*key).map(|turn| turn.text.as_str());
         let text = text.or_else(|| texts.memory(*key).map(|(memory, _)| memory.statement.as_str()));
         let passage = text.and_then(|text| nearest_chunk(text, question));
         let Some(passage) = passage else {
-            values.push(0.0);
+            passages.push(None);
             continue;
         };
         let before = match candidate.candidate.standing {
             standing if standing.is_document || key.memory().is_some() => None,
             standing => asked.store.said_before(standing.episode, standing.position)?,
         };
-        match logit(&reranker, question, passage, before.as_deref()) {
-            Some(logit) => values.push(WEIGHT * (logit - NO_ANSWER).max(0.0)),
-            None => return Ok(()),
+        let mut forms = vec![passage.to_owned()];
+        // A passage is read alone, and after what was said before it.
+        if let Some(before) = before.as_deref().map(str::trim).filter(|before| !before.is_empty()) {
+            let from = before.char_indices().rev().nth(BEFORE_CHARS - 1).map_or(0, |(at, _)| at);
+            forms.push(format!("{}\n{passage}", &before[from..]));
         }
+        passages.push(Some(forms));
     }
-    for (ranked, value) in ranked.iter_mut().zip(values) {
+    let all: Vec<String> = passages.iter().flatten().flatten().cloned().collect();
+    let more = || asked.deadline.allows(LatePart::Rerank);
+    // Either all of them are read or none: scores of both kinds do not compare.
+    let logits = reranker.logits(question, &all, TOKENS, &more).unwrap_or_else(|error| {
+        *asked.no_reranker.borrow_mut() = Some(Missing::reranker(&error));
+        None
+    });
+    let Some(logits) = logits else { return Ok(()) };
+    let mut logits = logits.into_iter();
+    for (ranked, forms) in ranked.iter_mut().zip(passages) {
+        let value = forms.map_or(0.0, |forms| {
+            let mean = logits.by_ref().take(forms.len()).sum::<f32>() / forms.len() as f32;
+            WEIGHT * (mean - NO_ANSWER).max(0.0)
+        });
         ranked.add(ScorePart { part: Part::Rerank, value });
     }
     ranked[..read].sort_by(|a, b| b.score.total_cmp(&a.score));
     Ok(())
-}
-
-/// Returns the mean logit of a passage alone and after what was said before it; `None` if the model fails.
-fn logit(reranker: &Reranker, question: &str, passage: &str, before: Option<&str>) -> Option<f32> {
-    let alone = reranker.score(question, passage, TOKENS).ok()?;
-    let Some(before) = before.map(str::trim).filter(|before| !before.is_empty()) else { return Some(alone) };
-    let from = before.char_indices().rev().nth(BEFORE_CHARS - 1).map_or(0, |(at, _)| at);
-    let after = reranker.score(question, &format!("{}\n{passage}", &before[from..]), TOKENS).ok()?;
-    Some((alone + after) / 2.0)
 }
 
 /// Returns the chunk of a text that is nearest to the question; `None` if it says nothing.

@@ -45,6 +45,8 @@ pub use self::words::{Words, normal};
 
 /// Version of the rules. Another one extracts every conversation anew.
 pub const VERSION: u32 = 3;
+/// Their name as an extractor.
+pub const NAME: &str = "rules";
 /// Least certainty of a proposal.
 pub const LEAST_CERTAINTY: f32 = 0.55;
 /// Most proposals of one exchange, except answers to questions, of which each counts.

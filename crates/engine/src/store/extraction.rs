@@ -80,6 +80,16 @@ impl Store {
         self.write(|tx| note(tx, episode, extractor, shape, at))
     }
 
+    /// Forgets that extractors have read a conversation.
+    pub(crate) fn forget_extraction(&self, episode: EpisodeKey, extractors: &[&str]) -> StoreResult<()> {
+        self.write(|tx| {
+            for extractor in extractors {
+                tx.execute("DELETE FROM extraction WHERE episode_id = ?1 AND extractor = ?2", params![episode, extractor])?;
+            }
+            Ok(())
+        })
+    }
+
     /// Returns the memories with evidence in a conversation, whatever their status.
     pub(crate) fn memories_with_evidence_in(&self, episode: EpisodeKey) -> StoreResult<Vec<Memory>> {
         self.read(|view| {

@@ -81,12 +81,27 @@ impl Client {
         Ok(Answer { status: response.status, headers: response.headers, body })
     }
 
+    /// Returns the limit of an answer in bytes.
+    pub fn max_bytes(&self) -> u64 {
+        self.max_bytes
+    }
+
     /// Sends a request. The body of its answer is read as it arrives, and is not limited.
     ///
     /// # Errors
     /// Those of [`Exchange::send`].
     pub fn stream(&self, request: &Request) -> Result<Response, TransportError> {
         self.exchange.send(request)
+    }
+}
+
+impl Response {
+    /// Reads the next part of the body; returns the number of bytes, 0 at the end.
+    ///
+    /// # Errors
+    /// The connection broke, or the time is over.
+    pub fn read_part(&mut self, part: &mut [u8]) -> Result<usize, TransportError> {
+        self.body.read(part).map_err(of_reading)
     }
 }
 

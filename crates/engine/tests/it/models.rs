@@ -1,6 +1,6 @@
 //! Language models: what they are asked, how their failures are met, what they may take, and how they distil conversations.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -8,13 +8,17 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use yore_core::memory::{Lane, MemoryKind};
+use yore_core::memory::{Lane, MemoryKind, Status};
 use yore_core::operation::{Actor, Cause};
 use yore_engine::llm::wire::{Protocol, Wanted};
-use yore_engine::llm::{Backoff, Class, CommandSettings, Form, LlmError, Model, Prompt, Tier, Way, structured};
+use yore_engine::llm::{
+    Arrival, Backoff, Class, CommandSettings, Connection, Form, LlmError, Model, Prompt, Tier, Way, structured,
+};
 use yore_engine::transport::{Client, ClientSettings, Response, TransportError};
-use yore_engine::{DailyLimits, Engine, ExtractRequest, Ledger, MemoryList, ModelReport, NewMemory, Price, StoredMemory, Terms};
+use yore_engine::{ByModel, DailyLimits, Engine, ExtractRequest, MemoryList, ModelReport, NewMemory, Price, StoredMemory, Terms};
 use yore_testing::{Memory, Script, SessionBuilder};
+
+use crate::loopback::{listening, write};
 
 static STOPPED: AtomicBool = AtomicBool::new(false);
 const QUAY: &str = "/home/dev/quay";
@@ -39,27 +43,24 @@ fn said(text: &str) -> Value {
     json!({"choices": [{"message": {"content": text}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 90, "completion_tokens": 10}})
 }
 
+fn connection(address: &str, timeout: Duration) -> Connection {
+    Connection::new("harbour", address, Arc::new(|| Ok(Some("sk-tide-secret".to_owned()))), timeout)
+}
+
 /// A model whose server answers by a script, with its key.
 fn scripted(
     tiers: &'static [Tier],
     answer: impl Fn(&Value, usize) -> Result<Response, TransportError> + Send + Sync + 'static,
-) -> (Model, Arc<Script>) {
+) -> (Arc<Model>, Arc<Script>) {
     let count = Mutex::new(0);
     let script = Script::new(move |request| {
         let mut count = count.lock().unwrap();
         *count += 1;
         answer(&serde_json::from_slice(&request.body).unwrap(), *count)
     });
-    let way = Way::Http {
-        server: "harbour".to_owned(),
-        protocol: Protocol::OpenAiChat,
-        address: "http://127.0.0.1:9/v1/".to_owned(),
-        key: Some("sk-tide-secret".to_owned()),
-        tiers,
-        client: Client::over(script.clone(), 1 << 20),
-        timeout: Duration::from_secs(5),
-    };
-    (Model::new("harbour/m-1", way, Backoff { tries: 5, sleep: |_| () }), script)
+    let connection = connection("http://127.0.0.1:9/v1/", Duration::from_secs(5)).over(Client::over(script.clone(), 1 << 20));
+    let way = Way::Http { connection, protocol: Protocol::OpenAiChat, tiers, arrival: Arrival::Whole };
+    (Arc::new(Model::new("harbour/m-1", way, Backoff { tries: 5, sleep: |_| () })), script)
 }
 
 fn prompt() -> Prompt {
@@ -81,14 +82,14 @@ struct Place {
 fn without_a_limit_no_connection_is_made() {
     let memory = Memory::new();
     let (model, script) = scripted(&Tier::ALL, |_, _| Ok(response(200, &said("x"))));
-    let ledger = Ledger::new(memory.engine(), terms(0), &STOPPED);
+    let ledger = memory.engine().accounts(terms(0), &STOPPED);
     let error = model.complete(&prompt(), None, &ledger).unwrap_err();
     assert_eq!((error.class(), script.requests().len()), (Class::Budget, 0), "{error}");
     let unknown = Terms { is_price_unknown: true, ..terms(1_000) };
-    let ledger = Ledger::new(memory.engine(), unknown, &STOPPED);
+    let ledger = memory.engine().accounts(unknown, &STOPPED);
     assert_eq!(model.complete(&prompt(), None, &ledger).unwrap_err().class(), Class::Budget);
     memory.engine().switch_models(true).unwrap();
-    let ledger = Ledger::new(memory.engine(), terms(1_000), &STOPPED);
+    let ledger = memory.engine().accounts(terms(1_000), &STOPPED);
     assert_eq!(model.complete(&prompt(), None, &ledger).unwrap_err().class(), Class::Budget);
     assert_eq!(script.requests().len(), 0);
     memory.engine().switch_models(false).unwrap();
@@ -102,7 +103,7 @@ fn each_call_is_booked_and_the_limit_ends_before_the_next() {
     let (model, script) = scripted(&Tier::ALL, |_, _| Ok(response(200, &said("x"))));
     let price = Some(Price { input: 1.0, output: 5.0 });
     let limits = DailyLimits { tokens: 350, cost_micro: 1_000 };
-    let ledger = Ledger::new(memory.engine(), Terms { limits, price, ..terms(0) }, &STOPPED);
+    let ledger = memory.engine().accounts(Terms { limits, price, ..terms(0) }, &STOPPED);
     let mut answers = 0;
     let error = loop {
         match model.complete(&prompt(), None, &ledger) {
@@ -119,7 +120,7 @@ fn each_call_is_booked_and_the_limit_ends_before_the_next() {
     assert_eq!((rows.len(), rows[0].purpose.as_str(), rows[0].model.as_str()), (1, "extract", "harbour/m-1"));
     assert!(memory.engine().ledger(memory.engine().day(0) + 1).unwrap().is_empty());
     let dear = Terms { limits: DailyLimits { tokens: 10_000, cost_micro: 500 }, price, ..terms(0) };
-    let error = model.complete(&prompt(), None, &Ledger::new(memory.engine(), dear, &STOPPED)).unwrap_err();
+    let error = model.complete(&prompt(), None, &memory.engine().accounts(dear, &STOPPED)).unwrap_err();
     assert!(error.to_string().contains("dollars"), "{error}");
 }
 
@@ -132,7 +133,7 @@ fn several_at_once_share_the_limit_of_a_day() {
                 scope.spawn(|| {
                     let engine = Engine::open(Memory::options(memory.data())).unwrap();
                     let (model, script) = scripted(&Tier::ALL, |_, _| Ok(response(200, &said("x"))));
-                    let ledger = Ledger::new(&engine, terms(1_000), &STOPPED);
+                    let ledger = engine.accounts(terms(1_000), &STOPPED);
                     while model.complete(&prompt(), None, &ledger).is_ok() {}
                     script.requests().len()
                 })
@@ -149,7 +150,7 @@ fn several_at_once_share_the_limit_of_a_day() {
 #[test]
 fn what_may_pass_is_tried_again_and_what_cannot_is_not() {
     let memory = Memory::new();
-    let ledger = Ledger::new(memory.engine(), terms(1_000_000), &STOPPED);
+    let ledger = memory.engine().accounts(terms(1_000_000), &STOPPED);
     for (status, tries) in [(401, 1), (404, 1), (429, 5), (500, 5), (529, 5)] {
         let (model, script) =
             scripted(&Tier::ALL, move |_, _| Ok(response(status, &json!({"error": {"message": "sk-tide-secret is tired"}}))));
@@ -186,7 +187,7 @@ fn what_may_pass_is_tried_again_and_what_cannot_is_not() {
 #[test]
 fn a_form_is_asked_for_in_the_strictest_way_that_works_and_errors_are_told() {
     let memory = Memory::new();
-    let ledger = Ledger::new(memory.engine(), terms(1_000_000), &STOPPED);
+    let ledger = memory.engine().accounts(terms(1_000_000), &STOPPED);
     // A server that knows neither schemas nor tools, whose model needs a second try.
     let (model, script) = scripted(&Tier::ALL, |body, _| {
         if body["response_format"]["type"] == "json_schema" || !body["tools"].is_null() {
@@ -217,13 +218,14 @@ fn memory() -> Memory {
     memory
 }
 
-fn in_folder(folder: &Path) -> Model {
-    Model::new("folder", Way::Folder(folder.to_owned()), Backoff { tries: 1, sleep: |_| () })
+fn in_folder(folder: &Path) -> Arc<Model> {
+    Arc::new(Model::new("folder", Way::Folder(folder.to_owned()), Backoff { tries: 1, sleep: |_| () }))
 }
 
-fn extract(memory: &Memory, model: &Model, tokens: u64) -> ModelReport {
-    let mut ledger = Ledger::new(memory.engine(), terms(tokens), &STOPPED);
-    memory.engine().extract_by_model(model, &mut ledger, &ExtractRequest::default(), &mut |_, _| true).unwrap()
+fn extract(memory: &Memory, model: &Arc<Model>, tokens: u64) -> ModelReport {
+    let mut choose = |_: Option<&str>| Ok(Some((Arc::clone(model), terms(tokens))));
+    let by = ByModel { choose: &mut choose, books: None, is_stopped: &STOPPED };
+    memory.engine().extract_by_model(by, &ExtractRequest::default(), &mut |_, _| true).unwrap()
 }
 
 fn all(memory: &Memory) -> Vec<StoredMemory> {
@@ -274,7 +276,7 @@ fn somebody_answers_in_a_folder_and_what_they_found_is_recorded_once() {
     let known = all(&memory).into_iter().find(|known| known.memory.kind == MemoryKind::Decision).unwrap().memory;
     assert_eq!(
         (known.kind, known.lane, known.source.extractor.as_deref()),
-        (MemoryKind::Decision, Lane::Extracted, Some("model/1"))
+        (MemoryKind::Decision, Lane::Extracted, Some("model/2"))
     );
     let operation = &memory.engine().operations(None, None, 10).unwrap();
     assert!(operation.iter().any(|operation| operation.cause.actor == Actor::Model), "{operation:?}");
@@ -316,7 +318,7 @@ fn a_program_answers_in_its_own_directory_and_is_given_up_in_time() {
         let command = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
         let settings = CommandSettings { command, directory: directory.clone(), timeout: Duration::from_secs(seconds) };
         let model = Model::new("command", Way::Command(settings), Backoff { tries: 1, sleep: |_| () });
-        model.complete(&prompt(), None, &Ledger::new(memory.engine(), terms(100_000), &STOPPED))
+        model.complete(&prompt(), None, &memory.engine().accounts(terms(100_000), &STOPPED))
     };
     let reply = ask("cat; echo; pwd; echo $YORE_SILENT", 60).unwrap();
     assert!(reply.text.starts_with("Be brief.\n\nWhere?\n") && reply.text.ends_with("work\n1"), "{}", reply.text);
@@ -328,50 +330,13 @@ fn a_program_answers_in_its_own_directory_and_is_given_up_in_time() {
     let command = vec!["/nowhere/at/all".to_owned()];
     let settings = CommandSettings { command, directory, timeout: Duration::from_secs(1) };
     let model = Model::new("command", Way::Command(settings), Backoff { tries: 5, sleep: |_| () });
-    let error = model.complete(&prompt(), None, &Ledger::new(memory.engine(), terms(100_000), &STOPPED)).unwrap_err();
+    let error = model.complete(&prompt(), None, &memory.engine().accounts(terms(100_000), &STOPPED)).unwrap_err();
     assert_eq!(error.class(), Class::Permanent, "{error}");
 }
 
-/// A server on this computer that reads one request a connection, hands it to `answer` and lets it write.
-fn listening(answer: impl Fn(&str, &Value, &mut TcpStream) + Send + 'static) -> String {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
-    std::thread::spawn(move || {
-        for mut stream in listener.incoming().map_while(Result::ok) {
-            let mut reader = BufReader::new(stream.try_clone().unwrap());
-            let (mut head, mut length) = (String::new(), 0);
-            loop {
-                let mut line = String::new();
-                if reader.read_line(&mut line).unwrap_or(0) == 0 || line == "\r\n" {
-                    break;
-                }
-                if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-                    length = value.trim().parse().unwrap();
-                }
-                head.push_str(&line);
-            }
-            let mut body = vec![0; length];
-            let _ = reader.read_exact(&mut body);
-            answer(&head, &serde_json::from_slice(&body).unwrap_or_default(), &mut stream);
-        }
-    });
-    address
-}
-
-fn write(stream: &mut TcpStream, status: &str, headers: &str, body: &str) {
-    let _ = write!(stream, "HTTP/1.1 {status}\r\ncontent-length: {}\r\n{headers}connection: close\r\n\r\n{body}", body.len());
-}
-
-fn over_http(protocol: Protocol, address: String, timeout: Duration, tries: u32) -> Model {
-    let way = Way::Http {
-        server: "harbour".to_owned(),
-        protocol,
-        address,
-        key: Some("sk-tide-secret".to_owned()),
-        tiers: &Tier::ALL,
-        client: Client::new(&ClientSettings { max_bytes: 1 << 20, ..ClientSettings::default() }).unwrap(),
-        timeout,
-    };
+fn over_http(protocol: Protocol, address: String, timeout: Duration, tries: u32, arrival: Arrival) -> Model {
+    let client = Client::new(&ClientSettings { max_bytes: 1 << 20, ..ClientSettings::default() }).unwrap();
+    let way = Way::Http { connection: connection(&address, timeout).over(client), protocol, tiers: &Tier::ALL, arrival };
     Model::new("harbour/m-1", way, Backoff { tries, sleep: |_| () })
 }
 
@@ -417,7 +382,7 @@ fn required(protocol: Protocol) -> (&'static str, &'static [&'static str], &'sta
 #[test]
 fn every_protocol_is_spoken_over_the_network() {
     let memory = Memory::new();
-    let ledger = Ledger::new(memory.engine(), terms(1_000_000), &STOPPED);
+    let ledger = memory.engine().accounts(terms(1_000_000), &STOPPED);
     let protocols = [Protocol::Anthropic, Protocol::OpenAiChat, Protocol::OpenAiResponses, Protocol::Gemini, Protocol::Ollama];
     for protocol in protocols {
         let (line, parts, key, answer) = required(protocol);
@@ -435,7 +400,7 @@ fn every_protocol_is_spoken_over_the_network() {
                 ),
             }
         });
-        let model = over_http(protocol, address, Duration::from_secs(20), 1);
+        let model = over_http(protocol, address, Duration::from_secs(20), 1, Arrival::Whole);
         for tier in Tier::ALL {
             let form = form();
             let reply = model.complete(&prompt(), Some(Wanted { form: &form, tier }), &ledger);
@@ -447,7 +412,7 @@ fn every_protocol_is_spoken_over_the_network() {
 #[test]
 fn a_server_that_hangs_drips_breaks_off_or_floods_is_an_error_in_time() {
     let memory = Memory::new();
-    let ledger = Ledger::new(memory.engine(), terms(1_000_000), &STOPPED);
+    let ledger = memory.engine().accounts(terms(1_000_000), &STOPPED);
     type Misdeed = fn(&mut TcpStream);
     let misdeeds: [(&str, Misdeed, &str); 6] = [
         ("hangs", |_| std::thread::sleep(Duration::from_secs(5)), "timed out"),
@@ -488,14 +453,18 @@ fn a_server_that_hangs_drips_breaks_off_or_floods_is_an_error_in_time() {
     for (what, misdeed, told) in misdeeds {
         let address = listening(move |_, _, stream| misdeed(stream));
         let began = std::time::Instant::now();
-        let error =
-            over_http(Protocol::OpenAiChat, address, Duration::from_secs(1), 1).complete(&prompt(), None, &ledger).unwrap_err();
+        let error = over_http(Protocol::OpenAiChat, address, Duration::from_secs(1), 1, Arrival::Whole)
+            .complete(&prompt(), None, &ledger)
+            .unwrap_err();
         assert!(error.to_string().contains(told) && !error.to_string().contains("sk-tide"), "{what}: {error}");
         assert!(began.elapsed() < Duration::from_secs(30), "{what}");
     }
     let nobody = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
-    let error =
-        over_http(Protocol::Ollama, format!("http://{nobody}"), Duration::from_secs(5), 1).complete(&prompt(), None, &ledger);
+    let error = over_http(Protocol::Ollama, format!("http://{nobody}"), Duration::from_secs(5), 1, Arrival::Whole).complete(
+        &prompt(),
+        None,
+        &ledger,
+    );
     assert_eq!(error.unwrap_err().class(), Class::Transient);
     let spent = memory.engine().spent_on(memory.engine().day(0)).unwrap();
     assert_eq!((spent.calls, spent.failed), (7, 7), "each is in the ledger");
@@ -517,4 +486,128 @@ fn what_is_no_answer_or_was_cut_off_is_not_taken_for_one_that_found_nothing() {
         let again = extract(&memory, &model, 1_000_000);
         assert_eq!((again.unchanged, again.failed.len()), (1, 0), "it is not asked again until it changes");
     }
+}
+
+fn is_stated(memory: &Memory, words: &str) -> Option<Status> {
+    all(memory).into_iter().find(|known| known.memory.statement.contains(words)).map(|known| known.memory.status)
+}
+
+#[test]
+fn what_rules_proposed_is_given_and_may_be_dropped_but_nothing_that_a_person_confirmed() {
+    let memory = Memory::new();
+    let mut session = SessionBuilder::new(1).cwd(QUAY);
+    session.human("From now on always run `make lint` before you push.");
+    session.assistant("Understood.");
+    session.human("let's use SQLite for the berth leases, because Redis lost heartbeats twice");
+    session.assistant("Done.");
+    memory.write("projects/p/a.jsonl", session.text());
+    memory.learn();
+    let engine = memory.engine();
+    assert_eq!(engine.extract(&ExtractRequest::default(), &mut |_, _| true).unwrap().counts.recorded, 2);
+    let by_hand = Cause { actor: Actor::Person, by: "test".to_owned(), input: None };
+    let own = engine.add_memory(&NewMemory::new(MemoryKind::Fact, "The harbour box has four cores."), &by_hand).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let model = in_folder(folder.path());
+    let _ = extract(&memory, &model, 100_000);
+    let proposed = |asked: &Value| -> Vec<(String, String)> {
+        let user: Value = serde_json::from_str(asked["user"].as_str().unwrap()).unwrap();
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        user["proposed"].as_array().unwrap().iter().map(|one| (text(&one["id"]), text(&one["statement"]))).collect()
+    };
+    let asked = answer(folder.path(), &json!({}));
+    let given = proposed(&asked[0]);
+    assert_eq!(given.len(), 2, "{given:?}");
+    let id = |words: &str| given.iter().find(|(_, statement)| statement.contains(words)).unwrap().0.clone();
+    engine.confirm_memory(&id("SQLite"), &by_hand).unwrap();
+    let found = json!({"items": [], "relations": [{"from": own.memory.to_string(), "type": "supersedes", "to": id("SQLite")}],
+        "drop": [id("make lint"), id("SQLite"), own.memory.to_string(), "ffffffff"],
+        "topic": null, "upto": 4, "skip_lines": []});
+    let _ = answer(folder.path(), &found);
+    let report = extract(&memory, &model, 100_000);
+    assert_eq!((report.dropped, report.relations), (1, 0), "{report:?}");
+    assert_eq!(report.refused.len(), 4, "a conversation speaks for its own memories only: {:?}", report.refused);
+    assert_eq!(is_stated(&memory, "make lint"), Some(Status::Archived));
+    assert_eq!((is_stated(&memory, "SQLite"), is_stated(&memory, "four cores")), (Some(Status::Holds), Some(Status::Holds)));
+    let again = ExtractRequest { again: true, ..ExtractRequest::default() };
+    let _ = engine.extract(&again, &mut |_, _| true).unwrap();
+    assert_eq!(is_stated(&memory, "make lint"), Some(Status::Archived), "rules do not bring it back");
+}
+
+fn empty() -> Value {
+    json!({"items": [], "relations": [], "drop": [], "topic": {"name": "x", "summary": "y"}, "upto": 2, "skip_lines": []})
+}
+
+#[test]
+fn projects_may_have_models_of_their_own_or_none() {
+    let memory = Memory::new();
+    for (seed, project) in [(1, QUAY), (2, "/home/dev/secret")] {
+        let mut session = SessionBuilder::new(seed).cwd(project);
+        session.human(&format!("{ORDER} (part {seed})"));
+        session.assistant("Done.");
+        memory.write(&format!("projects/{seed}/a.jsonl"), session.text());
+    }
+    memory.learn();
+    let (model, script) = scripted(&[Tier::Schema], |_, _| Ok(response(200, &said(&empty().to_string()))));
+    let run = |secret: bool, request: &ExtractRequest| {
+        let mut choose = |project: Option<&str>| {
+            let is_left = project == Some("secret") && !secret;
+            Ok((!is_left).then(|| (Arc::clone(&model), terms(100_000))))
+        };
+        let by = ByModel { choose: &mut choose, books: None, is_stopped: &STOPPED };
+        memory.engine().extract_by_model(by, request, &mut |_, _| true).unwrap()
+    };
+    let report = run(false, &ExtractRequest::default());
+    assert_eq!((report.sessions, report.left_out), (1, 1), "{report:?}");
+    assert!(script.requests().iter().all(|request| !String::from_utf8_lossy(&request.body).contains("(part 2)")));
+    let rows = memory.engine().ledger(memory.engine().day(0)).unwrap();
+    assert_eq!(rows.iter().map(|row| row.project.as_deref()).collect::<Vec<_>>(), [Some("quay")]);
+    assert_eq!(run(true, &ExtractRequest::default()).sessions, 1);
+    assert_eq!(run(true, &ExtractRequest::default()).unchanged, 2);
+    let again = run(true, &ExtractRequest { again: true, ..ExtractRequest::default() });
+    assert_eq!((again.sessions, again.unchanged), (2, 0), "only if it is asked for");
+}
+
+#[test]
+fn two_processes_do_not_pay_for_the_same_lines() {
+    let memory = memory();
+    let data = memory.data();
+    let inner = Arc::new(Mutex::new(None));
+    let noted = Arc::clone(&inner);
+    let (model, _) = scripted(&[Tier::Schema], move |_, _| {
+        let engine = Engine::open(Memory::options(data.clone())).unwrap();
+        let mut choose = |_: Option<&str>| Err("it is not asked".to_owned());
+        let by = ByModel { choose: &mut choose, books: None, is_stopped: &STOPPED };
+        *noted.lock().unwrap() = Some(engine.extract_by_model(by, &ExtractRequest::default(), &mut |_, _| true).unwrap());
+        Ok(response(200, &said(&empty().to_string())))
+    });
+    assert_eq!(extract(&memory, &model, 100_000).sessions, 1);
+    let second = inner.lock().unwrap().take().unwrap();
+    assert!(second.stopped.is_some_and(|reason| reason.contains("another process")));
+}
+
+#[test]
+fn a_small_model_is_asked_for_less_and_what_was_recorded_is_given_again_exactly() {
+    let memory = memory();
+    let kept = tempfile::tempdir().unwrap();
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&asked);
+    let found = json!({"items": [{"kind": "decision", "statement": "Berth leases live in SQLite, because Redis loses them on a restart.",
+        "line": 1, "quote": "Redis loses them when the harbour box restarts", "confidence": 0.9}]});
+    let (model, _) = scripted(&[Tier::Schema], move |body, _| {
+        noted.lock().unwrap().push(body.clone());
+        Ok(response(200, &said(&found.to_string())))
+    });
+    let model = Arc::new(Arc::try_unwrap(model).unwrap().of_size(true).recorded(kept.path().join("calls")));
+    assert_eq!(extract(&memory, &model, 100_000).recorded, 1);
+    let body = asked.lock().unwrap()[0].clone();
+    let schema = &body["response_format"]["json_schema"]["schema"];
+    assert_eq!(schema["required"], json!(["items"]));
+    assert!(body["messages"][1]["content"].as_str().unwrap().starts_with("{\"recent_messages\""));
+    assert_eq!(all(&memory)[0].memory.source.extractor.as_deref(), Some("small-model/1"));
+    let other = self::memory();
+    let recorded = in_folder(&kept.path().join("calls"));
+    let recorded = Arc::new(Arc::try_unwrap(recorded).unwrap().of_size(true));
+    let again = extract(&other, &recorded, 100_000);
+    assert_eq!((again.recorded, again.waiting), (1, 0), "{again:?}");
+    assert_eq!(all(&other)[0].memory.statement, all(&memory)[0].memory.statement);
 }

@@ -57,9 +57,8 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 fn show(context: &mut Context) -> CliResult {
     let engine = context.settings.engine(false)?;
     let config = context.settings.own_config()?;
-    let terms = llm::terms("", &config);
-    let today = engine.spent_on(engine.day(terms.offset_minutes))?;
-    let (limits, is_off) = (terms.limits, engine.are_models_off());
+    let today = engine.spent_on(engine.day(llm::offset_minutes()))?;
+    let (limits, is_off) = (llm::limits(&config), engine.are_models_off());
     if context.printer.is_json() {
         context.printer.json(&BudgetDay::of(limits, today, is_off))?;
         return Ok(Exit::Success);
@@ -121,7 +120,7 @@ fn set(tokens: Option<u64>, dollars: Option<f64>, context: &mut Context) -> CliR
 
 fn history(days: u32, context: &mut Context) -> CliResult {
     let engine = context.settings.engine(false)?;
-    let today = engine.day(llm::terms("", context.settings.config()).offset_minutes);
+    let today = engine.day(llm::offset_minutes());
     let rows = engine.ledger(today - i64::from(days) + 1)?;
     if context.printer.is_json() {
         context.printer.json(&rows.iter().map(|row| BudgetRow::of(row, day(row.day))).collect::<Vec<_>>())?;

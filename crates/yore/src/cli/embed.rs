@@ -55,7 +55,7 @@ pub fn after_reading(engine: &Engine, is_unwanted: bool, is_offered: bool, conte
     if is_unwanted || !context.settings.config().models.embed || waiting == 0 {
         return Ok(());
     }
-    if !context.settings.model_folder().is_some_and(|folder| folder.exists()) {
+    if !context.settings.models().has_embedder() {
         if !is_offered || context.printer.is_json() {
             return Ok(());
         }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use clap::Args;
 use yore_core::memory::MemoryKind;
 use yore_core::time::UtcMillis;
-use yore_engine::{Engine, ExtractReport, ExtractRequest, FailedSession, Ledger, ModelReport};
+use yore_engine::{ByModel, Engine, ExtractReport, ExtractRequest, FailedSession, ModelReport};
 
 use super::{Context, memories};
 use crate::ask;
@@ -41,7 +41,7 @@ pub struct Arguments {
     /// By rules, or by the configured language model (see `yore budget`); what an agent finds is recorded with `yore distil`
     #[arg(long, value_name = "NAME", default_value = EXTRACTORS[0], value_parser = EXTRACTORS)]
     extractor: String,
-    /// Read sessions again that did not change
+    /// Read sessions again that did not change; a model is paid again for them
     #[arg(long)]
     again: bool,
     /// Record nothing: only list what would be recorded
@@ -83,17 +83,19 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 
 /// Lets the configured model extract memories, as far as the limits of the day allow.
 fn by_model(engine: &Engine, request: &ExtractRequest, is_of_all_kinds: bool, context: &mut Context) -> CliResult {
-    if request.is_dry_run || request.again || !is_of_all_kinds {
+    if request.is_dry_run || !is_of_all_kinds {
         return Err(CliError::usage(
-            "--dry-run, --again and --kinds are for rules: a model reads new lines once, for all kinds",
+            "--dry-run and --kinds are for rules: a model reads new lines once, for all kinds",
             Some("`extract.skip_kinds` leaves kinds out"),
         ));
     }
-    let model = llm::model(&context.settings)?;
+    let settings = context.settings.clone();
+    let mut staff = llm::Staff::new(&settings, "extract")?;
+    let mut choose = |project: Option<&str>| staff.for_project(project).map_err(|error| error.message);
     let is_stopped = AtomicBool::new(false);
-    let mut ledger = Ledger::new(engine, llm::terms("extract", &context.settings.own_config()?), &is_stopped);
     let bar = Progress::counting("extracting", 0, context.printer.shows_progress());
-    let report = engine.extract_by_model(&model, &mut ledger, request, &mut |done, total| {
+    let by = ByModel { choose: &mut choose, books: None, is_stopped: &is_stopped };
+    let report = engine.extract_by_model(by, request, &mut |done, total| {
         bar.set_length(total);
         bar.set_position(done);
         true
@@ -123,7 +125,8 @@ fn told_of_model(report: &ModelReport, folder: &Path) -> Vec<String> {
     let failed = |failed: &FailedSession| format!("{} failed: {}", failed.session, text::harmless(&failed.reason));
     let mut lines: Vec<String> = report.failed.iter().map(failed).collect();
     let mut parts = vec![format!("{} new", text::counted(report.recorded, "memory"))];
-    let more = [(report.joined, "known that got evidence"), (report.relations, "relations")];
+    let more =
+        [(report.joined, "known that got evidence"), (report.relations, "relations"), (report.dropped, "of rules put away")];
     parts.extend(more.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{} {what}", text::count(*count))));
     lines.push(format!(
         "{} read with {}, {} unchanged: {}",
@@ -136,6 +139,10 @@ fn told_of_model(report: &ModelReport, folder: &Path) -> Vec<String> {
     lines.extend(shown);
     if report.refused.len() > MOST_REFUSED {
         lines.push(format!("{} more not recorded", report.refused.len() - MOST_REFUSED));
+    }
+    if report.left_out > 0 {
+        let what = text::counted(report.left_out, "session");
+        lines.push(format!("{what} left out: nobody may read their projects (llm.uses)"));
     }
     if report.waiting > 0 {
         lines.push(format!(

@@ -54,7 +54,7 @@ fn server(tools: Option<Toolset>, context: &Context) -> CliResult<Server> {
     let handle = EngineHandle::new(
         context.settings.directory.clone(),
         context.settings.config().clone(),
-        context.settings.model_folder(),
+        context.settings.models(),
         context.settings.may_be_full(),
     );
     let server = Server::new(handle, context.settings.project_here(), &toolset).map_err(|error| CliError::usage(error, None))?;

@@ -4,6 +4,7 @@ use clap::{Args, Subcommand};
 use yore_engine::embed::{EmbedError, KNOWN, Manifest, ManifestFile, ModelFolder, Role, StaticTable};
 
 use super::{Context, language_model as llm};
+use crate::config::PURPOSES;
 use crate::error::{CliError, CliResult, Exit};
 use crate::models::{self, Event, Outcome};
 use crate::render::text;
@@ -43,7 +44,19 @@ enum Action {
     /// List who may answer as a language model: servers and programs
     Providers,
     /// Ask the configured language model a few fixed things, and say which forms of answers it gives and what that took
-    Test,
+    Test {
+        /// The model that answers for this purpose
+        #[arg(long = "for", value_name = "PURPOSE", default_value = PURPOSES[0], value_parser = PURPOSES)]
+        purpose: String,
+    },
+    /// Put the key of a provider, read from standard input, into the system's keyring
+    Key {
+        /// The provider, such as openai
+        provider: String,
+        /// Remove the key from the keyring
+        #[arg(long)]
+        remove: bool,
+    },
     /// Print the directory of the models, or of one of them
     Path {
         /// A model's name
@@ -52,9 +65,13 @@ enum Action {
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
-    match arguments.action {
+    match &arguments.action {
         Action::Providers => return llm::providers(context),
-        Action::Test => return llm::test(context),
+        Action::Test { purpose } => {
+            let purpose = PURPOSES.into_iter().find(|known| known == purpose).unwrap_or(PURPOSES[0]);
+            return llm::test(purpose, context);
+        }
+        Action::Key { provider, remove } => return llm::key(provider, *remove, context),
         _ => {}
     }
     let directory = models::directory(&context.settings.paths, context.settings.config()).ok_or_else(|| {
@@ -65,7 +82,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         Action::Fetch { id, from } => fetch(&directory, id, from.as_deref(), context),
         Action::Verify { id } => verify(&directory, id.as_deref(), context),
         Action::Path { id } => path(&directory, id.as_deref(), context),
-        Action::Providers | Action::Test => Ok(Exit::Success),
+        Action::Providers | Action::Test { .. } | Action::Key { .. } => Ok(Exit::Success),
     }
 }
 

@@ -17,7 +17,7 @@ use clap::Args;
 use serde_json::Value;
 use yore_core::time::UtcMillis;
 use yore_engine::ingest::names_of;
-use yore_engine::{Engine, EngineOptions, StoreOptions};
+use yore_engine::{Engine, EngineOptions, ModelServers, StoreOptions};
 
 use super::Context;
 use crate::agents::SESSION_VARIABLE;
@@ -239,6 +239,7 @@ fn when_captured(directory: &Path, session: &str) -> Receiver<Option<UtcMillis>>
         redaction_patterns: Vec::new(),
         model: None,
         reranker: None,
+        servers: ModelServers::default(),
         model_threads: 1,
         now,
     };

@@ -244,7 +244,7 @@ fn with_example(context: &mut Context) -> CliResult {
         }
         std::fs::write(&path, content).map_err(|error| CliError::io(&path, &error))?;
     }
-    let engine = crate::engine_handle::open(&directory, true, context.settings.config(), context.settings.model_folder())?;
+    let engine = crate::engine_handle::open(&directory, true, context.settings.config(), context.settings.models())?;
     let report =
         engine.ingest(&IngestRequest::new(vec![SourceRoot { source: "claude-code".to_owned(), path: sources }]), &mut Silent)?;
     let sync = engine.sync_index(5_000, &mut |_| {})?;

@@ -76,7 +76,7 @@ fn constrain(property: &mut Map<String, Value>, key: &Key) {
     property.remove("format");
     match key.shape {
         Shape::Switch | Shape::Choice(_) => {}
-        Shape::Text { longest } => {
+        Shape::Text { longest } | Shape::Named { longest, .. } => {
             property.insert("maxLength".to_owned(), longest.into());
         }
         Shape::Count { min, max } => {
@@ -87,7 +87,7 @@ fn constrain(property: &mut Map<String, Value>, key: &Key) {
             property.insert("minimum".to_owned(), min.into());
             property.insert("maximum".to_owned(), max.into());
         }
-        Shape::List { longest } | Shape::Patterns { longest } => {
+        Shape::List { longest } | Shape::NamedList { longest, .. } | Shape::Patterns { longest } => {
             if let Some(Value::Object(items)) = property.get_mut("items") {
                 items.insert("minLength".to_owned(), 1.into());
                 items.insert("maxLength".to_owned(), longest.into());
@@ -100,7 +100,12 @@ fn constrain(property: &mut Map<String, Value>, key: &Key) {
 
 fn range(shape: Shape) -> String {
     match shape {
-        Shape::Switch | Shape::Text { .. } | Shape::List { .. } | Shape::Patterns { .. } => String::new(),
+        Shape::Switch
+        | Shape::Text { .. }
+        | Shape::Named { .. }
+        | Shape::List { .. }
+        | Shape::NamedList { .. }
+        | Shape::Patterns { .. } => String::new(),
         Shape::Count { .. } | Shape::Number { .. } | Shape::Choice(_) => {
             let expected = shape.expected();
             let (first, rest) = expected.split_at(1);

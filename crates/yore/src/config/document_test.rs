@@ -85,9 +85,11 @@ fn the_type_of_every_field_takes_exactly_what_its_row_allows() {
             Shape::Switch => property["type"] == "boolean",
             Shape::Count { .. } => property["type"] == "integer",
             Shape::Number { .. } => property["type"] == "number",
-            Shape::Text { .. } => property["type"] == "string",
+            Shape::Text { .. } | Shape::Named { .. } => property["type"] == "string",
             Shape::Choice(words) => choice.is_some_and(|choice| choice == words),
-            Shape::List { .. } | Shape::Patterns { .. } => property["type"] == "array" && property["items"]["type"] == "string",
+            Shape::List { .. } | Shape::NamedList { .. } | Shape::Patterns { .. } => {
+                property["type"] == "array" && property["items"]["type"] == "string"
+            }
         };
         assert!(fits, "{name}: {property:#}");
     }
@@ -102,6 +104,7 @@ fn both_ends_of_every_range_can_be_loaded() {
             Shape::Choice(words) => words.iter().map(|word| (*word).to_owned()).collect(),
             Shape::Text { longest } => vec![String::new(), "x".repeat(longest)],
             Shape::Switch => vec!["true".to_owned(), "false".to_owned()],
+            Shape::Named { names, .. } | Shape::NamedList { names, .. } => vec![String::new(), names.example().to_owned()],
             Shape::List { longest } | Shape::Patterns { longest } => vec![String::new(), "x".repeat(longest)],
         };
         for end in ends {

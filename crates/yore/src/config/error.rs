@@ -56,6 +56,18 @@ pub enum ConfigError {
         /// The value as written.
         found: String,
     },
+    /// A value that names nothing that exists.
+    #[error("`{}`{} is {found}, but {reason}; expected {}", key.name, within(origin.as_ref()), key.shape.expected())]
+    BadName {
+        /// The key.
+        key: &'static Key,
+        /// File and line, or other origin; none if the name was asked for directly.
+        origin: Option<Origin>,
+        /// The value as written.
+        found: String,
+        /// The reason.
+        reason: String,
+    },
     /// A regular expression that cannot be used.
     #[error("`{}`{} is {found}, but its pattern {number} cannot be used: {reason}; correct it", key.name, within(origin.as_ref()))]
     BadPattern {
@@ -174,7 +186,7 @@ impl ConfigError {
             Self::UnknownKey { .. } => "config/unknown-key",
             Self::Renamed { .. } => "config/renamed",
             Self::WrongType { .. } => "config/wrong-type",
-            Self::BadValue { .. } | Self::BadPattern { .. } => "config/bad-value",
+            Self::BadValue { .. } | Self::BadName { .. } | Self::BadPattern { .. } => "config/bad-value",
             Self::Syntax { .. } => "config/syntax",
             Self::MissingVariable { .. } => "config/missing-variable",
             Self::BadReference { .. } => "config/bad-reference",

@@ -205,6 +205,7 @@ pub(super) fn misfit_error(misfit: Misfit, key: &'static Key, origin: Option<Ori
     match misfit {
         Misfit::Type => ConfigError::WrongType { name: key.name.to_owned(), origin, found, expected: key.shape.expected() },
         Misfit::Value => ConfigError::BadValue { key, origin, found },
+        Misfit::Name(reason) => ConfigError::BadName { key, origin, found, reason },
         Misfit::Pattern(number, reason) => ConfigError::BadPattern { key, origin, found, number, reason },
     }
 }

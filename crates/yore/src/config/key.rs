@@ -3,6 +3,8 @@
 use toml::Value;
 use yore_engine::ingest::redact::check_pattern;
 
+use super::names::Names;
+
 /// One key of the configuration.
 #[derive(Debug)]
 pub struct Key {
@@ -44,6 +46,20 @@ pub enum Shape {
     List {
         /// Maximum number of characters of one string.
         longest: usize,
+    },
+    /// A string that names something, or is empty.
+    Named {
+        /// Maximum number of characters.
+        longest: usize,
+        /// What it names.
+        names: Names,
+    },
+    /// Strings that name something.
+    NamedList {
+        /// Maximum number of characters of one string.
+        longest: usize,
+        /// What each names.
+        names: Names,
     },
     /// Regular expressions for redaction.
     Patterns {
@@ -112,6 +128,8 @@ pub(super) enum Misfit {
     Type,
     /// The value has the right type but is not allowed.
     Value,
+    /// The value, or an item of it, names nothing, for this reason.
+    Name(String),
     /// The pattern at this place, from 1, cannot be used, for this reason. The pattern itself is left out: it
     /// may come from a variable.
     Pattern(usize, String),
@@ -169,13 +187,20 @@ impl Shape {
             }
             (Self::Number { min, max }, Value::Float(number)) => (min..=max).contains(number),
             (Self::Text { longest }, Value::String(text)) => text.chars().count() <= longest,
+            (Self::Named { longest, names }, Value::String(text)) => {
+                names.check(text).map_err(Misfit::Name)?;
+                text.chars().count() <= longest
+            }
             (Self::Choice(words), Value::String(word)) => words.contains(&word.as_str()),
-            (Self::List { longest } | Self::Patterns { longest }, Value::Array(items)) => {
+            (Self::List { longest } | Self::NamedList { longest, .. } | Self::Patterns { longest }, Value::Array(items)) => {
                 if !items.iter().all(Value::is_str) {
                     return Err(Misfit::Type);
                 }
                 let mut words = items.iter().filter_map(Value::as_str);
                 let fits = words.clone().all(|word| !word.is_empty() && word.chars().count() <= longest);
+                if let (true, Self::NamedList { names, .. }) = (fits, self) {
+                    words.clone().try_for_each(|word| names.check(word)).map_err(Misfit::Name)?;
+                }
                 if fits && matches!(self, Self::Patterns { .. }) {
                     words.try_fold(1, |number, pattern| match check_pattern(pattern) {
                         Ok(()) => Ok(number + 1),
@@ -204,13 +229,17 @@ impl Shape {
             },
             Self::Count { .. } => Value::Integer(trimmed.parse().map_err(|_| Misfit::Type)?),
             Self::Number { .. } => Value::Float(trimmed.parse().map_err(|_| Misfit::Type)?),
-            Self::Choice(_) | Self::Text { .. } => Value::String(trimmed.to_owned()),
-            Self::List { .. } | Self::Patterns { .. } if trimmed.starts_with('[') => trimmed.parse().map_err(|_| Misfit::Type)?,
+            Self::Choice(_) | Self::Text { .. } | Self::Named { .. } => Value::String(trimmed.to_owned()),
+            Self::List { .. } | Self::NamedList { .. } | Self::Patterns { .. } if trimmed.starts_with('[') => {
+                trimmed.parse().map_err(|_| Misfit::Type)?
+            }
             // A comma may belong to a glob or a pattern. A split there could result in a list that excludes
             // nothing.
-            Self::List { .. } | Self::Patterns { .. } if trimmed.contains(',') => return Err(Misfit::Type),
-            Self::List { .. } | Self::Patterns { .. } if trimmed.is_empty() => Value::Array(Vec::new()),
-            Self::List { .. } | Self::Patterns { .. } => Value::Array(vec![trimmed.into()]),
+            Self::List { .. } | Self::NamedList { .. } | Self::Patterns { .. } if trimmed.contains(',') => {
+                return Err(Misfit::Type);
+            }
+            Self::List { .. } | Self::NamedList { .. } | Self::Patterns { .. } if trimmed.is_empty() => Value::Array(Vec::new()),
+            Self::List { .. } | Self::NamedList { .. } | Self::Patterns { .. } => Value::Array(vec![trimmed.into()]),
         };
         self.fit(value)
     }
@@ -222,6 +251,8 @@ impl Shape {
             Self::Count { min, max } => format!("a whole number from {min} to {max}"),
             Self::Number { min, max } => format!("a number from {min} to {max}"),
             Self::Text { longest } => format!("a string of at most {longest} characters"),
+            Self::Named { names, .. } => names.expected().to_owned(),
+            Self::NamedList { names, .. } => format!("a list of {}", names.expected()),
             Self::Choice(words) => {
                 let quoted: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
                 format!("one of {}", quoted.join(", "))

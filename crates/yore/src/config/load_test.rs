@@ -198,6 +198,8 @@ fn every_key_has_its_own_variable_which_sets_it() {
             Shape::Count { max, .. } => (&*max.to_string(), Value::Integer(max)),
             Shape::Number { max, .. } => (&*max.to_string(), Value::Float(max)),
             Shape::Text { .. } => ("a b", Value::String("a b".to_owned())),
+            Shape::Named { names, .. } => (names.example(), Value::String(names.example().to_owned())),
+            Shape::NamedList { names, .. } => (names.example(), vec![names.example()].into()),
             Shape::Choice(words) => (words[0], Value::String(words[0].to_owned())),
             Shape::List { .. } | Shape::Patterns { .. } => ("[\"a,b\", 'c']", vec!["a,b", "c"].into()),
         };

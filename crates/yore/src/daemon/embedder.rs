@@ -49,7 +49,7 @@ pub fn run(shared: &Shared<'_>) {
 fn is_wanted(shared: &Shared<'_>) -> bool {
     let is_reading = || shared.engine.job_counts(yore_engine::Lane::Capture).is_ok_and(|jobs| jobs.leased > 0);
     shared.config.models.embed
-        && shared.settings.model_folder().is_some_and(|folder| folder.exists())
+        && shared.settings.models().has_embedder()
         && shared.engine.unembedded().is_ok_and(|turns| turns > 0)
         && !is_reading()
 }

@@ -38,9 +38,8 @@ pub fn open(directory: &Path, config: &Config, log: &Log) -> Option<(Listener, S
 /// Serves the daemon's memory on its port until `shutdown`.
 pub fn run(shared: &Shared<'_>, listener: Listener, token: String, shutdown: ShutdownSignal) {
     let settings = shared.settings;
-    let handle =
-        EngineHandle::new(settings.directory.clone(), shared.config.clone(), settings.model_folder(), settings.may_be_full())
-            .within(Arc::clone(&shared.engine), Arc::clone(&shared.uses));
+    let handle = EngineHandle::new(settings.directory.clone(), shared.config.clone(), settings.models(), settings.may_be_full())
+        .within(Arc::clone(&shared.engine), Arc::clone(&shared.uses));
     let toolset = match Toolset::configured(&shared.config) {
         Ok(toolset) => toolset,
         Err(error) => return shared.failed("MCP", &error),

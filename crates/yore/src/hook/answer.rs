@@ -9,7 +9,7 @@ use yore_core::query::{Filter, ItemId, SearchMode};
 use yore_core::relevance::{SkipReason, TriggerKind};
 use yore_engine::ingest::redact::RedactionCounts;
 use yore_engine::ingest::{ProjectNames, ledger_key, name_redactor, names_of};
-use yore_engine::{Brief, BriefRequest, Engine, EngineOptions, StoreOptions, SuggestRequest, Suggestions, Trigger};
+use yore_engine::{Brief, BriefRequest, Engine, EngineOptions, ModelServers, StoreOptions, SuggestRequest, Suggestions, Trigger};
 
 use crate::agents::{AgentEvent, AgentProfile, Beginning, DOCTOR, Moment, Output, Question};
 use crate::config::{Config, Inject};
@@ -270,6 +270,7 @@ impl Wanted {
             redaction_patterns: self.patterns.clone(),
             model: None,
             reranker: None,
+            servers: ModelServers::default(),
             model_threads: 1,
             now,
         })

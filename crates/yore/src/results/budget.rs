@@ -66,8 +66,12 @@ pub struct ModelExtraction {
     pub joined: u64,
     /// Relations that were stated.
     pub relations: u64,
+    /// Memories of rules that were put away.
+    pub dropped: u64,
     /// Reasons why items and relations could not be stored.
     pub refused: Vec<String>,
+    /// Conversations of projects that nobody may read.
+    pub left_out: u64,
     /// Conversations whose requests wait for an answer in a folder.
     pub waiting: u64,
     /// Conversations that failed.
@@ -81,6 +85,8 @@ pub struct ModelExtraction {
 pub struct Provider {
     /// Name in the configuration.
     pub name: String,
+    /// What it does: "answers", "vectors", "relevance".
+    pub does: Vec<String>,
     /// Address or command.
     pub what: String,
     /// Environment variable of its key.
@@ -145,7 +151,9 @@ impl From<&ModelReport> for ModelExtraction {
             recorded: report.recorded,
             joined: report.joined,
             relations: report.relations,
+            dropped: report.dropped,
             refused: report.refused.clone(),
+            left_out: report.left_out,
             waiting: report.waiting,
             failed: failed.collect(),
             stopped: report.stopped.clone(),

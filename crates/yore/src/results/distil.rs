@@ -21,6 +21,8 @@ pub struct Material {
     pub summary: Option<String>,
     /// Memories of the session.
     pub known: Vec<KnownMemory>,
+    /// Memories that rules made of the session and nobody confirmed.
+    pub proposed: Vec<KnownMemory>,
     /// Open questions, problems and todos of the project that the new lines may close.
     pub open: Vec<KnownMemory>,
     /// The last lines that were distilled before.
@@ -66,6 +68,8 @@ pub struct DistilReport {
     pub known: u64,
     /// Relations that were stated.
     pub relations: u64,
+    /// Memories of rules that were put away.
+    pub dropped: u64,
     /// Reasons why something was not recorded.
     pub problems: Vec<String>,
     /// True if the topic was named.
@@ -88,6 +92,7 @@ impl From<&engine::Material> for Material {
             topic: material.topic.clone(),
             summary: material.summary.clone(),
             known: material.known.iter().map(known).collect(),
+            proposed: material.proposed.iter().map(known).collect(),
             open: material.open.iter().map(known).collect(),
             recent: material.recent.iter().map(Line::from).collect(),
             new: material.new.iter().map(Line::from).collect(),
@@ -109,6 +114,7 @@ impl From<&engine::DistilReport> for DistilReport {
             joined: report.joined,
             known: report.known,
             relations: report.relations,
+            dropped: report.dropped,
             problems: report.problems.clone(),
             topic_named: report.is_topic_named,
             left: report.left,

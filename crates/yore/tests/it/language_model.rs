@@ -94,12 +94,15 @@ fn a_model_is_listed_and_tried() {
     environment.write("answer.json", "{\"sum\": 41}");
     let wrong = limit(with_model(&environment, &["models", "test"])).run().ends_with(1);
     assert!(wrong.stdout.contains("19 + 23 is not 41"), "{}", wrong.stdout);
-    let keyless = environment
-        .yore(["models", "test"])
+    let keyless = environment.yore(["models", "test"]).env("YORE_LLM__PROVIDER", "anthropic").env("YORE_LLM__MODEL", "m");
+    let keyless = limit(keyless);
+    let priceless = limit(environment.yore(["models", "test", "--json"]))
         .env("YORE_LLM__PROVIDER", "anthropic")
         .env("YORE_LLM__MODEL", "m")
         .run()
         .ends_with(2);
+    assert!(priceless.stderr.contains("the price of anthropic/m is not known"), "{}", priceless.stderr);
+    let keyless = keyless.env("YORE_LLM__PRICES", "anthropic/*=0/0").env("PATH", "/nowhere").run().ends_with(2);
     assert!(keyless.stderr.contains("ANTHROPIC_API_KEY is not set"), "{}", keyless.stderr);
     let unknown = environment.yore(["models", "test"]).env("YORE_LLM__PROVIDER", "tide").run().ends_with(2);
     assert!(unknown.stderr.contains("there is no provider \"tide\""), "{}", unknown.stderr);
@@ -119,4 +122,173 @@ fn what_a_program_records_of_its_own_call_is_not_remembered_and_its_hooks_are_si
     let hook = |runner: Runner| runner.stdin(said.as_bytes()).run().success().stdout;
     assert!(hook(environment.yore(["hook", "claude-code", "SessionStart"])).contains("SQLite"));
     assert_eq!(hook(environment.yore(["hook", "claude-code", "SessionStart"]).env("YORE_SILENT", "1")), "");
+}
+
+#[test]
+fn processes_share_the_limit_of_a_day() {
+    let environment = memory();
+    for seed in 10..18 {
+        Transcript::new(&format!("5f0c0010-0001-4000-8001-0000000000{seed}"), "/home/dev/harbour")
+            .human(&format!("{ORDER} (part {seed})"))
+            .assistant("The leases live in SQLite now.")
+            .write(&environment.projects());
+    }
+    environment.ingest(&environment.projects());
+    environment.write("answer.json", "{\"sum\": 42}");
+    let limit = |runner: Runner| runner.env("YORE_LLM__DAILY_TOKENS", "9000");
+    // A test of the model reserves more than 2,000 tokens, and takes some 40.
+    let children: Vec<_> = (0..8).map(|_| limit(with_model(&environment, &["models", "test", "--json"])).start()).collect();
+    for child in children {
+        let _ = child.wait_with_output().unwrap();
+    }
+    let spent = limit(environment.yore(["budget", "--json"])).run().success().json();
+    let (calls, asked) = (spent["today"]["calls"].as_u64().unwrap(), asked(&environment) as u64);
+    assert_eq!(calls, asked, "every call that was made is booked: {spent}");
+    assert!(calls >= 1, "{spent}");
+    let taken = spent["today"]["input_tokens"].as_u64().unwrap() + spent["today"]["output_tokens"].as_u64().unwrap();
+    assert!(taken <= 9_000, "{spent}");
+}
+
+#[test]
+fn a_key_comes_from_the_systems_keyring_and_stands_in_no_file() {
+    let environment = memory();
+    // Stands for the desktop's own program.
+    let tool = environment.path("bin/secret-tool");
+    let store = environment.path("keyring");
+    let script = format!(
+        "#!/bin/sh\ncase \"$1\" in store) cat > '{store}' ;; lookup) cat '{store}' ;; *) exit 1 ;; esac\n",
+        store = store.display()
+    );
+    environment.write("bin/secret-tool", script);
+    std::fs::set_permissions(&tool, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    let path = format!("{}:{}", environment.path("bin").display(), std::env::var("PATH").unwrap());
+    let put = environment.yore(["models", "key", "anthropic"]).env("PATH", &path).stdin(b"sk-tide-secret\n".as_slice());
+    let _ = put.run().success();
+    assert_eq!(std::fs::read_to_string(&store).unwrap(), "sk-tide-secret");
+    let unknown = environment.yore(["models", "key", "ollama"]).env("PATH", &path).stdin(b"x".as_slice()).run().ends_with(2);
+    assert!(unknown.stderr.contains("that needs a key"), "{}", unknown.stderr);
+    let (address, heads) = listening(
+        r#"{"content": [{"type": "text", "text": "{\"sum\": 42}"}], "usage": {"input_tokens": 5, "output_tokens": 5}}"#,
+    );
+    let tried = environment
+        .yore(["models", "test"])
+        .env("PATH", &path)
+        .env("YORE_LLM__PROVIDER", "anthropic")
+        .env("YORE_LLM__MODEL", "m-1")
+        .env("YORE_LLM__ADDRESS", &address)
+        .env("YORE_LLM__DAILY_TOKENS", "50000");
+    let _ = tried.run().success();
+    assert!(heads.lock().unwrap()[0].to_ascii_lowercase().contains("x-api-key: sk-tide-secret"));
+    let found = std::process::Command::new("grep").args(["-rl", "sk-tide-secret"]).arg(environment.data()).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&found.stdout), "");
+}
+
+/// A server on this computer that gives every request this answer, and notes its head and body.
+fn listening(answer: &'static str) -> (String, std::sync::Arc<std::sync::Mutex<Vec<String>>>) {
+    use std::io::{BufRead, BufReader, Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let heads = std::sync::Arc::<std::sync::Mutex<Vec<String>>>::default();
+    let noted = std::sync::Arc::clone(&heads);
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            let (mut head, mut length) = (String::new(), 0);
+            loop {
+                let mut line = String::new();
+                if reader.read_line(&mut line).unwrap_or(0) == 0 || line == "\r\n" {
+                    break;
+                }
+                if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap();
+                }
+                head.push_str(&line);
+            }
+            let mut body = vec![0; length];
+            let _ = reader.read_exact(&mut body);
+            let count = serde_json::from_slice::<Value>(&body).map_or(1, |body| body["input"].as_array().map_or(1, Vec::len));
+            noted.lock().unwrap().push(format!("{head}{}", String::from_utf8_lossy(&body)));
+            let answer = answer.replace("VECTORS", &vec!["[0.6, 0.8, 0.0]"; count].join(","));
+            let _ = write!(stream, "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{answer}", answer.len());
+        }
+    });
+    (address, heads)
+}
+
+#[test]
+fn names_of_models_are_checked_when_they_are_set() {
+    let environment = memory();
+    for (key, value, told) in [
+        ("llm.provider", "antropic", "there is no provider"),
+        ("llm.uses", "[\"extract=tide/m\"]", "there is no provider"),
+        ("llm.uses", "[\"tide=ollama\"]", "there is no purpose"),
+        ("llm.prices", "[\"openai/m=cheap\"]", "is no number of dollars"),
+        ("models.embedder", "anthropic/m", "is no server for this"),
+        ("models.reranker", "cohere/", "lacks a model"),
+    ] {
+        let refused = environment.yore(["config", "set", key, value]).run().ends_with(2);
+        assert!(refused.stderr.contains(told), "{key} {value}: {}", refused.stderr);
+    }
+    let _ = environment.yore(["config", "set", "llm.uses", "[\"extract@harbour=none\"]"]).run().success();
+    answer(&environment);
+    let limit = |runner: Runner| runner.env("YORE_LLM__DAILY_TOKENS", "50000");
+    let left = limit(with_model(&environment, &["extract", "--all", "--extractor", "model"])).run().success();
+    assert!(left.stdout.contains("1 session left out: nobody may read"), "{}", left.stdout);
+    assert_eq!(asked(&environment), 0);
+}
+
+#[test]
+fn vectors_come_from_a_server_and_recall_uses_them() {
+    let environment = memory();
+    let (address, heads) = listening(r#"{"embeddings": [VECTORS], "prompt_eval_count": 7}"#);
+    let with_server = |arguments: &[&str]| {
+        let runner = environment.yore(arguments.iter().copied());
+        runner
+            .env("YORE_MODELS__EMBEDDER", "ollama/nomic-embed-text")
+            .env("YORE_MODELS__EMBEDDER_ADDRESS", &address)
+            .env("YORE_LLM__DAILY_TOKENS", "50000")
+    };
+    let none = environment.yore(["embed"]).env("YORE_MODELS__EMBEDDER", "ollama/nomic-embed-text").run();
+    assert!(none.stderr.contains("0 tokens a day"), "{}", none.stderr);
+    let done = with_server(&["embed", "--json"]).run().success().json();
+    assert_eq!((&done["waiting"], &done["failed"]), (&0.into(), &0.into()), "{done}");
+    let full =
+        with_server(&["recall", "--all", "--embedder", "local", "where do berth leases live", "--json"]).run().success().json();
+    assert_eq!(full["program"], "full", "{full}");
+    assert!(full["missing"].as_array().is_none_or(Vec::is_empty), "{full}");
+    let asked = heads.lock().unwrap().len();
+    assert!(heads.lock().unwrap()[0].starts_with("POST /api/embed "));
+    let rows = with_server(&["budget", "history", "--json"]).run().success().json();
+    assert_eq!((&rows[0]["purpose"], &rows[0]["model"]), (&"embed".into(), &"ollama/nomic-embed-text".into()), "{rows}");
+    let plain = with_server(&["recall", "--all", "where do berth leases live"]).run().success();
+    assert!(plain.stdout.contains("SQLite"));
+    assert_eq!(heads.lock().unwrap().len(), asked, "only full recall asks the server");
+}
+
+#[test]
+fn extractors_are_measured_side_by_side_and_recorded_answers_replayed() {
+    let environment = memory();
+    answer(&environment);
+    let path = environment.projects();
+    let path = path.to_str().unwrap();
+    let limit = |runner: Runner| runner.env("YORE_LLM__DAILY_TOKENS", "50000");
+    let (out, kept) = (environment.path("out"), environment.path("kept"));
+    let (out, kept) = (out.to_str().unwrap(), kept.to_str().unwrap());
+    let both =
+        ["eval", "extraction", path, "--extractor", "rules", "--extractor", "model", "--out", out, "--record", kept, "--json"];
+    let measured = limit(with_model(&environment, &both)).run().success().json();
+    assert_eq!((&measured[0]["extractor"], &measured[1]["model"]), (&"rules".into(), &"command".into()), "{measured}");
+    assert_eq!((&measured[1]["proposals"], &measured[1]["calls"]), (&1.into(), &1.into()), "{measured}");
+    let proposals = std::fs::read_to_string(environment.path("out/model.jsonl")).unwrap();
+    assert!(proposals.contains("Berth leases live in SQLite") && proposals.contains("Redis loses them when"), "{proposals}");
+    let today = environment.yore(["budget", "--json"]).run().success().json();
+    assert_eq!(today["today"]["calls"], 1, "booked in the person's own ledger: {today}");
+    let replay = ["eval", "extraction", path, "--extractor", "model", "--out", out, "--replay", kept, "--json"];
+    let again = environment.yore(replay).run().success().json();
+    assert_eq!((&again[0]["proposals"], &again[0]["model"]), (&1.into(), &"command".into()), "{again}");
+    assert_eq!(std::fs::read_to_string(environment.path("out/model.jsonl")).unwrap(), proposals);
+    assert_eq!(asked(&environment), 1);
+    let table = environment.yore(["eval", "extraction", path, "--out", out]).run().success().stdout;
+    assert!(table.lines().any(|line| line.starts_with("rules")), "{table}");
+    let _ = environment.yore(["eval"]).run().ends_with(2);
 }

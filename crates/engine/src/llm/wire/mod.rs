@@ -8,16 +8,20 @@ mod ollama;
 mod openai_chat;
 mod openai_responses;
 mod parts;
+mod relevance;
+mod vectors;
 
 #[cfg(test)]
 mod tests;
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use self::parts::Decoded;
 pub use self::parts::{Encoded, Wanted};
+pub use self::relevance::RelevanceProtocol;
+pub use self::vectors::{Additions, Texts, VectorProtocol};
 use super::ask::{Prompt, Reply, Usage};
 use super::error::LlmError;
 use crate::transport::Answer;
@@ -49,6 +53,31 @@ impl Protocol {
         }
     }
 
+    /// Asks for the answer as a stream. `asks_for_usage`: the server tells the tokens of a stream only if it is asked to.
+    pub fn streamed(self, encoded: Encoded, asks_for_usage: bool) -> Encoded {
+        let Encoded { mut path, headers, mut body } = encoded;
+        match self {
+            Self::Gemini => path = path.replace(":generateContent", ":streamGenerateContent?alt=sse"),
+            Self::Anthropic | Self::OpenAiChat | Self::OpenAiResponses | Self::Ollama => body["stream"] = json!(true),
+        }
+        if self == Self::OpenAiChat && asks_for_usage {
+            body["stream_options"] = json!({"include_usage": true});
+        }
+        Encoded { path, headers, body }
+    }
+
+    /// Adds an event of a stream to the answer, which has the form of one that comes whole; returns true if the answer is
+    /// complete with it.
+    pub(super) fn fold(self, whole: &mut Value, event: &Value) -> bool {
+        match self {
+            Self::Anthropic => anthropic::fold(whole, event),
+            Self::OpenAiChat => openai_chat::fold(whole, event),
+            Self::OpenAiResponses => openai_responses::fold(whole, event),
+            Self::Gemini => gemini::fold(whole, event),
+            Self::Ollama => ollama::fold(whole, event),
+        }
+    }
+
     /// Returns the header that carries a key.
     pub fn key_header(self, key: &str) -> (&'static str, String) {
         match self {
@@ -63,17 +92,21 @@ impl Protocol {
     /// # Errors
     /// [`LlmError::Status`], [`LlmError::NotUnderstood`], [`LlmError::Refused`].
     pub fn decode(self, server: &str, prompt: &Prompt, answer: &Answer) -> Result<Reply, LlmError> {
-        if !(200..300).contains(&answer.status) {
-            return Err(failed(server, answer));
-        }
+        self.read(server, prompt, &body_of(server, answer)?)
+    }
+
+    /// Reads the body of an answer to a prompt.
+    ///
+    /// # Errors
+    /// [`LlmError::NotUnderstood`], [`LlmError::Refused`].
+    pub(super) fn read(self, server: &str, prompt: &Prompt, body: &Value) -> Result<Reply, LlmError> {
         let not_understood = |reason: String| LlmError::NotUnderstood { server: server.to_owned(), reason };
-        let body: Value = serde_json::from_slice(&answer.body).map_err(|error| not_understood(error.to_string()))?;
         let decoded = match self {
-            Self::Anthropic => anthropic::decode(&body),
-            Self::OpenAiChat => openai_chat::decode(&body),
-            Self::OpenAiResponses => openai_responses::decode(&body),
-            Self::Gemini => gemini::decode(&body),
-            Self::Ollama => ollama::decode(&body),
+            Self::Anthropic => anthropic::decode(body),
+            Self::OpenAiChat => openai_chat::decode(body),
+            Self::OpenAiResponses => openai_responses::decode(body),
+            Self::Gemini => gemini::decode(body),
+            Self::Ollama => ollama::decode(body),
         };
         let Decoded { text, input, output, is_cut, refusal } = decoded.map_err(|missing| not_understood(missing.to_owned()))?;
         if let Some(refusal) = refusal {
@@ -91,6 +124,42 @@ impl Protocol {
 const MESSAGE_CHARS: usize = 300;
 /// A longer time is no time to wait.
 const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
+
+/// Returns the JSON of an answer.
+///
+/// # Errors
+/// [`LlmError::Status`], [`LlmError::NotUnderstood`].
+pub(super) fn body_of(server: &str, answer: &Answer) -> Result<Value, LlmError> {
+    if !(200..300).contains(&answer.status) {
+        return Err(failed(server, answer));
+    }
+    serde_json::from_slice(&answer.body)
+        .map_err(|error| LlmError::NotUnderstood { server: server.to_owned(), reason: error.to_string() })
+}
+
+/// Returns the failure that an event of a stream reports.
+pub(super) fn error_of_event(server: &str, event: &Value) -> Option<LlmError> {
+    let error = match event["type"].as_str() {
+        Some("error") => event.get("error").filter(|error| error.is_object()).unwrap_or(event),
+        Some("response.failed") => event.pointer("/response/error")?,
+        _ => event.get("error").filter(|error| !error.is_null())?,
+    };
+    let name = ["type", "code"].iter().find_map(|name| error[*name].as_str().filter(|name| *name != "error"));
+    let status = match error["code"].as_u64().and_then(|code| u16::try_from(code).ok()) {
+        Some(code @ 400..=599) => code,
+        _ => match name.unwrap_or_default() {
+            "invalid_request_error" => 400,
+            "authentication_error" => 401,
+            "permission_error" => 403,
+            "not_found_error" => 404,
+            "rate_limit_error" | "rate_limit_exceeded" => 429,
+            "overloaded_error" => 529,
+            _ => 500,
+        },
+    };
+    let message = error["message"].as_str().or(error.as_str()).or(name).unwrap_or_default();
+    Some(LlmError::Status { server: server.to_owned(), status, message: short(message), retry_after: None })
+}
 
 /// Makes an error of an answer whose status tells one.
 fn failed(server: &str, answer: &Answer) -> LlmError {

@@ -150,7 +150,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             (Some(temporary), directory)
         }
     };
-    let engine = crate::engine_handle::open(&directory, true, context.settings.config(), context.settings.model_folder())?;
+    let engine = crate::engine_handle::open(&directory, true, context.settings.config(), context.settings.models())?;
     let before = measure::cpu();
     let corpora = ingest(&engine, arguments)?;
     if arguments.extract {

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::key::{Key, ProjectMay, Shape};
+use crate::config::names::Names;
 
 /// A language model, and what it may take.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -16,27 +17,32 @@ pub struct Llm {
     pub provider: String,
     /// Name of the model, as the provider spells it; a program may have a default of its own.
     pub model: String,
-    /// Address of the server, in the place of its usual one.
+    /// Address of that provider's server, in the place of its usual one.
     pub address: String,
     /// The program and its arguments, for the provider "command": it gets the prompt on its standard input. What was said stands in
     /// it, so an agent must be started without tools.
     pub command: Vec<String>,
     /// The folder of the provider "folder". Empty: `llm` in the data directory.
     pub folder: PathBuf,
-    /// Environment variable that holds the server's key, in the place of its usual one.
+    /// Environment variable that holds that provider's key, in the place of its usual one. Without a variable, the key is taken from the
+    /// system's keyring, where `yore models key` puts it.
     pub key_variable: String,
-    /// A program and its arguments that prints the key, such as ["op", "read", "op://vault/key"].
+    /// A program and its arguments that prints that provider's key, such as ["op", "read", "op://vault/key"].
     pub key_command: Vec<String>,
+    /// Other models for some purposes and projects: PURPOSE=PROVIDER/MODEL or PURPOSE@PROJECT=PROVIDER/MODEL, such as
+    /// ["extract=anthropic/claude-haiku-4-5", "*@secret=none"]. Purposes are extract, summarise, judge and recurse; * is every one,
+    /// and the provider none is nobody.
+    pub uses: Vec<String>,
     /// Most tokens a day, of all models and purposes together. 0: no model is called.
     pub daily_tokens: u64,
     /// Most dollars a day for servers on other computers. 0: none that costs money is called. Programs bill their own account, of which
     /// yore knows nothing: for them, only the tokens are limited.
     pub daily_dollars: f64,
-    /// Dollars for a million tokens of prompts. A server on another computer is not called before this and `price_output` are set; 0 is
-    /// a price, too. -1: not known.
-    pub price_input: f64,
-    /// Dollars for a million tokens of answers.
-    pub price_output: f64,
+    /// Prices in dollars for a million tokens of prompts and of answers: PROVIDER/MODEL=INPUT/OUTPUT, where a * may stand at the end
+    /// of the name, such as ["openai/gpt-5-mini=.25/2"]. A server on another computer is not called before it has one; 0/0 is a price, too.
+    pub prices: Vec<String>,
+    /// Answers arrive as a stream, for servers and proxies that end a connection on which nothing moves for long.
+    pub stream: bool,
     /// Longest time for an answer, in seconds.
     pub timeout_seconds: u32,
 }
@@ -51,32 +57,33 @@ impl Default for Llm {
             folder: PathBuf::new(),
             key_variable: String::new(),
             key_command: Vec::new(),
+            uses: Vec::new(),
             daily_tokens: 0,
             daily_dollars: 0.0,
-            price_input: -1.0,
-            price_output: -1.0,
+            prices: Vec::new(),
+            stream: false,
             timeout_seconds: 120,
         }
     }
 }
 
 const MONEY: Shape = Shape::Number { min: 0.0, max: 100_000.0 };
-const PRICE: Shape = Shape::Number { min: -1.0, max: 100_000.0 };
 const NAME: Shape = Shape::Text { longest: 200 };
 const WORDS: Shape = Shape::List { longest: 4096 };
 
 /// The keys of `[llm]`. A cloned repository must not choose who reads what was said, run a program or spend anything.
 pub(super) const KEYS: &[Key] = &[
-    Key::new("llm.provider", NAME, ProjectMay::Nothing),
+    Key::new("llm.provider", Shape::Named { longest: 200, names: Names::Provider }, ProjectMay::Nothing),
     Key::new("llm.model", NAME, ProjectMay::Nothing),
     Key::new("llm.address", Shape::Text { longest: 2048 }, ProjectMay::Nothing),
     Key::new("llm.command", WORDS, ProjectMay::Nothing),
     Key::new("llm.folder", Shape::Text { longest: 4096 }, ProjectMay::Nothing),
     Key::new("llm.key_variable", NAME, ProjectMay::Nothing),
     Key::new("llm.key_command", WORDS, ProjectMay::Nothing),
+    Key::new("llm.uses", Shape::NamedList { longest: 400, names: Names::Use }, ProjectMay::Nothing),
     Key::new("llm.daily_tokens", Shape::Count { min: 0, max: 10_000_000_000 }, ProjectMay::Nothing),
     Key::new("llm.daily_dollars", MONEY, ProjectMay::Nothing),
-    Key::new("llm.price_input", PRICE, ProjectMay::Nothing),
-    Key::new("llm.price_output", PRICE, ProjectMay::Nothing),
+    Key::new("llm.prices", Shape::NamedList { longest: 400, names: Names::Price }, ProjectMay::Nothing),
+    Key::new("llm.stream", Shape::Switch, ProjectMay::Nothing),
     Key::new("llm.timeout_seconds", Shape::Count { min: 1, max: 3_600 }, ProjectMay::Nothing),
 ];

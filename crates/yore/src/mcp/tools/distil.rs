@@ -27,6 +27,9 @@ struct Arguments {
     /// From an item's ref or line to a ref, memory id or name
     #[schemars(with = "Option<Vec<Relation>>")]
     relations: Option<Vec<DistilledRelation>>,
+    /// Ids of memories proposed by rules that are wrong or not worth keeping
+    #[serde(default)]
+    drop: Vec<String>,
     /// Name and summary of the last topic
     #[serde(alias = "topic_update")]
     #[schemars(with = "Option<Topic>")]
@@ -76,10 +79,10 @@ pub fn tool(name: &'static str) -> Result<Tool, String> {
 }
 
 pub async fn call(call: Call) -> CliResult<Answer> {
-    let Arguments { session, items, relations, topic, upto, skip_lines } = parse(call.arguments)?;
+    let Arguments { session, items, relations, drop, topic, upto, skip_lines } = parse(call.arguments)?;
     let own = call.access.session.as_ref().map(|session| session.id.clone());
     let session = given(session);
-    if items.is_none() && topic.is_none() && upto.is_none() && skip_lines.is_empty() {
+    if items.is_none() && topic.is_none() && upto.is_none() && skip_lines.is_empty() && drop.is_empty() {
         let request = MaterialRequest { session, own, here: call.access.here.clone() };
         let found = call.access.handle.with(move |memory| memory.material(&request)).await?;
         return Ok(match found {
@@ -95,6 +98,7 @@ pub async fn call(call: Call) -> CliResult<Answer> {
         session: session.or(own).unwrap_or_default(),
         items: items.unwrap_or_default(),
         relations: relations.unwrap_or_default(),
+        drop,
         topic,
         upto,
         skip_lines,

@@ -126,7 +126,8 @@ impl Caller {
     pub fn new(directory: &std::path::Path) -> Self {
         let config = crate::config::Config::default();
         let form = Form::of(&config);
-        let handle = crate::engine_handle::EngineHandle::new(directory.to_path_buf(), config, None, false);
+        let handle =
+            crate::engine_handle::EngineHandle::new(directory.to_path_buf(), config, crate::llm::ModelsAt::default(), false);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let access = Arc::new(Access { handle, here: None, session: None, reader: None });
         Self { runtime, access, tools: listed(&Toolset::All, form).expect("tools") }

@@ -1,0 +1,200 @@
+//! A configured server: where it is, the key that it wants, and one exchange with it.
+//!
+//! An exchange runs in a thread of its own, so that a call can be given up at once, and so that the answer can be read while it
+//! arrives.
+
+use std::fmt;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use super::ask::Accounts;
+use super::error::LlmError;
+use super::stream::Stream;
+use super::wire::Encoded;
+use crate::transport::{Answer, Client, ClientSettings, Request, TransportError, is_here};
+
+/// Most bytes of an answer.
+const MOST_BYTES: u64 = 64 << 20;
+/// Time between two looks whether models were switched off.
+const LOOK: Duration = Duration::from_millis(200);
+/// Bytes read at once, and parts that wait to be taken.
+const PART: usize = 16 << 10;
+const PARTS: usize = 8;
+
+/// Returns the key of a server when it is needed: reading it may start a program. The error says what is missing.
+pub type KeyOf = Arc<dyn Fn() -> Result<Option<String>, String> + Send + Sync>;
+
+/// A configured server.
+#[derive(Clone)]
+pub struct Connection {
+    server: String,
+    address: String,
+    key_of: KeyOf,
+    timeout: Duration,
+    key: Arc<OnceLock<Option<String>>>,
+    client: Arc<OnceLock<Client>>,
+}
+
+/// The way in which a server takes its key: the header of a key.
+pub(super) type KeyHeader<'k> = &'k dyn Fn(&str) -> (&'static str, String);
+
+/// The part of an answer that has arrived.
+enum Part {
+    Head(u16, Vec<(String, String)>),
+    Body(Vec<u8>),
+    End,
+}
+
+/// An answer: whole, or as the events of a stream, which were taken.
+pub(super) enum Received {
+    Whole(Answer),
+    Events,
+}
+
+impl Connection {
+    /// Makes the connection to a server of this name, for errors, at an address; nothing is connected before the first call.
+    pub fn new(server: impl Into<String>, address: impl Into<String>, key_of: KeyOf, timeout: Duration) -> Self {
+        Self { server: server.into(), address: address.into(), key_of, timeout, key: Arc::default(), client: Arc::default() }
+    }
+
+    /// Sends its requests with this client in the place of one of its own.
+    #[must_use]
+    pub fn over(mut self, client: Client) -> Self {
+        self.client = Arc::new(OnceLock::from(client));
+        self
+    }
+
+    /// Returns the name of the server.
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// Returns whether it leads to this computer.
+    pub fn is_here(&self) -> bool {
+        is_here(&self.address)
+    }
+
+    fn failed(&self, error: TransportError) -> LlmError {
+        LlmError::Transport { server: self.server.clone(), error }
+    }
+
+    fn client(&self) -> Result<Client, LlmError> {
+        if let Some(client) = self.client.get() {
+            return Ok(client.clone());
+        }
+        let settings = ClientSettings { max_bytes: MOST_BYTES, ..ClientSettings::default() };
+        let made = Client::new(&settings).map_err(|error| self.failed(error))?;
+        Ok(self.client.get_or_init(|| made).clone())
+    }
+
+    fn key(&self) -> Result<Option<&str>, LlmError> {
+        if self.key.get().is_none() {
+            let key = (self.key_of)().map_err(LlmError::NoKey)?;
+            let _ = self.key.set(key);
+        }
+        Ok(self.key.get().and_then(Option::as_deref))
+    }
+
+    /// Sends a request. An answer that is a stream is handed to `stream` as it arrives; any other is returned.
+    ///
+    /// # Errors
+    /// [`LlmError::Transport`], [`LlmError::NoKey`], [`LlmError::Budget`] if models are switched off meanwhile, and those of
+    /// the stream.
+    pub(super) fn send(
+        &self,
+        encoded: Encoded,
+        key_header: KeyHeader<'_>,
+        accounts: &dyn Accounts,
+        mut stream: Option<&mut Stream<'_>>,
+    ) -> Result<Received, LlmError> {
+        let address = format!("{}{}", self.address.trim_end_matches('/'), encoded.path);
+        let mut request = Request::new("POST", address, self.timeout).header("content-type", "application/json");
+        for (name, value) in encoded.headers {
+            request = request.header(name, value);
+        }
+        let key = self.key()?;
+        if let Some(key) = key {
+            if request.address.starts_with("http://") && !is_here(&request.address) {
+                let server = &self.server;
+                return Err(LlmError::NoKey(format!("{server} is not asked over http://, where anybody could read the key")));
+            }
+            let (name, value) = key_header(key);
+            request = request.header(name, value);
+        }
+        request.body = encoded.body.to_string().into_bytes();
+        let client = self.client()?;
+        let most = client.max_bytes();
+        let parts = exchange(client, request);
+        let mut answer = Answer { status: 0, headers: Vec::new(), body: Vec::new() };
+        let mut bytes = 0;
+        loop {
+            if let Some(reason) = accounts.is_off() {
+                return Err(LlmError::Budget(reason));
+            }
+            match parts.recv_timeout(LOOK) {
+                Ok(Ok(Part::Head(status, headers))) => {
+                    (answer.status, answer.headers) = (status, headers);
+                    let kind = answer.header("content-type").unwrap_or_default();
+                    let is_stream = ["text/event-stream", "application/x-ndjson"].iter().any(|of| kind.starts_with(of));
+                    stream = stream.filter(|_| is_stream && (200..300).contains(&status));
+                }
+                Ok(Ok(Part::Body(part))) => {
+                    bytes += part.len() as u64;
+                    if bytes > most {
+                        return Err(self.failed(TransportError::TooLarge(most)));
+                    }
+                    match &mut stream {
+                        Some(stream) => stream.take(&part)?,
+                        None => answer.body.extend_from_slice(&part),
+                    }
+                }
+                Ok(Ok(Part::End)) if stream.is_some() => return Ok(Received::Events),
+                Ok(Ok(Part::End)) => break,
+                Ok(Err(error)) => return Err(self.failed(error)),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(self.failed(TransportError::Protocol("the exchange ended early".to_owned())));
+                }
+            }
+        }
+        // A server may repeat the key in its message.
+        if let Some(key) = key.filter(|key| answer.status >= 300 && key.len() > 3) {
+            answer.body = String::from_utf8_lossy(&answer.body).replace(key, "…").into_bytes();
+        }
+        Ok(Received::Whole(answer))
+    }
+}
+
+/// Sends a request in a thread, which ends with the exchange, or when nobody takes its parts any more.
+fn exchange(client: Client, request: Request) -> Receiver<Result<Part, TransportError>> {
+    let (send, parts) = mpsc::sync_channel(PARTS);
+    std::thread::spawn(move || {
+        let run = || -> Result<(), TransportError> {
+            let mut response = client.stream(&request)?;
+            let head = Part::Head(response.status, std::mem::take(&mut response.headers));
+            let mut is_wanted = send.send(Ok(head)).is_ok();
+            let mut part = vec![0; PART];
+            while is_wanted {
+                let count = response.read_part(&mut part)?;
+                if count == 0 {
+                    let _ = send.send(Ok(Part::End));
+                    break;
+                }
+                is_wanted = send.send(Ok(Part::Body(part[..count].to_vec()))).is_ok();
+            }
+            Ok(())
+        };
+        if let Err(error) = run() {
+            let _ = send.send(Err(error));
+        }
+    });
+    parts
+}
+
+/// Without the key.
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection").field("server", &self.server).field("address", &self.address).finish_non_exhaustive()
+    }
+}

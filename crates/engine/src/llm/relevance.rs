@@ -1,0 +1,80 @@
+//! Models on servers that read a question and passages together and tell how relevant each is.
+
+use super::ask::{Accounts, Usage};
+use super::caller::{Backoff, Caller, most_tokens};
+use super::error::LlmError;
+use super::http::{Connection, Received};
+use super::wire::{Protocol, RelevanceProtocol, body_of};
+
+/// The furthest logit of a relevance: 0 and 1 have none.
+const FURTHEST: f32 = 11.0;
+
+/// A model on a server that tells how relevant passages are.
+#[derive(Debug)]
+pub struct ServerReranker {
+    model: String,
+    protocol: RelevanceProtocol,
+    connection: Connection,
+    caller: Caller,
+}
+
+impl ServerReranker {
+    /// Makes a reranker of a model.
+    pub fn new(model: impl Into<String>, protocol: RelevanceProtocol, connection: Connection) -> Self {
+        let model = model.into();
+        let caller = Caller::new(format!("{}/{model}", connection.server()));
+        Self { model, protocol, connection, caller }
+    }
+
+    /// Returns the name of the model, with that of its server.
+    pub fn name(&self) -> &str {
+        &self.caller.name
+    }
+
+    /// Returns how well each passage answers a question, as logits, at the first try: somebody waits.
+    ///
+    /// # Errors
+    /// Every [`LlmError`].
+    pub fn score(&self, question: &str, passages: &[String], accounts: &dyn Accounts) -> Result<Vec<f32>, LlmError> {
+        if passages.is_empty() {
+            return Ok(Vec::new());
+        }
+        // The question is read with each passage.
+        let bytes = passages.iter().map(|passage| passage.len() + question.len()).sum();
+        let most = most_tokens(bytes);
+        self.caller.call([most, 0], Backoff::ONCE, accounts, &mut || {
+            let server = self.connection.server();
+            let wrong = |reason: &str| LlmError::NotUnderstood { server: server.to_owned(), reason: reason.to_owned() };
+            let encoded = self.protocol.encode(&self.model, question, passages);
+            let key_header = |key: &str| Protocol::OpenAiChat.key_header(key);
+            let body = match self.connection.send(encoded, &key_header, accounts, None)? {
+                Received::Whole(answer) => body_of(server, &answer)?,
+                Received::Events => return Err(wrong("it is a stream")),
+            };
+            let (scores, tokens) = self.protocol.decode(&body, passages.len()).map_err(wrong)?;
+            let usage = Usage { input: tokens.unwrap_or(most), output: 0, is_estimated: tokens.is_none() };
+            Ok((scores.into_iter().map(logit).collect(), usage))
+        })
+    }
+}
+
+/// Returns the logit of a probability. Servers without a probability give a logit already: what lies outside is one.
+fn logit(score: f32) -> f32 {
+    if (0.0..=1.0).contains(&score) {
+        (score / (1.0 - score)).ln().clamp(-FURTHEST, FURTHEST)
+    } else {
+        score.clamp(-FURTHEST, FURTHEST)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::logit;
+
+    #[test]
+    fn relevance_is_a_logit_that_is_finite() {
+        assert_eq!([0.0, 0.5, 1.0].map(logit), [-11.0, 0.0, 11.0]);
+        assert!((logit(0.9) - 2.197).abs() < 1e-3);
+        assert_eq!((logit(-3.5), logit(40.0)), (-3.5, 11.0));
+    }
+}

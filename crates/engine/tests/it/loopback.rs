@@ -1,0 +1,37 @@
+//! Servers on this computer that answer by a script.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+
+use serde_json::Value;
+
+/// A server on this computer that reads one request a connection, hands it to `answer` and lets it write.
+pub fn listening(answer: impl Fn(&str, &Value, &mut TcpStream) + Send + 'static) -> String {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            let (mut head, mut length) = (String::new(), 0);
+            loop {
+                let mut line = String::new();
+                if reader.read_line(&mut line).unwrap_or(0) == 0 || line == "\r\n" {
+                    break;
+                }
+                if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap();
+                }
+                head.push_str(&line);
+            }
+            let mut body = vec![0; length];
+            let _ = reader.read_exact(&mut body);
+            answer(&head, &serde_json::from_slice(&body).unwrap_or_default(), &mut stream);
+        }
+    });
+    address
+}
+
+/// Writes an answer with a body.
+pub fn write(stream: &mut TcpStream, status: &str, headers: &str, body: &str) {
+    let _ = write!(stream, "HTTP/1.1 {status}\r\ncontent-length: {}\r\n{headers}connection: close\r\n\r\n{body}", body.len());
+}

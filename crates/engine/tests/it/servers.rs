@@ -1,0 +1,326 @@
+//! Models on servers: answers that arrive as a stream, vectors of texts, relevance of passages; over HTTP on this computer.
+
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use yore_core::query::{MissingCode, Part, Rerank, SearchMode};
+use yore_engine::llm::wire::{Additions, Protocol, RelevanceProtocol, VectorProtocol};
+use yore_engine::llm::{Arrival, Backoff, Class, Connection, Model, Prompt, ServerEmbedder, ServerReranker, Tier, Way};
+use yore_engine::{DailyLimits, EngineError, Finding, ModelServers, Terms};
+use yore_testing::{Memory, SessionBuilder, TurnOf};
+
+use crate::loopback::{listening, write};
+
+static GOING: AtomicBool = AtomicBool::new(false);
+const KEY: &str = "sk-tide-secret";
+const PLAIN: VectorProtocol = VectorProtocol::OpenAi(Additions { dimensions: Some("dimensions"), purpose: None });
+
+fn terms(tokens: u64) -> Terms {
+    Terms { purpose: "embed".to_owned(), limits: DailyLimits { tokens, cost_micro: 0 }, ..Terms::default() }
+}
+
+fn connection(address: &str) -> Connection {
+    Connection::new("harbour", address, Arc::new(|| Ok(Some(KEY.to_owned()))), Duration::from_secs(20))
+}
+
+fn prompt() -> Prompt {
+    Prompt { system: "Be brief.".to_owned(), user: "Where?".to_owned(), max_tokens: 100, key: String::new() }
+}
+
+fn model(protocol: Protocol, address: &str, arrival: Arrival) -> Model {
+    let way = Way::Http { connection: connection(address), protocol, tiers: &Tier::ALL, arrival };
+    Model::new("harbour/m-1", way, Backoff { tries: 1, sleep: |_| () })
+}
+
+const STREAM: Arrival = Arrival::Stream { asks_for_usage: true };
+
+#[test]
+fn every_protocol_streams_over_the_network() {
+    let memory = Memory::new();
+    let ledger = memory.engine().accounts(terms(1_000_000), &GOING);
+    let chunk = |value: Value| format!("data: {value}\n\n");
+    let anthropic = [
+        json!({"type": "message_start", "message": {"content": [], "usage": {"input_tokens": 9, "output_tokens": 1}}}),
+        json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
+        json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "at the quay"}}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 4}}),
+        json!({"type": "message_stop"}),
+    ];
+    let chat = [
+        json!({"choices": [{"delta": {"content": "at the quay"}, "finish_reason": "stop"}]}),
+        json!({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 4}}),
+    ];
+    let responses = json!({"type": "response.completed", "response": {"usage": {"input_tokens": 9, "output_tokens": 4},
+        "output": [{"type": "message", "content": [{"type": "output_text", "text": "at the quay"}]}]}});
+    let gemini = json!({"candidates": [{"content": {"parts": [{"text": "at the quay"}]}, "finishReason": "STOP"}],
+        "usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 4}});
+    let ollama = json!({"message": {"content": "at the quay"}, "done": true, "prompt_eval_count": 9, "eval_count": 4});
+    let sse = "text/event-stream; charset=utf-8";
+    for (protocol, body, kind, path, asked) in [
+        (Protocol::Anthropic, anthropic.map(chunk).concat(), sse, "POST /v1/messages ", "/stream"),
+        (
+            Protocol::OpenAiChat,
+            chat.map(chunk).concat() + "data: [DONE]\n\n",
+            sse,
+            "POST /chat/completions ",
+            "/stream_options/include_usage",
+        ),
+        (Protocol::OpenAiResponses, chunk(responses), sse, "POST /responses ", "/stream"),
+        (Protocol::Gemini, chunk(gemini), sse, "POST /v1beta/models/m-1:streamGenerateContent?alt=sse ", "/contents"),
+        (Protocol::Ollama, format!("{ollama}\n"), "application/x-ndjson", "POST /api/chat ", "/stream"),
+    ] {
+        let address = listening(move |head, request, stream| {
+            if !head.starts_with(path) || request.pointer(asked).is_none_or(|value| *value == json!(false)) {
+                return write(stream, "400 Bad Request", "", &format!("{head} {request}"));
+            }
+            let _ = write!(stream, "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ntransfer-encoding: chunked\r\n\r\n");
+            for part in body.as_bytes().chunks(37) {
+                let _ = write!(stream, "{:x}\r\n", part.len())
+                    .and_then(|()| stream.write_all(part))
+                    .and_then(|()| stream.write_all(b"\r\n"));
+            }
+            let _ = stream.write_all(b"0\r\n\r\n");
+        });
+        let reply = model(protocol, &address, STREAM).complete(&prompt(), None, &ledger);
+        let reply = reply.unwrap_or_else(|error| panic!("{protocol:?}: {error}"));
+        assert_eq!((reply.text.as_str(), reply.usage.input, reply.usage.output), ("at the quay", 9, 4), "{protocol:?}");
+    }
+}
+
+#[test]
+fn a_server_that_streams_nothing_answers_all_the_same() {
+    let memory = Memory::new();
+    let ledger = memory.engine().accounts(terms(1_000_000), &GOING);
+    let whole = json!({"choices": [{"message": {"content": "ok"}}]}).to_string();
+    let address = listening(move |_, _, stream| write(stream, "200 OK", "content-type: application/json\r\n", &whole));
+    assert_eq!(model(Protocol::OpenAiChat, &address, STREAM).complete(&prompt(), None, &ledger).unwrap().text, "ok");
+    let address = listening(|_, _, stream| {
+        write(stream, "429 Too Many Requests", "content-type: text/event-stream\r\nretry-after: 3\r\n", "{}");
+    });
+    let error = model(Protocol::OpenAiChat, &address, STREAM).complete(&prompt(), None, &ledger).unwrap_err();
+    assert_eq!((error.class(), error.retry_after()), (Class::Transient, Some(Duration::from_secs(3))));
+}
+
+#[test]
+fn a_running_call_is_given_up_at_once_when_models_are_switched_off() {
+    for arrival in [Arrival::Whole, STREAM] {
+        let memory = Memory::new();
+        let address = listening(|_, _, stream| {
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n");
+            std::thread::sleep(Duration::from_secs(8));
+        });
+        let began = Instant::now();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(300));
+                memory.engine().switch_models(true).unwrap();
+            });
+            let ledger = memory.engine().accounts(terms(1_000_000), &GOING);
+            let error = model(Protocol::OpenAiChat, &address, arrival).complete(&prompt(), None, &ledger).unwrap_err();
+            assert_eq!(error.class(), Class::Budget, "{error}");
+        });
+        assert!(began.elapsed() < Duration::from_secs(5), "{arrival:?}");
+        let spent = memory.engine().spent_on(memory.engine().day(0)).unwrap();
+        assert!(spent.failed == 1 && spent.output >= 100, "what it may have taken is booked: {spent:?}");
+    }
+}
+
+const CARS: &str = "The automobile needs its tyres replaced before the winter.";
+
+fn with_cars() -> Memory {
+    let memory = Memory::new();
+    let mut session = SessionBuilder::new(1);
+    session.human("Which vendor do we buy paper towels from?");
+    session.assistant("Paper towels come from the wholesaler in the harbour.");
+    session.human(CARS);
+    session.assistant("Noted. The garage has an opening on Tuesday.");
+    memory.write("projects/p/cars.jsonl", session.text());
+    memory.learn();
+    memory
+}
+
+/// The vector of a text: what it has to do with cars, with wind, and with neither.
+fn vector(text: &str) -> Vec<f32> {
+    let has = |words: &[&str]| f32::from(u8::from(words.iter().any(|word| text.contains(word))));
+    vec![3.0 * has(&["automobile", "chariot"]), 2.0 * has(&["wind"]), 0.5]
+}
+
+/// A server that gives vectors, takes so many tokens for a text, refuses texts with `refused`, and notes how many texts each call had.
+fn embedding_server(refused: &'static str, tokens: usize) -> (String, Arc<Mutex<Vec<usize>>>) {
+    let calls: Arc<Mutex<Vec<usize>>> = Arc::default();
+    let noted = Arc::clone(&calls);
+    let address = listening(move |head, body, stream| {
+        let texts: Vec<&str> = body["input"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        noted.lock().unwrap().push(texts.len());
+        if !head.starts_with("POST /embeddings ") || !head.to_ascii_lowercase().contains("authorization: bearer sk-tide-secret") {
+            return write(stream, "401 Unauthorized", "", "{}");
+        }
+        if texts.iter().any(|text| text.contains(refused)) {
+            return write(stream, "400 Bad Request", "", "{\"error\": {\"message\": \"too long\"}}");
+        }
+        let data: Vec<Value> =
+            texts.iter().enumerate().map(|(index, text)| json!({"index": index, "embedding": vector(text)})).rev().collect();
+        write(stream, "200 OK", "", &json!({"data": data, "usage": {"prompt_tokens": tokens * texts.len()}}).to_string());
+    });
+    (address, calls)
+}
+
+fn embedder(address: &str) -> Arc<ServerEmbedder> {
+    Arc::new(ServerEmbedder::new("m-1", PLAIN, 100, None, connection(address)))
+}
+
+fn with_embedder(memory: &mut Memory, address: &str, tokens: u64) {
+    memory.open_with_servers(ModelServers { embedder: Some((embedder(address), terms(tokens))), reranker: None });
+}
+
+/// Returns the number of turns that have no vector, and the reason of the last.
+fn failures(memory: &Memory) -> (u64, String) {
+    let findings = memory.engine().examine(None).unwrap();
+    let failed = findings.into_iter().find_map(|finding| match finding {
+        Finding::EmbedFailed { turns, error } => Some((turns, error)),
+        _ => None,
+    });
+    failed.unwrap_or_default()
+}
+
+#[test]
+fn turns_get_their_vectors_from_a_server_and_a_question_finds_them_by_meaning() {
+    let mut memory = with_cars();
+    let (address, calls) = embedding_server("no such text", 5);
+    with_embedder(&mut memory, &address, 100_000);
+    let engine = memory.engine();
+    let report = engine.embed(None, false, &mut |_| true).unwrap();
+    assert_eq!((report.turns, report.embedded, report.waiting, report.failed), (4, 4, 0, 0), "{report:?}");
+    assert_eq!(*calls.lock().unwrap(), [1, 4], "the dimensions are asked for, then all texts at once");
+    let again = engine.embed(None, false, &mut |_| true).unwrap();
+    assert_eq!((again.embedded, calls.lock().unwrap().len()), (0, 2), "nothing is paid twice");
+    let answer = memory.ask_with("the chariot", |request| request.mode = SearchMode::Full);
+    assert!(answer.missing.is_empty(), "{:?}", answer.missing);
+    // The turn after it is embedded together with its end.
+    assert!(answer.hits.iter().take(2).any(|hit| hit.turn().text == CARS), "{:?}", answer.hits);
+    assert!(engine.model_identity().unwrap().0.contains("server harbour/m-1"));
+    let spent = engine.spent_on(engine.day(0)).unwrap();
+    assert_eq!((spent.calls, spent.input, spent.output), (3, 5 * (1 + 4 + 1), 0));
+    assert_eq!(engine.ledger(engine.day(0)).unwrap()[0].purpose, "embed");
+}
+
+#[test]
+fn a_text_that_a_server_refuses_holds_up_no_other_and_is_tried_again() {
+    let mut memory = with_cars();
+    let (address, _) = embedding_server("wholesaler", 5);
+    with_embedder(&mut memory, &address, 100_000);
+    let report = memory.engine().embed(None, false, &mut |_| true).unwrap();
+    // The question after it is embedded together with its end.
+    assert_eq!((report.failed, report.waiting), (2, 0), "{report:?}");
+    assert_eq!(report.embedded, 2);
+    let (turns, error) = failures(&memory);
+    assert!(turns == 2 && error.contains("harbour/m-1: too long"), "{turns} {error}");
+    let (address, _) = embedding_server("no such text", 5);
+    with_embedder(&mut memory, &address, 100_000);
+    let report = memory.engine().embed(None, false, &mut |_| true).unwrap();
+    assert_eq!((report.embedded, report.failed, report.waiting), (2, 0, 0), "{report:?}");
+}
+
+#[test]
+fn without_a_limit_nobody_is_asked_for_vectors_and_a_question_is_answered_without() {
+    let mut memory = with_cars();
+    let (address, calls) = embedding_server("no such text", 5);
+    with_embedder(&mut memory, &address, 0);
+    let error = memory.engine().embed(None, false, &mut |_| true).unwrap_err();
+    assert!(matches!(&error, EngineError::Llm(error) if error.class() == Class::Budget), "{error}");
+    assert!(calls.lock().unwrap().is_empty());
+    with_embedder(&mut memory, &address, 100_000);
+    let _ = memory.engine().embed(None, false, &mut |_| true).unwrap();
+    with_embedder(&mut memory, &address, 0);
+    let count = calls.lock().unwrap().len();
+    let answer = memory.ask_with("automobile", |request| request.mode = SearchMode::Full);
+    assert_eq!(answer.missing.iter().map(|missing| missing.code).collect::<Vec<_>>(), [MissingCode::Model]);
+    assert!(answer.missing[0].text.contains("0 tokens a day"), "{:?}", answer.missing);
+    assert_eq!((answer.hits[0].turn().text.as_str(), calls.lock().unwrap().len()), (CARS, count));
+}
+
+#[test]
+fn a_limit_that_is_reached_ends_embedding_and_the_next_run_goes_on() {
+    let mut memory = Memory::new();
+    for seed in 1..=3 {
+        memory.write(&format!("projects/p/{seed}.jsonl"), SessionBuilder::new(seed).turns(300).text());
+    }
+    memory.learn();
+    let (address, _) = embedding_server("no such text", 50);
+    with_embedder(&mut memory, &address, 16_000);
+    let error = memory.engine().embed(None, false, &mut |_| true).unwrap_err();
+    assert!(error.to_string().contains("tokens a day"), "{error}");
+    let left = memory.engine().unembedded().unwrap();
+    assert!(left > 0 && memory.engine().statistics().unwrap().vectors.vectors > 0, "{left}");
+    with_embedder(&mut memory, &address, 1_000_000);
+    assert_eq!(memory.engine().embed(None, false, &mut |_| true).unwrap().waiting, 0);
+}
+
+#[test]
+fn a_vector_of_another_length_than_the_first_is_refused() {
+    let mut memory = with_cars();
+    let count = AtomicUsize::new(0);
+    let address = listening(move |_, body, stream| {
+        let texts = body["input"].as_array().map_or(0, Vec::len);
+        let length = if count.fetch_add(1, Ordering::Relaxed) == 0 { 3 } else { 4 };
+        let data: Vec<Value> = (0..texts).map(|_| json!({"embedding": vec![1.0; length]})).collect();
+        write(stream, "200 OK", "", &json!({"data": data}).to_string());
+    });
+    with_embedder(&mut memory, &address, 100_000);
+    let report = memory.engine().embed(None, false, &mut |_| true).unwrap();
+    assert_eq!((report.embedded, report.failed), (0, 4));
+    let (_, error) = failures(&memory);
+    assert!(error.contains("4 dimensions, expected 3"), "{error}");
+}
+
+#[test]
+fn passages_are_ranked_by_a_server_and_its_failure_is_named() {
+    let mut memory = with_cars();
+    let (address, _) = embedding_server("no such text", 5);
+    let judged: Arc<Mutex<Vec<usize>>> = Arc::default();
+    let noted = Arc::clone(&judged);
+    let judge = listening(move |head, body, stream| {
+        let passages: Vec<&str> = body["documents"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        noted.lock().unwrap().push(passages.len());
+        if !head.starts_with("POST /rerank ")
+            || body["query"] != "Where does the wholesaler of the harbour keep the paper towels?"
+        {
+            return write(stream, "400 Bad Request", "", "{}");
+        }
+        let score = |text: &str| if text.contains("automobile") { 0.99 } else { 0.001 };
+        let results: Vec<Value> =
+            passages.iter().enumerate().map(|(index, text)| json!({"index": index, "relevance_score": score(text)})).collect();
+        write(stream, "200 OK", "", &json!({"results": results, "usage": {"total_tokens": 70}}).to_string());
+    });
+    let reranker = Arc::new(ServerReranker::new("r-1", RelevanceProtocol::Jina, connection(&judge)));
+    let servers = |tokens: u64| ModelServers {
+        embedder: Some((embedder(&address), terms(100_000))),
+        reranker: Some((Arc::clone(&reranker), Terms { purpose: "rerank".to_owned(), ..terms(tokens) })),
+    };
+    memory.open_with_servers(servers(100_000));
+    let _ = memory.engine().embed(None, false, &mut |_| true).unwrap();
+    let question = "Where does the wholesaler of the harbour keep the paper towels?";
+    let ask = |memory: &Memory| {
+        memory.ask_with(question, |request| {
+            request.mode = SearchMode::Full;
+            request.rerank = Rerank::Always;
+        })
+    };
+    let answer = ask(&memory);
+    assert!(answer.missing.is_empty(), "{:?}", answer.missing);
+    for hit in &answer.hits {
+        let value = hit.parts.iter().find(|part| part.part == Part::Rerank).map_or(0.0, |part| part.value);
+        assert_eq!(value > 3.5, hit.turn().text == CARS, "{} {value}", hit.turn().text);
+    }
+    assert_eq!(judged.lock().unwrap().len(), 1, "all passages in one call");
+    let rows = memory.engine().ledger(memory.engine().day(0)).unwrap();
+    assert!(rows.iter().any(|row| row.purpose == "rerank" && row.spent.input == 70), "{rows:?}");
+    memory.open_with_servers(servers(0));
+    let answer = ask(&memory);
+    assert!(answer.hits.iter().all(|hit| hit.parts.iter().all(|part| part.part != Part::Rerank)));
+    assert!(answer.missing.iter().any(|missing| missing.code == MissingCode::Reranker), "{:?}", answer.missing);
+    assert_eq!(judged.lock().unwrap().len(), 1);
+}

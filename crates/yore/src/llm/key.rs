@@ -1,0 +1,148 @@
+//! Keys of servers: from a program that the person names, from the environment, or from the system's keyring.
+//!
+//! The keyring is used through the program that the system brings for it, so that no key is ever an argument or in a file of yore.
+
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use yore_engine::child::{self, ChildError, Ended, Input, Limits};
+use yore_engine::llm::KeyOf;
+
+use crate::config::Environment;
+
+/// Most bytes of a key.
+const MOST_KEY: usize = 8_192;
+/// Longest time for a program that gives a key: it may ask the person.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Name under which keys stand in the keyring.
+const SERVICE: &str = "yore";
+
+/// The place of a key.
+#[derive(Clone, Debug, Default)]
+pub struct KeyPlace {
+    /// Name of the provider, for the keyring.
+    pub provider: String,
+    /// A program and its arguments that prints it; empty: none.
+    pub command: Vec<String>,
+    /// An environment variable.
+    pub variable: Option<String>,
+    /// True if the server may want none.
+    pub is_optional: bool,
+}
+
+/// Returns how the key of a place is found. Nothing is read before it is needed.
+pub fn key_of(place: KeyPlace, environment: &Environment) -> KeyOf {
+    let own = place.variable.as_deref().and_then(|variable| environment.get(variable)).and_then(|key| key.to_str());
+    let own = own.map(str::trim).filter(|key| !key.is_empty()).map(str::to_owned);
+    Arc::new(move || {
+        if !place.command.is_empty() {
+            return printed(&place.command).map(Some).map_err(|reason| format!("llm.key_command failed: {reason}"));
+        }
+        let Some(variable) = &place.variable else { return Ok(None) };
+        if let Some(key) = &own {
+            return Ok(Some(key.clone()));
+        }
+        match Keyring::here().and_then(|keyring| keyring.look_up(&place.provider)) {
+            Some(key) => Ok(Some(key)),
+            None if place.is_optional => Ok(None),
+            None => Err(format!(
+                "{variable} is not set, and the system's keyring has none (`yore models key {}` puts one there)",
+                place.provider
+            )),
+        }
+    })
+}
+
+/// Returns what a program prints.
+fn printed(command: &[String]) -> Result<String, String> {
+    let (program, arguments) = command.split_first().ok_or("it is empty")?;
+    let limits = Limits { time: PATIENCE, output: MOST_KEY, report: 0 };
+    let ended = child::run(Command::new(program).args(arguments), Input::Empty, &limits, &mut || false);
+    // Its output may be the key, and is not told.
+    match ended {
+        Ok(Ended { status, .. }) if !status.success() => Err(status.to_string()),
+        Ok(Ended { output, .. }) => match String::from_utf8(output) {
+            Ok(key) if !key.trim().is_empty() => Ok(key.trim().to_owned()),
+            _ => Err("it printed no key".to_owned()),
+        },
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// The system's keyring, as the program that the system brings for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keyring {
+    /// `secret-tool`, of Linux desktops.
+    SecretTool,
+    /// `security`, of macOS.
+    Security,
+}
+
+impl Keyring {
+    /// Returns the keyring of this system, if yore knows one.
+    pub fn here() -> Option<Self> {
+        match () {
+            () if cfg!(target_os = "macos") => Some(Self::Security),
+            () if cfg!(unix) => Some(Self::SecretTool),
+            () => None,
+        }
+    }
+
+    /// Returns the key of a provider; `None` if there is none, or no keyring.
+    pub fn look_up(self, provider: &str) -> Option<String> {
+        let command: &[&str] = match self {
+            Self::SecretTool => &["secret-tool", "lookup", "service", SERVICE, "provider", provider],
+            Self::Security => &["security", "find-generic-password", "-s", SERVICE, "-a", provider, "-w"],
+        };
+        printed(&command.iter().map(|part| (*part).to_owned()).collect::<Vec<_>>()).ok()
+    }
+
+    /// Puts the key of a provider into the keyring.
+    ///
+    /// # Errors
+    /// A sentence that says what failed.
+    pub fn put(self, provider: &str, key: &str) -> Result<(), String> {
+        match self {
+            Self::SecretTool => {
+                let label = format!("--label=yore: {provider}");
+                self.run(&["store", &label, "service", SERVICE, "provider", provider], key.as_bytes())
+            }
+            // Commands on standard input, since arguments can be read by every process.
+            Self::Security => {
+                let quoted = key.replace('\\', "\\\\").replace('"', "\\\"");
+                let line = format!("add-generic-password -U -s {SERVICE} -a \"{provider}\" -w \"{quoted}\"\n");
+                self.run(&["-i"], line.as_bytes())
+            }
+        }
+    }
+
+    /// Removes the key of a provider from the keyring.
+    ///
+    /// # Errors
+    /// A sentence that says what failed.
+    pub fn remove(self, provider: &str) -> Result<(), String> {
+        match self {
+            Self::SecretTool => self.run(&["clear", "service", SERVICE, "provider", provider], &[]),
+            Self::Security => self.run(&["delete-generic-password", "-s", SERVICE, "-a", provider], &[]),
+        }
+    }
+
+    fn run(self, arguments: &[&str], input: &[u8]) -> Result<(), String> {
+        let program = match self {
+            Self::SecretTool => "secret-tool",
+            Self::Security => "security",
+        };
+        let limits = Limits { time: PATIENCE, output: MOST_KEY, report: MOST_KEY };
+        match child::run(Command::new(program).args(arguments), Input::Bytes(input.to_vec()), &limits, &mut || false) {
+            Ok(ended) if ended.status.success() => Ok(()),
+            Ok(ended) => {
+                let report = String::from_utf8_lossy(&ended.report);
+                let line = report.trim().lines().last().unwrap_or_default().to_owned();
+                Err(format!("{program}: {}", if line.is_empty() { ended.status.to_string() } else { line }))
+            }
+            Err(ChildError::NotStarted(_)) => Err(format!("{program} is not installed")),
+            Err(error) => Err(format!("{program}: {error}")),
+        }
+    }
+}

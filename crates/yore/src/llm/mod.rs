@@ -1,0 +1,110 @@
+//! The configured models that are not of this computer's folders: who answers, with which key, and on which terms.
+//!
+//! - [`providers`]: everybody who may answer
+//! - [`Staff`]: who answers for a purpose, in each project
+//! - [`key`]: keys of servers, from the environment, a program or the system's keyring
+//! - [`ModelsAt`]: the models for vectors and relevance
+
+pub mod key;
+mod servers;
+mod staff;
+
+pub use servers::ModelsAt;
+pub use staff::Staff;
+
+use std::path::PathBuf;
+
+use jiff::Zoned;
+use yore_engine::llm::{PROGRAMS, RELEVANCE_SERVERS, SERVERS, VECTOR_SERVERS};
+use yore_engine::transport::is_here;
+use yore_engine::{DailyLimits, Price, Terms};
+
+use crate::config::{COMMAND, Config, FOLDER, ModelPrice};
+use crate::error::CliResult;
+use crate::settings::Settings;
+
+/// Folder in the data directory for the provider `folder`.
+const FOLDER_NAME: &str = "llm";
+
+/// A provider as it is listed.
+pub struct Listed {
+    /// Name in the configuration.
+    pub name: &'static str,
+    /// What it does.
+    pub does: Vec<&'static str>,
+    /// The way in which it answers.
+    pub what: String,
+    /// The variable of its key, if it needs one.
+    pub key_variable: Option<&'static str>,
+}
+
+/// What providers do.
+const ANSWERS: &str = "answers";
+const VECTORS: &str = "vectors";
+const RELEVANCE: &str = "relevance";
+
+/// Returns every provider.
+pub fn providers() -> Vec<Listed> {
+    let mut listed: Vec<Listed> = Vec::new();
+    let mut add = |name: &'static str, does: &'static str, what: String, key_variable: Option<&'static str>| match listed
+        .iter_mut()
+        .find(|listed| listed.name == name)
+    {
+        Some(known) => known.does.push(does),
+        None => listed.push(Listed { name, does: vec![does], what, key_variable }),
+    };
+    let at = |address: &str, setting: &str| match address {
+        "" => format!("the server of {setting}"),
+        address => address.to_owned(),
+    };
+    for server in SERVERS {
+        add(server.name, ANSWERS, at(server.address, "llm.address"), server.key_variable);
+    }
+    for program in PROGRAMS {
+        add(program.name, ANSWERS, format!("`{}`", program.command.join(" ")), None);
+    }
+    add(COMMAND, ANSWERS, "the program of llm.command".to_owned(), None);
+    add(FOLDER, ANSWERS, "files in llm.folder".to_owned(), None);
+    for server in VECTOR_SERVERS {
+        add(server.name, VECTORS, at(server.address, "models.embedder_address"), server.key_variable);
+    }
+    for server in RELEVANCE_SERVERS {
+        add(server.name, RELEVANCE, at(server.address, "models.reranker_address"), server.key_variable);
+    }
+    listed
+}
+
+/// Returns the folder of the provider `folder`.
+///
+/// # Errors
+/// The settings cannot be read.
+pub fn folder(settings: &Settings) -> CliResult<PathBuf> {
+    let config = settings.own_config()?;
+    let own = config.llm.folder.to_str().map(|folder| settings.paths.below_home(folder)).filter(|folder| !folder.is_empty());
+    Ok(own.map_or_else(|| settings.directory.join(FOLDER_NAME), PathBuf::from))
+}
+
+/// Returns the limits of a day.
+pub fn limits(config: &Config) -> DailyLimits {
+    DailyLimits { tokens: config.llm.daily_tokens, cost_micro: (config.llm.daily_dollars * 1e6) as u64 }
+}
+
+/// Returns the minutes by which this computer's clock is ahead of UTC.
+pub fn offset_minutes() -> i32 {
+    Zoned::now().offset().seconds() / 60
+}
+
+/// Returns the terms on which a model is called for a purpose. `address`: that of its server; none: it is a program or a folder.
+fn terms(purpose: &str, name: &str, address: Option<&str>, config: &Config) -> Terms {
+    // Prices change, so that none is built in.
+    let prices = config.llm.prices.iter().filter_map(|text| ModelPrice::parse(text).ok());
+    let price = prices.filter_map(|price| Some((price.fits(name)?, price))).max_by_key(|(length, _)| *length);
+    let price = price.map(|(_, price)| Price { input: price.input, output: price.output });
+    Terms {
+        purpose: purpose.to_owned(),
+        limits: limits(config),
+        is_price_unknown: address.is_some_and(|address| !is_here(address)) && price.is_none(),
+        price,
+        offset_minutes: offset_minutes(),
+    }
+}

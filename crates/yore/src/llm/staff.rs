@@ -1,0 +1,119 @@
+//! Who answers for a purpose, in each project.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use yore_engine::Terms;
+use yore_engine::llm::{Arrival, Backoff, CommandSettings, Connection, Model, PROGRAMS, Server, Way};
+use yore_engine::transport::is_here;
+
+use super::key::{KeyPlace, key_of};
+use super::{folder, terms};
+use crate::config::{COMMAND, Config, FOLDER, ModelUse, NONE};
+use crate::error::{CliError, CliResult};
+use crate::paths::MODEL_WORK;
+use crate::settings::Settings;
+
+/// Who answers for a purpose.
+pub struct Staff<'s> {
+    settings: &'s Settings,
+    config: Config,
+    purpose: &'static str,
+    uses: Vec<ModelUse>,
+    /// Models that were made, by name.
+    made: BTreeMap<String, (Arc<Model>, Terms)>,
+}
+
+impl<'s> Staff<'s> {
+    /// Reads who answers for a purpose.
+    ///
+    /// # Errors
+    /// Nobody answers in any project.
+    pub fn new(settings: &'s Settings, purpose: &'static str) -> CliResult<Self> {
+        let config = settings.own_config()?;
+        let uses: Vec<ModelUse> = config.llm.uses.iter().filter_map(|text| ModelUse::parse(text).ok()).collect();
+        let has_some = uses.iter().any(|one| one.provider != NONE && one.purpose.as_deref().is_none_or(|own| own == purpose));
+        if config.llm.provider.is_empty() && !has_some {
+            return Err(CliError::usage(
+                "no language model is configured",
+                Some("name one: `yore config set llm.provider claude`; `yore models providers` lists them"),
+            ));
+        }
+        Ok(Self { settings, config, purpose, uses, made: BTreeMap::new() })
+    }
+
+    /// Returns who answers in a project, and on which terms; `None`: nobody.
+    ///
+    /// # Errors
+    /// The model is not configured as it must be.
+    pub fn for_project(&mut self, project: Option<&str>) -> CliResult<Option<(Arc<Model>, Terms)>> {
+        let fitting = self.uses.iter().filter_map(|one| Some((one.fits(self.purpose, project)?, one)));
+        // Of equals, the last counts.
+        let (provider, model) = match fitting.max_by_key(|(conditions, _)| *conditions) {
+            Some((_, one)) => (one.provider.clone(), one.model.clone()),
+            None => (self.config.llm.provider.clone(), self.config.llm.model.clone()),
+        };
+        if provider == NONE || provider.is_empty() {
+            return Ok(None);
+        }
+        // The model of the main provider is the default of each of its uses.
+        let model = if model.is_empty() && provider == self.config.llm.provider { self.config.llm.model.clone() } else { model };
+        let name = if model.is_empty() { provider.clone() } else { format!("{provider}/{model}") };
+        if let Some((made, terms)) = self.made.get(&name) {
+            return Ok(Some((Arc::clone(made), terms.clone())));
+        }
+        let (way, address) = self.way(&provider, &model)?;
+        let terms = terms(self.purpose, &name, address.as_deref(), &self.config);
+        let made = Arc::new(Model::new(name.clone(), way, Backoff::default()));
+        self.made.insert(name, (Arc::clone(&made), terms.clone()));
+        Ok(Some((made, terms)))
+    }
+
+    /// Returns how a provider answers, and the address of its server.
+    fn way(&self, provider: &str, model: &str) -> CliResult<(Way, Option<String>)> {
+        let (settings, llm) = (self.settings, &self.config.llm);
+        let timeout = Duration::from_secs(llm.timeout_seconds.into());
+        let command = |command: Vec<String>| {
+            let directory = settings.directory.join(MODEL_WORK);
+            (Way::Command(CommandSettings { command, directory, timeout }), None)
+        };
+        if provider == FOLDER {
+            return Ok((Way::Folder(folder(settings)?), None));
+        }
+        if provider == COMMAND {
+            if llm.command.is_empty() {
+                return Err(CliError::usage("llm.command is empty", Some("set it to the program and its arguments")));
+            }
+            return Ok(command(llm.command.clone()));
+        }
+        if let Some(program) = PROGRAMS.iter().find(|program| program.name == provider) {
+            return Ok(command(program.with_model(model)));
+        }
+        let server = Server::named(provider).ok_or_else(|| {
+            CliError::usage(format!("there is no provider {provider:?}"), Some("`yore models providers` lists them"))
+        })?;
+        // Address and place of the key are those of the main provider.
+        let is_main = provider == llm.provider;
+        let own = |text: &str| is_main.then(|| text.to_owned()).filter(|text| !text.is_empty());
+        let address = own(&llm.address).unwrap_or_else(|| server.address.to_owned());
+        if address.is_empty() || model.is_empty() {
+            let missing =
+                if address.is_empty() { "an address: set llm.provider and llm.address" } else { "a model: set llm.model" };
+            return Err(CliError::usage(format!("{} needs {missing}", server.name), None));
+        }
+        let place = KeyPlace {
+            provider: server.name.to_owned(),
+            command: if is_main { llm.key_command.clone() } else { Vec::new() },
+            variable: own(&llm.key_variable).or_else(|| server.key_variable.map(str::to_owned)),
+            // Another server than the usual one may want none.
+            is_optional: is_here(&address) || address != server.address,
+        };
+        let connection = Connection::new(server.name, address.clone(), key_of(place, &settings.environment), timeout);
+        let arrival = match llm.stream {
+            true => Arrival::Stream { asks_for_usage: server.asks_for_usage },
+            false => Arrival::Whole,
+        };
+        Ok((Way::Http { connection, protocol: server.protocol, tiers: server.tiers, arrival }, Some(address)))
+    }
+}
