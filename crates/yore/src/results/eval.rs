@@ -102,3 +102,38 @@ pub struct ReplayWay {
     /// Mean share of those files among the first ten.
     pub recall_at_10: f64,
 }
+
+/// What an extractor proposed from given sessions, and what it took (`yore eval extraction`).
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct MeasuredExtraction {
+    /// Name of the extractor.
+    pub extractor: String,
+    /// Name of the model, if it is one.
+    pub model: Option<String>,
+    /// Sessions that were read.
+    pub sessions: u64,
+    /// Statements that it proposed.
+    pub proposals: u64,
+    /// Number of them by kind.
+    pub kinds: BTreeMap<String, u64>,
+    /// Calls of the model.
+    pub calls: u64,
+    /// Tokens of prompts.
+    pub input_tokens: u64,
+    /// Tokens of answers.
+    pub output_tokens: u64,
+    /// What they cost.
+    pub dollars: String,
+    /// True if some of the tokens are estimated.
+    pub estimated: bool,
+    /// Reasons why items could not be stored.
+    pub refused: Vec<String>,
+    /// Sessions that failed.
+    pub failed: u64,
+    /// Sessions that wait for an answer.
+    pub waiting: u64,
+    /// Why the run ended early.
+    pub stopped: Option<String>,
+    /// CPU seconds of this program.
+    pub cpu_s: f64,
+}

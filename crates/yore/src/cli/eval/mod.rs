@@ -1,15 +1,16 @@
 //! Measures recall on questions with gold evidence, through the ingestion and the recall of everyday use.
 
+mod extraction;
+mod lines;
 mod measure;
 mod questions;
 mod unasked;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use serde_json::json;
 use yore_core::metrics;
 use yore_core::query::{Fusion, NewerFirst, Rerank, SearchMode};
@@ -30,7 +31,23 @@ use crate::results::{Category, Measured};
 /// Reads a corpus into a temporary memory, asks every question within its own corpus, and prints the quality
 /// of the rankings, by category, and their cost. Your own memory is not used.
 #[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Arguments {
+    #[command(subcommand)]
+    what: Option<What>,
+    #[command(flatten)]
+    recall: Option<OfRecall>,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Run extractors over given sessions, and write what each proposes, and what it took
+    Extraction(extraction::Arguments),
+}
+
+/// The measurement of recall.
+#[derive(Args, Debug)]
+struct OfRecall {
     /// Documents, one JSON object per line
     #[arg(long, value_name = "FILE")]
     corpus: PathBuf,
@@ -137,6 +154,16 @@ const PROGRAMS: [&str; 3] = ["lexical", "static", "full"];
 const CUTS: [usize; 3] = [5, 10, 50];
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    match (&arguments.what, &arguments.recall) {
+        (Some(What::Extraction(arguments)), _) => extraction::run(arguments, context),
+        (None, Some(arguments)) => measure_recall(arguments, context),
+        (None, None) => {
+            Err(CliError::usage("nothing to measure", Some("give --corpus and --queries, or `yore eval extraction`")))
+        }
+    }
+}
+
+fn measure_recall(arguments: &OfRecall, context: &mut Context) -> CliResult {
     let by_document = arguments.level == "doc";
     let documents = if by_document { questions::read_documents(&arguments.corpus)? } else { HashMap::new() };
     let mut asked = questions::read(&arguments.queries, by_document, &|corpus, turn| {
@@ -181,7 +208,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     };
     if let (Some(out), Some(unasked)) = (&arguments.unasked_out, &unasked) {
         let lines = unasked.texts.iter().map(|(id, text)| json!({"query_id": id, "given": text}));
-        write_lines(out, lines)?;
+        lines::write(out, lines)?;
     }
     let statistics = engine.statistics()?;
     times.sort();
@@ -243,7 +270,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 }
 
 /// Fills the memory. Returns the corpora whose transcripts were read.
-fn ingest(engine: &Engine, arguments: &Arguments) -> CliResult<HashSet<String>> {
+fn ingest(engine: &Engine, arguments: &OfRecall) -> CliResult<HashSet<String>> {
     let mut corpora = HashSet::new();
     let mut roots = Vec::new();
     for entry in &arguments.transcripts {
@@ -268,7 +295,7 @@ fn ingest(engine: &Engine, arguments: &Arguments) -> CliResult<HashSet<String>> 
 }
 
 /// Computes the vectors of the turns, or takes them from the cache.
-fn embed(engine: &Engine, arguments: &Arguments) -> CliResult<EmbedReport> {
+fn embed(engine: &Engine, arguments: &OfRecall) -> CliResult<EmbedReport> {
     let (identity, dimensions) = engine.model_identity()?;
     let cache = match &arguments.embed_cache {
         Some(directory) => {
@@ -285,7 +312,7 @@ fn embed(engine: &Engine, arguments: &Arguments) -> CliResult<EmbedReport> {
     })?)
 }
 
-fn request(question: &GoldQuestion, arguments: &Arguments, context: &Context) -> RecallRequest {
+fn request(question: &GoldQuestion, arguments: &OfRecall, context: &Context) -> RecallRequest {
     let mut request = recall::request(&question.text, context);
     request.wordings.clone_from(&question.wordings);
     request.here = None;
@@ -369,16 +396,7 @@ fn ranking(answer: &RecallAnswer, corpus: &str, by_document: bool, limit: usize)
 
 fn write_run(path: &std::path::Path, asked: &[GoldQuestion], rankings: &[Vec<String>]) -> CliResult<()> {
     let line = |(question, ranked): (&GoldQuestion, &Vec<String>)| json!({"query_id": question.id, "ranked": ranked, "abstained": ranked.is_empty()});
-    write_lines(path, asked.iter().zip(rankings).map(line))
-}
-
-fn write_lines(path: &std::path::Path, lines: impl Iterator<Item = serde_json::Value>) -> CliResult<()> {
-    let fail = |error: std::io::Error| CliError::io(path, &error);
-    let mut file = std::io::BufWriter::new(std::fs::File::create(path).map_err(fail)?);
-    for line in lines {
-        writeln!(file, "{line}").map_err(fail)?;
-    }
-    file.flush().map_err(fail)
+    lines::write(path, asked.iter().zip(rankings).map(line))
 }
 
 type Row = (String, usize, BTreeMap<String, f64>);
