@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use yore_core::time::UtcMillis;
 
 use crate::llm::{Accounts, Class, LlmError, Tier, Usage};
-use crate::store::{DailyLimits, NewCall, Spending, Spent, Store};
+use crate::store::{BATCH, DailyLimits, NewCall, Spending, Spent, Store};
 
 /// File in the data directory whose presence switches all models off, for every process at once.
 pub(crate) const OFF: &str = "models.off";
@@ -44,6 +44,18 @@ pub struct Terms {
     pub is_price_unknown: bool,
     /// Minutes by which the person's clock is ahead of UTC: a day begins at their midnight.
     pub offset_minutes: i32,
+}
+
+/// The share of the price that a batch costs, with every provider that has them.
+const BATCH_SHARE: f64 = 0.5;
+
+impl Terms {
+    /// Returns the terms on which the same model is called in batches.
+    #[must_use]
+    pub fn in_batches(self) -> Self {
+        let price = self.price.map(|price| Price { input: price.input * BATCH_SHARE, output: price.output * BATCH_SHARE });
+        Self { purpose: format!("{}{BATCH}", self.purpose), price, ..self }
+    }
 }
 
 /// The accounts of a purpose.

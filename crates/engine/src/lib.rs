@@ -22,6 +22,7 @@ mod jobs;
 pub mod llm;
 mod memories;
 mod model_extract;
+mod model_topics;
 mod notes;
 mod pages;
 pub mod platform;
@@ -56,7 +57,8 @@ pub use memories::{
     Done, Exported, Extracted, GivenEntity, GivenEvidence, GivenRecords, GivenRelation, Imported, MemoryEdit, MemoryList,
     NamedRelation, NewMemory, OpenedMemory, Reached, StoredMemory, Traversal,
 };
-pub use model_extract::{ByModel, ChooseModel, ModelReport};
+pub use model_extract::ModelReport;
+pub use model_topics::NamedTopics;
 pub use notes::{NoteSummary, NotesRequest, RememberRequest, Remembered, STANDING, WhichVersion};
 pub use pages::{FetchOptions, PageChange, PageReport};
 pub use projects::ProjectQuery;
@@ -67,6 +69,7 @@ pub use retrieve::{
 };
 pub use sessions::SessionsRequest;
 pub use show::{NoPlace, Page, PageTurn, ShowAnswer, ShowRequest, Start, Surroundings};
+pub use spending::{ByModel, ChooseModel};
 pub use store::{
     AgentCount, Backup, ConversationSummary, DailyLimits, EpisodeCount, EpisodeSummary, Forgotten, LedgerRow, MemoryCounts,
     MemoryFilter, MemoryUse, ProjectSummary, RedactionCount, SCHEMA_VERSION, SelectedItem, SessionOrder, ShownTurn, SkipCount,

@@ -1,22 +1,20 @@
 //! A model distils conversations: the same lines, form, checks and records as for an agent, with one call for each piece of a
 //! conversation, booked in the ledger.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
 use serde::Deserialize;
 use serde_json::{Value, json};
 use yore_core::memory::MemoryKind;
 use yore_core::operation::Actor;
 use yore_core::relation::RelationType;
 
-use crate::accounts::{Ledger, Terms, ends_run};
+use crate::accounts::{Ledger, ends_run};
 use crate::distil::{Distilled, DistilledItem, DistilledRelation, DistilledTopic, Distiller, Line, Material, NEW_CHARS};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::extract::{ExtractRequest, FailedSession};
 use crate::llm::{Class, Form, LlmError, Model, Prompt, structured};
 use crate::platform::{self, FileLock};
+use crate::spending::ByModel;
 use crate::store::{EpisodeSummary, StoreError};
 
 /// A way to ask a family of models (S1-113): its instructions, and who then distils. A change of the words is another file and
@@ -77,19 +75,6 @@ pub struct ModelReport {
     pub failed: Vec<FailedSession>,
     /// Why the run ended before all conversations were read.
     pub stopped: Option<String>,
-}
-
-/// Returns who reads the conversations of a project, and on which terms; `None`: nobody. The error says what is missing.
-pub type ChooseModel<'c> = dyn FnMut(Option<&str>) -> Result<Option<(Arc<Model>, Terms)>, String> + 'c;
-
-/// How models extract.
-pub struct ByModel<'r> {
-    /// Who reads.
-    pub choose: &'r mut ChooseModel<'r>,
-    /// The memory whose limits hold and in whose ledger calls are booked, if it is another one.
-    pub books: Option<&'r Engine>,
-    /// Set to give up what is running.
-    pub is_stopped: &'r AtomicBool,
 }
 
 impl Engine {

@@ -1,11 +1,26 @@
 //! What language models may take and took, as the engine tells it.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::accounts::{self, Ledger, OFF, Terms};
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::llm::Model;
 use crate::store::{LedgerRow, Spent};
+
+/// Tells who reads the conversations of a project, and on which terms; `None`: nobody. The error says what is missing.
+pub type ChooseModel<'c> = dyn FnMut(Option<&str>) -> Result<Option<(Arc<Model>, Terms)>, String> + 'c;
+
+/// How models are let in.
+pub struct ByModel<'r> {
+    /// Who reads.
+    pub choose: &'r mut ChooseModel<'r>,
+    /// The memory whose limits hold and in whose ledger calls are booked, if it is another one.
+    pub books: Option<&'r Engine>,
+    /// Set to give up what is running.
+    pub is_stopped: &'r AtomicBool,
+}
 
 impl Engine {
     /// Opens the accounts of a purpose; `is_stopped`: gives up what is running.

@@ -30,18 +30,11 @@ const ID_DIGITS: usize = 16;
 /// # Errors
 /// [`LlmError::Unanswered`], [`LlmError::Folder`].
 pub(super) fn complete(folder: &Path, prompt: &Prompt, wanted: Option<Wanted<'_>>) -> Result<Reply, LlmError> {
+    if let Some(reply) = answered(folder, prompt)? {
+        return Ok(reply);
+    }
     let request = request_of(prompt, wanted);
     let id = id_of(prompt);
-    for path in answers(folder, &id) {
-        if let Some(text) = read(&path).map_err(|error| failed(&path, error))? {
-            // One that does not read and is new may still be written.
-            let is_whole = path.extension().is_some_and(|kind| kind == RECORDED) || serde_json::from_str::<Value>(&text).is_ok();
-            if !is_whole && is_new(&path) {
-                break;
-            }
-            return Ok(Reply { usage: Usage::estimated(prompt, &text), text, is_cut: false });
-        }
-    }
     let path = folder.join(format!("{id}.request.json"));
     if !path.exists() {
         platform::create_private_directory(folder).map_err(|error| failed(folder, error))?;
@@ -55,17 +48,38 @@ pub(super) fn complete(folder: &Path, prompt: &Prompt, wanted: Option<Wanted<'_>
     Err(LlmError::Unanswered(path.display().to_string()))
 }
 
+/// Returns the answer to a prompt, if there is one.
+pub(super) fn answered(folder: &Path, prompt: &Prompt) -> Result<Option<Reply>, LlmError> {
+    let id = id_of(prompt);
+    for path in answers(folder, &id) {
+        if let Some(text) = read(&path).map_err(|error| failed(&path, error))? {
+            // One that does not read and is new may still be written.
+            let is_whole = path.extension().is_some_and(|kind| kind == RECORDED) || serde_json::from_str::<Value>(&text).is_ok();
+            if !is_whole && is_new(&path) {
+                break;
+            }
+            return Ok(Some(Reply { usage: Usage::estimated(prompt, &text), text, is_cut: false }));
+        }
+    }
+    Ok(None)
+}
+
+/// Keeps the answer that a model gave to a request.
+pub(super) fn keep(folder: &Path, id: &str, text: &str) -> Result<(), LlmError> {
+    let path = folder.join(format!("{id}.answer.{RECORDED}"));
+    let _ = fs::remove_file(&path);
+    platform::write_new_private_file(&path, text.as_bytes()).map_err(|error| failed(&path, error))
+}
+
 /// Keeps a request and the answer that a model gave to it, so that they can be given again.
 pub(super) fn record(folder: &Path, prompt: &Prompt, wanted: Option<Wanted<'_>>, reply: &Reply) -> Result<(), LlmError> {
     platform::create_private_directory(folder).map_err(|error| failed(folder, error))?;
     let id = id_of(prompt);
     let request = serde_json::to_string_pretty(&request_of(prompt, wanted)).unwrap_or_default();
-    for (name, text) in [(format!("{id}.request.json"), &request), (format!("{id}.answer.{RECORDED}"), &reply.text)] {
-        let path = folder.join(name);
-        let _ = fs::remove_file(&path);
-        platform::write_new_private_file(&path, text.as_bytes()).map_err(|error| failed(&path, error))?;
-    }
-    Ok(())
+    let path = folder.join(format!("{id}.request.json"));
+    let _ = fs::remove_file(&path);
+    platform::write_new_private_file(&path, request.as_bytes()).map_err(|error| failed(&path, error))?;
+    keep(folder, &id, &reply.text)
 }
 
 /// Puts the answer to a prompt away, so that the request is answered anew.
@@ -81,7 +95,8 @@ fn request_of(prompt: &Prompt, wanted: Option<Wanted<'_>>) -> Value {
     json!({"system": prompt.system, "user": prompt.user, "form": form, "max_tokens": prompt.max_tokens})
 }
 
-fn id_of(prompt: &Prompt) -> String {
+/// Returns the name of a request.
+pub(super) fn id_of(prompt: &Prompt) -> String {
     let asked = if prompt.key.is_empty() { format!("{}\n{}", prompt.system, prompt.user) } else { prompt.key.clone() };
     blake3::hash(asked.as_bytes()).to_hex()[..ID_DIGITS].to_owned()
 }

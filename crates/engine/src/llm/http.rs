@@ -106,23 +106,72 @@ impl Connection {
         encoded: Encoded,
         key_header: KeyHeader<'_>,
         accounts: &dyn Accounts,
-        mut stream: Option<&mut Stream<'_>>,
+        stream: Option<&mut Stream<'_>>,
     ) -> Result<Received, LlmError> {
-        let address = format!("{}{}", self.address.trim_end_matches('/'), encoded.path);
-        let mut request = Request::new("POST", address, self.timeout).header("content-type", "application/json");
+        let mut request = self.request("POST", &encoded.path, key_header)?.header("content-type", "application/json");
         for (name, value) in encoded.headers {
             request = request.header(name, value);
         }
-        let key = self.key()?;
-        if let Some(key) = key {
-            if request.address.starts_with("http://") && !is_here(&request.address) {
-                let server = &self.server;
-                return Err(LlmError::NoKey(format!("{server} is not asked over http://, where anybody could read the key")));
-            }
-            let (name, value) = key_header(key);
-            request = request.header(name, value);
-        }
         request.body = encoded.body.to_string().into_bytes();
+        self.exchange(request, accounts, stream)
+    }
+
+    /// Asks for what stands at a path.
+    ///
+    /// # Errors
+    /// Those of [`Self::send`].
+    pub(super) fn get(
+        &self,
+        path: &str,
+        headers: &[(&str, &str)],
+        key_header: KeyHeader<'_>,
+        accounts: &dyn Accounts,
+    ) -> Result<Answer, LlmError> {
+        self.whole(headed(self.request("GET", path, key_header)?, headers), accounts)
+    }
+
+    /// Sends a body of some kind to a path.
+    ///
+    /// # Errors
+    /// Those of [`Self::send`].
+    pub(super) fn post(
+        &self,
+        path: &str,
+        kind: &str,
+        headers: &[(&str, &str)],
+        body: Vec<u8>,
+        key_header: KeyHeader<'_>,
+        accounts: &dyn Accounts,
+    ) -> Result<Answer, LlmError> {
+        self.whole(headed(self.request("POST", path, key_header)?, headers).with_body(kind, body), accounts)
+    }
+
+    fn whole(&self, request: Request, accounts: &dyn Accounts) -> Result<Answer, LlmError> {
+        match self.exchange(request, accounts, None)? {
+            Received::Whole(answer) => Ok(answer),
+            Received::Events => Err(self.failed(TransportError::Protocol("it is a stream".to_owned()))),
+        }
+    }
+
+    /// Makes a request with the key.
+    fn request(&self, method: &'static str, path: &str, key_header: KeyHeader<'_>) -> Result<Request, LlmError> {
+        let address = format!("{}{path}", self.address.trim_end_matches('/'));
+        let request = Request::new(method, address, self.timeout);
+        let Some(key) = self.key()? else { return Ok(request) };
+        if request.address.starts_with("http://") && !is_here(&request.address) {
+            let server = &self.server;
+            return Err(LlmError::NoKey(format!("{server} is not asked over http://, where anybody could read the key")));
+        }
+        let (name, value) = key_header(key);
+        Ok(request.header(name, value))
+    }
+
+    fn exchange(
+        &self,
+        request: Request,
+        accounts: &dyn Accounts,
+        mut stream: Option<&mut Stream<'_>>,
+    ) -> Result<Received, LlmError> {
         let client = self.client()?;
         let most = client.max_bytes();
         let parts = exchange(client, request);
@@ -159,11 +208,15 @@ impl Connection {
             }
         }
         // A server may repeat the key in its message.
-        if let Some(key) = key.filter(|key| answer.status >= 300 && key.len() > 3) {
+        if let Some(key) = self.key()?.filter(|key| answer.status >= 300 && key.len() > 3) {
             answer.body = String::from_utf8_lossy(&answer.body).replace(key, "…").into_bytes();
         }
         Ok(Received::Whole(answer))
     }
+}
+
+fn headed(request: Request, headers: &[(&str, &str)]) -> Request {
+    headers.iter().fold(request, |request, (name, value)| request.header(*name, *value))
 }
 
 /// Sends a request in a thread, which ends with the exchange, or when nobody takes its parts any more.

@@ -14,6 +14,7 @@
 //! beforehand and books them afterwards.
 
 mod ask;
+mod batch;
 mod caller;
 mod command;
 mod error;
@@ -28,6 +29,7 @@ mod vectors;
 pub mod wire;
 
 pub use self::ask::{Accounts, Form, Prompt, Reply, Tier, Usage, estimated_tokens};
+pub use self::batch::{Batches, Collected};
 pub use self::caller::{Backoff, FAILURES, REST};
 pub use self::command::{CommandSettings, PROGRAMS, Program, SILENT};
 pub use self::error::{Class, LlmError};

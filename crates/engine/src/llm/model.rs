@@ -1,15 +1,17 @@
 //! A configured model, and where it answers.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::ask::{Accounts, Prompt, Reply, Tier};
+use super::batch::Batches;
 use super::caller::{Backoff, Caller, most_tokens};
 use super::command::CommandSettings;
 use super::error::LlmError;
 use super::folder;
 use super::http::{Connection, Received};
 use super::stream::Stream;
-use super::wire::{Protocol, Wanted};
+use super::wire::{Protocol, Wanted, check};
 
 /// The place where a model answers.
 #[derive(Clone, Debug)]
@@ -29,6 +31,8 @@ pub enum Way {
     Command(CommandSettings),
     /// A folder.
     Folder(PathBuf),
+    /// A server that takes batches: an answer comes with a later run.
+    Batch(Arc<Batches>),
 }
 
 /// How answers of a server arrive.
@@ -82,7 +86,7 @@ impl Model {
         self.is_small.unwrap_or_else(|| match &self.way {
             Way::Http { connection, .. } => connection.is_here(),
             Way::Command(settings) => settings.command.first().is_some_and(|program| program == "ollama"),
-            Way::Folder(_) => false,
+            Way::Folder(_) | Way::Batch(_) => false,
         })
     }
 
@@ -92,7 +96,7 @@ impl Model {
             Way::Http { tiers, .. } => tiers,
             // A program has a prompt only; whoever answers in a folder sees the form.
             Way::Command(_) => &[Tier::Prompt][..],
-            Way::Folder(_) => &[Tier::Schema][..],
+            Way::Folder(_) | Way::Batch(_) => &[Tier::Schema][..],
         };
         own.iter().copied().filter(|tier| accounts.has(self.name(), *tier) != Some(false)).collect()
     }
@@ -102,6 +106,10 @@ impl Model {
     /// # Errors
     /// Every [`LlmError`] but [`LlmError::Form`].
     pub fn complete(&self, prompt: &Prompt, wanted: Option<Wanted<'_>>, accounts: &dyn Accounts) -> Result<Reply, LlmError> {
+        // What a batch took is booked with its answers.
+        if let Way::Batch(batches) = &self.way {
+            return batches.complete(prompt, wanted);
+        }
         let form = wanted.map_or(0, |wanted| wanted.form.schema.to_string().len());
         let most = [most_tokens(prompt.system.len() + prompt.user.len()) + most_tokens(form), u64::from(prompt.max_tokens)];
         self.caller.call(most, self.backoff, accounts, &mut || {
@@ -114,10 +122,33 @@ impl Model {
         })
     }
 
+    /// Tries whether its server can be reached and takes the key, by asking for its models, which costs nothing. Returns false if it
+    /// is no server.
+    ///
+    /// # Errors
+    /// It cannot be reached, or refuses the key; models are switched off.
+    pub fn reach(&self, accounts: &dyn Accounts) -> Result<bool, LlmError> {
+        let Way::Http { connection, protocol, .. } = &self.way else { return Ok(false) };
+        let key_header = |key: &str| protocol.key_header(key);
+        check(connection.server(), &connection.get(protocol.listing(), &protocol.headers(), &key_header, accounts)?)?;
+        Ok(true)
+    }
+
+    /// Returns the same model, whose requests are gathered and sent as batches, with what sends them; `None`: its server takes
+    /// none. `folder`: where batches and their answers are kept.
+    pub fn in_batches(&self, folder: PathBuf) -> Option<(Self, Arc<Batches>)> {
+        let Way::Http { connection, protocol, .. } = &self.way else { return None };
+        let made = || Arc::new(Batches::new(self.name().to_owned(), connection.clone(), *protocol, folder));
+        let batches = protocol.has_batches().then(made)?;
+        Some((Self::new(self.name(), Way::Batch(Arc::clone(&batches)), self.backoff), batches))
+    }
+
     /// Puts away an answer that had not the form, where it would be given again.
     pub(super) fn reject(&self, prompt: &Prompt) {
-        if let Way::Folder(folder) = &self.way {
-            folder::reject(folder, prompt);
+        match &self.way {
+            Way::Folder(folder) => folder::reject(folder, prompt),
+            Way::Batch(batches) => batches.reject(prompt),
+            Way::Http { .. } | Way::Command(_) => {}
         }
     }
 
@@ -125,6 +156,7 @@ impl Model {
         match &self.way {
             Way::Command(settings) => settings.complete(prompt, accounts),
             Way::Folder(folder) => folder::complete(folder, prompt, wanted),
+            Way::Batch(batches) => batches.complete(prompt, wanted),
             Way::Http { connection, protocol, arrival, .. } => {
                 let model = self.name().split_once('/').map_or(self.name(), |(_, model)| model);
                 let encoded = protocol.encode(model, prompt, wanted);

@@ -72,8 +72,8 @@ pub(crate) use job_rows::{Failed, JobRow, NewJob};
 pub(crate) use keys::{
     BlobKey, EmbedderKey, EpisodeKey, FileKey, ItemKey, LabelKey, MemoryKey, ProjectKey, RowKey, TurnKey, VectorKey,
 };
+pub(crate) use ledger::{BATCH, NewCall, Spending};
 pub use ledger::{DailyLimits, LedgerRow, Spent};
-pub(crate) use ledger::{NewCall, Spending};
 pub use memories::{MemoryFilter, MemoryUse};
 pub use migrate::SCHEMA_VERSION;
 pub(crate) use notes::StoredNote;

@@ -72,6 +72,12 @@ const TABLES: &[Table] = &[
         key: 1,
     },
     Table { name: "operation_change", columns: "operation, position, kind, uid, before, after_hash", key: 2 },
+    // What was spent today still counts.
+    Table {
+        name: "model_call",
+        columns: "id, at_ms, day, purpose, model, project, state, input_tokens, output_tokens, is_estimated, cost_micro, failure",
+        key: 1,
+    },
 ];
 const SEGMENT: Table = Table { name: "segment", columns: "file_id, generation, seq, blob_id, first_line, line_count", key: 3 };
 

@@ -339,3 +339,18 @@ fn noise_in_ten_places_is_found_and_every_whole_blob_survives_it() {
         assert!(broken.iter().all(|finding| finding.severity() == Severity::Fine), "seed {seed}: {broken:?}");
     }
 }
+
+#[test]
+fn what_models_took_today_still_counts_after_a_repair() {
+    let mut memory = memory_of(1);
+    let db = database(&memory);
+    let sql = "INSERT INTO model_call (at_ms, day, purpose, model, state, input_tokens, output_tokens, is_estimated, cost_micro)
+               VALUES (1, 9, 'extract', 'm', 'settled', 70, 7, 0, 3)";
+    db.execute(sql, []).unwrap();
+    drop(db);
+    memory.close();
+    let _ = repair(&Memory::options(memory.data()), &ReaderOptions::default(), &mut Silent).unwrap();
+    memory.open();
+    let spent = memory.engine().spent_on(9).unwrap();
+    assert_eq!((spent.calls, spent.input, spent.output, spent.cost_micro), (1, 70, 7, 3));
+}

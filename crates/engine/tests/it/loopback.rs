@@ -7,6 +7,11 @@ use serde_json::Value;
 
 /// A server on this computer that reads one request a connection, hands it to `answer` and lets it write.
 pub fn listening(answer: impl Fn(&str, &Value, &mut TcpStream) + Send + 'static) -> String {
+    listening_raw(move |head, body, stream| answer(head, &serde_json::from_str(body).unwrap_or_default(), stream))
+}
+
+/// The same, with the body as it was sent.
+pub fn listening_raw(answer: impl Fn(&str, &str, &mut TcpStream) + Send + 'static) -> String {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     std::thread::spawn(move || {
@@ -25,7 +30,7 @@ pub fn listening(answer: impl Fn(&str, &Value, &mut TcpStream) + Send + 'static)
             }
             let mut body = vec![0; length];
             let _ = reader.read_exact(&mut body);
-            answer(&head, &serde_json::from_slice(&body).unwrap_or_default(), &mut stream);
+            answer(&head, &String::from_utf8_lossy(&body), &mut stream);
         }
     });
     address

@@ -1,6 +1,7 @@
 //! Models on servers: answers that arrive as a stream, vectors of texts, relevance of passages; over HTTP on this computer.
 
 use std::io::Write;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -8,8 +9,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use yore_core::query::{MissingCode, Part, Rerank, SearchMode};
 use yore_engine::llm::wire::{Additions, Protocol, RelevanceProtocol, VectorProtocol};
-use yore_engine::llm::{Arrival, Backoff, Class, Connection, Model, Prompt, ServerEmbedder, ServerReranker, Tier, Way};
-use yore_engine::{DailyLimits, EngineError, Finding, ModelServers, Terms};
+use yore_engine::llm::{Arrival, Backoff, Class, Connection, LlmError, Model, Prompt, ServerEmbedder, ServerReranker, Tier, Way};
+use yore_engine::{ByModel, DailyLimits, EngineError, ExtractRequest, Finding, ModelServers, Price, Terms};
 use yore_testing::{Memory, SessionBuilder, TurnOf};
 
 use crate::loopback::{listening, write};
@@ -323,4 +324,118 @@ fn passages_are_ranked_by_a_server_and_its_failure_is_named() {
     assert!(answer.hits.iter().all(|hit| hit.parts.iter().all(|part| part.part != Part::Rerank)));
     assert!(answer.missing.iter().any(|missing| missing.code == MissingCode::Reranker), "{:?}", answer.missing);
     assert_eq!(judged.lock().unwrap().len(), 1);
+}
+
+/// Runs an extraction whose requests are sent as batches: what was taken, what was recorded, how many were sent.
+fn batched(memory: &Memory, protocol: Protocol, address: &str, folder: &Path, tokens: u64) -> Result<(u64, u64, u64), LlmError> {
+    let engine = memory.engine();
+    let terms = Terms { price: Some(Price { input: 2.0, output: 4.0 }), ..terms(tokens) };
+    let limits = DailyLimits { cost_micro: 10_000_000, ..terms.limits };
+    let terms = Terms { purpose: "extract".to_owned(), limits, ..terms }.in_batches();
+    let (model, batches) = model(protocol, address, Arrival::Whole).in_batches(folder.to_path_buf()).unwrap();
+    let accounts = engine.accounts(terms.clone(), &GOING);
+    let collected = batches.collect(&accounts)?;
+    let model = Arc::new(model);
+    let mut choose = |_: Option<&str>| Ok(Some((Arc::clone(&model), terms.clone())));
+    let by = ByModel { choose: &mut choose, books: None, is_stopped: &GOING };
+    let report = engine.extract_by_model(by, &ExtractRequest::default(), &mut |_, _| true).unwrap();
+    Ok((collected.answered, report.recorded, batches.send(&accounts)?))
+}
+
+const FOUND: &str = "Berth leases live in SQLite, because Redis loses them on a restart.";
+
+fn found() -> String {
+    let item = json!({"ref": null, "kind": "decision", "statement": FOUND, "details": null, "line": 1,
+        "quote": "Redis loses them when the harbour box restarts", "entities": [], "confidence": 0.9, "closed": null});
+    json!({"items": [item], "relations": [], "drop": [], "topic": {"name": "x", "summary": "y"}, "upto": 2, "skip_lines": []})
+        .to_string()
+}
+
+fn with_order() -> Memory {
+    let memory = Memory::new();
+    let mut session = SessionBuilder::new(1).cwd("/home/dev/quay");
+    session.human("keep the berth leases in SQLite, Redis loses them when the harbour box restarts");
+    session.assistant("Done.");
+    memory.write("projects/p/a.jsonl", session.text());
+    memory.learn();
+    memory
+}
+
+#[test]
+fn requests_that_nobody_waits_for_are_sent_as_a_batch_and_their_answers_taken_once() {
+    for protocol in [Protocol::Anthropic, Protocol::OpenAiResponses] {
+        let memory = with_order();
+        let folder = tempfile::tempdir().unwrap();
+        let sent: Arc<Mutex<Vec<String>>> = Arc::default();
+        let is_ended = Arc::new(AtomicBool::new(false));
+        let (noted, ended) = (Arc::clone(&sent), Arc::clone(&is_ended));
+        let address = crate::loopback::listening_raw(move |head, body, stream| {
+            let line = head.lines().next().unwrap_or_default().to_owned();
+            noted.lock().unwrap().push(format!("{line}\n{body}"));
+            let ask = |body: &str| body.split("\"custom_id\":\"").nth(1).map(|rest| rest.split('"').next().unwrap().to_owned());
+            let known = noted.lock().unwrap().iter().find_map(|text| ask(text)).unwrap_or_default();
+            let (status, usage) = (ended.load(Ordering::Relaxed), json!({"input_tokens": 1_000, "output_tokens": 100}));
+            let answer = match line.split(' ').take(2).collect::<Vec<_>>().join(" ").as_str() {
+                "POST /v1/messages/batches" => json!({"id": "msgbatch_1", "processing_status": "in_progress"}).to_string(),
+                "GET /v1/messages/batches/msgbatch_1" => {
+                    json!({"id": "msgbatch_1", "processing_status": if status { "ended" } else { "in_progress" }}).to_string()
+                }
+                "GET /v1/messages/batches/msgbatch_1/results" => {
+                    let message =
+                        json!({"content": [{"type": "text", "text": found()}], "stop_reason": "end_turn", "usage": usage});
+                    json!({"custom_id": known, "result": {"type": "succeeded", "message": message}}).to_string() + "\n"
+                }
+                "POST /files" => json!({"id": "file-1"}).to_string(),
+                "POST /batches" => json!({"id": "batch_1", "status": "validating"}).to_string(),
+                "GET /batches/batch_1" => {
+                    let state = if status { "completed" } else { "in_progress" };
+                    json!({"id": "batch_1", "status": state, "output_file_id": "file-2"}).to_string()
+                }
+                "GET /files/file-2/content" => {
+                    let output = json!([{"type": "message", "content": [{"type": "output_text", "text": found()}]}]);
+                    let response = json!({"status_code": 200, "body": {"output": output, "usage": usage}});
+                    json!({"custom_id": known, "response": response, "error": null}).to_string() + "\n"
+                }
+                other => return write(stream, "404 Not Found", "", &format!("{{\"error\": {{\"message\": \"{other}\"}}}}")),
+            };
+            write(stream, "200 OK", "content-type: application/json\r\n", &answer);
+        });
+        let run = || batched(&memory, protocol, &address, folder.path(), 1_000_000);
+        assert_eq!(run().unwrap(), (0, 0, 1), "{protocol:?}");
+        let reserved = memory.engine().spent_on(memory.engine().day(0)).unwrap();
+        assert!(reserved.input > 8_000, "{reserved:?}");
+        assert_eq!(run().unwrap(), (0, 0, 0), "what was sent is not sent again");
+        is_ended.store(true, Ordering::Relaxed);
+        assert_eq!(run().unwrap(), (1, 1, 0), "{protocol:?}");
+        assert_eq!(run().unwrap(), (0, 0, 0));
+        let spent = memory.engine().spent_on(memory.engine().day(0)).unwrap();
+        assert_eq!((spent.calls, spent.input, spent.output), (1, 1_000, 100), "{protocol:?}");
+        assert_eq!(spent.cost_micro, 1_200, "half of two and four dollars a million");
+        assert_eq!(memory.engine().ledger(memory.engine().day(0)).unwrap()[0].purpose, "extract batch");
+        let first = sent.lock().unwrap().iter().find(|text| text.contains("custom_id")).unwrap().clone();
+        assert!(first.contains("keep the berth leases in SQLite") && first.contains("json_schema"), "{first}");
+        let count = sent.lock().unwrap().len();
+        assert!(batched(&with_order(), protocol, &address, tempfile::tempdir().unwrap().path(), 0).is_err());
+        assert_eq!(sent.lock().unwrap().len(), count, "without a limit nothing is sent");
+    }
+    let local = model(Protocol::Ollama, "http://127.0.0.1:9", Arrival::Whole);
+    assert!(local.in_batches("nowhere".into()).is_none());
+}
+
+#[test]
+fn a_request_of_a_batch_that_failed_is_sent_again() {
+    let memory = with_order();
+    let folder = tempfile::tempdir().unwrap();
+    let address = crate::loopback::listening_raw(|head, _, stream| {
+        let answer = match head.split(' ').take(2).collect::<Vec<_>>().join(" ").as_str() {
+            "POST /v1/messages/batches" => "{\"id\": \"msgbatch_1\"}",
+            "GET /v1/messages/batches/msgbatch_1" => "{\"processing_status\": \"ended\"}",
+            _ => "{\"custom_id\": \"unknown\", \"result\": {\"type\": \"expired\"}}\nno line\n",
+        };
+        write(stream, "200 OK", "", answer);
+    });
+    let run = || batched(&memory, Protocol::Anthropic, &address, folder.path(), 1_000_000).unwrap();
+    assert_eq!((run(), run()), ((0, 0, 1), (0, 0, 1)));
+    let spent = memory.engine().spent_on(memory.engine().day(0)).unwrap();
+    assert_eq!((spent.calls, spent.failed), (2, 1));
 }

@@ -1,11 +1,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use yore_core::memory::MemoryKind;
 use yore_core::time::UtcMillis;
-use yore_engine::{ByModel, Engine, ExtractReport, ExtractRequest, FailedSession, ModelReport};
+use yore_engine::llm::{Batches, Collected, LlmError, Model};
+use yore_engine::{ByModel, Engine, ExtractReport, ExtractRequest, FailedSession, ModelReport, Terms};
 
 use super::{Context, memories};
 use crate::ask;
@@ -14,6 +16,7 @@ use crate::llm;
 use crate::render::progress::Progress;
 use crate::render::text;
 use crate::results::{ExtractionDone, ModelExtraction};
+use crate::settings::Settings;
 
 /// Find what is worth keeping in conversations: decisions, standing orders, solutions, what is left open
 ///
@@ -44,6 +47,10 @@ pub struct Arguments {
     /// Read sessions again that did not change; a model is paid again for them
     #[arg(long)]
     again: bool,
+    /// With a model: send what is new as a batch that is answered within a day at half the price, and take the answers that came;
+    /// each run reads one piece of each session further. For anthropic and openai
+    #[arg(long)]
+    batch: bool,
     /// Record nothing: only list what would be recorded
     #[arg(long)]
     dry_run: bool,
@@ -68,7 +75,10 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         continue_on_error: arguments.continue_on_error,
     };
     if arguments.extractor == MODEL {
-        return by_model(&engine, &request, arguments.kinds.is_empty(), context);
+        return by_model(&engine, &request, arguments, context);
+    }
+    if arguments.batch {
+        return Err(CliError::usage("--batch is for --extractor model", None));
     }
     let report = with_progress(&engine, &request, context)?;
     if context.printer.is_json() {
@@ -82,8 +92,8 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 }
 
 /// Lets the configured model extract memories, as far as the limits of the day allow.
-fn by_model(engine: &Engine, request: &ExtractRequest, is_of_all_kinds: bool, context: &mut Context) -> CliResult {
-    if request.is_dry_run || !is_of_all_kinds {
+fn by_model(engine: &Engine, request: &ExtractRequest, arguments: &Arguments, context: &mut Context) -> CliResult {
+    if request.is_dry_run || !arguments.kinds.is_empty() {
         return Err(CliError::usage(
             "--dry-run and --kinds are for rules: a model reads new lines once, for all kinds",
             Some("`extract.skip_kinds` leaves kinds out"),
@@ -91,8 +101,15 @@ fn by_model(engine: &Engine, request: &ExtractRequest, is_of_all_kinds: bool, co
     }
     let settings = context.settings.clone();
     let mut staff = llm::Staff::new(&settings, "extract")?;
-    let mut choose = |project: Option<&str>| staff.for_project(project).map_err(|error| error.message);
     let is_stopped = AtomicBool::new(false);
+    let batch = if arguments.batch { Some(Batch::begin(engine, &mut staff, &is_stopped, &settings)?) } else { None };
+    let mut choose = |project: Option<&str>| {
+        let chosen = staff.for_project(project).map_err(|error| error.message)?;
+        Ok(match &batch {
+            Some(batch) => chosen.filter(|(model, _)| model.name() == batch.model.name()).map(|_| batch.chosen()),
+            None => chosen,
+        })
+    };
     let bar = Progress::counting("extracting", 0, context.printer.shows_progress());
     let by = ByModel { choose: &mut choose, books: None, is_stopped: &is_stopped };
     let report = engine.extract_by_model(by, request, &mut |done, total| {
@@ -102,26 +119,84 @@ fn by_model(engine: &Engine, request: &ExtractRequest, is_of_all_kinds: bool, co
     });
     bar.finish_and_clear();
     let report = report?;
+    let sent = match &batch {
+        Some(batch) => batch.end(engine, &is_stopped)?,
+        None => 0,
+    };
     if report.recorded + report.joined > 0 {
         engine.sync_index(INDEX_PATIENCE_MS, &mut |_| {})?;
     }
     if context.printer.is_json() {
         context.printer.json(&ModelExtraction::from(&report))?;
     } else {
-        for line in told_of_model(&report, &llm::folder(&context.settings)?) {
+        for line in told_of_model(&report, batch.is_none().then_some(llm::folder(&settings)?.as_path())) {
             context.printer.line(line)?;
+        }
+        if let Some(batch) = &batch {
+            context.printer.line(batch.told(sent))?;
         }
     }
     let is_whole = report.failed.is_empty() && report.stopped.is_none();
     Ok(if is_whole { Exit::Success } else { Exit::Nothing })
 }
 
+/// A run whose requests are sent as a batch.
+struct Batch {
+    model: Arc<Model>,
+    terms: Terms,
+    batches: Arc<Batches>,
+    collected: Collected,
+}
+
+impl Batch {
+    /// Takes the answers that came.
+    fn begin(engine: &Engine, staff: &mut llm::Staff<'_>, is_stopped: &AtomicBool, settings: &Settings) -> CliResult<Self> {
+        let Some((model, terms)) = staff.for_project(None)? else {
+            return Err(CliError::usage("nobody answers for extract", Some("name a model in llm.provider")));
+        };
+        let (model, batches) = model
+            .in_batches(settings.directory.join(BATCHES))
+            .ok_or_else(|| CliError::usage(format!("{} takes no batches", model.name()), Some("anthropic and openai do")))?;
+        let terms = terms.in_batches();
+        let collected = batches.collect(&engine.accounts(terms.clone(), is_stopped)).map_err(failed)?;
+        Ok(Self { model: Arc::new(model), terms, batches, collected })
+    }
+
+    fn chosen(&self) -> (Arc<Model>, Terms) {
+        (Arc::clone(&self.model), self.terms.clone())
+    }
+
+    /// Sends what is new; returns the number of requests.
+    fn end(&self, engine: &Engine, is_stopped: &AtomicBool) -> CliResult<u64> {
+        self.batches.send(&engine.accounts(self.terms.clone(), is_stopped)).map_err(failed)
+    }
+
+    fn told(&self, sent: u64) -> String {
+        let Collected { answered, failed, running } = self.collected;
+        let lost = if failed > 0 { format!(", {} failed", text::count(failed)) } else { String::new() };
+        let waiting = sent + running;
+        let next = if waiting > 0 {
+            format!("; {} wait, run it again tomorrow", text::counted(waiting, "request"))
+        } else {
+            String::new()
+        };
+        format!("{} taken{lost}, {} sent{next}", text::counted(answered, "answer"), text::counted(sent, "request"))
+    }
+}
+
+fn failed(error: LlmError) -> CliError {
+    CliError::usage(error.to_string(), None)
+}
+
+/// Folder in the data directory for batches and their answers.
+const BATCHES: &str = "llm-batches";
+
 /// Most reasons that are told.
 const MOST_REFUSED: usize = 10;
 /// Longest time for indexing what was found.
 const INDEX_PATIENCE_MS: u64 = 5_000;
 
-fn told_of_model(report: &ModelReport, folder: &Path) -> Vec<String> {
+fn told_of_model(report: &ModelReport, folder: Option<&Path>) -> Vec<String> {
     let failed = |failed: &FailedSession| format!("{} failed: {}", failed.session, text::harmless(&failed.reason));
     let mut lines: Vec<String> = report.failed.iter().map(failed).collect();
     let mut parts = vec![format!("{} new", text::counted(report.recorded, "memory"))];
@@ -144,7 +219,7 @@ fn told_of_model(report: &ModelReport, folder: &Path) -> Vec<String> {
         let what = text::counted(report.left_out, "session");
         lines.push(format!("{what} left out: nobody may read their projects (llm.uses)"));
     }
-    if report.waiting > 0 {
+    if let (true, Some(folder)) = (report.waiting > 0, folder) {
         lines.push(format!(
             "{} for an answer beside each *.request.json in {}; run it again when they are there",
             if report.waiting == 1 { "1 session waits".to_owned() } else { format!("{} sessions wait", report.waiting) },

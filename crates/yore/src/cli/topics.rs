@@ -1,10 +1,13 @@
+use std::sync::atomic::AtomicBool;
+
 use clap::Args;
 use yore_core::time::UtcMillis;
-use yore_engine::{SessionTopics, Topic, TopicsRequest};
+use yore_engine::{ByModel, SessionTopics, Topic, TopicsRequest};
 
 use super::Context;
 use crate::ask;
 use crate::error::{CliResult, Exit};
+use crate::llm;
 use crate::render::text;
 use crate::results;
 
@@ -26,6 +29,9 @@ pub struct Arguments {
     /// Only sessions last used at or after this time
     #[arg(long, value_name = "TIME", value_parser = ask::time)]
     since: Option<UtcMillis>,
+    /// Let the configured language model name and summarise the topics that have no summary yet (see `yore budget`), then list them
+    #[arg(long, conflicts_with = "text")]
+    summarise: bool,
     /// At most about N topics; 0: all [default: 20, all of a session]
     #[arg(short = 'n', long, value_name = "N", hide_default_value = true)]
     limit: Option<usize>,
@@ -43,7 +49,26 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         text: (!text.trim().is_empty()).then_some(text),
         limit: arguments.limit.unwrap_or(if arguments.sessions.is_empty() { LIMIT } else { 0 }),
     };
+    if arguments.summarise {
+        summarise(&request, context)?;
+    }
     list(&request, context)
+}
+
+/// Lets the model name topics, and says on standard error what it did.
+fn summarise(request: &TopicsRequest, context: &mut Context) -> CliResult<()> {
+    let settings = context.settings.clone();
+    let mut staff = llm::Staff::new(&settings, "summarise")?;
+    let mut choose = |project: Option<&str>| staff.for_project(project).map_err(|error| error.message);
+    let is_stopped = AtomicBool::new(false);
+    let by = ByModel { choose: &mut choose, books: None, is_stopped: &is_stopped };
+    let report = context.settings.engine(false)?.name_topics_by_model(by, request)?;
+    let mut words = format!("{} of {} named", text::counted(report.topics, "topic"), text::counted(report.sessions, "session"));
+    let more = [(report.waiting, "wait for an answer"), (report.failed.len() as u64, "failed"), (report.left_out, "left out")];
+    words.extend(more.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("; {} {what}", text::count(*count))));
+    words.extend(report.stopped.iter().map(|reason| format!("; stopped: {}", text::harmless(reason))));
+    context.printer.note(words)?;
+    Ok(())
 }
 
 /// Prints the topics of sessions.

@@ -292,3 +292,42 @@ fn extractors_are_measured_side_by_side_and_recorded_answers_replayed() {
     assert!(table.lines().any(|line| line.starts_with("rules")), "{table}");
     let _ = environment.yore(["eval"]).run().ends_with(2);
 }
+
+#[test]
+fn doctor_names_the_model_and_connects_only_when_it_is_asked() {
+    let environment = memory();
+    let (address, heads) = listening("{\"data\": []}");
+    let doctor = |arguments: &[&str], tokens: &str| {
+        let runner = environment.yore(["doctor", "--json"]).args(arguments.iter().copied());
+        let runner = runner.env("YORE_LLM__PROVIDER", "openai-compatible").env("YORE_LLM__MODEL", "m-1");
+        let told = runner.env("YORE_LLM__ADDRESS", &address).env("YORE_LLM__DAILY_TOKENS", tokens).run().json();
+        let found = told.as_array().unwrap().iter().find(|finding| finding["code"] == "model").unwrap().clone();
+        (found["severity"].as_str().unwrap().to_owned(), found["text"].as_str().unwrap().to_owned())
+    };
+    let (severity, text) = doctor(&[], "5000");
+    assert_eq!((severity.as_str(), text.as_str()), ("note", "openai-compatible/m-1 may take 5,000 tokens a day"));
+    let (_, text) = doctor(&["--models"], "0");
+    assert!(text.contains("is not called: the limit is 0 tokens a day"), "{text}");
+    assert_eq!(heads.lock().unwrap().len(), 0);
+    let (severity, text) = doctor(&["--models"], "5000");
+    assert!(severity == "fine" && text.ends_with("its server answers"), "{severity} {text}");
+    assert!(heads.lock().unwrap()[0].starts_with("GET /models "));
+}
+
+#[test]
+fn topics_are_named_by_the_model_once() {
+    let environment = memory();
+    let named = serde_json::json!({"topics": [{"number": 1, "name": "Berth leases in SQLite", "summary": "Leases moved, because Redis lost them."}]});
+    environment.write("answer.json", named.to_string());
+    let limit = |runner: Runner| runner.env("YORE_LLM__DAILY_TOKENS", "50000");
+    let told = limit(with_model(&environment, &["topics", "--summarise"])).run().success();
+    assert!(told.stderr.contains("1 topic of 1 session named"), "{}", told.stderr);
+    assert!(told.stdout.contains("Berth leases in SQLite") && told.stdout.contains("Leases moved"), "{}", told.stdout);
+    let again = limit(with_model(&environment, &["topics", "--summarise"])).run().success();
+    assert!(again.stdout.contains("Berth leases in SQLite"));
+    assert_eq!(asked(&environment), 1);
+    let rows = environment.yore(["budget", "history", "--json"]).run().success().json();
+    assert_eq!(rows[0]["purpose"], "summarise", "{rows}");
+    let refused = limit(with_model(&environment, &["extract", "--all", "--extractor", "model", "--batch"])).run().ends_with(2);
+    assert!(refused.stderr.contains("takes no batches"), "{}", refused.stderr);
+}

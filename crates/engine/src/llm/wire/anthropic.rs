@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::parts::{Decoded, Encoded, Wanted, append, number};
 use crate::llm::ask::{Prompt, Tier};
 
-const VERSION: &str = "2023-06-01";
+pub(super) const VERSION: &str = "2023-06-01";
 
 pub(super) fn encode(model: &str, prompt: &Prompt, wanted: Option<Wanted<'_>>) -> Encoded {
     let mut body = json!({

@@ -3,6 +3,7 @@
 //! Each module names the provider's reference by which its request was written.
 
 mod anthropic;
+mod batch;
 mod gemini;
 mod ollama;
 mod openai_chat;
@@ -18,6 +19,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+pub(super) use self::batch::{BatchBody, BatchState};
 use self::parts::Decoded;
 pub use self::parts::{Encoded, Wanted};
 pub use self::relevance::RelevanceProtocol;
@@ -78,6 +80,21 @@ impl Protocol {
         }
     }
 
+    /// Returns the headers that every request has, without that of the key.
+    pub(super) fn headers(self) -> Vec<(&'static str, &'static str)> {
+        if self == Self::Anthropic { vec![("anthropic-version", anthropic::VERSION)] } else { Vec::new() }
+    }
+
+    /// Returns the path at which a server lists its models, which costs nothing.
+    pub(super) fn listing(self) -> &'static str {
+        match self {
+            Self::Anthropic => "/v1/models",
+            Self::OpenAiChat | Self::OpenAiResponses => "/models",
+            Self::Gemini => "/v1beta/models",
+            Self::Ollama => "/api/tags",
+        }
+    }
+
     /// Returns the header that carries a key.
     pub fn key_header(self, key: &str) -> (&'static str, String) {
         match self {
@@ -130,11 +147,17 @@ const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
 /// # Errors
 /// [`LlmError::Status`], [`LlmError::NotUnderstood`].
 pub(super) fn body_of(server: &str, answer: &Answer) -> Result<Value, LlmError> {
-    if !(200..300).contains(&answer.status) {
-        return Err(failed(server, answer));
-    }
+    check(server, answer)?;
     serde_json::from_slice(&answer.body)
         .map_err(|error| LlmError::NotUnderstood { server: server.to_owned(), reason: error.to_string() })
+}
+
+/// Returns the failure that the status of an answer tells.
+///
+/// # Errors
+/// [`LlmError::Status`].
+pub(super) fn check(server: &str, answer: &Answer) -> Result<(), LlmError> {
+    if (200..300).contains(&answer.status) { Ok(()) } else { Err(failed(server, answer)) }
 }
 
 /// Returns the failure that an event of a stream reports.

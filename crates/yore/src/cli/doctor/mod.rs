@@ -2,6 +2,7 @@
 //!
 //! - [`Told`]: a finding, and facts about it for programs
 //! - `memory`: store, archive, indexes, permissions
+//! - `models`: the configured language models
 //! - `retention`: how soon agents delete transcripts that are not archived
 //! - `capture`: the last read of each agent, what waits, what cannot be read
 //! - `agents`: the entries of yore in agents' settings, and whether they call this program
@@ -18,6 +19,7 @@ mod daemon;
 mod entered;
 mod handshake;
 mod memory;
+mod models;
 mod process;
 mod retention;
 mod self_test;
@@ -46,6 +48,9 @@ pub struct Arguments {
     /// entries of agents; offer to keep transcripts longer
     #[arg(long)]
     fix: bool,
+    /// Connect to the servers of the configured language models; nothing is asked of them that costs anything
+    #[arg(long)]
+    models: bool,
     /// With --fix: answer yes to every question
     #[arg(short, long, requires = "fix")]
     yes: bool,
@@ -65,6 +70,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     told.extend(retention::examine(context));
     told.extend(capture::examine(context));
     told.extend(daemon::examine(context)?);
+    told.extend(models::examine(arguments.models, context)?);
     told.extend(agents::examine(context));
     let worst = told.iter().map(|told| told.severity).max().unwrap_or(Severity::Fine);
     if context.printer.is_json() {

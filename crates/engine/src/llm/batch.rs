@@ -1,0 +1,259 @@
+//! Requests that nobody waits for: they are gathered, sent as a batch, and answered within a day at half the price.
+//!
+//! A folder keeps a file for each batch that was sent, `ID.batch.json`, and a file for each answer that came, which is taken
+//! from there like one of [`super::folder`]. A request that was sent is not sent again.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::ask::{Accounts, Form, Prompt, Reply, Tier, Usage};
+use super::caller::most_tokens;
+use super::error::LlmError;
+use super::folder;
+use super::http::Connection;
+use super::wire::{BatchBody, BatchState, Protocol, Wanted, body_of, check};
+use crate::platform;
+
+/// Ending of the file of a batch.
+const SENT: &str = ".batch.json";
+/// Most requests of a batch.
+const MOST_REQUESTS: usize = 2_000;
+
+/// A batch that was sent: reservations of its requests, by their ids.
+#[derive(Debug, Default, Deserialize, Serialize)]
+struct Sent {
+    model: String,
+    requests: BTreeMap<String, u64>,
+}
+
+/// A request that will be sent, and the tokens that it may take.
+struct Gathered {
+    body: Value,
+    most: [u64; 2],
+}
+
+/// What became of the batches that were sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Collected {
+    /// Answers that came.
+    pub answered: u64,
+    /// Requests that failed; they are sent again.
+    pub failed: u64,
+    /// Requests that are not answered yet.
+    pub running: u64,
+}
+
+/// Gathers requests to a model, sends them as batches and takes the answers.
+pub struct Batches {
+    name: String,
+    connection: Connection,
+    protocol: Protocol,
+    folder: PathBuf,
+    gathered: Mutex<BTreeMap<String, Gathered>>,
+}
+
+impl std::fmt::Debug for Batches {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Batches").field("name", &self.name).field("folder", &self.folder).finish_non_exhaustive()
+    }
+}
+
+impl Batches {
+    /// Gathers requests to a model of a server whose protocol has batches.
+    pub(super) fn new(name: String, connection: Connection, protocol: Protocol, folder: PathBuf) -> Self {
+        Self { name, connection, protocol, folder, gathered: Mutex::default() }
+    }
+
+    /// Returns the answer to a prompt if it came; else gathers the request.
+    ///
+    /// # Errors
+    /// [`LlmError::Unanswered`], [`LlmError::Folder`].
+    pub(super) fn complete(&self, prompt: &Prompt, wanted: Option<Wanted<'_>>) -> Result<Reply, LlmError> {
+        if let Some(reply) = folder::answered(&self.folder, prompt)? {
+            return Ok(reply);
+        }
+        let id = folder::id_of(prompt);
+        let waits = LlmError::Unanswered(self.folder.display().to_string());
+        if self.sent()?.iter().any(|(_, sent)| sent.requests.contains_key(&id)) {
+            return Err(waits);
+        }
+        // Nobody is there to try another way.
+        let wanted = wanted.map(|wanted| Wanted { tier: Tier::Schema, ..wanted });
+        let model = self.name.split_once('/').map_or(self.name.as_str(), |(_, model)| model);
+        let body = self.protocol.encode(model, prompt, wanted).body;
+        let form = wanted.map_or(0, |Wanted { form: Form { schema, .. }, .. }| schema.to_string().len());
+        let most = [most_tokens(prompt.system.len() + prompt.user.len() + form), u64::from(prompt.max_tokens)];
+        let mut gathered = self.gathered.lock().unwrap_or_else(PoisonError::into_inner);
+        gathered.insert(id, Gathered { body, most });
+        Err(waits)
+    }
+
+    /// Puts away an answer that had not the form, so that its request is sent again.
+    pub(super) fn reject(&self, prompt: &Prompt) {
+        folder::reject(&self.folder, prompt);
+    }
+
+    /// Sends what was gathered, as far as the accounts allow. Returns the number of requests that were sent.
+    ///
+    /// # Errors
+    /// [`LlmError::Budget`]: not even the first is allowed; those of the server.
+    pub fn send(&self, accounts: &dyn Accounts) -> Result<u64, LlmError> {
+        let gathered = std::mem::take(&mut *self.gathered.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut sent = Sent { model: self.name.clone(), ..Sent::default() };
+        let mut requests = Vec::new();
+        for (id, Gathered { body, most: [input, output] }) in gathered.into_iter().take(MOST_REQUESTS) {
+            match accounts.reserve(&self.name, input, output) {
+                Ok(reservation) => {
+                    sent.requests.insert(id.clone(), reservation);
+                    requests.push((id, body));
+                }
+                Err(error) if requests.is_empty() => return Err(error),
+                Err(_) => break,
+            }
+        }
+        if requests.is_empty() {
+            return Ok(0);
+        }
+        match self.post(&requests, accounts) {
+            Ok(id) => {
+                platform::create_private_directory(&self.folder).map_err(|error| failed(&self.folder, error))?;
+                let path = self.folder.join(format!("{id}{SENT}"));
+                let text = serde_json::to_string(&sent).unwrap_or_default();
+                platform::write_new_private_file(&path, text.as_bytes()).map_err(|error| failed(&path, error))?;
+                Ok(requests.len() as u64)
+            }
+            Err(error) => {
+                sent.requests.values().for_each(|number| accounts.settle(*number, Usage::default(), Some(&error)));
+                Err(error)
+            }
+        }
+    }
+
+    /// Sends a batch and returns its id.
+    fn post(&self, requests: &[(String, Value)], accounts: &dyn Accounts) -> Result<String, LlmError> {
+        let body = match self.protocol.batch_of(requests) {
+            BatchBody::Inline(body) => body,
+            BatchBody::File(lines) => {
+                let boundary = format!("yore-{}", &blake3::hash(lines.as_bytes()).to_hex()[..16]);
+                let part =
+                    |head: &str, text: &str| format!("--{boundary}\r\ncontent-disposition: form-data; {head}\r\n\r\n{text}\r\n");
+                let purpose = part("name=\"purpose\"", "batch");
+                let file = part("name=\"file\"; filename=\"batch.jsonl\"\r\ncontent-type: application/jsonl", &lines);
+                let kind = format!("multipart/form-data; boundary={boundary}");
+                let uploaded = self.ask("/files", &kind, format!("{purpose}{file}--{boundary}--\r\n").into_bytes(), accounts)?;
+                let file = uploaded["id"].as_str().ok_or_else(|| self.wrong("the file has no id"))?;
+                serde_json::json!({"input_file_id": file, "endpoint": "/v1/responses", "completion_window": "24h"})
+            }
+        };
+        let made = self.ask(self.protocol.batch_path(), "application/json", body.to_string().into_bytes(), accounts)?;
+        let id =
+            made["id"].as_str().filter(|id| id.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-".contains(letter)));
+        id.map(str::to_owned).ok_or_else(|| self.wrong("the batch has no id"))
+    }
+
+    fn ask(&self, path: &str, kind: &str, body: Vec<u8>, accounts: &dyn Accounts) -> Result<Value, LlmError> {
+        let protocol = self.protocol;
+        let headers = protocol.headers();
+        let answer = self.connection.post(path, kind, &headers, body, &|key| protocol.key_header(key), accounts)?;
+        body_of(self.connection.server(), &answer)
+    }
+
+    fn get(&self, path: &str, accounts: &dyn Accounts) -> Result<Vec<u8>, LlmError> {
+        let protocol = self.protocol;
+        let answer = self.connection.get(path, &protocol.headers(), &|key| protocol.key_header(key), accounts)?;
+        check(self.connection.server(), &answer)?;
+        Ok(answer.body)
+    }
+
+    /// Looks at the batches that were sent, keeps the answers that came, and books them.
+    ///
+    /// # Errors
+    /// Those of the server; [`LlmError::Folder`].
+    pub fn collect(&self, accounts: &dyn Accounts) -> Result<Collected, LlmError> {
+        let mut collected = Collected::default();
+        for (path, sent) in self.sent()? {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let id = name.strip_suffix(SENT).unwrap_or_default();
+            if sent.model != self.name {
+                continue;
+            }
+            let state = self.get(&format!("{}/{id}", self.protocol.batch_path()), accounts)?;
+            let state: Value = serde_json::from_slice(&state).map_err(|error| self.wrong(&error.to_string()))?;
+            let results = match self.protocol.batch_state(id, &state).map_err(|missing| self.wrong(missing))? {
+                BatchState::Running => {
+                    collected.running += sent.requests.len() as u64;
+                    continue;
+                }
+                BatchState::Ended(results) => results,
+            };
+            let lines = match results {
+                Some(results) => self.get(&results, accounts)?,
+                None => Vec::new(),
+            };
+            self.keep(&sent, &lines, accounts, &mut collected)?;
+            fs::remove_file(&path).map_err(|error| failed(&path, error))?;
+        }
+        Ok(collected)
+    }
+
+    /// Keeps the answers of a batch. They are written before they are booked, and booked before the batch is gone, so that an end
+    /// in between loses none.
+    fn keep(&self, sent: &Sent, lines: &[u8], accounts: &dyn Accounts, collected: &mut Collected) -> Result<(), LlmError> {
+        let mut open = sent.requests.clone();
+        for line in lines.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok()) {
+            let Some((id, result)) = self.protocol.batch_result(&line) else { continue };
+            let Some(reservation) = open.remove(&id) else { continue };
+            let read = result
+                .map_err(|reason| self.wrong(&reason))
+                .and_then(|body| self.protocol.read(self.connection.server(), &Prompt::default(), &body));
+            match read {
+                Ok(reply) => {
+                    folder::keep(&self.folder, &id, &reply.text)?;
+                    accounts.settle(reservation, reply.usage, None);
+                    collected.answered += 1;
+                }
+                Err(error) => {
+                    accounts.settle(reservation, Usage::default(), Some(&error));
+                    collected.failed += 1;
+                }
+            }
+        }
+        for reservation in open.into_values() {
+            accounts.settle(reservation, Usage::default(), Some(&self.wrong("the batch has no answer")));
+            collected.failed += 1;
+        }
+        Ok(())
+    }
+
+    /// Returns the batches that were sent, with their files.
+    fn sent(&self) -> Result<Vec<(PathBuf, Sent)>, LlmError> {
+        let entries = match fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(failed(&self.folder, error)),
+        };
+        let mut sent = Vec::new();
+        for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+            if path.to_str().is_some_and(|path| path.ends_with(SENT)) {
+                let text = fs::read(&path).map_err(|error| failed(&path, error))?;
+                let batch = serde_json::from_slice(&text).map_err(|error| failed(&path, error.into()))?;
+                sent.push((path, batch));
+            }
+        }
+        sent.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(sent)
+    }
+
+    fn wrong(&self, reason: &str) -> LlmError {
+        LlmError::NotUnderstood { server: self.connection.server().to_owned(), reason: reason.to_owned() }
+    }
+}
+
+fn failed(path: &Path, error: std::io::Error) -> LlmError {
+    LlmError::Folder { path: path.display().to_string(), error }
+}

@@ -1,0 +1,190 @@
+//! A model names and summarises the topics of sessions, in the place of the sentences that are chosen without one.
+
+use serde::Deserialize;
+use serde_json::json;
+use yore_core::episode::Role;
+
+use crate::accounts::{Ledger, ends_run};
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::extract::FailedSession;
+use crate::llm::{Form, LlmError, Model, Prompt, structured};
+use crate::sessions::SessionsRequest;
+use crate::spending::ByModel;
+use crate::store::{EpisodeSummary, RowKey, SessionOrder, ShownTurn, StoredSpan};
+use crate::topics::TopicsRequest;
+
+/// Instructions, and their version; a change of the words is another file.
+const INSTRUCTIONS: &str = include_str!("../prompts/summarise-1.md");
+const NAME: &str = "summarise/1";
+/// Characters of a session's lines, and of one line, that are given.
+const CHARS: usize = 16_000;
+const LINE_CHARS: usize = 600;
+/// Most tokens of an answer, and longest name and summary in characters.
+const MOST_ANSWER: u32 = 4_000;
+const NAME_CHARS: usize = 80;
+const SUMMARY_CHARS: usize = 600;
+
+/// The result of naming topics.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NamedTopics {
+    /// Sessions whose topics were named.
+    pub sessions: u64,
+    /// Topics that were named.
+    pub topics: u64,
+    /// Sessions whose topics have names.
+    pub unchanged: u64,
+    /// Sessions of projects that nobody may read.
+    pub left_out: u64,
+    /// Sessions whose requests wait for an answer in a folder.
+    pub waiting: u64,
+    /// Sessions that failed.
+    pub failed: Vec<FailedSession>,
+    /// Why the run ended before all sessions were read.
+    pub stopped: Option<String>,
+}
+
+impl Engine {
+    /// Lets a model name and summarise the topics of sessions, the newest first; those that have a summary are left alone. The
+    /// text and the limit of the request are not used.
+    ///
+    /// # Errors
+    /// [`EngineError::UnknownProject`], [`EngineError::UnknownSession`]. Failures of the model are in the report.
+    pub fn name_topics_by_model(&self, by: ByModel<'_>, request: &TopicsRequest) -> Result<NamedTopics, EngineError> {
+        let mut sessions = self.sessions(&SessionsRequest {
+            projects: request.projects.clone(),
+            since: request.since,
+            with_subagents: !request.sessions.is_empty(),
+            without_documents: true,
+            order: SessionOrder::Recent,
+            limit: usize::MAX >> 1,
+            ..SessionsRequest::default()
+        })?;
+        if !request.sessions.is_empty() {
+            let named = |id: &String| self.session_named(id).map(|(row, _)| row);
+            let rows = request.sessions.iter().map(named).collect::<Result<Vec<_>, _>>()?;
+            sessions.retain(|session| rows.contains(&session.row));
+        }
+        let mut report = NamedTopics::default();
+        for session in &sessions {
+            let (model, terms) = match (by.choose)(session.project.as_deref()) {
+                Ok(Some(chosen)) => chosen,
+                Ok(None) => {
+                    report.left_out += 1;
+                    continue;
+                }
+                Err(reason) => {
+                    report.stopped = Some(reason);
+                    break;
+                }
+            };
+            let ledger = by.books.unwrap_or(self).accounts(terms, by.is_stopped).for_project(session.project.clone());
+            match self.name_topics(session, &model, &ledger)? {
+                Ok(0) => report.unchanged += 1,
+                Ok(topics) => {
+                    report.sessions += 1;
+                    report.topics += topics;
+                }
+                Err(LlmError::Unanswered(_)) => report.waiting += 1,
+                Err(error) if ends_run(&error) => {
+                    report.stopped = Some(error.to_string());
+                    break;
+                }
+                Err(error) => {
+                    report.failed.push(FailedSession { session: session.native_id.clone(), reason: error.to_string() });
+                }
+            }
+        }
+        Ok(report)
+    }
+
+    /// Names the topics of a session that have no summary; returns their number.
+    fn name_topics(
+        &self,
+        session: &EpisodeSummary,
+        model: &Model,
+        ledger: &Ledger<'_>,
+    ) -> Result<Result<u64, LlmError>, EngineError> {
+        self.divide_changed(&[session.row], &mut || true)?;
+        let mut spans = self.store().spans_of(&[session.row])?.remove(&session.row).unwrap_or_default();
+        spans.retain(|span| span.depth == 0 && span.summary.is_none());
+        if spans.is_empty() {
+            return Ok(Ok(0));
+        }
+        let turns = self.store().episode_turns(session.row)?;
+        let prompt = self.prompt(session, &spans, &turns)?;
+        let answered = match structured::ask::<Named>(model, &prompt, &form(), ledger) {
+            Ok(answered) => answered.value,
+            Err(error) => return Ok(Err(error)),
+        };
+        let mut count = 0;
+        for topic in answered.topics {
+            let Some(span) = (topic.number as usize).checked_sub(1).and_then(|at| spans.get(at)) else { continue };
+            let (mut name, mut summary) = (short(&topic.name, NAME_CHARS), short(&topic.summary, SUMMARY_CHARS));
+            self.redact([&mut name, &mut summary].into_iter())?;
+            if !name.is_empty() && !summary.is_empty() {
+                count += u64::from(self.store().name_topic(session.row, span.first, Some(&name), Some(&summary))?);
+            }
+        }
+        Ok(if count > 0 { Ok(count) } else { Err(LlmError::Form("it names none of the topics".to_owned())) })
+    }
+
+    fn prompt(&self, session: &EpisodeSummary, spans: &[StoredSpan], turns: &[ShownTurn]) -> Result<Prompt, EngineError> {
+        // Each topic gets its share; what is left out is the middle of long lines, then the last lines.
+        let share = CHARS / spans.len().max(1);
+        let mut title = session.title.clone();
+        self.redact_again(title.iter_mut())?;
+        let mut topics = Vec::with_capacity(spans.len());
+        for (number, span) in (1..).zip(spans) {
+            let within = turns.iter().skip_while(|turn| turn.row != span.first);
+            let end = within.clone().position(|turn| turn.row == span.last).map_or(usize::MAX, |at| at + 1);
+            let (mut lines, mut chars) = (Vec::new(), 0);
+            for turn in within.take(end).filter(|turn| matches!(turn.role, Role::Human | Role::Assistant)) {
+                let mut text = short(&turn.text, LINE_CHARS);
+                chars += text.chars().count();
+                if text.is_empty() || (chars > share && !lines.is_empty()) {
+                    continue;
+                }
+                self.redact_again([&mut text].into_iter())?;
+                lines.push(json!({"role": turn.role.as_str(), "content": text}));
+            }
+            topics.push(json!({"number": number, "lines": lines}));
+        }
+        let document = json!({"session": {"title": title, "project": session.project}, "topics": topics});
+        let last = turns.last().map_or(0, |turn| turn.row.get());
+        let key = format!("{NAME} {} {last}", session.native_id);
+        Ok(Prompt { system: INSTRUCTIONS.to_owned(), user: document.to_string(), max_tokens: MOST_ANSWER, key })
+    }
+}
+
+/// Names of topics, as a model gives them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Named {
+    topics: Vec<NamedTopic>,
+}
+
+/// The name of a topic.
+#[derive(Deserialize)]
+struct NamedTopic {
+    number: u32,
+    name: String,
+    summary: String,
+}
+
+fn form() -> Form {
+    let properties = json!({"number": {"type": "integer"}, "name": {"type": "string"}, "summary": {"type": "string"}});
+    let topic = json!({"type": "object", "additionalProperties": false, "required": ["number", "name", "summary"], "properties": properties});
+    let schema = json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["topics"],
+        "properties": {"topics": {"type": "array", "items": topic}},
+    });
+    Form { name: "topics", description: "Name and summary of each topic.", schema }
+}
+
+/// Returns a text in one line, cut.
+fn short(text: &str, chars: usize) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(chars).collect()
+}

@@ -1,0 +1,70 @@
+//! The configured language models: who answers, what they may take, and, only where it is asked for, whether they can be reached.
+
+use std::sync::atomic::AtomicBool;
+
+use yore_engine::{Engine, Severity, Terms};
+
+use super::super::Context;
+use super::Told;
+use crate::config::PURPOSES;
+use crate::error::CliResult;
+use crate::llm;
+use crate::render::text;
+
+/// Returns a finding for each model that is configured. `is_reached`: servers are connected to.
+pub(super) fn examine(is_reached: bool, context: &Context) -> CliResult<Vec<Told>> {
+    let config = context.settings.own_config()?;
+    if config.llm.provider.is_empty() && config.llm.uses.is_empty() {
+        return Ok(Vec::new());
+    }
+    let tokens = config.llm.daily_tokens;
+    let engine = context.settings.engine(false).ok();
+    let mut told: Vec<Told> = Vec::new();
+    for purpose in PURPOSES {
+        let chosen = llm::Staff::new(&context.settings, purpose).and_then(|mut staff| staff.for_project(None));
+        let (model, terms) = match chosen {
+            Ok(Some(chosen)) => chosen,
+            Ok(None) => continue,
+            Err(error) => {
+                if told.iter().all(|known| known.text != error.message) {
+                    let broken = Told::new("model", Severity::Warning, error.message);
+                    told.push(match error.hint {
+                        Some(hint) => broken.remedy(hint),
+                        None => broken,
+                    });
+                }
+                continue;
+            }
+        };
+        // Most purposes share a model.
+        if told.iter().any(|known| known.facts.get("model").is_some_and(|name| name == model.name())) {
+            continue;
+        }
+        let may = match tokens {
+            0 => "is not called: the limit is 0 tokens a day".to_owned(),
+            tokens => format!("may take {} tokens a day", text::count(tokens)),
+        };
+        let known = Told::new("model", Severity::Note, format!("{} {may}", model.name())).fact("model", model.name());
+        let priced = if terms.is_price_unknown {
+            known.remedy("add its price to llm.prices: without one it is not called")
+        } else {
+            known
+        };
+        told.push(match &engine {
+            Some(engine) if is_reached && tokens > 0 => reached(&model, terms, priced, engine),
+            _ => priced,
+        });
+    }
+    Ok(told)
+}
+
+/// Tries whether a model can be reached.
+fn reached(model: &yore_engine::llm::Model, terms: Terms, told: Told, engine: &Engine) -> Told {
+    let is_stopped = AtomicBool::new(false);
+    let outcome = model.reach(&engine.accounts(terms, &is_stopped));
+    match outcome {
+        Ok(true) => Told { severity: Severity::Fine, text: format!("{}; its server answers", told.text), ..told },
+        Ok(false) => told.remedy("`yore models test` tries it"),
+        Err(error) => Told { severity: Severity::Warning, text: format!("{}: {error}", model.name()), ..told },
+    }
+}
