@@ -12,6 +12,7 @@ use crate::store::{BATCH, DailyLimits, NewCall, Spending, Spent, Store};
 /// File in the data directory whose presence switches all models off, for every process at once.
 pub(crate) const OFF: &str = "models.off";
 const DAY_MS: i64 = 86_400_000;
+const NO_TOKENS: &str = "no model may be called: the limit is 0 tokens a day (`yore budget set --tokens N`)";
 /// Time for which it is remembered what a model can do.
 const REMEMBERED_MS: i64 = 7 * DAY_MS;
 
@@ -93,9 +94,7 @@ impl Accounts for Ledger<'_> {
     fn reserve(&self, model: &str, input: u64, output: u64) -> Result<u64, LlmError> {
         let Terms { purpose, limits, price, is_price_unknown, .. } = &self.terms;
         if limits.tokens == 0 {
-            return Err(LlmError::Budget(
-                "no model may be called: the limit is 0 tokens a day (`yore budget set --tokens N`)".to_owned(),
-            ));
+            return Err(LlmError::Budget(NO_TOKENS.to_owned()));
         }
         if *is_price_unknown {
             return Err(LlmError::Budget(format!(
@@ -141,6 +140,9 @@ impl Accounts for Ledger<'_> {
     }
 
     fn is_off(&self) -> Option<String> {
+        if self.terms.limits.tokens == 0 {
+            return Some(NO_TOKENS.to_owned());
+        }
         if self.is_stopped.load(Ordering::Relaxed) {
             return Some("stopped".to_owned());
         }

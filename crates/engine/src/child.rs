@@ -68,7 +68,7 @@ pub enum ChildError {
 /// Runs a program to its end. `is_stopped` is asked at intervals whether to end it before.
 ///
 /// # Errors
-/// [`ChildError`]; the program and what it started have ended in every case.
+/// [`ChildError`]; the program has ended in every case, and with it what it started, unless it ended by itself.
 pub fn run(
     command: &mut Command,
     input: Input,

@@ -13,9 +13,8 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::extract::{ExtractRequest, FailedSession};
 use crate::llm::{Class, Form, LlmError, Model, Prompt, structured};
-use crate::platform::{self, FileLock};
 use crate::spending::ByModel;
-use crate::store::{EpisodeSummary, StoreError};
+use crate::store::EpisodeSummary;
 
 /// A way to ask a family of models (S1-113): its instructions, and who then distils. A change of the words is another file and
 /// another version.
@@ -92,15 +91,10 @@ impl Engine {
         let sessions = self.sessions_to_extract(request)?;
         let mut report = ModelReport::default();
         // Two processes would pay for the same lines.
-        let locks = self.directory().join("locks");
-        let path = locks.join("extract-model");
-        let io = |error: std::io::Error| StoreError::Io { path: path.clone(), error };
-        platform::create_private_directory(&locks).map_err(io)?;
-        let lock = FileLock::open(&path).map_err(io)?;
-        if !lock.try_lock().map_err(io)? {
-            report.stopped = Some("another process lets a model extract".to_owned());
+        let Some(_lock) = self.lock_for_models()? else {
+            report.stopped = Some("another process lets a model read".to_owned());
             return Ok(report);
-        }
+        };
         if request.again {
             for session in &sessions {
                 self.store().forget_extraction(session.row, &[CHECKPOINT, MISFORMED])?;

@@ -66,6 +66,10 @@ impl Engine {
             sessions.retain(|session| rows.contains(&session.row));
         }
         let mut report = NamedTopics::default();
+        let Some(_lock) = self.lock_for_models()? else {
+            report.stopped = Some("another process lets a model read".to_owned());
+            return Ok(report);
+        };
         for session in &sessions {
             let (model, terms) = match (by.choose)(session.project.as_deref()) {
                 Ok(Some(chosen)) => chosen,
@@ -152,7 +156,9 @@ impl Engine {
         }
         let document = json!({"session": {"title": title, "project": session.project}, "topics": topics});
         let last = turns.last().map_or(0, |turn| turn.row.get());
-        let key = format!("{NAME} {} {last}", session.native_id);
+        // Answers are numbered by the topics that were asked for.
+        let asked: Vec<String> = spans.iter().map(|span| span.first.get().to_string()).collect();
+        let key = format!("{NAME} {} {last} {}", session.native_id, asked.join(","));
         Ok(Prompt { system: INSTRUCTIONS.to_owned(), user: document.to_string(), max_tokens: MOST_ANSWER, key })
     }
 }

@@ -7,7 +7,8 @@ use crate::accounts::{self, Ledger, OFF, Terms};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::llm::Model;
-use crate::store::{LedgerRow, Spent};
+use crate::platform::{self, FileLock};
+use crate::store::{LedgerRow, Spent, StoreError};
 
 /// Tells who reads the conversations of a project, and on which terms; `None`: nobody. The error says what is missing.
 pub type ChooseModel<'c> = dyn FnMut(Option<&str>) -> Result<Option<(Arc<Model>, Terms)>, String> + 'c;
@@ -26,6 +27,16 @@ impl Engine {
     /// Opens the accounts of a purpose; `is_stopped`: gives up what is running.
     pub fn accounts<'e>(&'e self, terms: Terms, is_stopped: &'e AtomicBool) -> Ledger<'e> {
         Ledger::new(self.store(), self.directory(), self.clock(), terms, is_stopped)
+    }
+
+    /// Takes the lock of those who let a model read conversations; `None`: another process has it.
+    pub(crate) fn lock_for_models(&self) -> Result<Option<FileLock>, EngineError> {
+        let locks = self.directory().join("locks");
+        let path = locks.join("model");
+        let io = |error: std::io::Error| StoreError::Io { path: path.clone(), error };
+        platform::create_private_directory(&locks).map_err(io)?;
+        let lock = FileLock::open(&path).map_err(io)?;
+        Ok(lock.try_lock().map_err(io)?.then_some(lock))
     }
 
     /// Returns the day that it is for somebody whose clock is so many minutes ahead of UTC, in days since 1970.

@@ -52,7 +52,7 @@ pub fn options(directory: &Path, create: bool, config: &Config, models: ModelsAt
             is_passive: false,
         },
         redaction_patterns: config.redaction.extra_patterns.clone(),
-        reranker: models.folder.as_deref().and_then(Path::parent).map(|models| models.join(&config.models.reranker)),
+        reranker: models.reranker,
         model: models.folder,
         servers: models.servers,
         model_threads: config.models.threads,

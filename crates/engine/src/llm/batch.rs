@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::ask::{Accounts, Form, Prompt, Reply, Tier, Usage};
-use super::caller::most_tokens;
+use super::caller::{most_tokens, taken};
 use super::error::LlmError;
 use super::folder;
 use super::http::Connection;
@@ -78,8 +78,12 @@ impl Batches {
             return Ok(reply);
         }
         let id = folder::id_of(prompt);
+        // Another answer to the same would have no other form, and is paid for.
+        if folder::is_rejected(&self.folder, &id) {
+            return Err(LlmError::Form("the answer of a batch had not the form".to_owned()));
+        }
         let waits = LlmError::Unanswered(self.folder.display().to_string());
-        if self.sent()?.iter().any(|(_, sent)| sent.requests.contains_key(&id)) {
+        if self.sent()?.iter().any(|(_, sent)| sent.model == self.name && sent.requests.contains_key(&id)) {
             return Err(waits);
         }
         // Nobody is there to try another way.
@@ -93,7 +97,7 @@ impl Batches {
         Err(waits)
     }
 
-    /// Puts away an answer that had not the form, so that its request is sent again.
+    /// Puts away an answer that had not the form.
     pub(super) fn reject(&self, prompt: &Prompt) {
         folder::reject(&self.folder, prompt);
     }
@@ -106,9 +110,11 @@ impl Batches {
         let gathered = std::mem::take(&mut *self.gathered.lock().unwrap_or_else(PoisonError::into_inner));
         let mut sent = Sent { model: self.name.clone(), ..Sent::default() };
         let mut requests = Vec::new();
-        for (id, Gathered { body, most: [input, output] }) in gathered.into_iter().take(MOST_REQUESTS) {
-            match accounts.reserve(&self.name, input, output) {
+        let mut reserved: Vec<(u64, [u64; 2])> = Vec::new();
+        for (id, Gathered { body, most }) in gathered.into_iter().take(MOST_REQUESTS) {
+            match accounts.reserve(&self.name, most[0], most[1]) {
                 Ok(reservation) => {
+                    reserved.push((reservation, most));
                     sent.requests.insert(id.clone(), reservation);
                     requests.push((id, body));
                 }
@@ -119,16 +125,24 @@ impl Batches {
         if requests.is_empty() {
             return Ok(0);
         }
-        match self.post(&requests, accounts) {
+        // Written before it is sent: a full disk must not lose the name of what is paid for.
+        let draft = self.folder.join(format!("{}.sending", std::process::id()));
+        let written = platform::create_private_directory(&self.folder).and_then(|()| {
+            let _ = fs::remove_file(&draft);
+            platform::write_new_private_file(&draft, serde_json::to_string(&sent).unwrap_or_default().as_bytes())
+        });
+        let posted = written.map_err(|error| failed(&draft, error)).and_then(|()| self.post(&requests, accounts));
+        match posted {
             Ok(id) => {
-                platform::create_private_directory(&self.folder).map_err(|error| failed(&self.folder, error))?;
                 let path = self.folder.join(format!("{id}{SENT}"));
-                let text = serde_json::to_string(&sent).unwrap_or_default();
-                platform::write_new_private_file(&path, text.as_bytes()).map_err(|error| failed(&path, error))?;
+                fs::rename(&draft, &path).map_err(|error| failed(&path, error))?;
                 Ok(requests.len() as u64)
             }
             Err(error) => {
-                sent.requests.values().for_each(|number| accounts.settle(*number, Usage::default(), Some(&error)));
+                let _ = fs::remove_file(&draft);
+                for (number, [input, output]) in reserved {
+                    accounts.settle(number, taken(&error, input, output), Some(&error));
+                }
                 Err(error)
             }
         }
@@ -182,7 +196,16 @@ impl Batches {
             if sent.model != self.name {
                 continue;
             }
-            let state = self.get(&format!("{}/{id}", self.protocol.batch_path()), accounts)?;
+            let state = match self.get(&format!("{}/{id}", self.protocol.batch_path()), accounts) {
+                Ok(state) => state,
+                // Gone, or of another account: nothing will come of it.
+                Err(LlmError::Status { status: 404 | 410, .. }) => {
+                    self.keep(&sent, &[], accounts, &mut collected)?;
+                    fs::remove_file(&path).map_err(|error| failed(&path, error))?;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
             let state: Value = serde_json::from_slice(&state).map_err(|error| self.wrong(&error.to_string()))?;
             let results = match self.protocol.batch_state(id, &state).map_err(|missing| self.wrong(missing))? {
                 BatchState::Running => {

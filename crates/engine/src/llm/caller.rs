@@ -125,12 +125,12 @@ impl Caller {
 }
 
 /// Returns what a failed call may have taken: where that is not known, all that was reserved.
-fn taken(error: &LlmError, input: u64, output: u64) -> Usage {
+pub(super) fn taken(error: &LlmError, input: u64, output: u64) -> Usage {
     match error {
         LlmError::Transport {
             error: TransportError::UnknownHost | TransportError::Request(_) | TransportError::Tls(_), ..
         }
-        | LlmError::Status { .. }
+        | LlmError::Status { status: 0..500, .. }
         | LlmError::Program { has_run: false, .. }
         | LlmError::Unanswered(_)
         | LlmError::Folder { .. }
@@ -141,7 +141,8 @@ fn taken(error: &LlmError, input: u64, output: u64) -> Usage {
         {
             Usage::default()
         }
-        LlmError::Refused(_) => Usage { input, output: 0, is_estimated: true },
+        // A server that fails while it answers has read the prompt.
+        LlmError::Refused(_) | LlmError::Status { .. } => Usage { input, output: 0, is_estimated: true },
         _ => Usage { input, output, is_estimated: true },
     }
 }

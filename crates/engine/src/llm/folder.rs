@@ -64,6 +64,11 @@ pub(super) fn answered(folder: &Path, prompt: &Prompt) -> Result<Option<Reply>, 
     Ok(None)
 }
 
+/// Returns whether an answer to a request had not the form.
+pub(super) fn is_rejected(folder: &Path, id: &str) -> bool {
+    answers(folder, id).iter().any(|path| path.with_extension("rejected").exists())
+}
+
 /// Keeps the answer that a model gave to a request.
 pub(super) fn keep(folder: &Path, id: &str, text: &str) -> Result<(), LlmError> {
     let path = folder.join(format!("{id}.answer.{RECORDED}"));

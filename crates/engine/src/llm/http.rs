@@ -75,6 +75,18 @@ impl Connection {
         is_here(&self.address)
     }
 
+    /// Returns an error without the key, which a server may repeat.
+    pub(super) fn cleaned(&self, error: LlmError) -> LlmError {
+        let Some(key) = self.key.get().and_then(Option::as_deref).filter(|key| key.len() > 3) else { return error };
+        match error {
+            LlmError::Status { server, status, message, retry_after } => {
+                LlmError::Status { server, status, message: message.replace(key, "…"), retry_after }
+            }
+            LlmError::NotUnderstood { server, reason } => LlmError::NotUnderstood { server, reason: reason.replace(key, "…") },
+            other => other,
+        }
+    }
+
     fn failed(&self, error: TransportError) -> LlmError {
         LlmError::Transport { server: self.server.clone(), error }
     }
@@ -172,6 +184,9 @@ impl Connection {
         accounts: &dyn Accounts,
         mut stream: Option<&mut Stream<'_>>,
     ) -> Result<Received, LlmError> {
+        if let Some(reason) = accounts.is_off() {
+            return Err(LlmError::Budget(reason));
+        }
         let client = self.client()?;
         let most = client.max_bytes();
         let parts = exchange(client, request);
@@ -194,7 +209,7 @@ impl Connection {
                         return Err(self.failed(TransportError::TooLarge(most)));
                     }
                     match &mut stream {
-                        Some(stream) => stream.take(&part)?,
+                        Some(stream) => stream.take(&part).map_err(|error| self.cleaned(error))?,
                         None => answer.body.extend_from_slice(&part),
                     }
                 }
@@ -208,7 +223,8 @@ impl Connection {
             }
         }
         // A server may repeat the key in its message.
-        if let Some(key) = self.key()?.filter(|key| answer.status >= 300 && key.len() > 3) {
+        if let Some(key) = self.key()?.filter(|key| key.len() > 3 && memchr::memmem::find(&answer.body, key.as_bytes()).is_some())
+        {
             answer.body = String::from_utf8_lossy(&answer.body).replace(key, "…").into_bytes();
         }
         Ok(Received::Whole(answer))

@@ -93,10 +93,12 @@ impl Model {
     /// Returns the tiers to try, in order: those that it is known to have first, without those that it is known to lack.
     pub fn tiers(&self, accounts: &dyn Accounts) -> Vec<Tier> {
         let own = match &self.way {
+            // Whoever answers later cannot be asked in another way; and no way was tried there.
+            Way::Batch(_) => return vec![Tier::Schema],
             Way::Http { tiers, .. } => tiers,
             // A program has a prompt only; whoever answers in a folder sees the form.
             Way::Command(_) => &[Tier::Prompt][..],
-            Way::Folder(_) | Way::Batch(_) => &[Tier::Schema][..],
+            Way::Folder(_) => &[Tier::Schema][..],
         };
         own.iter().copied().filter(|tier| accounts.has(self.name(), *tier) != Some(false)).collect()
     }
@@ -171,7 +173,10 @@ impl Model {
                 };
                 match received {
                     Received::Whole(answer) => protocol.decode(connection.server(), prompt, &answer),
-                    Received::Events => protocol.read(connection.server(), prompt, &stream.end()?),
+                    Received::Events => {
+                        let whole = stream.end().map_err(|error| connection.cleaned(error))?;
+                        protocol.read(connection.server(), prompt, &whole)
+                    }
                 }
             }
         }

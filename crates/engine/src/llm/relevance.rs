@@ -53,18 +53,17 @@ impl ServerReranker {
             };
             let (scores, tokens) = self.protocol.decode(&body, passages.len()).map_err(wrong)?;
             let usage = Usage { input: tokens.unwrap_or(most), output: 0, is_estimated: tokens.is_none() };
-            Ok((scores.into_iter().map(logit).collect(), usage))
+            // Some servers give logits: then all of them are.
+            let are_logits = scores.iter().any(|score| !(0.0..=1.0).contains(score));
+            Ok((scores.into_iter().map(|score| logit(score, are_logits)).collect(), usage))
         })
     }
 }
 
-/// Returns the logit of a probability. Servers without a probability give a logit already: what lies outside is one.
-fn logit(score: f32) -> f32 {
-    if (0.0..=1.0).contains(&score) {
-        (score / (1.0 - score)).ln().clamp(-FURTHEST, FURTHEST)
-    } else {
-        score.clamp(-FURTHEST, FURTHEST)
-    }
+/// Returns the logit of a score that is a probability, or a logit already.
+fn logit(score: f32, is_logit: bool) -> f32 {
+    let logit = if is_logit { score } else { (score / (1.0 - score)).ln() };
+    logit.clamp(-FURTHEST, FURTHEST)
 }
 
 #[cfg(test)]
@@ -73,8 +72,8 @@ mod tests {
 
     #[test]
     fn relevance_is_a_logit_that_is_finite() {
-        assert_eq!([0.0, 0.5, 1.0].map(logit), [-11.0, 0.0, 11.0]);
-        assert!((logit(0.9) - 2.197).abs() < 1e-3);
-        assert_eq!((logit(-3.5), logit(40.0)), (-3.5, 11.0));
+        assert_eq!([0.0, 0.5, 1.0].map(|score| logit(score, false)), [-11.0, 0.0, 11.0]);
+        assert!((logit(0.9, false) - 2.197).abs() < 1e-3);
+        assert_eq!([0.9, -3.5, 40.0].map(|score| logit(score, true)), [0.9, -3.5, 11.0]);
     }
 }

@@ -63,7 +63,13 @@ impl ServerEmbedder {
     pub fn embed(&self, texts: &[&str], accounts: &dyn Accounts) -> Result<Vectors, LlmError> {
         let mut vectors = Vec::with_capacity(texts.len());
         for part in texts.chunks(self.most_texts) {
-            vectors.extend(self.part(part, accounts)?);
+            let found = self.part(part, accounts)?;
+            // One that refuses all of several texts means something else than the texts: a key, a quota, the model.
+            if let (true, Some(Err(reason))) = (part.len() > 1 && found.iter().all(Result::is_err), found.first()) {
+                let server = self.connection.server().to_owned();
+                return Err(LlmError::Status { server, status: 400, message: reason.clone(), retry_after: None });
+            }
+            vectors.extend(found);
         }
         Ok(vectors)
     }

@@ -7,6 +7,7 @@ use clap::Args;
 use yore_core::memory::MemoryKind;
 use yore_core::time::UtcMillis;
 use yore_engine::llm::{Batches, Collected, LlmError, Model};
+use yore_engine::platform::{self, FileLock};
 use yore_engine::{ByModel, Engine, ExtractReport, ExtractRequest, FailedSession, ModelReport, Terms};
 
 use super::{Context, memories};
@@ -44,8 +45,8 @@ pub struct Arguments {
     /// By rules, or by the configured language model (see `yore budget`); what an agent finds is recorded with `yore distil`
     #[arg(long, value_name = "NAME", default_value = EXTRACTORS[0], value_parser = EXTRACTORS)]
     extractor: String,
-    /// Read sessions again that did not change; a model is paid again for them
-    #[arg(long)]
+    /// Read sessions again that did not change; a model is paid again for them, but an answer in a folder is taken again
+    #[arg(long, conflicts_with = "batch")]
     again: bool,
     /// With a model: send what is new as a batch that is answered within a day at half the price, and take the answers that came;
     /// each run reads one piece of each session further. For anthropic and openai
@@ -119,10 +120,7 @@ fn by_model(engine: &Engine, request: &ExtractRequest, arguments: &Arguments, co
     });
     bar.finish_and_clear();
     let report = report?;
-    let sent = match &batch {
-        Some(batch) => batch.end(engine, &is_stopped)?,
-        None => 0,
-    };
+    let sent = batch.as_ref().map(|batch| batch.end(engine, &is_stopped));
     if report.recorded + report.joined > 0 {
         engine.sync_index(INDEX_PATIENCE_MS, &mut |_| {})?;
     }
@@ -132,9 +130,12 @@ fn by_model(engine: &Engine, request: &ExtractRequest, arguments: &Arguments, co
         for line in told_of_model(&report, batch.is_none().then_some(llm::folder(&settings)?.as_path())) {
             context.printer.line(line)?;
         }
-        if let Some(batch) = &batch {
-            context.printer.line(batch.told(sent))?;
+        if let (Some(batch), Some(sent)) = (&batch, &sent) {
+            context.printer.line(batch.told(*sent.as_ref().unwrap_or(&0)))?;
         }
+    }
+    if let Some(Err(error)) = sent {
+        return Err(error);
     }
     let is_whole = report.failed.is_empty() && report.stopped.is_none();
     Ok(if is_whole { Exit::Success } else { Exit::Nothing })
@@ -146,6 +147,8 @@ struct Batch {
     terms: Terms,
     batches: Arc<Batches>,
     collected: Collected,
+    /// Held from the first look until what is new was sent: two runs would send the same.
+    _lock: FileLock,
 }
 
 impl Batch {
@@ -157,9 +160,16 @@ impl Batch {
         let (model, batches) = model
             .in_batches(settings.directory.join(BATCHES))
             .ok_or_else(|| CliError::usage(format!("{} takes no batches", model.name()), Some("anthropic and openai do")))?;
+        let folder = settings.directory.join(BATCHES);
+        let io = |error: std::io::Error| CliError::io(&folder, &error);
+        platform::create_private_directory(&folder).map_err(io)?;
+        let lock = FileLock::open(&folder.join("lock")).map_err(io)?;
+        if !lock.try_lock().map_err(io)? {
+            return Err(CliError::usage("another process sends a batch", None));
+        }
         let terms = terms.in_batches();
         let collected = batches.collect(&engine.accounts(terms.clone(), is_stopped)).map_err(failed)?;
-        Ok(Self { model: Arc::new(model), terms, batches, collected })
+        Ok(Self { model: Arc::new(model), terms, batches, collected, _lock: lock })
     }
 
     fn chosen(&self) -> (Arc<Model>, Terms) {
@@ -217,7 +227,7 @@ fn told_of_model(report: &ModelReport, folder: Option<&Path>) -> Vec<String> {
     }
     if report.left_out > 0 {
         let what = text::counted(report.left_out, "session");
-        lines.push(format!("{what} left out: nobody may read their projects (llm.uses)"));
+        lines.push(format!("{what} left out: nobody reads their projects, or another model does (llm.uses)"));
     }
     if let (true, Some(folder)) = (report.waiting > 0, folder) {
         lines.push(format!(

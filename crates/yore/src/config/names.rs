@@ -147,7 +147,8 @@ impl ModelPrice {
     /// Reads `PROVIDER/MODEL=INPUT[/OUTPUT]`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (name, prices) = text.rsplit_once('=').ok_or_else(|| format!("{text:?} has no `=`"))?;
-        let (input, output) = prices.split_once('/').unwrap_or((prices, "0"));
+        // One price is that of both.
+        let (input, output) = prices.split_once('/').unwrap_or((prices, prices));
         let dollars = |text: &str| {
             let number = text.trim().parse::<f64>().ok().filter(|number| (0.0..=100_000.0).contains(number));
             number.ok_or_else(|| format!("{text:?} is no number of dollars"))
@@ -158,13 +159,12 @@ impl ModelPrice {
         Ok(Self { name: name.trim().to_owned(), input: dollars(input)?, output: dollars(output)? })
     }
 
-    /// Returns the length of its name if that is a model's, so that the longest tells the price.
+    /// Returns how exactly it names a model, if it does: the most exact name tells the price.
     pub fn fits(&self, model: &str) -> Option<usize> {
-        let is_it = match self.name.strip_suffix(ANY) {
-            Some(beginning) => model.starts_with(beginning),
-            None => model == self.name,
-        };
-        is_it.then_some(self.name.len())
+        match self.name.strip_suffix(ANY) {
+            Some(beginning) => model.starts_with(beginning).then_some(beginning.len()),
+            None => (model == self.name).then_some(usize::MAX),
+        }
     }
 }
 
@@ -187,8 +187,8 @@ mod tests {
     }
 
     #[test]
-    fn a_price_is_that_of_the_longest_name() {
-        let prices = ["openai/*=1/2", "openai/gpt-5-mini=.25/2", "openai/text-embedding-3-small=.02"];
+    fn a_price_is_that_of_the_most_exact_name() {
+        let prices = ["openai/*=1/2", "openai/gpt-5-mini=.25/2", "openai/gpt-5-mini*=9/9", "openai/text-embedding-3-small=.02"];
         let prices = prices.map(|text| ModelPrice::parse(text).unwrap());
         let of = |model: &str| {
             let fitting = prices.iter().filter_map(|price| Some((price.fits(model)?, price)));
@@ -196,7 +196,8 @@ mod tests {
         };
         assert_eq!(of("openai/gpt-5-mini"), Some((0.25, 2.0)));
         assert_eq!((of("openai/other"), of("anthropic/x")), (Some((1.0, 2.0)), None));
-        assert_eq!(of("openai/text-embedding-3-small"), Some((0.02, 0.0)));
+        assert_eq!(of("openai/text-embedding-3-small"), Some((0.02, 0.02)));
+        assert_eq!(of("openai/gpt-5-mini-2"), Some((9.0, 9.0)));
         for wrong in ["openai/m", "openai=1/2", "openai/m=x", "openai/m=1/-2", "openai/m=NaN"] {
             assert!(ModelPrice::parse(wrong).is_err(), "{wrong}");
         }

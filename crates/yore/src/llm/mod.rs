@@ -10,7 +10,7 @@ mod servers;
 mod staff;
 
 pub use servers::ModelsAt;
-pub use staff::Staff;
+pub use staff::{NOBODY, Staff};
 
 use std::path::PathBuf;
 

@@ -11,6 +11,7 @@ use yore_engine::{ModelServers, Terms};
 use super::key::{KeyPlace, key_of};
 use super::terms;
 use crate::config::Config;
+use crate::models::directory as models_directory;
 use crate::settings::Settings;
 
 /// Longest time for vectors and relevance: a question waits for them.
@@ -21,6 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct ModelsAt {
     /// The folder of the local embedding model, whether or not it exists.
     pub folder: Option<PathBuf>,
+    /// The folder of the local cross-encoder, whether or not it exists.
+    pub reranker: Option<PathBuf>,
     /// The models on servers, in the place of those in folders.
     pub servers: ModelServers,
 }
@@ -50,7 +53,8 @@ impl Settings {
             let (connection, terms) = self.connection(at, &models.reranker_address, "rerank", &models.reranker, config);
             Some((Arc::new(ServerReranker::new(model, server.protocol, connection)), terms))
         });
-        ModelsAt { folder: self.model_folder(), servers: ModelServers { embedder, reranker } }
+        let reranker_folder = models_directory(&self.paths, config).map(|directory| directory.join(&models.reranker));
+        ModelsAt { folder: self.model_folder(), reranker: reranker_folder, servers: ModelServers { embedder, reranker } }
     }
 
     fn connection(

@@ -15,6 +15,9 @@ use crate::error::{CliError, CliResult};
 use crate::paths::MODEL_WORK;
 use crate::settings::Settings;
 
+/// Message where nobody answers for a purpose in any project.
+pub const NOBODY: &str = "no language model is configured";
+
 /// Who answers for a purpose.
 pub struct Staff<'s> {
     settings: &'s Settings,
@@ -36,7 +39,7 @@ impl<'s> Staff<'s> {
         let has_some = uses.iter().any(|one| one.provider != NONE && one.purpose.as_deref().is_none_or(|own| own == purpose));
         if config.llm.provider.is_empty() && !has_some {
             return Err(CliError::usage(
-                "no language model is configured",
+                NOBODY,
                 Some("name one: `yore config set llm.provider claude`; `yore models providers` lists them"),
             ));
         }

@@ -233,7 +233,7 @@ fn names_of_models_are_checked_when_they_are_set() {
     answer(&environment);
     let limit = |runner: Runner| runner.env("YORE_LLM__DAILY_TOKENS", "50000");
     let left = limit(with_model(&environment, &["extract", "--all", "--extractor", "model"])).run().success();
-    assert!(left.stdout.contains("1 session left out: nobody may read"), "{}", left.stdout);
+    assert!(left.stdout.contains("1 session left out: nobody reads"), "{}", left.stdout);
     assert_eq!(asked(&environment), 0);
 }
 

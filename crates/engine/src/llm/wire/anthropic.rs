@@ -34,7 +34,9 @@ pub(super) fn encode(model: &str, prompt: &Prompt, wanted: Option<Wanted<'_>>) -
 pub(super) fn fold(whole: &mut Value, event: &Value) -> bool {
     let index = event["index"].as_u64().unwrap_or(0) as usize;
     match event["type"].as_str().unwrap_or_default() {
-        "message_start" => *whole = event["message"].clone(),
+        "message_start" if event["message"].is_object() => *whole = event["message"].clone(),
+        // Nothing can be added before it begins.
+        _ if !whole.is_object() => {}
         "content_block_start" => {
             if let Some(content) = whole["content"].as_array_mut() {
                 let mut block = event["content_block"].clone();
@@ -57,7 +59,9 @@ pub(super) fn fold(whole: &mut Value, event: &Value) -> bool {
         }
         "message_delta" => {
             whole["stop_reason"] = event["delta"]["stop_reason"].clone();
-            whole["usage"]["output_tokens"] = event["usage"]["output_tokens"].clone();
+            if let Some(usage) = whole["usage"].as_object_mut() {
+                usage.insert("output_tokens".to_owned(), event["usage"]["output_tokens"].clone());
+            }
         }
         "message_stop" => return true,
         _ => {}

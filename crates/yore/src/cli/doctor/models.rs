@@ -25,6 +25,8 @@ pub(super) fn examine(is_reached: bool, context: &Context) -> CliResult<Vec<Told
         let (model, terms) = match chosen {
             Ok(Some(chosen)) => chosen,
             Ok(None) => continue,
+            // Another purpose has one.
+            Err(error) if error.message == llm::NOBODY => continue,
             Err(error) => {
                 if told.iter().all(|known| known.text != error.message) {
                     let broken = Told::new("model", Severity::Warning, error.message);
