@@ -9,13 +9,14 @@
 //! - numbers: [`text`] (tokens, word pieces, chunks), [`rank`] (one order from several lists),
 //!   [`pack`] (the passages of an answer), [`metrics`] (how good is a ranking), [`relevance`] (whether a memory
 //!   is worth telling unasked), [`files`] (files that mattered), [`graph`] (random walks), [`strength`] (how strong the evidence is),
-//!   [`span`] (where a conversation changes its topic), [`vector`] (inner products)
+//!   [`span`] (where a conversation changes its topic), [`conflict`] (whether two statements can both hold), [`vector`] (inner products)
 
 #![forbid(unsafe_code)]
 
 #[macro_use]
 mod named;
 
+pub mod conflict;
 pub mod entity;
 pub mod episode;
 pub mod exchange;

@@ -1,0 +1,845 @@
+//! Finds out whether two statements about one thing cannot both hold: one denies what the other says, or gives another value,
+//! date or version.
+//!
+//! Statements are compared clause by clause, since a message says many things. Two clauses conflict if they speak of the same,
+//! by the words that they share, and one of them is negated or says the opposite ([`ConflictKind::Direct`]), or both give a value of
+//! the same thing and the values differ. A value that the other text has, too, has not changed. Words are English and German.
+//! Measured on labelled pairs in `docs/measurements.md`, "Conflicts"; the reasons why the simple heuristics of earlier
+//! designs fail are those of C-062.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::text::{TokenKind, Tokenizer, Tokens, code_blocks, is_stop_word};
+
+named_enum! {
+    /// The way in which two statements conflict.
+    ConflictKind {
+        /// One denies what the other says.
+        Direct = "direct",
+        /// They give different values of one thing: a number, an amount, a version.
+        Value = "value",
+        /// They give different dates or times of one thing.
+        Temporal = "temporal",
+        /// One is only more exact than the other.
+        Granularity = "granularity",
+    }
+}
+
+named_enum! {
+    /// The weight of a conflict.
+    ConflictSeverity {
+        /// Both may stand.
+        Minor = "minor",
+        /// One of them is likely out of date.
+        Major = "major",
+        /// One of them is wrong.
+        Critical = "critical",
+    }
+}
+
+/// A conflict of two statements.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Conflict {
+    /// Its kind.
+    pub kind: ConflictKind,
+    /// The clause of the first statement, in bytes.
+    pub first: Range<usize>,
+    /// The clause of the second statement, in bytes.
+    pub second: Range<usize>,
+    /// The thing that both speak of: words that they share, stemmed.
+    pub about: Vec<String>,
+    /// The values that differ, if values do.
+    pub values: Option<[String; 2]>,
+    /// Share of the words of the denial that the other clause has; of values, of the shorter clause. 0 to 1.
+    pub overlap: f32,
+}
+
+impl Conflict {
+    /// Returns how much it weighs.
+    pub fn severity(&self) -> ConflictSeverity {
+        match self.kind {
+            ConflictKind::Granularity => ConflictSeverity::Minor,
+            ConflictKind::Direct if self.overlap >= SURE => ConflictSeverity::Critical,
+            ConflictKind::Direct | ConflictKind::Value | ConflictKind::Temporal => ConflictSeverity::Major,
+        }
+    }
+}
+
+/// Bytes at the beginning of a statement that are read.
+const READ: usize = 6_000;
+/// Share of the words of a denial ("never", "no longer") that the other clause must have, and of one with a plain "not".
+const STRONG_SHARE: f32 = 0.5;
+const WEAK_SHARE: f32 = 0.67;
+/// From this share on, a denial is sure.
+const SURE: f32 = 0.8;
+/// Words that both clauses must share: with a denial, beside a value, and beside a date.
+const LEAST_SHARED: usize = 2;
+const LEAST_BESIDE_VALUE: usize = 1;
+const LEAST_BESIDE_DATE: usize = 2;
+/// Share of the shorter clause's words that both must share beside a value.
+const VALUE_SHARE: f32 = 0.25;
+/// Words after a number among which the thing that it counts stands.
+const HEADS: usize = 3;
+
+/// Words that say nothing of what a clause is about, beside the stop words.
+const LIGHT: &[&str] = &[
+    "actually",
+    "after",
+    "already",
+    "before",
+    "currently",
+    "ensure",
+    "example",
+    "few",
+    "first",
+    "get",
+    "give",
+    "given",
+    "got",
+    "help",
+    "here",
+    "i'd",
+    "i'm",
+    "i've",
+    "im",
+    "it's",
+    "ive",
+    "know",
+    "less",
+    "let",
+    "like",
+    "make",
+    "making",
+    "need",
+    "needed",
+    "new",
+    "now",
+    "please",
+    "provide",
+    "really",
+    "recently",
+    "still",
+    "sure",
+    "there",
+    "think",
+    "try",
+    "trying",
+    "use",
+    "used",
+    "uses",
+    "using",
+    "want",
+    "wanted",
+    "without",
+    "der",
+    "die",
+    "das",
+    "den",
+    "dem",
+    "ein",
+    "eine",
+    "einen",
+    "und",
+    "oder",
+    "wir",
+    "ich",
+    "ist",
+    "sind",
+    "hat",
+    "haben",
+    "mit",
+    "für",
+    "auf",
+    "bei",
+    "von",
+    "zum",
+    "zur",
+    "als",
+    "auch",
+    "noch",
+    "jetzt",
+    "schon",
+    "sich",
+    "wird",
+    "werden",
+];
+/// Words that deny for good, and plain negations.
+const STRONG: &[&str] = &["never", "haven't", "hasn't", "hadn't", "nie", "niemals"];
+const WEAK: &[&str] = &[
+    "not",
+    "no",
+    "none",
+    "nobody",
+    "nothing",
+    "cannot",
+    "can't",
+    "don't",
+    "doesn't",
+    "didn't",
+    "isn't",
+    "aren't",
+    "wasn't",
+    "weren't",
+    "won't",
+    "wouldn't",
+    "shouldn't",
+    "mustn't",
+    "without",
+    "nicht",
+    "kein",
+    "keine",
+    "keinen",
+    "keiner",
+    "ohne",
+];
+/// Words that put a clause into the past: what was not so then may be so now.
+const PAST: &[&str] =
+    &["was", "were", "did", "had", "wasn't", "weren't", "didn't", "hadn't", "war", "waren", "wurde", "wurden", "hatte", "hatten"];
+/// Words that a denial is bound by: "never without", "not until", "only after". What they say depends on the condition.
+const CONDITIONS: &[&str] = &["only", "until", "unless", "without", "except", "just", "nur", "außer", "sofern", "ohne"];
+/// What is said beside a negation, and is no denial.
+const NO_DENIALS: &[&str] = &["forget", "need", "hesitate", "matter", "sure", "vergiss"];
+/// Words after which a number is a name.
+const NUMBERED: &[&str] = &[
+    "phase",
+    "step",
+    "sprint",
+    "issue",
+    "pr",
+    "task",
+    "milestone",
+    "section",
+    "chapter",
+    "part",
+    "item",
+    "line",
+    "page",
+    "level",
+    "day",
+    "week",
+    "round",
+    "option",
+    "ticket",
+    "schritt",
+    "teil",
+    "zeile",
+    "seite",
+];
+/// Words that tell one thing from another of its kind: two clauses with different ones are of two things.
+const CONTRASTS: &[&[&str]] = &[
+    &["stage", "product", "prod", "dev", "develop", "test", "local"],
+    &["frontend", "backend"],
+    &["client", "server"],
+    &["basic", "pro", "free", "enterpris", "team"],
+    &["debug", "releas"],
+    &["linux", "window", "maco"],
+    &["read", "write"],
+    &["input", "output"],
+    &["minimum", "maximum", "min", "max"],
+    &["connect", "retri", "timeout"],
+    &["sync", "async"],
+];
+/// Two words that deny for good.
+const STRONG_PAIRS: &[[&str; 2]] =
+    &[["no", "longer"], ["not", "anymore"], ["nicht", "mehr"], ["kein", "mehr"], ["keine", "mehr"]];
+/// Stems of words that say the opposite of each other.
+const OPPOSITES: &[[&str; 2]] = &[
+    ["enabl", "disabl"],
+    ["allow", "forbid"],
+    ["allow", "forbidden"],
+    ["alway", "never"],
+    ["public", "privat"],
+    ["requir", "option"],
+    ["pass", "fail"],
+    ["accept", "reject"],
+    ["includ", "exclud"],
+    ["lock", "unlock"],
+    ["open", "close"],
+    ["safe", "unsaf"],
+    ["stabl", "unstabl"],
+    ["mutabl", "immut"],
+    ["aktiviert", "deaktiviert"],
+    ["erlaubt", "verboten"],
+];
+/// Beginnings of clauses, which end the one before.
+const JOINTS: &[&str] = &[
+    "but",
+    "so",
+    "which",
+    "considering",
+    "especially",
+    "since",
+    "because",
+    "although",
+    "while",
+    "given",
+    "aber",
+    "weil",
+    "sondern",
+];
+/// Months by their first three letters, in English and German.
+const MONTHS: &[[&str; 2]] = &[
+    ["jan", "jan"],
+    ["feb", "feb"],
+    ["mar", "mär"],
+    ["apr", "apr"],
+    ["may", "mai"],
+    ["jun", "jun"],
+    ["jul", "jul"],
+    ["aug", "aug"],
+    ["sep", "sep"],
+    ["oct", "okt"],
+    ["nov", "nov"],
+    ["dec", "dez"],
+];
+/// Longest names of months that are no other word.
+const MONTH_NAMES: &[&str] = &[
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+    "jan",
+    "feb",
+    "mar",
+    "apr",
+    "jun",
+    "jul",
+    "aug",
+    "sep",
+    "sept",
+    "oct",
+    "nov",
+    "dec",
+    "januar",
+    "februar",
+    "märz",
+    "mai",
+    "juni",
+    "juli",
+    "oktober",
+    "dezember",
+];
+/// Units, each with the name of what it measures.
+const UNITS: &[(&str, &str)] = &[
+    ("ms", "ms"),
+    ("s", "second"),
+    ("sec", "second"),
+    ("second", "second"),
+    ("seconds", "second"),
+    ("sekunden", "second"),
+    ("minute", "minute"),
+    ("minutes", "minute"),
+    ("min", "minute"),
+    ("minuten", "minute"),
+    ("hour", "hour"),
+    ("hours", "hour"),
+    ("stunden", "hour"),
+    ("day", "day"),
+    ("days", "day"),
+    ("tage", "day"),
+    ("week", "week"),
+    ("weeks", "week"),
+    ("month", "month"),
+    ("months", "month"),
+    ("year", "year"),
+    ("years", "year"),
+    ("kb", "kb"),
+    ("mb", "mb"),
+    ("gb", "gb"),
+    ("%", "percent"),
+    ("percent", "percent"),
+    ("prozent", "percent"),
+];
+
+/// What a value is of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Of {
+    Date,
+    Time,
+    Money,
+    Measure(&'static str),
+    /// A version of what is named before it.
+    Version(String),
+    /// A number of one of these.
+    Count(Vec<String>),
+}
+
+impl Of {
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Count(a), Self::Count(b)) => a.iter().any(|head| b.contains(head)),
+            (a, b) => a == b,
+        }
+    }
+
+    fn is_date(&self) -> bool {
+        matches!(self, Self::Date | Self::Time)
+    }
+}
+
+/// A value that a clause gives.
+#[derive(Clone, Debug, PartialEq)]
+struct Value {
+    of: Of,
+    text: String,
+    is_about: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Negation {
+    None,
+    Weak,
+    Strong,
+    /// Of what was, or under a condition: it denies nothing that is.
+    Bound,
+}
+
+/// A clause, as it is compared.
+#[derive(Clone, Debug)]
+struct Clause {
+    range: Range<usize>,
+    words: BTreeSet<String>,
+    values: Vec<Value>,
+    negation: Negation,
+}
+
+/// A statement that is compared with others, read once.
+#[derive(Clone, Debug)]
+pub struct Claims(Vec<Clause>);
+
+impl Claims {
+    /// Reads a statement.
+    pub fn of(text: &str, tokenizer: &mut Tokenizer) -> Self {
+        let read = &text[..text.floor_char_boundary(READ)];
+        let code: Vec<Range<usize>> = code_blocks(read).into_iter().map(|block| block.code).collect();
+        let is_code = |at: usize| code.iter().any(|block| block.contains(&at));
+        let clauses = clauses(read).into_iter().filter(|range| !is_code(range.start));
+        Self(clauses.map(|range| clause(read, range, tokenizer)).filter(|clause| !clause.words.is_empty()).collect())
+    }
+
+    /// Returns the strongest conflict with another statement; `None` if both may hold.
+    pub fn conflict(&self, other: &Self) -> Option<Conflict> {
+        let mut best: Option<(f32, Conflict)> = None;
+        for first in &self.0 {
+            for second in &other.0 {
+                let found = denied(first, second).into_iter().chain(differing(first, second, self, other));
+                for (score, conflict) in found {
+                    if best.as_ref().is_none_or(|(known, _)| score > *known) {
+                        best = Some((score, conflict));
+                    }
+                }
+            }
+        }
+        best.map(|(_, conflict)| conflict)
+    }
+
+    /// Returns the words of which it speaks, stemmed.
+    pub fn words(&self) -> BTreeSet<&str> {
+        self.0.iter().flat_map(|clause| clause.words.iter().map(String::as_str)).collect()
+    }
+
+    fn has(&self, value: &Value) -> bool {
+        self.0.iter().flat_map(|clause| &clause.values).any(|known| known.of.is_same(&value.of) && known.text == value.text)
+    }
+}
+
+/// Returns the strongest conflict of two statements; `None` if both may hold.
+///
+/// ```
+/// use yore_core::conflict::{ConflictKind, conflict};
+/// let kind = |a, b| conflict(a, b).map(|conflict| conflict.kind);
+/// assert_eq!(kind("The gallery has 8 cards.", "There are 10 cards in the gallery now."), Some(ConflictKind::Value));
+/// assert_eq!(kind("The berth leases live in Redis.", "The berth leases never live in Redis."), Some(ConflictKind::Direct));
+/// assert_eq!(kind("The berth leases live in Redis.", "The gauge polls Redis."), None);
+/// ```
+pub fn conflict(first: &str, second: &str) -> Option<Conflict> {
+    let mut tokenizer = Tokenizer::default();
+    Claims::of(first, &mut tokenizer).conflict(&Claims::of(second, &mut tokenizer))
+}
+
+/// Returns the conflict of a clause that denies what another says, with its score.
+fn denied(first: &Clause, second: &Clause) -> Option<(f32, Conflict)> {
+    if [first.negation, second.negation].contains(&Negation::Bound) || are_of_two_things(first, second) {
+        return None;
+    }
+    let opposite = OPPOSITES.iter().find(|pair| {
+        let has = |clause: &Clause, at: usize| clause.words.contains(pair[at]);
+        has(first, 0) && has(second, 1) && !has(first, 1) && !has(second, 0)
+            || has(first, 1) && has(second, 0) && !has(first, 0) && !has(second, 1)
+    });
+    let (denying, other) = match (first.negation, second.negation, opposite) {
+        // "Not enabled" and "disabled" say the same.
+        (a, b, Some(_)) if (a == Negation::None) != (b == Negation::None) => return None,
+        (Negation::None, Negation::None, Some(_)) => (first, second),
+        (a, b, None) if (a == Negation::None) != (b == Negation::None) => {
+            if a == Negation::None {
+                (second, first)
+            } else {
+                (first, second)
+            }
+        }
+        _ => return None,
+    };
+    let is_opposite = |word: &String| opposite.is_some_and(|pair| pair.contains(&word.as_str()));
+    let own: Vec<&String> = denying.words.iter().filter(|word| !is_opposite(word)).collect();
+    let shared: Vec<String> = own.iter().filter(|word| other.words.contains(**word)).map(|word| (*word).clone()).collect();
+    let overlap = shared.len() as f32 / own.len().max(1) as f32;
+    let least = if denying.negation == Negation::Strong { STRONG_SHARE } else { WEAK_SHARE };
+    if shared.len() < LEAST_SHARED || overlap < least {
+        return None;
+    }
+    let score = overlap + shared.len() as f32 / 10.0;
+    let conflict = Conflict {
+        kind: ConflictKind::Direct,
+        first: first.range.clone(),
+        second: second.range.clone(),
+        about: shared,
+        values: None,
+        overlap,
+    };
+    Some((score, conflict))
+}
+
+/// Returns the conflicts of values that two clauses give of the same thing, with their scores.
+fn differing(first: &Clause, second: &Clause, of_first: &Claims, of_second: &Claims) -> Vec<(f32, Conflict)> {
+    let shared: Vec<String> = first.words.intersection(&second.words).cloned().collect();
+    let overlap = shared.len() as f32 / first.words.len().min(second.words.len()).max(1) as f32;
+    let mut found = Vec::new();
+    if overlap < VALUE_SHARE || are_of_two_things(first, second) {
+        return found;
+    }
+    for a in &first.values {
+        for b in second.values.iter().filter(|b| a.of.is_same(&b.of) && a.text != b.text) {
+            let least = match a.of {
+                Of::Count(_) | Of::Version(_) => LEAST_BESIDE_VALUE,
+                _ => LEAST_BESIDE_DATE,
+            };
+            // A value that stands in both texts has not changed.
+            if shared.len() < least || of_second.has(a) || of_first.has(b) {
+                continue;
+            }
+            let kind = match () {
+                () if is_more_exact(a, b) => ConflictKind::Granularity,
+                () if a.of.is_date() => ConflictKind::Temporal,
+                () => ConflictKind::Value,
+            };
+            let conflict = Conflict {
+                kind,
+                first: first.range.clone(),
+                second: second.range.clone(),
+                about: shared.clone(),
+                values: Some([a.text.clone(), b.text.clone()]),
+                overlap,
+            };
+            found.push((0.5 + shared.len() as f32 / 10.0, conflict));
+        }
+    }
+    found
+}
+
+/// Returns whether each of two clauses names one of several things that are told apart by a word.
+fn are_of_two_things(first: &Clause, second: &Clause) -> bool {
+    CONTRASTS.iter().any(|group| {
+        let named = |clause: &Clause| group.iter().filter(|word| clause.words.contains(**word)).copied().collect::<Vec<_>>();
+        let (a, b) = (named(first), named(second));
+        !a.is_empty() && !b.is_empty() && a.iter().all(|word| !b.contains(word))
+    })
+}
+
+/// Returns whether one value is only more exact than the other.
+fn is_more_exact(a: &Value, b: &Value) -> bool {
+    let begins = |long: &str, short: &str| long.strip_prefix(short).is_some_and(|rest| rest.starts_with('.'));
+    let near = || {
+        let number = |value: &Value| value.text.parse::<f64>().ok();
+        let (Some(x), Some(y)) = (number(a), number(b)) else { return false };
+        (a.is_about || b.is_about) && (x - y).abs() <= 0.1 * x.abs().max(y.abs())
+    };
+    begins(&a.text, &b.text) || begins(&b.text, &a.text) || near()
+}
+
+/// Cuts a text into clauses.
+fn clauses(text: &str) -> Vec<Range<usize>> {
+    let bytes = text.as_bytes();
+    let mut ranges = Vec::new();
+    let mut start = 0;
+    let mut cut = |start: &mut usize, end: usize, next: usize| {
+        if !text[*start..end].trim().is_empty() {
+            ranges.push(*start..end);
+        }
+        *start = next;
+    };
+    for (at, letter) in text.char_indices() {
+        let next = at + letter.len_utf8();
+        match letter {
+            ';' | '!' | '?' | '\n' => cut(&mut start, at, next),
+            '.' if !is_name_dot(bytes, at) => cut(&mut start, at, next),
+            ',' if bytes.get(next).is_some_and(u8::is_ascii_whitespace) => cut(&mut start, at, next),
+            ' ' if is_joint(&text[next..]) => cut(&mut start, at, next),
+            _ => {}
+        }
+    }
+    cut(&mut start, text.len(), text.len());
+    ranges
+}
+
+/// Returns whether a dot is within a number or a name, such as that of a file.
+fn is_name_dot(bytes: &[u8], at: usize) -> bool {
+    at > 0 && bytes[at - 1].is_ascii_alphanumeric() && bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric)
+}
+
+fn is_joint(rest: &str) -> bool {
+    let word = rest.split(|letter: char| !letter.is_alphabetic()).next().unwrap_or_default();
+    JOINTS.iter().any(|joint| joint.eq_ignore_ascii_case(word))
+}
+
+/// Reads a clause.
+fn clause(text: &str, range: Range<usize>, tokenizer: &mut Tokenizer) -> Clause {
+    let own = &text[range.clone()];
+    let raw: Vec<String> = own
+        .split(|letter: char| letter.is_whitespace() || matches!(letter, '(' | ')' | '"' | '`' | '/' | '—' | '–'))
+        .map(|word| {
+            word.trim_matches(|letter: char| matches!(letter, ',' | ':' | '\'' | '*' | '[' | ']'))
+                .replace('’', "'")
+                .to_lowercase()
+        })
+        .filter(|word| !word.is_empty())
+        .collect();
+    let pairs = || raw.windows(2).any(|pair| STRONG_PAIRS.iter().any(|[a, b]| pair[0] == *a && pair[1] == *b));
+    let has = |list: &[&str]| raw.iter().any(|word| list.contains(&word.as_str()));
+    let negation = match () {
+        () if (has(STRONG) || has(WEAK)) && (has(PAST) || has(CONDITIONS) || has(NO_DENIALS)) => Negation::Bound,
+        () if has(STRONG) || pairs() => Negation::Strong,
+        () if has(WEAK) => Negation::Weak,
+        () => Negation::None,
+    };
+    let stems = |word: &str, tokenizer: &mut Tokenizer| {
+        let mut tokens = Tokens::default();
+        tokenizer.tokenize(word, &mut tokens);
+        // A word in an identifier says no more of what is spoken of.
+        tokens.iter().filter(|token| token.kind == TokenKind::Whole).map(|token| token.text.to_owned()).collect::<Vec<_>>()
+    };
+    let mut words = BTreeSet::new();
+    for word in raw.iter().filter(|word| is_content(word)) {
+        words.extend(stems(word, tokenizer).into_iter().filter(|stem| stem.chars().count() > 2 && !is_number(stem)));
+    }
+    let mut values = Vec::new();
+    for (at, word) in raw.iter().enumerate() {
+        let next = |step: usize| raw.get(at + step).map_or("", String::as_str);
+        let heads = || {
+            let after = raw[at + 1..].iter().take(HEADS + 1).filter(|word| is_content(word) && !is_number(word)).take(HEADS);
+            after.cloned().collect::<Vec<String>>()
+        };
+        let before = at.checked_sub(1).map_or("", |before| raw[before].as_str());
+        let is_about = ["about", "around", "some", "nearly", "almost", "roughly", "over", "etwa", "rund", "circa"]
+            .contains(&before)
+            || word.starts_with('~');
+        if NUMBERED.contains(&before) {
+            continue;
+        }
+        if let Some((of, value)) = value_of(word, next(1), before) {
+            let of = match of {
+                Found::Of(of) => of,
+                Found::Count => {
+                    let heads: Vec<String> = heads().iter().flat_map(|head| stems(head, tokenizer)).collect();
+                    match (heads.is_empty(), named_before(&raw[..at]).filter(|_| raw.len() == at + 1)) {
+                        (false, _) => Of::Count(heads),
+                        // "Listens on port 8080": nothing follows.
+                        (true, Some(name)) => Of::Count(stems(name, tokenizer)),
+                        (true, None) => continue,
+                    }
+                }
+                // "Bumped serde to v1.0.2": what it is a version of stands further before.
+                Found::Version => match named_before(&raw[..at]) {
+                    Some(name) => Of::Version(stems(name, tokenizer).into_iter().next().unwrap_or_default()),
+                    None => continue,
+                },
+            };
+            values.push(Value { of, text: value, is_about });
+        }
+    }
+    Clause { range, words, values, negation }
+}
+
+/// Returns the last word that says something.
+fn named_before(words: &[String]) -> Option<&str> {
+    words.iter().rev().map(String::as_str).find(|word| is_content(word) && *word != "version" && *word != "bumped")
+}
+
+/// What a value is of, as far as its word tells.
+enum Found {
+    Of(Of),
+    Count,
+    Version,
+}
+
+/// Reads a value from a word, the word after it and that before it.
+fn value_of(word: &str, next: &str, before: &str) -> Option<(Found, String)> {
+    let bare = word.trim_start_matches('~');
+    if MONTH_NAMES.contains(&bare) {
+        let day: String = next.chars().take_while(char::is_ascii_digit).collect();
+        let month = MONTHS.iter().position(|names| names.iter().any(|name| bare.starts_with(name)))?;
+        return (!day.is_empty() && day.len() < 3).then(|| (Found::Of(Of::Date), format!("{}-{day}", month + 1)));
+    }
+    let first = bare.trim_start_matches(['$', '€', 'v']);
+    if !first.starts_with(|letter: char| letter.is_ascii_digit()) {
+        return None;
+    }
+    let digits: String =
+        first.chars().take_while(|letter| letter.is_ascii_digit() || matches!(letter, '.' | ',' | ':' | '-')).collect();
+    let unit = first[digits.len()..].to_owned();
+    let digits = digits.trim_end_matches(['.', ',', ':', '-']);
+    let parts: Vec<&str> = digits.split('-').collect();
+    if parts.len() == 3 && parts[0].len() == 4 {
+        return Some((Found::Of(Of::Date), digits.to_owned()));
+    }
+    let clock = if ["am", "pm", "uhr"].contains(&unit.as_str()) { unit.as_str() } else { next };
+    if ["am", "pm", "uhr"].contains(&clock) && unit.len() < 3 {
+        let time = if digits.contains(':') { digits.to_owned() } else { format!("{digits}:00") };
+        return Some((Found::Of(Of::Time), format!("{time}{clock}")));
+    }
+    // The day of a month was read with the month.
+    if MONTH_NAMES.contains(&before) || digits.contains(':') || parts.len() > 1 {
+        return None;
+    }
+    let dots = digits.matches('.').count();
+    if (dots > 1 || bare.starts_with('v')) && unit.is_empty() {
+        return Some((Found::Version, digits.to_owned()));
+    }
+    let value = digits.replace(',', "");
+    if bare.starts_with(['$', '€']) {
+        return Some((Found::Of(Of::Money), value));
+    }
+    let measure = |unit: &str| UNITS.iter().find(|(name, _)| *name == unit).map(|(_, of)| Found::Of(Of::Measure(of)));
+    match unit.as_str() {
+        "" => Some((measure(next).filter(|_| next != "s").unwrap_or(Found::Count), value)),
+        unit => Some((measure(unit)?, value)),
+    }
+}
+
+fn is_content(word: &str) -> bool {
+    let is_unit = UNITS.iter().any(|(unit, _)| *unit == word);
+    let is_common = is_stop_word(word) || LIGHT.contains(&word) || STRONG.contains(&word) || WEAK.contains(&word) || is_unit;
+    !is_common && word.chars().count() > 2 && word.starts_with(char::is_alphabetic)
+}
+
+fn is_number(word: &str) -> bool {
+    word.starts_with(|letter: char| letter.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn kind(first: &str, second: &str) -> Option<ConflictKind> {
+        let (there, back) = (conflict(first, second), conflict(second, first));
+        assert_eq!(there.as_ref().map(|one| one.kind), back.map(|one| one.kind), "in either direction: {first} | {second}");
+        there.map(|one| one.kind)
+    }
+
+    #[test]
+    fn values_dates_and_versions_of_one_thing_conflict_and_those_of_others_do_not() {
+        for (first, second, expected) in [
+            ("The cache expires after 30 minutes.", "The cache expires after 45 minutes now.", Some(ConflictKind::Value)),
+            ("The review is on March 22 at 3 PM.", "The review was moved to March 22 at 4:30 PM.", Some(ConflictKind::Temporal)),
+            (
+                "The deadline of the first sprint is April 1.",
+                "The first sprint's deadline is April 5.",
+                Some(ConflictKind::Temporal),
+            ),
+            (
+                "The service runs Flask 2.3.1 in production.",
+                "In production the service runs Flask 2.4.0.",
+                Some(ConflictKind::Value),
+            ),
+            ("The service runs Flask 2.3.1 in production.", "The service runs SQLAlchemy 2.0.4 in production.", None),
+            ("The Stuttgart office has 12 desks.", "The Munich team has 14 laptops.", None),
+            ("The cache expires after 30 minutes.", "The cache holds 45 entries.", None),
+            ("Phase 1 adds the parser to the engine.", "Phase 2 adds the planner to the engine.", None),
+            ("Bumped serde to v1.0.200 in the engine crate.", "Bumped tokio to v1.38.0 in the engine crate.", None),
+            ("The staging server timeout is 30 seconds.", "The production server timeout is 60 seconds.", None),
+            ("The frontend dev server runs on port 3000.", "The backend dev server runs on port 8000.", None),
+            ("The basic plan costs $5 per month.", "The pro plan costs $20 per month.", None),
+            ("The harbour server listens on port 8080.", "The harbour server listens on port 9090.", Some(ConflictKind::Value)),
+            (
+                "Die Sitzung dauert 30 Minuten im Hafenbüro.",
+                "Die Sitzung im Hafenbüro dauert 45 Minuten.",
+                Some(ConflictKind::Value),
+            ),
+        ] {
+            assert_eq!(kind(first, second), expected, "{first} | {second}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_the_other_text_has_too_has_not_changed() {
+        assert_eq!(kind("The gallery grew from 8 cards to 10 cards.", "The gallery has 8 cards."), None);
+    }
+
+    #[test]
+    fn a_denial_conflicts_with_what_it_denies_and_a_double_one_says_the_same() {
+        for (first, second, expected) in [
+            (
+                "The daemon logs tokens of the session.",
+                "The daemon never logs tokens of the session.",
+                Some(ConflictKind::Direct),
+            ),
+            ("We use Redis for the berth leases.", "We no longer use Redis for the berth leases.", Some(ConflictKind::Direct)),
+            (
+                "Telemetry is enabled in the release build.",
+                "Telemetry is disabled in the release build.",
+                Some(ConflictKind::Direct),
+            ),
+            ("Telemetry is disabled in the release build.", "Telemetry is not enabled in the release build.", None),
+            ("The daemon never logs tokens.", "The daemon does not log tokens.", None),
+            ("The review was never applied by the agent.", "The agent applies the review.", None),
+            (
+                "Die Leihen liegen im Hafen bei Redis.",
+                "Die Leihen liegen nicht mehr im Hafen bei Redis.",
+                Some(ConflictKind::Direct),
+            ),
+            ("The daemon logs tokens of the session.", "The gauge does not poll the harbour.", None),
+            ("Never push to main without review.", "Push to main only after review.", None),
+            ("Don't forget to run cargo fmt before every commit.", "Run cargo fmt before every commit.", None),
+            ("Do not deploy until the tests pass.", "Deploy after the tests pass.", None),
+            ("Run migrations in staging before merging.", "Never run migrations in production before merging.", None),
+        ] {
+            assert_eq!(kind(first, second), expected, "{first} | {second}");
+        }
+    }
+
+    #[test]
+    fn one_that_is_only_more_exact_is_no_conflict_that_weighs() {
+        let found =
+            conflict("The service runs Flask v2.3 in production.", "The service runs Flask v2.3.1 in production.").unwrap();
+        assert_eq!((found.kind, found.severity()), (ConflictKind::Granularity, ConflictSeverity::Minor));
+    }
+
+    proptest! {
+        #[test]
+        fn any_texts_are_compared_alike_in_both_directions(first in ".{0,120}", second in ".{0,120}") {
+            let (there, back) = (conflict(&first, &second), conflict(&second, &first));
+            prop_assert_eq!(there.is_some(), back.is_some());
+            if let Some(found) = there {
+                prop_assert!(first.get(found.first).is_some() && second.get(found.second).is_some());
+            }
+        }
+
+        #[test]
+        fn no_text_conflicts_with_itself(text in "[a-z0-9 .,]{0,200}") {
+            prop_assert!(conflict(&text, &text).is_none_or(|found| found.kind == ConflictKind::Direct));
+        }
+    }
+}
