@@ -55,7 +55,7 @@ pub use index::{CompiledFilter, IndexError, SyncReport};
 pub use jobs::{Failure, Job, JobCounts, JobWorker, Lane, MOST_FAILURES, NewJob, Upkeep, Work};
 pub use memories::{
     Done, Exported, Extracted, GivenEntity, GivenEvidence, GivenRecords, GivenRelation, Imported, MemoryEdit, MemoryList,
-    NamedRelation, NewMemory, OpenedMemory, Reached, StoredMemory, Traversal,
+    NamedRelation, NewMemory, OpenConflict, OpenedMemory, Reached, Settlement, StoredMemory, Traversal,
 };
 pub use model_extract::ModelReport;
 pub use model_topics::NamedTopics;

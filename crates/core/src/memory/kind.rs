@@ -120,6 +120,35 @@ impl MemoryKind {
     /// Kinds of statements that are open until somebody answers, solves or does them.
     pub const OPEN: [Self; 3] = [Self::Question, Self::Problem, Self::Todo];
 
+    /// Returns whether a statement of this kind tells what is so, which another statement may contradict or replace. What happened
+    /// or was tried is history and stays true; what is open is closed, not contradicted (S5-060).
+    pub const fn is_state(self) -> bool {
+        match self {
+            Self::Documentation
+            | Self::Code
+            | Self::Pattern
+            | Self::Decision
+            | Self::Standard
+            | Self::Preference
+            | Self::Conclusion
+            | Self::Context
+            | Self::Research
+            | Self::Insight
+            | Self::Resource
+            | Self::UserInput
+            | Self::Fact
+            | Self::Observation => true,
+            Self::Solution
+            | Self::Question
+            | Self::Problem
+            | Self::Todo
+            | Self::Attempt
+            | Self::Event
+            | Self::Reflection
+            | Self::CategorySummary => false,
+        }
+    }
+
     /// Returns the kinds that a question asks for by name.
     ///
     /// ```

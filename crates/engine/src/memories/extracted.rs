@@ -13,6 +13,7 @@ use yore_core::relation::{Node, RelationType};
 use yore_core::text::{Shingles, steady};
 use yore_core::time::UtcMillis;
 
+use super::contest::{ComparedStatements, contest, difference};
 use super::record::{NewMemory, Prepared, joined};
 use super::step::{close, connect};
 use crate::Engine;
@@ -90,7 +91,11 @@ pub(crate) enum Fate {
 
 /// The memories of projects by their words, kept through a run over many conversations.
 #[derive(Debug, Default)]
-pub(crate) struct KnownStatements(HashMap<Option<ProjectId>, Vec<Known>>);
+pub(crate) struct KnownStatements {
+    by_project: HashMap<Option<ProjectId>, Vec<Known>>,
+    /// Those that hold, for comparison.
+    compared: HashMap<Option<ProjectId>, ComparedStatements>,
+}
 
 #[derive(Debug)]
 struct Known {
@@ -201,14 +206,28 @@ impl Engine {
                 let project = prepared.memory.project;
                 let of_proposal = Known::of(&prepared.memory);
                 let same = known
-                    .0
+                    .by_project
                     .get(&project)
                     .into_iter()
                     .flatten()
                     .chain(added.iter().filter(|(of, _)| *of == project).map(|(_, known)| known));
                 let same = same.map(|known| (known.likeness(&of_proposal), known.id)).filter(|(likeness, _)| *likeness >= SAME);
-                let best = same.max_by(|(a, _), (b, _)| a.total_cmp(b));
-                match best.map(|(_, id)| tx.memory(id)).transpose()?.flatten() {
+                let mut same: Vec<(f32, MemoryId)> = same.collect();
+                same.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+                // Alike in words, and another value, date or verdict: that is no repetition, and a less similar one may be.
+                let (mut repeated, mut other) = (None, None);
+                for (_, id) in same {
+                    let Some(memory) = tx.memory(id)? else { continue };
+                    let differs = if of_proposal.program.is_some() { None } else { difference(&memory, &prepared.memory) };
+                    match differs {
+                        None => {
+                            repeated = Some(memory);
+                            break;
+                        }
+                        Some(conflict) => other = other.or(Some((memory.id, conflict))),
+                    }
+                }
+                match repeated {
                     Some(memory) => {
                         let id = memory.id;
                         join(tx, memory, &prepared.memory, &mut met, &mut counts, now)?;
@@ -222,7 +241,7 @@ impl Engine {
                         fates[*number] = Fate::Memory(id);
                         counts.recorded += 1;
                         let new = Known { id, ..of_proposal };
-                        let before = known.0.get(&project).into_iter().flatten();
+                        let before = known.by_project.get(&project).into_iter().flatten();
                         for other in before.chain(added.iter().filter(|(of, _)| *of == project).map(|(_, known)| known)) {
                             if new.meets_again(other) {
                                 raise(tx, new.id, now)?;
@@ -234,6 +253,12 @@ impl Engine {
                                 end_todo(tx, other.id, new.id, &cause, now)?;
                             }
                         }
+                        let compared = known.compared.entry(project).or_default();
+                        let recorded = Memory { id, ..prepared.memory.clone() };
+                        for (other, conflict) in other.into_iter().chain(compared.against(&recorded)) {
+                            contest(tx, other, id, &conflict, now)?;
+                        }
+                        compared.add(&recorded);
                         added.push((project, new));
                     }
                 }
@@ -251,14 +276,14 @@ impl Engine {
             Ok::<_, EngineError>(counts)
         })?;
         for (project, memory) in added {
-            known.0.entry(project).or_default().push(memory);
+            known.by_project.entry(project).or_default().push(memory);
         }
         Ok((counts, fates))
     }
 
     /// Loads the memories of a project, once in a run.
     fn load_known(&self, project: Option<ProjectId>, known: &mut KnownStatements) -> Result<(), EngineError> {
-        if known.0.contains_key(&project) {
+        if known.by_project.contains_key(&project) {
             return Ok(());
         }
         let filter = MemoryFilter {
@@ -267,7 +292,10 @@ impl Engine {
             ..MemoryFilter::default()
         };
         let memories = self.store().memories(&filter, usize::MAX >> 1)?;
-        known.0.insert(project, memories.iter().map(Known::of).collect());
+        known.by_project.insert(project, memories.iter().map(Known::of).collect());
+        let compared = known.compared.entry(project).or_default();
+        let holds = |memory: &&Memory| matches!(memory.status, Status::Holds | Status::Contested);
+        memories.iter().filter(holds).for_each(|memory| compared.add(memory));
         Ok(())
     }
 

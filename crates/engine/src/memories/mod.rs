@@ -1,5 +1,6 @@
 //! Memories, entities and relations, changed by operations only.
 //!
+//! - `conflicts`: memories that cannot both hold, listed and settled; `contest` finds them
 //! - `contexts`: relations of contexts, which are notes with a topic
 //! - `extracted`: proposals of extractors become memories
 //! - `given`: records from files of other programs
@@ -13,6 +14,8 @@
 //! Each method that changes something is one operation with its cause, in one transaction
 //! (`store/operations.rs`). Text is redacted before it is stored.
 
+mod conflicts;
+mod contest;
 mod contexts;
 mod entities;
 mod extracted;
@@ -23,6 +26,7 @@ mod portable;
 mod record;
 mod step;
 
+pub use self::conflicts::{OpenConflict, Settlement};
 pub use self::entities::{Reached, Traversal};
 pub use self::extracted::Extracted;
 pub(crate) use self::extracted::{Extraction, Fate, KnownStatements};

@@ -10,6 +10,7 @@ use yore_core::relation::{Category, Node, Relation, RelationType};
 use yore_core::text::{Question, Tokenizer, Tokens, fragments};
 use yore_core::time::UtcMillis;
 
+use super::contest::contest_of_entities;
 use super::step::{connect, connect_as_stated, draw, draw_relation, entity_for};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
@@ -214,7 +215,11 @@ impl Engine {
         let kind = if prepared.replaces.is_some() { OperationKind::Supersede } else { OperationKind::Create };
         let memory = &prepared.memory;
         let summary = format!("{} {}: {}", verb(kind), memory.kind.as_str(), shortened(&memory.statement));
-        let (id, operation) = self.operate(kind, cause, summary, |tx| prepared.record(tx, now))?;
+        let (id, operation) = self.operate(kind, cause, summary, |tx| {
+            let id = prepared.record(tx, now)?;
+            contest_of_entities(tx, id, &prepared.entities, now)?;
+            Ok::<_, EngineError>(id)
+        })?;
         Ok(Done { memory: id, operation })
     }
 
@@ -381,7 +386,7 @@ impl Engine {
         self.stored(memory, true, &self.project_names_by_id()?)
     }
 
-    fn project_names_by_id(&self) -> Result<HashMap<ProjectId, String>, EngineError> {
+    pub(super) fn project_names_by_id(&self) -> Result<HashMap<ProjectId, String>, EngineError> {
         Ok(self.store().project_names()?.into_iter().map(|(_, id, name)| (id, name)).collect())
     }
 
@@ -472,7 +477,7 @@ impl Engine {
     }
 
     /// Makes a memory that is shown; `names`: names of projects by their ids.
-    fn stored(
+    pub(super) fn stored(
         &self,
         mut memory: Memory,
         with_relations: bool,

@@ -181,6 +181,13 @@ impl Store {
         self.read(|view| view.relations_of(node, limit))
     }
 
+    /// Returns the relations of a type, in the order in which they were recorded.
+    pub(crate) fn relations_of_type(&self, relation_type: RelationType) -> StoreResult<Vec<Relation>> {
+        let sql = format!("{RELATION} WHERE type = ?1 ORDER BY recorded_ms, id");
+        let rows = self.read(|view| view.all(&sql, [relation_type.as_str()], relation_of))?;
+        Ok(rows.into_iter().flatten().collect())
+    }
+
     /// Returns relations with the numbers of their rows, in the order of rows after one; at most `limit`. One of a
     /// type that a later yore added is `None`.
     pub(crate) fn relations_after(&self, after: i64, limit: usize) -> StoreResult<Vec<(i64, Option<Relation>)>> {

@@ -12,6 +12,7 @@ mod claude_ai;
 mod claude_code;
 mod cline;
 mod codex;
+mod conflicts;
 mod continue_dev;
 mod copilot_chat;
 mod cursor;

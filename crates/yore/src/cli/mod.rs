@@ -8,6 +8,7 @@ mod capture;
 mod chat;
 mod completions;
 mod config;
+mod conflicts;
 mod daemon;
 mod distil;
 mod doctor;
@@ -140,6 +141,7 @@ enum Command {
     Replay(replay::Arguments),
     Restore(restore::Arguments),
     Review(review::Arguments),
+    Conflicts(conflicts::Arguments),
     Scan(scan::Arguments),
     Sessions(sessions::Arguments),
     Show(show::Arguments),
@@ -238,6 +240,7 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
         Command::Replay(arguments) => replay::run(&arguments, context),
         Command::Restore(arguments) => restore::run(&arguments, context),
         Command::Review(arguments) => review::run(&arguments, context),
+        Command::Conflicts(arguments) => conflicts::run(&arguments, context),
         Command::Scan(arguments) => scan::run(&arguments, context),
         Command::Sessions(arguments) => sessions::run(&arguments, context),
         Command::Show(arguments) => show::run(&arguments, context),

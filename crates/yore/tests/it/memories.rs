@@ -532,3 +532,35 @@ fn review_keeps_edits_and_rejects_what_nobody_confirmed() {
     let lanes: Vec<&str> = memories.as_array().unwrap().iter().map(|memory| memory["lane"].as_str().unwrap()).collect();
     assert_eq!(lanes, ["curated", "curated"], "{memories}");
 }
+
+#[test]
+fn conflicts_are_listed_shown_settled_and_taken_back() {
+    let environment = TestEnvironment::new();
+    let remember = |statement: &str| {
+        let done =
+            environment.yore(["remember", "--kind", "fact", "--entity", "gallery", statement, "--json"]).run().success().json();
+        done["memory"].as_str().unwrap().to_owned()
+    };
+    let older = remember("The gallery has 8 cards.");
+    let none = environment.yore(["conflicts"]).run().ends_with(1);
+    assert!(none.stdout.contains("nothing contradicts anything"), "{}", none.stdout);
+    let newer = remember("There are 10 cards in the gallery.");
+    let listed = environment.yore(["conflicts", "--json"]).run().success().json();
+    assert_eq!((&listed[0]["kind"], &listed[0]["values"]), (&"value".into(), &serde_json::json!(["8", "10"])), "{listed}");
+    assert_eq!(listed[0]["older"]["status"], "holds", "nothing loses its place by words alone");
+    let told = environment.yore(["conflicts"]).run().success().stdout;
+    assert!(told.contains("value: 8 / 10 · major") && told.contains("yore conflicts settle"), "{told}");
+    let short = |id: &str| id[id.len() - 10..].to_owned();
+    let shown = environment.yore(["conflicts", "show", &short(&newer), &short(&older)]).run().success().stdout;
+    assert!(shown.contains("no evidence"), "{shown}");
+    let settle = ["conflicts", "settle", &older, &newer, "--keep", &newer, "--reason", "two were added"];
+    let settled = environment.yore(settle).run().success().stdout;
+    assert!(settled.contains("holds in the place of the other"), "{settled}");
+    let _ = environment.yore(["conflicts"]).run().ends_with(1);
+    let number = settled.split("yore op undo ").nth(1).unwrap().split('`').next().unwrap().to_owned();
+    let _ = environment.yore(["op", "undo", &number]).run().success();
+    assert_eq!(environment.yore(["conflicts", "--json"]).run().success().json().as_array().unwrap().len(), 1);
+    let _ = environment.yore(["conflicts", "settle", &older, &newer, "--both", "--reason", "ten on the desktop"]).run().success();
+    let _ = environment.yore(["conflicts"]).run().ends_with(1);
+    let _ = environment.yore(["conflicts", "settle", &older, &newer]).run().ends_with(2);
+}

@@ -1,0 +1,180 @@
+//! Memories that cannot both hold: listed, and settled by an operation. `contest` finds them.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+use yore_core::conflict::{Conflict, ConflictKind, ConflictSeverity, conflict};
+use yore_core::id::MemoryId;
+use yore_core::memory::{Lane, Memory, Status, check};
+use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
+use yore_core::relation::{Node, Relation, RelationType, check_relation};
+
+use super::record::{Done, StoredMemory};
+use super::step::{connect, draw_relation};
+use crate::Engine;
+use crate::error::{EngineError, MemoryError};
+use crate::store::MemoryFilter;
+
+/// A conflict of two memories that is not settled.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OpenConflict {
+    /// The memory that became true first, as far as is known.
+    pub older: StoredMemory,
+    /// The other one.
+    pub newer: StoredMemory,
+    /// What the comparison of their words says; `None` if the conflict was stated, and their words do not show it.
+    pub conflict: Option<Conflict>,
+    /// Why it was stated.
+    pub reason: Option<String>,
+}
+
+impl OpenConflict {
+    /// Returns how much it weighs.
+    pub fn severity(&self) -> ConflictSeverity {
+        self.conflict.as_ref().map_or(ConflictSeverity::Major, Conflict::severity)
+    }
+
+    /// Returns the memory that likely holds, and why: that of the person before that of an agent, else the newer one of a value or a
+    /// date; `None`: only somebody who knows can tell.
+    pub fn advice(&self) -> Option<(MemoryId, &'static str)> {
+        let (older, newer) = (&self.older.memory, &self.newer.memory);
+        let is_of_person = |memory: &Memory| memory.lane == Lane::Curated;
+        match (is_of_person(older), is_of_person(newer)) {
+            (true, false) => Some((older.id, "a person said it")),
+            (false, true) => Some((newer.id, "a person said it")),
+            _ if older.valid_from.is_none() || newer.valid_from.is_none() => None,
+            _ => match self.conflict.as_ref()?.kind {
+                ConflictKind::Value | ConflictKind::Temporal => Some((newer.id, "it is newer")),
+                ConflictKind::Direct | ConflictKind::Granularity => None,
+            },
+        }
+    }
+}
+
+/// How a conflict is settled.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Settlement {
+    /// This memory holds, and takes the place of the other.
+    Keep(String),
+    /// Both hold, each under its own condition, which the reason tells.
+    Both,
+}
+
+impl Engine {
+    /// Returns the conflicts that are not settled, the gravest and newest first. `projects`: names; none: of all.
+    ///
+    /// # Errors
+    /// [`EngineError::UnknownProject`].
+    pub fn conflicts(&self, projects: &[String], limit: usize) -> Result<Vec<OpenConflict>, EngineError> {
+        let wanted = self.project_ids(projects)?;
+        let names = self.project_names_by_id()?;
+        let filter = MemoryFilter { statuses: vec![Status::Holds, Status::Contested], ..MemoryFilter::default() };
+        let holding: HashMap<MemoryId, Memory> =
+            self.store().memories(&filter, usize::MAX >> 1)?.into_iter().map(|memory| (memory.id, memory)).collect();
+        let mut open = Vec::new();
+        for relation in self.store().relations_of_type(RelationType::Contradicts)? {
+            let (Node::Memory(a), Node::Memory(b)) = (&relation.from, &relation.to) else { continue };
+            let (Some(a), Some(b)) = (holding.get(a), holding.get(b)) else { continue };
+            let is_wanted = |memory: &Memory| memory.project.is_some_and(|project| wanted.contains(&project));
+            if !projects.is_empty() && !is_wanted(a) && !is_wanted(b) {
+                continue;
+            }
+            let since = |memory: &Memory| memory.valid_from.unwrap_or(memory.recorded);
+            let (older, newer) = if since(a) <= since(b) { (a, b) } else { (b, a) };
+            open.push(OpenConflict {
+                older: self.stored(older.clone(), false, &names)?,
+                newer: self.stored(newer.clone(), false, &names)?,
+                conflict: conflict(&older.statement, &newer.statement),
+                reason: relation.reason.clone(),
+            });
+        }
+        let at = |open: &OpenConflict| open.newer.memory.valid_from.unwrap_or(open.newer.memory.recorded);
+        open.sort_by_key(|open| std::cmp::Reverse((open.severity(), at(open))));
+        open.truncate(limit);
+        Ok(open)
+    }
+
+    /// Settles the conflict of two memories.
+    ///
+    /// # Errors
+    /// [`MemoryError::NotRelated`]: they do not contradict each other; [`MemoryError::Unknown`]: there is no such memory, or the kept
+    /// one is neither of them; [`MemoryError::OfPerson`]: what a person said is retired only by a person.
+    pub fn settle_conflict(
+        &self,
+        first: &str,
+        second: &str,
+        settlement: &Settlement,
+        reason: Option<&str>,
+        cause: &Cause,
+    ) -> Result<Done, EngineError> {
+        let (first, second, now) = (self.memory_named(first)?, self.memory_named(second)?, self.now());
+        let mut reason = reason.map(str::to_owned);
+        self.redact(reason.iter_mut())?;
+        let kept = match settlement {
+            Settlement::Keep(id) => {
+                let kept = self.memory_named(id)?;
+                Some(kept).filter(|kept| [first, second].contains(kept)).ok_or_else(|| MemoryError::Unknown(id.clone()))?
+            }
+            Settlement::Both => second,
+        };
+        let other = if kept == first { second } else { first };
+        let (kind, summary) = match settlement {
+            Settlement::Keep(_) => {
+                (OperationKind::Supersede, format!("settled: {} in the place of {}", kept.short(), other.short()))
+            }
+            Settlement::Both => (OperationKind::Relate, format!("settled: {} and {} both hold", first.short(), second.short())),
+        };
+        let ((), operation) = self.operate(kind, cause, summary, |tx| {
+            let (from, to) = (Node::Memory(first), Node::Memory(second));
+            let wanted = Relation::new(draw_relation(now)?, from, RelationType::Contradicts, to, now).normalised();
+            let known =
+                tx.relation_between(&wanted.from, RelationType::Contradicts, &wanted.to)?.ok_or(MemoryError::NotRelated)?;
+            for id in [first, second] {
+                let ended = tx.memory(id)?.filter(|memory| !matches!(memory.status, Status::Holds | Status::Contested));
+                if let Some(memory) = ended {
+                    return Err(MemoryError::NotInEffect { id: id.short(), status: memory.status.as_str() }.into());
+                }
+            }
+            tx.remove(Subject::Relation(known.id))?;
+            match settlement {
+                Settlement::Keep(_) => {
+                    let Some(retired) = tx.memory(other)? else { return Err(MemoryError::Unknown(other.to_string()).into()) };
+                    if retired.lane == Lane::Curated && cause.actor != Actor::Person {
+                        return Err(MemoryError::OfPerson(other.short()).into());
+                    }
+                    let cause = reason.clone().or(known.reason);
+                    let until = tx
+                        .memory(kept)?
+                        .and_then(|kept| kept.valid_from)
+                        .filter(|until| retired.valid_from.is_none_or(|from| from <= *until));
+                    let retired = Memory {
+                        status: Status::Superseded,
+                        status_since: Some(now),
+                        changed: now,
+                        valid_until: retired.valid_until.or(until),
+                        cause,
+                        ..retired
+                    };
+                    check(&retired).map_err(MemoryError::from)?;
+                    tx.put(&Record::Memory(Box::new(retired)))?;
+                    connect(tx, Node::Memory(kept), RelationType::Supersedes, Node::Memory(other), now)?;
+                }
+                Settlement::Both => {
+                    let new = Relation::new(
+                        draw_relation(now)?,
+                        Node::Memory(second),
+                        RelationType::Qualifies,
+                        Node::Memory(first),
+                        now,
+                    );
+                    let reason = reason.clone();
+                    let relation = Relation { reason, ..new }.normalised();
+                    check_relation(&relation).map_err(MemoryError::from)?;
+                    tx.put(&Record::Relation(Box::new(relation)))?;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(Done { memory: kept, operation })
+    }
+}

@@ -1,0 +1,159 @@
+//! Finds the memories that cannot hold together with a new one, and states that they contradict each other.
+//!
+//! Only what is so can be contradicted ([`yore_core::memory::MemoryKind::is_state`]); what happened is history. Two statements are
+//! compared if they share words, or an entity ([`Claims::conflict`]). Nothing is retired and nothing loses its place: words alone can
+//! mislead, so both hold until somebody settles it.
+
+use std::collections::HashMap;
+
+use yore_core::conflict::{Claims, Conflict, ConflictKind, conflict};
+use yore_core::id::MemoryId;
+use yore_core::memory::{Memory, Status};
+use yore_core::operation::Record;
+use yore_core::relation::{Node, Relation, RelationType, check_relation};
+use yore_core::text::Tokenizer;
+use yore_core::time::UtcMillis;
+
+use super::step::draw_relation;
+use crate::error::{EngineError, MemoryError};
+use crate::rules;
+use crate::store::OperationTx;
+
+/// Words that a reason tells, and its longest length in characters.
+const MOST_TOLD: usize = 8;
+const REASON_CHARS: usize = 200;
+/// Words that two statements must share beside a conflict, if no entity is shared, to be of one subject.
+const LEAST_ABOUT: usize = 3;
+/// Memories of an entity that a new one is compared with.
+const MOST_OF_ENTITY: usize = 200;
+/// Statements that a new one is compared with: those that share most words.
+const MOST_COMPARED: usize = 100;
+/// A word that more statements have tells little.
+const MOST_OF_WORD: usize = 2_000;
+
+/// Statements by their words, for comparison with new ones.
+#[derive(Debug, Default)]
+pub(super) struct ComparedStatements {
+    statements: Vec<(MemoryId, Claims)>,
+    by_word: HashMap<String, Vec<u32>>,
+    tokenizer: Tokenizer,
+}
+
+impl ComparedStatements {
+    /// Takes a statement in, if it can be contradicted.
+    pub(super) fn add(&mut self, memory: &Memory) {
+        if !memory.kind.is_state() {
+            return;
+        }
+        let claims = Claims::of(&memory.statement, &mut self.tokenizer);
+        let at = self.statements.len() as u32;
+        for word in claims.words() {
+            self.by_word.entry(word.to_owned()).or_default().push(at);
+        }
+        self.statements.push((memory.id, claims));
+    }
+
+    /// Returns the memories that cannot hold together with a statement.
+    pub(super) fn against(&mut self, memory: &Memory) -> Vec<(MemoryId, Conflict)> {
+        if !memory.kind.is_state() {
+            return Vec::new();
+        }
+        let claims = Claims::of(&memory.statement, &mut self.tokenizer);
+        let mut shared: HashMap<u32, u32> = HashMap::new();
+        for word in claims.words() {
+            let listed = self.by_word.get(word).filter(|listed| listed.len() <= MOST_OF_WORD);
+            listed.into_iter().flatten().for_each(|at| *shared.entry(*at).or_default() += 1);
+        }
+        let mut near: Vec<(u32, u32)> = shared.into_iter().filter(|(_, count)| *count as usize >= LEAST_ABOUT).collect();
+        near.sort_by_key(|(at, count)| (std::cmp::Reverse(*count), *at));
+        let near = near.into_iter().take(MOST_COMPARED).map(|(at, _)| &self.statements[at as usize]);
+        let against = near.filter(|(id, _)| *id != memory.id).filter_map(|(id, other)| Some((*id, other.conflict(&claims)?)));
+        against.filter(|(_, conflict)| is_certain(conflict, false)).collect()
+    }
+}
+
+/// Returns whether a conflict is one of one subject.
+fn is_certain(conflict: &Conflict, shares_entity: bool) -> bool {
+    conflict.kind != ConflictKind::Granularity && (shares_entity || conflict.about.len() >= LEAST_ABOUT)
+}
+
+/// Returns what two statements differ in, however alike their words are.
+pub(super) fn difference(first: &Memory, second: &Memory) -> Option<Conflict> {
+    let is_state = first.kind.is_state() && second.kind.is_state();
+    conflict(&first.statement, &second.statement).filter(|conflict| is_state && conflict.kind != ConflictKind::Granularity)
+}
+
+/// States that two memories contradict each other, and why.
+pub(super) fn contest(
+    tx: &mut OperationTx<'_, '_>,
+    first: MemoryId,
+    second: MemoryId,
+    conflict: &Conflict,
+    now: UtcMillis,
+) -> Result<(), EngineError> {
+    let (Some(one), Some(other)) = (tx.memory(first)?, tx.memory(second)?) else { return Ok(()) };
+    let holds = |memory: &Memory| matches!(memory.status, Status::Holds | Status::Contested);
+    // What ceased to be true before the other began is history.
+    let ended = |a: &Memory, b: &Memory| a.valid_until.zip(b.valid_from).is_some_and(|(until, from)| until <= from);
+    if first == second || !holds(&one) || !holds(&other) || ended(&one, &other) || ended(&other, &one) {
+        return Ok(());
+    }
+    let (from, to) = (Node::Memory(first), Node::Memory(second));
+    // What was settled stays settled.
+    for settled in [RelationType::Qualifies, RelationType::BuildsOn, RelationType::Supersedes] {
+        if tx.relation_between(&from, settled, &to)?.is_some() || tx.relation_between(&to, settled, &from)?.is_some() {
+            return Ok(());
+        }
+    }
+    let about = conflict.about.iter().take(MOST_TOLD).cloned().collect::<Vec<_>>().join(", ");
+    let reason = match &conflict.values {
+        Some([a, b]) => format!("{}: {a} / {b} ({about})", conflict.kind.as_str()),
+        None => format!("{} ({about})", conflict.kind.as_str()),
+    };
+    let reason: String = reason.chars().take(REASON_CHARS).collect();
+    let new = Relation::new(draw_relation(now)?, from, RelationType::Contradicts, to, now);
+    let relation = Relation { weight: conflict.overlap.clamp(0.0, 1.0), reason: Some(reason), ..new }.normalised();
+    if tx.relation_between(&relation.from, RelationType::Contradicts, &relation.to)?.is_some() {
+        return Ok(());
+    }
+    check_relation(&relation).map_err(MemoryError::from)?;
+    tx.put(&Record::Relation(Box::new(relation)))?;
+    Ok(())
+}
+
+/// Finds the memories about the same entities that cannot hold together with a new one.
+pub(super) fn contest_of_entities(
+    tx: &mut OperationTx<'_, '_>,
+    id: MemoryId,
+    names: &[String],
+    now: UtcMillis,
+) -> Result<(), EngineError> {
+    let Some(memory) = tx.memory(id)?.filter(|memory| memory.kind.is_state()) else { return Ok(()) };
+    let mut names: Vec<String> = names.to_vec();
+    names.extend(rules::entities(&memory.statement));
+    let mut tokenizer = Tokenizer::default();
+    let claims = Claims::of(&memory.statement, &mut tokenizer);
+    let mut compared: Vec<MemoryId> = vec![id];
+    for name in names {
+        let plain = name.split_once(':').map_or(name.as_str(), |(_, plain)| plain).trim().to_owned();
+        for entity in tx.entities_named(&plain)? {
+            for relation in tx.relations_of(&Node::Entity(entity.id))?.into_iter().take(MOST_OF_ENTITY) {
+                let Node::Memory(other) = relation.from else { continue };
+                if relation.relation_type != RelationType::About || compared.contains(&other) {
+                    continue;
+                }
+                compared.push(other);
+                let Some(other) = tx.memory(other)? else { continue };
+                // A project's rule is no conflict with one that holds everywhere: it is more special.
+                if !other.kind.is_state() || other.project != memory.project {
+                    continue;
+                }
+                let found = Claims::of(&other.statement, &mut tokenizer).conflict(&claims);
+                if let Some(conflict) = found.filter(|conflict| is_certain(conflict, true)) {
+                    contest(tx, other.id, id, &conflict, now)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}

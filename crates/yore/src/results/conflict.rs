@@ -1,0 +1,48 @@
+//! Conflicts of memories, as they leave the program.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yore_engine as engine;
+
+use super::MemoryRecord;
+
+/// Two memories that cannot both hold.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct ConflictRecord {
+    /// Its kind: direct, value, temporal, granularity; none: it was stated, and the words do not show it.
+    pub kind: Option<String>,
+    /// Its weight: minor, major, critical.
+    pub severity: String,
+    /// Words that both share, stemmed.
+    pub about: Vec<String>,
+    /// The values that differ: of the older, of the newer.
+    pub values: Option<[String; 2]>,
+    /// Why it was stated.
+    pub reason: Option<String>,
+    /// The memory that became true first.
+    pub older: MemoryRecord,
+    /// The other one.
+    pub newer: MemoryRecord,
+    /// Id of the memory that likely holds.
+    pub advice: Option<String>,
+    /// Why it likely does.
+    pub advice_reason: Option<String>,
+}
+
+impl From<&engine::OpenConflict> for ConflictRecord {
+    fn from(open: &engine::OpenConflict) -> Self {
+        let found = open.conflict.as_ref();
+        let advice = open.advice();
+        Self {
+            kind: found.map(|found| found.kind.as_str().to_owned()),
+            severity: open.severity().as_str().to_owned(),
+            about: found.map(|found| found.about.clone()).unwrap_or_default(),
+            values: found.and_then(|found| found.values.clone()),
+            reason: open.reason.clone(),
+            older: MemoryRecord::of(&open.older, Vec::new()),
+            newer: MemoryRecord::of(&open.newer, Vec::new()),
+            advice: advice.map(|(id, _)| id.to_string()),
+            advice_reason: advice.map(|(_, why)| why.to_owned()),
+        }
+    }
+}
