@@ -12,7 +12,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Longest time for which the output of a program that has ended is read.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// What a program reads on its standard input.
+/// The standard input of a program.
 #[derive(Debug)]
 pub enum Input {
     /// Nothing.
@@ -39,9 +39,9 @@ pub struct Limits {
 pub struct Ended {
     /// Its exit status.
     pub status: ExitStatus,
-    /// What it wrote on standard output.
+    /// Its standard output.
     pub output: Vec<u8>,
-    /// What it wrote on standard error.
+    /// Its standard error, cut.
     pub report: Vec<u8>,
 }
 

@@ -13,7 +13,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::extract::{ExtractRequest, FailedSession};
 use crate::llm::{Class, Form, LlmError, Model, Prompt, structured};
-use crate::spending::ByModel;
+use crate::spending::{ByModel, MOST_FAILURES};
 use crate::store::EpisodeSummary;
 
 /// A way to ask a family of models (S1-113): its instructions, and who then distils. A change of the words is another file and
@@ -44,8 +44,6 @@ const SMALL: Manner = Manner {
 const MOST_ANSWER: u32 = 8_000;
 /// Most pieces of a conversation that are read in one run: an endless conversation must not take the day.
 const MOST_PIECES: usize = 40;
-/// Failures one after the other that end a run: then it is not the conversation.
-const MOST_FAILURES: u32 = 3;
 
 /// The result of an extraction by a model.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -84,7 +82,7 @@ impl Engine {
     /// [`EngineError::UnknownProject`], [`EngineError::UnknownSession`]. Failures of the model are in the report.
     pub fn extract_by_model(
         &self,
-        by: ByModel<'_>,
+        mut by: ByModel<'_>,
         request: &ExtractRequest,
         proceed: &mut dyn FnMut(u64, u64) -> bool,
     ) -> Result<ModelReport, EngineError> {
@@ -108,8 +106,8 @@ impl Engine {
                 report.stopped = Some("stopped".to_owned());
                 break;
             }
-            let (model, terms) = match (by.choose)(session.project.as_deref()) {
-                Ok(Some(chosen)) => chosen,
+            let (model, ledger) = match by.reader(self, session.project.as_deref()) {
+                Ok(Some(reader)) => reader,
                 Ok(None) => {
                     report.left_out += 1;
                     continue;
@@ -119,7 +117,6 @@ impl Engine {
                     break;
                 }
             };
-            let ledger = by.books.unwrap_or(self).accounts(terms, by.is_stopped).for_project(session.project.clone());
             let shape = shapes.get(&session.row).copied().unwrap_or_default();
             if misformed.get(&session.row) == Some(&shape) {
                 report.unchanged += 1;

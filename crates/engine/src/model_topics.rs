@@ -7,12 +7,10 @@ use yore_core::episode::Role;
 use crate::accounts::{Ledger, ends_run};
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::extract::FailedSession;
+use crate::extract::{ExtractRequest, FailedSession};
 use crate::llm::{Form, LlmError, Model, Prompt, structured};
-use crate::sessions::SessionsRequest;
-use crate::spending::ByModel;
-use crate::store::{EpisodeSummary, RowKey, SessionOrder, ShownTurn, StoredSpan};
-use crate::topics::TopicsRequest;
+use crate::spending::{ByModel, MOST_FAILURES};
+use crate::store::{EpisodeSummary, RowKey, ShownTurn, StoredSpan};
 
 /// Instructions, and their version; a change of the words is another file.
 const INSTRUCTIONS: &str = include_str!("../prompts/summarise-1.md");
@@ -45,34 +43,22 @@ pub struct NamedTopics {
 }
 
 impl Engine {
-    /// Lets a model name and summarise the topics of sessions, the newest first; those that have a summary are left alone. The
-    /// text and the limit of the request are not used.
+    /// Lets a model name and summarise the topics of sessions, the newest first; those that have a summary are left alone. Of the
+    /// request, only the choice of sessions counts.
     ///
     /// # Errors
     /// [`EngineError::UnknownProject`], [`EngineError::UnknownSession`]. Failures of the model are in the report.
-    pub fn name_topics_by_model(&self, by: ByModel<'_>, request: &TopicsRequest) -> Result<NamedTopics, EngineError> {
-        let mut sessions = self.sessions(&SessionsRequest {
-            projects: request.projects.clone(),
-            since: request.since,
-            with_subagents: !request.sessions.is_empty(),
-            without_documents: true,
-            order: SessionOrder::Recent,
-            limit: usize::MAX >> 1,
-            ..SessionsRequest::default()
-        })?;
-        if !request.sessions.is_empty() {
-            let named = |id: &String| self.session_named(id).map(|(row, _)| row);
-            let rows = request.sessions.iter().map(named).collect::<Result<Vec<_>, _>>()?;
-            sessions.retain(|session| rows.contains(&session.row));
-        }
+    pub fn name_topics_by_model(&self, mut by: ByModel<'_>, request: &ExtractRequest) -> Result<NamedTopics, EngineError> {
+        let sessions = self.sessions_to_extract(request)?;
+        let mut failures = 0;
         let mut report = NamedTopics::default();
         let Some(_lock) = self.lock_for_models()? else {
             report.stopped = Some("another process lets a model read".to_owned());
             return Ok(report);
         };
         for session in &sessions {
-            let (model, terms) = match (by.choose)(session.project.as_deref()) {
-                Ok(Some(chosen)) => chosen,
+            let (model, ledger) = match by.reader(self, session.project.as_deref()) {
+                Ok(Some(reader)) => reader,
                 Ok(None) => {
                     report.left_out += 1;
                     continue;
@@ -82,10 +68,10 @@ impl Engine {
                     break;
                 }
             };
-            let ledger = by.books.unwrap_or(self).accounts(terms, by.is_stopped).for_project(session.project.clone());
             match self.name_topics(session, &model, &ledger)? {
                 Ok(0) => report.unchanged += 1,
                 Ok(topics) => {
+                    failures = 0;
                     report.sessions += 1;
                     report.topics += topics;
                 }
@@ -95,7 +81,12 @@ impl Engine {
                     break;
                 }
                 Err(error) => {
+                    failures += 1;
                     report.failed.push(FailedSession { session: session.native_id.clone(), reason: error.to_string() });
+                    if failures == MOST_FAILURES {
+                        report.stopped = Some(format!("{failures} conversations failed one after the other"));
+                        break;
+                    }
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! What language models may take and took, as the engine tells it.
+//! The limits and the ledger of language models, as the engine tells them, and how models are let in.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -21,6 +21,27 @@ pub struct ByModel<'r> {
     pub books: Option<&'r Engine>,
     /// Set to give up what is running.
     pub is_stopped: &'r AtomicBool,
+}
+
+/// Failures one after the other that end a run: then it is not the conversation.
+pub(crate) const MOST_FAILURES: u32 = 3;
+
+impl ByModel<'_> {
+    /// Returns who reads the conversations of a project, and the accounts for that; `None`: nobody.
+    ///
+    /// # Errors
+    /// A sentence that says what is missing.
+    pub(crate) fn reader<'e>(
+        &'e mut self,
+        engine: &'e Engine,
+        project: Option<&str>,
+    ) -> Result<Option<(Arc<Model>, Ledger<'e>)>, String> {
+        let chosen = (self.choose)(project)?;
+        Ok(chosen.map(|(model, terms)| {
+            let books = self.books.unwrap_or(engine);
+            (model, books.accounts(terms, self.is_stopped).for_project(project.map(str::to_owned)))
+        }))
+    }
 }
 
 impl Engine {

@@ -37,7 +37,7 @@ struct Gathered {
     most: [u64; 2],
 }
 
-/// What became of the batches that were sent.
+/// The fate of the batches that were sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Collected {
     /// Answers that came.

@@ -93,7 +93,7 @@ impl Model {
     /// Returns the tiers to try, in order: those that it is known to have first, without those that it is known to lack.
     pub fn tiers(&self, accounts: &dyn Accounts) -> Vec<Tier> {
         let own = match &self.way {
-            // Whoever answers later cannot be asked in another way; and no way was tried there.
+            // An answer that comes later cannot be asked for in another way.
             Way::Batch(_) => return vec![Tier::Schema],
             Way::Http { tiers, .. } => tiers,
             // A program has a prompt only; whoever answers in a folder sees the form.
@@ -108,7 +108,7 @@ impl Model {
     /// # Errors
     /// Every [`LlmError`] but [`LlmError::Form`].
     pub fn complete(&self, prompt: &Prompt, wanted: Option<Wanted<'_>>, accounts: &dyn Accounts) -> Result<Reply, LlmError> {
-        // What a batch took is booked with its answers.
+        // The tokens of a batch are booked with its answers.
         if let Way::Batch(batches) = &self.way {
             return batches.complete(prompt, wanted);
         }

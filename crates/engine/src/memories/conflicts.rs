@@ -1,7 +1,5 @@
 //! Memories that cannot both hold: listed, and settled by an operation. `contest` finds them.
 
-use std::collections::HashMap;
-
 use serde::{Deserialize, Serialize};
 use yore_core::conflict::{Conflict, ConflictKind, ConflictSeverity, conflict};
 use yore_core::id::MemoryId;
@@ -13,7 +11,6 @@ use super::record::{Done, StoredMemory};
 use super::step::{connect, draw_relation};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
-use crate::store::MemoryFilter;
 
 /// A conflict of two memories that is not settled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,7 +19,7 @@ pub struct OpenConflict {
     pub older: StoredMemory,
     /// The other one.
     pub newer: StoredMemory,
-    /// What the comparison of their words says; `None` if the conflict was stated, and their words do not show it.
+    /// The conflict that their words show; `None` if the conflict was stated, and they show none.
     pub conflict: Option<Conflict>,
     /// Why it was stated.
     pub reason: Option<String>,
@@ -68,23 +65,21 @@ impl Engine {
     pub fn conflicts(&self, projects: &[String], limit: usize) -> Result<Vec<OpenConflict>, EngineError> {
         let wanted = self.project_ids(projects)?;
         let names = self.project_names_by_id()?;
-        let filter = MemoryFilter { statuses: vec![Status::Holds, Status::Contested], ..MemoryFilter::default() };
-        let holding: HashMap<MemoryId, Memory> =
-            self.store().memories(&filter, usize::MAX >> 1)?.into_iter().map(|memory| (memory.id, memory)).collect();
         let mut open = Vec::new();
         for relation in self.store().relations_of_type(RelationType::Contradicts)? {
             let (Node::Memory(a), Node::Memory(b)) = (&relation.from, &relation.to) else { continue };
-            let (Some(a), Some(b)) = (holding.get(a), holding.get(b)) else { continue };
+            let (Some(a), Some(b)) = (self.holding(*a)?, self.holding(*b)?) else { continue };
             let is_wanted = |memory: &Memory| memory.project.is_some_and(|project| wanted.contains(&project));
-            if !projects.is_empty() && !is_wanted(a) && !is_wanted(b) {
+            if !projects.is_empty() && !is_wanted(&a) && !is_wanted(&b) {
                 continue;
             }
             let since = |memory: &Memory| memory.valid_from.unwrap_or(memory.recorded);
-            let (older, newer) = if since(a) <= since(b) { (a, b) } else { (b, a) };
+            let (older, newer) = if since(&a) <= since(&b) { (a, b) } else { (b, a) };
+            let conflict = conflict(&older.statement, &newer.statement);
             open.push(OpenConflict {
-                older: self.stored(older.clone(), false, &names)?,
-                newer: self.stored(newer.clone(), false, &names)?,
-                conflict: conflict(&older.statement, &newer.statement),
+                older: self.stored(older, false, &names)?,
+                newer: self.stored(newer, false, &names)?,
+                conflict,
                 reason: relation.reason.clone(),
             });
         }
@@ -92,6 +87,12 @@ impl Engine {
         open.sort_by_key(|open| std::cmp::Reverse((open.severity(), at(open))));
         open.truncate(limit);
         Ok(open)
+    }
+
+    /// Returns a memory if it holds.
+    fn holding(&self, id: MemoryId) -> Result<Option<Memory>, EngineError> {
+        let memory = self.store().memory(id)?;
+        Ok(memory.filter(|memory| matches!(memory.status, Status::Holds | Status::Contested)))
     }
 
     /// Settles the conflict of two memories.

@@ -14,7 +14,7 @@ use yore_core::relation::{Node, Relation, RelationType, check_relation};
 use yore_core::text::Tokenizer;
 use yore_core::time::UtcMillis;
 
-use super::step::draw_relation;
+use super::step::{draw_relation, kind_and_name};
 use crate::error::{EngineError, MemoryError};
 use crate::rules;
 use crate::store::OperationTx;
@@ -24,7 +24,7 @@ const MOST_TOLD: usize = 8;
 const REASON_CHARS: usize = 200;
 /// Words that two statements must share beside a conflict, if no entity is shared, to be of one subject.
 const LEAST_ABOUT: usize = 3;
-/// Memories of an entity that a new one is compared with.
+/// Relations of an entity, the latest, whose memories a new one is compared with.
 const MOST_OF_ENTITY: usize = 200;
 /// Statements that a new one is compared with: those that share most words.
 const MOST_COMPARED: usize = 100;
@@ -93,13 +93,13 @@ pub(super) fn contest(
 ) -> Result<(), EngineError> {
     let (Some(one), Some(other)) = (tx.memory(first)?, tx.memory(second)?) else { return Ok(()) };
     let holds = |memory: &Memory| matches!(memory.status, Status::Holds | Status::Contested);
-    // What ceased to be true before the other began is history.
+    // One that ceased to be true before the other began is history.
     let ended = |a: &Memory, b: &Memory| a.valid_until.zip(b.valid_from).is_some_and(|(until, from)| until <= from);
     if first == second || !holds(&one) || !holds(&other) || ended(&one, &other) || ended(&other, &one) {
         return Ok(());
     }
     let (from, to) = (Node::Memory(first), Node::Memory(second));
-    // What was settled stays settled.
+    // A conflict that was settled stays settled.
     for settled in [RelationType::Qualifies, RelationType::BuildsOn, RelationType::Supersedes] {
         if tx.relation_between(&from, settled, &to)?.is_some() || tx.relation_between(&to, settled, &from)?.is_some() {
             return Ok(());
@@ -135,9 +135,9 @@ pub(super) fn contest_of_entities(
     let claims = Claims::of(&memory.statement, &mut tokenizer);
     let mut compared: Vec<MemoryId> = vec![id];
     for name in names {
-        let plain = name.split_once(':').map_or(name.as_str(), |(_, plain)| plain).trim().to_owned();
-        for entity in tx.entities_named(&plain)? {
-            for relation in tx.relations_of(&Node::Entity(entity.id))?.into_iter().take(MOST_OF_ENTITY) {
+        let (_, plain) = kind_and_name(&name);
+        for entity in tx.entities_named(plain)? {
+            for relation in tx.relations_of(&Node::Entity(entity.id))?.into_iter().rev().take(MOST_OF_ENTITY) {
                 let Node::Memory(other) = relation.from else { continue };
                 if relation.relation_type != RelationType::About || compared.contains(&other) {
                     continue;

@@ -29,12 +29,17 @@ pub(super) fn draw_relation(now: UtcMillis) -> Result<RelationId, EngineError> {
     Ok(RelationId::new(now.max(0) as u64, draw()?))
 }
 
-/// Returns the entity with a name, of any kind; records it as a concept if there is none.
-pub(super) fn entity_for(tx: &mut OperationTx<'_, '_>, name: &str, now: UtcMillis) -> Result<EntityId, EngineError> {
-    let (kind, plain) = match name.split_once(':') {
+/// Reads KIND:NAME, or a name alone.
+pub(super) fn kind_and_name(name: &str) -> (Option<EntityKind>, &str) {
+    match name.split_once(':') {
         Some((kind, plain)) if EntityKind::parse(kind).is_some() => (EntityKind::parse(kind), plain.trim()),
         _ => (None, name.trim()),
-    };
+    }
+}
+
+/// Returns the entity with a name, of any kind; records it as a concept if there is none.
+pub(super) fn entity_for(tx: &mut OperationTx<'_, '_>, name: &str, now: UtcMillis) -> Result<EntityId, EngineError> {
+    let (kind, plain) = kind_and_name(name);
     let known = tx.entities_named(plain)?;
     if let Some(known) = known.iter().find(|known| kind.is_none_or(|kind| known.kind == kind)) {
         return Ok(known.id);

@@ -72,7 +72,7 @@ const TABLES: &[Table] = &[
         key: 1,
     },
     Table { name: "operation_change", columns: "operation, position, kind, uid, before, after_hash", key: 2 },
-    // What was spent today still counts.
+    // The tokens of today still count.
     Table {
         name: "model_call",
         columns: "id, at_ms, day, purpose, model, project, state, input_tokens, output_tokens, is_estimated, cost_micro, failure",

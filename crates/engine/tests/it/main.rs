@@ -26,7 +26,6 @@ mod forget;
 mod gemini;
 mod git;
 mod links;
-mod loopback;
 mod memories;
 mod models;
 mod notes;

@@ -16,9 +16,7 @@ use yore_engine::llm::{
 };
 use yore_engine::transport::{Client, ClientSettings, Response, TransportError};
 use yore_engine::{ByModel, DailyLimits, Engine, ExtractRequest, MemoryList, ModelReport, NewMemory, Price, StoredMemory, Terms};
-use yore_testing::{Memory, Script, SessionBuilder};
-
-use crate::loopback::{listening, write};
+use yore_testing::{Memory, Script, SessionBuilder, listening, write_answer};
 
 static STOPPED: AtomicBool = AtomicBool::new(false);
 const QUAY: &str = "/home/dev/quay";
@@ -391,8 +389,8 @@ fn every_protocol_is_spoken_over_the_network() {
             let missing: Vec<&str> = parts.iter().copied().filter(|part| body.pointer(part).is_none()).collect();
             let is_right = head.starts_with(line) && lower.contains(key) && lower.contains("content-type: application/json");
             match is_right && missing.is_empty() {
-                true => write(stream, "200 OK", "content-type: application/json\r\n", &answer.to_string()),
-                false => write(
+                true => write_answer(stream, "200 OK", "content-type: application/json\r\n", &answer.to_string()),
+                false => write_answer(
                     stream,
                     "400 Bad Request",
                     "",
@@ -445,10 +443,10 @@ fn a_server_that_hangs_drips_breaks_off_or_floods_is_an_error_in_time() {
         ),
         (
             "answers with a page",
-            |stream| write(stream, "200 OK", "content-type: text/html\r\n", "<html>tide</html>"),
+            |stream| write_answer(stream, "200 OK", "content-type: text/html\r\n", "<html>tide</html>"),
             "not understood",
         ),
-        ("answers nothing", |stream| write(stream, "200 OK", "", ""), "not understood"),
+        ("answers nothing", |stream| write_answer(stream, "200 OK", "", ""), "not understood"),
     ];
     for (what, misdeed, told) in misdeeds {
         let address = listening(move |_, _, stream| misdeed(stream));

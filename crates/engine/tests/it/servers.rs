@@ -11,9 +11,9 @@ use yore_core::query::{MissingCode, Part, Rerank, SearchMode};
 use yore_engine::llm::wire::{Additions, Protocol, RelevanceProtocol, VectorProtocol};
 use yore_engine::llm::{Arrival, Backoff, Class, Connection, LlmError, Model, Prompt, ServerEmbedder, ServerReranker, Tier, Way};
 use yore_engine::{ByModel, DailyLimits, EngineError, ExtractRequest, Finding, ModelServers, Price, Terms};
-use yore_testing::{Memory, SessionBuilder, TurnOf};
+use yore_testing::{Memory, SessionBuilder, TurnOf, listening, listening_raw, write_answer};
 
-use crate::loopback::{listening, write};
+use crate::vectors::{CARS, write_cars};
 
 static GOING: AtomicBool = AtomicBool::new(false);
 const KEY: &str = "sk-tide-secret";
@@ -75,7 +75,7 @@ fn every_protocol_streams_over_the_network() {
     ] {
         let address = listening(move |head, request, stream| {
             if !head.starts_with(path) || request.pointer(asked).is_none_or(|value| *value == json!(false)) {
-                return write(stream, "400 Bad Request", "", &format!("{head} {request}"));
+                return write_answer(stream, "400 Bad Request", "", &format!("{head} {request}"));
             }
             let _ = write!(stream, "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ntransfer-encoding: chunked\r\n\r\n");
             for part in body.as_bytes().chunks(37) {
@@ -96,10 +96,10 @@ fn a_server_that_streams_nothing_answers_all_the_same() {
     let memory = Memory::new();
     let ledger = memory.engine().accounts(terms(1_000_000), &GOING);
     let whole = json!({"choices": [{"message": {"content": "ok"}}]}).to_string();
-    let address = listening(move |_, _, stream| write(stream, "200 OK", "content-type: application/json\r\n", &whole));
+    let address = listening(move |_, _, stream| write_answer(stream, "200 OK", "content-type: application/json\r\n", &whole));
     assert_eq!(model(Protocol::OpenAiChat, &address, STREAM).complete(&prompt(), None, &ledger).unwrap().text, "ok");
     let address = listening(|_, _, stream| {
-        write(stream, "429 Too Many Requests", "content-type: text/event-stream\r\nretry-after: 3\r\n", "{}");
+        write_answer(stream, "429 Too Many Requests", "content-type: text/event-stream\r\nretry-after: 3\r\n", "{}");
     });
     let error = model(Protocol::OpenAiChat, &address, STREAM).complete(&prompt(), None, &ledger).unwrap_err();
     assert_eq!((error.class(), error.retry_after()), (Class::Transient, Some(Duration::from_secs(3))));
@@ -129,16 +129,9 @@ fn a_running_call_is_given_up_at_once_when_models_are_switched_off() {
     }
 }
 
-const CARS: &str = "The automobile needs its tyres replaced before the winter.";
-
 fn with_cars() -> Memory {
     let memory = Memory::new();
-    let mut session = SessionBuilder::new(1);
-    session.human("Which vendor do we buy paper towels from?");
-    session.assistant("Paper towels come from the wholesaler in the harbour.");
-    session.human(CARS);
-    session.assistant("Noted. The garage has an opening on Tuesday.");
-    memory.write("projects/p/cars.jsonl", session.text());
+    write_cars(&memory);
     memory.learn();
     memory
 }
@@ -157,14 +150,14 @@ fn embedding_server(refused: &'static str, tokens: usize) -> (String, Arc<Mutex<
         let texts: Vec<&str> = body["input"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         noted.lock().unwrap().push(texts.len());
         if !head.starts_with("POST /embeddings ") || !head.to_ascii_lowercase().contains("authorization: bearer sk-tide-secret") {
-            return write(stream, "401 Unauthorized", "", "{}");
+            return write_answer(stream, "401 Unauthorized", "", "{}");
         }
         if texts.iter().any(|text| text.contains(refused)) {
-            return write(stream, "400 Bad Request", "", "{\"error\": {\"message\": \"too long\"}}");
+            return write_answer(stream, "400 Bad Request", "", "{\"error\": {\"message\": \"too long\"}}");
         }
         let data: Vec<Value> =
             texts.iter().enumerate().map(|(index, text)| json!({"index": index, "embedding": vector(text)})).rev().collect();
-        write(stream, "200 OK", "", &json!({"data": data, "usage": {"prompt_tokens": tokens * texts.len()}}).to_string());
+        write_answer(stream, "200 OK", "", &json!({"data": data, "usage": {"prompt_tokens": tokens * texts.len()}}).to_string());
     });
     (address, calls)
 }
@@ -268,7 +261,7 @@ fn a_vector_of_another_length_than_the_first_is_refused() {
         let texts = body["input"].as_array().map_or(0, Vec::len);
         let length = if count.fetch_add(1, Ordering::Relaxed) == 0 { 3 } else { 4 };
         let data: Vec<Value> = (0..texts).map(|_| json!({"embedding": vec![1.0; length]})).collect();
-        write(stream, "200 OK", "", &json!({"data": data}).to_string());
+        write_answer(stream, "200 OK", "", &json!({"data": data}).to_string());
     });
     with_embedder(&mut memory, &address, 100_000);
     let report = memory.engine().embed(None, false, &mut |_| true).unwrap();
@@ -289,12 +282,12 @@ fn passages_are_ranked_by_a_server_and_its_failure_is_named() {
         if !head.starts_with("POST /rerank ")
             || body["query"] != "Where does the wholesaler of the harbour keep the paper towels?"
         {
-            return write(stream, "400 Bad Request", "", "{}");
+            return write_answer(stream, "400 Bad Request", "", "{}");
         }
         let score = |text: &str| if text.contains("automobile") { 0.99 } else { 0.001 };
         let results: Vec<Value> =
             passages.iter().enumerate().map(|(index, text)| json!({"index": index, "relevance_score": score(text)})).collect();
-        write(stream, "200 OK", "", &json!({"results": results, "usage": {"total_tokens": 70}}).to_string());
+        write_answer(stream, "200 OK", "", &json!({"results": results, "usage": {"total_tokens": 70}}).to_string());
     });
     let reranker = Arc::new(ServerReranker::new("r-1", RelevanceProtocol::Jina, connection(&judge)));
     let servers = |tokens: u64| ModelServers {
@@ -369,7 +362,7 @@ fn requests_that_nobody_waits_for_are_sent_as_a_batch_and_their_answers_taken_on
         let sent: Arc<Mutex<Vec<String>>> = Arc::default();
         let is_ended = Arc::new(AtomicBool::new(false));
         let (noted, ended) = (Arc::clone(&sent), Arc::clone(&is_ended));
-        let address = crate::loopback::listening_raw(move |head, body, stream| {
+        let address = listening_raw(move |head, body, stream| {
             let line = head.lines().next().unwrap_or_default().to_owned();
             noted.lock().unwrap().push(format!("{line}\n{body}"));
             let ask = |body: &str| body.split("\"custom_id\":\"").nth(1).map(|rest| rest.split('"').next().unwrap().to_owned());
@@ -396,9 +389,11 @@ fn requests_that_nobody_waits_for_are_sent_as_a_batch_and_their_answers_taken_on
                     let response = json!({"status_code": 200, "body": {"output": output, "usage": usage}});
                     json!({"custom_id": known, "response": response, "error": null}).to_string() + "\n"
                 }
-                other => return write(stream, "404 Not Found", "", &format!("{{\"error\": {{\"message\": \"{other}\"}}}}")),
+                other => {
+                    return write_answer(stream, "404 Not Found", "", &format!("{{\"error\": {{\"message\": \"{other}\"}}}}"));
+                }
             };
-            write(stream, "200 OK", "content-type: application/json\r\n", &answer);
+            write_answer(stream, "200 OK", "content-type: application/json\r\n", &answer);
         });
         let run = || batched(&memory, protocol, &address, folder.path(), 1_000_000);
         assert_eq!(run().unwrap(), (0, 0, 1), "{protocol:?}");
@@ -426,13 +421,13 @@ fn requests_that_nobody_waits_for_are_sent_as_a_batch_and_their_answers_taken_on
 fn a_request_of_a_batch_that_failed_is_sent_again() {
     let memory = with_order();
     let folder = tempfile::tempdir().unwrap();
-    let address = crate::loopback::listening_raw(|head, _, stream| {
+    let address = listening_raw(|head, _, stream| {
         let answer = match head.split(' ').take(2).collect::<Vec<_>>().join(" ").as_str() {
             "POST /v1/messages/batches" => "{\"id\": \"msgbatch_1\"}",
             "GET /v1/messages/batches/msgbatch_1" => "{\"processing_status\": \"ended\"}",
             _ => "{\"custom_id\": \"unknown\", \"result\": {\"type\": \"expired\"}}\nno line\n",
         };
-        write(stream, "200 OK", "", answer);
+        write_answer(stream, "200 OK", "", answer);
     });
     let run = || batched(&memory, Protocol::Anthropic, &address, folder.path(), 1_000_000).unwrap();
     assert_eq!((run(), run()), ((0, 0, 1), (0, 0, 1)));

@@ -9,17 +9,22 @@ use yore_core::query::{List, MissingCode, Part, Rerank, SearchMode};
 use yore_engine::{Finding, Hit, RecallAnswer};
 use yore_testing::{Memory, SessionBuilder, TurnOf, write_failing_embedder, write_tiny_embedder, write_tiny_reranker};
 
-const CARS: &str = "The automobile needs its tyres replaced before the winter.";
+pub(crate) const CARS: &str = "The automobile needs its tyres replaced before the winter.";
 
-/// Creates a session about cars among others; it has no word of the question.
-fn with_cars() -> Memory {
-    let memory = Memory::new();
+/// Writes a session about paper towels and cars, of four turns.
+pub(crate) fn write_cars(memory: &Memory) {
     let mut session = SessionBuilder::new(1);
     session.human("Which vendor do we buy paper towels from?");
     session.assistant("Paper towels come from the wholesaler in the harbour.");
     session.human(CARS);
     session.assistant("Noted. The garage has an opening on Tuesday.");
     memory.write("projects/p/cars.jsonl", session.text());
+}
+
+/// Creates a session about cars among others; it has no word of the question.
+fn with_cars() -> Memory {
+    let memory = Memory::new();
+    write_cars(&memory);
     memory.write("projects/p/other.jsonl", SessionBuilder::new(2).turns(40).text());
     memory
 }

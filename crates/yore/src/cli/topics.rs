@@ -2,7 +2,7 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use yore_core::time::UtcMillis;
-use yore_engine::{ByModel, SessionTopics, Topic, TopicsRequest};
+use yore_engine::{ByModel, ExtractRequest, SessionTopics, Topic, TopicsRequest};
 
 use super::Context;
 use crate::ask;
@@ -62,7 +62,13 @@ fn summarise(request: &TopicsRequest, context: &mut Context) -> CliResult<()> {
     let mut choose = |project: Option<&str>| staff.for_project(project).map_err(|error| error.message);
     let is_stopped = AtomicBool::new(false);
     let by = ByModel { choose: &mut choose, books: None, is_stopped: &is_stopped };
-    let report = context.settings.engine(false)?.name_topics_by_model(by, request)?;
+    let chosen = ExtractRequest {
+        sessions: request.sessions.clone(),
+        projects: request.projects.clone(),
+        since: request.since,
+        ..ExtractRequest::default()
+    };
+    let report = context.settings.engine(false)?.name_topics_by_model(by, &chosen)?;
     let mut words = format!("{} of {} named", text::counted(report.topics, "topic"), text::counted(report.sessions, "session"));
     let more = [(report.waiting, "wait for an answer"), (report.failed.len() as u64, "failed"), (report.left_out, "left out")];
     words.extend(more.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("; {} {what}", text::count(*count))));

@@ -51,14 +51,14 @@ pub enum Shape {
     Named {
         /// Maximum number of characters.
         longest: usize,
-        /// What it names.
+        /// The things that it names.
         names: Names,
     },
     /// Strings that name something.
     NamedList {
         /// Maximum number of characters of one string.
         longest: usize,
-        /// What each names.
+        /// The things that each names.
         names: Names,
     },
     /// Regular expressions for redaction.

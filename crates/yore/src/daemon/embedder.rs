@@ -48,8 +48,12 @@ pub fn run(shared: &Shared<'_>) {
 
 fn is_wanted(shared: &Shared<'_>) -> bool {
     let is_reading = || shared.engine.job_counts(yore_engine::Lane::Capture).is_ok_and(|jobs| jobs.leased > 0);
+    // A server that may not be asked would fail each time.
+    let may_ask = || shared.config.llm.daily_tokens > 0 && !shared.engine.are_models_off();
+    let models = shared.settings.models();
     shared.config.models.embed
-        && shared.settings.models().has_embedder()
+        && (models.servers.embedder.is_none() || may_ask())
+        && models.has_embedder()
         && shared.engine.unembedded().is_ok_and(|turns| turns > 0)
         && !is_reading()
 }

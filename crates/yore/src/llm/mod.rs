@@ -30,7 +30,7 @@ const FOLDER_NAME: &str = "llm";
 pub struct Listed {
     /// Name in the configuration.
     pub name: &'static str,
-    /// What it does.
+    /// The services that it gives.
     pub does: Vec<&'static str>,
     /// The way in which it answers.
     pub what: String,
@@ -38,7 +38,7 @@ pub struct Listed {
     pub key_variable: Option<&'static str>,
 }
 
-/// What providers do.
+/// Services of providers.
 const ANSWERS: &str = "answers";
 const VECTORS: &str = "vectors";
 const RELEVANCE: &str = "relevance";

@@ -52,7 +52,7 @@ impl<'s> Staff<'s> {
     /// The model is not configured as it must be.
     pub fn for_project(&mut self, project: Option<&str>) -> CliResult<Option<(Arc<Model>, Terms)>> {
         let fitting = self.uses.iter().filter_map(|one| Some((one.fits(self.purpose, project)?, one)));
-        // Of equals, the last counts.
+        // The last of equals counts.
         let (provider, model) = match fitting.max_by_key(|(conditions, _)| *conditions) {
             Some((_, one)) => (one.provider.clone(), one.model.clone()),
             None => (self.config.llm.provider.clone(), self.config.llm.model.clone()),

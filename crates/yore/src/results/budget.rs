@@ -85,7 +85,7 @@ pub struct ModelExtraction {
 pub struct Provider {
     /// Name in the configuration.
     pub name: String,
-    /// What it does: "answers", "vectors", "relevance".
+    /// The services that it gives: "answers", "vectors", "relevance".
     pub does: Vec<String>,
     /// Address or command.
     pub what: String,

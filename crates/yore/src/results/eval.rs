@@ -103,7 +103,7 @@ pub struct ReplayWay {
     pub recall_at_10: f64,
 }
 
-/// What an extractor proposed from given sessions, and what it took (`yore eval extraction`).
+/// The proposals of an extractor from given sessions, counted, and their cost (`yore eval extraction`).
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct MeasuredExtraction {
     /// Name of the extractor.
@@ -122,7 +122,7 @@ pub struct MeasuredExtraction {
     pub input_tokens: u64,
     /// Tokens of answers.
     pub output_tokens: u64,
-    /// What they cost.
+    /// Their cost in dollars.
     pub dollars: String,
     /// True if some of the tokens are estimated.
     pub estimated: bool,

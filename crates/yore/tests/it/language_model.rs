@@ -2,7 +2,10 @@
 
 #![cfg(unix)]
 
+use std::sync::{Arc, Mutex};
+
 use serde_json::Value;
+use yore_testing::{listening_raw, write_answer};
 
 use crate::environment::{Runner, TestEnvironment};
 use crate::transcript::Transcript;
@@ -184,33 +187,13 @@ fn a_key_comes_from_the_systems_keyring_and_stands_in_no_file() {
 }
 
 /// A server on this computer that gives every request this answer, and notes its head and body.
-fn listening(answer: &'static str) -> (String, std::sync::Arc<std::sync::Mutex<Vec<String>>>) {
-    use std::io::{BufRead, BufReader, Read, Write};
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
-    let heads = std::sync::Arc::<std::sync::Mutex<Vec<String>>>::default();
-    let noted = std::sync::Arc::clone(&heads);
-    std::thread::spawn(move || {
-        for mut stream in listener.incoming().map_while(Result::ok) {
-            let mut reader = BufReader::new(stream.try_clone().unwrap());
-            let (mut head, mut length) = (String::new(), 0);
-            loop {
-                let mut line = String::new();
-                if reader.read_line(&mut line).unwrap_or(0) == 0 || line == "\r\n" {
-                    break;
-                }
-                if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-                    length = value.trim().parse().unwrap();
-                }
-                head.push_str(&line);
-            }
-            let mut body = vec![0; length];
-            let _ = reader.read_exact(&mut body);
-            let count = serde_json::from_slice::<Value>(&body).map_or(1, |body| body["input"].as_array().map_or(1, Vec::len));
-            noted.lock().unwrap().push(format!("{head}{}", String::from_utf8_lossy(&body)));
-            let answer = answer.replace("VECTORS", &vec!["[0.6, 0.8, 0.0]"; count].join(","));
-            let _ = write!(stream, "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{answer}", answer.len());
-        }
+fn listening(answer: &'static str) -> (String, Arc<Mutex<Vec<String>>>) {
+    let heads = Arc::<Mutex<Vec<String>>>::default();
+    let noted = Arc::clone(&heads);
+    let address = listening_raw(move |head, body, stream| {
+        let count = serde_json::from_str::<Value>(body).map_or(1, |body| body["input"].as_array().map_or(1, Vec::len));
+        noted.lock().unwrap().push(format!("{head}{body}"));
+        write_answer(stream, "200 OK", "", &answer.replace("VECTORS", &vec!["[0.6, 0.8, 0.0]"; count].join(",")));
     });
     (address, heads)
 }

@@ -73,7 +73,7 @@ pub(super) fn decode(body: &Value) -> Result<Decoded, &'static str> {
     let content = body.get("content").and_then(Value::as_array).ok_or("content is missing")?;
     let call = content.iter().find(|part| part["type"] == "tool_use").and_then(|part| part.get("input"));
     let text = match call {
-        // Of a stream that was cut off, only the text of the arguments is known.
+        // A stream that was cut off gives only the text of the arguments.
         Some(Value::String(arguments)) => arguments.clone(),
         Some(arguments) => arguments.to_string(),
         None => content.iter().filter_map(|part| part["text"].as_str()).collect(),

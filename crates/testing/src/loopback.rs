@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
 use serde_json::Value;
 
-/// A server on this computer that reads one request a connection, hands it to `answer` and lets it write.
+/// Starts a server on this computer that reads one request a connection, hands it to `answer` and lets it write. Returns its address.
 pub fn listening(answer: impl Fn(&str, &Value, &mut TcpStream) + Send + 'static) -> String {
     listening_raw(move |head, body, stream| answer(head, &serde_json::from_str(body).unwrap_or_default(), stream))
 }
@@ -37,6 +37,6 @@ pub fn listening_raw(answer: impl Fn(&str, &str, &mut TcpStream) + Send + 'stati
 }
 
 /// Writes an answer with a body.
-pub fn write(stream: &mut TcpStream, status: &str, headers: &str, body: &str) {
+pub fn write_answer(stream: &mut TcpStream, status: &str, headers: &str, body: &str) {
     let _ = write!(stream, "HTTP/1.1 {status}\r\ncontent-length: {}\r\n{headers}connection: close\r\n\r\n{body}", body.len());
 }
