@@ -5,8 +5,13 @@
 //! DIRECTORY holds `pairs_beam/pairs.jsonl` and `pairs_sick/pairs.jsonl` of the development questions. Pairs of BEAM are messages of
 //! which one updates or contradicts the other; messages of one conversation that belong to different pairs are taken for pairs
 //! without a conflict. Pairs of SICK are sentences with a label.
+//!
+//!     cargo run --release -p yore-bench --bin conflicts -- --retire CORPUS.jsonl...
+//!
+//! Prints, as lines of JSON, what would be retired by itself if every sentence of a corpus were a memory of its own: the older and
+//! the newer sentence, to be judged by readers.
 
-#![expect(clippy::print_stdout, reason = "a program for maintainers whose result is its output")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for maintainers whose result is its output")]
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -15,8 +20,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use serde_json::Value;
-use yore_core::conflict::{Claims, Conflict, ConflictKind};
-use yore_core::text::Tokenizer;
+use yore_core::conflict::{Assertion, Claims, Conflict, ConflictKind};
+use yore_core::text::{Tokenizer, fragments};
 
 /// A labelled pair.
 struct Pair {
@@ -44,8 +49,62 @@ fn label(conflict: &Conflict) -> &'static str {
     if conflict.kind == ConflictKind::Direct { "contradiction" } else { "update" }
 }
 
+/// A sentence that asserts something.
+struct Said {
+    assertion: Assertion,
+    turn: String,
+    at: String,
+    text: String,
+}
+
+/// Prints what would be retired in a corpus.
+fn retire(path: &Path) -> Result<(usize, usize), Box<dyn Error>> {
+    let mut sessions: BTreeMap<String, Vec<(String, String, String)>> = BTreeMap::new();
+    for line in fs::read_to_string(path)?.lines() {
+        let session: Value = serde_json::from_str(line)?;
+        let corpus = session["corpus_id"].as_str().unwrap_or_default().to_owned();
+        for turn in session["turns"].as_array().into_iter().flatten() {
+            let word = |name: &str| turn[name].as_str().unwrap_or_default().to_owned();
+            let at = turn["timestamp"].as_str().or(session["timestamp"].as_str()).unwrap_or_default().to_owned();
+            sessions.entry(corpus.clone()).or_default().push((at, word("turn_id"), word("text")));
+        }
+    }
+    let (mut read, mut retired) = (0, 0);
+    for (corpus, mut turns) in sessions {
+        // A stable sort: turns of one time stay in their order.
+        turns.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut known: Vec<Said> = Vec::new();
+        for (at, turn, text) in turns {
+            for range in fragments(&text) {
+                let text = text[range].trim().trim_start_matches(['-', '*', '#', ' ']).to_owned();
+                let Some(assertion) = Assertion::of(&text) else { continue };
+                read += 1;
+                let is_replaced = |said: &Said| said.turn != turn && said.assertion.excludes(&assertion);
+                for older in known.extract_if(.., |said| is_replaced(said)) {
+                    retired += 1;
+                    println!(
+                        "{}",
+                        serde_json::json!({"corpus": corpus, "older": older.text, "older_turn": older.turn, "older_at": older.at,
+                            "newer": text, "newer_turn": turn, "newer_at": at})
+                    );
+                }
+                known.retain(|said| !(said.assertion.is_of_same(&assertion) && said.assertion.value == assertion.value));
+                known.push(Said { assertion, turn: turn.clone(), at: at.clone(), text });
+            }
+        }
+    }
+    Ok((read, retired))
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.first().is_some_and(|first| first == "--retire") {
+        for path in &arguments[1..] {
+            let (read, retired) = retire(Path::new(path))?;
+            eprintln!("{path}: {read} sentences assert something, {retired} would be retired");
+        }
+        return Ok(());
+    }
     let directory = Path::new(arguments.first().ok_or("name the directory of the pairs")?);
     let shown: usize =
         arguments.iter().position(|name| name == "--show").and_then(|at| arguments.get(at + 1)?.parse().ok()).unwrap_or(0);

@@ -61,6 +61,8 @@ pub(super) struct Clause {
     pub(super) words: BTreeSet<String>,
     pub(super) values: Vec<Value>,
     pub(super) negation: Negation,
+    /// True if it says that something is no longer so.
+    pub(super) is_end: bool,
 }
 
 /// Cuts a text into clauses.
@@ -90,7 +92,7 @@ pub(super) fn clauses(text: &str) -> Vec<Range<usize>> {
 
 /// Returns whether a dot is within a number or a name, such as that of a file.
 fn is_name_dot(bytes: &[u8], at: usize) -> bool {
-    at > 0 && bytes[at - 1].is_ascii_alphanumeric() && bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric)
+    at > 0 && !bytes[at - 1].is_ascii_whitespace() && bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric)
 }
 
 fn is_joint(rest: &str) -> bool {
@@ -112,9 +114,12 @@ pub(super) fn clause(text: &str, range: Range<usize>, tokenizer: &mut Tokenizer)
         .collect();
     let pairs = || raw.windows(2).any(|pair| STRONG_PAIRS.iter().any(|[a, b]| pair[0] == *a && pair[1] == *b));
     let has = |list: &[&str]| raw.iter().any(|word| list.contains(&word.as_str()));
+    // "No longer than" is a bound.
+    let is_bound = raw.iter().any(|word| word == "than" || word == "als");
+    let is_end = pairs() && !is_bound;
     let negation = match () {
         () if (has(STRONG) || has(WEAK)) && (has(PAST) || has(CONDITIONS) || has(NO_DENIALS)) => Negation::Bound,
-        () if has(STRONG) || pairs() => Negation::Strong,
+        () if has(STRONG) || is_end => Negation::Strong,
         () if has(WEAK) => Negation::Weak,
         () => Negation::None,
     };
@@ -163,7 +168,7 @@ pub(super) fn clause(text: &str, range: Range<usize>, tokenizer: &mut Tokenizer)
             values.push(Value { of, text: value, is_about });
         }
     }
-    Clause { range, words, values, negation }
+    Clause { range, words, values, negation, is_end }
 }
 
 /// Returns the last word that says something.

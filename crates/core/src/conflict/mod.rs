@@ -7,6 +7,8 @@
 //! Measured on labelled pairs in `docs/measurements.md`, "Conflicts"; the reasons why the simple heuristics of earlier
 //! designs fail are those of C-062.
 
+mod aspect;
+mod assertion;
 mod clause;
 mod words;
 
@@ -15,6 +17,8 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::aspect::Aspect;
+pub use self::assertion::{Assertion, StatedValue};
 use self::clause::{Clause, Negation, Of, Value, clause, clauses};
 use self::words::{CONTRASTS, OPPOSITES};
 use crate::text::{Tokenizer, code_blocks};
@@ -45,6 +49,29 @@ named_enum! {
     }
 }
 
+named_enum! {
+    /// The way in which a conflict should be settled.
+    Resolution {
+        /// The newer one takes the place of the older.
+        Recency = "recency",
+        /// What counts more holds: a person's word.
+        Authority = "authority",
+        /// Both hold, each under its own condition.
+        Conditional = "conditional",
+        /// Somebody who knows has to say.
+        Escalate = "escalate",
+    }
+}
+
+/// One of two statements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Which {
+    /// The first.
+    First,
+    /// The second.
+    Second,
+}
+
 /// A conflict of two statements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Conflict {
@@ -58,6 +85,9 @@ pub struct Conflict {
     pub about: Vec<String>,
     /// The values that differ, if values do.
     pub values: Option<[String; 2]>,
+    /// The statement that says that what the other says is no longer so.
+    #[serde(default)]
+    pub ended_by: Option<Which>,
     /// Share of the words of the denial that the other clause has; of values, of the shorter clause. 0 to 1.
     pub overlap: f32,
 }
@@ -79,7 +109,7 @@ const READ: usize = 6_000;
 const STRONG_SHARE: f32 = 0.5;
 const WEAK_SHARE: f32 = 0.67;
 /// From this share on, a denial is sure.
-const SURE: f32 = 0.8;
+pub const SURE: f32 = 0.8;
 /// Words that both clauses must share: with a denial, beside a value, and beside a date.
 const LEAST_SHARED: usize = 2;
 const LEAST_BESIDE_VALUE: usize = 1;
@@ -107,7 +137,11 @@ impl Claims {
         for first in &self.0 {
             for second in &other.0 {
                 let found = denied(first, second).into_iter().chain(differing(first, second, self, other));
-                for (score, conflict) in found {
+                for (score, mut conflict) in found {
+                    // One of several things that are said may still be so.
+                    if self.0.len() > 1 || other.0.len() > 1 {
+                        conflict.ended_by = None;
+                    }
                     if best.as_ref().is_none_or(|(known, _)| score > *known) {
                         best = Some((score, conflict));
                     }
@@ -181,6 +215,12 @@ fn denied(first: &Clause, second: &Clause) -> Option<(f32, Conflict)> {
         second: second.range.clone(),
         about: shared,
         values: None,
+        // Only what is said word for word is no longer so: a qualified statement may still be.
+        ended_by: (denying.is_end && denying.words == other.words).then_some(if std::ptr::eq(denying, first) {
+            Which::First
+        } else {
+            Which::Second
+        }),
         overlap,
     };
     Some((score, conflict))
@@ -215,6 +255,7 @@ fn differing(first: &Clause, second: &Clause, of_first: &Claims, of_second: &Cla
                 second: second.range.clone(),
                 about: shared.clone(),
                 values: Some([a.text.clone(), b.text.clone()]),
+                ended_by: None,
                 overlap,
             };
             found.push((0.5 + shared.len() as f32 / 10.0, conflict));

@@ -1,0 +1,30 @@
+//! The aspect of a subject that a statement tells.
+
+named_enum! {
+    /// What a statement says of its subject.
+    #[derive(Default)]
+    Aspect {
+        /// A number, an amount, a date, a name.
+        #[default]
+        Value = "value",
+        /// The version of something.
+        Version = "version",
+        /// Where it is.
+        Place = "place",
+        /// Who is responsible for it.
+        Owner = "owner",
+        /// What was chosen for it.
+        Choice = "choice",
+        /// The state that it is in, such as released.
+        Status = "status",
+        /// A rule that it has to follow. There may be many.
+        Rule = "rule",
+    }
+}
+
+impl Aspect {
+    /// Returns whether a subject has one value of this aspect at a time.
+    pub const fn is_functional(self) -> bool {
+        !matches!(self, Self::Rule)
+    }
+}
