@@ -9,6 +9,57 @@ const REASON: [&str; 9] =
 /// Words of a question about the past that is over.
 const HISTORY: [&str; 9] =
     ["before", "previously", "originally", "used to", "history", "over time", "at first", "first version", "no longer"];
+/// Words of a question about what was so before, or about the end of it, beside [`HISTORY`].
+const PAST: [&str; 31] = [
+    "back when",
+    "back then",
+    "at the time",
+    "at that time",
+    "early days",
+    "early versions",
+    "early on",
+    "earliest",
+    "in the beginning",
+    "at the beginning",
+    "initially",
+    "initial version",
+    "start out",
+    "started out",
+    "very first",
+    "when we first",
+    "we first",
+    "did we first",
+    "former",
+    "formerly",
+    "in the past",
+    "until then",
+    "give up",
+    "given up",
+    "gave up",
+    "get rid of",
+    "got rid of",
+    "früher",
+    "ursprünglich",
+    "anfangs",
+    "damals",
+];
+/// Words of the end of something, whose reason lies in the past: "why did we stop".
+const ENDED: [&str; 14] = [
+    "stop",
+    "stopped",
+    "stopping",
+    "drop",
+    "dropped",
+    "dropping",
+    "remove",
+    "removed",
+    "abandon",
+    "abandoned",
+    "take out",
+    "took out",
+    "move away",
+    "moved away",
+];
 /// Words of a question about several things.
 const LIST: [&str; 9] = ["list", "all the", "all of", "every", "each", "how many", "steps", "name the", "name all"];
 /// Words of a question about a place in code.
@@ -78,6 +129,23 @@ pub fn asked_for(question: &str) -> AskedFor {
         () if says(&METHOD) => AskedFor::Method,
         () => AskedFor::State,
     }
+}
+
+/// Returns whether a question asks for what was so before, or why that was changed: then the latest state is no better answer than an
+/// earlier one.
+///
+/// ```
+/// use yore_core::text::asks_for_past;
+/// assert!(asks_for_past("What was the cache called at first?"));
+/// assert!(asks_for_past("Why did we stop using Redis?"));
+/// assert!(!asks_for_past("Where do the leases live?") && !asks_for_past("Why is the cache in the process?"));
+/// ```
+pub fn asks_for_past(question: &str) -> bool {
+    let words: Vec<String> = words(question).collect();
+    let spaced = format!(" {} ", words.join(" "));
+    let says = |cues: &[&str]| cues.iter().any(|cue| spaced.contains(&format!(" {cue} ")));
+    let is_over = || words.iter().any(|word| ["did", "was", "were", "had", "made"].contains(&word.as_str()));
+    says(&HISTORY) || says(&PAST) || says(&REASON) && says(&ENDED) && is_over()
 }
 
 /// Returns the parts of a question with several parts, each of which asks something by itself; nothing if it

@@ -9,7 +9,7 @@
 //! - [`code_blocks`], [`paths`]: code and names of files in a text
 //! - [`quote`], [`asked_terms`]: the passage of a turn that is displayed for a question, and the number of
 //!   its terms there
-//! - [`asked_for`], [`question_parts`]: what a question asks for
+//! - [`asked_for`], [`asks_for_past`], [`question_parts`]: what a question asks for
 //! - [`names`], [`plain_title`], [`title_of`], [`names_in_question`]: names in prose, and the titles of passages
 //! - [`named_periods`], [`parse_period`], [`parse_beginning`]: days, weeks, months and years that a text names
 //! - [`says_change`], [`named_change`]: whether a text says that something was changed, and the change that a question names
@@ -40,7 +40,7 @@ mod tokenizer;
 mod tool_output;
 mod wordpiece;
 
-pub use asked_for::{asked_for, question_parts};
+pub use asked_for::{asked_for, asks_for_past, question_parts};
 pub use change::{Side, named_change, says_change};
 pub use chunk::{CHUNK_TOKENS, CHUNKER_VERSION, Chunk, MAX_CHUNKS, chunks};
 pub use code_blocks::{CodeBlock, code_blocks, language_name};

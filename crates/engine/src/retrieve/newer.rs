@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use yore_core::episode::EpisodeKind;
 use yore_core::query::{AskedFor, NewerFirst, Part, ScorePart, SearchMode};
 use yore_core::rank::{Dated, raise_newer};
-use yore_core::text::says_change;
+use yore_core::text::{asks_for_past, says_change};
 
 use super::Asked;
 use super::deadline::LatePart;
@@ -22,13 +22,9 @@ const COMPARED: usize = 20;
 /// Share of the older one's score that the newer must have.
 const LEAST_SHARE: f32 = 0.3;
 
-/// Returns the cosine from which two turns count as one subject.
-fn same_subject(mode: SearchMode) -> f32 {
-    match mode {
-        SearchMode::Full => 0.85,
-        SearchMode::Static | SearchMode::Lexical => 0.6,
-    }
-}
+/// Cosine from which two turns count as one subject, by the static table and by a model.
+const SAME_STATIC: f32 = 0.6;
+const SAME_MODEL: f32 = 0.85;
 
 /// Raises newer turns, and returns for each raised turn the older one below it.
 pub(super) fn newer_first(
@@ -39,7 +35,8 @@ pub(super) fn newer_first(
 ) -> Result<HashMap<ItemKey, ItemKey>, EngineError> {
     let choice = plan.request.newer_first;
 
-    let is_wanted = choice != NewerFirst::Never && !matches!(plan.asked_for, AskedFor::List | AskedFor::History);
+    let is_state = !matches!(plan.asked_for, AskedFor::List | AskedFor::History) && !asks_for_past(&plan.request.question);
+    let is_wanted = choice != NewerFirst::Never && is_state;
     let Some(semantic) = asked.semantic.filter(|_| is_wanted) else { return Ok(HashMap::new()) };
     let compared = ranked.len().min(COMPARED);
     let keys: Vec<ItemKey> = ranked[..compared].iter().map(Ranked::key).collect();
@@ -63,16 +60,24 @@ pub(super) fn newer_first(
     if !dated.iter().any(|dated| dated.says_change) || !asked.deadline.allows(LatePart::Newer) {
         return Ok(HashMap::new());
     }
-    let vectors: Vec<Option<Vec<f32>>> = keys.iter().map(|key| semantic.mean_vector(*key, plan.mode)).collect();
-    let cosine = |a: usize, b: usize| {
+    // Both lists of vectors say whether two turns are of one subject: the model's is better at that, and misses others.
+    let of = |mode: SearchMode| keys.iter().map(|key| semantic.mean_vector(*key, mode)).collect::<Vec<Option<Vec<f32>>>>();
+    let mut lists = vec![(SAME_STATIC, of(SearchMode::Static))];
+    if plan.mode == SearchMode::Full {
+        lists.push((SAME_MODEL, of(SearchMode::Full)));
+    }
+    let likeness = |a: usize, b: usize| {
         if dated[b].score < LEAST_SHARE * dated[a].score {
             return 0.0;
         }
-        let (Some(a), Some(b)) = (&vectors[a], &vectors[b]) else { return 0.0 };
-        a.iter().zip(b).map(|(a, b)| a * b).sum()
+        let cosine = |(least, vectors): &(f32, Vec<Option<Vec<f32>>>)| match (&vectors[a], &vectors[b]) {
+            (Some(a), Some(b)) => a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>() / least,
+            _ => 0.0,
+        };
+        lists.iter().map(cosine).fold(0.0, f32::max)
     };
     let mut older = HashMap::new();
-    for raised in raise_newer(&dated, same_subject(plan.mode), &cosine) {
+    for raised in raise_newer(&dated, 1.0, &likeness) {
         older.insert(keys[raised.newer], keys[raised.older]);
         let newer = &mut ranked[raised.newer];
         newer.add(ScorePart { part: Part::Newer, value: raised.score - newer.score });
