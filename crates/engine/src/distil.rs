@@ -7,6 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
+use yore_core::conflict::{Aspect, StatedValue};
 use yore_core::episode::Role;
 use yore_core::id::{MemoryId, ProjectId};
 use yore_core::memory::{Confidence, Fields, Lane, Memory, MemoryKind, Source, SourceKind, Status};
@@ -192,6 +193,12 @@ pub struct DistilledItem {
     /// For a question or todo: whether it is closed.
     #[serde(rename = "closed", alias = "answered")]
     pub is_closed: Option<bool>,
+    /// The thing that has one value at a time, if the statement gives that value.
+    pub subject: Option<String>,
+    /// The aspect of it, by name.
+    pub aspect: Option<String>,
+    /// The value.
+    pub value: Option<String>,
 }
 
 /// A relation that an agent found.
@@ -559,6 +566,16 @@ fn proposal(
     if !(LEAST_CONFIDENCE..=1.0).contains(&confidence) {
         return Err(format!("its confidence {confidence} is not between {LEAST_CONFIDENCE} and 1"));
     }
+    let asserts = match (words(item.subject.as_deref()), words(item.value.as_deref())) {
+        (Some(subject), Some(value)) => {
+            let named = item.aspect.as_deref().unwrap_or_default().trim().to_lowercase();
+            let aspect = if named.is_empty() { Some(Aspect::default()) } else { Aspect::parse(&named) };
+            let known = || Aspect::ALL.iter().map(|aspect| aspect.as_str()).collect::<Vec<_>>().join(", ");
+            let aspect = aspect.ok_or_else(|| format!("there is no aspect {named:?}; the aspects are {}", known()))?;
+            Some(StatedValue { subject, aspect, value })
+        }
+        _ => None,
+    };
     let is_of_person = turn.role == Role::Human;
     // Otherwise an agent in good faith could make an order of words of a tool or a page.
     if matches!(kind, MemoryKind::Standard | MemoryKind::Preference) && !is_of_person {
@@ -585,11 +602,17 @@ fn proposal(
         },
         lane: Lane::Extracted,
         valid_from: turn.time.utc,
+        asserts,
         ..new.memory
     };
     new.evidence = vec![GivenEvidence { turn: turn.id.to_string(), quote: Some(item.quote.clone()) }];
     new.entities = item.entities.iter().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).take(8).collect();
     Ok(new)
+}
+
+/// Returns a text without line breaks; none if it is empty.
+fn words(text: Option<&str>) -> Option<String> {
+    Some(text?.split_whitespace().collect::<Vec<_>>().join(" ")).filter(|text| !text.is_empty())
 }
 
 fn short_text(text: Option<&str>, chars: usize) -> Option<String> {

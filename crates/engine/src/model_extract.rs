@@ -3,6 +3,7 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use yore_core::conflict::Aspect;
 use yore_core::memory::MemoryKind;
 use yore_core::operation::Actor;
 use yore_core::relation::RelationType;
@@ -30,7 +31,7 @@ const CHECKPOINT: &str = "model";
 const MISFORMED: &str = "model misformed";
 
 const CAPABLE: Manner = Manner {
-    instructions: include_str!("../prompts/extract-2.md"),
+    instructions: include_str!("../prompts/extract-3.md"),
     by: Distiller { extractor: "model", version: 2, checkpoint: CHECKPOINT, new_chars: NEW_CHARS, actor: Actor::Model },
     is_full: true,
 };
@@ -287,6 +288,7 @@ fn form(kinds: &[MemoryKind], is_full: bool) -> Form {
         let required: Vec<&String> = properties.as_object().into_iter().flat_map(|map| map.keys()).collect();
         json!({"type": "object", "additionalProperties": false, "required": required, "properties": properties})
     };
+    let aspects: Vec<Option<&str>> = Aspect::ALL.iter().map(|aspect| Some(aspect.as_str())).chain([None]).collect();
     if !is_full {
         let item = object(json!({
             "kind": {"type": "string", "enum": kinds},
@@ -309,6 +311,9 @@ fn form(kinds: &[MemoryKind], is_full: bool) -> Form {
         "entities": {"type": "array", "items": {"type": "string"}},
         "confidence": {"type": "number"},
         "closed": nullable("boolean"),
+        "subject": nullable("string"),
+        "aspect": {"type": ["string", "null"], "enum": aspects},
+        "value": nullable("string"),
     }));
     let relation = object(json!({
         "from": {"type": "string"},

@@ -13,6 +13,6 @@ mod record;
 pub use self::fields::{CodeChange, Fields};
 pub use self::kind::{Design, MemoryKind, MemoryType};
 pub use self::record::{
-    Anchor, AnchorKind, Confidence, Evidence, FORGOTTEN, Invalid, Lane, MAX_STATEMENT_CHARS, Memory, Source, SourceKind, Status,
-    Use, check,
+    Anchor, AnchorKind, AnchorVerdict, Confidence, Evidence, FORGOTTEN, Invalid, Lane, MAX_STATEMENT_CHARS, Memory, REPLACED,
+    Source, SourceKind, Status, Use, Verdict, asserted, check,
 };

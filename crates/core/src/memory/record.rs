@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Fields, MemoryKind, MemoryType};
+use crate::conflict::{Assertion, StatedValue};
 use crate::id::{MemoryId, ProjectId, TurnId};
 use crate::time::UtcMillis;
 
@@ -14,6 +15,8 @@ const MAX_NAME_CHARS: usize = 200;
 const MAX_TEXT_BYTES: usize = 1024 * 1024;
 /// Beginning of the cause of a memory that was forgotten softly.
 pub const FORGOTTEN: &str = "forgotten";
+/// Beginning of the cause of a memory whose place another took by itself.
+pub const REPLACED: &str = "newer: ";
 /// Most tags, pieces of evidence and anchors.
 const MOST_PARTS: usize = 100;
 
@@ -100,6 +103,18 @@ named_enum! {
 }
 
 named_enum! {
+    /// Whether what a memory speaks of is still as it was.
+    Verdict {
+        /// It is.
+        Fresh = "fresh",
+        /// It was changed, moved, or is on another branch.
+        Drifted = "drifted",
+        /// It is gone.
+        Orphaned = "orphaned",
+    }
+}
+
+named_enum! {
     /// A use of a memory, for its counts and the log of accesses.
     Use {
         /// It was among the results of a search.
@@ -145,6 +160,32 @@ pub struct Anchor {
     pub kind: AnchorKind,
     /// Its name.
     pub text: String,
+}
+
+/// The verdict on one thing that a memory speaks of.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
+pub struct AnchorVerdict {
+    /// The thing.
+    pub anchor: Anchor,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What has become of it, such as the path to which it was moved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}
+
+impl AnchorVerdict {
+    /// Returns the verdict on a memory that speaks of several things: fresh if all are, orphaned if all are, else drifted; `None` if
+    /// nothing is known of any.
+    pub fn of_all(verdicts: &[Self]) -> Option<Verdict> {
+        let all = |wanted: Verdict| verdicts.iter().all(|one| one.verdict == wanted);
+        match () {
+            () if verdicts.is_empty() => None,
+            () if all(Verdict::Fresh) => Some(Verdict::Fresh),
+            () if all(Verdict::Orphaned) => Some(Verdict::Orphaned),
+            () => Some(Verdict::Drifted),
+        }
+    }
 }
 
 /// One statement. Counts of its uses are stored beside it and are no part of it.
@@ -199,6 +240,9 @@ pub struct Memory {
     /// What it speaks of, sorted, each once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub anchors: Vec<Anchor>,
+    /// What it says of something that has one value at a time, if somebody stated that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asserts: Option<StatedValue>,
     /// Language of its words, such as `en`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
@@ -239,6 +283,7 @@ impl Memory {
             changed: now,
             evidence: Vec::new(),
             anchors: Vec::new(),
+            asserts: None,
             language: None,
             is_pinned: false,
             status: Status::Holds,
@@ -271,6 +316,11 @@ impl Memory {
         self.status == Status::Archived && self.cause.as_ref().is_some_and(|cause| cause.starts_with(FORGOTTEN))
     }
 
+    /// Returns whether another memory took its place by itself: then the same may become true again.
+    pub fn was_replaced_by_itself(&self) -> bool {
+        self.status == Status::Superseded && self.cause.as_ref().is_some_and(|cause| cause.starts_with(REPLACED))
+    }
+
     /// Returns the status before and its cause as the cause of a memory that is forgotten softly.
     pub fn as_forgotten_cause(&self) -> String {
         let cause = self.cause.as_deref().map(|cause| format!(": {cause}")).unwrap_or_default();
@@ -288,6 +338,17 @@ impl Memory {
     /// Returns whether it is a question, a problem or a todo that nobody closed.
     pub fn is_open(&self) -> bool {
         MemoryKind::OPEN.contains(&self.kind) && self.fields != Fields::Open { is_closed: true }
+    }
+
+    /// Returns what it says of something that has one value at a time: as it was stated, else as its statement is read. What
+    /// happened says nothing of this kind.
+    pub fn assertion(&self) -> Option<Assertion> {
+        asserted(self.kind, &self.statement, self.asserts.as_ref())
+    }
+
+    /// Returns whether it is told as true or as contested.
+    pub fn is_in_effect(&self) -> bool {
+        matches!(self.status, Status::Holds | Status::Contested)
     }
 
     /// Returns its words, a line for title, statement, details and each field: the text by which it is found.
@@ -310,6 +371,15 @@ impl Memory {
     }
 }
 
+/// See [`Memory::assertion`].
+pub fn asserted(kind: MemoryKind, statement: &str, stated: Option<&StatedValue>) -> Option<Assertion> {
+    match stated {
+        _ if !kind.is_state() => None,
+        Some(stated) => Assertion::stated(stated),
+        None => Assertion::of(statement),
+    }
+}
+
 /// A reason why a record cannot be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Invalid {
@@ -319,8 +389,8 @@ pub enum Invalid {
     /// The statement is too long.
     #[error("the statement is longer than {MAX_STATEMENT_CHARS} characters; put what goes beyond one thing into the details")]
     TooLong,
-    /// A title, tag, anchor or cause is too long.
-    #[error("a title, tag, anchor or cause is longer than {MAX_NAME_CHARS} characters")]
+    /// A title, tag, anchor, cause, subject or value is too long.
+    #[error("a title, tag, anchor, cause, subject or value is longer than {MAX_NAME_CHARS} characters")]
     NameTooLong,
     /// Details or quotes are too long.
     #[error("details or a quote are longer than 1 MiB")]
@@ -356,7 +426,8 @@ fn is_seen(letter: char) -> bool {
 pub fn check(memory: &Memory) -> Result<(), Invalid> {
     let is_name = |text: &str| text.chars().nth(MAX_NAME_CHARS).is_none();
     let is_share = |value: f32| (0.0..=1.0).contains(&value);
-    let names = memory.title.iter().chain(&memory.tags).chain(&memory.cause).map(String::as_str);
+    let asserted = memory.asserts.iter().flat_map(|asserts| [&asserts.subject, &asserts.value]);
+    let names = memory.title.iter().chain(&memory.tags).chain(&memory.cause).chain(asserted).map(String::as_str);
     let mut names = names.chain(memory.anchors.iter().map(|anchor| anchor.text.as_str()));
     let mut texts = memory.details.iter().chain(memory.evidence.iter().map(|evidence| &evidence.quote));
     match () {

@@ -1,16 +1,21 @@
 //! Memories that cannot both hold: listed, and settled by an operation. `contest` finds them.
 
 use serde::{Deserialize, Serialize};
-use yore_core::conflict::{Conflict, ConflictKind, ConflictSeverity, conflict};
+use yore_core::conflict::{Conflict, ConflictKind, ConflictSeverity, Resolution, conflict};
 use yore_core::id::MemoryId;
 use yore_core::memory::{Lane, Memory, Status, check};
 use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
 use yore_core::relation::{Node, Relation, RelationType, check_relation};
 
+use super::contest::difference;
 use super::record::{Done, StoredMemory};
+use super::settle::{leave, release};
 use super::step::{connect, draw_relation};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
+
+/// Relations of a memory that are read.
+const MOST_OF_MEMORY: usize = 1_000;
 
 /// A conflict of two memories that is not settled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,6 +34,17 @@ impl OpenConflict {
     /// Returns how much it weighs.
     pub fn severity(&self) -> ConflictSeverity {
         self.conflict.as_ref().map_or(ConflictSeverity::Major, Conflict::severity)
+    }
+
+    /// Returns how it should be settled.
+    pub fn resolution(&self) -> Resolution {
+        let (older, newer) = (&self.older.memory, &self.newer.memory);
+        match self.advice() {
+            Some(_) if (older.lane == Lane::Curated) != (newer.lane == Lane::Curated) => Resolution::Authority,
+            Some(_) => Resolution::Recency,
+            None if self.severity() == ConflictSeverity::Minor => Resolution::Conditional,
+            None => Resolution::Escalate,
+        }
     }
 
     /// Returns the memory that likely holds, and why: that of the person before that of an agent, else the newer one of a value or a
@@ -64,18 +80,44 @@ impl Engine {
     /// [`EngineError::UnknownProject`].
     pub fn conflicts(&self, projects: &[String], limit: usize) -> Result<Vec<OpenConflict>, EngineError> {
         let wanted = self.project_ids(projects)?;
+        let is_wanted = |memory: &Memory| memory.project.is_some_and(|project| wanted.contains(&project));
+        let is_of = |a: &Memory, b: &Memory| projects.is_empty() || is_wanted(a) || is_wanted(b);
+        let mut open = self.open_of(self.store().contradictions()?, &is_of)?;
+        let at = |open: &OpenConflict| open.newer.memory.valid_from.unwrap_or(open.newer.memory.recorded);
+        open.sort_by_key(|open| std::cmp::Reverse((open.severity(), at(open))));
+        open.truncate(limit);
+        Ok(open)
+    }
+
+    /// Returns the conflicts of a memory that are not settled.
+    ///
+    /// # Errors
+    /// [`MemoryError::Unknown`].
+    pub fn conflicts_of(&self, id: &str) -> Result<Vec<OpenConflict>, EngineError> {
+        let id = self.memory_named(id)?;
+        let mut relations = self.store().relations_of(&Node::Memory(id), MOST_OF_MEMORY)?;
+        relations.retain(|relation| relation.relation_type == RelationType::Contradicts);
+        self.open_of(relations, &|_, _| true)
+    }
+
+    /// Returns the conflicts of memories in effect that relations state.
+    fn open_of(
+        &self,
+        relations: Vec<Relation>,
+        is_wanted: &dyn Fn(&Memory, &Memory) -> bool,
+    ) -> Result<Vec<OpenConflict>, EngineError> {
         let names = self.project_names_by_id()?;
         let mut open = Vec::new();
-        for relation in self.store().relations_of_type(RelationType::Contradicts)? {
+        for relation in relations {
             let (Node::Memory(a), Node::Memory(b)) = (&relation.from, &relation.to) else { continue };
             let (Some(a), Some(b)) = (self.holding(*a)?, self.holding(*b)?) else { continue };
-            let is_wanted = |memory: &Memory| memory.project.is_some_and(|project| wanted.contains(&project));
-            if !projects.is_empty() && !is_wanted(&a) && !is_wanted(&b) {
+            if !is_wanted(&a, &b) {
                 continue;
             }
             let since = |memory: &Memory| memory.valid_from.unwrap_or(memory.recorded);
             let (older, newer) = if since(&a) <= since(&b) { (a, b) } else { (b, a) };
-            let conflict = conflict(&older.statement, &newer.statement);
+            // As it was found: what somebody states of subject and value before the words.
+            let conflict = difference(&older, &newer).or_else(|| conflict(&older.statement, &newer.statement));
             open.push(OpenConflict {
                 older: self.stored(older, false, &names)?,
                 newer: self.stored(newer, false, &names)?,
@@ -83,16 +125,13 @@ impl Engine {
                 reason: relation.reason.clone(),
             });
         }
-        let at = |open: &OpenConflict| open.newer.memory.valid_from.unwrap_or(open.newer.memory.recorded);
-        open.sort_by_key(|open| std::cmp::Reverse((open.severity(), at(open))));
-        open.truncate(limit);
         Ok(open)
     }
 
     /// Returns a memory if it holds.
     fn holding(&self, id: MemoryId) -> Result<Option<Memory>, EngineError> {
         let memory = self.store().memory(id)?;
-        Ok(memory.filter(|memory| matches!(memory.status, Status::Holds | Status::Contested)))
+        Ok(memory.filter(Memory::is_in_effect))
     }
 
     /// Settles the conflict of two memories.
@@ -131,7 +170,7 @@ impl Engine {
             let known =
                 tx.relation_between(&wanted.from, RelationType::Contradicts, &wanted.to)?.ok_or(MemoryError::NotRelated)?;
             for id in [first, second] {
-                let ended = tx.memory(id)?.filter(|memory| !matches!(memory.status, Status::Holds | Status::Contested));
+                let ended = tx.memory(id)?.filter(|memory| !memory.is_in_effect());
                 if let Some(memory) = ended {
                     return Err(MemoryError::NotInEffect { id: id.short(), status: memory.status.as_str() }.into());
                 }
@@ -157,7 +196,7 @@ impl Engine {
                         ..retired
                     };
                     check(&retired).map_err(MemoryError::from)?;
-                    tx.put(&Record::Memory(Box::new(retired)))?;
+                    leave(tx, retired, now)?;
                     connect(tx, Node::Memory(kept), RelationType::Supersedes, Node::Memory(other), now)?;
                 }
                 Settlement::Both => {
@@ -174,7 +213,8 @@ impl Engine {
                     tx.put(&Record::Relation(Box::new(relation)))?;
                 }
             }
-            Ok(())
+            release(tx, first, now)?;
+            release(tx, second, now)
         })?;
         Ok(Done { memory: kept, operation })
     }

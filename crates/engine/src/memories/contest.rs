@@ -1,14 +1,14 @@
 //! Finds the memories that cannot hold together with a new one, and states that they contradict each other.
 //!
 //! Only what is so can be contradicted ([`yore_core::memory::MemoryKind::is_state`]); what happened is history. Two statements are
-//! compared if they share words, or an entity ([`Claims::conflict`]). Nothing is retired and nothing loses its place: words alone can
-//! mislead, so both hold until somebody settles it.
+//! compared if they share words, or an entity ([`Claims::conflict`]). Words alone can mislead, so what is found here retires nothing;
+//! `settle` knows what is certain.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use yore_core::conflict::{Claims, Conflict, ConflictKind, conflict};
+use yore_core::conflict::{Assertion, Claims, Conflict, ConflictKind, conflict};
 use yore_core::id::MemoryId;
-use yore_core::memory::{Memory, Status};
+use yore_core::memory::Memory;
 use yore_core::operation::Record;
 use yore_core::relation::{Node, Relation, RelationType, check_relation};
 use yore_core::text::Tokenizer;
@@ -72,6 +72,19 @@ impl ComparedStatements {
     }
 }
 
+/// Returns the conflict of two assertions that exclude each other.
+pub(super) fn conflict_of([first, second]: [&Assertion; 2]) -> Conflict {
+    Conflict {
+        kind: ConflictKind::Value,
+        first: 0..0,
+        second: 0..0,
+        about: first.subject.iter().cloned().collect(),
+        values: Some([first.value.clone(), second.value.clone()]),
+        ended_by: None,
+        overlap: 1.0,
+    }
+}
+
 /// Returns whether a conflict is one of one subject.
 fn is_certain(conflict: &Conflict, shares_entity: bool) -> bool {
     conflict.kind != ConflictKind::Granularity && (shares_entity || conflict.about.len() >= LEAST_ABOUT)
@@ -80,30 +93,41 @@ fn is_certain(conflict: &Conflict, shares_entity: bool) -> bool {
 /// Returns what two statements differ in, however alike their words are.
 pub(super) fn difference(first: &Memory, second: &Memory) -> Option<Conflict> {
     let is_state = first.kind.is_state() && second.kind.is_state();
+    let asserted = first.assertion().zip(second.assertion()).filter(|(a, b)| a.excludes(b));
+    if let Some((a, b)) = asserted {
+        return Some(conflict_of([&a, &b]));
+    }
     conflict(&first.statement, &second.statement).filter(|conflict| is_state && conflict.kind != ConflictKind::Granularity)
 }
 
-/// States that two memories contradict each other, and why.
+/// Returns whether it was settled how two memories stand to each other: then it stays so.
+pub(super) fn is_settled(tx: &OperationTx<'_, '_>, first: MemoryId, second: MemoryId) -> Result<bool, EngineError> {
+    let (from, to) = (Node::Memory(first), Node::Memory(second));
+    for settled in [RelationType::Qualifies, RelationType::BuildsOn, RelationType::Supersedes] {
+        if tx.relation_between(&from, settled, &to)?.is_some() || tx.relation_between(&to, settled, &from)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// States that two memories contradict each other, and why. Returns whether that is stated now.
 pub(super) fn contest(
     tx: &mut OperationTx<'_, '_>,
     first: MemoryId,
     second: MemoryId,
     conflict: &Conflict,
     now: UtcMillis,
-) -> Result<(), EngineError> {
-    let (Some(one), Some(other)) = (tx.memory(first)?, tx.memory(second)?) else { return Ok(()) };
-    let holds = |memory: &Memory| matches!(memory.status, Status::Holds | Status::Contested);
+) -> Result<bool, EngineError> {
+    let (Some(one), Some(other)) = (tx.memory(first)?, tx.memory(second)?) else { return Ok(false) };
     // One that ceased to be true before the other began is history.
     let ended = |a: &Memory, b: &Memory| a.valid_until.zip(b.valid_from).is_some_and(|(until, from)| until <= from);
-    if first == second || !holds(&one) || !holds(&other) || ended(&one, &other) || ended(&other, &one) {
-        return Ok(());
+    if first == second || !one.is_in_effect() || !other.is_in_effect() || ended(&one, &other) || ended(&other, &one) {
+        return Ok(false);
     }
     let (from, to) = (Node::Memory(first), Node::Memory(second));
-    // A conflict that was settled stays settled.
-    for settled in [RelationType::Qualifies, RelationType::BuildsOn, RelationType::Supersedes] {
-        if tx.relation_between(&from, settled, &to)?.is_some() || tx.relation_between(&to, settled, &from)?.is_some() {
-            return Ok(());
-        }
+    if is_settled(tx, first, second)? {
+        return Ok(false);
     }
     let about = conflict.about.iter().take(MOST_TOLD).cloned().collect::<Vec<_>>().join(", ");
     let reason = match &conflict.values {
@@ -114,46 +138,52 @@ pub(super) fn contest(
     let new = Relation::new(draw_relation(now)?, from, RelationType::Contradicts, to, now);
     let relation = Relation { weight: conflict.overlap.clamp(0.0, 1.0), reason: Some(reason), ..new }.normalised();
     if tx.relation_between(&relation.from, RelationType::Contradicts, &relation.to)?.is_some() {
-        return Ok(());
+        return Ok(true);
     }
     check_relation(&relation).map_err(MemoryError::from)?;
     tx.put(&Record::Relation(Box::new(relation)))?;
-    Ok(())
+    Ok(true)
 }
 
-/// Finds the memories about the same entities that cannot hold together with a new one.
-pub(super) fn contest_of_entities(
-    tx: &mut OperationTx<'_, '_>,
+/// Returns the memories about the same entities, and of those that are near by their words, that cannot hold together with one, each
+/// as the first of the conflict.
+pub(super) fn against(
+    tx: &OperationTx<'_, '_>,
     id: MemoryId,
     names: &[String],
-    now: UtcMillis,
-) -> Result<(), EngineError> {
-    let Some(memory) = tx.memory(id)?.filter(|memory| memory.kind.is_state()) else { return Ok(()) };
+    near: &[MemoryId],
+) -> Result<Vec<(MemoryId, Conflict)>, EngineError> {
+    let mut found = Vec::new();
+    let Some(memory) = tx.memory(id)?.filter(|memory| memory.kind.is_state()) else { return Ok(found) };
     let mut names: Vec<String> = names.to_vec();
     names.extend(rules::entities(&memory.statement));
-    let mut tokenizer = Tokenizer::default();
-    let claims = Claims::of(&memory.statement, &mut tokenizer);
-    let mut compared: Vec<MemoryId> = vec![id];
+    // Each with whether it shares an entity.
+    let mut others: Vec<(MemoryId, bool)> = Vec::new();
     for name in names {
         let (_, plain) = kind_and_name(&name);
         for entity in tx.entities_named(plain)? {
             for relation in tx.relations_of(&Node::Entity(entity.id))?.into_iter().rev().take(MOST_OF_ENTITY) {
-                let Node::Memory(other) = relation.from else { continue };
-                if relation.relation_type != RelationType::About || compared.contains(&other) {
-                    continue;
-                }
-                compared.push(other);
-                let Some(other) = tx.memory(other)? else { continue };
-                // A project's rule is no conflict with one that holds everywhere: it is more special.
-                if !other.kind.is_state() || other.project != memory.project {
-                    continue;
-                }
-                let found = Claims::of(&other.statement, &mut tokenizer).conflict(&claims);
-                if let Some(conflict) = found.filter(|conflict| is_certain(conflict, true)) {
-                    contest(tx, other.id, id, &conflict, now)?;
+                if let (RelationType::About, Node::Memory(other)) = (relation.relation_type, relation.from) {
+                    others.push((other, true));
                 }
             }
         }
     }
-    Ok(())
+    others.extend(near.iter().map(|other| (*other, false)));
+    let mut tokenizer = Tokenizer::default();
+    let claims = Claims::of(&memory.statement, &mut tokenizer);
+    let mut compared: HashSet<MemoryId> = HashSet::from([id]);
+    for (other, shares_entity) in others {
+        if !compared.insert(other) {
+            continue;
+        }
+        let Some(other) = tx.memory(other)? else { continue };
+        // A project's rule is no conflict with one that holds everywhere: it is more special.
+        if !other.kind.is_state() || other.project != memory.project {
+            continue;
+        }
+        let conflict = Claims::of(&other.statement, &mut tokenizer).conflict(&claims);
+        found.extend(conflict.filter(|conflict| is_certain(conflict, shares_entity)).map(|conflict| (other.id, conflict)));
+    }
+    Ok(found)
 }

@@ -10,6 +10,7 @@ use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
 use yore_core::relation::{Node, Relation, RelationType, check_relation};
 use yore_core::time::UtcMillis;
 
+use super::settle::{leave, release, revive};
 use super::step::{USER, close, draw, draw_relation, move_end};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
@@ -82,11 +83,11 @@ fn replaced_by(tx: &mut OperationTx<'_, '_>, older: MemoryId, newer: MemoryId, n
             }
         }
     }
-    let Some(known) = tx.memory(older)?.filter(|known| matches!(known.status, Status::Holds | Status::Contested)) else {
+    let Some(known) = tx.memory(older)?.filter(Memory::is_in_effect) else {
         return Ok(());
     };
     let replaced = Memory { status: Status::Superseded, status_since: Some(now), changed: now, ..known };
-    Ok(tx.put(&Record::Memory(Box::new(replaced)))?)
+    leave(tx, replaced, now)
 }
 
 impl Engine {
@@ -319,11 +320,27 @@ impl Engine {
     ) -> Result<Option<u64>, EngineError> {
         let (relation_type, is_reversed) = name;
         let (from, to) = if is_reversed { (to, from) } else { (from, to) };
+        let now = self.now();
         let wanted = Relation::new(RelationId::from_bytes([0; 16]), from.clone(), relation_type, to.clone(), 0).normalised();
         let summary = format!("took back: {} {} {}", wanted.from.kind(), relation_type.as_str(), wanted.to.kind());
         let ((), operation) = self.operate(OperationKind::Relate, cause, summary, |tx| {
             let known = tx.relation_between(&wanted.from, relation_type, &wanted.to)?.ok_or(MemoryError::NotRelated)?;
-            Ok(tx.remove(Subject::Relation(known.id))?)
+            tx.remove(Subject::Relation(known.id))?;
+            for end in [&known.from, &known.to] {
+                if let Node::Memory(memory) = end {
+                    release(tx, *memory, now)?;
+                }
+            }
+            if let (RelationType::Supersedes, Node::Memory(newer), Node::Memory(older)) = (relation_type, &known.from, &known.to)
+                && tx.memory(*older)?.is_some_and(|older| older.was_replaced_by_itself())
+            {
+                // Both hold from now on, and stay so.
+                let both =
+                    Relation::new(draw_relation(now)?, Node::Memory(*newer), RelationType::Qualifies, Node::Memory(*older), now);
+                tx.put(&Record::Relation(Box::new(both.normalised())))?;
+                revive(tx, *older, known.id, cause.actor, now)?;
+            }
+            Ok(())
         })?;
         Ok(operation)
     }

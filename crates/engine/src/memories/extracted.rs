@@ -13,17 +13,16 @@ use yore_core::relation::{Node, RelationType};
 use yore_core::text::{Shingles, steady};
 use yore_core::time::UtcMillis;
 
-use super::contest::{ComparedStatements, contest, difference};
+use super::contest::{ComparedStatements, difference};
 use super::record::{NewMemory, Prepared, joined};
+use super::settle::{DONE, leave, revive_replaced, settle_again, settle_by_itself, settle_or_contest};
 use super::step::{close, connect};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
 use crate::rules::{SAME, content_words, form};
 use crate::store::{EpisodeKey, MemoryFilter, OperationTx};
 
-/// The rule whose memories may tell the end of a todo: a commit, which tells what was done. It must have this share of the todo's words,
-/// and so many of them at least. Anything else that speaks of the same may only say more of it; an agent or a person states what it ends.
-const DONE: &str = ": commit with a reason";
+/// A commit ([`DONE`]) may tell the end of a todo. It must have this share of the todo's words, and so many of them at least. Anything else that speaks of the same may only say more of it; an agent or a person states what it ends.
 const DONE_SHARE: f32 = 0.7;
 const LEAST_WORDS: usize = 5;
 /// A repetition by the person, or of an error, in another session adds this to importance.
@@ -218,6 +217,11 @@ impl Engine {
                 let (mut repeated, mut other) = (None, None);
                 for (_, id) in same {
                     let Some(memory) = tx.memory(id)? else { continue };
+                    // What was so before, and is so again, has an interval of its own.
+                    let is_later = memory.valid_until.zip(prepared.memory.valid_from).is_some_and(|(until, from)| from > until);
+                    if memory.was_replaced_by_itself() && is_later {
+                        continue;
+                    }
                     let differs = if of_proposal.program.is_some() { None } else { difference(&memory, &prepared.memory) };
                     match differs {
                         None => {
@@ -253,25 +257,31 @@ impl Engine {
                                 end_todo(tx, other.id, new.id, &cause, now)?;
                             }
                         }
+                        settle_by_itself(tx, id, extraction.actor, now)?;
                         let compared = known.compared.entry(project).or_default();
                         let recorded = Memory { id, ..prepared.memory.clone() };
                         for (other, conflict) in other.into_iter().chain(compared.against(&recorded)) {
-                            contest(tx, other, id, &conflict, now)?;
+                            settle_or_contest(tx, other, id, &conflict, extraction.actor, now)?;
                         }
                         compared.add(&recorded);
                         added.push((project, new));
                     }
                 }
             }
+            let mut gone = Vec::new();
             for id in before.iter().filter(|id| extraction.is_whole && !met.contains(id)) {
                 let Some(memory) = tx.memory(*id)? else { continue };
-                let is_own = memory.lane == Lane::Extracted && memory.status == Status::Holds && !memory.is_pinned;
-                if is_own {
+                let is_own = memory.lane == Lane::Extracted && !memory.is_pinned;
+                if is_own && memory.is_in_effect() {
                     let cause = Some(format!("{NO_LONGER}{name}"));
-                    let gone = Memory { status: Status::Archived, cause, status_since: Some(now), changed: now, ..memory };
-                    tx.put(&Record::Memory(Box::new(gone)))?;
+                    let put_away = Memory { status: Status::Archived, cause, status_since: Some(now), changed: now, ..memory };
+                    leave(tx, put_away, now)?;
                     counts.put_away += 1;
                 }
+                gone.push(*id);
+            }
+            for id in &gone {
+                revive_replaced(tx, *id, &gone, extraction.actor, now)?;
             }
             Ok::<_, EngineError>(counts)
         })?;
@@ -294,8 +304,7 @@ impl Engine {
         let memories = self.store().memories(&filter, usize::MAX >> 1)?;
         known.by_project.insert(project, memories.iter().map(Known::of).collect());
         let compared = known.compared.entry(project).or_default();
-        let holds = |memory: &&Memory| matches!(memory.status, Status::Holds | Status::Contested);
-        memories.iter().filter(holds).for_each(|memory| compared.add(memory));
+        memories.iter().filter(|memory| memory.is_in_effect()).for_each(|memory| compared.add(memory));
         Ok(())
     }
 
@@ -347,14 +356,17 @@ fn join(
     now: UtcMillis,
 ) -> Result<(), EngineError> {
     let is_back = known.status == Status::Archived && known.cause.as_ref().is_some_and(|cause| cause.starts_with(NO_LONGER));
-    if !matches!(known.status, Status::Holds | Status::Contested) && !is_back {
+    // One that was replaced by itself gets evidence of the time when it was so.
+    if !known.is_in_effect() && !is_back && !known.was_replaced_by_itself() {
         counts.refused += 1;
         return Ok(());
     }
     met.insert(known.id);
     // A person's memory gets evidence, and no words.
     let offered = match known.lane {
-        Lane::Curated => Memory { title: None, details: None, tags: Vec::new(), anchors: Vec::new(), ..proposed.clone() },
+        Lane::Curated => {
+            Memory { title: None, details: None, tags: Vec::new(), anchors: Vec::new(), asserts: None, ..proposed.clone() }
+        }
         Lane::Extracted => proposed.clone(),
     };
     let mut changed = joined(known.clone(), offered, now);
@@ -383,5 +395,8 @@ fn join(
     check(&changed).map_err(MemoryError::from)?;
     tx.put(&Record::Memory(Box::new(changed)))?;
     counts.joined += 1;
+    if is_back {
+        settle_again(tx, known.id, Actor::Rule, now)?;
+    }
     Ok(())
 }

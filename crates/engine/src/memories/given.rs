@@ -5,13 +5,14 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 use yore_core::entity::{Entity, EntityKind, check_entity, key_of};
 use yore_core::id::{EntityId, MemoryId, ProjectId};
-use yore_core::memory::{Lane, Memory, SourceKind, Status};
+use yore_core::memory::{Memory, SourceKind, Status};
 use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
 use yore_core::relation::{Node, Relation, RelationType, check_relation};
 use yore_core::time::UtcMillis;
 
 use super::portable::{Exported, Imported, skip};
 use super::record::{NewMemory, Prepared};
+use super::settle::{leave, settle_again, settle_by_itself};
 use super::step::{draw, draw_relation, entity_for};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
@@ -104,12 +105,12 @@ impl Engine {
             for ((file, ..), id) in known.iter().filter(|(_, id)| !met.contains(id)) {
                 // Another process may have changed it meanwhile.
                 let Some(memory) = tx.memory(*id)? else { continue };
-                if !whole.contains(file.as_str()) || !matches!(memory.status, Status::Holds | Status::Contested) {
+                if !whole.contains(file.as_str()) || !memory.is_in_effect() {
                     continue;
                 }
                 let cause = Some(format!("{GONE}{}", file.rsplit('/').next().unwrap_or(file)));
                 let gone = Memory { status: Status::Archived, cause, status_since: Some(now), changed: now, ..memory };
-                tx.put(&Record::Memory(Box::new(gone)))?;
+                leave(tx, gone, now)?;
                 imported.put_away += 1;
             }
             Ok::<_, EngineError>(imported)
@@ -237,7 +238,7 @@ fn take(
     if is_back {
         (changed.status, changed.cause, changed.status_since) = (Status::Holds, None, Some(now));
     }
-    if matches!(changed.status, Status::Holds | Status::Contested) {
+    if changed.is_in_effect() {
         changed.source.place.clone_from(&given.source.place);
         if !by_hand.contains(&memory.id) {
             // Another file may say the same without a heading.
@@ -254,6 +255,9 @@ fn take(
         return Ok(false);
     }
     tx.put(&Record::Memory(Box::new(Memory { changed: now, ..changed })))?;
+    if is_back {
+        settle_again(tx, memory.id, Actor::Import, now)?;
+    }
     Ok(true)
 }
 
@@ -269,12 +273,9 @@ fn take_new(
     let before = tx.same_statement(given)?.map(|id| tx.memory(id)).transpose()?.flatten();
     let id = prepared.record(tx, now)?;
     met.insert(id);
+    settle_by_itself(tx, id, Actor::Import, now)?;
     let Some(before) = before else { return Ok(true) };
-    let Some(mut joined) = tx.memory(id)? else { return Ok(false) };
-    if joined.lane == Lane::Extracted && given.lane == Lane::Curated {
-        (joined.lane, joined.source, joined.confidence) = (Lane::Curated, given.source.clone(), given.confidence);
-        tx.put(&Record::Memory(Box::new(Memory { changed: now, ..joined.clone() })))?;
-    }
+    let Some(joined) = tx.memory(id)? else { return Ok(false) };
     Ok(joined != before)
 }
 

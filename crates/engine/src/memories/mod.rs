@@ -9,6 +9,7 @@
 //! - `history`: operations are listed, undone and done again
 //! - `named`: memories, notes, turns and entities by the ids and names that callers give
 //! - `portable`: written and read again as lines of JSON
+//! - `settle`: what settles itself: another value of what has one value at a time
 //! - `step`: steps that several operations share
 //!
 //! Each method that changes something is one operation with its cause, in one transaction
@@ -24,6 +25,7 @@ mod history;
 mod named;
 mod portable;
 mod record;
+mod settle;
 mod step;
 
 pub use self::conflicts::{OpenConflict, Settlement};

@@ -6,16 +6,18 @@ use serde::{Deserialize, Serialize};
 use yore_core::id::{MemoryId, ProjectId, TurnId};
 use yore_core::memory::{Confidence, Evidence, Fields, Lane, Memory, MemoryKind, Status, Use, check};
 use yore_core::operation::{Actor, Cause, Operation, OperationKind, Record, Subject};
+use yore_core::query::Wanted;
 use yore_core::relation::{Category, Node, Relation, RelationType};
+use yore_core::scope::ScopeChoice;
 use yore_core::text::{Question, Tokenizer, Tokens, fragments};
 use yore_core::time::UtcMillis;
 
-use super::contest::contest_of_entities;
+use super::settle::{leave, revive_replaced, settle_again, settle_by_itself, settle_with};
 use super::step::{connect, connect_as_stated, draw, draw_relation, entity_for};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
 use crate::ingest::ProjectNames;
-use crate::retrieve::{project_here, projects_named};
+use crate::retrieve::{RecallRequest, project_here, projects_named};
 use crate::rules::StatedRelation;
 use crate::store::{MemoryFilter, MemoryUse, NewOperation, OperationTx};
 
@@ -23,6 +25,8 @@ use crate::store::{MemoryFilter, MemoryUse, NewOperation, OperationTx};
 const SUMMARY_CHARS: usize = 80;
 /// Length of a question in the log of uses, in characters.
 const QUESTION_CHARS: usize = 500;
+/// Memories, those with the nearest words, that a new one is compared with.
+const MOST_NEAR: usize = 20;
 /// The command that forgets.
 pub(crate) const FORGET: &str = "forget";
 /// Operations that are shown with a memory, the latest.
@@ -86,7 +90,15 @@ impl Prepared {
     pub(super) fn record(&self, tx: &mut OperationTx<'_, '_>, now: UtcMillis) -> Result<MemoryId, EngineError> {
         let known = if self.replaces.is_none() { tx.same_statement(&self.memory)? } else { None };
         let memory = match known.map(|known| tx.memory(known)).transpose()?.flatten() {
-            Some(known) => joined(known, self.memory.clone(), now),
+            Some(known) => {
+                let mut joined = joined(known, self.memory.clone(), now);
+                // What was only extracted is from now on a person's word.
+                if joined.lane == Lane::Extracted && self.memory.lane == Lane::Curated {
+                    (joined.lane, joined.confidence) = (Lane::Curated, self.memory.confidence);
+                    (joined.source, joined.changed) = (self.memory.source.clone(), now);
+                }
+                joined
+            }
             None => self.memory.clone(),
         };
         check(&memory).map_err(MemoryError::from)?;
@@ -215,12 +227,27 @@ impl Engine {
         let kind = if prepared.replaces.is_some() { OperationKind::Supersede } else { OperationKind::Create };
         let memory = &prepared.memory;
         let summary = format!("{} {}: {}", verb(kind), memory.kind.as_str(), shortened(&memory.statement));
+        let near = self.near_statements(&memory.statement, memory.kind);
         let (id, operation) = self.operate(kind, cause, summary, |tx| {
             let id = prepared.record(tx, now)?;
-            contest_of_entities(tx, id, &prepared.entities, now)?;
+            settle_by_itself(tx, id, cause.actor, now)?;
+            settle_with(tx, id, &prepared.entities, &near, cause.actor, now)?;
             Ok::<_, EngineError>(id)
         })?;
         Ok(Done { memory: id, operation })
+    }
+
+    /// Returns the memories whose words are nearest to a statement; none where nothing can be searched.
+    fn near_statements(&self, statement: &str, kind: MemoryKind) -> Vec<MemoryId> {
+        if !kind.is_state() {
+            return Vec::new();
+        }
+        let mut request = RecallRequest::new(statement);
+        (request.limit, request.is_bare) = (MOST_NEAR, true);
+        (request.filter.wanted, request.filter.scope) = (Wanted::Memories, ScopeChoice::All);
+        // No conflict is found rather than nothing recorded.
+        let found = self.recall(&request).map(|answer| answer.hits).unwrap_or_default();
+        found.iter().filter_map(|hit| hit.id().memory()).collect()
     }
 
     /// Makes a memory that can be stored of a given one: redacted, in its project, with checked evidence.
@@ -252,6 +279,7 @@ impl Engine {
         self.redact(edit.statement.iter_mut().chain(&mut edit.title).chain(&mut edit.details))?;
         self.redact(edit.tags.iter_mut().flatten().chain(edit.entities.iter_mut().flatten()))?;
         let fresh = draw_memory(now)?;
+        let near = edit.statement.as_deref().map_or_else(Vec::new, |statement| self.near_statements(statement, MemoryKind::Fact));
         let is_reworded = edit.statement.is_some() || edit.details.is_some();
         let kind = if is_reworded { OperationKind::Supersede } else { OperationKind::Edit };
         let summary = match &edit.statement {
@@ -282,6 +310,8 @@ impl Engine {
             }
             about_only(tx, fresh, edit.entities.as_deref(), now)?;
             supersede(tx, id, &changed, now)?;
+            settle_by_itself(tx, fresh, cause.actor, now)?;
+            settle_with(tx, fresh, edit.entities.as_deref().unwrap_or_default(), &near, cause.actor, now)?;
             Ok(fresh)
         })?;
         Ok(Done { memory, operation })
@@ -358,7 +388,11 @@ impl Engine {
                 };
                 if status != known.status {
                     let changed = Memory { status, cause: status_cause, status_since: Some(now), changed: now, ..known };
-                    tx.put(&Record::Memory(Box::new(changed)))?;
+                    let is_back = changed.is_in_effect();
+                    leave(tx, changed, now)?;
+                    if is_back {
+                        settle_again(tx, id, cause.actor, now)?;
+                    }
                 }
                 if by_forget {
                     for relation in tx.relations_of(&Node::Memory(id))? {
@@ -528,7 +562,13 @@ impl Engine {
             if changed != known {
                 changed.changed = now;
                 check(&changed).map_err(MemoryError::from)?;
-                tx.put(&Record::Memory(Box::new(changed)))?;
+                let (was, is) = (known.is_in_effect(), changed.is_in_effect());
+                tx.put(&Record::Memory(Box::new(changed.clone())))?;
+                if was && !is {
+                    leave(tx, changed, now)?;
+                    // What was wrong has replaced nothing.
+                    revive_replaced(tx, id, &[], cause.actor, now)?;
+                }
             }
             Ok(())
         })?;
@@ -550,6 +590,7 @@ impl Engine {
     pub(super) fn redacted_memory(&self, mut memory: Memory) -> Result<Memory, EngineError> {
         self.redact([&mut memory.statement].into_iter().chain(&mut memory.title).chain(&mut memory.details))?;
         self.redact(memory.tags.iter_mut().chain(memory.anchors.iter_mut().map(|anchor| &mut anchor.text)))?;
+        self.redact(memory.asserts.iter_mut().flat_map(|asserts| [&mut asserts.subject, &mut asserts.value]))?;
         self.redact(memory.evidence.iter_mut().map(|evidence| &mut evidence.quote).chain(&mut memory.cause))?;
         let mut fields = serde_json::to_string(&memory.fields).unwrap_or_default();
         let before = fields.clone();
@@ -613,6 +654,7 @@ pub(super) fn joined(known: Memory, other: Memory, now: UtcMillis) -> Memory {
     joined.anchors.extend(other.anchors);
     joined.title = joined.title.or(other.title);
     joined.details = joined.details.or(other.details);
+    joined.asserts = joined.asserts.or(other.asserts);
     let joined = joined.normalised();
     if joined == known { known } else { Memory { changed: now, ..joined } }
 }
@@ -628,6 +670,10 @@ fn pass_on(
 ) -> Result<(), EngineError> {
     if relation.relation_type.category() == Category::Versioning {
         return Ok(());
+    }
+    if relation.relation_type == RelationType::Contradicts && relation.reason.is_some() {
+        // It was found by the words before; the new words are compared anew.
+        return Ok(tx.remove(Subject::Relation(relation.id))?);
     }
     if matches!(relation.relation_type, RelationType::About | RelationType::Mentions) && relation.from == Node::Memory(old) {
         return connect(tx, Node::Memory(new), relation.relation_type, relation.to, now);
@@ -687,7 +733,7 @@ fn supersede(tx: &mut OperationTx<'_, '_>, old: MemoryId, new: &Memory, now: Utc
         valid_until: valid_until.filter(|until| known.valid_from.is_none_or(|from| from <= *until)),
         ..known
     };
-    tx.put(&Record::Memory(Box::new(replaced)))?;
+    leave(tx, replaced, now)?;
     connect(tx, Node::Memory(new.id), RelationType::Supersedes, Node::Memory(old), now)?;
     Ok(())
 }
@@ -696,6 +742,8 @@ fn edited(mut memory: Memory, edit: &MemoryEdit) -> Memory {
     let text = |text: &String| Some(text.clone()).filter(|text| !text.trim().is_empty());
     if let Some(statement) = &edit.statement {
         memory.statement.clone_from(statement);
+        // It was stated of the words before.
+        memory.asserts = None;
     }
     if let Some(title) = &edit.title {
         memory.title = text(title);

@@ -181,10 +181,11 @@ impl Store {
         self.read(|view| view.relations_of(node, limit))
     }
 
-    /// Returns the relations of a type, in the order in which they were recorded.
-    pub(crate) fn relations_of_type(&self, relation_type: RelationType) -> StoreResult<Vec<Relation>> {
-        let sql = format!("{RELATION} WHERE type = ?1 ORDER BY recorded_ms, id");
-        let rows = self.read(|view| view.all(&sql, [relation_type.as_str()], relation_of))?;
+    /// Returns the relations by which two things contradict each other, the oldest first.
+    pub(crate) fn contradictions(&self) -> StoreResult<Vec<Relation>> {
+        // Written out, so that the partial index serves it.
+        let sql = format!("{RELATION} WHERE type = 'contradicts' ORDER BY recorded_ms, id");
+        let rows = self.read(|view| view.all(&sql, [], relation_of))?;
         Ok(rows.into_iter().flatten().collect())
     }
 

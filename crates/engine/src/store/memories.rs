@@ -2,6 +2,7 @@
 
 use rusqlite::{Row, params};
 use serde::{Deserialize, Serialize};
+use yore_core::conflict::StatedValue;
 use yore_core::id::{MemoryId, ProjectId, TurnId};
 use yore_core::memory::{
     Anchor, AnchorKind, Confidence, Evidence, Fields, Lane, Memory, MemoryKind, MemoryType, Source, Status, Use,
@@ -27,6 +28,8 @@ struct Rest {
     confidence: Confidence,
     certainty: f32,
     source: Source,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    asserts: Option<StatedValue>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     language: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -111,6 +114,7 @@ pub(super) fn memory_of(row: &Row<'_>) -> rusqlite::Result<(i64, Memory)> {
         confidence: rest.confidence,
         certainty: rest.certainty,
         source: rest.source,
+        asserts: rest.asserts,
         language: rest.language,
         cause: rest.cause,
         status_since: rest.status_since,
@@ -160,6 +164,7 @@ impl WriteTx<'_> {
             confidence: memory.confidence,
             certainty: memory.certainty,
             source: memory.source.clone(),
+            asserts: memory.asserts.clone(),
             language: memory.language.clone(),
             cause: memory.cause.clone(),
             status_since: memory.status_since,
@@ -191,6 +196,14 @@ impl WriteTx<'_> {
                 rest
             ],
         )?;
+        let known: Vec<(String, String)> =
+            self.all("SELECT kind, text FROM memory_anchor WHERE memory_id = ?1", [row], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let is_named = |(kind, text): &(String, String)| {
+            memory.anchors.iter().any(|anchor| anchor.kind.as_str() == kind && anchor.text == *text)
+        };
+        if known.len() != memory.anchors.len() || !known.iter().all(is_named) {
+            self.execute("DELETE FROM memory_witness WHERE memory_id = ?1", [row])?;
+        }
         for table in [
             "DELETE FROM memory_tag WHERE memory_id = ?1",
             "DELETE FROM memory_evidence WHERE memory_id = ?1",
@@ -213,7 +226,7 @@ impl WriteTx<'_> {
                 params![row, anchor.kind.as_str(), anchor.text],
             )?;
         }
-        Ok(())
+        self.put_assertion(row, memory)
     }
 
     /// Removes a memory.

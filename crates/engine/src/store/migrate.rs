@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, TransactionBehavior};
 
+use super::assertions::fill_assertions;
 use super::error::{StoreError, StoreResult};
 use super::options::StoreOptions;
 use crate::platform::{self, FileLock};
@@ -37,8 +38,11 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 12, is_precious: false, sql: include_str!("migrations/0012_extraction.sql") },
     Migration { version: 13, is_precious: false, sql: include_str!("migrations/0013_spans.sql") },
     Migration { version: 14, is_precious: false, sql: include_str!("migrations/0014_models.sql") },
+    Migration { version: 15, is_precious: false, sql: include_str!("migrations/0015_assertions.sql") },
 ];
 
+/// The migration after which what memories assert is read: SQL cannot.
+const ASSERTIONS: i32 = 15;
 /// Maximum number of copies before an upgrade gives up because another process writes during each. Opening
 /// counts as writing if the other process changes the journal's mode.
 const MOST_COPIES: u32 = 10;
@@ -96,6 +100,9 @@ pub(super) fn run(db: &mut Connection, path: &Path, options: &StoreOptions) -> S
     let version = check(&tx, path)?;
     for step in MIGRATIONS.iter().filter(|step| step.version > version) {
         tx.execute_batch(step.sql).map_err(fail)?;
+        if step.version == ASSERTIONS {
+            fill_assertions(&tx).map_err(fail)?;
+        }
     }
     tx.pragma_update(None, "application_id", APPLICATION_ID).map_err(fail)?;
     tx.pragma_update(None, "user_version", SCHEMA_VERSION).map_err(fail)?;

@@ -24,6 +24,7 @@
 //! describe the tables.
 
 mod archive;
+mod assertions;
 pub(crate) mod backup;
 mod commit;
 #[cfg(test)]
@@ -55,6 +56,7 @@ mod structure;
 mod transaction;
 mod upsert;
 mod vectors;
+mod witnesses;
 mod words;
 
 pub(crate) use archive::{ArchivePlan, LineRun, NewBlob, Run, StoredBlob};
@@ -89,3 +91,4 @@ pub(crate) use sources::{Advance, Checkpoint, FileRow, Skips};
 pub(crate) use spans::StoredSpan;
 pub(crate) use structure::{ChangeFilter, FileEvent, Prompt, RecordedShape};
 pub(crate) use vectors::{EmbeddedItem, MODEL_LIST, QueuedVector, STATIC_LIST, TextHash};
+pub(crate) use witnesses::{AnchoredMemory, StoredVerdict};

@@ -7,9 +7,10 @@
 use std::collections::HashSet;
 
 use rusqlite::{Row, params};
+use yore_core::conflict::Assertion;
 use yore_core::entity::Entity;
 use yore_core::id::{EntityId, MemoryId, ProjectId, RelationId, TurnId};
-use yore_core::memory::{Evidence, Lane, Memory};
+use yore_core::memory::{Evidence, Lane, Memory, Status};
 use yore_core::operation::{Actor, Cause, Change, Operation, OperationKind, Record, Subject};
 use yore_core::relation::{Node, Relation, RelationType};
 use yore_core::time::UtcMillis;
@@ -93,6 +94,21 @@ impl OperationTx<'_, '_> {
             params![memory.statement, memory.kind.as_str(), memory.project.as_ref().map(ProjectId::as_bytes)],
             |row| row.get(0).map(MemoryId::from_bytes),
         )
+    }
+
+    /// Returns when the newest evidence of a memory was said.
+    pub(crate) fn last_said(&self, memory: MemoryId) -> StoreResult<Option<UtcMillis>> {
+        let found: Option<Option<i64>> = self.tx.first_value(
+            "SELECT max(turn.at_ms) FROM memory JOIN memory_evidence ON memory_evidence.memory_id = memory.id
+             JOIN turn ON turn.uid = turn_uid WHERE memory.uid = ?1",
+            [memory.as_bytes()],
+        )?;
+        Ok(found.flatten())
+    }
+
+    /// See [`View::assertions_near`].
+    pub(crate) fn assertions_near(&self, memory: &Memory, assertion: &Assertion) -> StoreResult<Vec<MemoryId>> {
+        self.tx.assertions_near(memory, assertion)
     }
 
     /// Returns an entity.
@@ -364,7 +380,7 @@ impl WriteTx<'_> {
             memory.evidence.retain(|evidence| !gone.contains(&evidence.turn));
             if memory.evidence.is_empty() || is_in_their_words {
                 self.extract_again(&memory.evidence)?;
-                self.forget_memory(id)?;
+                self.forget_memory(id, at)?;
                 removed += 1;
             } else {
                 self.put_memory(&memory)?;
@@ -415,7 +431,27 @@ impl WriteTx<'_> {
     }
 
     /// Removes a memory with its relations, and the content of every operation that changed it.
-    fn forget_memory(&self, id: MemoryId) -> StoreResult<()> {
+    fn forget_memory(&self, id: MemoryId, at: UtcMillis) -> StoreResult<()> {
+        // What it replaced by itself holds again, and what was contested for it.
+        for relation in self.relations_of(&Node::Memory(id), MOST_RELATIONS)? {
+            let other = match (relation.relation_type, &relation.from, &relation.to) {
+                (RelationType::Supersedes, Node::Memory(newer), Node::Memory(older)) if *newer == id => *older,
+                (RelationType::Contradicts, Node::Memory(a), Node::Memory(b)) => {
+                    if *a == id {
+                        *b
+                    } else {
+                        *a
+                    }
+                }
+                _ => continue,
+            };
+            let is_freed = |other: &Memory| other.was_replaced_by_itself() || other.status == Status::Contested;
+            if let Some(other) = self.memory(other)?.filter(is_freed) {
+                let valid_until = other.valid_until.filter(|_| other.status == Status::Contested);
+                let (status, cause, status_since) = (Status::Holds, None, Some(at));
+                self.put_memory(&Memory { status, cause, status_since, valid_until, changed: at, ..other })?;
+            }
+        }
         self.forget_relations(&Node::Memory(id))?;
         self.execute("DELETE FROM memory_use WHERE memory_uid = ?1", [id.as_bytes()])?;
         self.execute("DELETE FROM memory_access WHERE memory_uid = ?1", [id.as_bytes()])?;
@@ -481,7 +517,7 @@ impl Store {
     pub(crate) fn forget_memories(&self, ids: &[MemoryId], at: UtcMillis) -> StoreResult<()> {
         self.write(|tx| {
             for id in ids {
-                tx.forget_memory(*id)?;
+                tx.forget_memory(*id, at)?;
             }
             let what = if ids.len() == 1 { "a memory".to_owned() } else { format!("{} memories", ids.len()) };
             tx.log_forgetting(&format!("forgot {what}"), at)?;

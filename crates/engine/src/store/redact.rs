@@ -85,6 +85,9 @@ impl Store {
                 }
             }
             if changed > 0 && !is_dry_run {
+                tx.fill_assertions()?;
+                // They repeat what a memory names, and are found out again.
+                tx.execute("DELETE FROM memory_witness", [])?;
                 tx.release_vectors()?;
             }
             Ok(changed)

@@ -17,6 +17,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 
 use super::archive::StoredBlob;
+use super::assertions::fill_assertions;
 use super::{Store, StoreError, StoreResult};
 
 /// A table to save: its columns, in the order in which they are stored, and the number of its key columns.
@@ -151,6 +152,8 @@ impl Salvage {
                     saved.refused_rows += u64::from(!insert(&tx, table, &row).map_err(|error| store.fail(error))?);
                 }
             }
+            // Derived from the rows above.
+            fill_assertions(&tx).map_err(|error| store.fail(error))?;
             // A file whose own row is lost can still be found in the index: its lines matter more than its
             // checkpoint.
             for (id, source, path) in raw.get(FILES_BY_INDEX).into_iter().flatten().filter_map(|row| file_by_index(row)) {

@@ -134,6 +134,11 @@ impl<'c> WriteTx<'c> {
     pub(super) fn batch(&self, sql: &str) -> StoreResult<()> {
         self.named(self.connection.execute_batch(sql))
     }
+
+    /// Runs statements on the connection itself.
+    pub(super) fn on_connection<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> StoreResult<T> {
+        self.named(work(self.connection))
+    }
 }
 
 impl<'c> Deref for WriteTx<'c> {

@@ -15,7 +15,7 @@ use crate::results;
 ///
 /// Without --from: prints the lines of a session that were not distilled yet, numbered, for an agent to read. With --from:
 /// records what it found, a JSON object {"items": [{"kind", "statement", "line", "quote", "ref", "entities", "confidence",
-/// "details", "closed"}], "relations": [{"from", "type", "to"}], "topic": {"name", "summary"}, "upto", "skip_lines"}. Quotes must stand in their lines; what is
+/// "details", "closed", "subject", "aspect", "value"}], "relations": [{"from", "type", "to"}], "topic": {"name", "summary"}, "upto", "skip_lines"}. Quotes must stand in their lines; what is
 /// recorded is marked as extracted. The MCP tool `distil` does the same.
 #[derive(Args, Debug)]
 pub struct Arguments {

@@ -2,6 +2,7 @@ use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
 
 use clap::Args;
+use yore_core::conflict::{Aspect, StatedValue};
 use yore_core::memory::MemoryKind;
 use yore_core::note::NoteKind;
 use yore_core::time::UtcMillis;
@@ -75,6 +76,16 @@ struct MemoryArguments {
     /// The memory whose place it takes
     #[arg(long, value_name = "ID", requires = "kind")]
     replaces: Option<String>,
+    /// The thing that has one value at a time, such as `port of the harbour server`: a later memory with the same subject and aspect
+    /// takes the place of this one
+    #[arg(long, value_name = "NAME", requires = "value")]
+    subject: Option<String>,
+    /// What is told of the subject: value, version, place, owner, choice, status, rule [default: value]
+    #[arg(long, value_name = "ASPECT", value_parser = aspect, requires = "subject")]
+    aspect: Option<Aspect>,
+    /// The value
+    #[arg(long, value_name = "TEXT", requires_all = ["subject", "kind"])]
+    value: Option<String>,
     /// Since when it is true
     #[arg(long, value_name = "TIME", value_parser = ask::time, requires = "kind")]
     valid_from: Option<UtcMillis>,
@@ -154,6 +165,12 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     Ok(Exit::Success)
 }
 
+/// Reads an aspect.
+fn aspect(name: &str) -> Result<Aspect, String> {
+    let known = || Aspect::ALL.iter().map(|aspect| aspect.as_str()).collect::<Vec<_>>().join(", ");
+    Aspect::parse(&name.to_lowercase()).ok_or_else(|| format!("the aspects are {}", known()))
+}
+
 /// Records a memory.
 fn remember_memory(kind: MemoryKind, statement: String, arguments: &Arguments, context: &mut Context) -> CliResult {
     let mut memory = memory(context)?;
@@ -178,6 +195,11 @@ fn remember_memory(kind: MemoryKind, statement: String, arguments: &Arguments, c
     new.memory.details.clone_from(&given.details);
     new.memory.tags.clone_from(&arguments.tags);
     (new.memory.valid_from, new.memory.valid_until) = (given.valid_from, given.valid_until);
+    new.memory.asserts = given.subject.clone().zip(given.value.clone()).map(|(subject, value)| StatedValue {
+        subject,
+        aspect: given.aspect.unwrap_or_default(),
+        value,
+    });
     new.entities.clone_from(&given.entities);
     new.replaces.clone_from(&given.replaces);
     new.evidence = given.evidence.iter().map(|turn| GivenEvidence { turn: turn.clone(), quote: None }).collect();

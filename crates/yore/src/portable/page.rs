@@ -16,6 +16,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use yore_core::conflict::StatedValue;
 use yore_core::entity::Entity;
 use yore_core::memory::{Confidence, Fields, Lane, Memory, MemoryKind, SourceKind, Status};
 use yore_core::note::{NoteKind, Priority};
@@ -71,6 +72,8 @@ pub struct MemoryFront {
     valid_from: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     valid_until: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asserts: Option<StatedValue>,
     #[serde(skip_serializing_if = "Value::is_null")]
     fields: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -233,6 +236,7 @@ pub fn of_memory(opened: &OpenedMemory) -> String {
         importance: Some(memory.importance),
         pinned: memory.is_pinned,
         valid_from: memory.valid_from.map(format_utc),
+        asserts: memory.asserts.clone(),
         valid_until: memory.valid_until.map(format_utc),
         fields: fields_of(memory),
         lane: Some(memory.lane.as_str().to_owned()),
@@ -445,6 +449,7 @@ impl MemoryPage {
         memory.confidence = self.confidence()?.unwrap_or(Confidence::Verified);
         memory.importance = self.front.importance.unwrap_or(memory.importance);
         memory.is_pinned = self.front.pinned;
+        memory.asserts.clone_from(&self.front.asserts);
         memory.valid_from = self.time("valid_from", self.front.valid_from.as_deref())?;
         memory.valid_until = self.time("valid_until", self.front.valid_until.as_deref())?;
         memory.status = self.status()?.filter(|status| *status == Status::Archived).unwrap_or_default();

@@ -541,7 +541,7 @@ fn conflicts_are_listed_shown_settled_and_taken_back() {
             environment.yore(["remember", "--kind", "fact", "--entity", "gallery", statement, "--json"]).run().success().json();
         done["memory"].as_str().unwrap().to_owned()
     };
-    let older = remember("The gallery has 8 cards.");
+    let older = remember("The gallery has 8 cards on the first page.");
     let none = environment.yore(["conflicts"]).run().ends_with(1);
     assert!(none.stdout.contains("nothing contradicts anything"), "{}", none.stdout);
     let newer = remember("There are 10 cards in the gallery.");

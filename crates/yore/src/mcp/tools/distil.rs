@@ -55,6 +55,10 @@ struct Item {
     confidence: Option<f32>,
     details: Option<String>,
     closed: Option<bool>,
+    /// What has one value at a time, with `value`
+    subject: Option<String>,
+    aspect: Option<String>,
+    value: Option<String>,
 }
 
 /// A relation as the schema shows it; it is read as [`DistilledRelation`].

@@ -1,0 +1,108 @@
+//! What memories say of what has one value at a time, by hashes: found by another value of the same.
+
+use rusqlite::{Connection, params};
+use serde::Deserialize;
+use yore_core::conflict::{Assertion, StatedValue};
+use yore_core::id::{MemoryId, ProjectId};
+use yore_core::memory::{Memory, MemoryKind, asserted};
+
+use super::StoreResult;
+use super::transaction::{View, WriteTx};
+
+/// Most memories that one assertion is compared with.
+const MOST_COMPARED: i64 = 100;
+
+/// The hashes by which an assertion is found.
+struct Keys {
+    subject: Option<i64>,
+    value: i64,
+    before: Option<i64>,
+}
+
+impl Keys {
+    fn of(assertion: &Assertion) -> Self {
+        let words = assertion.subject.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
+        let subject = format!("{}\n{words}", assertion.aspect.as_str());
+        Self {
+            subject: (!assertion.is_change()).then(|| hash(&subject)),
+            value: hash(&assertion.value),
+            before: assertion.before.as_deref().map(hash),
+        }
+    }
+}
+
+fn hash(text: &str) -> i64 {
+    let mut first = [0u8; 8];
+    first.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..8]);
+    i64::from_le_bytes(first)
+}
+
+const INSERT: &str = "INSERT INTO memory_assertion (memory_id, subject, value, before) VALUES (?1, ?2, ?3, ?4)";
+
+/// Reads all memories again.
+pub(super) fn fill_assertions(db: &Connection) -> rusqlite::Result<()> {
+    db.execute("DELETE FROM memory_assertion", [])?;
+    let mut select = db.prepare("SELECT id, kind, statement, rest FROM memory")?;
+    let mut insert = db.prepare(INSERT)?;
+    let mut rows = select.query([])?;
+    while let Some(row) = rows.next()? {
+        let read = || Ok::<_, rusqlite::Error>((row.get::<_, String>(1)?, row.get::<_, String>(2)?, row.get::<_, String>(3)?));
+        // A damaged record asserts nothing.
+        let Ok((kind, statement, rest)) = read() else { continue };
+        let Some(kind) = MemoryKind::parse(&kind) else { continue };
+        let rest: Rest = serde_json::from_str(&rest).unwrap_or_default();
+        if let Some(keys) = asserted(kind, &statement, rest.asserts.as_ref()).map(|assertion| Keys::of(&assertion)) {
+            insert.execute(params![row.get::<_, i64>(0)?, keys.subject, keys.value, keys.before])?;
+        }
+    }
+    Ok(())
+}
+
+/// The part of a memory's other properties that is read here.
+#[derive(Default, Deserialize)]
+struct Rest {
+    #[serde(default)]
+    asserts: Option<StatedValue>,
+}
+
+impl WriteTx<'_> {
+    /// Reads all memories again, after their texts were changed in place.
+    pub(super) fn fill_assertions(&self) -> StoreResult<()> {
+        self.on_connection(fill_assertions)
+    }
+
+    /// Stores what a memory asserts, by its row.
+    pub(super) fn put_assertion(&self, row: i64, memory: &Memory) -> StoreResult<()> {
+        self.execute("DELETE FROM memory_assertion WHERE memory_id = ?1", [row])?;
+        let Some(keys) = memory.assertion().map(|assertion| Keys::of(&assertion)) else { return Ok(()) };
+        self.execute(INSERT, params![row, keys.subject, keys.value, keys.before]).map(drop)
+    }
+}
+
+impl View<'_> {
+    /// Returns the memories in effect, of the same project, that say something of the same subject and aspect, that name its value
+    /// as the one before, or whose value it names as the one before; the newest first.
+    pub(super) fn assertions_near(&self, memory: &Memory, assertion: &Assertion) -> StoreResult<Vec<MemoryId>> {
+        let keys = Keys::of(assertion);
+        self.all(
+            "SELECT memory.uid FROM (
+                 SELECT memory_id, min(place) AS place FROM (
+                     SELECT memory_id, 0 AS place FROM memory_assertion WHERE subject = ?1
+                     UNION ALL SELECT memory_id, 1 FROM memory_assertion WHERE before = ?2
+                     UNION ALL SELECT memory_id, 2 FROM memory_assertion WHERE value = ?3)
+                 GROUP BY memory_id)
+             JOIN memory ON memory.id = memory_id LEFT JOIN project ON project.id = memory.project_id
+             WHERE memory.status IN ('holds', 'contested') AND memory.uid <> ?4 AND project.uid IS ?5
+             ORDER BY place, memory.id DESC LIMIT ?6",
+            params![
+                keys.subject,
+                keys.value,
+                keys.before,
+                memory.id.as_bytes(),
+                memory.project.as_ref().map(ProjectId::as_bytes),
+                MOST_COMPARED
+            ],
+            |row| row.get(0).map(MemoryId::from_bytes),
+        )
+    }
+}
