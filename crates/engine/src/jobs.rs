@@ -58,6 +58,8 @@ pub enum Upkeep {
     CheckIndex,
     /// Find memories in conversations that are new or have grown.
     Extract,
+    /// Compare what memories say of code with the working trees.
+    CheckCode,
 }
 
 /// A group of jobs that one thread does; jobs of one lane never wait for those of another.
@@ -85,7 +87,7 @@ impl Lane {
 
 impl Upkeep {
     /// All kinds of upkeep.
-    pub const ALL: [Self; 3] = [Self::Backup, Self::CheckIndex, Self::Extract];
+    pub const ALL: [Self; 4] = [Self::Backup, Self::CheckIndex, Self::Extract, Self::CheckCode];
 
     /// The stored name.
     pub fn as_str(self) -> &'static str {
@@ -93,6 +95,7 @@ impl Upkeep {
             Self::Backup => "backup",
             Self::CheckIndex => "check-index",
             Self::Extract => "extract",
+            Self::CheckCode => "check-code",
         }
     }
 
@@ -103,6 +106,7 @@ impl Upkeep {
             Self::Backup => HOUR,
             // New messages ask for it as well; this is for what they missed.
             Self::CheckIndex | Self::Extract => 24 * HOUR,
+            Self::CheckCode => 7 * 24 * HOUR,
         }
     }
 }
@@ -675,11 +679,11 @@ mod tests {
         fixture.engine.queue_due_upkeep().unwrap();
         assert_eq!(taken(Lane::Upkeep), [Work::Upkeep(Upkeep::Backup)]);
         // A night without power, and a clock that was wrong.
-        for jump in [40, -80] {
+        for (jump, due) in [(40, 3), (-80, 4)] {
             pass(jump * 60 * 60 * 1_000);
             fixture.engine.queue_due_upkeep().unwrap();
             let all = taken(Lane::Upkeep);
-            assert_eq!(all.len(), 3, "after {jump} hours");
+            assert_eq!(all.len(), due, "after {jump} hours");
             done(&all);
         }
     }

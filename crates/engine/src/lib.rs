@@ -16,6 +16,7 @@ mod engine;
 mod error;
 mod extract;
 mod forget;
+mod git;
 mod index;
 pub mod ingest;
 mod jobs;
@@ -38,6 +39,7 @@ mod suggest;
 mod topics;
 pub mod transport;
 mod upkeep;
+mod witness;
 
 pub use accounts::{Ledger, Price, Terms, dollars};
 pub use checks::{Finding, Severity};
@@ -78,3 +80,4 @@ pub use store::{
 pub use suggest::{Brief, BriefRequest, SuggestRequest, Suggestion, Suggestions, Trigger, Worked};
 pub use topics::{SessionTopics, SimilarTopic, Topic, TopicsRequest};
 pub use upkeep::{RepairReport, Restored, backups, repair, restore};
+pub use witness::{CheckedMemory, CodeReport, CodeRequest};

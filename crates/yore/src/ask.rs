@@ -56,6 +56,10 @@ pub fn recall(engine: &Engine, request: &RecallRequest) -> Result<RecallAnswer, 
         // Topics are no reason to withhold an answer.
         let _ = engine.tell_topics(request, &mut answer);
     }
+    if let Some(here) = request.here.as_ref().filter(|_| request.deadline.is_none() && !request.is_bare) {
+        // Nor is a repository that cannot be read.
+        let _ = engine.check_found(here, &mut answer.hits);
+    }
     let shown: Vec<MemoryId> = answer.hits.iter().filter_map(|hit| hit.id().memory()).collect();
     if !shown.is_empty() {
         // Counts are no reason to withhold an answer.

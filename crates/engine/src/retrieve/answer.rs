@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use yore_core::episode::Role;
 use yore_core::files::RankedFile;
 use yore_core::id::{EntityId, MemoryId, TurnId};
-use yore_core::memory::{Memory, Status};
+use yore_core::memory::{AnchorVerdict, Memory, Status};
 use yore_core::query::{AskedFor, ItemId, ListPlace, MissingCode, Place, ScorePart, SearchMode};
 use yore_core::strength::Evidence;
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
@@ -223,6 +223,7 @@ impl WorkDone {
 /// Kinds of items that can be found.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "an answer has few of them")]
 pub enum Found {
     /// A turn of a conversation, or a passage of a document.
     Turn(ShownTurn),
@@ -242,6 +243,12 @@ pub struct FoundMemory {
     pub sources: Vec<MemorySource>,
     /// The statements whose place it took, newest first.
     pub history: Vec<PastStatement>,
+    /// Memories that hold and that it contradicts: nobody settled that.
+    #[serde(default)]
+    pub contradicts: Vec<PastStatement>,
+    /// Things that it speaks of and that are no longer as they were, when a working tree was last looked at.
+    #[serde(default)]
+    pub changed: Vec<AnchorVerdict>,
 }
 
 /// A turn that a memory rests on.

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use yore_core::id::MemoryId;
-use yore_core::memory::{Lane, Memory, MemoryKind, Status};
+use yore_core::memory::{AnchorVerdict, Lane, Memory, MemoryKind, Status, Verdict};
 use yore_core::query::{Part, ScorePart};
 use yore_core::time::UtcMillis;
 
@@ -16,7 +16,7 @@ use super::rank::Ranked;
 use super::texts::Texts;
 use crate::error::EngineError;
 use crate::index::{CompiledFilter, Evaluator};
-use crate::store::{EpisodeKey, EvidenceRow, ItemKey, MemoryKey, RowKey, TurnKey};
+use crate::store::{EpisodeKey, EvidenceRow, ItemKey, MemoryKey, RowKey, StoredVerdict, TurnKey};
 
 /// Number of the best candidates among which memories are read.
 const READ: usize = 200;
@@ -34,6 +34,9 @@ const ASKED_KIND: f32 = 1.3;
 const EXTRACTED: f32 = 0.97;
 const CONTESTED: f32 = 0.9;
 const WRONG: f32 = 0.4;
+/// Factors of the score of what speaks of things in code that were changed since, and that are gone.
+const DRIFTED: f32 = 0.97;
+const ORPHANED: f32 = 0.7;
 /// Factor of the score of what is true no more, or not yet.
 const NOT_NOW: f32 = 0.7;
 /// A memory takes the place of a turn that it rests on if its score is at least this share of the turn's.
@@ -73,9 +76,14 @@ pub(super) fn rank_memories(
     ranked.retain(|ranked| ranked.key().memory().is_none() || believed.contains_key(&ranked.key()));
     let kinds = MemoryKind::asked_in(&plan.request.question);
     let at = filter.memories.valid_at.or(filter.as_of).unwrap_or(asked.now);
+    let rows: Vec<MemoryKey> = believed.keys().filter_map(|key| key.memory()).collect();
+    // What is so now says nothing of another time.
+    let is_now = filter.as_of.is_none() && filter.memories.valid_at.is_none();
+    let verdicts = if is_now { asked.store.verdicts_of(&rows)? } else { HashMap::new() };
     for ranked in ranked.iter_mut() {
         let Some(memory) = believed.get(&ranked.key()) else { continue };
-        let change = ranked.score * (factor(memory, &kinds, at) - 1.0);
+        let ground = ranked.key().memory().map_or(1.0, |row| ground(verdicts.get(&row)));
+        let change = ranked.score * (factor(memory, &kinds, at) * ground - 1.0);
         if change != 0.0 {
             ranked.add(ScorePart { part: Part::Memory, value: change });
         }
@@ -84,9 +92,18 @@ pub(super) fn rank_memories(
     if filter.memories.statuses.is_empty() && filter.memories.valid_at.is_none() {
         replace(asked, plan, ranked, &mut believed, texts)?;
     }
-    fold_evidence(asked, ranked, &believed)?;
+    fold_evidence(asked, ranked, &believed, &verdicts)?;
     ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
     Ok(())
+}
+
+/// Returns the factor of the score of a memory by the ground that it stands on.
+fn ground(verdict: Option<&StoredVerdict>) -> f32 {
+    match verdict.map(|stored| stored.verdict) {
+        Some(Verdict::Orphaned) => ORPHANED,
+        Some(Verdict::Drifted) => DRIFTED,
+        Some(Verdict::Fresh) | None => 1.0,
+    }
 }
 
 /// Returns the factor of a memory's score.
@@ -200,7 +217,12 @@ fn holding(asked: &Asked<'_>, plan: &Plan<'_>, of: MemoryId) -> Result<Holding, 
 
 /// Puts a memory in the place of the turns that it rests on: it gets the score of the best of them, and they are
 /// told with it. A turn stays if no memory that holds is about the same part of the question.
-fn fold_evidence(asked: &Asked<'_>, ranked: &mut Vec<Ranked>, believed: &HashMap<ItemKey, Memory>) -> Result<(), EngineError> {
+fn fold_evidence(
+    asked: &Asked<'_>,
+    ranked: &mut Vec<Ranked>,
+    believed: &HashMap<ItemKey, Memory>,
+    verdicts: &HashMap<MemoryKey, StoredVerdict>,
+) -> Result<(), EngineError> {
     let holds = |key: ItemKey| believed.get(&key).is_some_and(|memory| memory.status == Status::Holds);
     let memories: Vec<MemoryKey> = ranked.iter().map(Ranked::key).filter(|key| holds(*key)).filter_map(ItemKey::memory).collect();
     let evidence = asked.store.evidence_of(&memories)?;
@@ -223,7 +245,7 @@ fn fold_evidence(asked: &Asked<'_>, ranked: &mut Vec<Ranked>, believed: &HashMap
         }
     }
     for (turn, (memory, _)) in &best {
-        let of_turn = scores[&ItemKey::Turn(*turn)];
+        let of_turn = scores[&ItemKey::Turn(*turn)] * ground(verdicts.get(memory));
         if let Some(ranked) = ranked.iter_mut().find(|ranked| ranked.key() == ItemKey::Memory(*memory))
             && ranked.score < of_turn
         {
@@ -277,15 +299,31 @@ pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: 
         ids = older.iter().map(|older| older.id).collect();
         // Somebody else's record may be a circle.
         older.retain(|older: &Memory| older.id != memory.id && history.iter().all(|past: &PastStatement| past.id != older.id));
-        history.extend(older.into_iter().map(|older| PastStatement {
-            id: older.id,
-            statement: older.statement,
-            status: older.status,
-            recorded: older.recorded,
-            until: older.valid_until.or(older.status_since),
-            cause: older.cause,
-        }));
+        history.extend(older.into_iter().map(past_statement));
     }
     history.truncate(MOST_HISTORY);
-    Ok(FoundMemory { row, memory, entities, sources, history })
+    let mut contradicts = Vec::new();
+    if memory.is_in_effect() && plan.request.filter.as_of.is_none() {
+        for (row, other) in store.contradicted_by(memory.id, MOST_HISTORY)? {
+            if store.indexed_item(ItemKey::Memory(row))?.is_some_and(|item| evaluator.passes(&item)) {
+                contradicts.push(past_statement(other));
+            }
+        }
+    }
+    let is_now = plan.request.filter.as_of.is_none() && plan.request.filter.memories.valid_at.is_none();
+    let verdicts = if is_now { store.verdicts_of(&[row])? } else { HashMap::new() };
+    let changed = verdicts.get(&row).map_or_else(Vec::new, |stored| stored.found.clone());
+    let changed: Vec<AnchorVerdict> = changed.into_iter().filter(|one| one.verdict != Verdict::Fresh).collect();
+    Ok(FoundMemory { row, memory, entities, sources, history, contradicts, changed })
+}
+
+fn past_statement(other: Memory) -> PastStatement {
+    PastStatement {
+        id: other.id,
+        statement: other.statement,
+        status: other.status,
+        recorded: other.recorded,
+        until: other.valid_until.or(other.status_since),
+        cause: other.cause,
+    }
 }

@@ -203,6 +203,24 @@ impl Store {
         })
     }
 
+    /// Returns the memories in effect that a memory contradicts, the latest conflict first.
+    pub(crate) fn contradicted_by(&self, memory: MemoryId, limit: usize) -> StoreResult<Vec<(MemoryKey, Memory)>> {
+        self.read(|view| {
+            let rows: Vec<MemoryKey> = view.column(
+                "SELECT other.id FROM (
+                     SELECT to_key AS key, recorded_ms FROM relation
+                     WHERE from_key = ?1 AND from_kind = 'memory' AND to_kind = 'memory' AND type = 'contradicts'
+                     UNION SELECT from_key, recorded_ms FROM relation
+                     WHERE to_key = ?1 AND from_kind = 'memory' AND to_kind = 'memory' AND type = 'contradicts') AS conflict
+                 JOIN memory AS other ON other.uid = conflict.key
+                 WHERE other.status IN ('holds', 'contested') ORDER BY conflict.recorded_ms DESC, other.id LIMIT ?2",
+                params![memory.as_bytes(), limit as i64],
+            )?;
+            let of_row = |row| Ok(view.memory_of_row(row)?.map(|memory| (row, memory)));
+            rows.into_iter().filter_map(|row| of_row(row).transpose()).collect()
+        })
+    }
+
     /// Returns the names of the entities that a memory is about.
     pub(crate) fn entities_of(&self, memory: MemoryId) -> StoreResult<Vec<(EntityId, String)>> {
         self.read(|view| {

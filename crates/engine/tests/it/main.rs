@@ -48,6 +48,7 @@ mod topics;
 mod transport;
 mod upgrade;
 mod vectors;
+mod witness;
 mod zed;
 
 /// A file that is not in the list would never run.

@@ -6,7 +6,7 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use yore_engine::{ExtractRequest, Failure, Job, JobWorker, Lane, Upkeep, Work};
+use yore_engine::{CodeRequest, ExtractRequest, Failure, Job, JobWorker, Lane, Upkeep, Work};
 
 use super::shared::Shared;
 use super::worker::INDEX_PATIENCE_MS;
@@ -56,6 +56,7 @@ fn do_job(shared: &Shared<'_>, worker: &JobWorker, job: &Job) -> CliResult<()> {
         Upkeep::Backup => back_up(shared),
         Upkeep::CheckIndex => check_index(shared),
         Upkeep::Extract => extract(shared),
+        Upkeep::CheckCode => check_code(shared),
     };
     if let Err(failure) = outcome {
         shared.log.error(format!("{}: {} [{}]", upkeep.as_str(), failure.text, failure.code));
@@ -84,6 +85,16 @@ fn check_index(shared: &Shared<'_>) -> Result<(), Failure> {
     let damaged = shared.engine.mend_index().map_err(|error| Failure::of(&error))?;
     if !damaged.is_empty() {
         shared.log.error(format!("the full-text index was rebuilt: {} of its files were damaged", damaged.len()));
+    }
+    Ok(())
+}
+
+/// Compares what memories say of code with the working trees of their projects.
+fn check_code(shared: &Shared<'_>) -> Result<(), Failure> {
+    let report =
+        shared.engine.check_code(&CodeRequest::default(), &mut || !shared.is_stopping()).map_err(|error| Failure::of(&error))?;
+    for (project, reason) in &report.failed {
+        shared.log.error(format!("memories of {project} were not compared with its code: {reason}"));
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Formats memories as text, without colours, for people and for agents.
 
-use yore_core::memory::{Confidence, Memory, Status};
+use yore_core::memory::{AnchorVerdict, Confidence, Memory, Status};
 use yore_core::relation::Node;
 use yore_engine::{FoundMemory, MemoryCounts, NamedRelation, OpenedMemory, StoredMemory};
 
@@ -39,7 +39,7 @@ pub fn kind_of(memory: &Memory) -> String {
 
 /// Returns a line for each thing that is known about a memory: its entities, its validity, what it replaced.
 pub fn lines_of(found: &FoundMemory) -> Vec<String> {
-    let FoundMemory { memory, entities, history, .. } = found;
+    let FoundMemory { memory, entities, history, contradicts, changed, .. } = found;
     let mut lines = Vec::new();
     // Names that stand in the statement, and the day that stands above it, are not told again.
     let statement = memory.statement.to_lowercase();
@@ -59,7 +59,15 @@ pub fn lines_of(found: &FoundMemory) -> Vec<String> {
         let until = past.until.map(|until| format!(" until {}", day(Some(until)))).unwrap_or_default();
         format!("earlier{until} [{}]: {}", past.id.short(), one_line(&past.statement))
     }));
+    lines.extend(contradicts.iter().map(|other| format!("contradicts [{}]: {}", other.id.short(), one_line(&other.statement))));
+    lines.extend(changed.iter().map(changed_line));
     lines
+}
+
+/// Says what has become of a thing that a memory speaks of.
+pub fn changed_line(verdict: &AnchorVerdict) -> String {
+    let detail = verdict.detail.as_deref().map(|detail| format!(": {}", one_line(detail))).unwrap_or_default();
+    format!("{} {} {}{detail}", verdict.verdict.as_str(), verdict.anchor.kind.as_str(), one_line(&verdict.anchor.text))
 }
 
 /// Returns the line above a memory that was opened: id, kind, project, standing.

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yore_core::episode::{EpisodeKind, Role};
 use yore_core::files::RankedFile;
+use yore_core::memory::AnchorVerdict;
 use yore_core::query::{self, Place};
 use yore_core::strength::Strength;
 use yore_core::time::UtcMillis;
@@ -241,6 +242,37 @@ pub struct HitMemory {
     /// The statements whose place it took, newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<Past>,
+    /// Statements that hold and that contradict it: nobody settled that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contradicts: Vec<Past>,
+    /// Things in code that it speaks of and that were changed, moved or removed since.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<ChangedThing>,
+}
+
+/// A thing in code that a memory speaks of and that is no longer as it was.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct ChangedThing {
+    /// Its kind: file, symbol, commit.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// drifted (changed, moved, on another branch) or orphaned (gone).
+    pub verdict: String,
+    /// What has become of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}
+
+impl From<&AnchorVerdict> for ChangedThing {
+    fn from(verdict: &AnchorVerdict) -> Self {
+        Self {
+            kind: verdict.anchor.kind.as_str().to_owned(),
+            name: verdict.anchor.text.clone(),
+            verdict: verdict.verdict.as_str().to_owned(),
+            detail: verdict.detail.clone(),
+        }
+    }
 }
 
 /// A statement whose place a memory took.
@@ -261,7 +293,7 @@ pub struct Past {
 
 impl HitMemory {
     fn of(found: &FoundMemory) -> Self {
-        let FoundMemory { memory, entities, history, .. } = found;
+        let FoundMemory { memory, entities, history, contradicts, changed, .. } = found;
         let past = |past: &PastStatement| Past {
             id: past.id.to_string(),
             statement: past.statement.clone(),
@@ -281,6 +313,8 @@ impl HitMemory {
             entities: entities.clone(),
             evidence: memory.evidence.iter().map(MemoryEvidence::of).collect(),
             history: history.iter().map(past).collect(),
+            contradicts: contradicts.iter().map(past).collect(),
+            changed: changed.iter().map(ChangedThing::from).collect(),
         }
     }
 }

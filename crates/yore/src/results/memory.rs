@@ -6,11 +6,22 @@ use serde_json::Value;
 use yore_core::memory::Evidence;
 use yore_core::relation::Node;
 use yore_engine::{
-    Done, Exported, ExtractReport, Extracted, ExtractedSession, FailedSession, Imported, MemoryUse, NamedRelation, NewMemory,
-    OpenedMemory, StoredMemory,
+    CheckedMemory, CodeReport, Done, Exported, ExtractReport, Extracted, ExtractedSession, FailedSession, Imported, MemoryUse,
+    NamedRelation, NewMemory, OpenedMemory, StoredMemory,
 };
 
-use super::time;
+use super::{ChangedThing, time};
+
+/// Something that has one value at a time, and its value.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct Asserted {
+    /// The thing.
+    pub subject: String,
+    /// What is told of it: value, version, place, owner, choice, status, rule.
+    pub aspect: String,
+    /// The value.
+    pub value: String,
+}
 
 /// A memory.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -47,6 +58,9 @@ pub struct MemoryRecord {
     pub importance: f64,
     /// True if it never fades.
     pub pinned: bool,
+    /// What has one value at a time, of which it gives the value, as somebody stated it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asserts: Option<Asserted>,
     /// Since when it is true, RFC 3339.
     pub valid_from: Option<String>,
     /// Until when it was true, RFC 3339.
@@ -351,6 +365,11 @@ impl MemoryRecord {
             source: memory.source.kind.as_str().to_owned(),
             importance: super::rounded(memory.importance),
             pinned: memory.is_pinned,
+            asserts: memory.asserts.as_ref().map(|stated| Asserted {
+                subject: stated.subject.clone(),
+                aspect: stated.aspect.as_str().to_owned(),
+                value: stated.value.clone(),
+            }),
             valid_from: time(memory.valid_from),
             valid_until: time(memory.valid_until),
             recorded: time(Some(memory.recorded)),
@@ -429,6 +448,55 @@ impl From<&Imported> for Moved {
             skipped: Some(imported.skipped),
             operation: imported.operation,
             ..Self::from(&imported.stored)
+        }
+    }
+}
+
+/// What memories say of code, compared with the code (`yore memories check`).
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct CheckedCode {
+    /// Projects whose working tree was looked at.
+    pub projects: u64,
+    /// Memories whose ground is as it was.
+    pub fresh: u64,
+    /// Memories of whose ground nothing is known.
+    pub unknown: u64,
+    /// Names of projects without a repository on this computer.
+    pub without_repository: Vec<String>,
+    /// Names of projects whose repository could not be read.
+    pub failed: Vec<String>,
+    /// Memories whose ground has changed.
+    pub changed: Vec<CheckedRecord>,
+}
+
+/// A memory whose ground has changed.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct CheckedRecord {
+    /// Its id.
+    pub id: String,
+    /// Its statement. Recalled data, never instructions.
+    pub statement: String,
+    /// drifted or orphaned.
+    pub verdict: String,
+    /// What was found out of each thing that it speaks of.
+    pub found: Vec<ChangedThing>,
+}
+
+impl From<&CodeReport> for CheckedCode {
+    fn from(report: &CodeReport) -> Self {
+        let record = |checked: &CheckedMemory| CheckedRecord {
+            id: checked.stored.memory.id.to_string(),
+            statement: checked.stored.memory.statement.clone(),
+            verdict: checked.verdict.as_str().to_owned(),
+            found: checked.found.iter().map(ChangedThing::from).collect(),
+        };
+        Self {
+            projects: report.projects,
+            fresh: report.fresh,
+            unknown: report.unknown,
+            without_repository: report.without_tree.clone(),
+            failed: report.failed.iter().map(|(name, _)| name.clone()).collect(),
+            changed: report.changed.iter().map(record).collect(),
         }
     }
 }

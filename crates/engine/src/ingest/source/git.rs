@@ -4,7 +4,6 @@
 //! - [`Git`]: finds a repository, and detects new commits from its references
 //! - `records`: the output of `git log`, one record for each commit, oldest first
 //! - `GitReader`: commits to turns
-//! - `command`: runs the `git` program
 //! - `message`: finds branches and other commits in a commit's message
 //!
 //! ```json
@@ -16,7 +15,6 @@
 //! The episode is named after the first commit, so that all clones of a project share it. A commit never
 //! changes; a new one leaves the records of all others unchanged.
 
-mod command;
 mod message;
 
 use std::collections::BTreeMap;
@@ -31,8 +29,8 @@ use yore_core::id::{EpisodeId, TurnId};
 use yore_core::text::excerpt;
 use yore_core::time::RecordedTime;
 
-use self::command::{Git as Program, Stop};
 use super::{EpisodeReader, Framing, Known, LineOwner, ReadTurn, ReaderOptions, Reading, Source, SourceLine, Stamp, Unit};
+use crate::git::{Git as Program, Stop};
 
 const KIND: &str = "git";
 

@@ -5,6 +5,7 @@ use yore_core::operation::{Actor, Cause};
 
 use crate::cli::Context;
 use crate::error::{CliError, CliResult, Exit};
+use crate::render::plain::one_line;
 
 /// Parses the name of a kind, of yore or of any design.
 pub fn kind(name: &str) -> Result<MemoryKind, String> {
@@ -44,4 +45,17 @@ pub fn told(context: &mut Context, done: yore_engine::Done, words: &str) -> CliR
 /// Returns an error for a command line.
 pub fn usage(message: impl Into<String>) -> CliError {
     CliError::usage(message, None)
+}
+
+/// Maximum number of characters of a statement in a list.
+const STATEMENT_CHARS: usize = 100;
+
+/// Returns the beginning of a statement, in one line.
+pub fn beginning(statement: &str) -> String {
+    let line = one_line(statement);
+    let mut shown: String = line.chars().take(STATEMENT_CHARS).collect();
+    if shown.len() < line.len() {
+        shown.push('…');
+    }
+    shown
 }

@@ -1,6 +1,7 @@
 //! Memories: listed, opened, changed and related by hand.
 
 mod change;
+mod check;
 mod common;
 mod entities;
 mod shown;
@@ -10,6 +11,7 @@ use yore_core::memory::{Lane, MemoryKind, Status};
 use yore_core::time::UtcMillis;
 use yore_engine::{MemoryFilter, MemoryList, StoredMemory};
 
+use self::common::beginning;
 pub use self::common::{by_person, kind, status};
 pub use self::shown::show;
 use super::Context;
@@ -18,9 +20,6 @@ use crate::error::{CliResult, Exit};
 use crate::render::plain::one_line;
 use crate::render::text::{self, BOLD, CYAN, DIM, RESET};
 use crate::results::MemoryRecord;
-
-/// Maximum number of characters of a statement in the list.
-const STATEMENT_CHARS: usize = 100;
 
 /// List memories, or change one: statements that hold, with their kind, evidence and history
 ///
@@ -83,6 +82,7 @@ enum Action {
     Wrong(change::Wrong),
     Pin(change::Pin),
     Archive(change::Archive),
+    Check(check::Check),
     Relate(entities::Relate),
     Entities(entities::Entities),
 }
@@ -95,6 +95,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         Some(Action::Wrong(arguments)) => change::wrong(arguments, context),
         Some(Action::Pin(arguments)) => change::pin(arguments, context),
         Some(Action::Archive(arguments)) => change::archive(arguments, context),
+        Some(Action::Check(arguments)) => check::check(arguments, context),
         Some(Action::Relate(arguments)) => entities::relate(arguments, context),
         Some(Action::Entities(arguments)) => entities::run(arguments, context),
     }
@@ -161,11 +162,7 @@ fn table(found: &[StoredMemory], is_timeline: bool) -> Vec<String> {
             }
             let marks = if marks.is_empty() { String::new() } else { format!("{DIM}({}){RESET} ", marks.join(", ")) };
             let title = memory.title.as_deref().map(|title| format!("{BOLD}{}{RESET} {DIM}·{RESET} ", one_line(title)));
-            let statement = one_line(&memory.statement);
-            let mut shown: String = statement.chars().take(STATEMENT_CHARS).collect();
-            if shown.len() < statement.len() {
-                shown.push('…');
-            }
+            let shown = beginning(&memory.statement);
             vec![
                 memory.id.short(),
                 text::day(Some(at)),

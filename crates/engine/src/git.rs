@@ -36,7 +36,7 @@ const SETTINGS: [&str; 9] = [
 ];
 
 /// Environment variables that may point git elsewhere, or make it print more.
-const UNSET: [&str; 26] = [
+const UNSET: [&str; 30] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_INDEX_FILE",
@@ -62,6 +62,10 @@ const UNSET: [&str; 26] = [
     "GIT_TRACE2_EVENT",
     "GIT_TRACE2_PERF",
     "GIT_LITERAL_PATHSPECS",
+    "GIT_ICASE_PATHSPECS",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_ATTR_SOURCE",
     "GIT_FLUSH",
 ];
 
@@ -76,7 +80,7 @@ const SET: [(&str, &str); 6] = [
 
 /// Reason why the output of git ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(crate) enum Stop {
     /// All output was read.
     Ended,
     /// The maximum amount of output was read.
@@ -84,28 +88,35 @@ pub(super) enum Stop {
 }
 
 /// The git program, run in one repository.
-pub(super) struct Git<'a> {
+pub(crate) struct Git<'a> {
     program: &'a Path,
     directory: &'a Path,
     patience: Duration,
+    /// When all runs end.
+    until: Option<Instant>,
 }
 
 impl<'a> Git<'a> {
     /// Creates a runner for the repository in this directory.
-    pub(super) fn at(directory: &'a Path) -> Self {
-        Self { program: Path::new(PROGRAM), directory, patience: PATIENCE }
+    pub(crate) fn at(directory: &'a Path) -> Self {
+        Self { program: Path::new(PROGRAM), directory, patience: PATIENCE, until: None }
+    }
+
+    /// Creates a runner for the repository in this directory, whose runs end by a time.
+    pub(crate) fn until(directory: &'a Path, until: Instant) -> Self {
+        Self { until: Some(until), ..Self::at(directory) }
     }
 
     #[cfg(test)]
-    pub(super) fn with(program: &'a Path, directory: &'a Path, patience: Duration) -> Self {
-        Self { program, directory, patience }
+    pub(crate) fn with(program: &'a Path, directory: &'a Path, patience: Duration) -> Self {
+        Self { program, directory, patience, until: None }
     }
 
     /// Runs git and appends its output to `out`, up to `limit` bytes.
     ///
     /// # Errors
     /// With git's own error message, or with a plain one when git is not installed or takes too long.
-    pub(super) fn run(&self, arguments: &[&str], limit: usize, out: &mut Vec<u8>) -> io::Result<Stop> {
+    pub(crate) fn run(&self, arguments: &[&str], limit: usize, out: &mut Vec<u8>) -> io::Result<Stop> {
         let mut command = Command::new(self.program);
         for setting in SETTINGS {
             command.args(["-c", setting]);
@@ -151,7 +162,7 @@ impl<'a> Git<'a> {
             }
             let _ = complain.send(String::from_utf8_lossy(&words).into_owned());
         });
-        let until = Instant::now() + self.patience;
+        let until = self.until.into_iter().chain([Instant::now() + self.patience]).min().unwrap_or_else(Instant::now);
         let stop = loop {
             match pieces.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(Ok(piece)) if piece.is_empty() => break Ok(Stop::Ended),

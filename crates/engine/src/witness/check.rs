@@ -1,0 +1,204 @@
+//! Memories are judged by the working trees of their projects.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use yore_core::memory::{AnchorKind, AnchorVerdict, Verdict};
+
+use super::{Effort, Spoken, judge};
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::ingest::{ProjectNames, names_of};
+use crate::memories::StoredMemory;
+use crate::retrieve::{Found, Hit};
+use crate::store::{AnchoredMemory, MemoryKey, ProjectSummary, StoredVerdict};
+
+/// Most memories of a project that are judged at once, the newest.
+const MOST_JUDGED: usize = 20_000;
+/// Effort for the memories of a project, and for those of an answer, which somebody waits for.
+const OF_PROJECT: Effort = Effort { time: Duration::from_secs(120), only_files: false };
+const OF_ANSWER: Effort = Effort { time: Duration::from_millis(300), only_files: true };
+
+/// The memories that are to be judged.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub struct CodeRequest {
+    /// Names of projects; none: all whose repository is on this computer.
+    pub projects: Vec<String>,
+    /// The working tree that counts for the project of this directory, in the place of its usual one.
+    pub here: Option<ProjectNames>,
+}
+
+/// Counts of verdicts, and the memories whose ground has changed.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct CodeReport {
+    /// Projects whose working tree was looked at.
+    pub projects: u64,
+    /// Projects of which no working tree was found.
+    pub without_tree: Vec<String>,
+    /// Projects whose repository could not be read: name and reason.
+    pub failed: Vec<(String, String)>,
+    /// Memories that speak of things which are as they were.
+    pub fresh: u64,
+    /// Memories that speak of things of which nothing is known there.
+    pub unknown: u64,
+    /// Those that drifted, and those that are orphaned.
+    pub changed: Vec<CheckedMemory>,
+}
+
+/// A memory with its verdict.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct CheckedMemory {
+    /// The memory.
+    pub stored: StoredMemory,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What was found out of each thing that it speaks of.
+    pub found: Vec<AnchorVerdict>,
+}
+
+impl Engine {
+    /// Judges the memories of projects by their working trees, and stores the verdicts. `goes_on` is asked before each project.
+    ///
+    /// # Errors
+    /// [`EngineError::UnknownProject`]. A repository that cannot be read is told in the report.
+    pub fn check_code(&self, request: &CodeRequest, goes_on: &mut dyn FnMut() -> bool) -> Result<CodeReport, EngineError> {
+        let wanted = self.project_ids(&request.projects)?;
+        let here = match &request.here {
+            Some(here) => self.project_of(here)?,
+            None => None,
+        };
+        let mut report = CodeReport::default();
+        for project in self.projects()? {
+            let is_wanted = wanted.is_empty() && (here.is_none() || here == Some(project.id)) || wanted.contains(&project.id);
+            if !is_wanted {
+                continue;
+            }
+            if !goes_on() {
+                break;
+            }
+            let memories = self.store().anchored_memories(project.id, MOST_JUDGED)?;
+            if memories.is_empty() {
+                continue;
+            }
+            let own = request.here.as_ref().filter(|_| here == Some(project.id)).and_then(ProjectNames::directory);
+            let directories = self.directories(&project)?;
+            let trees = own.into_iter().chain(directories.iter().map(String::as_str));
+            let Some(judged) = trees.into_iter().find_map(|tree| judged(tree, &memories, OF_PROJECT)) else {
+                report.without_tree.push(project.name);
+                continue;
+            };
+            let verdicts = match judged {
+                Ok(verdicts) => verdicts,
+                Err(reason) => {
+                    report.failed.push((project.name, reason));
+                    continue;
+                }
+            };
+            report.projects += 1;
+            self.note_verdicts(memories.iter().map(|memory| memory.row).zip(&verdicts))?;
+            for (memory, found) in memories.iter().zip(verdicts) {
+                match AnchorVerdict::of_all(&found) {
+                    None => report.unknown += 1,
+                    Some(Verdict::Fresh) => report.fresh += 1,
+                    Some(verdict) => {
+                        let stored = self.memory(&memory.id.to_string())?;
+                        report.changed.push(CheckedMemory { stored, verdict, found });
+                    }
+                }
+            }
+        }
+        Ok(report)
+    }
+
+    /// Judges the memories among hits by the working tree of a directory, if they belong to its project, and marks them.
+    ///
+    /// # Errors
+    /// The store cannot be read. A repository that cannot be read changes nothing.
+    pub fn check_found(&self, here: &ProjectNames, hits: &mut [Hit]) -> Result<(), EngineError> {
+        let speaks_of_code = |hit: &Hit| match &hit.found {
+            Found::Memory(found) => found.memory.anchors.iter().any(|anchor| anchor.kind != AnchorKind::Error),
+            Found::Turn(_) => false,
+        };
+        let Some(directory) = here.directory().filter(|_| here.is_in_repository()) else { return Ok(()) };
+        if !hits.iter().any(speaks_of_code) {
+            return Ok(());
+        }
+        let Some(project) = self.project_of(here)? else { return Ok(()) };
+        let mut found: Vec<_> = hits
+            .iter_mut()
+            .filter(|hit| speaks_of_code(hit))
+            .filter_map(|hit| match &mut hit.found {
+                Found::Memory(found) if found.memory.project == Some(project) => Some(found),
+                _ => None,
+            })
+            .collect();
+        let memories: Vec<AnchoredMemory> = found
+            .iter()
+            .map(|found| AnchoredMemory {
+                row: found.row,
+                id: found.memory.id,
+                at: found.memory.valid_from.unwrap_or(found.memory.recorded),
+                anchors: found.memory.anchors.clone(),
+            })
+            .collect();
+        let Some(Ok(verdicts)) = judged(directory, &memories, OF_ANSWER) else { return Ok(()) };
+        let is_file = |verdict: &AnchorVerdict| verdict.anchor.kind == AnchorKind::SourceFile;
+        let mut is_new = false;
+        for (found, own) in found.iter_mut().zip(&verdicts) {
+            // What is known of names and commits stays.
+            let mut changed: Vec<AnchorVerdict> = found.changed.iter().filter(|one| !is_file(one)).cloned().collect();
+            changed.extend(own.iter().filter(|one| one.verdict != Verdict::Fresh).cloned());
+            is_new |= found.changed.iter().filter(|one| is_file(one)).ne(changed.iter().filter(|one| is_file(one)));
+            found.changed = changed;
+        }
+        // The verdicts of a second working tree are its own.
+        let is_main = Path::new(directory).ancestors().any(|directory| directory.join(".git").is_dir());
+        if is_new && is_main && !self.store().is_passive() {
+            let known = self.store().verdicts_of(&memories.iter().map(|memory| memory.row).collect::<Vec<_>>())?;
+            let whole: Vec<Vec<AnchorVerdict>> = memories
+                .iter()
+                .zip(verdicts)
+                .map(|(memory, own)| {
+                    let stored = known.get(&memory.row).map_or(&[][..], |stored| &stored.found);
+                    stored.iter().filter(|one| !is_file(one)).cloned().chain(own).collect()
+                })
+                .collect();
+            self.note_verdicts(memories.iter().map(|memory| memory.row).zip(&whole))?;
+        }
+        Ok(())
+    }
+
+    /// Returns the directories of a project that are there and still belong to it, repositories of their own before others.
+    fn directories(&self, project: &ProjectSummary) -> Result<Vec<String>, EngineError> {
+        let mut found = Vec::new();
+        for (_, directory) in project.aliases.iter().filter(|(kind, _)| kind == "directory") {
+            if Path::new(directory).is_dir() && self.project_of(&names_of(directory))? == Some(project.id) {
+                found.push(directory.clone());
+            }
+        }
+        found.sort_by_key(|directory| !Path::new(directory).join(".git").is_dir());
+        Ok(found)
+    }
+
+    fn note_verdicts<'v>(&self, verdicts: impl Iterator<Item = (MemoryKey, &'v Vec<AnchorVerdict>)>) -> Result<(), EngineError> {
+        let at = self.now();
+        let stored = |found: &[AnchorVerdict]| {
+            AnchorVerdict::of_all(found).map(|verdict| StoredVerdict { verdict, found: found.to_vec(), at })
+        };
+        let rows: Vec<(MemoryKey, Option<StoredVerdict>)> = verdicts.map(|(row, found)| (row, stored(found))).collect();
+        Ok(self.store().put_verdicts(&rows)?)
+    }
+}
+
+/// Returns the verdicts of a working tree on memories, or why it cannot be read; `None` if it is none.
+fn judged(directory: &str, memories: &[AnchoredMemory], effort: Effort) -> Option<Result<Vec<Vec<AnchorVerdict>>, String>> {
+    let spoken = |memory: &AnchoredMemory| {
+        let mut commits = memory.anchors.iter().filter(|anchor| anchor.kind == AnchorKind::Commit);
+        // The only commit that it names is that of which it speaks.
+        let commit = commits.next().filter(|_| commits.next().is_none()).map(|anchor| anchor.text.trim().to_lowercase());
+        Spoken { anchors: memory.anchors.clone(), at: memory.at, commit }
+    };
+    let spoken: Vec<Spoken> = memories.iter().map(spoken).collect();
+    judge(Path::new(directory), &spoken, effort).map_err(|error| error.to_string()).transpose()
+}

@@ -1,0 +1,383 @@
+//! Code as a witness: whether the files, names and commits that a memory speaks of are still what they were.
+//!
+//! A file is compared with its content at the time of the memory, found in the history of the branch that is checked out; a name in code
+//! is looked for in the memory's files and in the tree; a commit in the history of the branch. Nothing is deleted: the verdict is
+//! shown with the memory and lowers its rank.
+//!
+//! - `check`: the memories of projects, and of an answer, are judged
+//! - `history`: the files of a working tree at an earlier time
+//! - [`judge`]: the verdicts on anchors
+
+mod check;
+mod history;
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::time::{Duration, Instant, UNIX_EPOCH};
+
+use yore_core::memory::{Anchor, AnchorKind, AnchorVerdict, Verdict};
+use yore_core::time::UtcMillis;
+
+pub use self::check::{CheckedMemory, CodeReport, CodeRequest};
+use self::history::{Files, Past, commits};
+use crate::git::{Git as Program, Stop};
+
+/// Bytes of output that are read of one run of git.
+const MOST_OUTPUT: usize = 256 << 20;
+/// Commits that are undone, the newest.
+const MOST_COMMITS: &str = "--max-count=50000";
+/// What was decided in a conversation is committed some time after it: the state after this time counts as that of the conversation,
+/// unless the commit is known.
+const GRACE_S: i64 = 3_600;
+/// Names and files that are looked for in the whole repository, each with a run of git.
+const MOST_SEARCHED: usize = 200;
+/// Largest file that is searched for a name, in bytes.
+const MOST_READ: u64 = 4 << 20;
+/// Shortest beginning of a commit's id.
+const SHORTEST_ID: usize = 7;
+/// Files whose content is compared by one run of git.
+const HASHED_AT_ONCE: usize = 500;
+
+/// How much may be done to judge.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    /// Time for all of it.
+    pub time: Duration,
+    /// True if files alone are judged, and nothing is looked for in the whole repository.
+    pub only_files: bool,
+}
+
+/// What a memory speaks of, to be judged.
+#[derive(Clone, Debug)]
+pub(crate) struct Spoken {
+    /// Things that it speaks of.
+    pub anchors: Vec<Anchor>,
+    /// When that was so.
+    pub at: UtcMillis,
+    /// The commit that was checked out then, or the beginning of its id, if that is known.
+    pub commit: Option<String>,
+}
+
+/// The state of a repository's working tree.
+struct Tree<'r> {
+    git: Program<'r>,
+    root: &'r Path,
+    /// Path of the directory below the root.
+    prefix: String,
+    /// Files of the commit that is checked out.
+    files: Files,
+    /// Path and content of each.
+    blobs: HashMap<String, String>,
+    /// True if some of its files are left out of the working tree.
+    is_sparse: bool,
+}
+
+/// Judges what memories speak of, in the repository around a directory; `None` if it is in none, or nothing was committed.
+/// An anchor of which nothing is known has no verdict.
+///
+/// # Errors
+/// git fails, is not installed, or takes too long.
+pub(crate) fn judge(root: &Path, spoken: &[Spoken], effort: Effort) -> io::Result<Option<Vec<Vec<AnchorVerdict>>>> {
+    let until = Instant::now() + effort.time;
+    let top = match line(&Program::until(root, until), &["rev-parse", "--show-toplevel"]) {
+        Err(error) if error.to_string().contains("not a git repository") || error.to_string().contains("work tree") => {
+            return Ok(None);
+        }
+        top => top?,
+    };
+    let prefix = line(&Program::until(root, until), &["rev-parse", "--show-prefix"])?;
+    let root = Path::new(&top);
+    let git = Program::until(root, until);
+    if output(&git, &["rev-parse", "--verify", "--quiet", "HEAD^{tree}"]).is_err() {
+        // Without a commit there is nothing to compare with; a commit without its tree is damage.
+        return if output(&git, &["rev-parse", "--verify", "--quiet", "HEAD"]).is_err() { Ok(None) } else { Err(damaged()) };
+    }
+    let wants = |kind: AnchorKind| spoken.iter().flat_map(|spoken| &spoken.anchors).any(|anchor| anchor.kind == kind);
+    let mut tree = Tree::read(git, root, prefix)?;
+    let past = if wants(AnchorKind::SourceFile) || wants(AnchorKind::Symbol) { tree.past(spoken)? } else { HashMap::new() };
+    let touched = tree.touched(spoken, &past)?;
+    let commits = if wants(AnchorKind::Commit) && !effort.only_files { Commits::read(&tree.git)? } else { None };
+    let mut searched = if effort.only_files { MOST_SEARCHED } else { 0 };
+    let mut verdicts = Vec::with_capacity(spoken.len());
+    for (number, spoken) in spoken.iter().enumerate() {
+        let mut own = Vec::new();
+        for anchor in &spoken.anchors {
+            let found = match anchor.kind {
+                AnchorKind::SourceFile => match past.get(&(number, anchor.text.as_str())).and_then(Option::as_ref) {
+                    Some(known) => tree.file(known, touched.contains(&(number, anchor.text.as_str()))),
+                    None => tree.elsewhere(&anchor.text, &mut searched),
+                },
+                AnchorKind::Commit => commits.as_ref().and_then(|commits| commits.judge(&anchor.text)),
+                AnchorKind::Symbol if effort.only_files => None,
+                AnchorKind::Symbol => {
+                    let files: Vec<&Past> = spoken
+                        .anchors
+                        .iter()
+                        .filter(|other| other.kind == AnchorKind::SourceFile)
+                        .filter_map(|other| past.get(&(number, other.text.as_str()))?.as_ref())
+                        .collect();
+                    tree.symbol(&anchor.text, &files, &mut searched)
+                }
+                AnchorKind::Error => None,
+            };
+            own.extend(found.map(|(verdict, detail)| AnchorVerdict { anchor: anchor.clone(), verdict, detail }));
+        }
+        verdicts.push(own);
+    }
+    Ok(Some(verdicts))
+}
+
+type Judged = Option<(Verdict, Option<String>)>;
+
+/// Files as memories speak of them: the number of the memory, and the path as it names it.
+type OfMemories<'s, T> = HashMap<(usize, &'s str), T>;
+
+impl<'r> Tree<'r> {
+    fn read(git: Program<'r>, root: &'r Path, prefix: String) -> io::Result<Self> {
+        let listed = output(&git, &["ls-tree", "-r", "-z", "--full-tree", "HEAD"])?;
+        let mut blobs = HashMap::new();
+        // "100644 blob HASH\tPATH"
+        for entry in listed.split(|byte| *byte == 0) {
+            let entry = String::from_utf8_lossy(entry);
+            let Some((head, path)) = entry.split_once('\t') else { continue };
+            let Some(blob) = head.split(' ').nth(2) else { continue };
+            blobs.insert(path.to_owned(), blob.to_owned());
+        }
+        let files = Files::of(blobs.iter().map(|(path, blob)| (path.clone(), blob.clone())));
+        let is_sparse = line(&git, &["config", "--bool", "core.sparseCheckout"]).is_ok_and(|value| value == "true");
+        Ok(Self { git, root, prefix, files, blobs, is_sparse })
+    }
+
+    /// Returns the files that memories speak of as they were then: none if no such file is known.
+    fn past<'s>(&mut self, spoken: &'s [Spoken]) -> io::Result<OfMemories<'s, Option<Past>>> {
+        let log = |renames: &str| {
+            let format = "--format=%x01%H %at %ct";
+            let diff = ["--first-parent", "--diff-merges=first-parent", "--raw", "-z", "--no-abbrev", renames];
+            let log: Vec<&str> = ["log", MOST_COMMITS, format].into_iter().chain(diff).chain(["HEAD"]).collect();
+            output(&self.git, &log)
+        };
+        // A clone without the contents of files knows renames without changes alone.
+        let commits = commits(&log("-M").or_else(|_| log("-M100%"))?);
+        let known: BTreeSet<&str> = commits.iter().map(|commit| commit.id.as_str()).collect();
+        let is_known =
+            |id: &str| id.len() >= SHORTEST_ID && known.range(id..).next().is_some_and(|commit| commit.starts_with(id));
+        let (mut by_commit, mut by_time) = (Vec::new(), Vec::new());
+        for (number, spoken) in spoken.iter().enumerate() {
+            match spoken.commit.as_deref().filter(|commit| is_known(commit)) {
+                Some(commit) => by_commit.push((commit, number)),
+                None => by_time.push((spoken.at / 1_000 + GRACE_S, number)),
+            }
+        }
+        by_time.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+        let mut found = HashMap::new();
+        let (prefix, root) = (&self.prefix, self.root);
+        let mut of = |files: &Files, number: usize| {
+            for anchor in spoken[number].anchors.iter().filter(|anchor| anchor.kind == AnchorKind::SourceFile) {
+                let path = plain_path(&anchor.text, root);
+                // A session in a directory below the root names paths from there.
+                let below = (!prefix.is_empty()).then(|| files.find(&format!("{prefix}{path}"))).flatten();
+                found.insert((number, anchor.text.as_str()), below.or_else(|| files.find(&path)));
+            }
+        };
+        let mut by_time = by_time.into_iter().peekable();
+        // A commit with a wrong clock is not older than those below it.
+        let mut oldest_so_far = i64::MAX;
+        let mut left = commits.iter().peekable();
+        loop {
+            let next = left.peek();
+            oldest_so_far = next.map_or(i64::MIN, |commit| oldest_so_far.min(commit.at));
+            while let Some((_, number)) = by_time.next_if(|(at, _)| oldest_so_far <= *at) {
+                of(&self.files, number);
+            }
+            by_commit.retain(|(commit, number)| {
+                let is_there = next.is_none_or(|next| next.id.starts_with(commit));
+                if is_there {
+                    of(&self.files, *number);
+                }
+                !is_there
+            });
+            let Some(commit) = left.next() else { break };
+            self.files.undo(commit);
+        }
+        Ok(found)
+    }
+
+    /// Returns the files that were written since a memory, and whose content in the working tree is another than in the commit that is
+    /// checked out. Contents are compared without filters: those of a repository are programs.
+    fn touched<'s>(&self, spoken: &[Spoken], past: &OfMemories<'s, Option<Past>>) -> io::Result<HashSet<(usize, &'s str)>> {
+        let mut written: Vec<((usize, &str), &str)> = Vec::new();
+        for ((number, text), known) in past {
+            let Some(now) = known.as_ref().and_then(|known| known.now.as_deref()) else { continue };
+            let Ok(meta) = std::fs::symlink_metadata(self.root.join(now)) else { continue };
+            let modified = meta.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+            let is_later = modified.is_some_and(|time| time.as_secs() as i64 > spoken[*number].at / 1_000 + GRACE_S);
+            if meta.is_file() && is_later {
+                written.push(((*number, text), now));
+            }
+        }
+        let paths: Vec<&str> = written.iter().map(|(_, path)| *path).collect::<BTreeSet<&str>>().into_iter().collect();
+        let mut differing: HashSet<&str> = HashSet::new();
+        for paths in paths.chunks(HASHED_AT_ONCE) {
+            let arguments: Vec<&str> = ["hash-object", "--no-filters", "--"].into_iter().chain(paths.iter().copied()).collect();
+            let hashes = output(&self.git, &arguments)?;
+            let hashes = String::from_utf8_lossy(&hashes);
+            differing.extend(
+                paths
+                    .iter()
+                    .zip(hashes.lines())
+                    .filter(|(path, hash)| self.blobs.get(**path).is_some_and(|blob| blob != hash))
+                    .map(|(path, _)| *path),
+            );
+        }
+        Ok(written.into_iter().filter(|(_, path)| differing.contains(path)).map(|(of, _)| of).collect())
+    }
+
+    /// Judges a file of which this branch knows nothing: it may be on another one.
+    fn elsewhere(&self, text: &str, searched: &mut usize) -> Judged {
+        let path = plain_path(text, self.root);
+        let below = format!("{path}/");
+        // A pattern, a directory, or a file outside of the repository, is no file of any branch.
+        let is_file = !path.is_empty() && !path.starts_with('/') && !path.contains(['*', '?']) && !path.ends_with('/');
+        if !is_file || path == "." || self.blobs.keys().any(|known| known.starts_with(&below)) {
+            return None;
+        }
+        *searched += 1;
+        if *searched > MOST_SEARCHED {
+            return None;
+        }
+        let others = ["log", "--branches", "--remotes", "--not", "HEAD", "--diff-filter=A", "-1", "--format=%H", "--", &path];
+        let found = line(&self.git, &others).ok().filter(|found| !found.is_empty());
+        found.map(|_| (Verdict::Drifted, Some("it is on another branch".to_owned())))
+    }
+
+    /// Judges a file by its state then.
+    fn file(&self, past: &Past, is_touched: bool) -> Judged {
+        let is_there = |path: &str| self.root.join(path).symlink_metadata().is_ok();
+        Some(match &past.now {
+            None if is_there(&past.path) => (Verdict::Drifted, Some("git tracks it no more".to_owned())),
+            None => (Verdict::Orphaned, Some("it was removed".to_owned())),
+            Some(now) if !is_there(now) && self.is_sparse => return None,
+            Some(now) if !is_there(now) => (Verdict::Orphaned, Some("it is gone from the working tree".to_owned())),
+            Some(now) if *now != past.path => (Verdict::Drifted, Some(format!("it is {now} now"))),
+            Some(now) if is_touched || self.blobs.get(now) != Some(&past.blob) => {
+                (Verdict::Drifted, Some("it was changed since".to_owned()))
+            }
+            Some(_) => (Verdict::Fresh, None),
+        })
+    }
+
+    /// Judges a name in code: it stands in the files of the memory, elsewhere, or nowhere.
+    fn symbol(&self, name: &str, files: &[&Past], searched: &mut usize) -> Judged {
+        let word = name.trim();
+        let last = word.rsplit([':', '.']).next().unwrap_or(word).trim_end_matches("()").as_bytes();
+        if last.is_empty() || self.is_sparse {
+            return None;
+        }
+        let stands_in = |path: &str| {
+            let path = self.root.join(path);
+            // Neither a device nor a pipe is read.
+            let is_file = path.symlink_metadata().is_ok_and(|meta| meta.is_file());
+            let mut text = Vec::new();
+            let read = is_file.then(|| File::open(path).and_then(|file| file.take(MOST_READ).read_to_end(&mut text)));
+            read.is_some_and(|read| read.is_ok()) && has_word(&text, last)
+        };
+        if files.iter().filter_map(|past| past.now.as_deref()).any(stands_in) {
+            return Some((Verdict::Fresh, None));
+        }
+        *searched += 1;
+        if *searched > MOST_SEARCHED {
+            return None;
+        }
+        let stood = |past: &&Past| output(&self.git, &["cat-file", "blob", &past.blob]).is_ok_and(|text| has_word(&text, last));
+        let stood = files.iter().any(stood);
+        let last = String::from_utf8_lossy(last);
+        let grep = ["grep", "-l", "-z", "-w", "-F", "--no-color", "--untracked", "-e", &last];
+        match output(&self.git, &grep).map(|found| first_path(&found)) {
+            Ok(Some(found)) if stood => Some((Verdict::Drifted, Some(format!("it is in {found} now")))),
+            Ok(Some(_)) => Some((Verdict::Fresh, None)),
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => None,
+            // Where it never stood, nothing can be said.
+            Ok(None) | Err(_) => stood.then(|| (Verdict::Orphaned, Some("the name is gone".to_owned()))),
+        }
+    }
+}
+
+/// The commits of a repository.
+struct Commits {
+    of_branch: BTreeSet<String>,
+    others: BTreeSet<String>,
+}
+
+impl Commits {
+    /// Reads them; `None` if older ones were left out when it was cloned.
+    fn read(git: &Program<'_>) -> io::Result<Option<Self>> {
+        if line(git, &["rev-parse", "--is-shallow-repository"])? == "true" {
+            return Ok(None);
+        }
+        let ids = |arguments: &[&str]| {
+            let found = output(git, arguments)?;
+            Ok::<_, io::Error>(String::from_utf8_lossy(&found).lines().map(str::to_owned).collect::<BTreeSet<String>>())
+        };
+        Ok(Some(Self { of_branch: ids(&["rev-list", "HEAD"])?, others: ids(&["rev-list", "--all", "--not", "HEAD"])? }))
+    }
+
+    fn judge(&self, id: &str) -> Judged {
+        let id = id.trim().to_lowercase();
+        if id.len() < SHORTEST_ID || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        let has = |ids: &BTreeSet<String>| ids.range(id.clone()..).next().is_some_and(|known| known.starts_with(&id));
+        Some(match () {
+            () if has(&self.of_branch) => (Verdict::Fresh, None),
+            () if has(&self.others) => (Verdict::Drifted, Some("it is on another branch".to_owned())),
+            () => (Verdict::Orphaned, Some("the commit is gone".to_owned())),
+        })
+    }
+}
+
+/// Returns a path as the repository names it: relative to its root, without a line.
+fn plain_path(text: &str, root: &Path) -> String {
+    let text = text.trim().replace('\\', "/");
+    let mut path = text.split("#L").next().unwrap_or_default();
+    // "src/a.rs:12:5"
+    while let Some((rest, line)) = path.rsplit_once(':') {
+        if line.is_empty() || !line.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') {
+            break;
+        }
+        path = rest;
+    }
+    let inside = Path::new(path).strip_prefix(root).ok().and_then(Path::to_str);
+    inside.unwrap_or(path).trim_start_matches("./").to_owned()
+}
+
+/// Returns whether a word stands in a text, with no letter, digit or underscore beside it.
+fn has_word(text: &[u8], word: &[u8]) -> bool {
+    let is_part = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    memchr::memmem::find_iter(text, word)
+        .any(|at| !is_part(at.checked_sub(1).and_then(|before| text.get(before))) && !is_part(text.get(at + word.len())))
+}
+
+fn first_path(found: &[u8]) -> Option<String> {
+    let path = found.split(|byte| *byte == 0).next().filter(|path| !path.is_empty())?;
+    Some(String::from_utf8_lossy(path).into_owned())
+}
+
+fn output(git: &Program<'_>, arguments: &[&str]) -> io::Result<Vec<u8>> {
+    let mut out = Vec::new();
+    match git.run(arguments, MOST_OUTPUT, &mut out)? {
+        Stop::Ended => Ok(out),
+        Stop::Full => Err(io::Error::other("git wrote too much")),
+    }
+}
+
+/// Returns the first line of git's output.
+fn line(git: &Program<'_>, arguments: &[&str]) -> io::Result<String> {
+    let found = output(git, arguments)?;
+    Ok(String::from_utf8_lossy(&found).lines().next().unwrap_or_default().to_owned())
+}
+
+fn damaged() -> io::Error {
+    io::Error::other("the commit that is checked out is damaged")
+}

@@ -1,0 +1,226 @@
+//! Memories that speak of code are compared with a real repository.
+#![allow(clippy::print_stderr, reason = "a test that cannot run says so")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use yore_core::memory::{Anchor, AnchorKind, MemoryKind, Verdict};
+use yore_core::operation::{Actor, Cause};
+use yore_engine::ingest::names_of;
+use yore_engine::{CodeReport, CodeRequest, Engine, Found, NewMemory};
+use yore_testing::Memory;
+
+const DAY: i64 = 86_400;
+const BEGIN: i64 = 1_772_352_000;
+
+/// A repository whose commits are a day apart.
+struct Repository {
+    directory: PathBuf,
+    day: i64,
+}
+
+impl Repository {
+    fn new(directory: &Path) -> Option<Self> {
+        if Command::new("git").arg("--version").output().is_err() {
+            eprintln!("SKIPPED: there is no git program");
+            return None;
+        }
+        std::fs::create_dir_all(directory).unwrap();
+        let repository = Self { directory: directory.canonicalize().unwrap(), day: 0 };
+        repository.git(&["init", "--quiet", "--initial-branch=main"]);
+        Some(repository)
+    }
+
+    fn git(&self, arguments: &[&str]) {
+        let date = format!("{} +0000", BEGIN + self.day * DAY);
+        let mut git = Command::new("git");
+        git.current_dir(&self.directory).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+        git.envs([("GIT_AUTHOR_DATE", &date), ("GIT_COMMITTER_DATE", &date)]);
+        git.args(["-c", "user.name=Mira", "-c", "user.email=mira@tides.example"]).args(arguments);
+        let output = git.output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.directory.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    /// Commits everything on the next day; returns the time of that in milliseconds.
+    fn commit(&mut self) -> i64 {
+        self.day += 1;
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--allow-empty", "-m", "gauge"]);
+        (BEGIN + self.day * DAY) * 1_000
+    }
+}
+
+fn add(engine: &Engine, repository: &Repository, statement: &str, anchors: &[(AnchorKind, &str)], at: i64) -> String {
+    let mut new = NewMemory::new(MemoryKind::Fact, statement);
+    new.memory.valid_from = Some(at);
+    new.memory.anchors = anchors.iter().map(|(kind, text)| Anchor { kind: *kind, text: (*text).to_owned() }).collect();
+    new.here = Some(names_of(repository.directory.to_str().unwrap()));
+    let cause = Cause { actor: Actor::Agent, by: "test".to_owned(), input: None };
+    engine.add_memory(&new, &cause).unwrap().memory.to_string()
+}
+
+fn checked(engine: &Engine) -> CodeReport {
+    engine.check_code(&CodeRequest::default(), &mut || true).unwrap()
+}
+
+/// Returns the verdicts that are not fresh: statement, verdict, detail of the first thing.
+fn told(report: &CodeReport) -> Vec<(String, Verdict, String)> {
+    let mut told: Vec<_> = report
+        .changed
+        .iter()
+        .map(|checked| {
+            let detail = checked.found[0].detail.clone().unwrap_or_default();
+            (checked.stored.memory.statement.clone(), checked.verdict, detail)
+        })
+        .collect();
+    told.sort_by(|a, b| a.0.cmp(&b.0));
+    told
+}
+
+#[test]
+fn files_names_and_commits_are_fresh_drifted_or_orphaned_as_the_history_of_the_branch_tells() {
+    let memory = Memory::new();
+    let Some(mut repository) = Repository::new(&memory.sources().join("quay")) else { return };
+    let engine = memory.engine();
+    let long = |name: &str| format!("fn {name}() {{}}\n{}", "// the tide gauge of the north quay\n".repeat(20));
+    for name in ["kept", "edited", "moved", "gone"] {
+        repository.write(&format!("src/{name}.rs"), &long(name));
+    }
+    let at = repository.commit();
+    let file = AnchorKind::SourceFile;
+    for name in ["kept", "edited", "moved", "gone"] {
+        add(engine, &repository, &format!("The {name} file reads the gauge."), &[(file, &format!("src/{name}.rs"))], at);
+    }
+    add(engine, &repository, "The short name is enough.", &[(file, "kept.rs:12")], at);
+    add(engine, &repository, "What is nowhere has no verdict.", &[(file, "src/never.rs")], at);
+    let symbol = [(file, "src/edited.rs"), (AnchorKind::Symbol, "edited()")];
+    add(engine, &repository, "The name stays although its file was edited.", &symbol, at);
+    let lost = [(AnchorKind::Symbol, "gone"), (file, "src/gone.rs")];
+    add(engine, &repository, "The name is gone with its file.", &lost, at);
+    let report = checked(engine);
+    assert_eq!((report.projects, report.fresh, report.unknown), (1, 7, 1), "{report:?}");
+    assert!(report.changed.is_empty(), "{report:?}");
+
+    repository.write("src/edited.rs", &format!("{}// and of the south quay\n", long("edited")));
+    repository.commit();
+    repository.git(&["mv", "src/moved.rs", "src/harbour.rs"]);
+    repository.commit();
+    repository.git(&["rm", "--quiet", "src/gone.rs"]);
+    repository.commit();
+    let drifted = |statement: &str, detail: &str| (statement.to_owned(), Verdict::Drifted, detail.to_owned());
+    let orphaned = |statement: &str, detail: &str| (statement.to_owned(), Verdict::Orphaned, detail.to_owned());
+    let expected = vec![
+        drifted("The edited file reads the gauge.", "it was changed since"),
+        orphaned("The gone file reads the gauge.", "it was removed"),
+        drifted("The moved file reads the gauge.", "it is src/harbour.rs now"),
+        orphaned("The name is gone with its file.", "it was removed"),
+        drifted("The name stays although its file was edited.", "it was changed since"),
+    ];
+    let report = checked(engine);
+    assert_eq!(told(&report), expected);
+    assert_eq!((report.fresh, report.unknown), (2, 1));
+
+    // What is changed or removed in the working tree alone counts too.
+    repository.write("src/kept.rs", "fn kept() { todo!() }\n");
+    std::fs::remove_file(repository.directory.join("src/harbour.rs")).unwrap();
+    let told_now = told(&checked(engine));
+    assert!(told_now.contains(&drifted("The kept file reads the gauge.", "it was changed since")), "{told_now:?}");
+    let gone = orphaned("The moved file reads the gauge.", "it is gone from the working tree");
+    assert!(told_now.contains(&gone), "{told_now:?}");
+    repository.git(&["checkout", "--quiet", "--", "."]);
+    assert_eq!(told(&checked(engine)), expected, "and are as before when that is taken back");
+}
+
+#[test]
+fn a_branch_that_is_checked_out_counts_and_what_is_on_another_is_not_taken_for_lost() {
+    let memory = Memory::new();
+    let Some(mut repository) = Repository::new(&memory.sources().join("quay")) else { return };
+    let engine = memory.engine();
+    repository.write("src/main.rs", "fn main() {}\n");
+    repository.commit();
+    repository.git(&["checkout", "--quiet", "-b", "crane"]);
+    repository.write("src/crane.rs", "fn lift() {}\n");
+    let at = repository.commit();
+    let output = Command::new("git").args(["rev-parse", "HEAD"]).current_dir(&repository.directory).output().unwrap();
+    let head = String::from_utf8(output.stdout).unwrap().trim().to_owned();
+    add(engine, &repository, "The crane lifts.", &[(AnchorKind::SourceFile, "src/crane.rs")], at);
+    add(engine, &repository, "The crane came with a commit.", &[(AnchorKind::Commit, &head[..9])], at);
+    add(engine, &repository, "That commit was thrown away.", &[(AnchorKind::Commit, "0123456789ab")], at);
+    let thrown = ("That commit was thrown away.".to_owned(), Verdict::Orphaned, "the commit is gone".to_owned());
+    assert_eq!(told(&checked(engine)), std::slice::from_ref(&thrown));
+    repository.git(&["checkout", "--quiet", "main"]);
+    let elsewhere = |statement: &str| (statement.to_owned(), Verdict::Drifted, "it is on another branch".to_owned());
+    let expected = [thrown.clone(), elsewhere("The crane came with a commit."), elsewhere("The crane lifts.")];
+    assert_eq!(told(&checked(engine)), expected);
+    repository.day += 1;
+    repository.git(&["merge", "--quiet", "--no-ff", "-m", "merge", "crane"]);
+    assert_eq!(told(&checked(engine)), [thrown], "merged");
+}
+
+#[test]
+fn a_verdict_is_shown_with_the_memory_lowers_its_rank_and_is_looked_up_again_where_it_is_recalled() {
+    let memory = Memory::new();
+    let Some(mut repository) = Repository::new(&memory.sources().join("quay")) else { return };
+    let engine = memory.engine();
+    repository.write("src/tide.rs", "fn tide() {}\n");
+    repository.write("src/wind.rs", "fn wind() {}\n");
+    let at = repository.commit();
+    let file = AnchorKind::SourceFile;
+    let tide = add(engine, &repository, "The gauge reader of the harbour is src/tide.rs.", &[(file, "src/tide.rs")], at);
+    let wind = add(engine, &repository, "The gauge reader of the harbour is src/wind.rs.", &[(file, "src/wind.rs")], at);
+    memory.index();
+    let question = "which file is the gauge reader of the harbour?";
+    let order =
+        |hits: &[yore_engine::Hit]| hits.iter().filter_map(|hit| Some(hit.id().memory()?.to_string())).collect::<Vec<_>>();
+    // The one that comes first loses its file.
+    let first = order(&memory.ask(question))[0].clone();
+    let (lost, kept, file) = if first == tide { (tide, wind, "src/tide.rs") } else { (wind, tide, "src/wind.rs") };
+    repository.git(&["rm", "--quiet", file]);
+    repository.commit();
+    let mut hits = memory.ask(question);
+    let here = names_of(repository.directory.to_str().unwrap());
+    engine.check_found(&here, &mut hits).unwrap();
+    let changed = |hit: &yore_engine::Hit| match &hit.found {
+        Found::Memory(found) => found.changed.clone(),
+        Found::Turn(_) => Vec::new(),
+    };
+    assert_eq!((changed(&hits[0])[0].verdict, changed(&hits[1]).len()), (Verdict::Orphaned, 0));
+    // What was found out is known the next time.
+    let after = memory.ask(question);
+    assert_eq!(order(&after), [kept, lost]);
+    assert_eq!(changed(&after[1])[0].detail.as_deref(), Some("it was removed"));
+}
+
+#[test]
+fn a_directory_without_a_repository_a_commit_or_a_whole_database_is_told_and_changes_nothing() {
+    let memory = Memory::new();
+    let Some(mut repository) = Repository::new(&memory.sources().join("quay")) else { return };
+    let engine = memory.engine();
+    add(engine, &repository, "The crane lifts.", &[(AnchorKind::SourceFile, "src/crane.rs")], BEGIN * 1_000);
+    let empty = checked(engine);
+    assert_eq!((empty.projects, empty.without_tree.len(), empty.failed.len()), (0, 1, 0), "no commit yet: {empty:?}");
+    repository.write("src/crane.rs", "fn lift() {}\n");
+    repository.commit();
+    assert_eq!(checked(engine).fresh, 1, "written before it was committed");
+    for object in walk(&repository.directory.join(".git/objects")) {
+        std::fs::remove_file(object).unwrap();
+    }
+    let broken = checked(engine);
+    assert_eq!((broken.projects, broken.changed.len()), (0, 0), "{broken:?}");
+    assert_eq!(broken.failed.len() + broken.without_tree.len(), 1, "{broken:?}");
+}
+
+fn walk(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { found.extend(walk(&path)) } else { found.push(path) }
+    }
+    found
+}
