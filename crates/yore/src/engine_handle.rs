@@ -15,9 +15,9 @@ use yore_core::time::UtcMillis;
 use yore_engine::ingest::ProjectNames;
 use yore_engine::{
     Brief, BriefRequest, DistilReport, Distilled, Done, Engine, EngineError, EngineOptions, EpisodeSummary, ForgetRequest,
-    Forgotten, Material, MaterialRequest, MemoryList, NewMemory, NoteSummary, NotesRequest, OpenedMemory, ProjectQuery,
-    ProjectSummary, RecallAnswer, RecallRequest, RememberRequest, Remembered, SessionsRequest, ShowAnswer, ShowRequest,
-    Statistics, StoreError, StoreOptions, StoredMemory, Surroundings, WhichVersion,
+    Forgotten, Material, MaterialRequest, MemoryList, NewMemory, NoteSummary, NotesRequest, OpenConflict, OpenedMemory,
+    ProjectQuery, ProjectSummary, RecallAnswer, RecallRequest, RememberRequest, Remembered, SessionsRequest, ShowAnswer,
+    ShowRequest, Statistics, StoreError, StoreOptions, StoredMemory, Surroundings, WhichVersion,
 };
 
 use crate::ask;
@@ -263,6 +263,17 @@ impl Memory {
     pub fn record_distilled(&mut self, distilled: &Distilled) -> CliResult<DistilReport> {
         let request = Request::RecordDistilled { distilled: Box::new(distilled.clone()) };
         self.ask(&request, |engine| engine.record_distilled(distilled))
+    }
+
+    /// Lists the conflicts that are not settled.
+    pub fn conflicts(&mut self, projects: &[String], limit: usize) -> CliResult<Vec<OpenConflict>> {
+        let request = Request::Conflicts { projects: projects.to_vec(), limit };
+        self.ask(&request, |engine| engine.conflicts(projects, limit))
+    }
+
+    /// Lists the conflicts of a memory that are not settled.
+    pub fn conflicts_of(&mut self, id: &str) -> CliResult<Vec<OpenConflict>> {
+        self.ask(&Request::ConflictsOf { id: id.to_owned() }, |engine| engine.conflicts_of(id))
     }
 
     /// Lists memories.

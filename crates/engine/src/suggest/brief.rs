@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 use yore_core::episode::Role;
+use yore_core::id::MemoryId;
 use yore_core::memory::{Lane, Memory, MemoryKind};
 use yore_core::note::NoteKind;
 use yore_core::scope::ScopeChoice;
@@ -47,6 +48,9 @@ pub struct Brief {
     /// Decisions of the project, latest first.
     #[serde(default)]
     pub decided: Vec<Memory>,
+    /// The statement whose place the decision with this id took.
+    #[serde(default)]
+    pub decided_before: Vec<(MemoryId, String)>,
     /// Questions, problems and todos of the project that nobody closed, latest first.
     #[serde(default)]
     pub open: Vec<Memory>,
@@ -157,6 +161,10 @@ fn fill_memories(store: &Store, project: Option<ProjectKey>, brief: &mut Brief) 
     brief.orders.sort_by_key(|memory| (!memory.is_pinned, memory.lane != Lane::Curated));
     brief.orders.truncate(ORDERS);
     brief.decided = store.latest_memories(Some(project), &[MemoryKind::Decision], 0.0, DECIDED)?;
+    for decision in &brief.decided {
+        let before = store.predecessors(decision.id, None, 1)?.pop().filter(|(_, before)| !before.is_forgotten());
+        brief.decided_before.extend(before.map(|(_, before)| (decision.id, before.statement)));
+    }
     // Closed ones are left out after they were read.
     brief.open = store.latest_memories(Some(project), &MemoryKind::OPEN, 0.0, OPEN * 8)?;
     brief.open.retain(Memory::is_open);

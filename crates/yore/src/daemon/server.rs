@@ -163,6 +163,8 @@ fn answer(shared: &Shared<'_>, request: Request, lines: &mut Lines) -> Reply {
         Request::Remember { request } => asked(shared, |engine| engine.remember(&request)),
         Request::ContextsUsedTogether => asked(shared, Engine::contexts_used_together),
         Request::AddMemory { new, cause } => asked(shared, |engine| engine.add_memory(&new, &cause)),
+        Request::Conflicts { projects, limit } => asked(shared, |engine| engine.conflicts(&projects, limit)),
+        Request::ConflictsOf { id } => asked(shared, |engine| engine.conflicts_of(&id)),
         Request::Memories { list } => asked(shared, |engine| engine.memories(&list)),
         Request::OpenMemory { id, session } => asked(shared, |engine| engine.open_memory(&id, session.as_deref())),
         Request::Material { request } => asked(shared, |engine| engine.material(&request)),

@@ -9,7 +9,7 @@
 use std::collections::HashSet;
 
 use yore_core::episode::Role;
-use yore_core::memory::{Confidence, Lane, Memory};
+use yore_core::memory::{Confidence, Lane, Memory, Verdict};
 use yore_core::query::ItemId;
 use yore_engine::ingest::source::note::KIND;
 use yore_engine::{
@@ -61,7 +61,7 @@ pub fn brief(brief: &Brief, budget: usize) -> Injection {
     if let Some(last) = sessions.next() {
         page.section(&format!("Last worked on: {}", headline(last)), worked_lines(last, true));
     }
-    page.section("Decided lately:", brief.decided.iter().map(brief_memory_line));
+    page.section("Decided lately:", brief.decided.iter().map(|memory| decided_line(memory, brief)));
     page.section("Open:", brief.open.iter().map(brief_memory_line));
     page.section("Notes:", brief.notes.iter().map(|note| note_line(note, NOTE_CHARS)));
     if brief.waiting >= MANY_WAIT {
@@ -143,7 +143,13 @@ fn statement_line(found: &FoundMemory, words: &str) -> String {
     let statement = flowing(words, usize::MAX);
     let kind = memory.kind.as_str().replace('_', " ");
     let before = found.history.first().map(|past| format!(" (before: {})", flowing(&past.statement, PAST_CHARS)));
-    format!("- [{}] {kind}, {}{sure}: {statement}{}", memory.id.short(), day(Some(memory.recorded)), before.unwrap_or_default())
+    let mut marks = before.unwrap_or_default();
+    if let Some(other) = found.contradicts.first() {
+        marks.push_str(&format!(" (contradicts [{}], not settled)", other.id.short()));
+    }
+    let gone = found.changed.iter().find(|one| one.verdict == Verdict::Orphaned);
+    marks.extend(gone.map(|one| format!(" (gone since: {})", name(&one.anchor.text))));
+    format!("- [{}] {kind}, {}{sure}: {statement}{marks}", memory.id.short(), day(Some(memory.recorded)))
 }
 
 /// Returns the line of a memory in a brief. What rules found in the words of a person or an agent is told apart.
@@ -153,6 +159,14 @@ fn brief_memory_line(memory: &Memory) -> (String, Vec<ItemId>) {
     let kind = memory.kind.as_str().replace('_', " ");
     let statement = flowing(&memory.statement, NOTE_CHARS);
     (format!("- [{}] {kind}, {at}{by}: {statement}", memory.id.short()), vec![ItemId::Memory(memory.id)])
+}
+
+/// Returns the line of a decision, with what was so before it.
+fn decided_line(memory: &Memory, brief: &Brief) -> (String, Vec<ItemId>) {
+    let (line, ids) = brief_memory_line(memory);
+    let before = brief.decided_before.iter().find(|(id, _)| *id == memory.id);
+    let before = before.map(|(_, before)| format!(" (before: {})", flowing(before, PAST_CHARS))).unwrap_or_default();
+    (format!("{line}{before}"), ids)
 }
 
 fn headline(worked: &Worked) -> String {

@@ -103,6 +103,18 @@ pub enum Request {
         /// Who records it.
         cause: Cause,
     },
+    /// Lists the conflicts that are not settled.
+    Conflicts {
+        /// Names of projects; none: of all.
+        projects: Vec<String>,
+        /// Maximum number.
+        limit: usize,
+    },
+    /// The conflicts of a memory that are not settled.
+    ConflictsOf {
+        /// Its id, or the beginning of it.
+        id: String,
+    },
     /// Lists memories.
     Memories {
         /// The memories that are wanted.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use yore_core::note::Priority;
 use yore_engine::RecallAnswer;
 
-use super::{Ingestion, Missing, Recalled};
+use super::{ConflictRecord, Ingestion, Missing, Recalled};
 
 /// An answer of `search_hybrid`.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -232,7 +232,7 @@ pub struct ProjectPatterns {
 /// A chunk that was stored (`store_chunk`).
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct StoredChunk {
-    /// `stored`.
+    /// `stored`, or `conflict_detected`: it was stored, and is contested or contradicts what holds until that is settled.
     pub status: String,
     /// Id of the memory that is the chunk.
     pub id: String,
@@ -243,6 +243,15 @@ pub struct StoredChunk {
     pub operation: Option<u64>,
     /// True if conflicts with other chunks were looked for.
     pub conflicts_checked: bool,
+    /// Conflicts with what holds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<ConflictRecord>,
+    /// How they should be settled: recency, authority, conditional, escalate.
+    #[serde(default, rename = "suggestedResolution", skip_serializing_if = "Option::is_none")]
+    pub suggested_resolution: Option<String>,
+    /// Ids of the chunks whose place it took, because it gives a newer value of the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replaced: Vec<String>,
 }
 
 /// Histories that were read (`ingest_chat_history`).

@@ -23,10 +23,20 @@ pub struct ConflictRecord {
     pub older: MemoryRecord,
     /// The other one.
     pub newer: MemoryRecord,
+    /// How it should be settled: recency (the newer holds), authority (a person's word holds), conditional (both hold), escalate
+    /// (somebody who knows has to say).
+    pub resolution: String,
     /// Id of the memory that likely holds.
     pub advice: Option<String>,
     /// Why it likely does.
     pub advice_reason: Option<String>,
+}
+
+/// What contradicts each other (`get_contradictions`).
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct Contradictions {
+    /// The conflicts that are not settled, the gravest first.
+    pub contradictions: Vec<ConflictRecord>,
 }
 
 impl From<&engine::OpenConflict> for ConflictRecord {
@@ -41,6 +51,7 @@ impl From<&engine::OpenConflict> for ConflictRecord {
             reason: open.reason.clone(),
             older: MemoryRecord::of(&open.older, Vec::new()),
             newer: MemoryRecord::of(&open.newer, Vec::new()),
+            resolution: open.resolution().as_str().to_owned(),
             advice: advice.map(|(id, _)| id.to_string()),
             advice_reason: advice.map(|(_, why)| why.to_owned()),
         }

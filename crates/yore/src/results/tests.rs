@@ -314,9 +314,7 @@ fn results_of_the_compatibility_tools_come_back_as_they_were_sent() {
         "searched": "by words alone",
     }));
     sample::<LockedContext>(&json!({"topic": "t", "id": "i", "preview": "p", "key_concepts": ["k"], "replaced": true}));
-    sample::<StoredChunk>(
-        &json!({"status": "stored", "id": "i", "was_known": false, "operation": 1, "conflicts_checked": false}),
-    );
+    sample::<StoredChunk>(&json!({"status": "stored", "id": "i", "was_known": false, "operation": 1, "conflicts_checked": true}));
     there_and_back(&IngestedChats { ingested: Ingestion::default() });
 }
 

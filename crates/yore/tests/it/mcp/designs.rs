@@ -30,7 +30,7 @@ fn calls() -> Vec<Call> {
             "store_chunk",
             json!({"project_id": "reef", "content": "Leases moved from redis to sqlite, because heartbeats were lost.", "type": "decision",
                 "tags": ["leases"], "confidence": "verified", "source": "experiment"}),
-            vec![Data("/status", json!("stored")), Data("/was_known", json!(false)), Data("/conflicts_checked", json!(false))],
+            vec![Data("/status", json!("stored")), Data("/was_known", json!(false)), Data("/conflicts_checked", json!(true))],
         ),
         (
             "S2-001 C-001",
@@ -82,7 +82,29 @@ fn calls() -> Vec<Call> {
             json!({"query": "leases redis sqlite", "project_id": "reef", "limit": 3}),
             vec![Data("/results/0/keywordRank", json!(1))],
         ),
-        ("S2-037 C-047", "get_contradictions", json!({"project_id": "reef"}), vec![Error("not served by this version")]),
+        (
+            "S2-037 S2-040 S2-042 keep=lock",
+            "store_chunk",
+            json!({"project_id": "reef", "content": "The reef must use SQLite for the leases of the pier.", "type": "insight"}),
+            vec![Data("/status", json!("stored"))],
+        ),
+        (
+            "S2-038 S2-039 S2-041 C-062 C-063",
+            "store_chunk",
+            json!({"project_id": "reef", "content": "The reef must not use SQLite for the leases of the pier.", "type": "insight"}),
+            vec![
+                Data("/status", json!("conflict_detected")),
+                Data("/conflicts/0/severity", json!("critical")),
+                Data("/conflicts/0/newer/status", json!("contested")),
+                Data("/suggestedResolution", json!("escalate")),
+            ],
+        ),
+        (
+            "S2-037 C-047 C-061",
+            "get_contradictions",
+            json!({"project_id": "reef"}),
+            vec![Data("/contradictions/0/kind", json!("direct")), Text("critical, escalate:")],
+        ),
         // S1: memory tools.
         (
             "S1-032 keep=solution",
@@ -146,10 +168,10 @@ fn calls() -> Vec<Call> {
             "memory_stats",
             json!({}),
             vec![
-                Data("/memories/total", json!(5)),
+                Data("/memories/total", json!(7)),
                 Data("/memories/by_kind/decision", json!(1)),
-                Data("/memories/by_status/holds", json!(5)),
-                Data("/memories/relations", json!(1)),
+                Data("/memories/by_status/holds", json!(6)),
+                Data("/memories/relations", json!(2)),
                 Data("/turns", json!(2)),
             ],
         ),

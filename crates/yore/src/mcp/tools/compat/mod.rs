@@ -13,8 +13,8 @@
 //! | `memory_stats` | | served: counts, of memories too; categories and bands of decay come with forgetting by age |
 //! | `search_semantic` | query, project_id?, limit = 10 | served: by meaning alone |
 //! | `search_hybrid` | query, project_id?, limit = 10 | served: words, meaning and the graph |
-//! | `get_contradictions` | project_id? | not served yet |
-//! | `store_chunk` | project_id, content, type?, tags?, confidence?, source?, related_to? | served: an extracted memory; conflicts are not looked for, and the result says so |
+//! | `get_contradictions` | project_id? | served: what is not settled, with the way in which it should be |
+//! | `store_chunk` | project_id, content, type?, tags?, confidence?, source?, related_to? | served: an extracted memory; what conflicts with it is told, and critical conflicts leave it contested |
 //! | `wake_up` | cursor? | served: the index of contexts, in pages |
 //! | `lock_context` | content, topic, tags?, priority?, related? | served: an agent's note under a topic, in this project |
 //! | `recall_context` | topic, version?, preview_only? | served: any version; that it was loaded is counted |
@@ -32,11 +32,13 @@
 //!
 //! - `search`: the names that search
 //! - `patterns`: the patterns of a project
+//! - `conflicts`: memories that contradict each other
 //! - `contexts`: the names for contexts; `preview`, the views of a context without its text; `tree`, the contexts
 //!   around one
 //! - `store`: the names that store something
 //! - `history`: the names for the memory itself
 
+mod conflicts;
 mod contexts;
 mod history;
 mod patterns;
@@ -95,7 +97,7 @@ pub const NAMES: [Name; 24] = [
     served!("memory_stats", history::stats_tool, history::stats),
     served!("search_semantic", search::semantic_tool, search::semantic),
     served!("search_hybrid", search::hybrid_tool, search::hybrid),
-    later("get_contradictions", "statements that can contradict each other", "`recall` with the topic, and compare the dates"),
+    served!("get_contradictions", conflicts::tool, conflicts::contradictions),
     served!("store_chunk", store::chunk_tool, store::chunk),
     served!("wake_up", contexts::wake_up_tool, contexts::wake_up),
     served!("lock_context", store::lock_tool, store::lock),
