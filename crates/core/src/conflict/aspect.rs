@@ -1,7 +1,7 @@
 //! The aspect of a subject that a statement tells.
 
 named_enum! {
-    /// What a statement says of its subject.
+    /// The side of a subject that a statement tells.
     #[derive(Default)]
     Aspect {
         /// A number, an amount, a date, a name.
@@ -9,11 +9,11 @@ named_enum! {
         Value = "value",
         /// The version of something.
         Version = "version",
-        /// Where it is.
+        /// The place where it is.
         Place = "place",
-        /// Who is responsible for it.
+        /// The person responsible for it.
         Owner = "owner",
-        /// What was chosen for it.
+        /// The choice that was made for it.
         Choice = "choice",
         /// The state that it is in, such as released.
         Status = "status",

@@ -1,7 +1,7 @@
 //! Reads what a statement says of something that has one value at a time: its subject, the aspect, the value, and the value that it
 //! names as the one before.
 //!
-//! What is read here may retire a statement, so only few forms are read. Two statements are of one subject only if all their words are
+//! A statement may be retired by this, so only few forms are read. Two statements are of one subject only if all their words are
 //! the same but the value: a qualifier ("in staging", "for tests") makes another subject. What is said under a condition, with a bound
 //! ("at most"), of the past, as a denial or as a question says nothing.
 
@@ -12,16 +12,17 @@ use serde::{Deserialize, Serialize};
 use super::aspect::Aspect;
 use super::clause::{Of, Value, clause, clauses};
 use super::words::{
-    CHANGED, CHANGING, FUNCTIONAL, GIVING, HEDGES, HELD, NAMED, NO_VALUE, PAST, QUALIFIERS, STATUSES, STRONG, UNITS, VERBS, WEAK,
+    BRANCHES, CHANGED, CHANGING, FUNCTIONAL, GIVING, HEDGES, HELD, NO_VALUE, PAST, QUALIFIERS, STATUSES, STRONG, UNITS, VERBS,
+    WEAK,
 };
 use crate::text::Tokenizer;
 
-/// What a statement says of something that has one value at a time.
+/// Subject, aspect and value of a statement about something that has one value at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assertion {
     /// The words of its subject, in lower case.
-    pub subject: BTreeSet<String>,
-    /// What it says of that.
+    pub subject: Vec<String>,
+    /// The aspect of it that is told.
     pub aspect: Aspect,
     /// The value, as it is compared.
     pub value: String,
@@ -38,7 +39,7 @@ pub struct Assertion {
 pub struct StatedValue {
     /// The thing of which it is the value, such as `port of the harbour server`.
     pub subject: String,
-    /// What it tells of that.
+    /// The aspect of it that is told.
     #[serde(default)]
     pub aspect: Aspect,
     /// The value.
@@ -82,10 +83,17 @@ impl Assertion {
         // One statement, one thing: what follows may explain it.
         let mut clauses = clauses(statement).into_iter();
         let own = statement[clauses.next()?].trim();
-        let next = clauses.next().map(|range| statement[range].trim());
-        let denied = next.and_then(|next| next.strip_prefix("not ").or_else(|| next.strip_prefix("nicht ")));
-        // ", in staging" binds it.
-        if next.is_some_and(|next| words_of(next).first().is_some_and(|word| QUALIFIERS.contains(&word.as_str()))) {
+        let later: Vec<&str> = clauses.map(|range| statement[range].trim()).collect();
+        let denied = later.first().and_then(|next| next.strip_prefix("not ").or_else(|| next.strip_prefix("nicht ")));
+        // ", in staging" and "which is the one of staging" bind it.
+        let binds = |clause: &&str| {
+            let words = words_of(clause);
+            let is_of = |word: &String| {
+                QUALIFIERS.contains(&word.as_str()) || ["which", "that", "die", "das", "der"].contains(&word.as_str())
+            };
+            words.iter().take(2).any(is_of)
+        };
+        if later.iter().any(binds) {
             return None;
         }
         let (own, before) = without_before(own);
@@ -157,6 +165,7 @@ fn are_apart(first: &str, second: &str) -> bool {
             "minute" => 60.0,
             "hour" => 3_600.0,
             "day" => 86_400.0,
+            "week" => 604_800.0,
             _ => return None,
         };
         Some(number.parse::<f64>().ok()? * factor)
@@ -166,9 +175,14 @@ fn are_apart(first: &str, second: &str) -> bool {
     }
     let is_number = |text: &str| text.starts_with(|letter: char| letter.is_ascii_digit());
     let dotted = |long: &str, short: &str| long.strip_prefix(short).is_some_and(|rest| rest.starts_with('.'));
-    if is_number(&a) && is_number(&b) {
-        let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
-        return a != b && digits(&a) != digits(&b) && !dotted(&a, &b) && !dotted(&b, &a);
+    if is_number(&a) || is_number(&b) {
+        // The number, and what it is a number of.
+        let parts = |text: &str| {
+            let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(text.len());
+            (text[..end].chars().filter(char::is_ascii_digit).collect::<String>(), text[end..].to_owned())
+        };
+        let (one, other) = (parts(&a), parts(&b));
+        return one.1 == other.1 && one.0 != other.0 && !dotted(&a, &b) && !dotted(&b, &a);
     }
     let words = |text: &str| text.split(' ').map(str::to_owned).collect::<BTreeSet<String>>();
     let is_part = |long: &str, short: &str| long.starts_with(short) || long.ends_with(&format!("/{short}"));
@@ -176,9 +190,9 @@ fn are_apart(first: &str, second: &str) -> bool {
     !is_part(&a, &b) && !is_part(&b, &a) && !first.is_subset(&second) && !second.is_subset(&first)
 }
 
-/// What a clause says.
+/// Subject, aspect and value of a clause.
 struct Said {
-    subject: BTreeSet<String>,
+    subject: Vec<String>,
     aspect: Aspect,
     value: String,
     is_single: bool,
@@ -216,7 +230,8 @@ fn plain_value(text: &str, tokenizer: &mut Tokenizer) -> Option<String> {
         return Some(number.unwrap_or(one).to_owned());
     }
     match clause(text, 0..text.len(), tokenizer).values.as_slice() {
-        [one] if !matches!(one.of, Of::Count(_) | Of::Version(_)) => Some(with_unit(one)),
+        // The number and its unit, and nothing beside them.
+        [one] if !matches!(one.of, Of::Count(_) | Of::Version(_)) => (kept.len() <= 2).then(|| with_unit(one)),
         _ => (1..=MOST_OF_VALUE).contains(&kept.len()).then(|| kept.join(" ")),
     }
 }
@@ -229,9 +244,13 @@ fn with_unit(value: &Value) -> String {
     }
 }
 
-/// Returns the words of a subject.
-fn subject_of(words: &[String]) -> BTreeSet<String> {
-    words.iter().filter(|word| !SMALL.contains(&word.as_str())).cloned().collect()
+/// Returns the words of a subject in their order: "port of the server" is "server port".
+fn subject_of(words: &[String]) -> Vec<String> {
+    let words: Vec<String> = words.iter().filter(|word| !SMALL.contains(&word.as_str())).cloned().collect();
+    match words.iter().position(|word| ["of", "von", "vom", "des"].contains(&word.as_str())) {
+        Some(at) => subject_of(&words[at + 1..]).into_iter().chain(words[..at].iter().cloned()).collect(),
+        None => words,
+    }
 }
 
 /// Reads a clause that tells a change: "move berth leases from Redis to SQLite".
@@ -291,9 +310,7 @@ fn by_verb(own: &str, tokenizer: &mut Tokenizer) -> Option<Said> {
             raw.contains('`') || word.contains(['/', '_', '.', '-']) || word.chars().any(|letter| letter.is_ascii_digit());
         is_code || bare(raw).starts_with(char::is_uppercase)
     };
-    const ADJECTIVES: [&str; 8] = ["ed", "ing", "able", "ible", "less", "ful", "ous", "ive"];
-    let is_adjective = |word: &String| ADJECTIVES.iter().any(|end| word.ends_with(end));
-    let is_plain = NAMED.contains(&head.as_str()) && !rest[..end].iter().any(is_adjective);
+    let is_plain = head == "branch" && end == 1 && BRANCHES.contains(&rest[0].as_str());
     let is_value = is_plain || rest[..end].iter().all(is_name);
     is_value.then(|| said_of(subject, rest, *aspect, true, tokenizer)).flatten()
 }
@@ -420,6 +437,15 @@ mod tests {
             ("The search endpoint is public.", "The search endpoint is paginated."),
             ("The tide parser is called lazily.", "The tide parser is called recursively."),
             ("The port flag is required.", "The port flag is deprecated."),
+            ("The nightly build needs 8 GB.", "The nightly build needs 20 minutes."),
+            ("The release binary is 12MB.", "The release binary is 64-bit."),
+            ("The project linter is Ruff.", "The project linter is slow."),
+            ("The default branch is main.", "The default branch is broken."),
+            ("The default branch is main.", "The default branch is trunk upstream."),
+            ("The poll interval is set to 30 seconds.", "The poll interval is set to 5 minutes overnight."),
+            ("The quay port is 8080.", "The quay port is 9090, not 8080, in staging."),
+            ("The harbour server listens on port 8080.", "The harbour server listens on port 9090 which is the staging port."),
+            ("The API version of the client is 2.0.", "The client version of the API is 5.1."),
             ("The shadow branch is orphaned.", "The shadow branch is deleted."),
             ("Remaining budget: $5.", "Remaining budget: $10."),
             ("Cost: $0.01 message.", "Cost: $0.03 message."),

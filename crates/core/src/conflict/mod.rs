@@ -54,7 +54,7 @@ named_enum! {
     Resolution {
         /// The newer one takes the place of the older.
         Recency = "recency",
-        /// What counts more holds: a person's word.
+        /// The one that counts more holds: a person's word.
         Authority = "authority",
         /// Both hold, each under its own condition.
         Conditional = "conditional",

@@ -336,6 +336,11 @@ pub(super) const HEDGES: &[&str] = &[
     "auch",
     "vorübergehend",
     "als",
+    "just",
+    "mainly",
+    "mostly",
+    "specifically",
+    "though",
     "höchstens",
     "mindestens",
     "maximal",
@@ -477,8 +482,9 @@ pub(super) const FUNCTIONAL: &[(&str, Aspect)] = &[
     ("pfad", Aspect::Place),
     ("frist", Aspect::Value),
 ];
-/// Those of them of which nothing but a name is said.
-pub(super) const NAMED: &[&str] = &["branch", "owner", "maintainer", "formatter", "linter", "besitzer"];
+/// Names of branches that are written like other words.
+pub(super) const BRANCHES: &[&str] =
+    &["main", "master", "trunk", "develop", "dev", "next", "stable", "release", "staging", "production"];
 /// States that exclude each other, in groups: a thing may be in one of each.
 pub(super) const STATUSES: &[&[&str]] = &[
     &["enabled", "disabled"],

@@ -103,7 +103,7 @@ named_enum! {
 }
 
 named_enum! {
-    /// Whether what a memory speaks of is still as it was.
+    /// The state of a thing that a memory speaks of, compared with the time of the memory.
     Verdict {
         /// It is.
         Fresh = "fresh",
@@ -169,7 +169,7 @@ pub struct AnchorVerdict {
     pub anchor: Anchor,
     /// The verdict.
     pub verdict: Verdict,
-    /// What has become of it, such as the path to which it was moved.
+    /// Its fate, such as the path to which it was moved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }
@@ -240,7 +240,7 @@ pub struct Memory {
     /// What it speaks of, sorted, each once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub anchors: Vec<Anchor>,
-    /// What it says of something that has one value at a time, if somebody stated that.
+    /// Subject, aspect and value of something that has one value at a time, if somebody stated them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asserts: Option<StatedValue>,
     /// Language of its words, such as `en`.

@@ -1,7 +1,7 @@
 //! Finds the memories that cannot hold together with a new one, and states that they contradict each other.
 //!
 //! Only what is so can be contradicted ([`yore_core::memory::MemoryKind::is_state`]); what happened is history. Two statements are
-//! compared if they share words, or an entity ([`Claims::conflict`]). Words alone can mislead, so what is found here retires nothing;
+//! compared if they share words, or an entity ([`Claims::conflict`]). Words can mislead, so nothing is decided here:
 //! `settle` knows what is certain.
 
 use std::collections::{HashMap, HashSet};
@@ -78,7 +78,7 @@ pub(super) fn conflict_of([first, second]: [&Assertion; 2]) -> Conflict {
         kind: ConflictKind::Value,
         first: 0..0,
         second: 0..0,
-        about: first.subject.iter().cloned().collect(),
+        about: first.subject.clone(),
         values: Some([first.value.clone(), second.value.clone()]),
         ended_by: None,
         overlap: 1.0,

@@ -217,7 +217,7 @@ impl Engine {
                 let (mut repeated, mut other) = (None, None);
                 for (_, id) in same {
                     let Some(memory) = tx.memory(id)? else { continue };
-                    // What was so before, and is so again, has an interval of its own.
+                    // A state that comes back has an interval of its own.
                     let is_later = memory.valid_until.zip(prepared.memory.valid_from).is_some_and(|(until, from)| from > until);
                     if memory.was_replaced_by_itself() && is_later {
                         continue;

@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use yore_core::id::{MemoryId, ProjectId, TurnId};
-use yore_core::memory::{Confidence, Evidence, Fields, Lane, Memory, MemoryKind, Status, Use, check};
+use yore_core::memory::{Anchor, AnchorKind, Confidence, Evidence, Fields, Lane, Memory, MemoryKind, Status, Use, check};
 use yore_core::operation::{Actor, Cause, Operation, OperationKind, Record, Subject};
 use yore_core::query::Wanted;
 use yore_core::relation::{Category, Node, Relation, RelationType};
 use yore_core::scope::ScopeChoice;
-use yore_core::text::{Question, Tokenizer, Tokens, fragments};
+use yore_core::text::{Question, Tokenizer, Tokens, fragments, paths};
 use yore_core::time::UtcMillis;
 
 use super::settle::{leave, revive_replaced, settle_again, settle_by_itself, settle_with};
@@ -25,6 +25,8 @@ use crate::store::{MemoryFilter, MemoryUse, NewOperation, OperationTx};
 const SUMMARY_CHARS: usize = 80;
 /// Length of a question in the log of uses, in characters.
 const QUESTION_CHARS: usize = 500;
+/// Files in the words of a memory that it is compared with.
+const MOST_NAMED: usize = 5;
 /// Memories, those with the nearest words, that a new one is compared with.
 const MOST_NEAR: usize = 20;
 /// The command that forgets.
@@ -92,10 +94,13 @@ impl Prepared {
         let memory = match known.map(|known| tx.memory(known)).transpose()?.flatten() {
             Some(known) => {
                 let mut joined = joined(known, self.memory.clone(), now);
-                // What was only extracted is from now on a person's word.
+                // An extracted statement is from now on a person's word.
                 if joined.lane == Lane::Extracted && self.memory.lane == Lane::Curated {
                     (joined.lane, joined.confidence) = (Lane::Curated, self.memory.confidence);
                     (joined.source, joined.changed) = (self.memory.source.clone(), now);
+                    if joined.status == Status::Contested {
+                        (joined.status, joined.cause) = (Status::Holds, None);
+                    }
                 }
                 joined
             }
@@ -260,6 +265,11 @@ impl Engine {
             (None, None) => memory.project,
         };
         memory.evidence.extend(self.evidence_of(&new.evidence, &memory.statement)?);
+        if memory.anchors.is_empty() && memory.project.is_some() {
+            // The files that its words name are what it stands on.
+            let named = paths(&memory.statement).into_iter().map(|named| named.path.to_owned()).take(MOST_NAMED);
+            memory.anchors = named.map(|text| Anchor { kind: AnchorKind::SourceFile, text }).collect();
+        }
         let memory = Memory { id: draw_memory(now)?, recorded: now, changed: now, ..memory.normalised() };
         check(&memory).map_err(MemoryError::from)?;
         let entities = self.redacted_names(&new.entities)?;
@@ -300,6 +310,10 @@ impl Engine {
             }
             let mut changed = Memory { changed: now, ..changed }.normalised();
             (changed.id, changed.recorded) = (fresh, now);
+            if changed.status == Status::Contested {
+                // The new words are compared anew.
+                (changed.status, changed.cause, changed.status_since) = (Status::Holds, None, Some(now));
+            }
             if cause.actor == Actor::Person {
                 (changed.lane, changed.source.kind) = (Lane::Curated, Default::default());
             }
@@ -325,7 +339,7 @@ impl Engine {
         self.change_memory(id, OperationKind::Confirm, cause, &|memory| {
             (memory.lane, memory.confidence) = (Lane::Curated, Confidence::Verified);
             if memory.status == Status::Contested {
-                memory.status = Status::Holds;
+                (memory.status, memory.cause) = (Status::Holds, None);
             }
         })
     }
@@ -566,8 +580,11 @@ impl Engine {
                 tx.put(&Record::Memory(Box::new(changed.clone())))?;
                 if was && !is {
                     leave(tx, changed, now)?;
-                    // What was wrong has replaced nothing.
+                    // A wrong memory has replaced nothing.
                     revive_replaced(tx, id, &[], cause.actor, now)?;
+                } else if changed.lane != known.lane {
+                    // Extracted statements against a person's word are marked.
+                    settle_again(tx, id, cause.actor, now)?;
                 }
             }
             Ok(())

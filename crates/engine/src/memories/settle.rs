@@ -3,7 +3,8 @@
 //! Both memories must assert something of the same aspect of the same subject ([`yore_core::conflict::Assertion`]), in the same
 //! project; the newer one, by the time since when it is true, retires the older one if whoever said it counts at least as much. What a
 //! person gave or pinned is retired by a person alone: an extracted statement that contradicts it is contested until somebody
-//! settles that. Everything else is stated as a contradiction, and both hold.
+//! settles that. So is one that clearly denies what holds; one that says that something is no longer so ends what was said word for word
+//! before. Everything else is stated as a contradiction, and both hold.
 
 use yore_core::conflict::{Conflict, ConflictKind, ConflictSeverity, SURE, Which};
 use yore_core::id::{MemoryId, RelationId};
@@ -61,10 +62,10 @@ pub(super) fn settle_by_itself(
             replace(tx, older, newer, cause, now)?;
             continue;
         }
-        contest(tx, older.id, newer.id, &conflict_of(values), now)?;
-        // What an extractor found never speaks against a person's word unmarked.
+        let is_stated = contest(tx, older.id, newer.id, &conflict_of(values), now)?;
+        // An extracted statement never speaks against a person's word unmarked.
         let (curated, extracted) = if older.lane == Lane::Curated { (older, newer) } else { (newer, older) };
-        if curated.lane == Lane::Curated && extracted.lane == Lane::Extracted {
+        if is_stated && curated.lane == Lane::Curated && extracted.lane == Lane::Extracted {
             mark(tx, extracted, curated, now)?;
         }
     }
@@ -120,11 +121,13 @@ pub(super) fn settle_with(
 pub(super) fn settle_again(tx: &mut OperationTx<'_, '_>, id: MemoryId, actor: Actor, now: UtcMillis) -> Result<(), EngineError> {
     settle_by_itself(tx, id, actor, now)?;
     for (other, is_blocking) in contradicted(tx, id)? {
-        let Some(own) = tx.memory(id)?.filter(|own| own.is_in_effect() && own.lane == Lane::Extracted) else { break };
-        if let Some(other) =
-            tx.memory(other)?.filter(|other| other.is_in_effect() && (is_blocking || other.lane == Lane::Curated))
-        {
-            mark(tx, &own, &other, now)?;
+        let Some(own) = tx.memory(id)?.filter(Memory::is_in_effect) else { break };
+        let Some(other) = tx.memory(other)?.filter(Memory::is_in_effect) else { continue };
+        match (own.lane, other.lane) {
+            (Lane::Extracted, Lane::Curated) => mark(tx, &own, &other, now)?,
+            (Lane::Curated, Lane::Extracted) => mark(tx, &other, &own, now)?,
+            (Lane::Extracted, Lane::Extracted) if is_blocking => mark(tx, &own, &other, now)?,
+            _ => {}
         }
     }
     Ok(())
@@ -197,7 +200,7 @@ fn replace(
     connect(tx, Node::Memory(newer.id), RelationType::Supersedes, Node::Memory(older.id), now)
 }
 
-/// Stores a memory that is no longer in effect, and releases those that were contested for it alone.
+/// Stores a memory whose status has changed, and releases those that were contested for it alone.
 pub(super) fn leave(tx: &mut OperationTx<'_, '_>, left: Memory, now: UtcMillis) -> Result<(), EngineError> {
     let id = left.id;
     tx.put(&Record::Memory(Box::new(left)))?;
@@ -243,7 +246,7 @@ pub(super) fn revive(
     settle_again(tx, id, actor, now)
 }
 
-/// Lets a contested memory hold again, unless it still contradicts a person's one that holds, or clearly denies another.
+/// Lets a contested memory hold again, unless it still contradicts a person's one that is in effect, or clearly denies another.
 pub(super) fn release(tx: &mut OperationTx<'_, '_>, id: MemoryId, now: UtcMillis) -> Result<(), EngineError> {
     let Some(contested) = tx.memory(id)?.filter(|memory| memory.status == Status::Contested) else { return Ok(()) };
     for (other, is_blocking) in contradicted(tx, id)? {

@@ -77,7 +77,7 @@ pub(super) fn rank_memories(
     let kinds = MemoryKind::asked_in(&plan.request.question);
     let at = filter.memories.valid_at.or(filter.as_of).unwrap_or(asked.now);
     let rows: Vec<MemoryKey> = believed.keys().filter_map(|key| key.memory()).collect();
-    // What is so now says nothing of another time.
+    // The verdicts of today say nothing of another time.
     let is_now = filter.as_of.is_none() && filter.memories.valid_at.is_none();
     let verdicts = if is_now { asked.store.verdicts_of(&rows)? } else { HashMap::new() };
     for ranked in ranked.iter_mut() {

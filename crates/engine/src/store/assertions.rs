@@ -1,4 +1,4 @@
-//! What memories say of what has one value at a time, by hashes: found by another value of the same.
+//! Subjects, aspects and values that memories assert, as hashes: a memory is found by another value of the same.
 
 use rusqlite::{Connection, params};
 use serde::Deserialize;

@@ -432,7 +432,8 @@ impl WriteTx<'_> {
 
     /// Removes a memory with its relations, and the content of every operation that changed it.
     fn forget_memory(&self, id: MemoryId, at: UtcMillis) -> StoreResult<()> {
-        // What it replaced by itself holds again, and what was contested for it.
+        // Memories that it replaced by itself hold again, and so do those that were contested for it.
+        let is_in_effect = self.memory(id)?.is_some_and(|memory| memory.is_in_effect());
         for relation in self.relations_of(&Node::Memory(id), MOST_RELATIONS)? {
             let other = match (relation.relation_type, &relation.from, &relation.to) {
                 (RelationType::Supersedes, Node::Memory(newer), Node::Memory(older)) if *newer == id => *older,
@@ -445,8 +446,14 @@ impl WriteTx<'_> {
                 }
                 _ => continue,
             };
-            let is_freed = |other: &Memory| other.was_replaced_by_itself() || other.status == Status::Contested;
-            if let Some(other) = self.memory(other)?.filter(is_freed) {
+            let Some(other) = self.memory(other)? else { continue };
+            let is_freed = match other.status {
+                Status::Superseded => other.was_replaced_by_itself() && is_in_effect,
+                // Unless anything else in effect speaks against it.
+                Status::Contested => !self.is_contradicted(other.id, id)?,
+                _ => false,
+            };
+            if is_freed {
                 let valid_until = other.valid_until.filter(|_| other.status == Status::Contested);
                 let (status, cause, status_since) = (Status::Holds, None, Some(at));
                 self.put_memory(&Memory { status, cause, status_since, valid_until, changed: at, ..other })?;
@@ -457,6 +464,22 @@ impl WriteTx<'_> {
         self.execute("DELETE FROM memory_access WHERE memory_uid = ?1", [id.as_bytes()])?;
         self.remove_memory(id)?;
         self.forget_changes(Subject::Memory(id))
+    }
+
+    /// Returns whether a memory contradicts one that is in effect, other than `except`.
+    fn is_contradicted(&self, id: MemoryId, except: MemoryId) -> StoreResult<bool> {
+        for relation in self.relations_of(&Node::Memory(id), MOST_RELATIONS)? {
+            let (RelationType::Contradicts, Node::Memory(a), Node::Memory(b)) =
+                (relation.relation_type, &relation.from, &relation.to)
+            else {
+                continue;
+            };
+            let other = if *a == id { *b } else { *a };
+            if other != except && self.memory(other)?.is_some_and(|other| other.is_in_effect()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn log_forgetting(&self, summary: &str, at: UtcMillis) -> StoreResult<()> {

@@ -53,7 +53,7 @@ pub struct CheckedMemory {
     pub stored: StoredMemory,
     /// The verdict.
     pub verdict: Verdict,
-    /// What was found out of each thing that it speaks of.
+    /// The verdict on each thing that it speaks of.
     pub found: Vec<AnchorVerdict>,
 }
 
@@ -146,7 +146,7 @@ impl Engine {
         let is_file = |verdict: &AnchorVerdict| verdict.anchor.kind == AnchorKind::SourceFile;
         let mut is_new = false;
         for (found, own) in found.iter_mut().zip(&verdicts) {
-            // What is known of names and commits stays.
+            // Verdicts on names and commits stay.
             let mut changed: Vec<AnchorVerdict> = found.changed.iter().filter(|one| !is_file(one)).cloned().collect();
             changed.extend(own.iter().filter(|one| one.verdict != Verdict::Fresh).cloned());
             is_new |= found.changed.iter().filter(|one| is_file(one)).ne(changed.iter().filter(|one| is_file(one)));

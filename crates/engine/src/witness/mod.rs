@@ -28,7 +28,7 @@ use crate::git::{Git as Program, Stop};
 const MOST_OUTPUT: usize = 256 << 20;
 /// Commits that are undone, the newest.
 const MOST_COMMITS: &str = "--max-count=50000";
-/// What was decided in a conversation is committed some time after it: the state after this time counts as that of the conversation,
+/// Work is committed some time after the conversation about it: the state after this time counts as that of the conversation,
 /// unless the commit is known.
 const GRACE_S: i64 = 3_600;
 /// Names and files that are looked for in the whole repository, each with a run of git.
@@ -49,7 +49,7 @@ pub(crate) struct Effort {
     pub only_files: bool,
 }
 
-/// What a memory speaks of, to be judged.
+/// The things that a memory speaks of, to be judged.
 #[derive(Clone, Debug)]
 pub(crate) struct Spoken {
     /// Things that it speaks of.
@@ -298,7 +298,7 @@ impl<'r> Tree<'r> {
             Ok(Some(found)) if stood => Some((Verdict::Drifted, Some(format!("it is in {found} now")))),
             Ok(Some(_)) => Some((Verdict::Fresh, None)),
             Err(error) if error.kind() == io::ErrorKind::TimedOut => None,
-            // Where it never stood, nothing can be said.
+            // Nothing can be said of a name that never stood there.
             Ok(None) | Err(_) => stood.then(|| (Verdict::Orphaned, Some("the name is gone".to_owned()))),
         }
     }

@@ -3,7 +3,7 @@
 use yore_core::conflict::{Aspect, ConflictKind, ConflictSeverity, StatedValue};
 use yore_core::memory::{Lane, MemoryKind, Status};
 use yore_core::operation::{Actor, Cause};
-use yore_engine::{Distilled, DistilledItem, Engine, MemoryList, NewMemory, OpenConflict, Settlement};
+use yore_engine::{Distilled, DistilledItem, Engine, MemoryEdit, MemoryList, NewMemory, OpenConflict, Settlement};
 use yore_testing::{Memory, SessionBuilder};
 
 fn by(actor: Actor) -> Cause {
@@ -172,7 +172,7 @@ fn nothing_is_retired_where_time_scope_or_authority_is_not_certain() {
         add(engine, kind, statement, at, Actor::Agent);
         assert_eq!(status_of(&memory, &first), Status::Holds, "{statement} at {at}");
     }
-    // What is pinned stays.
+    // A pinned memory stays.
     let pinned = add(engine, MemoryKind::Fact, "The quay port is 8080.", 1_000, Actor::Agent);
     let _ = engine.pin_memory(&pinned, true, &by(Actor::Person)).unwrap();
     add(engine, MemoryKind::Fact, "The quay port is 9090.", 2_000, Actor::Agent);
@@ -287,4 +287,48 @@ fn what_is_no_longer_so_ends_what_was_said_before_it_and_not_what_is_said_after(
         ];
         assert_eq!(ids.map(|id| status_of(&memory, &id)), expected, "{first} {second}");
     }
+}
+
+#[test]
+fn a_contested_memory_is_contested_no_more_when_it_is_corrected_and_history_contests_nothing() {
+    let memory = Memory::new();
+    let engine = memory.engine();
+    add(engine, MemoryKind::Fact, MAIN, 1_000, Actor::Person);
+    let other = add(engine, MemoryKind::Fact, TRUNK, 2_000, Actor::Agent);
+    assert_eq!(status_of(&memory, &other), Status::Contested);
+    let edit = MemoryEdit { statement: Some("The fork of the quay has trunk.".to_owned()), ..MemoryEdit::default() };
+    let corrected = engine.edit_memory(&other, &edit, &by(Actor::Person)).unwrap().memory.to_string();
+    let corrected = engine.memory(&corrected).unwrap().memory;
+    assert_eq!((corrected.status, corrected.cause), (Status::Holds, None));
+    // A value that ended before the other began is history.
+    let mut ended = NewMemory::new(MemoryKind::Fact, "The quay port is 8080.");
+    (ended.memory.valid_from, ended.memory.valid_until) = (Some(1_000), Some(1_500));
+    let _ = engine.add_memory(&ended, &by(Actor::Person)).unwrap();
+    let later = add(engine, MemoryKind::Fact, "The quay port is 9090.", 2_000, Actor::Agent);
+    assert_eq!(status_of(&memory, &later), Status::Holds);
+    assert!(open(&memory).is_empty(), "{:?}", open(&memory));
+}
+
+#[test]
+fn forgetting_for_good_gives_back_what_was_replaced_unless_something_else_holds() {
+    let memory = Memory::new();
+    let engine = memory.engine();
+    let ids: Vec<String> = [("main", 1_000), ("trunk", 2_000), ("next", 3_000)]
+        .into_iter()
+        .map(|(name, at)| add(engine, MemoryKind::Fact, &format!("The default branch of the quay is {name}."), at, Actor::Agent))
+        .collect();
+
+    let _ = memory.forget_hard(&ids[1]);
+    assert_eq!((status_of(&memory, &ids[0]), status_of(&memory, &ids[2])), (Status::Superseded, Status::Holds));
+    let other = Memory::new();
+    let engine = other.engine();
+    let first = add(engine, MemoryKind::Fact, MAIN, 1_000, Actor::Agent);
+    let second = add(engine, MemoryKind::Fact, TRUNK, 2_000, Actor::Agent);
+    let _ = other.forget_hard(&second);
+    let back = engine.memory(&first).unwrap().memory;
+    assert_eq!(
+        (back.status, back.cause, back.valid_until),
+        (Status::Holds, None, None),
+        "and tells nothing of what was forgotten"
+    );
 }

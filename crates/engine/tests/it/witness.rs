@@ -126,7 +126,7 @@ fn files_names_and_commits_are_fresh_drifted_or_orphaned_as_the_history_of_the_b
     assert_eq!(told(&report), expected);
     assert_eq!((report.fresh, report.unknown), (2, 1));
 
-    // What is changed or removed in the working tree alone counts too.
+    // A change in the working tree alone counts too.
     repository.write("src/kept.rs", "fn kept() { todo!() }\n");
     std::fs::remove_file(repository.directory.join("src/harbour.rs")).unwrap();
     let told_now = told(&checked(engine));
@@ -191,7 +191,7 @@ fn a_verdict_is_shown_with_the_memory_lowers_its_rank_and_is_looked_up_again_whe
         Found::Turn(_) => Vec::new(),
     };
     assert_eq!((changed(&hits[0])[0].verdict, changed(&hits[1]).len()), (Verdict::Orphaned, 0));
-    // What was found out is known the next time.
+    // The verdict is known the next time.
     let after = memory.ask(question);
     assert_eq!(order(&after), [kept, lost]);
     assert_eq!(changed(&after[1])[0].detail.as_deref(), Some("it was removed"));
