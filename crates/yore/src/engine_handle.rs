@@ -8,16 +8,18 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::de::DeserializeOwned;
 use yore_core::exchange::Exchanges;
-use yore_core::id::EpisodeId;
+use yore_core::id::{EpisodeId, MemoryId};
+use yore_core::memory::Status;
 use yore_core::operation::Cause;
 use yore_core::query::SearchMode;
+use yore_core::relation::Node;
 use yore_core::time::UtcMillis;
 use yore_engine::ingest::ProjectNames;
 use yore_engine::{
     Brief, BriefRequest, DistilReport, Distilled, Done, Engine, EngineError, EngineOptions, EpisodeSummary, ForgetRequest,
-    Forgotten, Material, MaterialRequest, MemoryList, NewMemory, NoteSummary, NotesRequest, OpenConflict, OpenedMemory,
-    ProjectQuery, ProjectSummary, RecallAnswer, RecallRequest, RememberRequest, Remembered, SessionsRequest, ShowAnswer,
-    ShowRequest, Statistics, StoreError, StoreOptions, StoredMemory, Surroundings, WhichVersion,
+    Forgotten, Material, MaterialRequest, MemoryFilter, MemoryList, NewMemory, NoteSummary, NotesRequest, OpenConflict,
+    OpenedMemory, ProjectQuery, ProjectSummary, RecallAnswer, RecallRequest, RememberRequest, Remembered, SessionsRequest,
+    ShowAnswer, ShowRequest, Statistics, StoreError, StoreOptions, StoredMemory, Surroundings, WhichVersion,
 };
 
 use crate::ask;
@@ -28,6 +30,18 @@ use crate::ipc::wire::{Ingested, Question, Request};
 use crate::llm::ModelsAt;
 use crate::results::DaemonStatus;
 use crate::settings::Settings;
+
+/// Most memories that are told as replaced.
+const MOST_REPLACED: usize = 100;
+
+/// Others whose standing changed when a memory was recorded.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Those whose place it took.
+    pub replaced: Vec<StoredMemory>,
+    /// Those that it contradicts, as far as nobody settled that.
+    pub conflicts: Vec<OpenConflict>,
+}
 
 /// Returns the system time in milliseconds since 1970.
 pub fn now() -> UtcMillis {
@@ -274,6 +288,17 @@ impl Memory {
     /// Lists the conflicts of a memory that are not settled.
     pub fn conflicts_of(&mut self, id: &str) -> CliResult<Vec<OpenConflict>> {
         self.ask(&Request::ConflictsOf { id: id.to_owned() }, |engine| engine.conflicts_of(id))
+    }
+
+    /// Returns what became of others when a memory was recorded.
+    pub fn outcome_of(&mut self, memory: MemoryId) -> CliResult<Outcome> {
+        let filter = MemoryFilter {
+            related_to: vec![Node::Memory(memory)],
+            statuses: vec![Status::Superseded],
+            ..MemoryFilter::default()
+        };
+        let replaced = self.memories(&MemoryList { filter, limit: MOST_REPLACED, ..MemoryList::default() })?;
+        Ok(Outcome { replaced, conflicts: self.conflicts_of(&memory.to_string())? })
     }
 
     /// Lists memories.

@@ -131,7 +131,7 @@ fn row(operation: &Operation) -> Vec<String> {
 
 fn finish(context: &mut Context, operation: u64, words: &str) -> CliResult {
     if context.printer.is_json() {
-        context.printer.json(&Changed { memory: None, operation: Some(operation) })?;
+        context.printer.json(&Changed { operation: Some(operation), ..Changed::default() })?;
     } else {
         context.printer.line(format!("{words} (operation {operation})"))?;
     }

@@ -12,9 +12,9 @@ use yore_engine::{GivenEvidence, NewMemory, ProjectQuery, RememberRequest};
 
 use super::{Context, memories};
 use crate::ask;
-use crate::engine_handle::Memory;
+use crate::engine_handle::{Memory, Outcome};
 use crate::error::{CliError, CliResult, Exit};
-use crate::render::text;
+use crate::render::{self, text};
 use crate::results::{self, RememberedFacts};
 
 /// Remember a note, or with --kind a statement
@@ -80,7 +80,7 @@ struct MemoryArguments {
     /// takes the place of this one
     #[arg(long, value_name = "NAME", requires = "value")]
     subject: Option<String>,
-    /// What is told of the subject: value, version, place, owner, choice, status, rule [default: value]
+    /// The aspect of the subject that is told: value, version, place, owner, choice, status, rule [default: value]
     #[arg(long, value_name = "ASPECT", value_parser = aspect, requires = "subject")]
     aspect: Option<Aspect>,
     /// The value
@@ -209,8 +209,9 @@ fn remember_memory(kind: MemoryKind, statement: String, arguments: &Arguments, c
         None => !arguments.global,
     };
     let done = memory.add_memory(&new, &memories::by_person("remember"))?;
+    let outcome = if done.operation.is_some() { memory.outcome_of(done.memory)? } else { Outcome::default() };
     if context.printer.is_json() {
-        context.printer.json(&results::Changed::from(done))?;
+        context.printer.json(&results::Changed::with(done, &outcome.replaced, &outcome.conflicts))?;
         return Ok(Exit::Success);
     }
     context.printer.line(done.memory.to_string())?;
@@ -218,6 +219,9 @@ fn remember_memory(kind: MemoryKind, statement: String, arguments: &Arguments, c
         context.printer.note("already known: nothing was stored")?;
     } else if is_anywhere {
         context.printer.note("no project here: it holds everywhere")?;
+    }
+    for line in render::memories::outcome(&outcome.replaced, &outcome.conflicts) {
+        context.printer.note(line)?;
     }
     Ok(Exit::Success)
 }

@@ -2,7 +2,7 @@
 
 use yore_core::memory::{AnchorVerdict, Confidence, Memory, Status};
 use yore_core::relation::Node;
-use yore_engine::{FoundMemory, MemoryCounts, NamedRelation, OpenedMemory, StoredMemory};
+use yore_engine::{FoundMemory, MemoryCounts, NamedRelation, OpenConflict, OpenedMemory, StoredMemory};
 
 use super::plain::{count, counted, day, harmless, one_line, time};
 
@@ -62,6 +62,19 @@ pub fn lines_of(found: &FoundMemory) -> Vec<String> {
     lines.extend(contradicts.iter().map(|other| format!("contradicts [{}]: {}", other.id.short(), one_line(&other.statement))));
     lines.extend(changed.iter().map(changed_line));
     lines
+}
+
+/// Says what became of others when a memory was recorded.
+pub fn outcome(replaced: &[StoredMemory], conflicts: &[OpenConflict]) -> Vec<String> {
+    let replaced = replaced.iter().map(|stored| {
+        let memory = &stored.memory;
+        format!("it takes the place of [{}]: {}", memory.id.short(), one_line(&memory.statement))
+    });
+    let conflicts = conflicts.iter().map(|open| {
+        let (older, newer) = (&open.older.memory, &open.newer.memory);
+        format!("[{}] contradicts [{}]; `yore conflicts` settles that", newer.id.short(), older.id.short())
+    });
+    replaced.chain(conflicts).collect()
 }
 
 /// Says what has become of a thing that a memory speaks of.

@@ -259,7 +259,7 @@ pub struct ChangedThing {
     pub name: String,
     /// drifted (changed, moved, on another branch) or orphaned (gone).
     pub verdict: String,
-    /// What has become of it.
+    /// Its fate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }

@@ -32,7 +32,7 @@ pub struct ConflictRecord {
     pub advice_reason: Option<String>,
 }
 
-/// What contradicts each other (`get_contradictions`).
+/// Memories that contradict each other (`get_contradictions`).
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Contradictions {
     /// The conflicts that are not settled, the gravest first.

@@ -7,7 +7,7 @@ use yore_core::memory::Evidence;
 use yore_core::relation::Node;
 use yore_engine::{
     CheckedMemory, CodeReport, Done, Exported, ExtractReport, Extracted, ExtractedSession, FailedSession, Imported, MemoryUse,
-    NamedRelation, NewMemory, OpenedMemory, StoredMemory,
+    NamedRelation, NewMemory, OpenConflict, OpenedMemory, StoredMemory,
 };
 
 use super::{ChangedThing, time};
@@ -17,7 +17,7 @@ use super::{ChangedThing, time};
 pub struct Asserted {
     /// The thing.
     pub subject: String,
-    /// What is told of it: value, version, place, owner, choice, status, rule.
+    /// The aspect of it that is told: value, version, place, owner, choice, status, rule.
     pub aspect: String,
     /// The value.
     pub value: String,
@@ -58,7 +58,7 @@ pub struct MemoryRecord {
     pub importance: f64,
     /// True if it never fades.
     pub pinned: bool,
-    /// What has one value at a time, of which it gives the value, as somebody stated it.
+    /// Subject, aspect and value of something that has one value at a time, as somebody stated them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asserts: Option<Asserted>,
     /// Since when it is true, RFC 3339.
@@ -219,12 +219,18 @@ pub struct MemoryUses {
 }
 
 /// What a change of memories did.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Changed {
     /// Id of the memory that is in effect now.
     pub memory: Option<String>,
     /// Number of the operation; none: everything was so already.
     pub operation: Option<u64>,
+    /// Ids of the memories whose place it took.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replaced: Vec<String>,
+    /// Ids of the memories that it contradicts: nobody settled that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contradicts: Vec<String>,
 }
 
 /// Counts of an export or an import.
@@ -388,7 +394,23 @@ impl MemoryRecord {
 
 impl From<Done> for Changed {
     fn from(done: Done) -> Self {
-        Self { memory: Some(done.memory.to_string()), operation: done.operation }
+        Self::with(done, &[], &[])
+    }
+}
+
+impl Changed {
+    /// Returns what an operation did, with the memories that were replaced and those that are contradicted.
+    pub fn with(done: Done, replaced: &[StoredMemory], conflicts: &[OpenConflict]) -> Self {
+        let other = |open: &OpenConflict| {
+            let is_newer = open.newer.memory.id == done.memory;
+            if is_newer { open.older.memory.id.to_string() } else { open.newer.memory.id.to_string() }
+        };
+        Self {
+            memory: Some(done.memory.to_string()),
+            operation: done.operation,
+            replaced: replaced.iter().map(|stored| stored.memory.id.to_string()).collect(),
+            contradicts: conflicts.iter().map(other).collect(),
+        }
     }
 }
 
@@ -452,7 +474,7 @@ impl From<&Imported> for Moved {
     }
 }
 
-/// What memories say of code, compared with the code (`yore memories check`).
+/// Memories that speak of code, compared with the code (`yore memories check`).
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct CheckedCode {
     /// Projects whose working tree was looked at.
@@ -478,7 +500,7 @@ pub struct CheckedRecord {
     pub statement: String,
     /// drifted or orphaned.
     pub verdict: String,
-    /// What was found out of each thing that it speaks of.
+    /// The verdict on each thing that it speaks of.
     pub found: Vec<ChangedThing>,
 }
 

@@ -564,3 +564,26 @@ fn conflicts_are_listed_shown_settled_and_taken_back() {
     let _ = environment.yore(["conflicts"]).run().ends_with(1);
     let _ = environment.yore(["conflicts", "settle", &older, &newer]).run().ends_with(2);
 }
+
+#[test]
+fn what_takes_the_place_of_another_says_so_and_is_taken_back() {
+    let environment = TestEnvironment::new();
+    let remember = |statement: &str| environment.yore(["remember", "--kind", "fact", "--json", statement]).run().success().json();
+    let main = remember("The default branch of the quay is main.")["memory"].clone();
+    let trunk = remember("The default branch of the quay is trunk.");
+    assert_eq!(trunk["replaced"], serde_json::json!([main]), "{trunk}");
+    let told = environment.yore(["remember", "--kind", "fact", "The default branch of the quay is next."]).run().success();
+    assert!(told.stderr.contains("it takes the place of [") && told.stderr.contains("is trunk."), "{}", told.stderr);
+    let shown = environment.yore(["memories", "--status", "superseded", "--json"]).run().success().json();
+    assert_eq!(shown[1]["cause"], "newer: main has another value since", "{shown}");
+    let _ = environment.yore(["op", "undo", "3"]).run().success();
+    let left = environment.yore(["memories", "--json"]).run().success().json();
+    assert_eq!((left.as_array().unwrap().len(), &left[0]["statement"]), (1, &"The default branch of the quay is trunk.".into()));
+    // A value that somebody states counts whatever the words.
+    let stated = |statement: &str, value: &str| {
+        let words = ["--subject", "deploys of the quay", "--aspect", "choice", "--value", value];
+        environment.yore(["remember", "--kind", "decision", "--json", statement]).args(words).run().success().json()
+    };
+    let first = stated("We ship by hand.", "ssh")["memory"].clone();
+    assert_eq!(stated("The pipeline rolls it out.", "Fly")["replaced"], serde_json::json!([first]));
+}

@@ -258,7 +258,7 @@ fn around(engine: &Engine, name: &str, arguments: &Entities, context: &mut Conte
 
 fn finish(context: &mut Context, operation: Option<u64>) -> CliResult {
     if context.printer.is_json() {
-        context.printer.json(&Changed { memory: None, operation })?;
+        context.printer.json(&Changed { operation, ..Changed::default() })?;
         return Ok(Exit::Success);
     }
     context.printer.line(match operation {

@@ -55,7 +55,7 @@ struct Item {
     confidence: Option<f32>,
     details: Option<String>,
     closed: Option<bool>,
-    /// What has one value at a time, with `value`
+    /// A thing that has one value at a time, with `value`
     subject: Option<String>,
     aspect: Option<String>,
     value: Option<String>,

@@ -14,10 +14,11 @@ use yore_engine::{GivenEvidence, NewMemory, RememberRequest, STANDING};
 
 use super::{Call, Effect, MEMORY_KINDS, described};
 use crate::error::{CliError, CliResult, Exit};
+use crate::fence::{clean, fence};
 use crate::mcp::access::Access;
 use crate::mcp::answer::Answer;
 use crate::mcp::arguments::{given, needed, one_of, parse, time, usage};
-use crate::render::text::counted;
+use crate::render::{self, text::counted};
 use crate::results;
 
 const DESCRIPTION: &str = "Keep something for all later sessions: with `kind` a memory (a statement with evidence, which can be \
@@ -116,13 +117,26 @@ async fn record(access: &Access, kind: MemoryKind, arguments: Arguments) -> CliR
     }
     // The agent writes it down; the person saw the words and agreed.
     let cause = Cause { actor: Actor::Agent, by: "remember".to_owned(), input: new.memory.source.session.clone() };
-    let done = access.handle.with(move |memory| memory.add_memory(&new, &cause)).await?;
+    let (done, outcome) = access
+        .handle
+        .with(move |memory| {
+            let done = memory.add_memory(&new, &cause)?;
+            Ok((done, memory.outcome_of(done.memory)?))
+        })
+        .await?;
     let short = done.memory.short();
-    let text = match done.operation {
+    let mut text = match done.operation {
         None => format!("This was known already: memory {short}."),
         Some(number) => format!("Remembered as {} {short}. `yore op undo {number}` takes it back.", kind.as_str()),
     };
-    Ok(Answer::new(text, results::Changed::from(done)))
+    if done.operation.is_some() {
+        let lines: Vec<String> =
+            render::memories::outcome(&outcome.replaced, &outcome.conflicts).iter().map(|line| clean(line)).collect();
+        if !lines.is_empty() {
+            text = format!("{text}\n{}", fence(&lines.join("\n")));
+        }
+    }
+    Ok(Answer::new(text, results::Changed::with(done, &outcome.replaced, &outcome.conflicts)))
 }
 
 /// Refuses a note unless a person wants to keep it.

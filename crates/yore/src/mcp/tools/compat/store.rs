@@ -11,18 +11,18 @@ use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use yore_core::memory::{Confidence, Design, Lane, MAX_STATEMENT_CHARS, MemoryKind, Source, SourceKind, Status};
+use yore_core::memory::{Confidence, Design, Lane, MAX_STATEMENT_CHARS, MemoryKind, Source, SourceKind};
 use yore_core::note::{NoteKind, Priority};
 use yore_core::operation::{Actor, Cause};
-use yore_core::relation::Node;
 use yore_core::scope::ScopeChoice;
 use yore_core::text;
 use yore_engine::ingest::names_of;
-use yore_engine::{MemoryFilter, MemoryList, NewMemory, NotesRequest, OpenConflict};
+use yore_engine::{NewMemory, NotesRequest, OpenConflict};
 
 use super::super::remember::{MAX_CHARS, Note, Place, confirmed_by_person, store};
 use super::super::{Call, Effect, described, notes};
 use super::preview::{self, Context, PRIORITIES};
+use crate::engine_handle::Outcome;
 use crate::error::CliResult;
 use crate::fence::name;
 use crate::mcp::access::Access;
@@ -33,8 +33,6 @@ use crate::results::{ConflictRecord, LockedContext, StoredChunk};
 const CHUNK_TYPES: [&str; 6] = ["research", "insight", "decision", "resource", "attempt", "user_input"];
 const CONFIDENCES: [&str; 3] = ["verified", "inferred", "speculative"];
 const SOURCES: [&str; 4] = ["research", "user", "deduction", "experiment"];
-/// Most memories that are told as replaced.
-const MOST_REPLACED: usize = 100;
 /// Maximum number of characters of the statement of a text that is too long for one.
 const LONG_CHARS: usize = 500;
 
@@ -193,21 +191,14 @@ pub(super) async fn chunk(call: Call) -> CliResult<Answer> {
     new.related = related_to.unwrap_or_default().into_iter().filter_map(|id| given(Some(id))).collect();
     let cause = Cause { actor: Actor::Agent, by: "store_chunk".to_owned(), input: new.memory.source.session.clone() };
     let (access, handle) = (Arc::clone(&call.access), call.access.handle.clone());
-    let (done, conflicts, replaced) = handle
+    let (done, outcome) = handle
         .with(move |memory| {
             new.here = access.own_directory(memory, Some(project))?.map(|directory| names_of(&directory));
             let done = memory.add_memory(&new, &cause)?;
-            let id = done.memory.to_string();
-            let filter = MemoryFilter {
-                related_to: vec![Node::Memory(done.memory)],
-                statuses: vec![Status::Superseded],
-                ..MemoryFilter::default()
-            };
-            let list = MemoryList { filter, limit: MOST_REPLACED, ..MemoryList::default() };
-            let replaced = memory.memories(&list)?.into_iter().map(|stored| stored.memory.id.to_string()).collect();
-            Ok((done, memory.conflicts_of(&id)?, replaced))
+            Ok((done, memory.outcome_of(done.memory)?))
         })
         .await?;
+    let Outcome { replaced, conflicts } = outcome;
     let suggested = conflicts.iter().map(OpenConflict::resolution).max();
     let answer = StoredChunk {
         status: if conflicts.is_empty() { "stored" } else { "conflict_detected" }.to_owned(),
@@ -217,7 +208,7 @@ pub(super) async fn chunk(call: Call) -> CliResult<Answer> {
         conflicts_checked: true,
         conflicts: conflicts.iter().map(ConflictRecord::from).collect(),
         suggested_resolution: suggested.map(|resolution| resolution.as_str().to_owned()),
-        replaced,
+        replaced: replaced.iter().map(|stored| stored.memory.id.to_string()).collect(),
     };
     let answer = Answer::new("", answer);
     // The design answers with JSON as text.
