@@ -25,8 +25,9 @@ use crate::store::{MemoryFilter, MemoryUse, NewOperation, OperationTx};
 const SUMMARY_CHARS: usize = 80;
 /// Length of a question in the log of uses, in characters.
 const QUESTION_CHARS: usize = 500;
-/// Files in the words of a memory that it is compared with.
+/// Files in the words of a memory that it is compared with, and the longest of their paths, in bytes.
 const MOST_NAMED: usize = 5;
+const LONGEST_PATH: usize = 200;
 /// Memories, those with the nearest words, that a new one is compared with.
 const MOST_NEAR: usize = 20;
 /// The command that forgets.
@@ -267,7 +268,8 @@ impl Engine {
         memory.evidence.extend(self.evidence_of(&new.evidence, &memory.statement)?);
         if memory.anchors.is_empty() && memory.project.is_some() {
             // The files that its words name are what it stands on.
-            let named = paths(&memory.statement).into_iter().map(|named| named.path.to_owned()).take(MOST_NAMED);
+            let named = paths(&memory.statement).into_iter().map(|named| named.path.to_owned());
+            let named = named.filter(|path| path.len() <= LONGEST_PATH).take(MOST_NAMED);
             memory.anchors = named.map(|text| Anchor { kind: AnchorKind::SourceFile, text }).collect();
         }
         let memory = Memory { id: draw_memory(now)?, recorded: now, changed: now, ..memory.normalised() };

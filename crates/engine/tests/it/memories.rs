@@ -592,3 +592,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn files_that_a_statement_names_are_what_it_stands_on_unless_their_names_are_too_long() {
+    let memory = Memory::new();
+    let mut session = SessionBuilder::new(1).cwd("/home/dev/quay");
+    session.human("hello");
+    memory.write("projects/p/a.jsonl", session.text());
+    memory.learn();
+    let long = format!("src/{}.rs", "x".repeat(300));
+    let mut new = NewMemory::new(MemoryKind::Fact, format!("The reader is src/tide.rs, and not {long}."));
+    new.here = Some(yore_engine::ingest::names_of("/home/dev/quay"));
+    let id = memory.engine().add_memory(&new, &Cause::default()).unwrap().memory.to_string();
+    let anchors = memory.engine().memory(&id).unwrap().memory.anchors;
+    assert_eq!(anchors.iter().map(|anchor| anchor.text.as_str()).collect::<Vec<_>>(), ["src/tide.rs"]);
+}
