@@ -8,8 +8,9 @@ use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
 use yore_core::relation::{Node, Relation, RelationType, check_relation};
 
 use super::contest::difference;
-use super::record::{Done, StoredMemory};
+use super::record::Done;
 use super::settle::{leave, release};
+use super::shown::StoredMemory;
 use super::step::{connect, draw_relation};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};

@@ -10,6 +10,7 @@
 //! - `named`: memories, notes, turns and entities by the ids and names that callers give
 //! - `portable`: written and read again as lines of JSON
 //! - `settle`: what settles itself: another value of what has one value at a time
+//! - `shown`: memories as they are shown: opened, listed, with their relations
 //! - `step`: steps that several operations share
 //!
 //! Each method that changes something is one operation with its cause, in one transaction
@@ -26,6 +27,7 @@ mod named;
 mod portable;
 mod record;
 mod settle;
+mod shown;
 mod step;
 
 pub use self::conflicts::{OpenConflict, Settlement};
@@ -35,4 +37,5 @@ pub(crate) use self::extracted::{Extraction, Fate, KnownStatements};
 pub use self::given::{GivenEntity, GivenRecords, GivenRelation};
 pub use self::portable::{Exported, Imported};
 pub(crate) use self::record::FORGET;
-pub use self::record::{Done, GivenEvidence, MemoryEdit, MemoryList, NamedRelation, NewMemory, OpenedMemory, StoredMemory};
+pub use self::record::{Done, GivenEvidence, MemoryEdit, NewMemory};
+pub use self::shown::{MemoryList, NamedRelation, OpenedMemory, StoredMemory};

@@ -1,0 +1,187 @@
+//! Memories as they are shown: opened, listed, with their relations, and the log of their uses.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+use yore_core::id::{MemoryId, ProjectId, TurnId};
+use yore_core::memory::{Memory, Use};
+use yore_core::operation::{Operation, Subject};
+use yore_core::relation::{Node, Relation};
+
+use super::record::shortened;
+use crate::Engine;
+use crate::error::{EngineError, MemoryError};
+use crate::ingest::ProjectNames;
+use crate::store::{MemoryFilter, MemoryUse};
+
+/// Length of a question in the log of uses, in characters.
+const QUESTION_CHARS: usize = 500;
+/// Operations that are shown with a memory, the latest.
+const OPERATIONS: usize = 10;
+
+/// A memory as it is shown.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct StoredMemory {
+    /// The record.
+    pub memory: Memory,
+    /// Name of its project; `None`: it holds everywhere.
+    pub project: Option<String>,
+    /// How often it was used.
+    pub uses: MemoryUse,
+    /// Its relations, each with the name that it has from here.
+    pub relations: Vec<Relation>,
+}
+
+/// A memory that was opened.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct OpenedMemory {
+    /// The memory.
+    pub stored: StoredMemory,
+    /// Its relations, as they are read from it.
+    pub relations: Vec<NamedRelation>,
+    /// The operations that changed it, newest first.
+    pub operations: Vec<Operation>,
+}
+
+/// A relation as it is read from one of its ends.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct NamedRelation {
+    /// Its name, read from there.
+    pub name: String,
+    /// The other end.
+    pub node: Node,
+    /// Name of an entity, or the statement of a memory, shortened.
+    pub label: Option<String>,
+    /// Weight, 0 to 1.
+    pub weight: f32,
+}
+
+/// The memories that a list wants.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct MemoryList {
+    /// The filter.
+    pub filter: MemoryFilter,
+    /// Names of projects, in the place of the filter's.
+    pub projects: Vec<String>,
+    /// The directory whose project's memories are wanted, with those that hold everywhere.
+    #[serde(default)]
+    pub here: Option<ProjectNames>,
+    /// Names of entities, in the place of the filter's nodes.
+    pub entities: Vec<String>,
+    /// Maximum number of memories.
+    pub limit: usize,
+}
+
+impl Engine {
+    /// Returns a memory by its id or the beginning of it as it is shown.
+    ///
+    /// # Errors
+    /// [`MemoryError::Unknown`], [`EngineError::AmbiguousId`].
+    pub fn memory(&self, id: &str) -> Result<StoredMemory, EngineError> {
+        let id = self.memory_named(id)?;
+        let memory = self.store().memory(id)?.ok_or_else(|| MemoryError::Unknown(id.short()))?;
+        self.stored(memory, true, &self.project_names_by_id()?)
+    }
+
+    pub(super) fn project_names_by_id(&self) -> Result<HashMap<ProjectId, String>, EngineError> {
+        Ok(self.store().project_names()?.into_iter().map(|(_, id, name)| (id, name)).collect())
+    }
+
+    /// Lists memories, changed last first; without their relations.
+    pub fn memories(&self, list: &MemoryList) -> Result<Vec<StoredMemory>, EngineError> {
+        let mut filter = list.filter.clone();
+        if !list.projects.is_empty() {
+            filter.projects = Some(self.project_ids(&list.projects)?);
+        } else if let Some(here) = &list.here {
+            (filter.projects, filter.with_global) = (Some(self.project_of(here)?.into_iter().collect()), true);
+        }
+        for name in &list.entities {
+            filter.related_to.push(Node::Entity(self.entity_named(name)?.id));
+        }
+        let names = self.project_names_by_id()?;
+        self.store().memories(&filter, list.limit)?.into_iter().map(|memory| self.stored(memory, false, &names)).collect()
+    }
+
+    /// Counts a use of memories and logs it, unless another process writes now: counts are no reason to wait.
+    pub fn record_memory_uses(
+        &self,
+        memories: &[MemoryId],
+        way: Use,
+        session: Option<&str>,
+        question: Option<&str>,
+    ) -> Result<(), EngineError> {
+        // Redacted before it is cut: half a secret would not be recognised.
+        let mut question = question.map(str::to_owned);
+        self.redact(question.iter_mut())?;
+        let question = question.map(|question| question.chars().take(QUESTION_CHARS).collect::<String>());
+        Ok(self.store().record_uses(memories, way, self.now(), session, question.as_deref())?)
+    }
+
+    /// Opens a memory: counts the use, and returns the memory with its relations and history.
+    ///
+    /// # Errors
+    /// As [`Self::memory`].
+    pub fn open_memory(&self, id: &str, session: Option<&str>) -> Result<OpenedMemory, EngineError> {
+        let opened = self.read_memory(self.memory_named(id)?)?;
+        if !self.store().is_passive() {
+            self.record_memory_uses(&[opened.stored.memory.id], Use::Opened, session, None)?;
+        }
+        Ok(opened)
+    }
+
+    /// Returns a memory with its relations and history, and counts no use.
+    ///
+    /// # Errors
+    /// [`MemoryError::Unknown`].
+    pub fn read_memory(&self, id: MemoryId) -> Result<OpenedMemory, EngineError> {
+        let memory = self.store().memory(id)?.ok_or_else(|| MemoryError::Unknown(id.short()))?;
+        let stored = self.stored(memory, true, &self.project_names_by_id()?)?;
+        let relations = self.named_relations(&Node::Memory(stored.memory.id), &stored.relations)?;
+        let operations = self.operations(None, Some(Subject::Memory(stored.memory.id)), OPERATIONS)?;
+        Ok(OpenedMemory { stored, relations, operations })
+    }
+
+    /// Returns relations as they are read from one of their ends.
+    pub fn named_relations(&self, from: &Node, relations: &[Relation]) -> Result<Vec<NamedRelation>, EngineError> {
+        let named = |relation: &Relation| {
+            let is_reversed = relation.from != *from;
+            let other = if is_reversed { &relation.from } else { &relation.to };
+            let label = match other {
+                Node::Entity(id) => self.store().entity(*id)?.map(|entity| entity.name),
+                Node::Memory(id) => self.store().memory(*id)?.map(|memory| shortened(&memory.statement)),
+                _ => None,
+            };
+            let name = relation.relation_type.name_from(is_reversed).to_owned();
+            Ok(NamedRelation { name, node: other.clone(), label, weight: relation.weight })
+        };
+        relations.iter().map(named).collect()
+    }
+
+    /// Makes a memory that is shown; `names`: names of projects by their ids.
+    pub(super) fn stored(
+        &self,
+        mut memory: Memory,
+        with_relations: bool,
+        names: &HashMap<ProjectId, String>,
+    ) -> Result<StoredMemory, EngineError> {
+        // Quotes of softly forgotten sessions are in no answer until they are restored.
+        if !memory.evidence.is_empty() {
+            let forgotten = self.store().forgotten_evidence(memory.id)?;
+            memory.evidence.retain(|evidence| !forgotten.contains(&evidence.turn));
+        }
+        let project = memory.project.and_then(|id| names.get(&id).cloned());
+        let relations = if with_relations { self.store().relations_of(&Node::Memory(memory.id), 1_000)? } else { Vec::new() };
+        Ok(StoredMemory { project, uses: self.store().memory_use(memory.id)?, relations, memory })
+    }
+
+    /// Returns the turns that stand behind a memory, as far as they are still there.
+    pub fn evidence_turns(&self, memory: &Memory) -> Result<Vec<TurnId>, EngineError> {
+        let mut known = Vec::new();
+        for evidence in &memory.evidence {
+            if !self.store().turns_by_prefix(&evidence.turn.to_string(), 1)?.is_empty() {
+                known.push(evidence.turn);
+            }
+        }
+        Ok(known)
+    }
+}
