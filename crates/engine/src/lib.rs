@@ -80,4 +80,4 @@ pub use store::{
 pub use suggest::{Brief, BriefRequest, SuggestRequest, Suggestion, Suggestions, Trigger, Worked};
 pub use topics::{SessionTopics, SimilarTopic, Topic, TopicsRequest};
 pub use upkeep::{RepairReport, Restored, backups, repair, restore};
-pub use witness::{CheckedMemory, CodeReport, CodeRequest};
+pub use witness::{CheckedMemory, CodeReport};

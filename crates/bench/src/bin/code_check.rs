@@ -12,12 +12,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
+use yore_bench::open_engine;
 use yore_core::memory::{Anchor, AnchorKind, MemoryKind, Verdict};
 use yore_core::operation::{Actor, Cause};
 use yore_engine::ingest::names_of;
-use yore_engine::{CodeReport, CodeRequest, Engine, EngineOptions, ModelServers, NewMemory, StoreOptions};
+use yore_engine::{CodeReport, Engine, NewMemory};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -66,25 +67,6 @@ impl Followed {
     }
 }
 
-fn open(data: &Path) -> Result<Engine> {
-    Ok(Engine::open(EngineOptions {
-        directory: data.to_path_buf(),
-        create: true,
-        store: StoreOptions {
-            busy_timeout: Duration::from_secs(5),
-            backup_before_upgrade: false,
-            compression_level: 3,
-            is_passive: false,
-        },
-        redaction_patterns: Vec::new(),
-        model: None,
-        reranker: None,
-        servers: ModelServers::default(),
-        model_threads: 1,
-        now: || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64),
-    })?)
-}
-
 fn changes(directory: &Path, before: &str, after: &str) -> Result<Vec<(char, String, String, bool)>> {
     let told = git(directory, &["diff-tree", "-r", "-M", "-z", "--name-status", before, after])?;
     let mut fields = told.split('\0');
@@ -114,7 +96,7 @@ fn add(engine: &Engine, directory: &Path, number: usize, path: &str, commit: &st
 fn verdicts(report: &CodeReport) -> HashMap<String, Verdict> {
     let of_file = |checked: &yore_engine::CheckedMemory| {
         let file = checked.found.iter().find(|one| one.anchor.kind == AnchorKind::SourceFile);
-        file.map(|file| (checked.stored.memory.id.to_string(), file.verdict))
+        file.map(|file| (checked.memory.id.to_string(), file.verdict))
     };
     report.changed.iter().filter_map(of_file).collect()
 }
@@ -124,7 +106,7 @@ fn main() -> Result<()> {
     let number = |at: usize, usual: usize| arguments.get(at).and_then(|text| text.parse().ok()).unwrap_or(usual);
     let (count, steps) = (number(1, 200), number(2, 40));
     let place = tempfile::tempdir()?;
-    let engine = open(&place.path().join("data"))?;
+    let engine = open_engine(&place.path().join("data"))?;
     let directory = place.path().join("repository");
     let given = arguments.first().ok_or("name a repository")?;
     git(Path::new("."), &["clone", "--quiet", "--no-hardlinks", given, directory.to_str().unwrap_or_default()])?;
@@ -150,7 +132,7 @@ fn main() -> Result<()> {
     let mut kinds = BTreeMap::<&str, u32>::new();
     let every = (commits.len() / steps).max(1);
     let mut judge = |followed: &[Followed], at: usize, what: &str| -> Result<()> {
-        let report = engine.check_code(&CodeRequest::default(), &mut || true)?;
+        let report = engine.check_code(&[], &mut || true)?;
         let told = verdicts(&report);
         for (one, id) in followed.iter().zip(&ids).filter(|(one, _)| one.commit <= at) {
             let (expected, found) = (one.verdict(), told.get(id).copied().unwrap_or(Verdict::Fresh));
@@ -198,7 +180,7 @@ fn main() -> Result<()> {
     }
     for _ in 0..3 {
         let began = Instant::now();
-        let report = engine.check_code(&CodeRequest::default(), &mut || true)?;
+        let report = engine.check_code(&[], &mut || true)?;
         let judged = report.fresh + report.unknown + report.changed.len() as u64;
         println!("{judged} memories with 2 anchors each in {} ms, {} commits", began.elapsed().as_millis(), commits.len());
     }

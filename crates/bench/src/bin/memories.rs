@@ -12,27 +12,21 @@ use std::error::Error;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use yore_bench::measure::{disk_bytes, machine, percentile};
+use yore_bench::open_engine;
 use yore_bench::transcript::write_claude_code;
 use yore_bench::vocabulary::Random;
 use yore_bench::workload::{Asker, Workload};
 use yore_core::memory::{MemoryKind, Status};
 use yore_core::operation::Cause;
 use yore_core::relation::Node;
-use yore_core::time::UtcMillis;
 use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
-use yore_engine::{
-    Engine, EngineOptions, MemoryFilter, MemoryList, ModelServers, NewMemory, RecallRequest, StoreOptions, Traversal,
-};
+use yore_engine::{Engine, MemoryFilter, MemoryList, NewMemory, RecallRequest, Traversal};
 
 /// Number of calls of each kind.
 const CALLS: usize = 200;
-
-fn now() -> UtcMillis {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as UtcMillis)
-}
 
 /// Runs calls and prints their wall times; returns that of 95 of 100.
 fn measured(name: &str, mut call: impl FnMut(usize) -> Result<usize, Box<dyn Error>>) -> Result<f64, Box<dyn Error>> {
@@ -50,25 +44,6 @@ fn measured(name: &str, mut call: impl FnMut(usize) -> Result<usize, Box<dyn Err
         found / CALLS
     );
     Ok(percentile(&times, 0.95))
-}
-
-fn open(data: &Path) -> Result<Engine, Box<dyn Error>> {
-    Ok(Engine::open(EngineOptions {
-        directory: data.to_path_buf(),
-        create: true,
-        store: StoreOptions {
-            busy_timeout: Duration::from_secs(5),
-            backup_before_upgrade: false,
-            compression_level: 3,
-            is_passive: false,
-        },
-        redaction_patterns: Vec::new(),
-        model: None,
-        reranker: None,
-        servers: ModelServers::default(),
-        model_threads: 1,
-        now,
-    })?)
 }
 
 /// Reads made-up sessions with this number of turns into an engine; returns questions about them.
@@ -94,7 +69,7 @@ fn learn(engine: &Engine, turns: usize, directory: &Path) -> Result<Vec<String>,
 /// Measures recall over turns and memories against recall over turns alone.
 fn measure_recall(engine: &Engine, memories: usize, turns: usize, directory: &Path) -> Result<(), Box<dyn Error>> {
     let about_turns = learn(engine, turns, &directory.join("first"))?;
-    let alone = open(&directory.join("alone"))?;
+    let alone = open_engine(&directory.join("alone"))?;
     learn(&alone, turns + memories, &directory.join("second"))?;
     let ask = |engine: &Engine, question: &str| -> Result<usize, Box<dyn Error>> {
         Ok(engine.recall(&RecallRequest::new(question))?.hits.len())
@@ -129,7 +104,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let directory = tempfile::tempdir()?;
     let data = directory.path().join("memory");
-    let engine = open(&data)?;
+    let engine = open_engine(&data)?;
     let empty = disk_bytes(&data);
     let mut random = Random::new(1);
     // Few entities are frequent: the product of two equal choices prefers small numbers.

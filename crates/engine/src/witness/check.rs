@@ -4,13 +4,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use yore_core::memory::{AnchorKind, AnchorVerdict, Verdict};
+use yore_core::memory::{AnchorKind, AnchorVerdict, Memory, Verdict};
 
 use super::{Effort, Spoken, judge};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::ingest::{ProjectNames, names_of};
-use crate::memories::StoredMemory;
 use crate::retrieve::{Found, Hit};
 use crate::store::{AnchoredMemory, MemoryKey, ProjectSummary, StoredVerdict};
 
@@ -19,15 +18,6 @@ const MOST_JUDGED: usize = 20_000;
 /// Effort for the memories of a project, and for those of an answer, which somebody waits for.
 const OF_PROJECT: Effort = Effort { time: Duration::from_secs(120), only_files: false };
 const OF_ANSWER: Effort = Effort { time: Duration::from_millis(300), only_files: true };
-
-/// The memories that are to be judged.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-pub struct CodeRequest {
-    /// Names of projects; none: all whose repository is on this computer.
-    pub projects: Vec<String>,
-    /// The working tree that counts for the project of this directory, in the place of its usual one.
-    pub here: Option<ProjectNames>,
-}
 
 /// Counts of verdicts, and the memories whose ground has changed.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -50,7 +40,7 @@ pub struct CodeReport {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct CheckedMemory {
     /// The memory.
-    pub stored: StoredMemory,
+    pub memory: Memory,
     /// The verdict.
     pub verdict: Verdict,
     /// The verdict on each thing that it speaks of.
@@ -58,22 +48,15 @@ pub struct CheckedMemory {
 }
 
 impl Engine {
-    /// Judges the memories of projects by their working trees, and stores the verdicts. `goes_on` is asked before each project.
+    /// Judges the memories of projects by their working trees, and stores the verdicts. `named`: names of projects; none: all whose
+    /// repository is on this computer. `goes_on` is asked before each project.
     ///
     /// # Errors
     /// [`EngineError::UnknownProject`]. A repository that cannot be read is told in the report.
-    pub fn check_code(&self, request: &CodeRequest, goes_on: &mut dyn FnMut() -> bool) -> Result<CodeReport, EngineError> {
-        let wanted = self.project_ids(&request.projects)?;
-        let here = match &request.here {
-            Some(here) => self.project_of(here)?,
-            None => None,
-        };
+    pub fn check_code(&self, named: &[String], goes_on: &mut dyn FnMut() -> bool) -> Result<CodeReport, EngineError> {
+        let wanted = self.project_ids(named)?;
         let mut report = CodeReport::default();
-        for project in self.projects()? {
-            let is_wanted = wanted.is_empty() && (here.is_none() || here == Some(project.id)) || wanted.contains(&project.id);
-            if !is_wanted {
-                continue;
-            }
+        for project in self.projects()?.into_iter().filter(|project| wanted.is_empty() || wanted.contains(&project.id)) {
             if !goes_on() {
                 break;
             }
@@ -81,10 +64,8 @@ impl Engine {
             if memories.is_empty() {
                 continue;
             }
-            let own = request.here.as_ref().filter(|_| here == Some(project.id)).and_then(ProjectNames::directory);
-            let directories = self.directories(&project)?;
-            let trees = own.into_iter().chain(directories.iter().map(String::as_str));
-            let Some(judged) = trees.into_iter().find_map(|tree| judged(tree, &memories, OF_PROJECT)) else {
+            let trees = self.directories(&project)?;
+            let Some(judged) = trees.iter().find_map(|tree| judged(tree, &memories, OF_PROJECT)) else {
                 report.without_tree.push(project.name);
                 continue;
             };
@@ -102,8 +83,9 @@ impl Engine {
                     None => report.unknown += 1,
                     Some(Verdict::Fresh) => report.fresh += 1,
                     Some(verdict) => {
-                        let stored = self.memory(&memory.id.to_string())?;
-                        report.changed.push(CheckedMemory { stored, verdict, found });
+                        // It may have been forgotten meanwhile.
+                        let memory = self.store().memory(memory.id)?;
+                        report.changed.extend(memory.map(|memory| CheckedMemory { memory, verdict, found }));
                     }
                 }
             }

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 use yore_core::memory::{Anchor, AnchorKind, AnchorVerdict, Verdict};
 use yore_core::time::UtcMillis;
 
-pub use self::check::{CheckedMemory, CodeReport, CodeRequest};
+pub use self::check::{CheckedMemory, CodeReport};
 use self::history::{Files, Past, commits};
 use crate::git::{Git as Program, Stop};
 
@@ -167,14 +167,18 @@ impl<'r> Tree<'r> {
         for (number, spoken) in spoken.iter().enumerate() {
             match spoken.commit.as_deref().filter(|commit| is_known(commit)) {
                 Some(commit) => by_commit.push((commit, number)),
-                None => by_time.push((spoken.at / 1_000 + GRACE_S, number)),
+                // A file that was gone by then is looked for at the very time.
+                None => by_time.extend([(spoken.at / 1_000 + GRACE_S, number), (spoken.at / 1_000, number)]),
             }
         }
         by_time.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
-        let mut found = HashMap::new();
+        let mut found: OfMemories<'s, Option<Past>> = HashMap::new();
         let (prefix, root) = (&self.prefix, self.root);
         let mut of = |files: &Files, number: usize| {
             for anchor in spoken[number].anchors.iter().filter(|anchor| anchor.kind == AnchorKind::SourceFile) {
+                if found.get(&(number, anchor.text.as_str())).is_some_and(Option::is_some) {
+                    continue;
+                }
                 let path = plain_path(&anchor.text, root);
                 // A session in a directory below the root names paths from there.
                 let below = (!prefix.is_empty()).then(|| files.find(&format!("{prefix}{path}"))).flatten();

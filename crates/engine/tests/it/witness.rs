@@ -7,7 +7,7 @@ use std::process::Command;
 use yore_core::memory::{Anchor, AnchorKind, MemoryKind, Verdict};
 use yore_core::operation::{Actor, Cause};
 use yore_engine::ingest::names_of;
-use yore_engine::{CodeReport, CodeRequest, Engine, Found, NewMemory};
+use yore_engine::{CodeReport, Engine, Found, NewMemory};
 use yore_testing::Memory;
 
 const DAY: i64 = 86_400;
@@ -17,6 +17,8 @@ const BEGIN: i64 = 1_772_352_000;
 struct Repository {
     directory: PathBuf,
     day: i64,
+    /// Seconds of the day that have passed.
+    seconds: i64,
 }
 
 impl Repository {
@@ -26,13 +28,13 @@ impl Repository {
             return None;
         }
         std::fs::create_dir_all(directory).unwrap();
-        let repository = Self { directory: directory.canonicalize().unwrap(), day: 0 };
+        let repository = Self { directory: directory.canonicalize().unwrap(), day: 0, seconds: 0 };
         repository.git(&["init", "--quiet", "--initial-branch=main"]);
         Some(repository)
     }
 
     fn git(&self, arguments: &[&str]) {
-        let date = format!("{} +0000", BEGIN + self.day * DAY);
+        let date = format!("{} +0000", BEGIN + self.day * DAY + self.seconds);
         let mut git = Command::new("git");
         git.current_dir(&self.directory).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
         git.envs([("GIT_AUTHOR_DATE", &date), ("GIT_COMMITTER_DATE", &date)]);
@@ -66,7 +68,7 @@ fn add(engine: &Engine, repository: &Repository, statement: &str, anchors: &[(An
 }
 
 fn checked(engine: &Engine) -> CodeReport {
-    engine.check_code(&CodeRequest::default(), &mut || true).unwrap()
+    engine.check_code(&[], &mut || true).unwrap()
 }
 
 /// Returns the verdicts that are not fresh: statement, verdict, detail of the first thing.
@@ -76,7 +78,7 @@ fn told(report: &CodeReport) -> Vec<(String, Verdict, String)> {
         .iter()
         .map(|checked| {
             let detail = checked.found[0].detail.clone().unwrap_or_default();
-            (checked.stored.memory.statement.clone(), checked.verdict, detail)
+            (checked.memory.statement.clone(), checked.verdict, detail)
         })
         .collect();
     told.sort_by(|a, b| a.0.cmp(&b.0));
@@ -223,4 +225,38 @@ fn walk(directory: &Path) -> Vec<PathBuf> {
         if path.is_dir() { found.extend(walk(&path)) } else { found.push(path) }
     }
     found
+}
+
+#[test]
+fn a_file_that_is_removed_soon_after_it_was_spoken_of_is_lost_and_not_unknown() {
+    let memory = Memory::new();
+    let Some(mut repository) = Repository::new(&memory.sources().join("quay")) else { return };
+    repository.write("src/crane.rs", "fn lift() {}\n");
+    let at = repository.commit();
+    add(memory.engine(), &repository, "The crane lifts.", &[(AnchorKind::SourceFile, "src/crane.rs")], at + 60_000);
+    repository.git(&["rm", "--quiet", "src/crane.rs"]);
+    repository.seconds = 600;
+    repository.git(&["commit", "--quiet", "-m", "gone"]);
+    let lost = ("The crane lifts.".to_owned(), Verdict::Orphaned, "it was removed".to_owned());
+    assert_eq!(told(&checked(memory.engine())), [lost]);
+}
+
+#[test]
+fn no_program_that_a_repository_names_runs() {
+    let memory = Memory::new();
+    let Some(mut repository) = Repository::new(&memory.sources().join("quay")) else { return };
+    let engine = memory.engine();
+    repository.write("src/crane.rs", "fn lift() {}\n");
+    let at = repository.commit();
+    let anchors = [(AnchorKind::SourceFile, "src/crane.rs"), (AnchorKind::Symbol, "lift"), (AnchorKind::Symbol, "lower")];
+    add(engine, &repository, "The crane lifts.", &anchors, at);
+    let proof = repository.directory.join("ran");
+    let program = format!("touch {}; cat", proof.display());
+    for name in ["filter.x.clean", "filter.x.smudge", "diff.x.textconv", "core.fsmonitor", "core.pager"] {
+        repository.git(&["config", name, &program]);
+    }
+    repository.write(".git/info/attributes", "*.rs filter=x diff=x\n");
+    repository.write("src/crane.rs", "fn lift() { todo!() }\n");
+    assert_eq!(told(&checked(engine)).len(), 1);
+    assert!(!proof.exists());
 }

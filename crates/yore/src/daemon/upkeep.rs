@@ -6,7 +6,7 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use yore_engine::{CodeRequest, ExtractRequest, Failure, Job, JobWorker, Lane, Upkeep, Work};
+use yore_engine::{ExtractRequest, Failure, Job, JobWorker, Lane, Upkeep, Work};
 
 use super::shared::Shared;
 use super::worker::INDEX_PATIENCE_MS;
@@ -91,8 +91,7 @@ fn check_index(shared: &Shared<'_>) -> Result<(), Failure> {
 
 /// Compares what memories say of code with the working trees of their projects.
 fn check_code(shared: &Shared<'_>) -> Result<(), Failure> {
-    let report =
-        shared.engine.check_code(&CodeRequest::default(), &mut || !shared.is_stopping()).map_err(|error| Failure::of(&error))?;
+    let report = shared.engine.check_code(&[], &mut || !shared.is_stopping()).map_err(|error| Failure::of(&error))?;
     for (project, reason) in &report.failed {
         shared.log.error(format!("memories of {project} were not compared with its code: {reason}"));
     }

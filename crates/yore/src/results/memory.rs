@@ -507,8 +507,8 @@ pub struct CheckedRecord {
 impl From<&CodeReport> for CheckedCode {
     fn from(report: &CodeReport) -> Self {
         let record = |checked: &CheckedMemory| CheckedRecord {
-            id: checked.stored.memory.id.to_string(),
-            statement: checked.stored.memory.statement.clone(),
+            id: checked.memory.id.to_string(),
+            statement: checked.memory.statement.clone(),
             verdict: checked.verdict.as_str().to_owned(),
             found: checked.found.iter().map(ChangedThing::from).collect(),
         };

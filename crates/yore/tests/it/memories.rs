@@ -587,3 +587,42 @@ fn what_takes_the_place_of_another_says_so_and_is_taken_back() {
     let first = stated("We ship by hand.", "ssh")["memory"].clone();
     assert_eq!(stated("The pipeline rolls it out.", "Fly")["replaced"], serde_json::json!([first]));
 }
+
+#[test]
+fn what_a_memory_says_of_code_and_what_contradicts_it_is_told_where_it_is_shown() {
+    let environment = TestEnvironment::new();
+    if std::process::Command::new("git").arg("--version").output().is_err() {
+        return;
+    }
+    let directory = environment.path("quay");
+    std::fs::create_dir_all(&directory).unwrap();
+    let git = |arguments: &[&str]| {
+        let mut git = std::process::Command::new("git");
+        git.current_dir(&directory).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+        let done = git.args(["-c", "user.name=Mira", "-c", "user.email=mira@tides.example"]).args(arguments).status().unwrap();
+        assert!(done.success(), "{arguments:?}");
+    };
+    std::fs::write(directory.join("tide.rs"), "fn tide() {}\n").unwrap();
+    git(&["init", "--quiet"]);
+    git(&["add", "."]);
+    git(&["commit", "--quiet", "-m", "gauge"]);
+    let yore = |arguments: &[&str]| environment.yore(arguments).current_dir(&directory).run();
+    let remember = |statement: &str| {
+        let done = yore(&["remember", "--kind", "fact", "--json", statement]).success().json();
+        done["memory"].as_str().unwrap().to_owned()
+    };
+    remember("The tide gauge of the quay is read by tide.rs.");
+    let allowed = remember("The tide gauge logs tokens of the session.");
+    remember("The tide gauge never logs tokens of the session.");
+    let fresh = yore(&["memories", "check"]).success().stdout;
+    assert!(fresh.contains("1 fresh, 0 drifted, 0 orphaned, 0 unknown, in 1 project"), "{fresh}");
+    git(&["rm", "--quiet", "tide.rs"]);
+    git(&["commit", "--quiet", "-m", "gone"]);
+    let checked = yore(&["memories", "check", "--json"]).success().json();
+    assert_eq!((&checked["changed"][0]["verdict"], &checked["fresh"]), (&"orphaned".into(), &0.into()), "{checked}");
+    let told = yore(&["recall", "which file reads the tide gauge?"]).success().stdout;
+    assert!(told.contains("orphaned file tide.rs: it was removed"), "{told}");
+    let told = yore(&["recall", "does the tide gauge log tokens of the session?"]).success().stdout;
+    assert!(told.contains(&format!("contradicts [{}]", &allowed[allowed.len() - 10..])), "{told}");
+    assert!(yore(&["memories", "check", "--project", "nowhere"]).stderr.contains("nowhere"));
+}

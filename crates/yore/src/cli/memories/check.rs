@@ -1,7 +1,7 @@
 //! `memories check`: compares what memories say of code with the working trees of their projects.
 
 use clap::Args;
-use yore_engine::{CodeReport, CodeRequest};
+use yore_engine::CodeReport;
 
 use super::super::Context;
 use super::common::beginning;
@@ -25,8 +25,7 @@ pub struct Check {
 }
 
 pub fn check(arguments: &Check, context: &mut Context) -> CliResult {
-    let request = CodeRequest { projects: arguments.project.clone(), here: None };
-    let report = context.settings.engine(false)?.check_code(&request, &mut || true)?;
+    let report = context.settings.engine(false)?.check_code(&arguments.project, &mut || true)?;
     if context.printer.is_json() {
         context.printer.json(&CheckedCode::from(&report))?;
     } else {
@@ -48,7 +47,7 @@ pub fn check(arguments: &Check, context: &mut Context) -> CliResult {
 fn lines(report: &CodeReport) -> Vec<String> {
     let mut lines = Vec::new();
     for checked in &report.changed {
-        let memory = &checked.stored.memory;
+        let memory = &checked.memory;
         lines.push(format!("{BOLD}{}{RESET}  {}  {}", memory.id.short(), checked.verdict.as_str(), beginning(&memory.statement)));
         lines.extend(checked.found.iter().map(|one| format!("  {DIM}{}{RESET}", changed_line(one))));
     }
