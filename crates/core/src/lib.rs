@@ -17,6 +17,7 @@
 mod named;
 
 pub mod conflict;
+pub mod consolidation;
 pub mod entity;
 pub mod episode;
 pub mod exchange;

@@ -101,6 +101,17 @@ impl Design {
     }
 }
 
+/// What becomes of a statement that is no longer so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outdated {
+    /// Another statement takes its place, and it is shown as what was so before.
+    Replaced,
+    /// It is closed: answered, solved, done.
+    Closed,
+    /// It tells what happened or was tried, and stays true.
+    Kept,
+}
+
 /// Words by which a question asks for a kind; more than one kind may be asked for.
 const ASKED: &[(MemoryKind, &[&str])] = &[
     (MemoryKind::Decision, &["decision", "decisions", "decide", "decided"]),
@@ -120,9 +131,14 @@ impl MemoryKind {
     /// Kinds of statements that are open until somebody answers, solves or does them.
     pub const OPEN: [Self; 3] = [Self::Question, Self::Problem, Self::Todo];
 
-    /// Returns whether a statement of this kind tells what is so, which another statement may contradict or replace. What happened
-    /// or was tried is history and stays true; what is open is closed, not contradicted (S5-060).
+    /// Returns whether a statement of this kind tells what is so, which another statement may contradict or replace.
     pub const fn is_state(self) -> bool {
+        matches!(self.when_outdated(), Outdated::Replaced)
+    }
+
+    /// Returns what becomes of a statement of this kind when it is no longer so: the table of rules by which memories are
+    /// consolidated (S5-060).
+    pub const fn when_outdated(self) -> Outdated {
         match self {
             Self::Documentation
             | Self::Code
@@ -137,15 +153,9 @@ impl MemoryKind {
             | Self::Resource
             | Self::UserInput
             | Self::Fact
-            | Self::Observation => true,
-            Self::Solution
-            | Self::Question
-            | Self::Problem
-            | Self::Todo
-            | Self::Attempt
-            | Self::Event
-            | Self::Reflection
-            | Self::CategorySummary => false,
+            | Self::Observation => Outdated::Replaced,
+            Self::Question | Self::Problem | Self::Todo => Outdated::Closed,
+            Self::Solution | Self::Attempt | Self::Event | Self::Reflection | Self::CategorySummary => Outdated::Kept,
         }
     }
 
@@ -246,6 +256,18 @@ impl MemoryKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_kind_has_its_rule_of_consolidation() {
+        let of = |outdated| -> Vec<&str> {
+            MemoryKind::ALL.iter().filter(|kind| kind.when_outdated() == outdated).map(|kind| kind.as_str()).collect()
+        };
+        assert_eq!(of(Outdated::Kept), ["solution", "attempt", "event", "reflection", "category_summary"]);
+        assert_eq!(of(Outdated::Closed), ["question", "problem", "todo"]);
+        assert_eq!(of(Outdated::Replaced).len(), MemoryKind::ALL.len() - 8);
+        assert!(MemoryKind::ALL.iter().all(|kind| kind.is_state() == (kind.when_outdated() == Outdated::Replaced)));
+        assert!(MemoryKind::OPEN.iter().all(|kind| kind.when_outdated() == Outdated::Closed));
+    }
 
     #[test]
     fn every_name_of_every_design_is_a_kind_and_that_kind_has_the_name() {

@@ -11,7 +11,7 @@ mod kind;
 mod record;
 
 pub use self::fields::{CodeChange, Fields};
-pub use self::kind::{Design, MemoryKind, MemoryType};
+pub use self::kind::{Design, MemoryKind, MemoryType, Outdated};
 pub use self::record::{
     Anchor, AnchorKind, AnchorVerdict, Confidence, Evidence, FORGOTTEN, Invalid, Lane, MAX_STATEMENT_CHARS, Memory, REPLACED,
     Source, SourceKind, Status, Use, Verdict, asserted, check,
