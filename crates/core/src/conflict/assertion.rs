@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 use super::aspect::Aspect;
 use super::clause::{Of, Value, clause, clauses};
 use super::words::{
-    BRANCHES, CHANGED, CHANGING, FUNCTIONAL, GIVING, HEDGES, HELD, NO_VALUE, PAST, QUALIFIERS, STATUSES, STRONG, UNITS, VERBS,
-    WEAK,
+    BRANCHES, CHANGED, CHANGING, FUNCTIONAL, GIVING, HEDGES, HELD, LIGHT, NO_VALUE, PAST, QUALIFIERS, STATUSES, STRONG, UNITS,
+    VERBS, WEAK,
 };
-use crate::text::Tokenizer;
+use crate::text::{Tokenizer, is_stop_word};
 
 /// Subject, aspect and value of a statement about something that has one value at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +46,16 @@ pub struct StatedValue {
     pub value: String,
 }
 
+/// Most words that a statement has beside its stated subject and value, when another value takes its place.
+const MOST_BESIDE: usize = 2;
+/// Letters that the forms of a word share.
+const STEM_CHARS: usize = 5;
+/// Most words of a value that somebody states; more describe it.
+const MOST_OF_STATED: usize = 8;
+/// Words inside a value that say nothing alone.
+const JOINING: &[&str] = &["of", "by", "and", "or", "in", "on", "for", "with", "to", "von", "und", "oder", "mit", "auf", "für"];
+/// Words of a stated subject that only link others: "tournaments that he has won".
+const LINKING: &[&str] = &["that", "which", "who", "whose", "currently", "now", "today", "welche", "welcher", "derzeit", "jetzt"];
 /// Most words of a value that is no number.
 const MOST_OF_VALUE: usize = 3;
 /// Words of a subject: one alone is not certainly the same as another, nor are many.
@@ -118,12 +128,21 @@ impl Assertion {
         is_certain.then_some(Self { subject, aspect, value, before, is_single, is_change })
     }
 
-    /// Reads what somebody states; `None` if subject or value say nothing.
-    pub fn stated(stated: &StatedValue) -> Option<Self> {
-        let subject = subject_of(&words_of(&stated.subject));
-        let value = plain_value(&stated.value, &mut Tokenizer::default())?;
+    /// Reads what somebody states; `None` if subject or value say nothing. `beside`: the statement of which it was stated, if that
+    /// is not to be retired for another value when it says more: the rest of it would be lost.
+    pub fn stated(stated: &StatedValue, beside: Option<&str>) -> Option<Self> {
+        let named: Vec<String> = words_of(&stated.subject).into_iter().filter(|word| !LINKING.contains(&word.as_str())).collect();
+        let subject = subject_of(&named);
+        // Somebody who states a value may name it in more words than a rule reads as one.
+        let words = words_of(&stated.value);
+        let in_words = || (1..=MOST_OF_STATED).contains(&words.len()).then(|| words.join(" "));
+        let value = plain_value(&stated.value, &mut Tokenizer::default()).or_else(in_words)?;
         let is_said = !subject.is_empty();
-        is_said.then_some(Self { subject, aspect: stated.aspect, value, before: None, is_single: true, is_change: false })
+        let told: BTreeSet<String> = named.iter().chain(&words).map(|word| stem(word)).collect();
+        let says_more = |word: &String| !is_light(word) && !told.contains(&stem(word));
+        let count = |statement: &str| words_of(statement).into_iter().filter(says_more).collect::<BTreeSet<_>>().len();
+        let is_single = beside.is_none_or(|statement| count(statement) <= MOST_BESIDE);
+        is_said.then_some(Self { subject, aspect: stated.aspect, value, before: None, is_single, is_change: false })
     }
 
     /// Returns whether it tells a change, so that its aspect is that of what it changes.
@@ -137,20 +156,42 @@ impl Assertion {
     }
 
     /// Returns whether both are of one subject and cannot both hold at one time: it has one value alone, or one of them names the value
-    /// of the other as the one before. Neither value may be only another form of the other, or more exact.
+    /// of the other as the one before. Neither value may be only another form of the other, or more exact. In words of their own, two
+    /// states are stages of which the later one leaves the earlier one true ("started", "doing well"): only known opposites exclude each other.
     pub fn excludes(&self, other: &Self) -> bool {
         let is_named = self.before.as_ref() == Some(&other.value) || other.before.as_ref() == Some(&self.value);
         let is_same = match self.is_change || other.is_change {
             true => is_named && self.subject == other.subject,
             false => self.is_of_same(other) && self.aspect.is_functional() && (is_named || self.is_single && other.is_single),
         };
-        is_same && are_apart(&self.value, &other.value)
+        let is_stage = self.aspect == Aspect::Status && !is_named && !are_states(&self.value, &other.value);
+        is_same && !is_stage && are_apart(&self.value, &other.value)
     }
+}
+
+/// Returns the beginning of a word, which its forms share.
+fn stem(word: &str) -> String {
+    word.chars().take(STEM_CHARS).collect()
+}
+
+/// Returns whether a word of a statement says nothing beside subject and value.
+fn is_light(word: &str) -> bool {
+    let is_word = |list: &[&str]| list.contains(&word);
+    is_stop_word(word) || is_word(SMALL) || is_word(LINKING) || is_word(JOINING) || is_word(LIGHT)
+}
+
+/// Returns the states of which something has one at a time, and of which a value is one.
+fn state(value: &str) -> Option<&'static &'static [&'static str]> {
+    STATUSES.iter().find(|group| group.contains(&value))
+}
+
+/// Returns whether both values are known states.
+fn are_states(first: &str, second: &str) -> bool {
+    state(first).is_some() && state(second).is_some()
 }
 
 /// Returns whether two values differ, and neither is only another form of the other or more exact.
 fn are_apart(first: &str, second: &str) -> bool {
-    let state = |value: &str| STATUSES.iter().find(|group| group.contains(&value));
     if let (Some(a), Some(b)) = (state(first), state(second)) {
         return a == b && first != second;
     }
@@ -187,6 +228,13 @@ fn are_apart(first: &str, second: &str) -> bool {
     let words = |text: &str| text.split(' ').map(str::to_owned).collect::<BTreeSet<String>>();
     let is_part = |long: &str, short: &str| long.starts_with(short) || long.ends_with(&format!("/{short}"));
     let (first, second) = (words(&a), words(&b));
+    // A value of many words describes; two that share a word may describe the same.
+    let is_described = first.len().max(second.len()) > MOST_OF_VALUE;
+    if is_described
+        && first.intersection(&second).any(|word| !SMALL.contains(&word.as_str()) && !JOINING.contains(&word.as_str()))
+    {
+        return false;
+    }
     !is_part(&a, &b) && !is_part(&b, &a) && !first.is_subset(&second) && !second.is_subset(&first)
 }
 
@@ -474,6 +522,41 @@ mod tests {
         ] {
             assert!(!excludes(first, second), "{first} | {second}: {:?} {:?}", Assertion::of(first), Assertion::of(second));
         }
+    }
+
+    fn stated(subject: &str, aspect: Aspect, value: &str) -> Assertion {
+        let statement = format!("{subject} is {value} now.");
+        Assertion::stated(&StatedValue { subject: subject.to_owned(), aspect, value: value.to_owned() }, Some(&statement))
+            .unwrap()
+    }
+
+    #[test]
+    fn what_somebody_states_excludes_another_value_but_not_a_later_stage_or_other_words_for_it() {
+        let excludes =
+            |aspect, first, second| stated("the tide studio", aspect, first).excludes(&stated("the tide studio", aspect, second));
+        assert!(excludes(Aspect::Choice, "The Lord of the Tides", "Harbour Wars"));
+        assert!(excludes(Aspect::Status, "passing", "failing"));
+        assert!(!excludes(Aspect::Status, "opened in March", "doing well"));
+        assert!(!excludes(Aspect::Choice, "counseling or mental health work", "counseling and mental health jobs"));
+        assert!(!excludes(Aspect::Value, "a fantasy book by Mara Quay", "The Name of the Tide by Mara Quay"));
+        let won = |subject| stated(subject, Aspect::Value, "4");
+        assert!(won("number of regattas that Jonas has won").is_of_same(&won("number of regattas Jonas has won")));
+        let long = StatedValue { subject: "the quay".to_owned(), aspect: Aspect::Value, value: "one ".repeat(9) };
+        assert_eq!(Assertion::stated(&long, None), None, "it describes");
+    }
+
+    #[test]
+    fn a_statement_that_says_more_than_the_stated_value_is_not_replaced_for_it() {
+        let of = |value: &str, statement: &str| {
+            let stated =
+                StatedValue { subject: "number of Mara's turtles".to_owned(), aspect: Aspect::Value, value: value.to_owned() };
+            Assertion::stated(&stated, Some(statement)).unwrap()
+        };
+        let three = of("3", "Mara has 3 turtles.");
+        assert!(of("2", "The number of Mara's turtles is 2.").excludes(&three));
+        assert!(of("2", "Mara has 2 turtles in her flat.").excludes(&three), "two words beside");
+        let rich = of("2", "Mara has two turtles with different personalities: one is adventurous, the other reserved.");
+        assert!(!rich.excludes(&three));
     }
 
     #[test]

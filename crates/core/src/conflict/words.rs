@@ -492,5 +492,8 @@ pub(super) const STATUSES: &[&[&str]] = &[
     &["supported", "unsupported"],
     &["open", "closed"],
     &["paused", "running"],
+    &["active", "inactive"],
+    &["passing", "failing"],
+    &["merged", "reverted"],
     &["aktiviert", "deaktiviert"],
 ];

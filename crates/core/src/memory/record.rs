@@ -343,7 +343,7 @@ impl Memory {
     /// Returns what it says of something that has one value at a time: as it was stated, else as its statement is read. What
     /// happened says nothing of this kind.
     pub fn assertion(&self) -> Option<Assertion> {
-        asserted(self.kind, &self.statement, self.asserts.as_ref())
+        asserted(self.kind, self.lane, &self.statement, self.asserts.as_ref())
     }
 
     /// Returns whether it is told as true or as contested.
@@ -372,10 +372,11 @@ impl Memory {
 }
 
 /// See [`Memory::assertion`].
-pub fn asserted(kind: MemoryKind, statement: &str, stated: Option<&StatedValue>) -> Option<Assertion> {
+pub fn asserted(kind: MemoryKind, lane: Lane, statement: &str, stated: Option<&StatedValue>) -> Option<Assertion> {
     match stated {
         _ if !kind.is_state() => None,
-        Some(stated) => Assertion::stated(stated),
+        // A person knows what they state; of a model's statement, the rest counts as well.
+        Some(stated) => Assertion::stated(stated, (lane == Lane::Extracted).then_some(statement)),
         None => Assertion::of(statement),
     }
 }

@@ -4,7 +4,7 @@ use rusqlite::{Connection, params};
 use serde::Deserialize;
 use yore_core::conflict::{Assertion, StatedValue};
 use yore_core::id::{MemoryId, ProjectId};
-use yore_core::memory::{Memory, MemoryKind, asserted};
+use yore_core::memory::{Lane, Memory, MemoryKind, asserted};
 
 use super::StoreResult;
 use super::transaction::{View, WriteTx};
@@ -51,7 +51,8 @@ pub(super) fn fill_assertions(db: &Connection) -> rusqlite::Result<()> {
         let Ok((kind, statement, rest)) = read() else { continue };
         let Some(kind) = MemoryKind::parse(&kind) else { continue };
         let rest: Rest = serde_json::from_str(&rest).unwrap_or_default();
-        if let Some(keys) = asserted(kind, &statement, rest.asserts.as_ref()).map(|assertion| Keys::of(&assertion)) {
+        if let Some(keys) = asserted(kind, Lane::Curated, &statement, rest.asserts.as_ref()).map(|assertion| Keys::of(&assertion))
+        {
             insert.execute(params![row.get::<_, i64>(0)?, keys.subject, keys.value, keys.before])?;
         }
     }

@@ -228,17 +228,25 @@ fn what_becomes_true_again_has_an_interval_of_its_own_and_what_was_wrong_has_rep
 fn subject_aspect_and_value_that_somebody_states_count_in_the_place_of_the_words() {
     let memory = Memory::new();
     let engine = memory.engine();
-    let stated = |statement: &str, value: &str, at: i64| {
+    let stated = |subject: &str, statement: &str, value: &str, at: i64, lane: Lane| {
         let mut new = NewMemory::new(MemoryKind::Decision, statement);
-        new.memory.valid_from = Some(at);
-        new.memory.lane = Lane::Extracted;
-        new.memory.asserts =
-            Some(StatedValue { subject: "deploys of the quay".to_owned(), aspect: Aspect::Choice, value: value.to_owned() });
-        engine.add_memory(&new, &by(Actor::Agent)).unwrap().memory.to_string()
+        (new.memory.valid_from, new.memory.lane) = (Some(at), lane);
+        new.memory.asserts = Some(StatedValue { subject: subject.to_owned(), aspect: Aspect::Choice, value: value.to_owned() });
+        let actor = if lane == Lane::Curated { Actor::Person } else { Actor::Agent };
+        engine.add_memory(&new, &by(actor)).unwrap().memory.to_string()
     };
-    let first = stated("We ship the quay by hand over ssh every Friday.", "ssh", 1_000);
-    let second = stated("From now on the pipeline rolls the quay out through Fly.", "Fly", 2_000);
+    let by_hand = "We ship the quay by hand over ssh every Friday.";
+    let by_pipeline = "From now on the pipeline rolls the quay out through Fly.";
+    let first = stated("deploys of the quay", by_hand, "ssh", 1_000, Lane::Curated);
+    let second = stated("deploys of the quay", by_pipeline, "Fly", 2_000, Lane::Curated);
     assert_eq!((status_of(&memory, &first), status_of(&memory, &second)), (Status::Superseded, Status::Holds));
+    // What an agent found says more than the value, and the rest would be lost.
+    let first = stated("deploys of the pier", &by_hand.replace("quay", "pier"), "ssh", 1_000, Lane::Extracted);
+    let _ = stated("deploys of the pier", &by_pipeline.replace("quay", "pier"), "Fly", 2_000, Lane::Extracted);
+    assert_eq!(status_of(&memory, &first), Status::Holds);
+    let first = stated("deploys of the jetty", "The jetty is deployed over ssh.", "ssh", 1_000, Lane::Extracted);
+    let _ = stated("deploys of the jetty", "Jetty deploys go through Fly.", "Fly", 2_000, Lane::Extracted);
+    assert_eq!(status_of(&memory, &first), Status::Superseded);
     let rule = |statement: &str, at: i64| {
         let mut new = NewMemory::new(MemoryKind::Standard, statement);
         new.memory.valid_from = Some(at);
