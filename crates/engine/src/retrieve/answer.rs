@@ -196,6 +196,9 @@ pub struct Hit {
     /// The newer hit about the same subject that was raised above it.
     #[serde(default)]
     pub later: Option<TurnId>,
+    /// When the newer one was said.
+    #[serde(default)]
+    pub later_at: Option<UtcMillis>,
     /// Lower ranked turns that say the same in nearly the same words, best first.
     pub also: Vec<Place>,
 }
@@ -350,6 +353,7 @@ impl Hit {
             found,
             newer_than: None,
             later: None,
+            later_at: None,
             also: Vec::new(),
         }
     }

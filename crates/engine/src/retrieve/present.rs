@@ -6,6 +6,7 @@ use yore_core::episode::Role;
 use yore_core::id::TurnId;
 use yore_core::query::{List, ListPlace, Part, ScorePart, SearchMode};
 use yore_core::text::{Question, Tokenizer, error_line, quote};
+use yore_core::time::UtcMillis;
 
 use super::candidate::{Candidate, Contribution};
 use super::deadline::LatePart;
@@ -71,13 +72,14 @@ pub(super) fn hits(
 
 /// Connects each raised hit with the older one below it, if both are hits.
 pub(super) fn link_newer(hits: &mut [Hit], older: &HashMap<ItemKey, ItemKey>) {
-    let ids: HashMap<ItemKey, TurnId> = hits.iter().filter_map(|hit| Some((hit.key(), hit.id().turn()?))).collect();
+    let of = |hit: &Hit| Some((hit.key(), (hit.id().turn()?, hit.time.utc)));
+    let turns: HashMap<ItemKey, (TurnId, Option<UtcMillis>)> = hits.iter().filter_map(of).collect();
     for (newer, older) in older {
         for hit in hits.iter_mut() {
             if hit.key() == *newer {
-                hit.newer_than = ids.get(older).copied();
-            } else if hit.key() == *older {
-                hit.later = ids.get(newer).copied();
+                hit.newer_than = turns.get(older).map(|(turn, _)| *turn);
+            } else if let (true, Some((turn, at))) = (hit.key() == *older, turns.get(newer)) {
+                (hit.later, hit.later_at) = (Some(*turn), *at);
             }
         }
     }

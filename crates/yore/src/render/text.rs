@@ -162,7 +162,10 @@ fn beside(said: &Said, place: &str) -> String {
 
 /// Returns how a hit relates to an older and a newer one about the same subject.
 pub fn relation(hit: &Hit) -> Option<String> {
-    let newer = hit.later.map(|turn| format!("newer: [{}]", turn.short()));
+    let newer = hit.later.map(|turn| match hit.later_at {
+        Some(at) => format!("likely replaced on {} by [{}]", day(Some(at)), turn.short()),
+        None => format!("likely replaced by [{}]", turn.short()),
+    });
     let older = hit.newer_than.map(|turn| format!("older: [{}]", turn.short()));
     let told: Vec<String> = newer.into_iter().chain(older).collect();
     (!told.is_empty()).then(|| told.join(", "))
