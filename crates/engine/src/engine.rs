@@ -18,7 +18,7 @@ use crate::index::{IndexError, LexicalIndex, SemanticIndex, SyncReport};
 use crate::ingest::redact::{RedactionCounts, RedactionPatternError, Redactor};
 use crate::ingest::source::{ReaderOptions, Stamp, source_named};
 use crate::ingest::{GivenDocument, Ingest, IngestError, IngestReport, IngestRequest, Keys, Observer, ReindexReport};
-use crate::llm::{ServerEmbedder, ServerReranker};
+use crate::llm::{self, ServerEmbedder, ServerReranker};
 use crate::platform;
 use crate::retrieve::{self, Asked, Asking, Deadline, Hit, Judge, Missing, Packing, RecallAnswer, RecallRequest};
 use crate::store::{SourceFileSummary, Store, StoreError, StoreOptions, StoreStats};
@@ -482,10 +482,14 @@ impl Engine {
         Ok((report, index))
     }
 
-    /// Erases every byte of removed content from the backups, which it returns, the indexes, the database and
-    /// its log.
+    /// Erases every byte of removed content from the backups, which it returns, the requests to models and their answers, the indexes,
+    /// the database and its log.
     pub(crate) fn finish_removal(&self) -> Result<Vec<PathBuf>, EngineError> {
         let backups = self.store.purge_backups()?;
+        for folder in [llm::FOLDER, llm::BATCHES] {
+            let path = self.options.directory.join(folder);
+            llm::empty(&path).map_err(|error| StoreError::Io { path, error })?;
+        }
         self.purge_index()?;
         self.semantic()?.purge(&self.store)?;
         self.sync_vectors(2_000)?;

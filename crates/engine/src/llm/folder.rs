@@ -22,6 +22,10 @@ const MOST_BYTES: u64 = 64 << 20;
 const STILL_WRITTEN: Duration = Duration::from_secs(2);
 /// Ending of an answer that a model gave, which is whole.
 const RECORDED: &str = "recorded";
+/// Folder in the data directory for the provider `folder`.
+pub const FOLDER: &str = "llm";
+/// Folder in the data directory for batches and their answers.
+pub const BATCHES: &str = "llm-batches";
 /// Digits of an id.
 const ID_DIGITS: usize = 16;
 
@@ -92,6 +96,25 @@ pub(super) fn reject(folder: &Path, prompt: &Prompt) {
     for path in answers(folder, &id_of(prompt)) {
         let _ = fs::rename(&path, path.with_extension("rejected"));
     }
+}
+
+/// Removes all requests and answers of a folder: they repeat words of the memory.
+///
+/// # Errors
+/// A file cannot be removed.
+pub(crate) fn empty(folder: &Path) -> io::Result<()> {
+    let files = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        files => files?,
+    };
+    for file in files {
+        let path = file?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if name.ends_with(".request.json") || name.contains(".answer.") || name.ends_with(".tmp") {
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
 }
 
 fn request_of(prompt: &Prompt, wanted: Option<Wanted<'_>>) -> Value {

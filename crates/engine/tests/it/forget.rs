@@ -5,6 +5,7 @@ use yore_core::memory::{Anchor, AnchorKind, Fields, MemoryKind, Status, Use};
 use yore_core::operation::Cause;
 use yore_core::relation::{Node, RelationType};
 use yore_engine::ingest::source::ReaderOptions;
+use yore_engine::platform;
 use yore_engine::{
     Engine, ForgetRequest, ForgetSelection, Forgotten, GivenEvidence, MemoryEdit, MemoryList, NewMemory, RememberRequest,
 };
@@ -81,6 +82,11 @@ fn plant_memories(memory: &Memory, victim: &SessionBuilder) {
     let about = RelationType::read("about").unwrap();
     engine.relate(&Node::Memory(id), about, &Node::Entity(entity.id), 0.5, Some("zanzquuxrelation"), &cause).unwrap();
     engine.record_memory_uses(&[id], Use::Shown, None, Some("where is zanzquuxquestion?")).unwrap();
+    let requests = memory.data().join("llm");
+    platform::create_private_directory(&requests).unwrap();
+    for file in ["0a.request.json", "0a.answer.json", "0b.answer.rejected"] {
+        platform::write_new_private_file(&requests.join(file), b"{\"user\": \"zanzquuxrequest\"}").unwrap();
+    }
 }
 
 fn all_memories(engine: &Engine) -> Vec<yore_core::memory::Memory> {

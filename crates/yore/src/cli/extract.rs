@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use clap::Args;
 use yore_core::memory::MemoryKind;
 use yore_core::time::UtcMillis;
-use yore_engine::llm::{Batches, Collected, LlmError, Model};
+use yore_engine::llm::{BATCHES, Batches, Collected, LlmError, Model};
 use yore_engine::platform::{self, FileLock};
 use yore_engine::{ByModel, Engine, ExtractReport, ExtractRequest, FailedSession, ModelReport, Terms};
 
@@ -197,9 +197,6 @@ impl Batch {
 fn failed(error: LlmError) -> CliError {
     CliError::usage(error.to_string(), None)
 }
-
-/// Folder in the data directory for batches and their answers.
-const BATCHES: &str = "llm-batches";
 
 /// Most reasons that are told.
 const MOST_REFUSED: usize = 10;

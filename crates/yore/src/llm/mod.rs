@@ -23,9 +23,6 @@ use crate::config::{COMMAND, Config, FOLDER, ModelPrice};
 use crate::error::CliResult;
 use crate::settings::Settings;
 
-/// Folder in the data directory for the provider `folder`.
-const FOLDER_NAME: &str = "llm";
-
 /// A provider as it is listed.
 pub struct Listed {
     /// Name in the configuration.
@@ -81,7 +78,7 @@ pub fn providers() -> Vec<Listed> {
 pub fn folder(settings: &Settings) -> CliResult<PathBuf> {
     let config = settings.own_config()?;
     let own = config.llm.folder.to_str().map(|folder| settings.paths.below_home(folder)).filter(|folder| !folder.is_empty());
-    Ok(own.map_or_else(|| settings.directory.join(FOLDER_NAME), PathBuf::from))
+    Ok(own.map_or_else(|| settings.directory.join(yore_engine::llm::FOLDER), PathBuf::from))
 }
 
 /// Returns the limits of a day.
