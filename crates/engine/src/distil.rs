@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use yore_core::conflict::{Aspect, StatedValue};
+use yore_core::consolidation::PipelineStatistics;
 use yore_core::episode::Role;
 use yore_core::id::{MemoryId, ProjectId};
 use yore_core::memory::{Confidence, Fields, Lane, Memory, MemoryKind, Source, SourceKind, Status};
@@ -18,7 +19,7 @@ use yore_core::time::UtcMillis;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::ingest::ProjectNames;
-use crate::memories::{Extraction, Fate, GivenEvidence, KnownStatements, NewMemory};
+use crate::memories::{Consolidated, Extraction, Fate, GivenEvidence, NewMemory};
 use crate::rules::content_words;
 use crate::sessions::{AGENT, AGENT_VERSION};
 use crate::store::{EpisodeKey, EpisodeSummary, MemoryFilter, RowKey, Shape, ShownTurn, StoredSpan};
@@ -229,6 +230,9 @@ pub struct DistilReport {
     pub relations: u64,
     /// Memories that rules had proposed and that were put away.
     pub dropped: u64,
+    /// What the phases of consolidation did, and what was decided; known only where it was done.
+    #[serde(skip)]
+    pub statistics: PipelineStatistics,
     /// Reasons why something was not recorded.
     pub problems: Vec<String>,
     /// True if the topic was named.
@@ -303,8 +307,9 @@ impl Engine {
             is_whole: false,
             proposals,
         };
-        let (counts, fates) = self.record_extraction(&extraction, &mut KnownStatements::default())?;
+        let Consolidated { counts, fates, statistics } = self.record_extraction(&extraction)?;
         (report.recorded, report.joined, report.known) = (counts.recorded, counts.joined, counts.known);
+        report.statistics = statistics;
         let mut recorded: Vec<(&DistilledItem, MemoryId)> = Vec::new();
         for ((number, item), fate) in of_item.into_iter().zip(fates) {
             match fate {

@@ -21,7 +21,7 @@ use crate::ingest::{GivenDocument, Ingest, IngestError, IngestReport, IngestRequ
 use crate::llm::{self, ServerEmbedder, ServerReranker};
 use crate::platform;
 use crate::retrieve::{self, Asked, Asking, Deadline, Hit, Judge, Missing, Packing, RecallAnswer, RecallRequest};
-use crate::store::{SourceFileSummary, Store, StoreError, StoreOptions, StoreStats};
+use crate::store::{MemoryKey, ProjectKey, SourceFileSummary, Store, StoreError, StoreOptions, StoreStats};
 
 /// Number and length of the pauses in which a hard forgetting waits for the index: a minute in all.
 const PURGE_TRIES: u32 = 1200;
@@ -607,6 +607,31 @@ impl Engine {
             opened => opened?,
         };
         Ok(Arc::clone(held.insert(Arc::new(index))))
+    }
+
+    /// Returns memories of a project (`None`: of none) whose words are nearest to a text, of any status.
+    pub(crate) fn nearest_memories(
+        &self,
+        text: &str,
+        project: Option<ProjectKey>,
+        limit: usize,
+    ) -> Result<Vec<MemoryKey>, EngineError> {
+        let question = match self.tokenizer.try_lock() {
+            Ok(mut tokenizer) => Question::parse(text, &mut tokenizer),
+            Err(_) => Question::parse(text, &mut Tokenizer::default()),
+        };
+        // A phrase in quotation marks asks for nothing here.
+        let question = Question { terms: question.terms, ..Question::default() };
+        let search = || Ok(self.index()?.nearest_memories(&self.store, &question, project, limit)?);
+        match search() {
+            // Its files may be damaged at a place that no query has read before.
+            Err(error @ EngineError::Index(IndexError::Failed { .. })) => match self.mend_index() {
+                Ok(damaged) if damaged.is_empty() => Err(error),
+                Ok(_) => search(),
+                Err(_) => Err(error),
+            },
+            found => found,
+        }
     }
 
     fn semantic(&self) -> Result<&SemanticIndex, EngineError> {

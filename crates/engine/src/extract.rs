@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
+use yore_core::consolidation::PipelineStatistics;
 use yore_core::files::relative;
 use yore_core::id::{MemoryId, ProjectId, TurnId};
 use yore_core::memory::{Anchor, AnchorKind, Confidence, Lane, Memory, MemoryKind, Source};
@@ -14,12 +15,11 @@ use yore_core::time::UtcMillis;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::memories::{Extracted, Extraction, GivenEvidence, KnownStatements, NewMemory};
+use crate::memories::{Extracted, Extraction, GivenEvidence, NewMemory};
 use crate::rules::{self, Conversation, Proposal};
 use crate::sessions::{ConversationTurns, SessionsRequest};
 use crate::store::{EpisodeKey, EpisodeSummary, SessionOrder, ShownTurn};
 
-/// Name of the extractor that rules are.
 /// Most files that a memory speaks of.
 const MOST_FILES: usize = 8;
 /// Longest path, in characters.
@@ -74,6 +74,8 @@ pub struct ExtractReport {
     pub unchanged: u64,
     /// Counts of proposals by what became of them.
     pub counts: Extracted,
+    /// What the phases of consolidation did, and what was decided.
+    pub statistics: PipelineStatistics,
     /// Memories that a dry run would record.
     pub proposed: Vec<ExtractedSession>,
     /// Conversations that failed, if the request was to go on.
@@ -95,7 +97,6 @@ impl Engine {
         let extractor = extractor_of(request);
         let shapes = self.store().shapes()?;
         let read = if request.again { HashMap::new() } else { self.store().extracted(&extractor)? };
-        let mut known = KnownStatements::default();
         let mut report = ExtractReport::default();
         let total = sessions.len() as u64;
         for (done, session) in (0u64..).zip(&sessions) {
@@ -107,7 +108,7 @@ impl Engine {
                 report.unchanged += 1;
                 continue;
             }
-            match self.extract_from(session, request, &mut known, &mut report) {
+            match self.extract_from(session, request, &mut report) {
                 Ok(()) if request.is_dry_run => {}
                 Ok(()) => self.store().note_extraction(session.row, &extractor, shape, self.now())?,
                 Err(error) if request.continue_on_error && !error.is_transient() => {
@@ -128,7 +129,6 @@ impl Engine {
         &self,
         session: &EpisodeSummary,
         request: &ExtractRequest,
-        known: &mut KnownStatements,
         report: &mut ExtractReport,
     ) -> Result<(), EngineError> {
         let mut proposals = self.proposals(session)?;
@@ -148,7 +148,9 @@ impl Engine {
                 is_whole: request.kinds.is_empty(),
                 proposals,
             };
-            report.counts.add(self.record_extraction(&extraction, known)?.0);
+            let done = self.record_extraction(&extraction)?;
+            report.counts.add(done.counts);
+            report.statistics.add(&done.statistics);
         }
         report.sessions += 1;
         Ok(())

@@ -4,6 +4,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 use yore_core::conflict::Aspect;
+use yore_core::consolidation::PipelineStatistics;
 use yore_core::memory::MemoryKind;
 use yore_core::operation::Actor;
 use yore_core::relation::RelationType;
@@ -63,6 +64,8 @@ pub struct ModelReport {
     pub relations: u64,
     /// Memories that rules had proposed and that were put away.
     pub dropped: u64,
+    /// What the phases of consolidation did, and what was decided.
+    pub statistics: PipelineStatistics,
     /// Reasons why items and relations could not be stored.
     pub refused: Vec<String>,
     /// Conversations of projects that nobody may read.
@@ -176,6 +179,7 @@ impl Engine {
             let mut distilled = answered.value.distilled();
             report.sessions += u64::from(piece == 0);
             report.answers += 1;
+            report.statistics.calls += 1;
             distilled.session.clone_from(&session.native_id);
             // The model read all that it was given, whatever it says of it; an answer that was cut off counts as far as its items reach.
             distilled.upto = match answered.is_partial {
@@ -191,6 +195,7 @@ impl Engine {
             report.joined += recorded.joined;
             report.relations += recorded.relations;
             report.dropped += recorded.dropped;
+            report.statistics.add(&recorded.statistics);
             let is_vain = !distilled.items.is_empty() && recorded.recorded + recorded.joined + recorded.known == 0;
             report.refused.extend(recorded.problems.iter().map(|problem| format!("{}: {problem}", session.native_id)));
             if is_vain {

@@ -25,6 +25,8 @@ use yore_core::relation::Node;
 use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
 use yore_engine::{Engine, MemoryFilter, MemoryList, NewMemory, RecallRequest, Traversal};
 
+/// Syllables of a made-up name: there are 390,625.
+const SYLLABLES: u32 = 8;
 /// Number of calls of each kind.
 const CALLS: usize = 200;
 
@@ -44,6 +46,12 @@ fn measured(name: &str, mut call: impl FnMut(usize) -> Result<usize, Box<dyn Err
         found / CALLS
     );
     Ok(percentile(&times, 0.95))
+}
+
+/// Returns a made-up name for a number: statements with other numbers would contradict each other.
+fn word(number: usize) -> String {
+    let syllable = |digit: u32| ["ba", "ke", "li", "mo", "nu"][number / 5usize.pow(digit) % 5];
+    (0..SYLLABLES).map(syllable).collect()
 }
 
 /// Reads made-up sessions with this number of turns into an engine; returns questions about them.
@@ -75,7 +83,7 @@ fn measure_recall(engine: &Engine, memories: usize, turns: usize, directory: &Pa
         Ok(engine.recall(&RecallRequest::new(question))?.hits.len())
     };
     let about_memories = |at: usize| {
-        format!("when is the tide gauge of pier {} read at {} o'clock, entity {}?", at % 97, at % 24, at * 13 % 1_000)
+        format!("why is the tide gauge of pier {} read by watch {}, entity {}?", word(at % 97), word(at % 24), at * 13 % 1_000)
     };
     // Once for the caches.
     for question in &about_turns {
@@ -114,8 +122,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut ids = Vec::with_capacity(count);
     for at in 0..count {
         let kind = MemoryKind::ALL[at % MemoryKind::ALL.len()];
-        let statement =
-            format!("Statement {at}: the tide gauge of pier {} is read at {} o'clock, because of swell.", at % 97, at % 24);
+        let statement = format!(
+            "Gauge {}: the tide gauge of pier {} is read by watch {}, because of swell.",
+            word(at),
+            word(at % 97),
+            word(at % 24)
+        );
         let mut new = NewMemory::new(kind, statement);
         new.entities = (0..3).map(|_| format!("entity {}", entity())).collect();
         new.memory.tags = vec![format!("tag {}", at % 50)];

@@ -4,7 +4,8 @@
 //! compared if they share words, or an entity ([`Claims::conflict`]). Words can mislead, so nothing is decided here:
 //! `settle` knows what is certain.
 
-use std::collections::{HashMap, HashSet};
+use std::cmp::Ordering;
+use std::collections::HashSet;
 
 use yore_core::conflict::{Assertion, Claims, Conflict, ConflictKind, conflict};
 use yore_core::id::MemoryId;
@@ -16,7 +17,6 @@ use yore_core::time::UtcMillis;
 
 use super::step::{draw_relation, kind_and_name};
 use crate::error::{EngineError, MemoryError};
-use crate::rules;
 use crate::store::OperationTx;
 
 /// Words that a reason tells, and its longest length in characters.
@@ -24,53 +24,10 @@ const MOST_TOLD: usize = 8;
 const REASON_CHARS: usize = 200;
 /// Words that two statements must share beside a conflict, if no entity is shared, to be of one subject.
 const LEAST_ABOUT: usize = 3;
-/// Relations of an entity, the latest, whose memories a new one is compared with.
+/// Most contradictions that are stated of a new memory, the clearest.
+const MOST_CONTESTED: usize = 8;
+/// Memories about an entity, the latest, that a new one is compared with.
 const MOST_OF_ENTITY: usize = 200;
-/// Statements that a new one is compared with: those that share most words.
-const MOST_COMPARED: usize = 100;
-/// A word that more statements have tells little.
-const MOST_OF_WORD: usize = 2_000;
-
-/// Statements by their words, for comparison with new ones.
-#[derive(Debug, Default)]
-pub(super) struct ComparedStatements {
-    statements: Vec<(MemoryId, Claims)>,
-    by_word: HashMap<String, Vec<u32>>,
-    tokenizer: Tokenizer,
-}
-
-impl ComparedStatements {
-    /// Takes a statement in, if it can be contradicted.
-    pub(super) fn add(&mut self, memory: &Memory) {
-        if !memory.kind.is_state() {
-            return;
-        }
-        let claims = Claims::of(&memory.statement, &mut self.tokenizer);
-        let at = self.statements.len() as u32;
-        for word in claims.words() {
-            self.by_word.entry(word.to_owned()).or_default().push(at);
-        }
-        self.statements.push((memory.id, claims));
-    }
-
-    /// Returns the memories that cannot hold together with a statement.
-    pub(super) fn against(&mut self, memory: &Memory) -> Vec<(MemoryId, Conflict)> {
-        if !memory.kind.is_state() {
-            return Vec::new();
-        }
-        let claims = Claims::of(&memory.statement, &mut self.tokenizer);
-        let mut shared: HashMap<u32, u32> = HashMap::new();
-        for word in claims.words() {
-            let listed = self.by_word.get(word).filter(|listed| listed.len() <= MOST_OF_WORD);
-            listed.into_iter().flatten().for_each(|at| *shared.entry(*at).or_default() += 1);
-        }
-        let mut near: Vec<(u32, u32)> = shared.into_iter().filter(|(_, count)| *count as usize >= LEAST_ABOUT).collect();
-        near.sort_by_key(|(at, count)| (std::cmp::Reverse(*count), *at));
-        let near = near.into_iter().take(MOST_COMPARED).map(|(at, _)| &self.statements[at as usize]);
-        let against = near.filter(|(id, _)| *id != memory.id).filter_map(|(id, other)| Some((*id, other.conflict(&claims)?)));
-        against.filter(|(_, conflict)| is_certain(conflict, false)).collect()
-    }
-}
 
 /// Returns the conflict of two assertions that exclude each other.
 pub(super) fn conflict_of([first, second]: [&Assertion; 2]) -> Conflict {
@@ -145,45 +102,41 @@ pub(super) fn contest(
     Ok(true)
 }
 
-/// Returns the memories about the same entities, and of those that are near by their words, that cannot hold together with one, each
-/// as the first of the conflict.
-pub(super) fn against(
+/// Returns the memories about entities with these names, and of those that are near by their words, that cannot hold together with one,
+/// each as the first of the conflict.
+pub(super) fn against<'m>(
     tx: &OperationTx<'_, '_>,
-    id: MemoryId,
+    memory: &Memory,
     names: &[String],
-    near: &[MemoryId],
+    near: impl Iterator<Item = &'m Memory>,
 ) -> Result<Vec<(MemoryId, Conflict)>, EngineError> {
     let mut found = Vec::new();
-    let Some(memory) = tx.memory(id)?.filter(|memory| memory.kind.is_state()) else { return Ok(found) };
-    let mut names: Vec<String> = names.to_vec();
-    names.extend(rules::entities(&memory.statement));
-    // Each with whether it shares an entity.
-    let mut others: Vec<(MemoryId, bool)> = Vec::new();
-    for name in names {
-        let (_, plain) = kind_and_name(&name);
-        for entity in tx.entities_named(plain)? {
-            for relation in tx.relations_of(&Node::Entity(entity.id))?.into_iter().rev().take(MOST_OF_ENTITY) {
-                if let (RelationType::About, Node::Memory(other)) = (relation.relation_type, relation.from) {
-                    others.push((other, true));
-                }
-            }
-        }
+    if !memory.kind.is_state() {
+        return Ok(found);
     }
-    others.extend(near.iter().map(|other| (*other, false)));
     let mut tokenizer = Tokenizer::default();
     let claims = Claims::of(&memory.statement, &mut tokenizer);
-    let mut compared: HashSet<MemoryId> = HashSet::from([id]);
-    for (other, shares_entity) in others {
-        if !compared.insert(other) {
-            continue;
-        }
-        let Some(other) = tx.memory(other)? else { continue };
+    let mut compared: HashSet<MemoryId> = HashSet::from([memory.id]);
+    let mut compare = |other: &Memory, shares_entity: bool| {
         // A project's rule is no conflict with one that holds everywhere: it is more special.
-        if !other.kind.is_state() || other.project != memory.project {
-            continue;
+        let may_conflict = other.kind.is_state() && other.is_in_effect() && other.project == memory.project;
+        if !compared.insert(other.id) || !may_conflict {
+            return;
         }
         let conflict = Claims::of(&other.statement, &mut tokenizer).conflict(&claims);
         found.extend(conflict.filter(|conflict| is_certain(conflict, shares_entity)).map(|conflict| (other.id, conflict)));
+    };
+    for name in names {
+        let (_, plain) = kind_and_name(name);
+        for entity in tx.entities_named(plain)? {
+            tx.outlines_about(entity.id, MOST_OF_ENTITY)?.iter().for_each(|other| compare(other, true));
+        }
     }
+    near.for_each(|other| compare(other, false));
+    // A statement that contradicts many is about something that changes all the time; nobody settles each.
+    found.sort_by(|(_, a), (_, b)| {
+        (b.ended_by.is_some(), b.overlap).partial_cmp(&(a.ended_by.is_some(), a.overlap)).unwrap_or(Ordering::Equal)
+    });
+    found.truncate(MOST_CONTESTED);
     Ok(found)
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
+use yore_core::consolidation::PipelineStatistics;
 use yore_core::entity::{Entity, EntityKind, check_entity, key_of};
 use yore_core::id::{EntityId, MemoryId, ProjectId};
 use yore_core::memory::{Memory, SourceKind, Status};
@@ -271,7 +272,7 @@ fn take_new(
 ) -> Result<bool, EngineError> {
     let given = &prepared.memory;
     let before = tx.same_statement(given)?.map(|id| tx.memory(id)).transpose()?.flatten();
-    let id = prepared.record(tx, now)?;
+    let id = prepared.record(tx, now, &mut PipelineStatistics::default())?;
     met.insert(id);
     settle_by_itself(tx, id, Actor::Import, now)?;
     let Some(before) = before else { return Ok(true) };

@@ -2,7 +2,7 @@
 //!
 //! - `conflicts`: memories that cannot both hold, listed and settled; `contest` finds them
 //! - `contexts`: relations of contexts, which are notes with a topic
-//! - `extracted`: proposals of extractors become memories
+//! - `consolidate`: what is new becomes memories, in phases; `known` and `near`: as it is compared with what is known
 //! - `given`: records from files of other programs
 //! - `record`: memories are recorded, corrected, confirmed, rejected, pinned, tagged, put away
 //! - `entities`: entities are recorded, merged, split; relations are stated, taken back, followed
@@ -17,13 +17,15 @@
 //! (`store/operations.rs`). Text is redacted before it is stored.
 
 mod conflicts;
+mod consolidate;
 mod contest;
 mod contexts;
 mod entities;
-mod extracted;
 mod given;
 mod history;
+mod known;
 mod named;
+mod near;
 mod portable;
 mod record;
 mod settle;
@@ -31,9 +33,9 @@ mod shown;
 mod step;
 
 pub use self::conflicts::{OpenConflict, Settlement};
+pub use self::consolidate::Extracted;
+pub(crate) use self::consolidate::{Consolidated, Extraction, Fate};
 pub use self::entities::{Reached, Traversal};
-pub use self::extracted::Extracted;
-pub(crate) use self::extracted::{Extraction, Fate, KnownStatements};
 pub use self::given::{GivenEntity, GivenRecords, GivenRelation};
 pub use self::portable::{Exported, Imported};
 pub(crate) use self::record::FORGET;

@@ -1,24 +1,24 @@
 //! Memories are recorded, corrected, confirmed, rejected, pinned, tagged and put away.
 
 use std::collections::HashSet;
+use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use yore_core::consolidation::{Phase, PipelineStatistics};
 use yore_core::id::{MemoryId, ProjectId};
 use yore_core::memory::{Anchor, AnchorKind, Confidence, Evidence, Fields, Lane, Memory, MemoryKind, Status, check};
 use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
-use yore_core::query::Wanted;
 use yore_core::relation::{Category, Node, Relation, RelationType};
-use yore_core::scope::ScopeChoice;
 use yore_core::text::{Question, Tokenizer, Tokens, fragments, paths};
 use yore_core::time::UtcMillis;
 
 use super::settle::{leave, revive_replaced, settle_again, settle_by_itself, settle_with};
-use super::step::{connect, connect_as_stated, draw, draw_relation, entity_for};
+use super::step::{connect, connect_as_stated, draw, draw_relation, entity_for, known_entity, micros, timed};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
 use crate::ingest::ProjectNames;
-use crate::retrieve::{RecallRequest, project_here, projects_named};
-use crate::rules::StatedRelation;
+use crate::retrieve::{project_here, projects_named};
+use crate::rules::{self, StatedRelation};
 use crate::store::{NewOperation, OperationTx};
 
 /// Length of the statement in the summary of an operation, in characters.
@@ -26,8 +26,6 @@ const SUMMARY_CHARS: usize = 80;
 /// Files in the words of a memory that it is compared with, and the longest of their paths, in bytes.
 const MOST_NAMED: usize = 5;
 const LONGEST_PATH: usize = 200;
-/// Memories, those with the nearest words, that a new one is compared with.
-const MOST_NEAR: usize = 20;
 /// The command that forgets.
 pub(crate) const FORGET: &str = "forget";
 /// A piece of evidence as it is given.
@@ -85,7 +83,21 @@ pub(super) struct Prepared {
 impl Prepared {
     /// Stores the memory, unless the same statement is known: then that one gets what it lacks. Returns the one that
     /// is in effect.
-    pub(super) fn record(&self, tx: &mut OperationTx<'_, '_>, now: UtcMillis) -> Result<MemoryId, EngineError> {
+    pub(super) fn record(
+        &self,
+        tx: &mut OperationTx<'_, '_>,
+        now: UtcMillis,
+        statistics: &mut PipelineStatistics,
+    ) -> Result<MemoryId, EngineError> {
+        let mut entities = Vec::with_capacity(self.entities.len());
+        for name in &self.entities {
+            let found = timed(statistics, Phase::SearchEntities, || known_entity(tx, name))?;
+            entities.push(timed(statistics, Phase::ResolveEntities, || match found {
+                Some(id) => Ok(id),
+                None => entity_for(tx, name, now),
+            })?);
+        }
+        let began = Instant::now();
         let known = if self.replaces.is_none() { tx.same_statement(&self.memory)? } else { None };
         let memory = match known.map(|known| tx.memory(known)).transpose()?.flatten() {
             Some(known) => {
@@ -107,8 +119,7 @@ impl Prepared {
         if let Some(old) = self.replaces {
             supersede(tx, old, &memory, now)?;
         }
-        for name in &self.entities {
-            let entity = entity_for(tx, name, now)?;
+        for entity in entities {
             connect(tx, Node::Memory(memory.id), RelationType::About, Node::Entity(entity), now)?;
         }
         for StatedRelation { from, relation, to } in &self.stated {
@@ -121,6 +132,7 @@ impl Prepared {
         for node in self.related.iter().filter(|node| **node != Node::Memory(memory.id)) {
             connect(tx, Node::Memory(memory.id), RelationType::RelatesTo, node.clone(), now)?;
         }
+        statistics.worked(Phase::WriteGraph, 1, micros(began));
         Ok(memory.id)
     }
 }
@@ -175,27 +187,17 @@ impl Engine {
         let kind = if prepared.replaces.is_some() { OperationKind::Supersede } else { OperationKind::Create };
         let memory = &prepared.memory;
         let summary = format!("{} {}: {}", verb(kind), memory.kind.as_str(), shortened(&memory.statement));
-        let near = self.near_statements(&memory.statement, memory.kind);
+        let names: Vec<String> = prepared.entities.iter().cloned().chain(rules::entities(&memory.statement)).collect();
+        // No conflict is found rather than nothing recorded.
+        let (mark, mut near) = (self.mark()?, self.near(memory).unwrap_or_default());
         let (id, operation) = self.operate(kind, cause, summary, |tx| {
-            let id = prepared.record(tx, now)?;
+            near.extend(mark.since(tx)?);
+            let id = prepared.record(tx, now, &mut PipelineStatistics::default())?;
             settle_by_itself(tx, id, cause.actor, now)?;
-            settle_with(tx, id, &prepared.entities, &near, cause.actor, now)?;
+            settle_with(tx, id, &names, near.iter(), cause.actor, now)?;
             Ok::<_, EngineError>(id)
         })?;
         Ok(Done { memory: id, operation })
-    }
-
-    /// Returns the memories whose words are nearest to a statement; none where nothing can be searched.
-    fn near_statements(&self, statement: &str, kind: MemoryKind) -> Vec<MemoryId> {
-        if !kind.is_state() {
-            return Vec::new();
-        }
-        let mut request = RecallRequest::new(statement);
-        (request.limit, request.is_bare) = (MOST_NEAR, true);
-        (request.filter.wanted, request.filter.scope) = (Wanted::Memories, ScopeChoice::All);
-        // No conflict is found rather than nothing recorded.
-        let found = self.recall(&request).map(|answer| answer.hits).unwrap_or_default();
-        found.iter().filter_map(|hit| hit.id().memory()).collect()
     }
 
     /// Makes a memory that can be stored of a given one: redacted, in its project, with checked evidence.
@@ -233,7 +235,11 @@ impl Engine {
         self.redact(edit.statement.iter_mut().chain(&mut edit.title).chain(&mut edit.details))?;
         self.redact(edit.tags.iter_mut().flatten().chain(edit.entities.iter_mut().flatten()))?;
         let fresh = draw_memory(now)?;
-        let near = edit.statement.as_deref().map_or_else(Vec::new, |statement| self.near_statements(statement, MemoryKind::Fact));
+        let mark = self.mark()?;
+        let mut near = match (&edit.statement, self.store().memory(id)?) {
+            (Some(_), Some(known)) => self.near(&edited(known, &edit)).unwrap_or_default(),
+            _ => Vec::new(),
+        };
         let is_reworded = edit.statement.is_some() || edit.details.is_some();
         let kind = if is_reworded { OperationKind::Supersede } else { OperationKind::Edit };
         let summary = match &edit.statement {
@@ -269,7 +275,9 @@ impl Engine {
             about_only(tx, fresh, edit.entities.as_deref(), now)?;
             supersede(tx, id, &changed, now)?;
             settle_by_itself(tx, fresh, cause.actor, now)?;
-            settle_with(tx, fresh, edit.entities.as_deref().unwrap_or_default(), &near, cause.actor, now)?;
+            near.extend(mark.since(tx)?);
+            let names: Vec<String> = edit.entities.iter().flatten().cloned().chain(rules::entities(&changed.statement)).collect();
+            settle_with(tx, fresh, &names, near.iter(), cause.actor, now)?;
             Ok(fresh)
         })?;
         Ok(Done { memory, operation })

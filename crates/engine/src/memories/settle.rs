@@ -14,22 +14,22 @@ use yore_core::relation::{Node, Relation, RelationType};
 use yore_core::time::UtcMillis;
 
 use super::contest::{against, conflict_of, contest, is_settled};
+use super::known::is_done;
 use super::step::connect;
 use crate::error::EngineError;
 use crate::store::OperationTx;
 
-/// End of the name of the rule by which a commit tells what was done: an outcome.
-pub(super) const DONE: &str = ": commit with a reason";
+/// End of the cause of a memory that another one says is no longer so.
+pub(super) const NO_LONGER_SO: &str = "it is no longer so";
 /// Characters of a value in a cause.
 const VALUE_CHARS: usize = 60;
 
 /// How much it counts who said a statement: a person's word and an outcome before what an agent says, that before a guess.
-fn authority(memory: &Memory) -> u8 {
-    let is_outcome = memory.source.extractor.as_ref().is_some_and(|extractor| extractor.ends_with(DONE));
+pub(super) fn authority(memory: &Memory) -> u8 {
     match () {
         () if memory.lane == Lane::Curated => 3,
         () if memory.confidence == Confidence::Speculative => 0,
-        () if memory.source.kind == SourceKind::User || memory.confidence == Confidence::Verified || is_outcome => 2,
+        () if memory.source.kind == SourceKind::User || memory.confidence == Confidence::Verified || is_done(memory) => 2,
         () => 1,
     }
 }
@@ -91,7 +91,7 @@ pub(super) fn settle_or_contest(
     if let Some((ending, ended)) = ends.filter(|_| is_sure)
         && may_replace(tx, ending, ended, actor, now)?
     {
-        return replace(tx, ended, ending, format!("{REPLACED}it is no longer so"), now);
+        return replace(tx, ended, ending, format!("{REPLACED}{NO_LONGER_SO}"), now);
     }
     let is_stated = contest(tx, known.id, new.id, conflict, now)?;
     match (known.lane, new.lane) {
@@ -102,16 +102,17 @@ pub(super) fn settle_or_contest(
     }
 }
 
-/// Compares a memory with those about the same entities, and with others that are near.
-pub(super) fn settle_with(
+/// Compares a memory with those about entities with these names, and with others that are near.
+pub(super) fn settle_with<'m>(
     tx: &mut OperationTx<'_, '_>,
     id: MemoryId,
     names: &[String],
-    near: &[MemoryId],
+    near: impl Iterator<Item = &'m Memory>,
     actor: Actor,
     now: UtcMillis,
 ) -> Result<(), EngineError> {
-    for (other, conflict) in against(tx, id, names, near)? {
+    let Some(memory) = tx.memory(id)? else { return Ok(()) };
+    for (other, conflict) in against(tx, &memory, names, near)? {
         settle_or_contest(tx, other, id, &conflict, actor, now)?;
     }
     Ok(())
@@ -134,13 +135,13 @@ pub(super) fn settle_again(tx: &mut OperationTx<'_, '_>, id: MemoryId, actor: Ac
 }
 
 /// Returns whether a memory became true after another; `None` if nobody knows.
-fn is_later(one: &Memory, other: &Memory) -> Option<bool> {
+pub(super) fn is_later(one: &Memory, other: &Memory) -> Option<bool> {
     since(one).zip(since(other)).filter(|(a, b)| a != b).map(|(a, b)| a > b)
 }
 
 /// Returns whether a memory may take the place of another by itself: it is true now, became so later, and who said it counts as much.
 /// The older one was not said again since, and what a person gave is retired by a person.
-fn may_replace(
+pub(super) fn may_replace(
     tx: &OperationTx<'_, '_>,
     newer: &Memory,
     older: &Memory,
@@ -176,7 +177,7 @@ fn since(memory: &Memory) -> Option<UtcMillis> {
 }
 
 /// Lets the newer memory take the place of the older one.
-fn replace(
+pub(super) fn replace(
     tx: &mut OperationTx<'_, '_>,
     older: &Memory,
     newer: &Memory,

@@ -1,7 +1,9 @@
 //! Steps that several operations share.
 
 use std::io;
+use std::time::Instant;
 
+use yore_core::consolidation::{Phase, PipelineStatistics};
 use yore_core::entity::{Entity, EntityKind, check_entity, key_of};
 use yore_core::id::{EntityId, MemoryId, RelationId, TurnId};
 use yore_core::memory::{Fields, Lane, Memory, Status};
@@ -14,6 +16,19 @@ use crate::store::{OperationTx, StoreError};
 
 /// Name of the person until they say theirs.
 pub(super) const USER: &str = "user";
+
+/// Returns the microseconds since an instant.
+pub(super) fn micros(since: Instant) -> u64 {
+    since.elapsed().as_micros() as u64
+}
+
+/// Runs the work of a phase of consolidation on one thing.
+pub(super) fn timed<T>(statistics: &mut PipelineStatistics, phase: Phase, work: impl FnOnce() -> T) -> T {
+    let began = Instant::now();
+    let done = work();
+    statistics.worked(phase, 1, micros(began));
+    done
+}
 
 /// Draws 10 random bytes.
 pub(super) fn draw() -> Result<[u8; 10], EngineError> {
@@ -37,13 +52,19 @@ pub(super) fn kind_and_name(name: &str) -> (Option<EntityKind>, &str) {
     }
 }
 
-/// Returns the entity with a name, of any kind; records it as a concept if there is none.
-pub(super) fn entity_for(tx: &mut OperationTx<'_, '_>, name: &str, now: UtcMillis) -> Result<EntityId, EngineError> {
+/// Returns the entity with a name or alias, of any kind unless the name tells one.
+pub(super) fn known_entity(tx: &OperationTx<'_, '_>, name: &str) -> Result<Option<EntityId>, EngineError> {
     let (kind, plain) = kind_and_name(name);
     let known = tx.entities_named(plain)?;
-    if let Some(known) = known.iter().find(|known| kind.is_none_or(|kind| known.kind == kind)) {
-        return Ok(known.id);
+    Ok(known.iter().find(|known| kind.is_none_or(|kind| known.kind == kind)).map(|known| known.id))
+}
+
+/// Returns the entity with a name, of any kind; records it as a concept if there is none.
+pub(super) fn entity_for(tx: &mut OperationTx<'_, '_>, name: &str, now: UtcMillis) -> Result<EntityId, EngineError> {
+    if let Some(known) = known_entity(tx, name)? {
+        return Ok(known);
     }
+    let (kind, plain) = kind_and_name(name);
     let is_user =
         key_of(plain) == USER && kind.is_none_or(|kind| kind == EntityKind::Person) && tx.entity(EntityId::USER)?.is_none();
     let entity = if is_user {
@@ -104,9 +125,9 @@ pub(super) fn move_end(
     Ok(())
 }
 
-/// Closes an open memory that holds, unless it is a person's and somebody else says so. Returns whether it did.
+/// Closes an open memory that holds, unless it is a person's, or pinned, and somebody else says so. Returns whether it did.
 pub(super) fn close(tx: &mut OperationTx<'_, '_>, id: MemoryId, actor: Actor, now: UtcMillis) -> Result<bool, EngineError> {
-    let may_close = |memory: &Memory| actor == Actor::Person || memory.lane == Lane::Extracted;
+    let may_close = |memory: &Memory| actor == Actor::Person || memory.lane == Lane::Extracted && !memory.is_pinned;
     let Some(open) = tx.memory(id)?.filter(|memory| memory.status == Status::Holds && memory.is_open() && may_close(memory))
     else {
         return Ok(false);

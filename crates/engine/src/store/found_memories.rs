@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use rusqlite::params;
 use yore_core::entity::key_of;
-use yore_core::id::{EntityId, MemoryId, TurnId};
+use yore_core::id::{EntityId, MemoryId, ProjectId, TurnId};
 use yore_core::memory::{Memory, MemoryKind, Status};
 use yore_core::operation::Record;
 use yore_core::query::MemoryConditions;
@@ -86,7 +86,49 @@ impl View<'_> {
     }
 }
 
+impl View<'_> {
+    /// Returns memories without their tags, evidence and anchors. Those that are gone are left out.
+    pub(crate) fn outlines(&self, rows: &[MemoryKey]) -> StoreResult<Vec<Memory>> {
+        let sql = format!("SELECT {COLUMNS} {FROM} WHERE memory.id = ?1");
+        rows.iter().filter_map(|row| self.first(&sql, [row], memory_of).transpose()).map(|found| Ok(found?.1)).collect()
+    }
+
+    /// Returns the latest memories about an entity, at most `limit`, as [`Self::outlines`] does.
+    pub(crate) fn outlines_about(&self, entity: EntityId, limit: usize) -> StoreResult<Vec<Memory>> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM relation JOIN memory ON memory.uid = relation.from_key
+             LEFT JOIN project ON project.id = memory.project_id
+             WHERE relation.to_key = ?1 AND relation.to_kind = 'entity' AND relation.from_kind = 'memory' AND relation.type = 'about'
+             ORDER BY relation.id DESC LIMIT ?2"
+        );
+        let found = self.all(&sql, params![entity.as_bytes(), limit as i64], memory_of)?;
+        Ok(found.into_iter().map(|(_, memory)| memory).collect())
+    }
+
+    /// Returns the memories that were recorded after one, the latest `limit`, as [`Self::outlines`] does.
+    pub(crate) fn outlines_after(&self, after: MemoryKey, limit: usize) -> StoreResult<Vec<Memory>> {
+        let rows: Vec<MemoryKey> =
+            self.column("SELECT id FROM memory WHERE id > ?1 ORDER BY id DESC LIMIT ?2", params![after, limit as i64])?;
+        self.outlines(&rows)
+    }
+}
+
 impl Store {
+    /// Returns memories without their tags, evidence and anchors. Those that are gone are left out.
+    pub(crate) fn outlines(&self, rows: &[MemoryKey]) -> StoreResult<Vec<Memory>> {
+        self.read(|view| view.outlines(rows))
+    }
+
+    /// Returns the row of the memory that was recorded last; 0 without any.
+    pub(crate) fn last_memory(&self) -> StoreResult<MemoryKey> {
+        self.read(|view| view.value("SELECT coalesce(max(id), 0) FROM memory", []))
+    }
+
+    /// Returns the row of a project.
+    pub(crate) fn project_row(&self, project: ProjectId) -> StoreResult<Option<ProjectKey>> {
+        self.read(|view| view.first_value("SELECT id FROM project WHERE uid = ?1", [project.as_bytes()]))
+    }
+
     /// Returns memories with the names of their projects. Those that are gone are left out.
     pub(crate) fn memories_of_rows(&self, rows: &[MemoryKey]) -> StoreResult<HashMap<MemoryKey, NamedMemory>> {
         self.read(|view| {

@@ -15,7 +15,7 @@ use yore_core::operation::{Actor, Cause, Change, Operation, OperationKind, Recor
 use yore_core::relation::{Node, Relation, RelationType};
 use yore_core::time::UtcMillis;
 
-use super::keys::hex_of;
+use super::keys::{MemoryKey, hex_of};
 use super::transaction::{View, WriteTx};
 use super::{Store, StoreError, StoreResult};
 
@@ -84,6 +84,16 @@ impl OperationTx<'_, '_> {
     /// Returns a memory.
     pub(crate) fn memory(&self, id: MemoryId) -> StoreResult<Option<Memory>> {
         self.tx.memory(id)
+    }
+
+    /// See [`View::outlines_after`].
+    pub(crate) fn outlines_after(&self, after: MemoryKey, limit: usize) -> StoreResult<Vec<Memory>> {
+        self.tx.outlines_after(after, limit)
+    }
+
+    /// Returns the latest memories about an entity, at most `limit`, as [`View::outlines`] does.
+    pub(crate) fn outlines_about(&self, entity: EntityId, limit: usize) -> StoreResult<Vec<Memory>> {
+        self.tx.outlines_about(entity, limit)
     }
 
     /// Returns the memory that holds and states the same in the same project and of the same kind.

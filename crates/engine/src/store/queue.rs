@@ -21,6 +21,30 @@ impl Store {
         })
     }
 
+    /// Returns the first and the last place in the queue; `None`: it is empty.
+    pub(crate) fn queue_ends(&self) -> StoreResult<Option<(i64, i64)>> {
+        let ends = self.read(|view| {
+            view.one("SELECT min(seq), (SELECT max(seq) FROM lexical_queue) FROM lexical_queue", [], |row| {
+                Ok((row.get::<_, Option<i64>>(0)?, row.get::<_, Option<i64>>(1)?))
+            })
+        })?;
+        Ok(ends.0.zip(ends.1))
+    }
+
+    /// Returns the memories that were queued after one place and not after another, the latest `limit` of them, each with its
+    /// place.
+    pub(crate) fn queued_memories(&self, after: i64, upto: i64, limit: usize) -> StoreResult<Vec<(i64, MemoryKey)>> {
+        let mut queued = self.read(|view| {
+            view.all(
+                "SELECT seq, -turn_id FROM lexical_queue WHERE seq > ?1 AND seq <= ?2 AND turn_id < 0 ORDER BY seq DESC LIMIT ?3",
+                params![after, upto, limit as i64],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )
+        })?;
+        queued.reverse();
+        Ok(queued)
+    }
+
     /// Returns every item that an index should hold, turns before memories, after one, for an index in memory.
     pub(crate) fn indexable_after(&self, after: ItemKey, limit: usize) -> StoreResult<Vec<(ItemKey, Option<IndexedItem>)>> {
         self.read(|view| {

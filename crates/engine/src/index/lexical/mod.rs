@@ -11,6 +11,7 @@ mod best;
 mod error;
 mod schema;
 mod state;
+mod waiting;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,8 @@ use std::time::SystemTime;
 use tantivy::directory::error::LockError;
 use tantivy::indexer::IndexWriterOptions;
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyError, Term};
-use yore_core::text::TOKENIZER_VERSION;
+use yore_core::memory::Status;
+use yore_core::text::{Question, TOKENIZER_VERSION};
 
 pub use self::error::IndexError;
 use self::error::failure;
@@ -28,8 +30,10 @@ pub(super) use self::error::io_failure;
 use self::schema::{Fields, SCHEMA_NUMBER, schema};
 use self::state::{KnownGraph, count_filled};
 pub(crate) use self::state::{LexicalState, SearchOptions};
+use self::waiting::Waiting;
 use super::tantivy_tokenizer::{NAME, YoreTokenizer};
-use crate::store::{ItemKey, RowKey, Store};
+use crate::index::filter::CompiledFilter;
+use crate::store::{ItemKey, MemoryKey, ProjectKey, RowKey, Store};
 
 /// Fact of the store: text was deleted of which the index must not keep a byte.
 const PURGE: &str = "purge";
@@ -74,6 +78,7 @@ pub(crate) struct LexicalIndex {
     /// The commit that was read last.
     seen: Mutex<Option<SeenCommit>>,
     graph: KnownGraph,
+    waiting: Mutex<Waiting>,
 }
 
 impl LexicalIndex {
@@ -165,6 +170,7 @@ impl LexicalIndex {
             is_in_memory: false,
             seen: Mutex::default(),
             graph: Mutex::default(),
+            waiting: Mutex::default(),
         })
     }
 
@@ -236,6 +242,8 @@ impl LexicalIndex {
         }
         writer.wait_merging_threads().map_err(fail)?;
         self.reader.reload().map_err(fail)?;
+        // Words that were removed are kept nowhere.
+        *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = Waiting::default();
         Ok(report)
     }
 
@@ -282,6 +290,37 @@ impl LexicalIndex {
             is_in_memory: self.is_in_memory,
             graph: &self.graph,
         })
+    }
+
+    /// Returns memories of a project (`None`: of none) that share words with a text, of any status: the best of the index, then the best
+    /// of those that wait for it; of either at most `limit`. Unlike a query it builds no index in memory of what waits, so that every
+    /// memory that is recorded can ask.
+    pub(crate) fn nearest_memories(
+        &self,
+        store: &Store,
+        question: &Question,
+        project: Option<ProjectKey>,
+        limit: usize,
+    ) -> Result<Vec<MemoryKey>, IndexError> {
+        let filter = CompiledFilter {
+            projects: Some(HashSet::from([project.map_or(0, RowKey::get)])),
+            roles: Some(Vec::new()),
+            statuses: Some(Status::ALL.to_vec()),
+            ..CompiledFilter::default()
+        };
+        // The index in memory is complete. The queue is read first: what another process takes from it meanwhile is in its index.
+        let waiting = if self.is_in_memory {
+            Vec::new()
+        } else {
+            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            waiting.follow(store)?;
+            waiting.nearest(&question.terms, project, limit)
+        };
+        let mut near = self.state()?.nearest_memories(question, &filter, limit)?;
+        near.extend(waiting);
+        let mut seen = HashSet::new();
+        near.retain(|key| seen.insert(*key));
+        Ok(near)
     }
 
     /// Returns the number of turns in the index.

@@ -17,7 +17,7 @@ use crate::index::filter::CompiledFilter;
 use crate::index::hit::{Address, ItemHit};
 use crate::index::names::NameGraph;
 use crate::index::tantivy_tokenizer::{NAME, YoreTokenizer};
-use crate::store::{IndexedItem, ItemKey, Store};
+use crate::store::{IndexedItem, ItemKey, MemoryKey, Store};
 
 /// Queued turns that a query searches in memory; further ones must wait for the index.
 const MAX_PENDING: usize = 2_000;
@@ -75,6 +75,18 @@ impl LexicalState<'_> {
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then((b.at, b.key).cmp(&(a.at, a.key))));
         hits.truncate(options.limit);
         Ok(hits)
+    }
+
+    /// Returns the best memories for a query, of those in the index.
+    pub(super) fn nearest_memories(
+        &self,
+        question: &Question,
+        filter: &CompiledFilter,
+        limit: usize,
+    ) -> Result<Vec<MemoryKey>, IndexError> {
+        let options = SearchOptions { limit, tool_weight: 0.0 };
+        let hits = self.search_index(&self.searcher, self.filled, question, filter, &options)?;
+        Ok(hits.into_iter().filter_map(|hit| hit.key.memory()).collect())
     }
 
     /// Returns the rarity of each term: BM25's inverse document frequency over the turns in the index. A term

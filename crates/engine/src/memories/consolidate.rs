@@ -1,0 +1,426 @@
+//! What extractors, agents and models find becomes memories, by one path. What somebody notes by hand (`record`) is compared in the same way.
+//!
+//! [`Phase`] names the steps. The statements are checked and brought into the form by which they are compared, and the known memories
+//! near each are found; then one transaction looks the entities up, decides about each statement, and writes all of it or nothing. Names
+//! are looked up there and not before, so that two processes make one entity of a name.
+//!
+//! A known memory gets the evidence of a proposal that says the same. A person decides for good: nothing that they rejected, put away,
+//! replaced or forgot is recorded again. The memories that an extractor finds in a conversation take the place of those that it found
+//! there before, except for those that a person confirmed or pinned. What a model adds to these rules is in `judged`.
+
+use std::collections::HashSet;
+use std::time::Instant;
+
+use yore_core::consolidation::{Decision, Phase, PipelineStatistics};
+use yore_core::id::MemoryId;
+use yore_core::memory::{Lane, Memory, SourceKind, Status, check};
+use yore_core::operation::{Actor, Cause, OperationKind, Record};
+use yore_core::relation::{Node, RelationType};
+use yore_core::time::UtcMillis;
+
+use super::contest::{against, difference};
+use super::known::Known;
+use super::record::{NewMemory, Prepared, joined};
+use super::settle::{NO_LONGER_SO, leave, revive_replaced, settle_again, settle_by_itself, settle_or_contest};
+use super::step::{close, connect, micros, timed};
+use crate::Engine;
+use crate::error::{EngineError, MemoryError};
+use crate::rules::{SAME, form};
+use crate::store::{EpisodeKey, OperationTx};
+
+/// A repetition by the person, or of an error, in another session adds this to importance.
+const REPEATED: f32 = 0.1;
+/// Most evidence that an extractor gives a memory; a person may give more.
+const MOST_EVIDENCE: usize = 40;
+/// Beginning of the cause of a memory that was put away because another one says the same.
+pub(super) const SAME_AS: &str = "says the same as ";
+/// Cause of a memory that its extractor proposes no more.
+const NO_LONGER: &str = "no longer proposed by ";
+
+/// The findings of an extractor in a conversation.
+#[derive(Clone, Debug)]
+pub(crate) struct Extraction<'e> {
+    /// Row of the session.
+    pub episode: EpisodeKey,
+    /// The agent's own id of the session.
+    pub session: &'e str,
+    /// Name of the extractor, without its version.
+    pub extractor: &'e str,
+    /// Its version.
+    pub version: u32,
+    /// Its kind of actor.
+    pub actor: Actor,
+    /// True if these are all memories of the conversation: what it found there before and finds no more is put away.
+    pub is_whole: bool,
+    /// The proposals, each with its project.
+    pub proposals: Vec<NewMemory>,
+}
+
+/// Counts of proposals by what became of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extracted {
+    /// New memories.
+    pub recorded: u64,
+    /// Known memories that got evidence.
+    pub joined: u64,
+    /// Known already, with this evidence.
+    pub known: u64,
+    /// Not recorded: a person rejected, replaced, put away or forgot it, or it cannot be stored.
+    pub refused: u64,
+    /// Memories of an earlier extraction that were put away.
+    pub put_away: u64,
+}
+
+impl Extracted {
+    /// Adds other counts.
+    pub fn add(&mut self, other: Self) {
+        self.recorded += other.recorded;
+        self.joined += other.joined;
+        self.known += other.known;
+        self.refused += other.refused;
+        self.put_away += other.put_away;
+    }
+}
+
+/// The result of a consolidation.
+#[derive(Debug, Default)]
+pub(crate) struct Consolidated {
+    /// Counts of proposals by what became of them.
+    pub counts: Extracted,
+    /// The fate of each proposal.
+    pub fates: Vec<Fate>,
+    /// What the phases did, and what was decided.
+    pub statistics: PipelineStatistics,
+}
+
+/// The fate of a proposal.
+#[derive(Debug)]
+pub(crate) enum Fate {
+    /// This memory says it now.
+    Memory(MemoryId),
+    /// A person rejected, replaced, put away or forgot the same.
+    Refused,
+    /// It cannot be stored.
+    Invalid(MemoryError),
+}
+
+/// A proposal on its way.
+struct Proposed {
+    /// Its place among those that were given.
+    number: usize,
+    prepared: Prepared,
+    known: Known,
+    /// The known memories near it, in outline.
+    near: Vec<(Known, Memory)>,
+}
+
+impl Engine {
+    /// Records what an extractor found in a conversation, as one operation.
+    pub(crate) fn record_extraction(&self, extraction: &Extraction<'_>) -> Result<Consolidated, EngineError> {
+        let now = self.now();
+        let before = self.earlier(extraction)?;
+        let mut done = Consolidated::default();
+        if extraction.proposals.is_empty() && before.is_empty() {
+            return Ok(done);
+        }
+        let mark = self.mark()?;
+        let mut proposals = self.proposed(extraction, now, &mut done)?;
+        let name = format!("{}/{}", extraction.extractor, extraction.version);
+        let cause = Cause { actor: extraction.actor, by: name.clone(), input: Some(extraction.session.to_owned()) };
+        let summary = format!("extracted {} memories from a session", proposals.len());
+        let (done, _) = self.operate(OperationKind::Extract, &cause, summary, |tx| {
+            let meanwhile = mark.since(tx)?;
+            for proposed in &mut proposals {
+                let project = proposed.prepared.memory.project;
+                let of_project = meanwhile.iter().filter(|memory| memory.project == project);
+                proposed.near.extend(of_project.map(|memory| (Known::of(memory), memory.clone())));
+            }
+            let mut run = Run { cause: &cause, now, met: HashSet::new(), added: Vec::new(), done };
+            for proposed in proposals {
+                let number = proposed.number;
+                run.done.fates[number] = run.resolve(tx, proposed)?;
+            }
+            let Run { met, mut done, .. } = run;
+            let mut gone = Vec::new();
+            for id in before.iter().filter(|id| extraction.is_whole && !met.contains(id)) {
+                let Some(memory) = tx.memory(*id)? else { continue };
+                let is_own = memory.lane == Lane::Extracted && !memory.is_pinned;
+                if is_own && memory.is_in_effect() {
+                    let cause = Some(format!("{NO_LONGER}{name}"));
+                    let put_away = Memory { status: Status::Archived, cause, status_since: Some(now), changed: now, ..memory };
+                    leave(tx, put_away, now)?;
+                    done.counts.put_away += 1;
+                }
+                gone.push(*id);
+            }
+            for id in &gone {
+                revive_replaced(tx, *id, &gone, extraction.actor, now)?;
+            }
+            Ok::<_, EngineError>(done)
+        })?;
+        Ok(done)
+    }
+
+    /// Checks the proposals of an extractor and finds what is near each; those that cannot be stored, or that were forgotten for good, get
+    /// their fate.
+    fn proposed(
+        &self,
+        extraction: &Extraction<'_>,
+        now: UtcMillis,
+        done: &mut Consolidated,
+    ) -> Result<Vec<Proposed>, EngineError> {
+        let reader = self.reader()?;
+        let statistics = &mut done.statistics;
+        let mut proposals = Vec::new();
+        for (number, new) in extraction.proposals.iter().enumerate() {
+            // Until it is recorded.
+            done.fates.push(Fate::Refused);
+            statistics.worked(Phase::ExtractEntities, new.entities.len() as u64, 0);
+            match timed(statistics, Phase::ExtractMemories, || self.prepared(new, now)) {
+                Ok(prepared) if reader.is_statement_buried(&prepared.memory.statement) => {
+                    done.counts.refused += 1;
+                    statistics.decided(Decision::Refuse);
+                }
+                Ok(mut prepared) => {
+                    // Like the turns that it rests on, it counts from when it was said.
+                    let memory = &mut prepared.memory;
+                    memory.recorded = memory.valid_from.map_or(now, |said| said.min(now));
+                    let known = timed(statistics, Phase::Embed, || Known::of(memory));
+                    let began = Instant::now();
+                    let near = self.near(memory)?;
+                    let near: Vec<(Known, Memory)> = near.into_iter().map(|memory| (Known::of(&memory), memory)).collect();
+                    statistics.worked(Phase::RetrieveContext, near.len() as u64, micros(began));
+                    proposals.push(Proposed { number, prepared, known, near });
+                }
+                Err(EngineError::Memory(error)) => {
+                    done.fates[number] = Fate::Invalid(error);
+                    done.counts.refused += 1;
+                    statistics.decided(Decision::Refuse);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(proposals)
+    }
+
+    /// Returns the memories that the same extractor, in any version, found in the same conversation before.
+    fn earlier(&self, extraction: &Extraction<'_>) -> Result<Vec<MemoryId>, EngineError> {
+        let prefix = format!("{}/", extraction.extractor);
+        let is_earlier = |memory: &Memory| {
+            let source = &memory.source;
+            source.session.as_deref() == Some(extraction.session)
+                && source.extractor.as_ref().is_some_and(|extractor| extractor.starts_with(&prefix))
+        };
+        let memories = self.store().memories_with_evidence_in(extraction.episode)?;
+        Ok(memories.iter().filter(|memory| is_earlier(memory)).map(|memory| memory.id).collect())
+    }
+}
+
+/// The consolidation of the proposals of one extraction.
+struct Run<'r> {
+    cause: &'r Cause,
+    now: UtcMillis,
+    /// Memories that say what was proposed.
+    met: HashSet<MemoryId>,
+    /// Those of them that are new, in outline.
+    added: Vec<(Known, Memory)>,
+    done: Consolidated,
+}
+
+impl Run<'_> {
+    /// Decides about a proposal, and records what was decided.
+    fn resolve(&mut self, tx: &mut OperationTx<'_, '_>, proposed: Proposed) -> Result<Fate, EngineError> {
+        let Proposed { prepared, mut known, near, .. } = proposed;
+        let (began, now, actor) = (Instant::now(), self.now, self.cause.actor);
+        let project = prepared.memory.project;
+        let others = || near.iter().chain(self.added.iter().filter(|(_, memory)| memory.project == project));
+        let same = others().map(|(other, _)| (other.likeness(&known), other.id)).filter(|(likeness, _)| *likeness >= SAME);
+        let mut same: Vec<(f32, MemoryId)> = same.collect();
+        same.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        // Alike in words, and another value, date or verdict: that is no repetition, and a less similar one may be.
+        let (mut repeated, mut other) = (None, None);
+        for (_, id) in same {
+            let Some(memory) = tx.memory(id)? else { continue };
+            let memory = kept(tx, memory)?;
+            // A state that comes back has an interval of its own.
+            let is_later = memory.valid_until.zip(prepared.memory.valid_from).is_some_and(|(until, from)| from > until);
+            if memory.was_replaced_by_itself() && is_later {
+                continue;
+            }
+            let differs = if known.tells_commands() { None } else { difference(&memory, &prepared.memory) };
+            match differs {
+                None => {
+                    repeated = Some(memory);
+                    break;
+                }
+                Some(conflict) => other = other.or(Some((memory.id, conflict))),
+            }
+        }
+        let statistics = &mut self.done.statistics;
+        statistics.worked(Phase::ResolveMemories, near.len() as u64, micros(began));
+        if let Some(memory) = repeated {
+            let (id, began) = (memory.id, Instant::now());
+            let joined = join(tx, memory, &prepared.memory, now)?;
+            statistics.worked(Phase::WriteGraph, 1, micros(began));
+            let counts = &mut self.done.counts;
+            match joined {
+                Joined::Refused => counts.refused += 1,
+                Joined::Known => counts.known += 1,
+                Joined::Changed => counts.joined += 1,
+            }
+            if joined == Joined::Refused {
+                statistics.decided(Decision::Refuse);
+                return Ok(Fate::Refused);
+            }
+            self.met.insert(id);
+            statistics.decided(Decision::Skip);
+            return Ok(Fate::Memory(id));
+        }
+        let id = prepared.record(tx, now, statistics)?;
+        self.met.insert(id);
+        self.done.counts.recorded += 1;
+        let began = Instant::now();
+        known.id = id;
+        let new = known;
+        for (other, _) in others() {
+            if new.meets_again(other) {
+                raise(tx, new.id, now)?;
+                raise(tx, other.id, now)?;
+            }
+            if new.ends(other) {
+                end_todo(tx, new.id, other.id, self.cause, now)?;
+            } else if other.ends(&new) {
+                end_todo(tx, other.id, new.id, self.cause, now)?;
+            }
+        }
+        settle_by_itself(tx, id, actor, now)?;
+        let recorded = Memory { id, ..prepared.memory.clone() };
+        let conflicts = against(tx, &recorded, &[], others().map(|(_, memory)| memory))?;
+        for (other, conflict) in other.into_iter().chain(conflicts) {
+            settle_or_contest(tx, other, id, &conflict, actor, now)?;
+        }
+        statistics.decided(decision(tx, id)?);
+        statistics.worked(Phase::ResolveMemories, 0, micros(began));
+        self.added.push((new, recorded));
+        Ok(Fate::Memory(id))
+    }
+}
+
+/// Returns what was decided about a memory that was just recorded, by what it did to others.
+pub(super) fn decision(tx: &OperationTx<'_, '_>, id: MemoryId) -> Result<Decision, EngineError> {
+    let mut decided = Decision::Add;
+    for relation in tx.relations_of(&Node::Memory(id))? {
+        match (relation.relation_type, relation.from, relation.to) {
+            (RelationType::Supersedes, Node::Memory(newer), Node::Memory(older)) if newer == id => {
+                let cause = tx.memory(older)?.and_then(|older| older.cause);
+                let is_denied = cause.is_some_and(|cause| cause.ends_with(NO_LONGER_SO));
+                return Ok(if is_denied { Decision::Invalidate } else { Decision::Update });
+            }
+            (RelationType::Contradicts, ..) => decided = Decision::Contest,
+            _ => {}
+        }
+    }
+    Ok(decided)
+}
+
+/// Makes an extracted memory that holds more important.
+fn raise(tx: &mut OperationTx<'_, '_>, id: MemoryId, now: UtcMillis) -> Result<(), EngineError> {
+    let is_own = |memory: &Memory| memory.lane == Lane::Extracted && memory.status == Status::Holds;
+    if let Some(memory) = tx.memory(id)?.filter(is_own) {
+        let importance = (memory.importance + REPEATED).min(1.0);
+        tx.put(&Record::Memory(Box::new(Memory { importance, changed: now, ..memory })))?;
+    }
+    Ok(())
+}
+
+/// States that a memory tells the end of a todo, and closes that, unless the todo is a person's or either holds no more.
+fn end_todo(
+    tx: &mut OperationTx<'_, '_>,
+    end: MemoryId,
+    todo: MemoryId,
+    cause: &Cause,
+    now: UtcMillis,
+) -> Result<(), EngineError> {
+    let holds = tx.memory(end)?.is_some_and(|end| end.status == Status::Holds);
+    if holds && close(tx, todo, cause.actor, now)? {
+        connect(tx, Node::Memory(end), RelationType::Solves, Node::Memory(todo), now)?;
+    }
+    Ok(())
+}
+
+/// Returns the memory that was kept of two that say the same, if this is the other one.
+fn kept(tx: &OperationTx<'_, '_>, memory: Memory) -> Result<Memory, EngineError> {
+    let is_twin = memory.status == Status::Archived && memory.cause.as_ref().is_some_and(|cause| cause.starts_with(SAME_AS));
+    if !is_twin {
+        return Ok(memory);
+    }
+    for relation in tx.relations_of(&Node::Memory(memory.id))? {
+        let other = if relation.from == Node::Memory(memory.id) { relation.to } else { relation.from };
+        if let (RelationType::SimilarTo, Node::Memory(other)) = (relation.relation_type, other)
+            && let Some(kept) = tx.memory(other)?.filter(Memory::is_in_effect)
+        {
+            return Ok(kept);
+        }
+    }
+    Ok(memory)
+}
+
+/// What became of the evidence of a proposal that says the same as a known memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Joined {
+    /// The known memory holds no more, and a person decided that.
+    Refused,
+    /// It has the evidence already.
+    Known,
+    /// It got the evidence.
+    Changed,
+}
+
+/// Gives a known memory the evidence of a proposal that says the same, if it holds.
+pub(super) fn join(
+    tx: &mut OperationTx<'_, '_>,
+    known: Memory,
+    proposed: &Memory,
+    now: UtcMillis,
+) -> Result<Joined, EngineError> {
+    let is_back = known.status == Status::Archived && known.cause.as_ref().is_some_and(|cause| cause.starts_with(NO_LONGER));
+    // One that was replaced by itself gets evidence of the time when it was so.
+    if !known.is_in_effect() && !is_back && !known.was_replaced_by_itself() {
+        return Ok(Joined::Refused);
+    }
+    // A person's memory gets evidence, and no words.
+    let offered = match known.lane {
+        Lane::Curated => {
+            Memory { title: None, details: None, tags: Vec::new(), anchors: Vec::new(), asserts: None, ..proposed.clone() }
+        }
+        Lane::Extracted => proposed.clone(),
+    };
+    let mut changed = joined(known.clone(), offered, now);
+    if is_back {
+        (changed.status, changed.cause, changed.status_since, changed.changed) = (Status::Holds, None, Some(now), now);
+    }
+    if changed == known {
+        return Ok(Joined::Known);
+    }
+    // Commands that tell more take the place of the words, with what they rest on; what a person pinned keeps its own.
+    let commands = |memory: &Memory| form(&memory.statement).map_or(0, |(_, count)| count);
+    if known.lane == Lane::Extracted && !known.is_pinned && commands(proposed) > commands(&known) {
+        changed.statement.clone_from(&proposed.statement);
+        changed.evidence.clone_from(&proposed.evidence);
+        changed.source.clone_from(&proposed.source);
+    }
+    // A long one is not refused for what it rests on.
+    changed.evidence.truncate(MOST_EVIDENCE);
+    let is_repeated = known.lane == Lane::Extracted
+        && proposed.source.kind == SourceKind::User
+        && proposed.source.session != known.source.session;
+    if is_repeated {
+        changed.importance = (changed.importance + REPEATED).min(1.0);
+    }
+    check(&changed).map_err(MemoryError::from)?;
+    tx.put(&Record::Memory(Box::new(changed)))?;
+    if is_back {
+        settle_again(tx, known.id, Actor::Rule, now)?;
+    }
+    Ok(Joined::Changed)
+}

@@ -1,0 +1,66 @@
+//! The known memories that a new one may repeat, replace or contradict, found by their words. What wrote them down a moment ago is
+//! seen as well, so that nothing is recorded twice.
+
+use std::collections::HashSet;
+
+use yore_core::memory::{Fields, Memory, MemoryKind};
+
+use super::known::{is_done, program};
+use crate::Engine;
+use crate::error::EngineError;
+use crate::store::{MemoryKey, OperationTx, RowKey};
+
+/// Memories with the nearest words that a statement is compared with, of the index and of those that wait for it.
+const MOST_NEAR: usize = 40;
+/// The same for a todo and what may be its end, and for commands of one program: these need not share most words.
+const MOST_RELATED: usize = 100;
+/// Memories that somebody else recorded between the search and the writing; more are not compared.
+const MOST_MEANWHILE: usize = 200;
+
+/// A state of the memory before a search: what was recorded after it is looked at again when the findings are written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark(MemoryKey);
+
+impl Engine {
+    /// Marks the present state.
+    pub(super) fn mark(&self) -> Result<Mark, EngineError> {
+        Ok(Mark(self.store().last_memory()?))
+    }
+
+    /// Returns the memories of the same project, of any status, that are near a statement: without tags, evidence and anchors.
+    pub(super) fn near(&self, memory: &Memory) -> Result<Vec<Memory>, EngineError> {
+        let project = match memory.project {
+            Some(project) => match self.store().project_row(project)? {
+                Some(row) => Some(row),
+                None => return Ok(Vec::new()),
+            },
+            None => None,
+        };
+        let mut rows: Vec<MemoryKey> = Vec::new();
+        let mut search = |text: &str, limit: usize| -> Result<(), EngineError> {
+            rows.extend(self.nearest_memories(text, project, limit)?);
+            Ok(())
+        };
+        let may_end = memory.kind == MemoryKind::Todo || is_done(memory);
+        search(&memory.statement, if may_end { MOST_RELATED } else { MOST_NEAR })?;
+        if let Some(told) = program(&memory.statement) {
+            search(told, MOST_RELATED)?;
+        }
+        if let Fields::Solution { error: Some(error), .. } = &memory.fields {
+            search(error, MOST_NEAR)?;
+        }
+        let mut seen: HashSet<i64> = HashSet::new();
+        rows.retain(|row| seen.insert(row.get()));
+        let mut near = self.store().outlines(&rows)?;
+        // Another project may have got the row of one that was merged.
+        near.retain(|near| near.project == memory.project);
+        Ok(near)
+    }
+}
+
+impl Mark {
+    /// Returns the memories of the projects of some others that were recorded since.
+    pub(super) fn since(self, tx: &OperationTx<'_, '_>) -> Result<Vec<Memory>, EngineError> {
+        Ok(tx.outlines_after(self.0, MOST_MEANWHILE)?)
+    }
+}
