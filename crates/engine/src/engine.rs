@@ -642,6 +642,12 @@ impl Engine {
         Ok(self.semantic.get_or_init(|| semantic))
     }
 
+    /// Returns whether questions can be compared with vectors of a model beyond the static table.
+    pub(crate) fn has_vectors(&self) -> Result<bool, EngineError> {
+        let has_model = self.options.model.is_some() || self.options.servers.embedder.is_some();
+        Ok(has_model && self.store.chosen_embedder()?.is_some())
+    }
+
     /// Returns whether the local model can be used at once; waits for nobody who loads it.
     fn has_loaded_model(&self) -> bool {
         self.model.try_lock().is_ok_and(|model| model.is_some())

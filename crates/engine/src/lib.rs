@@ -22,6 +22,7 @@ pub mod ingest;
 mod jobs;
 pub mod llm;
 mod memories;
+mod model_consolidate;
 mod model_extract;
 mod model_topics;
 mod notes;
@@ -56,9 +57,10 @@ pub use index::vector::{
 pub use index::{CompiledFilter, IndexError, SyncReport};
 pub use jobs::{Failure, Job, JobCounts, JobWorker, Lane, MOST_FAILURES, NewJob, Upkeep, Work};
 pub use memories::{
-    Done, Exported, Extracted, GivenEntity, GivenEvidence, GivenRecords, GivenRelation, Imported, MemoryEdit, MemoryList,
+    Done, Exported, Extracted, GivenEntity, GivenEvidence, GivenRecords, GivenRelation, Imported, Judged, MemoryEdit, MemoryList,
     NamedRelation, NewMemory, OpenConflict, OpenedMemory, Reached, Settlement, StoredMemory, Traversal,
 };
+pub use model_consolidate::{ConsolidateReport, ConsolidateRequest};
 pub use model_extract::ModelReport;
 pub use model_topics::NamedTopics;
 pub use notes::{NoteSummary, NotesRequest, RememberRequest, Remembered, STANDING, WhichVersion};

@@ -32,8 +32,8 @@ const CHECKPOINT: &str = "model";
 const MISFORMED: &str = "model misformed";
 
 const CAPABLE: Manner = Manner {
-    instructions: include_str!("../prompts/extract-3.md"),
-    by: Distiller { extractor: "model", version: 2, checkpoint: CHECKPOINT, new_chars: NEW_CHARS, actor: Actor::Model },
+    instructions: include_str!("../prompts/extract-4.md"),
+    by: Distiller { extractor: "model", version: 3, checkpoint: CHECKPOINT, new_chars: NEW_CHARS, actor: Actor::Model },
     is_full: true,
 };
 /// A small model reads shorter pieces, and gives items only.
@@ -180,6 +180,7 @@ impl Engine {
             report.sessions += u64::from(piece == 0);
             report.answers += 1;
             report.statistics.calls += 1;
+            report.statistics.retries += u64::from(answered.retries);
             distilled.session.clone_from(&session.native_id);
             // The model read all that it was given, whatever it says of it; an answer that was cut off counts as far as its items reach.
             distilled.upto = match answered.is_partial {

@@ -27,6 +27,8 @@ pub struct Answered<T> {
     pub tier: Tier,
     /// True if it was cut off, and only its complete part was read.
     pub is_partial: bool,
+    /// Answers before it that had not the form.
+    pub retries: u32,
 }
 
 /// Asks a model for an answer in a form.
@@ -42,7 +44,7 @@ pub fn ask<T: DeserializeOwned>(
     let mut last = LlmError::Form("no way to ask for it".to_owned());
     // Only where another tier answers was it the tier that the server refused.
     let mut refused: Vec<Tier> = Vec::new();
-    let mut misformed = 0;
+    let (mut misformed, mut retries) = (0, 0);
     for tier in model.tiers(accounts) {
         let mut told: Option<String> = None;
         for _ in 0..=RETRIES {
@@ -52,10 +54,11 @@ pub fn ask<T: DeserializeOwned>(
                     Ok((value, is_cut)) => {
                         refused.iter().for_each(|tier| accounts.learned(model.name(), *tier, false));
                         accounts.learned(model.name(), tier, true);
-                        return Ok(Answered { value, tier, is_partial: is_cut || reply.is_cut });
+                        return Ok(Answered { value, tier, is_partial: is_cut || reply.is_cut, retries });
                     }
                     Err(reason) => {
                         model.reject(&asked);
+                        retries += 1;
                         told = Some(reason.chars().take(TOLD_CHARS).collect());
                         last = LlmError::Form(reason);
                     }

@@ -3,6 +3,7 @@
 //! - `conflicts`: memories that cannot both hold, listed and settled; `contest` finds them
 //! - `contexts`: relations of contexts, which are notes with a topic
 //! - `consolidate`: what is new becomes memories, in phases; `known` and `near`: as it is compared with what is known
+//! - `judged`: what a model decided about memories near each other
 //! - `given`: records from files of other programs
 //! - `record`: memories are recorded, corrected, confirmed, rejected, pinned, tagged, put away
 //! - `entities`: entities are recorded, merged, split; relations are stated, taken back, followed
@@ -23,6 +24,7 @@ mod contexts;
 mod entities;
 mod given;
 mod history;
+mod judged;
 mod known;
 mod named;
 mod near;
@@ -37,6 +39,8 @@ pub use self::consolidate::Extracted;
 pub(crate) use self::consolidate::{Consolidated, Extraction, Fate};
 pub use self::entities::{Reached, Traversal};
 pub use self::given::{GivenEntity, GivenRecords, GivenRelation};
+pub use self::judged::Judged;
+pub(crate) use self::judged::{CarriedOut, Judgement};
 pub use self::portable::{Exported, Imported};
 pub(crate) use self::record::FORGET;
 pub use self::record::{Done, GivenEvidence, MemoryEdit, NewMemory};

@@ -54,6 +54,9 @@ pub struct NamedRelation {
     pub label: Option<String>,
     /// Weight, 0 to 1.
     pub weight: f32,
+    /// Why it was stated, if that is known.
+    #[serde(default)]
+    pub reason: Option<String>,
 }
 
 /// The memories that a list wants.
@@ -152,7 +155,7 @@ impl Engine {
                 _ => None,
             };
             let name = relation.relation_type.name_from(is_reversed).to_owned();
-            Ok(NamedRelation { name, node: other.clone(), label, weight: relation.weight })
+            Ok(NamedRelation { name, node: other.clone(), label, weight: relation.weight, reason: relation.reason.clone() })
         };
         relations.iter().map(named).collect()
     }

@@ -39,10 +39,11 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 13, is_precious: false, sql: include_str!("migrations/0013_spans.sql") },
     Migration { version: 14, is_precious: false, sql: include_str!("migrations/0014_models.sql") },
     Migration { version: 15, is_precious: false, sql: include_str!("migrations/0015_assertions.sql") },
+    Migration { version: 16, is_precious: false, sql: include_str!("migrations/0016_judged.sql") },
 ];
 
-/// The migration after which what memories assert is read: SQL cannot.
-const ASSERTIONS: i32 = 15;
+/// Migrations after which what memories assert is read: SQL cannot. With 16, statements are read in another way.
+const ASSERTIONS: [i32; 2] = [15, 16];
 /// Maximum number of copies before an upgrade gives up because another process writes during each. Opening
 /// counts as writing if the other process changes the journal's mode.
 const MOST_COPIES: u32 = 10;
@@ -100,7 +101,7 @@ pub(super) fn run(db: &mut Connection, path: &Path, options: &StoreOptions) -> S
     let version = check(&tx, path)?;
     for step in MIGRATIONS.iter().filter(|step| step.version > version) {
         tx.execute_batch(step.sql).map_err(fail)?;
-        if step.version == ASSERTIONS {
+        if ASSERTIONS.contains(&step.version) {
             fill_assertions(&tx).map_err(fail)?;
         }
     }

@@ -6,7 +6,7 @@
 //! - `keys`: keys of rows
 //! - `commit`: the data that an ingestion stores in one transaction
 //! - `upsert`, `episodes`, `exchanges`, `words`: projects, episodes, turns: written, read, packed
-//! - `extraction`: which conversations were read by extractors; `spans`: their topics
+//! - `extraction`: which conversations were read by extractors; `spans`: their topics; `judged`: which memories a model compared
 //! - `archive`: blobs and segments
 //! - `backup`, `salvage`: copies of the database, and rescue of data from a damaged one
 //! - `sources`: source files with checkpoints, leases and skipped lines
@@ -38,6 +38,7 @@ mod extraction;
 mod forget;
 mod found_memories;
 mod job_rows;
+mod judged;
 mod keys;
 mod ledger;
 mod memories;
@@ -71,6 +72,7 @@ pub(crate) use forget::Forgetting;
 pub use forget::{Forgotten, SelectedItem};
 pub(crate) use found_memories::{EvidenceRow, NamedMemory};
 pub(crate) use job_rows::{Failed, JobRow, NewJob};
+pub(crate) use judged::UnjudgedMemory;
 pub(crate) use keys::{
     BlobKey, EmbedderKey, EpisodeKey, FileKey, ItemKey, LabelKey, MemoryKey, ProjectKey, RowKey, TurnKey, VectorKey,
 };

@@ -80,7 +80,12 @@ pub(crate) struct OperationTx<'t, 'c> {
     seen: HashSet<Subject>,
 }
 
-impl OperationTx<'_, '_> {
+impl<'c> OperationTx<'_, 'c> {
+    /// Returns the transaction, for records that are no part of the operation.
+    pub(super) fn write(&self) -> &WriteTx<'c> {
+        self.tx
+    }
+
     /// Returns a memory.
     pub(crate) fn memory(&self, id: MemoryId) -> StoreResult<Option<Memory>> {
         self.tx.memory(id)
@@ -500,12 +505,12 @@ impl WriteTx<'_> {
         .map(drop)
     }
 
-    /// Removes what operations say of a subject. An import or extraction, which changes many things that have nothing to
-    /// do with each other, keeps the rest; any other operation, whose parts make one thing, keeps no content.
+    /// Removes what operations say of a subject. An import, extraction or comparison by a model, which changes many things that have
+    /// nothing to do with each other, keeps the rest; any other operation, whose parts make one thing, keeps no content.
     fn forget_changes(&self, subject: Subject) -> StoreResult<()> {
         self.execute(
             "DELETE FROM operation_change WHERE uid = ?1
-             AND operation IN (SELECT number FROM operation WHERE kind IN ('import', 'extract'))
+             AND operation IN (SELECT number FROM operation WHERE kind IN ('import', 'extract') OR kind = 'merge' AND actor = 'model')
              AND EXISTS (SELECT 1 FROM operation_change AS rest WHERE rest.operation = operation_change.operation AND rest.uid <> ?1)",
             [subject.key()],
         )?;

@@ -13,6 +13,7 @@ mod claude_code;
 mod cline;
 mod codex;
 mod conflicts;
+mod consolidation;
 mod continue_dev;
 mod copilot_chat;
 mod cursor;

@@ -274,7 +274,7 @@ fn somebody_answers_in_a_folder_and_what_they_found_is_recorded_once() {
     let known = all(&memory).into_iter().find(|known| known.memory.kind == MemoryKind::Decision).unwrap().memory;
     assert_eq!(
         (known.kind, known.lane, known.source.extractor.as_deref()),
-        (MemoryKind::Decision, Lane::Extracted, Some("model/2"))
+        (MemoryKind::Decision, Lane::Extracted, Some("model/3"))
     );
     let operation = &memory.engine().operations(None, None, 10).unwrap();
     assert!(operation.iter().any(|operation| operation.cause.actor == Actor::Model), "{operation:?}");

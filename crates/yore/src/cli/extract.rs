@@ -228,7 +228,7 @@ fn told_of_model(report: &ModelReport, folder: Option<&Path>) -> Vec<String> {
     }
     if let (true, Some(folder)) = (report.waiting > 0, folder) {
         lines.push(format!(
-            "{} for an answer beside each *.request.json in {}; run it again when they are there",
+            "{} for an answer, ID.answer.json beside each ID.request.json in {}; run it again when they are there",
             if report.waiting == 1 { "1 session waits".to_owned() } else { format!("{} sessions wait", report.waiting) },
             folder.display()
         ));

@@ -9,6 +9,7 @@ mod chat;
 mod completions;
 mod config;
 mod conflicts;
+mod consolidate;
 mod daemon;
 mod distil;
 mod doctor;
@@ -117,6 +118,7 @@ enum Command {
     Doctor(doctor::Arguments),
     Embed(embed::Arguments),
     Eval(eval::Arguments),
+    Consolidate(consolidate::Arguments),
     Export(export::Arguments),
     Extract(extract::Arguments),
     Forget(forget::Arguments),
@@ -241,6 +243,7 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
         Command::Restore(arguments) => restore::run(&arguments, context),
         Command::Review(arguments) => review::run(&arguments, context),
         Command::Conflicts(arguments) => conflicts::run(&arguments, context),
+        Command::Consolidate(arguments) => consolidate::run(&arguments, context),
         Command::Scan(arguments) => scan::run(&arguments, context),
         Command::Sessions(arguments) => sessions::run(&arguments, context),
         Command::Show(arguments) => show::run(&arguments, context),

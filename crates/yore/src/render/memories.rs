@@ -129,7 +129,8 @@ fn relation(relation: &NamedRelation) -> String {
         (Some(label), _) => one_line(label),
         (None, node) => one_line(&crate::results::node_id(node)),
     };
-    format!("{} {} {other}", relation.name.replace('_', " "), relation.node.kind())
+    let why = relation.reason.as_deref().map(|reason| format!(" ({})", one_line(reason))).unwrap_or_default();
+    format!("{} {} {other}{why}", relation.name.replace('_', " "), relation.node.kind())
 }
 
 /// Says whether a memory holds, and since when it is true.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yore_engine::{DailyLimits, LedgerRow, ModelReport, Spent};
 
-use super::FailedConversation;
+use super::{Consolidation, FailedConversation};
 
 /// The limits of a day, and what was taken today.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -70,6 +70,8 @@ pub struct ModelExtraction {
     pub dropped: u64,
     /// Reasons why items and relations could not be stored.
     pub refused: Vec<String>,
+    /// Phases, decisions and calls.
+    pub consolidation: Consolidation,
     /// Conversations of projects that nobody may read.
     pub left_out: u64,
     /// Conversations whose requests wait for an answer in a folder.
@@ -153,6 +155,7 @@ impl From<&ModelReport> for ModelExtraction {
             relations: report.relations,
             dropped: report.dropped,
             refused: report.refused.clone(),
+            consolidation: Consolidation::from(&report.statistics),
             left_out: report.left_out,
             waiting: report.waiting,
             failed: failed.collect(),

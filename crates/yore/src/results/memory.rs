@@ -10,7 +10,7 @@ use yore_engine::{
     NamedRelation, NewMemory, OpenConflict, OpenedMemory, StoredMemory,
 };
 
-use super::{ChangedThing, time};
+use super::{ChangedThing, Consolidation, time};
 
 /// Something that has one value at a time, and its value.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -114,6 +114,8 @@ pub struct ExtractionDone {
     pub put_away: u64,
     /// Memories that a dry run would record.
     pub proposed: Vec<ProposedMemory>,
+    /// Phases, decisions and calls.
+    pub consolidation: Consolidation,
     /// Conversations that failed.
     pub failed: Vec<FailedConversation>,
 }
@@ -174,6 +176,7 @@ impl ExtractionDone {
             |failed: &FailedSession| FailedConversation { session: failed.session.clone(), reason: failed.reason.clone() };
         let failed = report.failed.iter().map(failed).collect();
         Self {
+            consolidation: Consolidation::from(&report.statistics),
             sessions: report.sessions,
             unchanged: report.unchanged,
             recorded,
@@ -201,6 +204,9 @@ pub struct MemoryRelation {
     pub label: Option<String>,
     /// Weight, 0 to 1.
     pub weight: f64,
+    /// Why it was stated, if that is known. Recalled data, never instructions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// How often a memory was used.
@@ -324,9 +330,10 @@ impl From<MemoryUse> for MemoryUses {
 
 impl MemoryRelation {
     fn of(relation: &NamedRelation) -> Self {
-        let NamedRelation { name, node, label, weight } = relation;
+        let NamedRelation { name, node, label, weight, reason } = relation;
         let (name, kind, label) = (name.clone(), node.kind().to_owned(), label.clone());
-        Self { name, kind, id: node_id(node), label, weight: super::rounded(*weight) }
+        let reason = reason.clone();
+        Self { name, kind, id: node_id(node), label, weight: super::rounded(*weight), reason }
     }
 }
 

@@ -7,6 +7,7 @@
 //! - [`Ingestion`], [`Begun`], [`Conversation`]: what was read
 //! - [`Statistics`], [`SourceState`], [`MemoryState`], [`Repaired`] and others of `store`: the stored memory
 //! - [`MemoryRecord`], [`EntityRecord`], [`OperationRecord`], [`Changed`]: memories and their changes
+//! - [`Consolidation`], [`ConsolidationDone`]: how new memories met those that were known
 //! - [`Remembered`], [`Forgotten`], [`Brief`], [`SessionCost`]: what was done, and given
 //! - [`Finding`], [`Setting`], [`Installation`], [`Model`], [`Daemon`] and others of `program`: the program itself
 //! - [`ContextIndex`], [`HybridAnswer`] and others of `compat`: what the compatibility tools return
@@ -20,6 +21,7 @@ mod answer;
 mod budget;
 mod compat;
 mod conflict;
+mod consolidation;
 mod distil;
 mod eval;
 mod list;
@@ -35,6 +37,7 @@ pub use self::answer::*;
 pub use self::budget::*;
 pub use self::compat::*;
 pub use self::conflict::*;
+pub use self::consolidation::*;
 pub use self::distil::*;
 pub use self::eval::*;
 pub use self::list::*;

@@ -314,3 +314,36 @@ fn topics_are_named_by_the_model_once() {
     let refused = limit(with_model(&environment, &["extract", "--all", "--extractor", "model", "--batch"])).run().ends_with(2);
     assert!(refused.stderr.contains("takes no batches"), "{}", refused.stderr);
 }
+
+#[test]
+fn a_model_compares_memories_once_and_never_retires_a_persons_word() {
+    let environment = memory();
+    let remember = |statement: &str| {
+        let done = environment.yore(["remember", "--kind", "fact", "--json", statement]).run().success().json();
+        done["memory"].as_str().unwrap().to_owned()
+    };
+    let older = remember("The harbour box is reached at quay-1.");
+    let newer = remember("Since the move, the harbour box stands at pier 4 and is reached there.");
+    let short = |id: &str| id[id.len() - 10..].to_owned();
+    let decided = serde_json::json!({"decisions": [
+        {"memory": short(&newer), "decision": "update", "other": short(&older), "reason": "the box moved from quay-1 to pier 4"}]});
+    environment.write("answer.json", decided.to_string());
+    let none = environment.yore(["consolidate"]).run().ends_with(2);
+    assert!(none.stderr.contains("no language model is configured"), "{}", none.stderr);
+    let limit = |runner: Runner| runner.env("YORE_LLM__DAILY_TOKENS", "50000");
+    let told = limit(with_model(&environment, &["consolidate"])).run().success().stdout;
+    assert!(
+        told.contains("2 memories compared with 1 call: 0 replaced or closed, 0 known twice, 0 added to, 1 contradicted"),
+        "{told}"
+    );
+    assert!(told.contains("the box moved from quay-1 to pier 4 (yore conflicts)"), "{told}");
+    let shown = environment.yore(["show", short(&older).as_str()]).run().success().stdout;
+    assert!(shown.contains("the box moved from quay-1 to pier 4"), "{shown}");
+    let listed = environment.yore(["conflicts", "list"]).run().success().stdout;
+    assert!(listed.contains("quay-1") && listed.contains("pier 4"), "{listed}");
+    let again = limit(with_model(&environment, &["consolidate", "--json"])).run().success().json();
+    assert_eq!((&again["compared"], &again["consolidation"]["calls"]), (&0.into(), &0.into()), "{again}");
+    assert_eq!(asked(&environment), 1);
+    let rows = environment.yore(["budget", "history", "--json"]).run().success().json();
+    assert_eq!(rows[0]["purpose"], "judge", "{rows}");
+}

@@ -230,6 +230,7 @@ fn around(engine: &Engine, name: &str, arguments: &Entities, context: &mut Conte
             id,
             label: None,
             weight: f64::from(reached.weight),
+            reason: None,
         });
         let indent = "  ".repeat(reached.depth - 1);
         rows.push(format!("{indent}{DIM}{}{RESET} {} {shown}", reached.name.replace('_', " "), reached.node.kind()));
@@ -242,6 +243,7 @@ fn around(engine: &Engine, name: &str, arguments: &Entities, context: &mut Conte
             id: turn.id.to_string(),
             label: None,
             weight: 1.0,
+            reason: None,
         });
         let at = text::day(turn.time.utc);
         rows.push(format!("{DIM}named in{RESET} [{}] {at} {}", turn.id.short(), one_line(&preview(&turn.text, PREVIEW_CHARS))));
