@@ -1,13 +1,15 @@
 //! A document as the transcript file that a coding agent would have left: with the lines, fields and
 //! repetitions that make real files several times as large as their text.
 
-use std::io::{Result, Write};
+use std::fs::{self, File};
+use std::io::{BufWriter, Result, Write};
+use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use yore_core::time::format_utc;
 
 use crate::vocabulary::Random;
-use crate::workload::{Document, Turn, uuid};
+use crate::workload::{Document, Turn, Workload, uuid};
 
 /// Start of the first synthetic session: 2026-01-01, in milliseconds.
 const BEGAN_MS: i64 = 1_767_225_600_000;
@@ -29,6 +31,20 @@ pub fn write_claude_code(document: &Document, number: u64, out: &mut dyn Write) 
         writer.turn(turn)?;
     }
     Ok(())
+}
+
+/// Writes the sessions of a workload as files of Claude Code, a directory for each project; `see` is shown each of them.
+pub fn write_sessions(workload: &Workload, directory: &Path, see: &mut dyn FnMut(&Document)) -> Result<()> {
+    let mut number = 0;
+    workload.walk(&mut |document| {
+        see(&document);
+        let project = directory.join(&document.project);
+        fs::create_dir_all(&project)?;
+        let mut out = BufWriter::new(File::create(project.join(format!("{}.jsonl", document.id)))?);
+        write_claude_code(&document, number, &mut out)?;
+        number += 1;
+        out.flush()
+    })
 }
 
 /// Writes a document of a corpus as one line of the uniform format.

@@ -8,13 +8,12 @@
 #![expect(clippy::print_stdout, reason = "a program for maintainers whose result is its output")]
 
 use std::error::Error;
-use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use yore_bench::measure::{machine, memory};
-use yore_bench::transcript::write_claude_code;
+use yore_bench::transcript::write_sessions;
 use yore_bench::workload::{Turn, Workload};
 use yore_bench::{cpu_time, open_engine};
 use yore_core::consolidation::PipelineStatistics;
@@ -40,15 +39,7 @@ fn statement(text: &str) -> Option<String> {
 /// Fills a memory.
 fn fill(engine: &Engine, directory: &Path, memories: usize, proposals: usize) -> Result<(), Box<dyn Error>> {
     let sessions = directory.join("sessions");
-    let mut number = 0;
-    Workload { turns: proposals * TURNS_PER_PROPOSAL, corpus: Vec::new(), seed: 1 }.walk(&mut |document| {
-        let project = sessions.join(&document.project);
-        fs::create_dir_all(&project)?;
-        let mut out = BufWriter::new(File::create(project.join(format!("{}.jsonl", document.id)))?);
-        write_claude_code(&document, number, &mut out)?;
-        number += 1;
-        out.flush()
-    })?;
+    write_sessions(&Workload { turns: proposals * TURNS_PER_PROPOSAL, corpus: Vec::new(), seed: 1 }, &sessions, &mut |_| {})?;
     engine.ingest(&IngestRequest::new(vec![SourceRoot { source: "claude-code".to_owned(), path: sessions }]), &mut Silent)?;
     let cause = Cause { by: "bench".to_owned(), ..Cause::default() };
     let (mut left, mut failed) = (memories, None);

@@ -9,14 +9,12 @@
 #![expect(clippy::print_stdout, reason = "a program for maintainers whose result is its output")]
 
 use std::error::Error;
-use std::fs::{self, File};
-use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::Instant;
 
 use yore_bench::measure::{disk_bytes, machine, percentile};
 use yore_bench::open_engine;
-use yore_bench::transcript::write_claude_code;
+use yore_bench::transcript::write_sessions;
 use yore_bench::vocabulary::Random;
 use yore_bench::workload::{Asker, Workload};
 use yore_core::memory::{MemoryKind, Status};
@@ -58,16 +56,7 @@ fn word(number: usize) -> String {
 fn learn(engine: &Engine, turns: usize, directory: &Path) -> Result<Vec<String>, Box<dyn Error>> {
     let workload = Workload { turns, corpus: Vec::new(), seed: 1 };
     let mut asker = Asker::new(workload.seed, workload.turns, CALLS);
-    let mut number = 0;
-    workload.walk(&mut |document| {
-        asker.see(&document);
-        let project = directory.join(&document.project);
-        fs::create_dir_all(&project)?;
-        let mut out = BufWriter::new(File::create(project.join(format!("{}.jsonl", document.id)))?);
-        write_claude_code(&document, number, &mut out)?;
-        number += 1;
-        out.flush()
-    })?;
+    write_sessions(&workload, directory, &mut |document| asker.see(document))?;
     let roots = vec![SourceRoot { source: "claude-code".to_owned(), path: directory.to_path_buf() }];
     engine.ingest(&IngestRequest::new(roots), &mut Silent)?;
     engine.sync_index(60_000, &mut |_| {})?;
