@@ -1,6 +1,6 @@
 //! How new memories meet those that are known: the phases in which that is decided, the decisions, and the statistics of both.
 //!
-//! What may become of a known memory is a matter of its kind: [`crate::memory::MemoryKind::when_outdated`].
+//! A known memory's kind says what may become of it: [`crate::memory::MemoryKind::when_outdated`].
 
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,7 @@ named_enum! {
 }
 
 named_enum! {
-    /// What is decided about a new statement (S5-028, C-064).
+    /// A decision about a new statement (S5-028, C-064).
     Decision {
         /// It is a memory of its own.
         Add = "add",

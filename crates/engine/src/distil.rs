@@ -230,7 +230,7 @@ pub struct DistilReport {
     pub relations: u64,
     /// Memories that rules had proposed and that were put away.
     pub dropped: u64,
-    /// What the phases of consolidation did, and what was decided; known only where it was done.
+    /// Work of the phases of consolidation, and decisions; known only in the process that did it.
     #[serde(skip)]
     pub statistics: PipelineStatistics,
     /// Reasons why something was not recorded.

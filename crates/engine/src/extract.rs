@@ -74,7 +74,7 @@ pub struct ExtractReport {
     pub unchanged: u64,
     /// Counts of proposals by what became of them.
     pub counts: Extracted,
-    /// What the phases of consolidation did, and what was decided.
+    /// Work of the phases of consolidation, and decisions.
     pub statistics: PipelineStatistics,
     /// Memories that a dry run would record.
     pub proposed: Vec<ExtractedSession>,

@@ -1,4 +1,4 @@
-//! A model compares memories with those near them: what says the same, what is no longer so, what cannot hold together (S5-055). It is
+//! Lets a model compare memories with those near them: what says the same, what is no longer so, what cannot hold together (S5-055). It is
 //! asked about several at once; its answer is checked and carried out as one operation (`memories/judged.rs`).
 //!
 //! Rules decide when a memory is recorded (`memories/consolidate.rs`); this comes after them, for what only a reader understands.
@@ -55,7 +55,7 @@ pub struct ConsolidateRequest {
 pub struct ConsolidateReport {
     /// Memories that were compared.
     pub compared: u64,
-    /// What was done, in order.
+    /// Decisions that were carried out, in order.
     pub done: Vec<Judged>,
     /// Operations that did it, a number for each group in which something was done.
     pub operations: Vec<u64>,
@@ -115,7 +115,7 @@ impl Engine {
             report.stopped = Some("another process lets a model read".to_owned());
             return Ok(report);
         };
-        // What waits for the index would not be found.
+        // Memories that wait for the index would not be found.
         self.sync_index(INDEX_PATIENCE_MS, &mut |_| {})?;
         let mut memories = self.store().unjudged_memories(request.again)?;
         memories.retain(|memory| wanted.is_empty() || memory.project.is_some_and(|project| wanted.contains(&project)));
@@ -175,7 +175,7 @@ impl Engine {
         ledger: &Ledger<'_>,
         report: &mut ConsolidateReport,
     ) -> Result<Result<(), LlmError>, EngineError> {
-        // What was forgotten, retired or rejected meanwhile is shown to nobody.
+        // A memory that was forgotten, retired or rejected meanwhile is shown to nobody.
         let mut rows: Vec<MemoryKey> = Vec::new();
         for memory in group.rows.iter().filter(|memory| memory.is_in_effect) {
             if self.store().indexed_item(ItemKey::Memory(memory.row))?.is_some() {
@@ -207,7 +207,7 @@ impl Engine {
         report.statistics.calls += 1;
         report.statistics.retries += u64::from(answered.retries);
         report.statistics.worked(Phase::ResolveMemories, memories.len() as u64, began.elapsed().as_micros() as u64);
-        let (given, all) = (Given::of(&memories, &near), rows.clone());
+        let given = Given::of(&memories, &near);
         let mut judgements = Vec::new();
         for decided in answered.value.decisions {
             match decided.judgement(&given) {
@@ -217,7 +217,8 @@ impl Engine {
         }
         if answered.is_partial {
             // The rest was not decided.
-            rows.retain(|row| memories.iter().zip(&all).any(|(memory, of)| of == row && is_named(&judgements, memory)));
+            let decided = rows.into_iter().zip(&memories).filter(|(_, memory)| is_named(&judgements, memory));
+            rows = decided.map(|(row, _)| row).collect();
             report.failed.push("an answer was cut off".to_owned());
         }
         self.redact(judgements.iter_mut().map(|judgement| &mut judgement.reason))?;
@@ -251,7 +252,7 @@ impl Engine {
         let ids = found.iter().filter_map(|hit| hit.id().memory()).filter(|id| *id != memory.id);
         let mut near = Vec::new();
         for id in ids {
-            // What holds everywhere is told of the projects' own, too.
+            // A project's own are not compared with those that hold everywhere.
             near.extend(self.store().memory(id)?.filter(|near| near.project == memory.project));
         }
         near.truncate(NEAR);
@@ -349,7 +350,7 @@ impl Given {
     }
 }
 
-/// What a model may decide; of all other memories it says nothing.
+/// The decisions that a model may make; of all other memories it says nothing.
 const DECISIONS: [Decision; 5] = [Decision::Skip, Decision::Add, Decision::Update, Decision::Invalidate, Decision::Contest];
 
 /// Returns the form of the answer.

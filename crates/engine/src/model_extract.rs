@@ -64,7 +64,7 @@ pub struct ModelReport {
     pub relations: u64,
     /// Memories that rules had proposed and that were put away.
     pub dropped: u64,
-    /// What the phases of consolidation did, and what was decided.
+    /// Work of the phases of consolidation, and decisions.
     pub statistics: PipelineStatistics,
     /// Reasons why items and relations could not be stored.
     pub refused: Vec<String>,

@@ -101,7 +101,7 @@ impl Design {
     }
 }
 
-/// What becomes of a statement that is no longer so.
+/// The fate of a statement that is no longer so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outdated {
     /// Another statement takes its place, and it is shown as what was so before.

@@ -1,4 +1,5 @@
-//! What extractors, agents and models find becomes memories, by one path. What somebody notes by hand (`record`) is compared in the same way.
+//! Makes memories of the findings of extractors, agents and models, by one path. `record` compares what somebody notes by hand in the
+//! same way.
 //!
 //! [`Phase`] names the steps. The statements are checked and brought into the form by which they are compared, and the known memories
 //! near each are found; then one transaction looks the entities up, decides about each statement, and writes all of it or nothing. Names
@@ -89,7 +90,7 @@ pub(crate) struct Consolidated {
     pub counts: Extracted,
     /// The fate of each proposal.
     pub fates: Vec<Fate>,
-    /// What the phases did, and what was decided.
+    /// Work of the phases, and decisions.
     pub statistics: PipelineStatistics,
 }
 
@@ -365,7 +366,7 @@ fn kept(tx: &OperationTx<'_, '_>, memory: Memory) -> Result<Memory, EngineError>
     Ok(memory)
 }
 
-/// What became of the evidence of a proposal that says the same as a known memory.
+/// The fate of the evidence of a proposal that says the same as a known memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Joined {
     /// The known memory holds no more, and a person decided that.

@@ -1,4 +1,4 @@
-//! What a model decided about memories that are near each other is checked, and done as far as it may be.
+//! Checks the decisions of a model about memories that are near each other, and carries out those that it may make.
 //!
 //! Its answers are claims like any others: which of two statements came later is read from them and not from the model, a person's word
 //! is retired by a person, what is pinned or was said again since stays, and what happened is history (S5-060). Where it may not decide,
@@ -11,16 +11,16 @@ use yore_core::conflict::{Conflict, ConflictKind};
 use yore_core::consolidation::Decision;
 use yore_core::id::MemoryId;
 use yore_core::memory::{Confidence, Lane, Memory, Outdated, REPLACED, Status};
-use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
-use yore_core::relation::{Node, Relation, RelationType, check_relation};
+use yore_core::operation::{Actor, Cause, OperationKind, Subject};
+use yore_core::relation::{Node, Relation, RelationType};
 use yore_core::time::UtcMillis;
 
 use super::consolidate::{SAME_AS, join};
 use super::contest::{contest, difference, is_settled};
 use super::settle::{authority, is_later, leave, may_replace, replace};
-use super::step::{close, connect, draw_relation};
+use super::step::{close, connect, draw_relation, state};
 use crate::Engine;
-use crate::error::{EngineError, MemoryError};
+use crate::error::EngineError;
 use crate::rules::content_words;
 use crate::store::{MemoryKey, OperationTx};
 
@@ -43,7 +43,7 @@ pub(crate) struct Judgement {
 /// A decision that was carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judged {
-    /// What was decided in the end: a model may propose more than it may do.
+    /// The decision in the end: a model may propose more than it may do.
     pub decision: Decision,
     /// The memory that holds, or one of two that contradict each other.
     pub memory: MemoryId,
@@ -53,7 +53,7 @@ pub struct Judged {
     pub reason: String,
 }
 
-/// What became of the decisions about a group.
+/// The outcome of the decisions about a group.
 #[derive(Debug)]
 pub(crate) struct CarriedOut {
     /// Decisions that were carried out.
@@ -223,12 +223,7 @@ fn relate(
     now: UtcMillis,
 ) -> Result<(), EngineError> {
     let new = Relation::new(draw_relation(now)?, Node::Memory(from.id), relation_type, Node::Memory(to.id), now);
-    let relation = Relation { reason: Some(reason.to_owned()).filter(|reason| !reason.is_empty()), ..new }.normalised();
-    if tx.relation_between(&relation.from, relation_type, &relation.to)?.is_none() {
-        check_relation(&relation).map_err(MemoryError::from)?;
-        tx.put(&Record::Relation(Box::new(relation)))?;
-    }
-    Ok(())
+    state(tx, Relation { reason: Some(reason.to_owned()).filter(|reason| !reason.is_empty()), ..new })
 }
 
 /// Lets a memory stand in the place of one that says the same, above what that one replaced.

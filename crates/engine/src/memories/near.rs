@@ -1,5 +1,5 @@
-//! The known memories that a new one may repeat, replace or contradict, found by their words. What wrote them down a moment ago is
-//! seen as well, so that nothing is recorded twice.
+//! Finds the known memories that a new one may repeat, replace or contradict, by their words. Those that another process recorded a
+//! moment ago are seen as well, so that nothing is recorded twice.
 
 use std::collections::HashSet;
 
@@ -59,7 +59,7 @@ impl Engine {
 }
 
 impl Mark {
-    /// Returns the memories of the projects of some others that were recorded since.
+    /// Returns the memories that were recorded since, of all projects.
     pub(super) fn since(self, tx: &OperationTx<'_, '_>) -> Result<Vec<Memory>, EngineError> {
         Ok(tx.outlines_after(self.0, MOST_MEANWHILE)?)
     }

@@ -99,8 +99,13 @@ pub(super) fn connect_as_stated(
     evidence: Option<TurnId>,
     now: UtcMillis,
 ) -> Result<(), EngineError> {
-    let relation = Relation { evidence, ..Relation::new(draw_relation(now)?, from, relation_type, to, now) }.normalised();
-    if tx.relation_between(&relation.from, relation_type, &relation.to)?.is_none() {
+    state(tx, Relation { evidence, ..Relation::new(draw_relation(now)?, from, relation_type, to, now) })
+}
+
+/// Records a relation, unless one of its type is known between its ends.
+pub(super) fn state(tx: &mut OperationTx<'_, '_>, relation: Relation) -> Result<(), EngineError> {
+    let relation = relation.normalised();
+    if tx.relation_between(&relation.from, relation.relation_type, &relation.to)?.is_none() {
         check_relation(&relation).map_err(MemoryError::from)?;
         tx.put(&Record::Relation(Box::new(relation)))?;
     }

@@ -1,4 +1,4 @@
-//! Which memories a model has compared with those near them.
+//! Notes the memories that a model has compared with those near them.
 
 use rusqlite::params;
 use yore_core::memory::{MemoryKind, Outdated, Status};

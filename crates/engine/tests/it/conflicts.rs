@@ -240,7 +240,7 @@ fn subject_aspect_and_value_that_somebody_states_count_in_the_place_of_the_words
     let first = stated("deploys of the quay", by_hand, "ssh", 1_000, Lane::Curated);
     let second = stated("deploys of the quay", by_pipeline, "Fly", 2_000, Lane::Curated);
     assert_eq!((status_of(&memory, &first), status_of(&memory, &second)), (Status::Superseded, Status::Holds));
-    // What an agent found says more than the value, and the rest would be lost.
+    // The agent's statement says more than the value, and the rest would be lost.
     let first = stated("deploys of the pier", &by_hand.replace("quay", "pier"), "ssh", 1_000, Lane::Extracted);
     let _ = stated("deploys of the pier", &by_pipeline.replace("quay", "pier"), "Fly", 2_000, Lane::Extracted);
     assert_eq!(status_of(&memory, &first), Status::Holds);

@@ -72,7 +72,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 
 fn told(report: &ConsolidateReport) -> Vec<String> {
     let mut lines: Vec<String> = report.failed.iter().map(|reason| format!("failed: {}", text::harmless(reason))).collect();
-    // What retires something before what does not.
+    // Decisions that retire something come first.
     let mut done: Vec<&Judged> = report.done.iter().collect();
     done.sort_by_key(|judged| matches!(judged.decision, Decision::Add));
     lines.extend(done.iter().take(MOST_TOLD).map(|judged| decision(judged)));

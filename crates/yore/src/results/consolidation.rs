@@ -1,4 +1,4 @@
-//! What consolidation did.
+//! The work of consolidation.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub struct PhaseDone {
 pub struct ConsolidationDone {
     /// Memories that were compared.
     pub compared: u64,
-    /// What was done.
+    /// Decisions that were carried out.
     pub done: Vec<DecisionDone>,
     /// Numbers of the operations that did it.
     pub operations: Vec<u64>,
