@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use yore_engine::child::{self, ChildError, Ended, Input, Limits};
 use yore_engine::llm::KeyOf;
+use yore_engine::transport::is_here;
 
 use crate::config::Environment;
 
@@ -15,6 +16,8 @@ use crate::config::Environment;
 const MOST_KEY: usize = 8_192;
 /// Longest time for a program that gives a key: it may ask the person.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Stands for the name of a provider in a command.
+const PROVIDER: &str = "{provider}";
 /// Name under which keys stand in the keyring.
 const SERVICE: &str = "yore";
 
@@ -52,6 +55,16 @@ pub fn key_of(place: KeyPlace, environment: &Environment) -> KeyOf {
             )),
         }
     })
+}
+
+/// Returns the program that prints the key of a provider at an address, as `llm.key_command` says; empty: none does. One that
+/// does not name the provider gives the key of the main one; one that does is not run for servers on this computer, which need none.
+pub fn key_command(command: &[String], provider: &str, address: &str, is_main: bool) -> Vec<String> {
+    let is_general = command.iter().any(|part| part.contains(PROVIDER));
+    if if is_general { is_here(address) } else { !is_main } {
+        return Vec::new();
+    }
+    command.iter().map(|part| part.replace(PROVIDER, provider)).collect()
 }
 
 /// Returns what a program prints.
@@ -144,5 +157,23 @@ impl Keyring {
             Err(ChildError::NotStarted(_)) => Err(format!("{program} is not installed")),
             Err(error) => Err(format!("{program}: {error}")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::key_command;
+
+    #[test]
+    fn a_command_that_names_the_provider_gives_the_keys_of_all_servers_elsewhere_and_any_other_that_of_the_main_one() {
+        let command = |text: &str, provider, address, is_main| {
+            key_command(&text.split(' ').map(str::to_owned).collect::<Vec<_>>(), provider, address, is_main).join(" ")
+        };
+        let (there, here) = ("https://api.cohere.com", "http://127.0.0.1:8080");
+        assert_eq!(command("op read op://v/{provider}/key", "cohere", there, false), "op read op://v/cohere/key");
+        assert_eq!(command("op read op://v/{provider}/key", "openai", there, true), "op read op://v/openai/key");
+        assert_eq!(command("op read op://v/{provider}/key", "ollama", here, true), "");
+        assert_eq!(command("op read op://v/main", "cohere", there, false), "");
+        assert_eq!(command("op read op://v/main", "vllm", here, true), "op read op://v/main");
     }
 }

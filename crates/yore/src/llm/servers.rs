@@ -8,7 +8,7 @@ use yore_engine::llm::{Connection, RelevanceServer, ServerEmbedder, ServerRerank
 use yore_engine::transport::is_here;
 use yore_engine::{ModelServers, Terms};
 
-use super::key::{KeyPlace, key_of};
+use super::key::{KeyPlace, key_command, key_of};
 use super::terms;
 use crate::config::Config;
 use crate::models::directory as models_directory;
@@ -69,8 +69,8 @@ impl Settings {
         let place = KeyPlace {
             provider: server.to_owned(),
             variable: key_variable.map(str::to_owned),
+            command: key_command(&config.llm.key_command, server, address, false),
             is_optional: is_here(address) || address != usual,
-            ..KeyPlace::default()
         };
         let connection = Connection::new(server, address, key_of(place, &self.environment), PATIENCE);
         (connection, terms(purpose, name, Some(address), config))

@@ -8,7 +8,7 @@ use yore_engine::Terms;
 use yore_engine::llm::{Arrival, Backoff, CommandSettings, Connection, Model, PROGRAMS, Server, Way};
 use yore_engine::transport::is_here;
 
-use super::key::{KeyPlace, key_of};
+use super::key::{KeyPlace, key_command, key_of};
 use super::{folder, terms};
 use crate::config::{COMMAND, Config, FOLDER, ModelUse, NONE};
 use crate::error::{CliError, CliResult};
@@ -107,7 +107,7 @@ impl<'s> Staff<'s> {
         }
         let place = KeyPlace {
             provider: server.name.to_owned(),
-            command: if is_main { llm.key_command.clone() } else { Vec::new() },
+            command: key_command(&llm.key_command, server.name, &address, is_main),
             variable: own(&llm.key_variable).or_else(|| server.key_variable.map(str::to_owned)),
             // Another server than the usual one may want none.
             is_optional: is_here(&address) || address != server.address,
