@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::iter::Peekable;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -16,12 +17,12 @@ use super::caller::{most_tokens, taken};
 use super::error::LlmError;
 use super::folder;
 use super::http::Connection;
-use super::wire::{BatchBody, BatchState, Protocol, Wanted, body_of, check};
+use super::wire::{BatchBody, BatchResults, BatchState, Protocol, Wanted, body_of, check};
 use crate::platform;
 
 /// Ending of the file of a batch.
 const SENT: &str = ".batch.json";
-/// Most requests of a batch.
+/// Most requests of a batch; more are sent as several.
 const MOST_REQUESTS: usize = 2_000;
 
 /// A batch that was sent: reservations of its requests, by their ids.
@@ -54,6 +55,7 @@ pub struct Batches {
     connection: Connection,
     protocol: Protocol,
     folder: PathBuf,
+    most_bytes: usize,
     gathered: Mutex<BTreeMap<String, Gathered>>,
 }
 
@@ -64,9 +66,15 @@ impl std::fmt::Debug for Batches {
 }
 
 impl Batches {
-    /// Gathers requests to a model of a server whose protocol has batches.
-    pub(super) fn new(name: String, connection: Connection, protocol: Protocol, folder: PathBuf) -> Self {
-        Self { name, connection, protocol, folder, gathered: Mutex::default() }
+    /// Gathers requests to a model; `None`: servers of its protocol take no batches.
+    pub(super) fn new(name: String, connection: Connection, protocol: Protocol, folder: PathBuf) -> Option<Self> {
+        let most_bytes = protocol.most_batch_bytes()?;
+        Some(Self { name, connection, protocol, folder, most_bytes, gathered: Mutex::default() })
+    }
+
+    /// Returns the model as its server spells it.
+    fn model(&self) -> &str {
+        self.name.split_once('/').map_or(self.name.as_str(), |(_, model)| model)
     }
 
     /// Returns the answer to a prompt if it came; else gathers the request.
@@ -88,8 +96,7 @@ impl Batches {
         }
         // Nobody is there to try another way.
         let wanted = wanted.map(|wanted| Wanted { tier: Tier::Schema, ..wanted });
-        let model = self.name.split_once('/').map_or(self.name.as_str(), |(_, model)| model);
-        let body = self.protocol.encode(model, prompt, wanted).body;
+        let body = self.protocol.encode(self.model(), prompt, wanted).body;
         let form = wanted.map_or(0, |Wanted { form: Form { schema, .. }, .. }| schema.to_string().len());
         let most = [most_tokens(prompt.system.len() + prompt.user.len() + form), u64::from(prompt.max_tokens)];
         let mut gathered = self.gathered.lock().unwrap_or_else(PoisonError::into_inner);
@@ -108,10 +115,29 @@ impl Batches {
     /// [`LlmError::Budget`]: not even the first is allowed; those of the server.
     pub fn send(&self, accounts: &dyn Accounts) -> Result<u64, LlmError> {
         let gathered = std::mem::take(&mut *self.gathered.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut left = gathered.into_iter().peekable();
+        let mut count = 0;
+        while left.peek().is_some() {
+            match self.send_first(&mut left, accounts) {
+                Ok(sent) => count += sent,
+                // The limits of the day are reached.
+                Err(LlmError::Budget(_)) if count > 0 => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(count)
+    }
+
+    /// Sends the first requests as one batch, as many as it may have and the accounts allow. Returns their number.
+    fn send_first(
+        &self,
+        left: &mut Peekable<impl Iterator<Item = (String, Gathered)>>,
+        accounts: &dyn Accounts,
+    ) -> Result<u64, LlmError> {
         let mut sent = Sent { model: self.name.clone(), ..Sent::default() };
         let mut requests = Vec::new();
         let mut reserved: Vec<(u64, [u64; 2])> = Vec::new();
-        for (id, Gathered { body, most }) in gathered.into_iter().take(MOST_REQUESTS) {
+        for (id, Gathered { body, most }) in first(left, self.most_bytes) {
             match accounts.reserve(&self.name, most[0], most[1]) {
                 Ok(reservation) => {
                     reserved.push((reservation, most));
@@ -121,9 +147,6 @@ impl Batches {
                 Err(error) if requests.is_empty() => return Err(error),
                 Err(_) => break,
             }
-        }
-        if requests.is_empty() {
-            return Ok(0);
         }
         // Written before it is sent: a full disk must not lose the name of what is paid for.
         let draft = self.folder.join(format!("{}.sending", std::process::id()));
@@ -164,10 +187,9 @@ impl Batches {
                 serde_json::json!({"input_file_id": file, "endpoint": "/v1/responses", "completion_window": "24h"})
             }
         };
-        let made = self.ask(self.protocol.batch_path(), "application/json", body.to_string().into_bytes(), accounts)?;
-        let id =
-            made["id"].as_str().filter(|id| id.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-".contains(letter)));
-        id.map(str::to_owned).ok_or_else(|| self.wrong("the batch has no id"))
+        let path = self.protocol.new_batch_path(self.model());
+        let made = self.ask(&path, "application/json", body.to_string().into_bytes(), accounts)?;
+        self.protocol.batch_id(&made).map(str::to_owned).ok_or_else(|| self.wrong("the batch has no id"))
     }
 
     fn ask(&self, path: &str, kind: &str, body: Vec<u8>, accounts: &dyn Accounts) -> Result<Value, LlmError> {
@@ -196,11 +218,11 @@ impl Batches {
             if sent.model != self.name {
                 continue;
             }
-            let state = match self.get(&format!("{}/{id}", self.protocol.batch_path()), accounts) {
+            let state = match self.get(&self.protocol.batch_path(id), accounts) {
                 Ok(state) => state,
                 // Gone, or of another account: nothing will come of it.
                 Err(LlmError::Status { status: 404 | 410, .. }) => {
-                    self.keep(&sent, &[], accounts, &mut collected)?;
+                    self.keep(&sent, Vec::new(), accounts, &mut collected)?;
                     fs::remove_file(&path).map_err(|error| failed(&path, error))?;
                     continue;
                 }
@@ -214,11 +236,15 @@ impl Batches {
                 }
                 BatchState::Ended(results) => results,
             };
-            let lines = match results {
-                Some(results) => self.get(&results, accounts)?,
-                None => Vec::new(),
+            let results = match results {
+                BatchResults::At(path) => {
+                    let lines = self.get(&path, accounts)?;
+                    lines.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
+                }
+                BatchResults::Here(results) => results,
+                BatchResults::Missing => Vec::new(),
             };
-            self.keep(&sent, &lines, accounts, &mut collected)?;
+            self.keep(&sent, results, accounts, &mut collected)?;
             fs::remove_file(&path).map_err(|error| failed(&path, error))?;
         }
         Ok(collected)
@@ -226,17 +252,21 @@ impl Batches {
 
     /// Keeps the answers of a batch. They are written before they are booked, and booked before the batch is gone, so that an end
     /// in between loses none.
-    fn keep(&self, sent: &Sent, lines: &[u8], accounts: &dyn Accounts, collected: &mut Collected) -> Result<(), LlmError> {
+    fn keep(&self, sent: &Sent, results: Vec<Value>, accounts: &dyn Accounts, collected: &mut Collected) -> Result<(), LlmError> {
         let mut open = sent.requests.clone();
-        for line in lines.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok()) {
-            let Some((id, result)) = self.protocol.batch_result(&line) else { continue };
-            let Some(reservation) = open.remove(&id) else { continue };
+        let read: Vec<_> = results.iter().map(|result| self.protocol.batch_result(result)).collect();
+        // Gemini has been seen to leave the ids out; its results stand in the order of the requests, which is that of their ids.
+        let are_in_order = read.len() == sent.requests.len() && read.iter().all(|(id, _)| id.is_none());
+        let in_order: Vec<&str> = sent.requests.keys().filter(|_| are_in_order).map(String::as_str).collect();
+        for (at, (id, result)) in read.into_iter().enumerate() {
+            let Some(id) = id.or_else(|| in_order.get(at).copied()) else { continue };
+            let Some(reservation) = open.remove(id) else { continue };
             let read = result
                 .map_err(|reason| self.wrong(&reason))
                 .and_then(|body| self.protocol.read(self.connection.server(), &Prompt::default(), &body));
             match read {
                 Ok(reply) => {
-                    folder::keep(&self.folder, &id, &reply.text)?;
+                    folder::keep(&self.folder, id, &reply.text)?;
                     accounts.settle(reservation, reply.usage, None);
                     collected.answered += 1;
                 }
@@ -277,6 +307,42 @@ impl Batches {
     }
 }
 
+/// Takes the first requests, as many as a batch of so many bytes may have; one that is larger goes alone.
+fn first(left: &mut Peekable<impl Iterator<Item = (String, Gathered)>>, most_bytes: usize) -> Vec<(String, Gathered)> {
+    let mut taken: Vec<(String, Gathered)> = Vec::new();
+    let mut bytes = 0;
+    while let Some(next) = left.next_if(|(_, next)| {
+        bytes += next.body.to_string().len();
+        taken.is_empty() || (taken.len() < MOST_REQUESTS && bytes <= most_bytes)
+    }) {
+        taken.push(next);
+    }
+    taken
+}
+
 fn failed(path: &Path, error: std::io::Error) -> LlmError {
     LlmError::Folder { path: path.display().to_string(), error }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::{Gathered, MOST_REQUESTS, first};
+
+    #[test]
+    fn requests_are_divided_into_batches_of_limited_size_without_losing_one() {
+        let sizes = |lengths: &[usize], most: usize| {
+            let request = |length: &usize| (String::new(), Gathered { body: Value::from("x".repeat(length - 2)), most: [0; 2] });
+            let mut left = lengths.iter().map(request).peekable();
+            let mut sizes = Vec::new();
+            while left.peek().is_some() {
+                sizes.push(first(&mut left, most).len());
+            }
+            sizes
+        };
+        assert_eq!(sizes(&[40, 40, 40, 200, 10, 90], 100), [2, 1, 1, 2]);
+        assert_eq!(sizes(&vec![3; MOST_REQUESTS + 1], 1 << 20), [MOST_REQUESTS, 1]);
+        assert_eq!(sizes(&[], 100), [0; 0]);
+    }
 }

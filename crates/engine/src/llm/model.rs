@@ -140,8 +140,7 @@ impl Model {
     /// none. `folder`: where batches and their answers are kept.
     pub fn in_batches(&self, folder: PathBuf) -> Option<(Self, Arc<Batches>)> {
         let Way::Http { connection, protocol, .. } = &self.way else { return None };
-        let made = || Arc::new(Batches::new(self.name().to_owned(), connection.clone(), *protocol, folder));
-        let batches = protocol.has_batches().then(made)?;
+        let batches = Arc::new(Batches::new(self.name().to_owned(), connection.clone(), *protocol, folder)?);
         Some((Self::new(self.name(), Way::Batch(Arc::clone(&batches)), self.backoff), batches))
     }
 

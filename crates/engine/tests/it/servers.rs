@@ -356,7 +356,7 @@ fn with_order() -> Memory {
 
 #[test]
 fn requests_that_nobody_waits_for_are_sent_as_a_batch_and_their_answers_taken_once() {
-    for protocol in [Protocol::Anthropic, Protocol::OpenAiResponses] {
+    for protocol in [Protocol::Anthropic, Protocol::OpenAiResponses, Protocol::Gemini] {
         let memory = with_order();
         let folder = tempfile::tempdir().unwrap();
         let sent: Arc<Mutex<Vec<String>>> = Arc::default();
@@ -365,7 +365,10 @@ fn requests_that_nobody_waits_for_are_sent_as_a_batch_and_their_answers_taken_on
         let address = listening_raw(move |head, body, stream| {
             let line = head.lines().next().unwrap_or_default().to_owned();
             noted.lock().unwrap().push(format!("{line}\n{body}"));
-            let ask = |body: &str| body.split("\"custom_id\":\"").nth(1).map(|rest| rest.split('"').next().unwrap().to_owned());
+            let ask = |body: &str| {
+                let id = ["\"custom_id\":\"", "\"key\":\""].iter().find_map(|name| body.split(name).nth(1))?;
+                Some(id.split('"').next().unwrap().to_owned())
+            };
             let known = noted.lock().unwrap().iter().find_map(|text| ask(text)).unwrap_or_default();
             let (status, usage) = (ended.load(Ordering::Relaxed), json!({"input_tokens": 1_000, "output_tokens": 100}));
             let answer = match line.split(' ').take(2).collect::<Vec<_>>().join(" ").as_str() {
@@ -389,6 +392,18 @@ fn requests_that_nobody_waits_for_are_sent_as_a_batch_and_their_answers_taken_on
                     let response = json!({"status_code": 200, "body": {"output": output, "usage": usage}});
                     json!({"custom_id": known, "response": response, "error": null}).to_string() + "\n"
                 }
+                "POST /v1beta/models/m-1:batchGenerateContent" => {
+                    json!({"name": "batches/b1", "metadata": {"state": "BATCH_STATE_PENDING"}}).to_string()
+                }
+                "GET /v1beta/batches/b1" if status => {
+                    let usage = json!({"promptTokenCount": 1_000, "candidatesTokenCount": 100});
+                    let response = json!({"candidates": [{"content": {"parts": [{"text": found()}]}}], "usageMetadata": usage});
+                    let results = json!({"inlinedResponses": [{"response": response, "metadata": {"key": known}}]});
+                    let state = json!({"state": "BATCH_STATE_SUCCEEDED"});
+                    json!({"name": "batches/b1", "done": true, "metadata": state, "response": {"inlinedResponses": results}})
+                        .to_string()
+                }
+                "GET /v1beta/batches/b1" => json!({"metadata": {"state": "BATCH_STATE_RUNNING"}}).to_string(),
                 other => {
                     return write_answer(stream, "404 Not Found", "", &format!("{{\"error\": {{\"message\": \"{other}\"}}}}"));
                 }
@@ -407,14 +422,35 @@ fn requests_that_nobody_waits_for_are_sent_as_a_batch_and_their_answers_taken_on
         assert_eq!((spent.calls, spent.input, spent.output), (1, 1_000, 100), "{protocol:?}");
         assert_eq!(spent.cost_micro, 1_200, "half of two and four dollars a million");
         assert_eq!(memory.engine().ledger(memory.engine().day(0)).unwrap()[0].purpose, "extract batch");
-        let first = sent.lock().unwrap().iter().find(|text| text.contains("custom_id")).unwrap().clone();
-        assert!(first.contains("keep the berth leases in SQLite") && first.contains("json_schema"), "{first}");
+        let first =
+            sent.lock().unwrap().iter().find(|text| text.contains("custom_id") || text.contains("\"key\"")).unwrap().clone();
+        let has_schema = first.contains("json_schema") || first.contains("responseJsonSchema");
+        assert!(first.contains("keep the berth leases in SQLite") && has_schema, "{first}");
         let count = sent.lock().unwrap().len();
         assert!(batched(&with_order(), protocol, &address, tempfile::tempdir().unwrap().path(), 0).is_err());
         assert_eq!(sent.lock().unwrap().len(), count, "without a limit nothing is sent");
     }
     let local = model(Protocol::Ollama, "http://127.0.0.1:9", Arrival::Whole);
     assert!(local.in_batches("nowhere".into()).is_none());
+}
+
+#[test]
+fn results_of_a_batch_that_name_no_request_are_taken_in_the_order_of_the_requests_if_none_is_missing() {
+    for (results, taken) in [(1, 1), (2, 0)] {
+        let memory = with_order();
+        let folder = tempfile::tempdir().unwrap();
+        let address = listening_raw(move |head, _, stream| {
+            let response = json!({"response": {"candidates": [{"content": {"parts": [{"text": found()}]}}]}});
+            let results = json!({"inlinedResponses": {"inlinedResponses": vec![response; results]}});
+            let answer = match head.starts_with("POST") {
+                true => json!({"name": "batches/b1"}),
+                false => json!({"metadata": {"state": "JOB_STATE_SUCCEEDED", "output": results}}),
+            };
+            write_answer(stream, "200 OK", "", &answer.to_string());
+        });
+        let run = || batched(&memory, Protocol::Gemini, &address, folder.path(), 1_000_000).unwrap();
+        assert_eq!((run().2, run().0), (1, taken));
+    }
 }
 
 #[test]

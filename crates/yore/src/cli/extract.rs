@@ -49,7 +49,7 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "batch")]
     again: bool,
     /// With a model: send what is new as a batch that is answered within a day at half the price, and take the answers that came;
-    /// each run reads one piece of each session further. For anthropic and openai
+    /// each run reads one piece of each session further. For anthropic, openai and gemini
     #[arg(long)]
     batch: bool,
     /// Record nothing: only list what would be recorded
@@ -157,9 +157,9 @@ impl Batch {
         let Some((model, terms)) = staff.for_project(None)? else {
             return Err(CliError::usage("nobody answers for extract", Some("name a model in llm.provider")));
         };
-        let (model, batches) = model
-            .in_batches(settings.directory.join(BATCHES))
-            .ok_or_else(|| CliError::usage(format!("{} takes no batches", model.name()), Some("anthropic and openai do")))?;
+        let (model, batches) = model.in_batches(settings.directory.join(BATCHES)).ok_or_else(|| {
+            CliError::usage(format!("{} takes no batches", model.name()), Some("anthropic, openai and gemini do"))
+        })?;
         let folder = settings.directory.join(BATCHES);
         let io = |error: std::io::Error| CliError::io(&folder, &error);
         platform::create_private_directory(&folder).map_err(io)?;

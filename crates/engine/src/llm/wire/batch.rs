@@ -1,85 +1,28 @@
 //! Batches of requests that nobody waits for, at half the price: <https://docs.anthropic.com/en/api/creating-message-batches>,
-//! <https://platform.openai.com/docs/api-reference/batch>.
+//! <https://platform.openai.com/docs/api-reference/batch>, <https://ai.google.dev/api/batch-api>.
 
 use serde_json::{Value, json};
 
 use super::Protocol;
 
 /// The state of a batch.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum BatchState {
     /// It is worked on.
     Running,
-    /// It has ended; its results stand at this path. None: there are none.
-    Ended(Option<String>),
+    /// It has ended.
+    Ended(BatchResults),
 }
 
-impl Protocol {
-    /// Returns whether servers of this protocol take batches. (That of OpenAI's chat is spoken by many that do not.)
-    pub(crate) fn has_batches(self) -> bool {
-        matches!(self, Self::Anthropic | Self::OpenAiResponses)
-    }
-
-    /// Returns the lines of a file that must be uploaded first, if that is how batches are given; else the body of the batch.
-    pub(crate) fn batch_of(self, requests: &[(String, Value)]) -> BatchBody {
-        match self {
-            Self::OpenAiResponses => {
-                let line = |(id, body): &(String, Value)| {
-                    format!("{}\n", json!({"custom_id": id, "method": "POST", "url": "/v1/responses", "body": body}))
-                };
-                BatchBody::File(requests.iter().map(line).collect())
-            }
-            _ => {
-                let request = |(id, body): &(String, Value)| json!({"custom_id": id, "params": body});
-                BatchBody::Inline(json!({"requests": requests.iter().map(request).collect::<Vec<_>>()}))
-            }
-        }
-    }
-
-    /// Returns the path of batches.
-    pub(crate) fn batch_path(self) -> &'static str {
-        if self == Self::OpenAiResponses { "/batches" } else { "/v1/messages/batches" }
-    }
-
-    /// Reads the state of a batch from what stands at its path.
-    pub(crate) fn batch_state(self, id: &str, body: &Value) -> Result<BatchState, &'static str> {
-        if self == Self::OpenAiResponses {
-            return match body["status"].as_str().ok_or("status is missing")? {
-                "completed" | "failed" | "expired" | "cancelled" => {
-                    let file = body["output_file_id"].as_str();
-                    Ok(BatchState::Ended(file.map(|file| format!("/files/{file}/content"))))
-                }
-                _ => Ok(BatchState::Running),
-            };
-        }
-        match body["processing_status"].as_str().ok_or("processing_status is missing")? {
-            "ended" => Ok(BatchState::Ended(Some(format!("{}/{id}/results", self.batch_path())))),
-            _ => Ok(BatchState::Running),
-        }
-    }
-
-    /// Reads a line of results: the id of the request, and the body of its answer or the reason why there is none.
-    pub(crate) fn batch_result(self, line: &Value) -> Option<(String, Result<Value, String>)> {
-        let id = line["custom_id"].as_str()?.to_owned();
-        let result = if self == Self::OpenAiResponses {
-            match line.pointer("/response/status_code").and_then(Value::as_u64) {
-                Some(200..=299) => Ok(line["response"]["body"].clone()),
-                _ => {
-                    let told = ["/response/body/error/message", "/error/message"];
-                    Err(told.iter().find_map(|place| line.pointer(place)?.as_str()).unwrap_or("it failed").to_owned())
-                }
-            }
-        } else {
-            match line.pointer("/result/type").and_then(Value::as_str) {
-                Some("succeeded") => Ok(line["result"]["message"].clone()),
-                other => {
-                    let message = line.pointer("/result/error/error/message").and_then(Value::as_str);
-                    Err(message.or(other).unwrap_or("it failed").to_owned())
-                }
-            }
-        };
-        Some((id, result))
-    }
+/// The results of a batch.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum BatchResults {
+    /// There are none.
+    Missing,
+    /// Lines that stand at this path.
+    At(String),
+    /// Results that came with the state, in the order of the requests.
+    Here(Vec<Value>),
 }
 
 /// The body of a batch.
@@ -89,4 +32,118 @@ pub(crate) enum BatchBody {
     Inline(Value),
     /// The lines of a file that is uploaded first.
     File(String),
+}
+
+impl Protocol {
+    /// Returns the most bytes of the requests of a batch; `None`: servers of this protocol take no batches. (That of OpenAI's chat is
+    /// spoken by many that do not.) Servers allow 256 MB (Anthropic), 200 MB (OpenAI) and 20 MB (Gemini).
+    pub(crate) fn most_batch_bytes(self) -> Option<usize> {
+        match self {
+            Self::Anthropic | Self::OpenAiResponses => Some(100 << 20),
+            Self::Gemini => Some(15 << 20),
+            Self::OpenAiChat | Self::Ollama => None,
+        }
+    }
+
+    /// Returns the lines of a file that must be uploaded first, if that is how batches are given; else the body of the batch.
+    pub(crate) fn batch_of(self, requests: &[(String, Value)]) -> BatchBody {
+        let all = |request: fn(&str, &Value) -> Value| requests.iter().map(|(id, body)| request(id, body)).collect::<Vec<_>>();
+        match self {
+            Self::OpenAiResponses => {
+                let lines = all(|id, body| json!({"custom_id": id, "method": "POST", "url": "/v1/responses", "body": body}));
+                BatchBody::File(lines.iter().map(|line| format!("{line}\n")).collect())
+            }
+            Self::Gemini => {
+                let requests = all(|id, body| json!({"request": body, "metadata": {"key": id}}));
+                BatchBody::Inline(json!({"batch": {"displayName": "yore", "inputConfig": {"requests": {"requests": requests}}}}))
+            }
+            _ => BatchBody::Inline(json!({"requests": all(|id, body| json!({"custom_id": id, "params": body}))})),
+        }
+    }
+
+    /// Returns the path at which a batch for a model is made.
+    pub(crate) fn new_batch_path(self, model: &str) -> String {
+        match self {
+            Self::OpenAiResponses => "/batches".to_owned(),
+            Self::Gemini => format!("/v1beta/models/{model}:batchGenerateContent"),
+            _ => "/v1/messages/batches".to_owned(),
+        }
+    }
+
+    /// Returns the path of a batch.
+    pub(crate) fn batch_path(self, id: &str) -> String {
+        match self {
+            Self::OpenAiResponses => format!("/batches/{id}"),
+            Self::Gemini => format!("/v1beta/batches/{id}"),
+            _ => format!("/v1/messages/batches/{id}"),
+        }
+    }
+
+    /// Returns the id of a batch that was made.
+    pub(crate) fn batch_id(self, made: &Value) -> Option<&str> {
+        let id = match self {
+            Self::Gemini => made["name"].as_str()?.strip_prefix("batches/")?,
+            _ => made["id"].as_str()?,
+        };
+        // It becomes the name of a file, and a part of a path.
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
+        Some(id).filter(|id| !id.is_empty() && id.chars().all(is_plain))
+    }
+
+    /// Reads the state of a batch from what stands at its path.
+    pub(crate) fn batch_state(self, id: &str, body: &Value) -> Result<BatchState, &'static str> {
+        Ok(match self {
+            Self::OpenAiResponses => match body["status"].as_str().ok_or("status is missing")? {
+                "completed" | "failed" | "expired" | "cancelled" => {
+                    let file = body["output_file_id"].as_str();
+                    let at = file.map(|file| BatchResults::At(format!("/files/{file}/content")));
+                    BatchState::Ended(at.unwrap_or(BatchResults::Missing))
+                }
+                _ => BatchState::Running,
+            },
+            Self::Gemini => {
+                let state = body.pointer("/metadata/state").and_then(Value::as_str).unwrap_or_default();
+                let has_ended = ["SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED"].iter().any(|end| state.ends_with(end));
+                if !has_ended && body["done"] != true {
+                    return if state.is_empty() { Err("metadata.state is missing") } else { Ok(BatchState::Running) };
+                }
+                let places = ["/response", "/metadata/output"].map(|place| format!("{place}/inlinedResponses/inlinedResponses"));
+                let results = places.iter().find_map(|place| body.pointer(place)?.as_array().cloned());
+                BatchState::Ended(results.map_or(BatchResults::Missing, BatchResults::Here))
+            }
+            _ => match body["processing_status"].as_str().ok_or("processing_status is missing")? {
+                "ended" => BatchState::Ended(BatchResults::At(format!("{}/results", self.batch_path(id)))),
+                _ => BatchState::Running,
+            },
+        })
+    }
+
+    /// Reads a result: the id of the request, where the server gives it back, and the body of its answer or the reason why there is
+    /// none.
+    pub(crate) fn batch_result(self, line: &Value) -> (Option<&str>, Result<Value, String>) {
+        let told = |places: &[&str]| {
+            let message = places.iter().find_map(|place| line.pointer(place)?.as_str());
+            Err(message.unwrap_or("it failed").to_owned())
+        };
+        match self {
+            Self::OpenAiResponses => {
+                let result = match line.pointer("/response/status_code").and_then(Value::as_u64) {
+                    Some(200..=299) => Ok(line["response"]["body"].clone()),
+                    _ => told(&["/response/body/error/message", "/error/message"]),
+                };
+                (line["custom_id"].as_str(), result)
+            }
+            Self::Gemini => {
+                let result = if line["response"].is_object() { Ok(line["response"].clone()) } else { told(&["/error/message"]) };
+                (line.pointer("/metadata/key").and_then(Value::as_str), result)
+            }
+            _ => {
+                let result = match line.pointer("/result/type").and_then(Value::as_str) {
+                    Some("succeeded") => Ok(line["result"]["message"].clone()),
+                    _ => told(&["/result/error/error/message", "/result/type"]),
+                };
+                (line["custom_id"].as_str(), result)
+            }
+        }
+    }
 }

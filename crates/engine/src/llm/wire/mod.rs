@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-pub(super) use self::batch::{BatchBody, BatchState};
+pub(super) use self::batch::{BatchBody, BatchResults, BatchState};
 use self::parts::Decoded;
 pub use self::parts::{Encoded, Wanted};
 pub use self::relevance::RelevanceProtocol;

@@ -145,6 +145,15 @@ fn requests_are_those_of_each_providers_reference() {
             let tier = tier.map_or("text", Tier::as_str);
             told.push_str(&format!("{protocol:?} {tier}: {path} {headers:?}\n  {body}\n"));
         }
+        if protocol.most_batch_bytes().is_some() {
+            let request = protocol.encode("m-1", &prompt(), Some(Wanted { form: &form, tier: Tier::Schema })).body;
+            match protocol.batch_of(&[("k-1".to_owned(), request)]) {
+                BatchBody::Inline(body) => {
+                    told.push_str(&format!("{protocol:?} batch: {}\n  {body}\n", protocol.new_batch_path("m-1")));
+                }
+                BatchBody::File(lines) => told.push_str(&format!("{protocol:?} lines of a batch\n  {lines}")),
+            }
+        }
     }
     insta::assert_snapshot!(told);
 }
