@@ -65,15 +65,20 @@ impl TextModel {
         };
         Ok(match known {
             Some((_, dimensions)) => dimensions,
-            None => model.embed_question("a", accounts)?.len(),
+            None => model.embed_question("a", None, accounts)?.len(),
         })
     }
 
-    /// Returns the vector of a question.
-    pub(crate) fn embed_question(&self, question: &str, accounts: &dyn Accounts) -> Result<Vec<f32>, EngineError> {
+    /// Returns the vector of a question. `left`: how long the caller waits for a server; `None`: as long as usual.
+    pub(crate) fn embed_question(
+        &self,
+        question: &str,
+        left: Option<Duration>,
+        accounts: &dyn Accounts,
+    ) -> Result<Vec<f32>, EngineError> {
         Ok(match self {
             Self::Local(model) => model.embed_question(question)?,
-            Self::Server(model) => model.embed_question(question, accounts)?,
+            Self::Server(model) => model.embed_question(question, left, accounts)?,
         })
     }
 }

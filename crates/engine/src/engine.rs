@@ -360,7 +360,7 @@ impl Engine {
         };
         let model_vector = match (request.mode, semantic) {
             (SearchMode::Full, Some(_)) if deadline.allows_model(self.has_loaded_model()) => {
-                self.question_vector(&request.text(&periods), &mut missing)?
+                self.question_vector(&request.text(&periods), &deadline, &mut missing)?
             }
             _ => None,
         };
@@ -394,7 +394,12 @@ impl Engine {
     }
 
     /// Embeds the query with the local model, if there are vectors to compare it with.
-    fn question_vector(&self, question: &str, missing: &mut Vec<Missing>) -> Result<Option<Vec<f32>>, EngineError> {
+    fn question_vector(
+        &self,
+        question: &str,
+        deadline: &Deadline,
+        missing: &mut Vec<Missing>,
+    ) -> Result<Option<Vec<f32>>, EngineError> {
         let Some(chosen) = self.store.chosen_embedder()? else {
             missing.push(Missing::vectors("no turn has vectors of the local model yet".to_owned()));
             return Ok(None);
@@ -418,7 +423,7 @@ impl Engine {
             1 => missing.push(Missing::vectors("1 turn lacks vectors of the local model".to_owned())),
             count => missing.push(Missing::vectors(format!("{count} turns lack vectors of the local model"))),
         }
-        match model.embed_question(question, &self.accounts_of_embedder()) {
+        match model.embed_question(question, deadline.left(), &self.accounts_of_embedder()) {
             Ok(vector) => Ok(Some(vector)),
             Err(error) => {
                 missing.push(Missing::model(&error));
@@ -648,9 +653,9 @@ impl Engine {
         Ok(has_model && self.store.chosen_embedder()?.is_some())
     }
 
-    /// Returns whether the local model can be used at once; waits for nobody who loads it.
+    /// Returns whether the model can be asked at once; waits for nobody who loads it.
     fn has_loaded_model(&self) -> bool {
-        self.model.try_lock().is_ok_and(|model| model.is_some())
+        self.options.servers.embedder.is_some() || self.model.try_lock().is_ok_and(|model| model.is_some())
     }
 
     /// Returns the accounts of the model on a server that gives texts their vectors; of one on this computer, they are not asked.

@@ -88,8 +88,7 @@ impl Caller {
             accounts.settle(reservation, taken(&error, input, output), Some(&error));
             tried += 1;
             let wait = error.retry_after().unwrap_or(Duration::from_secs(WAITS[(tried as usize - 1).min(WAITS.len() - 1)]));
-            // Nobody has failed who has not answered yet.
-            let is_last = tried >= backoff.tries || matches!(error, LlmError::Unanswered(_));
+            let is_last = tried >= backoff.tries || has_not_failed(&error);
             if error.class() != Class::Transient || is_last || wait > LONGEST_WAIT {
                 break Err(error);
             }
@@ -116,12 +115,17 @@ impl Caller {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         *failures = match failure {
             None => (0, None),
-            Some(LlmError::Unanswered(_)) => *failures,
+            Some(error) if has_not_failed(error) => *failures,
             // One more after a rest closes it again.
             Some(error) if error.class() == Class::Transient => (failures.0 + 1, Some(Instant::now())),
             Some(_) => *failures,
         };
     }
+}
+
+/// Returns whether somebody only has not answered yet.
+fn has_not_failed(error: &LlmError) -> bool {
+    matches!(error, LlmError::Unanswered(_) | LlmError::Late { .. })
 }
 
 /// Returns what a failed call may have taken: where that is not known, all that was reserved.

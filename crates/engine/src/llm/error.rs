@@ -83,6 +83,14 @@ pub enum LlmError {
     /// Three calls failed one after the other: the model is left alone for a while.
     #[error("the model is not asked for {} s after several failures", .0.as_secs())]
     Resting(Duration),
+    /// The server took longer than the caller can wait.
+    #[error("{server}: no answer within {} ms, the time that was left", time.as_millis())]
+    Late {
+        /// Name of the server.
+        server: String,
+        /// The time that was left.
+        time: Duration,
+    },
     /// The call is not allowed now.
     #[error("{0}")]
     Budget(String),
@@ -96,7 +104,7 @@ impl LlmError {
             Self::Transport { .. } | Self::Refused(_) | Self::Folder { .. } | Self::NoKey(_) => Class::Permanent,
             Self::Status { status: 408 | 409 | 425 | 429 | 500..=599, .. } => Class::Transient,
             Self::Status { .. } => Class::Permanent,
-            Self::NotUnderstood { .. } | Self::Resting(_) | Self::Unanswered(_) => Class::Transient,
+            Self::NotUnderstood { .. } | Self::Resting(_) | Self::Unanswered(_) | Self::Late { .. } => Class::Transient,
             Self::Program { may_pass, .. } => {
                 if *may_pass {
                     Class::Transient
@@ -130,6 +138,7 @@ impl LlmError {
             Self::Folder { .. } => "llm/folder",
             Self::NoKey(_) => "llm/no-key",
             Self::Resting(_) => "llm/resting",
+            Self::Late { .. } => "llm/late",
             Self::Budget(_) => "llm/budget",
         }
     }

@@ -32,6 +32,8 @@ pub struct Connection {
     address: String,
     key_of: KeyOf,
     timeout: Duration,
+    /// True if the timeout is the time that the caller has left, and tells nothing about the server.
+    is_hurried: bool,
     key: Arc<OnceLock<Option<String>>>,
     client: Arc<OnceLock<Client>>,
 }
@@ -55,7 +57,16 @@ pub(super) enum Received {
 impl Connection {
     /// Makes the connection to a server of this name, for errors, at an address; nothing is connected before the first call.
     pub fn new(server: impl Into<String>, address: impl Into<String>, key_of: KeyOf, timeout: Duration) -> Self {
-        Self { server: server.into(), address: address.into(), key_of, timeout, key: Arc::default(), client: Arc::default() }
+        let (server, address) = (server.into(), address.into());
+        Self { server, address, key_of, timeout, is_hurried: false, key: Arc::default(), client: Arc::default() }
+    }
+
+    /// Returns the same connection for a caller who has so much time left; `None`: no less than usual.
+    pub(super) fn within(&self, left: Option<Duration>) -> Self {
+        match left.filter(|left| *left < self.timeout) {
+            Some(left) => Self { timeout: left, is_hurried: true, ..self.clone() },
+            None => self.clone(),
+        }
     }
 
     /// Sends its requests with this client in the place of one of its own.
@@ -88,7 +99,11 @@ impl Connection {
     }
 
     fn failed(&self, error: TransportError) -> LlmError {
-        LlmError::Transport { server: self.server.clone(), error }
+        let server = self.server.clone();
+        match error {
+            TransportError::Timeout if self.is_hurried => LlmError::Late { server, time: self.timeout },
+            error => LlmError::Transport { server, error },
+        }
     }
 
     fn client(&self) -> Result<Client, LlmError> {

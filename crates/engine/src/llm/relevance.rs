@@ -1,5 +1,7 @@
 //! Models on servers that read a question and passages together and tell how relevant each is.
 
+use std::time::Duration;
+
 use super::ask::{Accounts, Usage};
 use super::caller::{Backoff, Caller, most_tokens};
 use super::error::LlmError;
@@ -31,23 +33,31 @@ impl ServerReranker {
         &self.caller.name
     }
 
-    /// Returns how well each passage answers a question, as logits, at the first try: somebody waits.
+    /// Returns how well each passage answers a question, as logits, at the first try: somebody waits. `left`: how
+    /// long; `None`: as long as usual.
     ///
     /// # Errors
     /// Every [`LlmError`].
-    pub fn score(&self, question: &str, passages: &[String], accounts: &dyn Accounts) -> Result<Vec<f32>, LlmError> {
+    pub fn score(
+        &self,
+        question: &str,
+        passages: &[String],
+        left: Option<Duration>,
+        accounts: &dyn Accounts,
+    ) -> Result<Vec<f32>, LlmError> {
         if passages.is_empty() {
             return Ok(Vec::new());
         }
         // The question is read with each passage.
         let bytes = passages.iter().map(|passage| passage.len() + question.len()).sum();
         let most = most_tokens(bytes);
+        let connection = self.connection.within(left);
         self.caller.call([most, 0], Backoff::ONCE, accounts, &mut || {
-            let server = self.connection.server();
+            let server = connection.server();
             let wrong = |reason: &str| LlmError::NotUnderstood { server: server.to_owned(), reason: reason.to_owned() };
             let encoded = self.protocol.encode(&self.model, question, passages);
             let key_header = |key: &str| Protocol::OpenAiChat.key_header(key);
-            let body = match self.connection.send(encoded, &key_header, accounts, None)? {
+            let body = match connection.send(encoded, &key_header, accounts, None)? {
                 Received::Whole(answer) => body_of(server, &answer)?,
                 Received::Events => return Err(wrong("it is a stream")),
             };

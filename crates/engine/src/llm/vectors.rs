@@ -1,5 +1,7 @@
 //! Models on servers that convert texts to vectors.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::ask::{Accounts, Usage, estimated_tokens};
@@ -18,6 +20,15 @@ pub struct ServerEmbedder {
     dimensions: Option<usize>,
     connection: Connection,
     caller: Caller,
+}
+
+/// Texts of which kind are embedded.
+#[derive(Clone, Copy, Debug)]
+enum Asking {
+    /// A question, for which somebody waits.
+    Question,
+    /// Texts to be found.
+    Texts,
 }
 
 /// The vectors of some texts: of length 1, or the reason why there is none.
@@ -74,18 +85,18 @@ impl ServerEmbedder {
         Ok(vectors)
     }
 
-    /// Returns the vector of a question, at the first try: somebody waits.
+    /// Returns the vector of a question, at the first try: somebody waits. `left`: how long; `None`: as long as usual.
     ///
     /// # Errors
     /// Every [`LlmError`].
-    pub fn embed_question(&self, question: &str, accounts: &dyn Accounts) -> Result<Vec<f32>, LlmError> {
-        let vectors = self.call(&[question], true, Backoff::ONCE, accounts)?;
+    pub fn embed_question(&self, question: &str, left: Option<Duration>, accounts: &dyn Accounts) -> Result<Vec<f32>, LlmError> {
+        let vectors = self.call(&[question], &self.connection.within(left), Asking::Question, accounts)?;
         vectors.into_iter().next().unwrap_or_else(|| Err("there is no vector".to_owned())).map_err(|reason| self.wrong(reason))
     }
 
     /// Embeds what fits in a call; one that is refused is divided until the text is found that it is about.
     fn part(&self, texts: &[&str], accounts: &dyn Accounts) -> Result<Vectors, LlmError> {
-        match self.call(texts, false, Backoff::default(), accounts) {
+        match self.call(texts, &self.connection, Asking::Texts, accounts) {
             Err(LlmError::Status { status: 400 | 413 | 422, message, .. }) => {
                 if let [_] = texts {
                     return Ok(vec![Err(message)]);
@@ -99,11 +110,21 @@ impl ServerEmbedder {
         }
     }
 
-    fn call(&self, texts: &[&str], are_questions: bool, backoff: Backoff, accounts: &dyn Accounts) -> Result<Vectors, LlmError> {
+    fn call(
+        &self,
+        texts: &[&str],
+        connection: &Connection,
+        asking: Asking,
+        accounts: &dyn Accounts,
+    ) -> Result<Vectors, LlmError> {
         let bytes = texts.iter().map(|text| text.len()).sum();
+        let (are_questions, backoff) = match asking {
+            Asking::Question => (true, Backoff::ONCE),
+            Asking::Texts => (false, Backoff::default()),
+        };
         self.caller.call([most_tokens(bytes), 0], backoff, accounts, &mut || {
             let asked = Texts { model: &self.model, texts, are_questions, dimensions: self.dimensions };
-            let body = self.ask(asked, accounts)?;
+            let body = self.ask(connection, asked, accounts)?;
             let (vectors, tokens) = self.protocol.decode(&body, texts.len()).map_err(|missing| self.wrong(missing.to_owned()))?;
             let estimated = texts.iter().map(|text| estimated_tokens(text)).sum();
             let usage = Usage { input: tokens.unwrap_or(estimated), output: 0, is_estimated: tokens.is_none() };
@@ -111,13 +132,13 @@ impl ServerEmbedder {
         })
     }
 
-    fn ask(&self, asked: Texts<'_>, accounts: &dyn Accounts) -> Result<Value, LlmError> {
+    fn ask(&self, connection: &Connection, asked: Texts<'_>, accounts: &dyn Accounts) -> Result<Value, LlmError> {
         let key_header = |key: &str| match self.protocol {
             VectorProtocol::Gemini => Protocol::Gemini.key_header(key),
             _ => Protocol::OpenAiChat.key_header(key),
         };
-        match self.connection.send(self.protocol.encode(asked), &key_header, accounts, None)? {
-            Received::Whole(answer) => body_of(self.connection.server(), &answer),
+        match connection.send(self.protocol.encode(asked), &key_header, accounts, None)? {
+            Received::Whole(answer) => body_of(connection.server(), &answer),
             Received::Events => Err(self.wrong("it is a stream".to_owned())),
         }
     }

@@ -52,6 +52,11 @@ impl Deadline {
         Self { ends: time.and_then(|time| Instant::now().checked_add(time)), late: RefCell::default() }
     }
 
+    /// Returns the time that is left; `None`: there is time for everything.
+    pub fn left(&self) -> Option<Duration> {
+        self.ends.map(|ends| ends.saturating_duration_since(Instant::now()))
+    }
+
     /// Returns whether there is time left for a part; if not, notes it.
     pub fn allows(&self, part: LatePart) -> bool {
         self.allows_for(part, Duration::ZERO)

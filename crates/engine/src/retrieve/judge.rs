@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::deadline::{Deadline, LatePart};
 use crate::accounts::Ledger;
 use crate::embed::Reranker;
 use crate::error::EngineError;
@@ -16,8 +17,8 @@ pub(crate) enum Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// Returns how well each passage answers a question, as logits; `None` if time is over. `more`: whether there is time for
-    /// another; `tokens`: most tokens of question and passage that a model on this computer reads.
+    /// Returns how well each passage answers a question, as logits; `None` if time is over. `tokens`: most tokens of
+    /// question and passage that a model on this computer reads.
     ///
     /// # Errors
     /// The model fails, or may not be asked.
@@ -26,13 +27,16 @@ impl Judge<'_> {
         question: &str,
         passages: &[String],
         tokens: usize,
-        more: &dyn Fn() -> bool,
+        deadline: &Deadline,
     ) -> Result<Option<Vec<f32>>, EngineError> {
+        let more = || deadline.allows(LatePart::Rerank);
         match self {
             Self::Local(model) => {
                 passages.iter().map(|passage| Ok(more().then(|| model.score(question, passage, tokens)).transpose()?)).collect()
             }
-            Self::Server(model, accounts) => Ok(Some(model.score(question, passages, accounts)?).filter(|_| more())),
+            Self::Server(model, accounts) => {
+                Ok(Some(model.score(question, passages, deadline.left(), accounts)?).filter(|_| more()))
+            }
         }
     }
 }

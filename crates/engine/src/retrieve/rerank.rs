@@ -65,9 +65,8 @@ pub(super) fn rerank(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut [Ranked], 
         passages.push(Some(forms));
     }
     let all: Vec<String> = passages.iter().flatten().flatten().cloned().collect();
-    let more = || asked.deadline.allows(LatePart::Rerank);
     // Either all of them are read or none: scores of both kinds do not compare.
-    let logits = reranker.logits(question, &all, TOKENS, &more).unwrap_or_else(|error| {
+    let logits = reranker.logits(question, &all, TOKENS, asked.deadline).unwrap_or_else(|error| {
         *asked.no_reranker.borrow_mut() = Some(Missing::reranker(&error));
         None
     });

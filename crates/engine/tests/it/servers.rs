@@ -319,6 +319,40 @@ fn passages_are_ranked_by_a_server_and_its_failure_is_named() {
     assert_eq!(judged.lock().unwrap().len(), 1);
 }
 
+#[test]
+fn a_question_with_a_deadline_waits_no_longer_for_a_server_and_says_nothing_of_its_health() {
+    let mut memory = with_cars();
+    let (address, _) = embedding_server("no such text", 5);
+    with_embedder(&mut memory, &address, 100_000);
+    let _ = memory.engine().embed(None, false, &mut |_| true).unwrap();
+    let is_slow = Arc::new(AtomicBool::new(true));
+    let slow = Arc::clone(&is_slow);
+    let address = listening(move |_, body, stream| {
+        if slow.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_secs(2));
+        }
+        let vector = vector(body["input"][0].as_str().unwrap());
+        write_answer(stream, "200 OK", "", &json!({"data": [{"index": 0, "embedding": vector}]}).to_string());
+    });
+    with_embedder(&mut memory, &address, 100_000);
+    let ask = |deadline: Option<Duration>| {
+        memory.ask_with("automobile", |request| {
+            request.mode = SearchMode::Full;
+            request.deadline = deadline;
+        })
+    };
+    for _ in 0..4 {
+        let began = Instant::now();
+        let answer = ask(Some(Duration::from_millis(150)));
+        assert!(began.elapsed() < Duration::from_millis(1_500), "{:?}", began.elapsed());
+        assert_eq!(answer.hits[0].turn().text, CARS, "found by its words");
+        let told = answer.missing.iter().find(|missing| missing.code == MissingCode::Model).unwrap();
+        assert!(told.text.contains("harbour: no answer within"), "{told:?}");
+    }
+    is_slow.store(false, Ordering::Relaxed);
+    assert!(ask(None).missing.is_empty(), "the server is not left alone for being asked in a hurry");
+}
+
 /// Runs an extraction whose requests are sent as batches: what was taken, what was recorded, how many were sent.
 fn batched(memory: &Memory, protocol: Protocol, address: &str, folder: &Path, tokens: u64) -> Result<(u64, u64, u64), LlmError> {
     let engine = memory.engine();
