@@ -106,7 +106,7 @@ impl Batches {
 
     /// Puts away an answer that had not the form.
     pub(super) fn reject(&self, prompt: &Prompt) {
-        folder::reject(&self.folder, prompt);
+        let _ = folder::reject(&self.folder, prompt);
     }
 
     /// Sends what was gathered, as far as the accounts allow. Returns the number of requests that were sent.

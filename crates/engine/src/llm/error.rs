@@ -69,6 +69,14 @@ pub enum LlmError {
     /// Nobody has answered in the folder yet.
     #[error("the request stands in {0}; its answer belongs beside it, with .answer.json in the place of .request.json")]
     Unanswered(String),
+    /// An answer in the folder has not the form that was asked for.
+    #[error("the answer has not the form that was asked for: {reason}; it is kept as {kept}, and the request waits for another")]
+    Rejected {
+        /// The reason.
+        reason: String,
+        /// The file that holds it now.
+        kept: String,
+    },
     /// A file of the folder cannot be read or written.
     #[error("{path}: {error}")]
     Folder {
@@ -104,7 +112,9 @@ impl LlmError {
             Self::Transport { .. } | Self::Refused(_) | Self::Folder { .. } | Self::NoKey(_) => Class::Permanent,
             Self::Status { status: 408 | 409 | 425 | 429 | 500..=599, .. } => Class::Transient,
             Self::Status { .. } => Class::Permanent,
-            Self::NotUnderstood { .. } | Self::Resting(_) | Self::Unanswered(_) | Self::Late { .. } => Class::Transient,
+            Self::NotUnderstood { .. } | Self::Resting(_) | Self::Unanswered(_) | Self::Late { .. } | Self::Rejected { .. } => {
+                Class::Transient
+            }
             Self::Program { may_pass, .. } => {
                 if *may_pass {
                     Class::Transient
@@ -135,6 +145,7 @@ impl LlmError {
             Self::Form(_) => "llm/form",
             Self::Program { .. } => "llm/program",
             Self::Unanswered(_) => "llm/unanswered",
+            Self::Rejected { .. } => "llm/rejected",
             Self::Folder { .. } => "llm/folder",
             Self::NoKey(_) => "llm/no-key",
             Self::Resting(_) => "llm/resting",

@@ -91,11 +91,16 @@ pub(super) fn record(folder: &Path, prompt: &Prompt, wanted: Option<Wanted<'_>>,
     keep(folder, &id, &reply.text)
 }
 
-/// Puts the answer to a prompt away, so that the request is answered anew.
-pub(super) fn reject(folder: &Path, prompt: &Prompt) {
+/// Puts the answer to a prompt away, so that the request is answered anew; returns the file that holds it then.
+pub(super) fn reject(folder: &Path, prompt: &Prompt) -> Option<PathBuf> {
+    let mut kept = None;
     for path in answers(folder, &id_of(prompt)) {
-        let _ = fs::rename(&path, path.with_extension("rejected"));
+        let rejected = path.with_extension("rejected");
+        if fs::rename(&path, &rejected).is_ok() {
+            kept = Some(rejected);
+        }
     }
+    kept
 }
 
 /// Removes all requests and answers of a folder: they repeat words of the memory.

@@ -144,13 +144,15 @@ impl Model {
         Some((Self::new(self.name(), Way::Batch(Arc::clone(&batches)), self.backoff), batches))
     }
 
-    /// Puts away an answer that had not the form, where it would be given again.
-    pub(super) fn reject(&self, prompt: &Prompt) {
+    /// Puts away an answer that had not the form, where it would be given again. Returns the file that holds it, if somebody must
+    /// write another.
+    pub(super) fn reject(&self, prompt: &Prompt) -> Option<PathBuf> {
         match &self.way {
-            Way::Folder(folder) => folder::reject(folder, prompt),
+            Way::Folder(folder) => return folder::reject(folder, prompt),
             Way::Batch(batches) => batches.reject(prompt),
             Way::Http { .. } | Way::Command(_) => {}
         }
+        None
     }
 
     fn send(&self, prompt: &Prompt, wanted: Option<Wanted<'_>>, accounts: &dyn Accounts) -> Result<Reply, LlmError> {

@@ -57,7 +57,9 @@ pub fn ask<T: DeserializeOwned>(
                         return Ok(Answered { value, tier, is_partial: is_cut || reply.is_cut, retries });
                     }
                     Err(reason) => {
-                        model.reject(&asked);
+                        if let Some(kept) = model.reject(&asked) {
+                            return Err(LlmError::Rejected { reason, kept: kept.display().to_string() });
+                        }
                         retries += 1;
                         told = Some(reason.chars().take(TOLD_CHARS).collect());
                         last = LlmError::Form(reason);

@@ -347,3 +347,28 @@ fn a_model_compares_memories_once_and_never_retires_a_persons_word() {
     let rows = environment.yore(["budget", "history", "--json"]).run().success().json();
     assert_eq!(rows[0]["purpose"], "judge", "{rows}");
 }
+
+#[test]
+fn an_answer_in_the_folder_without_the_form_is_named_and_another_one_is_taken() {
+    let environment = memory();
+    let with_folder = || {
+        let runner = environment.yore(["extract", "--all", "--extractor", "model"]);
+        runner.env("YORE_LLM__PROVIDER", "folder").env("YORE_LLM__DAILY_TOKENS", "50000")
+    };
+    let told = with_folder().run().success().stdout;
+    assert!(told.contains("1 session waits for an answer"), "{told}");
+    let folder = environment.data().join("llm");
+    let request = std::fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
+    let at = |ending: &str| std::path::PathBuf::from(request.to_str().unwrap().replace("request.json", ending));
+    std::fs::write(at("answer.json"), "{\"items\": 3}").unwrap();
+    let told = with_folder().run().ends_with(1).stdout;
+    let kept = at("answer.rejected");
+    assert!(told.contains("has not the form") && told.contains(kept.to_str().unwrap()) && kept.exists(), "{told}");
+    assert!(with_folder().run().success().stdout.contains("1 session waits for an answer"));
+    answer(&environment);
+    std::fs::copy(environment.path("answer.json"), at("answer.txt")).unwrap();
+    // A text that is new may still be written.
+    std::thread::sleep(std::time::Duration::from_millis(2_100));
+    let told = with_folder().run().success().stdout;
+    assert!(told.contains("1 memory new"), "{told}");
+}
