@@ -1,4 +1,4 @@
-//! A model names and summarises the topics of sessions, in the place of the sentences that are chosen without one.
+//! A model summarises sessions, and names and summarises their topics, in the place of the sentences that are chosen without one.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -10,27 +10,28 @@ use crate::error::EngineError;
 use crate::extract::{ExtractRequest, FailedSession};
 use crate::llm::{Form, LlmError, Model, Prompt, structured};
 use crate::spending::{ByModel, MOST_FAILURES};
-use crate::store::{EpisodeSummary, RowKey, ShownTurn, StoredSpan};
+use crate::store::{EpisodeSummary, RowKey, ShownTurn, StoredSpan, StoredSummary};
 
 /// Instructions, and their version; a change of the words is another file.
-const INSTRUCTIONS: &str = include_str!("../prompts/summarise-1.md");
-const NAME: &str = "summarise/1";
+const INSTRUCTIONS: &str = include_str!("../prompts/summarise-2.md");
+const NAME: &str = "summarise/2";
 /// Characters of a session's lines, and of one line, that are given.
 const CHARS: usize = 16_000;
 const LINE_CHARS: usize = 600;
-/// Most tokens of an answer, and longest name and summary in characters.
+/// Most tokens of an answer, and longest title, name and summary in characters.
 const MOST_ANSWER: u32 = 4_000;
+const TITLE_CHARS: usize = 100;
 const NAME_CHARS: usize = 80;
 const SUMMARY_CHARS: usize = 600;
 
-/// The result of naming topics.
+/// The result of summarising sessions and naming their topics.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NamedTopics {
-    /// Sessions whose topics were named.
+    /// Sessions that were summarised.
     pub sessions: u64,
     /// Topics that were named.
     pub topics: u64,
-    /// Sessions whose topics have names.
+    /// Sessions that have a summary and named topics already.
     pub unchanged: u64,
     /// Sessions of projects that nobody may read.
     pub left_out: u64,
@@ -43,8 +44,8 @@ pub struct NamedTopics {
 }
 
 impl Engine {
-    /// Lets a model name and summarise the topics of sessions, the newest first; those that have a summary are left alone. Of the
-    /// request, only the choice of sessions counts.
+    /// Lets a model summarise sessions and their topics, the newest first; topics that have a summary are left alone, and sessions
+    /// that did not go on since. Of the request, only the choice of sessions counts.
     ///
     /// # Errors
     /// [`EngineError::UnknownProject`], [`EngineError::UnknownSession`]. Failures of the model are in the report.
@@ -69,8 +70,8 @@ impl Engine {
                 }
             };
             match self.name_topics(session, &model, &ledger)? {
-                Ok(0) => report.unchanged += 1,
-                Ok(topics) => {
+                Ok(None) => report.unchanged += 1,
+                Ok(Some(topics)) => {
                     failures = 0;
                     report.sessions += 1;
                     report.topics += topics;
@@ -93,44 +94,70 @@ impl Engine {
         Ok(report)
     }
 
-    /// Names the topics of a session that have no summary; returns their number.
+    /// Summarises a session that has no summary of its present state, and names those of its topics that have none. Returns the number
+    /// of topics that were named; `None`: nothing was left to do.
     fn name_topics(
         &self,
         session: &EpisodeSummary,
         model: &Model,
         ledger: &Ledger<'_>,
-    ) -> Result<Result<u64, LlmError>, EngineError> {
+    ) -> Result<Result<Option<u64>, LlmError>, EngineError> {
         self.divide_changed(&[session.row], &mut || true)?;
         let mut spans = self.store().spans_of(&[session.row])?.remove(&session.row).unwrap_or_default();
-        spans.retain(|span| span.depth == 0 && span.summary.is_none());
-        if spans.is_empty() {
-            return Ok(Ok(0));
-        }
+        spans.retain(|span| span.depth == 0);
+        let known = self.store().summaries_of(&[session.row])?.remove(&session.row);
         let turns = self.store().episode_turns(session.row)?;
-        let prompt = self.prompt(session, &spans, &turns)?;
+        let Some(last) = turns.last().map(|turn| turn.row) else { return Ok(Ok(None)) };
+        let is_known = known.as_ref().is_some_and(|known| known.last == last);
+        if spans.is_empty() || (is_known && spans.iter().all(|span| span.summary.is_some())) {
+            return Ok(Ok(None));
+        }
+        let prompt = self.prompt(session, known.as_ref(), &spans, &turns)?;
         let answered = match structured::ask::<Named>(model, &prompt, &form(), ledger) {
             Ok(answered) => answered.value,
             Err(error) => return Ok(Err(error)),
         };
         let mut count = 0;
         for topic in answered.topics {
-            let Some(span) = (topic.number as usize).checked_sub(1).and_then(|at| spans.get(at)) else { continue };
+            let asked = (topic.number as usize).checked_sub(1).and_then(|at| spans.get(at));
+            let Some(span) = asked.filter(|span| span.summary.is_none()) else { continue };
             let (mut name, mut summary) = (short(&topic.name, NAME_CHARS), short(&topic.summary, SUMMARY_CHARS));
             self.redact([&mut name, &mut summary].into_iter())?;
             if !name.is_empty() && !summary.is_empty() {
                 count += u64::from(self.store().name_topic(session.row, span.first, Some(&name), Some(&summary))?);
             }
         }
-        Ok(if count > 0 { Ok(count) } else { Err(LlmError::Form("it names none of the topics".to_owned())) })
+        let Summarised { title, summary } = answered.session;
+        let (mut title, mut summary) = (short(&title, TITLE_CHARS), short(&summary, SUMMARY_CHARS));
+        if title.is_empty() || summary.is_empty() {
+            return Ok(Err(LlmError::Form("the session has no title or no summary".to_owned())));
+        }
+        self.redact([&mut title, &mut summary].into_iter())?;
+        self.store().put_summary(session.row, &StoredSummary { title, summary, last }, NAME, self.now())?;
+        Ok(Ok(Some(count)))
     }
 
-    fn prompt(&self, session: &EpisodeSummary, spans: &[StoredSpan], turns: &[ShownTurn]) -> Result<Prompt, EngineError> {
-        // Each topic gets its share; what is left out is the middle of long lines, then the last lines.
-        let share = CHARS / spans.len().max(1);
-        let mut title = session.title.clone();
-        self.redact_again(title.iter_mut())?;
+    fn prompt(
+        &self,
+        session: &EpisodeSummary,
+        known: Option<&StoredSummary>,
+        spans: &[StoredSpan],
+        turns: &[ShownTurn],
+    ) -> Result<Prompt, EngineError> {
+        // Each topic without a summary gets its share; what is left out is the end of long lines, then the last lines.
+        let unnamed = spans.iter().filter(|span| span.summary.is_none());
+        let share = CHARS / unnamed.clone().count().max(1);
+        let (mut title, mut summary) = (session.title.clone(), known.map(|known| known.summary.clone()));
+        self.redact_again(title.iter_mut().chain(&mut summary))?;
         let mut topics = Vec::with_capacity(spans.len());
         for (number, span) in (1..).zip(spans) {
+            if let Some(summary) = &span.summary {
+                let mut told = [span.name.clone().unwrap_or_default(), summary.clone()];
+                self.redact_again(told.iter_mut())?;
+                let [name, summary] = told;
+                topics.push(json!({"name": name, "summary": summary}));
+                continue;
+            }
             let within = turns.iter().skip_while(|turn| turn.row != span.first);
             let end = within.clone().position(|turn| turn.row == span.last).map_or(usize::MAX, |at| at + 1);
             let (mut lines, mut chars) = (Vec::new(), 0);
@@ -145,20 +172,28 @@ impl Engine {
             }
             topics.push(json!({"number": number, "lines": lines}));
         }
-        let document = json!({"session": {"title": title, "project": session.project}, "topics": topics});
+        let document = json!({"session": {"title": title, "project": session.project, "summary": summary}, "topics": topics});
         let last = turns.last().map_or(0, |turn| turn.row.get());
-        // Answers are numbered by the topics that were asked for.
-        let asked: Vec<String> = spans.iter().map(|span| span.first.get().to_string()).collect();
+        // Answers are numbered by the topics of the session.
+        let asked: Vec<String> = unnamed.map(|span| span.first.get().to_string()).collect();
         let key = format!("{NAME} {} {last} {}", session.native_id, asked.join(","));
         Ok(Prompt { system: INSTRUCTIONS.to_owned(), user: document.to_string(), max_tokens: MOST_ANSWER, key })
     }
 }
 
-/// Names of topics, as a model gives them.
+/// Summary of a session and names of its topics, as a model gives them.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Named {
+    session: Summarised,
     topics: Vec<NamedTopic>,
+}
+
+/// Title and summary of a session.
+#[derive(Deserialize)]
+struct Summarised {
+    title: String,
+    summary: String,
 }
 
 /// The name of a topic.
@@ -172,13 +207,15 @@ struct NamedTopic {
 fn form() -> Form {
     let properties = json!({"number": {"type": "integer"}, "name": {"type": "string"}, "summary": {"type": "string"}});
     let topic = json!({"type": "object", "additionalProperties": false, "required": ["number", "name", "summary"], "properties": properties});
+    let text = json!({"type": "string"});
+    let session = json!({"type": "object", "additionalProperties": false, "required": ["title", "summary"], "properties": {"title": text, "summary": text}});
     let schema = json!({
         "type": "object",
         "additionalProperties": false,
-        "required": ["topics"],
-        "properties": {"topics": {"type": "array", "items": topic}},
+        "required": ["session", "topics"],
+        "properties": {"session": session, "topics": {"type": "array", "items": topic}},
     });
-    Form { name: "topics", description: "Name and summary of each topic.", schema }
+    Form { name: "topics", description: "Title and summary of the session, name and summary of each topic.", schema }
 }
 
 /// Returns a text in one line, cut.

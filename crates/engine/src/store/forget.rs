@@ -289,8 +289,8 @@ impl WriteTx<'_> {
     /// which a turn is removed.
     pub(super) fn remove_turns(&self, turns: &[TurnKey]) -> StoreResult<()> {
         for turn in turns {
-            // Their conversations are divided into topics anew: an agent's summary of one may hold words of the turn.
-            for table in ["span WHERE", "extraction WHERE family = 'spans' AND"] {
+            // Their conversations are divided into topics and summarised anew: a summary may hold words of the turn.
+            for table in ["span WHERE", "session_summary WHERE", "extraction WHERE family = 'spans' AND"] {
                 let sql = format!(
                     "DELETE FROM {table} episode_id IN (SELECT episode_id FROM turn WHERE id = ?1
                      UNION SELECT episode_id FROM turn_share WHERE turn_id = ?1)"

@@ -40,6 +40,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 14, is_precious: false, sql: include_str!("migrations/0014_models.sql") },
     Migration { version: 15, is_precious: false, sql: include_str!("migrations/0015_assertions.sql") },
     Migration { version: 16, is_precious: false, sql: include_str!("migrations/0016_judged.sql") },
+    Migration { version: 17, is_precious: false, sql: include_str!("migrations/0017_session_summary.sql") },
 ];
 
 /// Migrations after which what memories assert is read: SQL cannot. With 16, statements are read in another way.

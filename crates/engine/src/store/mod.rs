@@ -6,7 +6,7 @@
 //! - `keys`: keys of rows
 //! - `commit`: the data that an ingestion stores in one transaction
 //! - `upsert`, `episodes`, `exchanges`, `words`: projects, episodes, turns: written, read, packed
-//! - `extraction`: which conversations were read by extractors; `spans`: their topics; `judged`: which memories a model compared
+//! - `extraction`: which conversations were read by extractors; `spans`: their topics; `summaries`: what a model said of them; `judged`: which memories a model compared
 //! - `archive`: blobs and segments
 //! - `backup`, `salvage`: copies of the database, and rescue of data from a damaged one
 //! - `sources`: source files with checkpoints, leases and skipped lines
@@ -54,6 +54,7 @@ mod sessions;
 mod sources;
 mod spans;
 mod structure;
+mod summaries;
 mod transaction;
 mod upsert;
 mod vectors;
@@ -92,5 +93,6 @@ pub use sources::SourceFileSummary;
 pub(crate) use sources::{Advance, Checkpoint, FileRow, Skips};
 pub(crate) use spans::StoredSpan;
 pub(crate) use structure::{ChangeFilter, FileEvent, Prompt, RecordedShape};
+pub(crate) use summaries::StoredSummary;
 pub(crate) use vectors::{EmbeddedItem, MODEL_LIST, QueuedVector, STATIC_LIST, TextHash};
 pub(crate) use witnesses::{AnchoredMemory, StoredVerdict};

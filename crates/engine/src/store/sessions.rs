@@ -32,7 +32,7 @@ pub struct EpisodeSummary {
     pub native_id: String,
     /// Session, sub-agent's session or document.
     pub kind: EpisodeKind,
-    /// Recorded title, else the first line of the first human turn, at most 100 characters.
+    /// Recorded title, else that of its summary, else the first line of the first human turn, at most 100 characters.
     pub title: Option<String>,
     /// Name of the project.
     pub project: Option<String>,
@@ -111,7 +111,9 @@ impl Store {
             SessionOrder::Oldest => "started_ms ASC",
         };
         let sql = format!(
-            "SELECT episode.id, episode.uid, agent, native_id, kind, title, project.name, cwd, started_ms, updated_ms,
+            "SELECT episode.id, episode.uid, agent, native_id, kind,
+                    coalesce(title, (SELECT title FROM session_summary WHERE episode_id = episode.id)),
+                    project.name, cwd, started_ms, updated_ms,
                     (SELECT count(*) FROM turn WHERE episode_id = episode.id)
                     - (SELECT count(*) FROM note_version WHERE episode_id = episode.id AND until_ms IS NOT NULL)
                     + (SELECT count(*) FROM turn_share WHERE episode_id = episode.id),

@@ -76,7 +76,7 @@ impl Engine {
         }
         let rows: Vec<EpisodeKey> = sessions.iter().map(|session| session.row).collect();
         self.divide_changed(&rows, &mut || true)?;
-        let mut stored = self.store().spans_of(&rows)?;
+        let (mut stored, mut summaries) = (self.store().spans_of(&rows)?, self.store().summaries_of(&rows)?);
         if let Some(text) = &request.text {
             keep_nearest(&mut stored, text, most);
         }
@@ -90,7 +90,8 @@ impl Engine {
             let best = request.text.as_ref().and_then(|text| nearness(&spans, text)).unwrap_or(0.0);
             let topics = self.told(session.row, &spans, is_few)?;
             count += topics.len();
-            found.push((best, session_topics(session, topics)));
+            let summary = summaries.remove(&session.row).map(|known| known.summary);
+            found.push((best, session_topics(session, summary, topics)));
         }
         if request.text.is_some() {
             found.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -230,13 +231,14 @@ impl Engine {
 #[derive(Default)]
 struct ProjectTopics(HashMap<Option<ProjectKey>, (Vec<StoredSpan>, Vec<f32>)>);
 
-fn session_topics(session: EpisodeSummary, topics: Vec<Topic>) -> SessionTopics {
+fn session_topics(session: EpisodeSummary, summary: Option<String>, topics: Vec<Topic>) -> SessionTopics {
     SessionTopics {
         short: session.id.short(),
         session: session.native_id,
         title: session.title,
         project: session.project,
         updated: session.updated,
+        summary,
         topics,
     }
 }

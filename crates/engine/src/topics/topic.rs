@@ -33,6 +33,8 @@ pub struct SessionTopics {
     pub project: Option<String>,
     /// Time of its last turn.
     pub updated: Option<UtcMillis>,
+    /// Its summary, if a model gave it one.
+    pub summary: Option<String>,
     /// Its topics in order, or those that were asked for.
     pub topics: Vec<Topic>,
 }

@@ -29,7 +29,8 @@ pub struct Arguments {
     /// Only sessions last used at or after this time
     #[arg(long, value_name = "TIME", value_parser = ask::time)]
     since: Option<UtcMillis>,
-    /// Let the configured language model name and summarise the topics that have no summary yet (see `yore budget`), then list them
+    /// Let the configured language model summarise sessions and name their topics (see `yore budget`), then list them; what has a
+    /// summary is left as it is until the session goes on
     #[arg(long, conflicts_with = "text")]
     summarise: bool,
     /// At most about N topics; 0: all [default: 20, all of a session]
@@ -69,7 +70,8 @@ fn summarise(request: &TopicsRequest, context: &mut Context) -> CliResult<()> {
         ..ExtractRequest::default()
     };
     let report = context.settings.engine(false)?.name_topics_by_model(by, &chosen)?;
-    let mut words = format!("{} of {} named", text::counted(report.topics, "topic"), text::counted(report.sessions, "session"));
+    let named = text::counted(report.topics, "topic");
+    let mut words = format!("{} summarised, {named} named", text::counted(report.sessions, "session"));
     let more = [(report.waiting, "wait for an answer"), (report.failed.len() as u64, "failed"), (report.left_out, "left out")];
     words.extend(more.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("; {} {what}", text::count(*count))));
     words.extend(report.stopped.iter().map(|reason| format!("; stopped: {}", text::harmless(reason))));
@@ -96,6 +98,7 @@ fn told(session: &SessionTopics) -> Vec<String> {
     let title = session.title.as_deref().map(|title| text::harmless(title).replace('\n', " ")).unwrap_or_default();
     let project = session.project.as_deref().map(|project| format!(" · {}", text::harmless(project))).unwrap_or_default();
     let mut lines = vec![format!("{}{title}{} {}{}{project}{}", text::BOLD, text::RESET, text::DIM, session.short, text::RESET)];
+    lines.extend(session.summary.iter().map(|summary| format!("  {}", text::harmless(summary))));
     for topic in &session.topics {
         lines.extend(topic_lines(topic, "  "));
     }

@@ -17,6 +17,8 @@ pub struct SessionTopics {
     pub project: Option<String>,
     /// Time of the last turn, RFC 3339.
     pub updated: Option<String>,
+    /// Summary of the session, if a model gave it one.
+    pub summary: Option<String>,
     /// Topics in order, or those that were asked for.
     pub topics: Vec<Topic>,
 }
@@ -70,6 +72,7 @@ impl From<&EngineSession> for SessionTopics {
             title: session.title.clone(),
             project: session.project.clone(),
             updated: session.updated.and_then(|at| time(Some(at))),
+            summary: session.summary.clone(),
             topics: session.topics.iter().map(Topic::from).collect(),
         }
     }

@@ -298,19 +298,45 @@ fn doctor_names_the_model_and_connects_only_when_it_is_asked() {
 }
 
 #[test]
-fn topics_are_named_by_the_model_once() {
+fn sessions_are_summarised_and_their_topics_named_by_the_model_until_they_go_on() {
     let environment = memory();
-    let named = serde_json::json!({"topics": [{"number": 1, "name": "Berth leases in SQLite", "summary": "Leases moved, because Redis lost them."}]});
+    let named = serde_json::json!({"session": {"title": "Leases out of Redis", "summary": "SQLite keeps the leases now."},
+        "topics": [{"number": 1, "name": "Berth leases in SQLite", "summary": "Leases moved, because Redis lost them."}]});
     environment.write("answer.json", named.to_string());
     let limit = |runner: Runner| runner.env("YORE_LLM__DAILY_TOKENS", "50000");
     let told = limit(with_model(&environment, &["topics", "--summarise"])).run().success();
-    assert!(told.stderr.contains("1 topic of 1 session named"), "{}", told.stderr);
+    assert!(told.stderr.contains("1 session summarised, 1 topic named"), "{}", told.stderr);
+    assert!(told.stdout.contains("SQLite keeps the leases now."), "{}", told.stdout);
     assert!(told.stdout.contains("Berth leases in SQLite") && told.stdout.contains("Leases moved"), "{}", told.stdout);
     let again = limit(with_model(&environment, &["topics", "--summarise"])).run().success();
     assert!(again.stdout.contains("Berth leases in SQLite"));
     assert_eq!(asked(&environment), 1);
     let rows = environment.yore(["budget", "history", "--json"]).run().success().json();
     assert_eq!(rows[0]["purpose"], "summarise", "{rows}");
+    let listed = environment.yore(["sessions", "--json"]).run().success().json();
+    assert_eq!(listed[0]["title"], "Leases out of Redis", "{listed}");
+    // It goes on.
+    Transcript::new("5f0c0010-0001-4000-8001-000000000001", "/home/dev/harbour")
+        .human(ORDER)
+        .assistant("The leases live in SQLite now.")
+        .human("and the tide table?")
+        .assistant("In SQLite, too.")
+        .write(&environment.projects());
+    environment.ingest(&environment.projects());
+    let more = serde_json::json!({"session": {"title": "Leases and tides", "summary": "Both are in SQLite."}, "topics": []});
+    environment.write("answer.json", more.to_string());
+    let told = limit(with_model(&environment, &["topics", "--summarise", "--json"])).run().success().json();
+    assert_eq!(told[0]["summary"], "Both are in SQLite.", "{told}");
+    assert_eq!(asked(&environment), 2);
+    let _ = limit(with_model(&environment, &["topics", "--summarise"])).run().success();
+    assert_eq!(asked(&environment), 2);
+    let _ = environment.yore(["forget", "--hard", "--yes", "5f0c0010-0001-4000-8001-000000000001"]).run().success();
+    let found = std::process::Command::new("grep")
+        .args(["-rlaE", "Both are in SQLite|Leases and tides"])
+        .arg(environment.data())
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&found.stdout), "", "a summary goes with its session");
     let refused = limit(with_model(&environment, &["extract", "--all", "--extractor", "model", "--batch"])).run().ends_with(2);
     assert!(refused.stderr.contains("takes no batches"), "{}", refused.stderr);
 }
