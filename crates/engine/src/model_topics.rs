@@ -16,13 +16,13 @@ use crate::store::{EpisodeSummary, RowKey, ShownTurn, StoredSpan, StoredSummary}
 const INSTRUCTIONS: &str = include_str!("../prompts/summarise-2.md");
 const NAME: &str = "summarise/2";
 /// Characters of a session's lines, and of one line, that are given.
-const CHARS: usize = 16_000;
+const CHARS: usize = 24_000;
 const LINE_CHARS: usize = 600;
 /// Most tokens of an answer, and longest title, name and summary in characters.
 const MOST_ANSWER: u32 = 4_000;
 const TITLE_CHARS: usize = 100;
 const NAME_CHARS: usize = 80;
-const SUMMARY_CHARS: usize = 600;
+const SUMMARY_CHARS: usize = 900;
 
 /// The result of summarising sessions and naming their topics.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -121,14 +121,14 @@ impl Engine {
         for topic in answered.topics {
             let asked = (topic.number as usize).checked_sub(1).and_then(|at| spans.get(at));
             let Some(span) = asked.filter(|span| span.summary.is_none()) else { continue };
-            let (mut name, mut summary) = (short(&topic.name, NAME_CHARS), short(&topic.summary, SUMMARY_CHARS));
+            let (mut name, mut summary) = (short(&topic.name, NAME_CHARS), sentences_of(&topic.summary, SUMMARY_CHARS));
             self.redact([&mut name, &mut summary].into_iter())?;
             if !name.is_empty() && !summary.is_empty() {
                 count += u64::from(self.store().name_topic(session.row, span.first, Some(&name), Some(&summary))?);
             }
         }
         let Summarised { title, summary } = answered.session;
-        let (mut title, mut summary) = (short(&title, TITLE_CHARS), short(&summary, SUMMARY_CHARS));
+        let (mut title, mut summary) = (short(&title, TITLE_CHARS), sentences_of(&summary, SUMMARY_CHARS));
         if title.is_empty() || summary.is_empty() {
             return Ok(Err(LlmError::Form("the session has no title or no summary".to_owned())));
         }
@@ -144,7 +144,7 @@ impl Engine {
         spans: &[StoredSpan],
         turns: &[ShownTurn],
     ) -> Result<Prompt, EngineError> {
-        // Each topic without a summary gets its share; what is left out is the end of long lines, then the last lines.
+        // Each topic without a summary gets its share.
         let unnamed = spans.iter().filter(|span| span.summary.is_none());
         let share = CHARS / unnamed.clone().count().max(1);
         let (mut title, mut summary) = (session.title.clone(), known.map(|known| known.summary.clone()));
@@ -160,15 +160,15 @@ impl Engine {
             }
             let within = turns.iter().skip_while(|turn| turn.row != span.first);
             let end = within.clone().position(|turn| turn.row == span.last).map_or(usize::MAX, |at| at + 1);
-            let (mut lines, mut chars) = (Vec::new(), 0);
-            for turn in within.take(end).filter(|turn| matches!(turn.role, Role::Human | Role::Assistant)) {
-                let mut text = short(&turn.text, LINE_CHARS);
-                chars += text.chars().count();
-                if text.is_empty() || (chars > share && !lines.is_empty()) {
+            let spoken = within.take(end).filter(|turn| matches!(turn.role, Role::Human | Role::Assistant));
+            let mut lines = Vec::new();
+            for line in ends_of(spoken.map(|turn| (turn.role, short(&turn.text, LINE_CHARS))).collect(), share) {
+                let Some((role, mut text)) = line else {
+                    lines.push(json!({"left_out": true}));
                     continue;
-                }
+                };
                 self.redact_again([&mut text].into_iter())?;
-                lines.push(json!({"role": turn.role.as_str(), "content": text}));
+                lines.push(json!({"role": role.as_str(), "content": text}));
             }
             topics.push(json!({"number": number, "lines": lines}));
         }
@@ -218,7 +218,71 @@ fn form() -> Form {
     Form { name: "topics", description: "Title and summary of the session, name and summary of each topic.", schema }
 }
 
+/// Returns the lines of a topic that fit into so many characters: the first ones, and the last ones, which say what came of it. None
+/// stands for those that are left out.
+fn ends_of(lines: Vec<(Role, String)>, room: usize) -> Vec<Option<(Role, String)>> {
+    let lines: Vec<(Role, String)> = lines.into_iter().filter(|(_, text)| !text.is_empty()).collect();
+    let lengths: Vec<usize> = lines.iter().map(|(_, text)| text.chars().count()).collect();
+    if lengths.iter().sum::<usize>() <= room {
+        return lines.into_iter().map(Some).collect();
+    }
+    // Each end has one line at least.
+    let fitting = |lengths: &mut dyn Iterator<Item = &usize>| {
+        let mut left = room / 2;
+        let fits = |length: &&usize| left.checked_sub(**length).inspect(|rest| left = *rest).is_some();
+        lengths.take_while(fits).count().max(1)
+    };
+    let (first, last) = (fitting(&mut lengths.iter()), fitting(&mut lengths.iter().rev()));
+    let from = lines.len().saturating_sub(last).max(first);
+    let mut kept: Vec<Option<(Role, String)>> = Vec::new();
+    for (at, line) in lines.into_iter().enumerate() {
+        if at < first || at >= from {
+            kept.push(Some(line));
+        } else if at == first {
+            kept.push(None);
+        }
+    }
+    kept
+}
+
+/// Returns a text in one line, cut after the last sentence that fits, if one does.
+fn sentences_of(text: &str, chars: usize) -> String {
+    let whole = short(text, usize::MAX);
+    let cut = short(&whole, chars);
+    if cut.len() == whole.len() {
+        return whole;
+    }
+    let end = cut.rfind(". ").map_or(cut.len(), |at| at + 1);
+    cut[..end].to_owned()
+}
+
 /// Returns a text in one line, cut.
 fn short(text: &str, chars: usize) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(chars).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use yore_core::episode::Role;
+
+    use super::{ends_of, sentences_of};
+
+    #[test]
+    fn a_long_topic_is_given_by_its_first_and_its_last_lines() {
+        let kept = |room: usize| {
+            let lines = ["aaaa", "", "bbbb", "cccc", "dddd", "eeee"].map(|text| (Role::Human, text.to_owned()));
+            let kept = ends_of(lines.to_vec(), room).into_iter();
+            kept.map(|line| line.map_or("-".to_owned(), |(_, text)| text[..1].to_owned())).collect::<String>()
+        };
+        assert_eq!([20, 19, 16, 8, 1].map(kept), ["abcde", "ab-de", "ab-de", "a-e", "a-e"]);
+        assert_eq!(ends_of(vec![(Role::Human, "abc".to_owned())], 1).len(), 1);
+        assert_eq!(ends_of(Vec::new(), 1).len(), 0);
+    }
+
+    #[test]
+    fn a_summary_that_is_too_long_ends_with_a_sentence() {
+        assert_eq!(sentences_of("One  is here. Two is\nthere.", 100), "One is here. Two is there.");
+        assert_eq!(sentences_of("One is here. Two is there.", 20), "One is here.");
+        assert_eq!(sentences_of("äöü äöü", 5), "äöü ä");
+    }
 }
