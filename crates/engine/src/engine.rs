@@ -423,7 +423,8 @@ impl Engine {
             1 => missing.push(Missing::vectors("1 turn lacks vectors of the local model".to_owned())),
             count => missing.push(Missing::vectors(format!("{count} turns lack vectors of the local model"))),
         }
-        match model.embed_question(question, deadline.left(), &self.accounts_of_embedder()) {
+        // A server that is slow must leave time for what is found without it.
+        match model.embed_question(question, deadline.left().map(|left| left / 2), &self.accounts_of_embedder()) {
             Ok(vector) => Ok(Some(vector)),
             Err(error) => {
                 missing.push(Missing::model(&error));
@@ -493,7 +494,7 @@ impl Engine {
         let backups = self.store.purge_backups()?;
         for folder in [llm::FOLDER, llm::BATCHES] {
             let path = self.options.directory.join(folder);
-            llm::empty(&path).map_err(|error| StoreError::Io { path, error })?;
+            llm::empty(&path).and_then(|()| llm::disown(&path)).map_err(|error| StoreError::Io { path, error })?;
         }
         self.purge_index()?;
         self.semantic()?.purge(&self.store)?;

@@ -1,23 +1,27 @@
 //! A model summarises sessions, and names and summarises their topics, in the place of the sentences that are chosen without one.
 
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use yore_core::episode::Role;
 
 use crate::accounts::{Ledger, ends_run};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::extract::{ExtractRequest, FailedSession};
-use crate::llm::{Form, LlmError, Model, Prompt, structured};
+use crate::llm::structured::{self, Answered};
+use crate::llm::{Class, Form, LlmError, Model, Prompt};
 use crate::spending::{ByModel, MOST_FAILURES};
-use crate::store::{EpisodeSummary, RowKey, ShownTurn, StoredSpan, StoredSummary};
+use crate::store::{EpisodeSummary, RowKey, ShownTurn, StoredSpan, StoredSummary, TurnKey};
 
 /// Instructions, and their version; a change of the words is another file.
 const INSTRUCTIONS: &str = include_str!("../prompts/summarise-2.md");
 const NAME: &str = "summarise/2";
-/// Characters of a session's lines, and of one line, that are given.
+/// Name under which sessions are noted whose answers had not the form.
+const MISFORMED: &str = "summary misformed";
+/// Characters of a session's lines, and of one line, that are given, at most; and of one line at least.
 const CHARS: usize = 24_000;
 const LINE_CHARS: usize = 600;
+const LEAST_CHARS: usize = 80;
 /// Most tokens of an answer, and longest title, name and summary in characters.
 const MOST_ANSWER: u32 = 4_000;
 const TITLE_CHARS: usize = 100;
@@ -51,6 +55,7 @@ impl Engine {
     /// [`EngineError::UnknownProject`], [`EngineError::UnknownSession`]. Failures of the model are in the report.
     pub fn name_topics_by_model(&self, mut by: ByModel<'_>, request: &ExtractRequest) -> Result<NamedTopics, EngineError> {
         let sessions = self.sessions_to_extract(request)?;
+        let (shapes, misformed) = (self.store().shapes()?, self.store().extracted(MISFORMED)?);
         let mut failures = 0;
         let mut report = NamedTopics::default();
         let Some(_lock) = self.lock_for_models()? else {
@@ -69,6 +74,12 @@ impl Engine {
                     break;
                 }
             };
+            let shape = shapes.get(&session.row).copied().unwrap_or_default();
+            // It would be asked in vain each time, until it goes on.
+            if misformed.get(&session.row) == Some(&shape) {
+                report.unchanged += 1;
+                continue;
+            }
             match self.name_topics(session, &model, &ledger)? {
                 Ok(None) => report.unchanged += 1,
                 Ok(Some(topics)) => {
@@ -82,6 +93,9 @@ impl Engine {
                     break;
                 }
                 Err(error) => {
+                    if error.class() == Class::Validation {
+                        self.store().note_extraction(session.row, MISFORMED, shape, self.now())?;
+                    }
                     failures += 1;
                     report.failed.push(FailedSession { session: session.native_id.clone(), reason: error.to_string() });
                     if failures == MOST_FAILURES {
@@ -108,61 +122,63 @@ impl Engine {
         let known = self.store().summaries_of(&[session.row])?.remove(&session.row);
         let turns = self.store().episode_turns(session.row)?;
         let Some(last) = turns.last().map(|turn| turn.row) else { return Ok(Ok(None)) };
-        let is_known = known.as_ref().is_some_and(|known| known.last == last);
-        if spans.is_empty() || (is_known && spans.iter().all(|span| span.summary.is_some())) {
+        if spans.is_empty() || known.as_ref().is_some_and(|known| known.last == last) {
             return Ok(Ok(None));
         }
-        let prompt = self.prompt(session, known.as_ref(), &spans, &turns)?;
-        let answered = match structured::ask::<Named>(model, &prompt, &form(), ledger) {
-            Ok(answered) => answered.value,
+        let topics = topics_of(spans, known.as_ref(), &turns);
+        let prompt = self.prompt(session, known.as_ref(), &topics, &turns)?;
+        let Answered { value, is_partial, .. } = match structured::ask::<Named>(model, &prompt, &form(), ledger) {
+            Ok(answered) => answered,
             Err(error) => return Ok(Err(error)),
         };
-        let mut count = 0;
-        for topic in answered.topics {
-            let asked = (topic.number as usize).checked_sub(1).and_then(|at| spans.get(at));
-            let Some(span) = asked.filter(|span| span.summary.is_none()) else { continue };
-            let (mut name, mut summary) = (short(&topic.name, NAME_CHARS), sentences_of(&topic.summary, SUMMARY_CHARS));
+        let mut named: Vec<(TurnKey, String, String)> = Vec::new();
+        for NamedTopic { number, name, summary } in value.topics {
+            let asked = (number as usize).checked_sub(1).and_then(|at| topics.get(at));
+            let Some(topic) = asked.filter(|topic| topic.is_asked) else { continue };
+            let (mut name, mut summary) = (short(&name, NAME_CHARS), sentences_of(&summary, SUMMARY_CHARS));
             self.redact([&mut name, &mut summary].into_iter())?;
             if !name.is_empty() && !summary.is_empty() {
-                count += u64::from(self.store().name_topic(session.row, span.first, Some(&name), Some(&summary))?);
+                named.push((topic.span.first, name, summary));
             }
         }
-        let Summarised { title, summary } = answered.session;
-        let (mut title, mut summary) = (short(&title, TITLE_CHARS), sentences_of(&summary, SUMMARY_CHARS));
-        if title.is_empty() || summary.is_empty() {
-            return Ok(Err(LlmError::Form("the session has no title or no summary".to_owned())));
-        }
-        self.redact([&mut title, &mut summary].into_iter())?;
-        self.store().put_summary(session.row, &StoredSummary { title, summary, last }, NAME, self.now())?;
-        Ok(Ok(Some(count)))
+        let summary = match value.session {
+            Some(Summarised { title, summary }) => {
+                let (mut title, mut summary) = (short(&title, TITLE_CHARS), sentences_of(&summary, SUMMARY_CHARS));
+                self.redact([&mut title, &mut summary].into_iter())?;
+                Some(StoredSummary { title, summary, last })
+            }
+            // What was complete is kept, and the rest is asked for with the next run.
+            None if is_partial && !named.is_empty() => None,
+            None => return Ok(Err(LlmError::Form("the session has no title and summary".to_owned()))),
+        };
+        let given: Vec<TurnKey> = turns.iter().map(|turn| turn.row).collect();
+        let is_stored = self.store().put_summary(session.row, &given, &named, summary.as_ref(), NAME, self.now())?;
+        Ok(Ok(is_stored.then_some(named.len() as u64)))
     }
 
     fn prompt(
         &self,
         session: &EpisodeSummary,
         known: Option<&StoredSummary>,
-        spans: &[StoredSpan],
+        topics: &[TopicToTell],
         turns: &[ShownTurn],
     ) -> Result<Prompt, EngineError> {
-        // Each topic without a summary gets its share.
-        let unnamed = spans.iter().filter(|span| span.summary.is_none());
-        let share = CHARS / unnamed.clone().count().max(1);
+        // Each topic whose lines are given gets its share.
+        let share = CHARS / topics.iter().filter(|topic| topic.has_lines).count().max(1);
+        let most = LINE_CHARS.min((share / 2).max(LEAST_CHARS));
         let (mut title, mut summary) = (session.title.clone(), known.map(|known| known.summary.clone()));
         self.redact_again(title.iter_mut().chain(&mut summary))?;
-        let mut topics = Vec::with_capacity(spans.len());
-        for (number, span) in (1..).zip(spans) {
-            if let Some(summary) = &span.summary {
-                let mut told = [span.name.clone().unwrap_or_default(), summary.clone()];
-                self.redact_again(told.iter_mut())?;
-                let [name, summary] = told;
-                topics.push(json!({"name": name, "summary": summary}));
-                continue;
-            }
+        let mut told = Vec::with_capacity(topics.len());
+        for (number, topic) in (1..).zip(topics) {
+            let span = &topic.span;
+            let (mut name, mut summary) = (span.name.clone(), span.summary.clone());
+            self.redact_again(name.iter_mut().chain(&mut summary))?;
+            let mut lines = Vec::new();
             let within = turns.iter().skip_while(|turn| turn.row != span.first);
             let end = within.clone().position(|turn| turn.row == span.last).map_or(usize::MAX, |at| at + 1);
-            let spoken = within.take(end).filter(|turn| matches!(turn.role, Role::Human | Role::Assistant));
-            let mut lines = Vec::new();
-            for line in ends_of(spoken.map(|turn| (turn.role, short(&turn.text, LINE_CHARS))).collect(), share) {
+            let spoken = within.take(if topic.has_lines { end } else { 0 });
+            let spoken = spoken.filter(|turn| matches!(turn.role, Role::Human | Role::Assistant));
+            for line in ends_of(spoken.map(|turn| (turn.role, short(&turn.text, most))).collect(), share) {
                 let Some((role, mut text)) = line else {
                     lines.push(json!({"left_out": true}));
                     continue;
@@ -170,30 +186,79 @@ impl Engine {
                 self.redact_again([&mut text].into_iter())?;
                 lines.push(json!({"role": role.as_str(), "content": text}));
             }
-            topics.push(json!({"number": number, "lines": lines}));
+            let number = topic.is_asked.then_some(number);
+            let parts = [("number", json!(number)), ("name", json!(name)), ("summary", json!(summary)), ("lines", json!(lines))];
+            let is_there = |value: &Value| !value.is_null() && value.as_array().is_none_or(|lines| !lines.is_empty());
+            let parts = parts.into_iter().filter(|(_, value)| is_there(value)).map(|(name, value)| (name.to_owned(), value));
+            told.push(parts.collect::<Map<String, Value>>());
         }
-        let document = json!({"session": {"title": title, "project": session.project, "summary": summary}, "topics": topics});
+        let document = json!({"session": {"title": title, "project": session.project, "summary": summary}, "topics": told});
         let last = turns.last().map_or(0, |turn| turn.row.get());
         // Answers are numbered by the topics of the session.
-        let asked: Vec<String> = unnamed.map(|span| span.first.get().to_string()).collect();
+        let asked = topics.iter().filter(|topic| topic.is_asked);
+        let asked: Vec<String> = asked.map(|topic| topic.span.first.get().to_string()).collect();
         let key = format!("{NAME} {} {last} {}", session.native_id, asked.join(","));
         Ok(Prompt { system: INSTRUCTIONS.to_owned(), user: document.to_string(), max_tokens: MOST_ANSWER, key })
     }
+}
+
+/// A topic that a model is told of.
+struct TopicToTell {
+    span: StoredSpan,
+    /// True if it has no name and summary, or went on since.
+    is_asked: bool,
+    /// True if the summary of the session does not know its lines.
+    has_lines: bool,
+}
+
+/// Returns what is told of the topics of a session: lines of those that its summary does not know, or not as they are now.
+fn topics_of(spans: Vec<StoredSpan>, known: Option<&StoredSummary>, turns: &[ShownTurn]) -> Vec<TopicToTell> {
+    let place = |turn: TurnKey| turns.iter().position(|of| of.row == turn);
+    let known = known.and_then(|known| place(known.last));
+    let topic = |span: StoredSpan| {
+        let goes_on = known.is_none_or(|known| place(span.last).is_none_or(|last| last > known));
+        let is_asked = span.summary.is_none() || known.is_some() && goes_on;
+        TopicToTell { span, is_asked, has_lines: is_asked || goes_on }
+    };
+    spans.into_iter().map(topic).collect()
 }
 
 /// Summary of a session and names of its topics, as a model gives them.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Named {
-    session: Summarised,
+    /// None where the answer was cut off before it.
+    #[serde(default)]
+    session: Option<Summarised>,
+    #[serde(default)]
     topics: Vec<NamedTopic>,
 }
 
 /// Title and summary of a session.
 #[derive(Deserialize)]
+#[serde(try_from = "GivenSummary")]
 struct Summarised {
     title: String,
     summary: String,
+}
+
+/// The same as a model gives it.
+#[derive(Deserialize)]
+struct GivenSummary {
+    title: String,
+    summary: String,
+}
+
+impl TryFrom<GivenSummary> for Summarised {
+    type Error = &'static str;
+
+    fn try_from(given: GivenSummary) -> Result<Self, Self::Error> {
+        let GivenSummary { title, summary } = given;
+        if title.trim().is_empty() || summary.trim().is_empty() {
+            return Err("session.title or session.summary is empty");
+        }
+        Ok(Self { title, summary })
+    }
 }
 
 /// The name of a topic.
@@ -245,15 +310,17 @@ fn ends_of(lines: Vec<(Role, String)>, room: usize) -> Vec<Option<(Role, String)
     kept
 }
 
-/// Returns a text in one line, cut after the last sentence that fits, if one does.
+/// Returns a text in one line, cut after the last sentence that fits, if half of it or more is kept so.
 fn sentences_of(text: &str, chars: usize) -> String {
     let whole = short(text, usize::MAX);
     let cut = short(&whole, chars);
-    if cut.len() == whole.len() {
-        return whole;
-    }
-    let end = cut.rfind(". ").map_or(cut.len(), |at| at + 1);
-    cut[..end].to_owned()
+    let ends = |(at, letter): (usize, char)| {
+        let next = whole[at + 1..].chars().next();
+        let is_end = ".?!".contains(letter) && next.is_none_or(|next| next == ' ');
+        is_end.then_some(at + 1)
+    };
+    let end = cut.char_indices().rev().filter(|(_, letter)| letter.is_ascii()).find_map(ends).filter(|end| 2 * end >= cut.len());
+    if cut.len() == whole.len() { whole } else { cut[..end.unwrap_or(cut.len())].to_owned() }
 }
 
 /// Returns a text in one line, cut.
@@ -283,6 +350,8 @@ mod tests {
     fn a_summary_that_is_too_long_ends_with_a_sentence() {
         assert_eq!(sentences_of("One  is here. Two is\nthere.", 100), "One is here. Two is there.");
         assert_eq!(sentences_of("One is here. Two is there.", 20), "One is here.");
+        assert_eq!(sentences_of("Is it? Yes, it is there.", 6), "Is it?");
+        assert_eq!(sentences_of("Done. And now a long one that goes on", 29), "Done. And now a long one that");
         assert_eq!(sentences_of("äöü äöü", 5), "äöü ä");
     }
 }

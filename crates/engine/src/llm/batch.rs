@@ -30,6 +30,9 @@ const MOST_REQUESTS: usize = 2_000;
 struct Sent {
     model: String,
     requests: BTreeMap<String, u64>,
+    /// True if something was forgotten for good since: its answers are booked and not kept.
+    #[serde(default)]
+    is_unwanted: bool,
 }
 
 /// A request that will be sent, and the tokens that it may take.
@@ -39,7 +42,7 @@ struct Gathered {
 }
 
 /// The fate of the batches that were sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Collected {
     /// Answers that came.
     pub answered: u64,
@@ -47,6 +50,8 @@ pub struct Collected {
     pub failed: u64,
     /// Requests that are not answered yet.
     pub running: u64,
+    /// Why batches could not be looked at, each with its file, or gave nothing.
+    pub problems: Vec<String>,
 }
 
 /// Gathers requests to a model, sends them as batches and takes the answers.
@@ -109,11 +114,9 @@ impl Batches {
         let _ = folder::reject(&self.folder, prompt);
     }
 
-    /// Sends what was gathered, as far as the accounts allow. Returns the number of requests that were sent.
-    ///
-    /// # Errors
-    /// [`LlmError::Budget`]: not even the first is allowed; those of the server.
-    pub fn send(&self, accounts: &dyn Accounts) -> Result<u64, LlmError> {
+    /// Sends what was gathered, as far as the accounts allow. Returns the number of requests that were sent, and why no more were:
+    /// [`LlmError::Budget`] if not even the first is allowed, or an error of the server.
+    pub fn send(&self, accounts: &dyn Accounts) -> (u64, Result<(), LlmError>) {
         let gathered = std::mem::take(&mut *self.gathered.lock().unwrap_or_else(PoisonError::into_inner));
         let mut left = gathered.into_iter().peekable();
         let mut count = 0;
@@ -122,10 +125,10 @@ impl Batches {
                 Ok(sent) => count += sent,
                 // The limits of the day are reached.
                 Err(LlmError::Budget(_)) if count > 0 => break,
-                Err(error) => return Err(error),
+                Err(error) => return (count, Err(error)),
             }
         }
-        Ok(count)
+        (count, Ok(()))
     }
 
     /// Sends the first requests as one batch, as many as it may have and the accounts allow. Returns their number.
@@ -226,28 +229,55 @@ impl Batches {
                     fs::remove_file(&path).map_err(|error| failed(&path, error))?;
                     continue;
                 }
-                Err(error) => return Err(error),
-            };
-            let state: Value = serde_json::from_slice(&state).map_err(|error| self.wrong(&error.to_string()))?;
-            let results = match self.protocol.batch_state(id, &state).map_err(|missing| self.wrong(missing))? {
-                BatchState::Running => {
+                Err(error @ LlmError::Budget(_)) => return Err(error),
+                // The others may be there.
+                Err(error) => {
+                    collected.problems.push(format!("{}: {error}", path.display()));
                     collected.running += sent.requests.len() as u64;
                     continue;
                 }
-                BatchState::Ended(results) => results,
+            };
+            let results = match self.results(id, &state, accounts) {
+                Ok(Some(results)) => results,
+                Ok(None) => {
+                    collected.running += sent.requests.len() as u64;
+                    continue;
+                }
+                Err(error) => {
+                    collected.problems.push(format!("{}: {error}", path.display()));
+                    collected.running += sent.requests.len() as u64;
+                    continue;
+                }
             };
             let results = match results {
-                BatchResults::At(path) => {
-                    let lines = self.get(&path, accounts)?;
-                    lines.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
+                Results::Lines(results) => results,
+                Results::Failed(reason) => {
+                    collected.problems.push(format!("batch {id}: {reason}"));
+                    Vec::new()
                 }
-                BatchResults::Here(results) => results,
-                BatchResults::Missing => Vec::new(),
             };
             self.keep(&sent, results, accounts, &mut collected)?;
             fs::remove_file(&path).map_err(|error| failed(&path, error))?;
         }
         Ok(collected)
+    }
+
+    /// Returns the results of a batch by the answer about its state; none while it runs.
+    fn results(&self, id: &str, state: &[u8], accounts: &dyn Accounts) -> Result<Option<Results>, LlmError> {
+        let state: Value = serde_json::from_slice(state).map_err(|error| self.wrong(&error.to_string()))?;
+        let results = match self.protocol.batch_state(id, &state).map_err(|missing| self.wrong(missing))? {
+            BatchState::Running => return Ok(None),
+            BatchState::Ended(results) => results,
+        };
+        Ok(Some(match results {
+            BatchResults::At(path) => {
+                let lines = self.get(&path, accounts)?;
+                let lines = lines.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
+                Results::Lines(lines.collect())
+            }
+            BatchResults::Here(results) => Results::Lines(results),
+            BatchResults::Missing(reason) => Results::Failed(reason),
+        }))
     }
 
     /// Keeps the answers of a batch. They are written before they are booked, and booked before the batch is gone, so that an end
@@ -266,7 +296,9 @@ impl Batches {
                 .and_then(|body| self.protocol.read(self.connection.server(), &Prompt::default(), &body));
             match read {
                 Ok(reply) => {
-                    folder::keep(&self.folder, id, &reply.text)?;
+                    if !sent.is_unwanted {
+                        folder::keep(&self.folder, id, &reply.text)?;
+                    }
                     accounts.settle(reservation, reply.usage, None);
                     collected.answered += 1;
                 }
@@ -292,7 +324,7 @@ impl Batches {
         };
         let mut sent = Vec::new();
         for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
-            if path.to_str().is_some_and(|path| path.ends_with(SENT)) {
+            if is_sent(&path) {
                 let text = fs::read(&path).map_err(|error| failed(&path, error))?;
                 let batch = serde_json::from_slice(&text).map_err(|error| failed(&path, error.into()))?;
                 sent.push((path, batch));
@@ -305,6 +337,36 @@ impl Batches {
     fn wrong(&self, reason: &str) -> LlmError {
         LlmError::NotUnderstood { server: self.connection.server().to_owned(), reason: reason.to_owned() }
     }
+}
+
+/// The results of a batch that has ended: its lines, or why there are none.
+enum Results {
+    Lines(Vec<Value>),
+    Failed(String),
+}
+
+/// Marks the batches that were sent, so that their answers are booked and not kept: they may hold words that were forgotten.
+///
+/// # Errors
+/// A file cannot be read or written.
+pub(crate) fn disown(folder: &Path) -> std::io::Result<()> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for path in entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| is_sent(path)) {
+        let Ok(sent) = serde_json::from_slice::<Sent>(&fs::read(&path)?) else { continue };
+        let draft = path.with_extension("tmp");
+        let _ = fs::remove_file(&draft);
+        let text = serde_json::to_vec(&Sent { is_unwanted: true, ..sent })?;
+        platform::write_new_private_file(&draft, &text)?;
+        fs::rename(&draft, &path)?;
+    }
+    Ok(())
+}
+
+fn is_sent(path: &Path) -> bool {
+    path.to_str().is_some_and(|path| path.ends_with(SENT))
 }
 
 /// Takes the first requests, as many as a batch of so many bytes may have; one that is larger goes alone.

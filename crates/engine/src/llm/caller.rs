@@ -53,11 +53,13 @@ pub(super) struct Caller {
     pub(super) name: String,
     /// Failures one after the other, and when the last was.
     failures: Mutex<(u32, Option<Instant>)>,
+    /// The same of answers that came too late for somebody who had little time.
+    late: Mutex<(u32, Option<Instant>)>,
 }
 
 impl Caller {
     pub(super) fn new(name: String) -> Self {
-        Self { name, failures: Mutex::default() }
+        Self { name, failures: Mutex::default(), late: Mutex::default() }
     }
 
     /// Makes a call that may take so many tokens of its prompt and of its answer. Each try is a call of its own in the accounts.
@@ -106,13 +108,22 @@ impl Caller {
 
     /// Returns an error while the model is left alone.
     fn rested(&self) -> Result<(), LlmError> {
-        let (count, last) = *self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        let left = last.map_or(Duration::ZERO, |last| REST.saturating_sub(last.elapsed()));
-        if count >= FAILURES && !left.is_zero() { Err(LlmError::Resting(left)) } else { Ok(()) }
+        left_alone(&self.failures)
+    }
+
+    /// Returns an error while it is not asked by those who have little time: it was late several times, one after the other.
+    pub(super) fn in_time(&self) -> Result<(), LlmError> {
+        left_alone(&self.late)
     }
 
     fn count(&self, failure: Option<&LlmError>) {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut late = self.late.lock().unwrap_or_else(PoisonError::into_inner);
+        *late = match failure {
+            None => (0, None),
+            Some(LlmError::Late { .. }) => (late.0 + 1, Some(Instant::now())),
+            Some(_) => *late,
+        };
         *failures = match failure {
             None => (0, None),
             Some(error) if has_not_failed(error) => *failures,
@@ -121,6 +132,13 @@ impl Caller {
             Some(_) => *failures,
         };
     }
+}
+
+/// Returns an error for a while after several failures, one after the other.
+fn left_alone(failures: &Mutex<(u32, Option<Instant>)>) -> Result<(), LlmError> {
+    let (count, last) = *failures.lock().unwrap_or_else(PoisonError::into_inner);
+    let left = last.map_or(Duration::ZERO, |last| REST.saturating_sub(last.elapsed()));
+    if count >= FAILURES && !left.is_zero() { Err(LlmError::Resting(left)) } else { Ok(()) }
 }
 
 /// Returns whether somebody only has not answered yet.

@@ -93,14 +93,10 @@ pub(super) fn record(folder: &Path, prompt: &Prompt, wanted: Option<Wanted<'_>>,
 
 /// Puts the answer to a prompt away, so that the request is answered anew; returns the file that holds it then.
 pub(super) fn reject(folder: &Path, prompt: &Prompt) -> Option<PathBuf> {
-    let mut kept = None;
-    for path in answers(folder, &id_of(prompt)) {
-        let rejected = path.with_extension("rejected");
-        if fs::rename(&path, &rejected).is_ok() {
-            kept = Some(rejected);
-        }
-    }
-    kept
+    // The first that is there was read.
+    let path = answers(folder, &id_of(prompt)).into_iter().find(|path| path.exists())?;
+    let kept = path.with_extension("rejected");
+    fs::rename(&path, &kept).ok().map(|()| kept)
 }
 
 /// Removes all requests and answers of a folder: they repeat words of the memory.

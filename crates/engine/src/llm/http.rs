@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::ask::Accounts;
 use super::error::LlmError;
@@ -116,7 +116,19 @@ impl Connection {
     }
 
     fn key(&self) -> Result<Option<&str>, LlmError> {
-        if self.key.get().is_none() {
+        if self.key.get().is_none() && self.is_hurried {
+            // A program that gives it may take longer than there is time; it goes on, for the next call.
+            let (send, ended) = mpsc::sync_channel(1);
+            let (key, key_of) = (Arc::clone(&self.key), Arc::clone(&self.key_of));
+            std::thread::spawn(move || {
+                let found = key_of().map(|found| drop(key.set(found)));
+                let _ = send.send(found);
+            });
+            match ended.recv_timeout(self.timeout) {
+                Ok(found) => found.map_err(LlmError::NoKey)?,
+                Err(_) => return Err(self.failed(TransportError::Timeout)),
+            }
+        } else if self.key.get().is_none() {
             let key = (self.key_of)().map_err(LlmError::NoKey)?;
             let _ = self.key.set(key);
         }
@@ -183,8 +195,14 @@ impl Connection {
     /// Makes a request with the key.
     fn request(&self, method: &'static str, path: &str, key_header: KeyHeader<'_>) -> Result<Request, LlmError> {
         let address = format!("{}{path}", self.address.trim_end_matches('/'));
-        let request = Request::new(method, address, self.timeout);
-        let Some(key) = self.key()? else { return Ok(request) };
+        let began = Instant::now();
+        let key = self.key()?;
+        let timeout = if self.is_hurried { self.timeout.saturating_sub(began.elapsed()) } else { self.timeout };
+        if timeout.is_zero() {
+            return Err(self.failed(TransportError::Timeout));
+        }
+        let request = Request::new(method, address, timeout);
+        let Some(key) = key else { return Ok(request) };
         if request.address.starts_with("http://") && !is_here(&request.address) {
             let server = &self.server;
             return Err(LlmError::NoKey(format!("{server} is not asked over http://, where anybody could read the key")));

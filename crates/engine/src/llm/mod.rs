@@ -38,5 +38,6 @@ pub use self::model::{Arrival, Model, Way};
 pub use self::relevance::ServerReranker;
 pub use self::servers::{RELEVANCE_SERVERS, RelevanceServer, SERVERS, Server, VECTOR_SERVERS, VectorServer};
 pub use self::vectors::{ServerEmbedder, Vectors};
+pub(crate) use batch::disown;
 pub(crate) use folder::empty;
 pub use folder::{BATCHES, FOLDER};

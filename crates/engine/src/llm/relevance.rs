@@ -51,6 +51,9 @@ impl ServerReranker {
         // The question is read with each passage.
         let bytes = passages.iter().map(|passage| passage.len() + question.len()).sum();
         let most = most_tokens(bytes);
+        if left.is_some() {
+            self.caller.in_time()?;
+        }
         let connection = self.connection.within(left);
         self.caller.call([most, 0], Backoff::ONCE, accounts, &mut || {
             let server = connection.server();

@@ -90,6 +90,9 @@ impl ServerEmbedder {
     /// # Errors
     /// Every [`LlmError`].
     pub fn embed_question(&self, question: &str, left: Option<Duration>, accounts: &dyn Accounts) -> Result<Vec<f32>, LlmError> {
+        if left.is_some() {
+            self.caller.in_time()?;
+        }
         let vectors = self.call(&[question], &self.connection.within(left), Asking::Question, accounts)?;
         vectors.into_iter().next().unwrap_or_else(|| Err("there is no vector".to_owned())).map_err(|reason| self.wrong(reason))
     }

@@ -18,22 +18,37 @@ pub(crate) struct StoredSummary {
 }
 
 impl Store {
-    /// Puts the summary of a session in the place of the one before. `made_by`: name and version of what made it.
+    /// Puts the summary of a session in the place of the one before, and names its topics: first turn, name, summary. Returns false, and
+    /// stores nothing, if one of the turns that it was made from (`given`) is gone. `made_by`: name and version of what made it.
     pub(crate) fn put_summary(
         &self,
         episode: EpisodeKey,
-        summary: &StoredSummary,
+        given: &[TurnKey],
+        topics: &[(TurnKey, String, String)],
+        summary: Option<&StoredSummary>,
         made_by: &str,
         at: UtcMillis,
-    ) -> StoreResult<()> {
+    ) -> StoreResult<bool> {
         self.write(|tx| {
-            // Its last turn may have been forgotten meanwhile.
-            tx.execute(
-                "INSERT OR REPLACE INTO session_summary (episode_id, title, summary, last_turn, made_by, at_ms)
-                 SELECT ?1, ?2, ?3, id, ?5, ?6 FROM turn WHERE id = ?4",
-                params![episode, summary.title, summary.summary, summary.last, made_by, at],
-            )
-            .map(drop)
+            // What was forgotten meanwhile may stand in it.
+            let gone = "SELECT 1 FROM json_each(?1) WHERE value NOT IN (SELECT id FROM turn)";
+            if tx.first_value::<i64>(gone, [json_of(given)])?.is_some() {
+                return Ok(false);
+            }
+            for (first, name, summary) in topics {
+                tx.execute(
+                    "UPDATE span SET name = ?3, summary = ?4 WHERE episode_id = ?1 AND first_turn = ?2 AND depth = 0",
+                    params![episode, first, name, summary],
+                )?;
+            }
+            if let Some(summary) = summary {
+                tx.execute(
+                    "INSERT OR REPLACE INTO session_summary (episode_id, title, summary, last_turn, made_by, at_ms)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                    params![episode, summary.title, summary.summary, summary.last, made_by, at],
+                )?;
+            }
+            Ok(true)
         })
     }
 

@@ -341,14 +341,16 @@ fn a_question_with_a_deadline_waits_no_longer_for_a_server_and_says_nothing_of_i
             request.deadline = deadline;
         })
     };
-    for _ in 0..4 {
+    for _ in 0..3 {
         let began = Instant::now();
-        let answer = ask(Some(Duration::from_millis(150)));
+        let answer = ask(Some(Duration::from_millis(600)));
         assert!(began.elapsed() < Duration::from_millis(1_500), "{:?}", began.elapsed());
         assert_eq!(answer.hits[0].turn().text, CARS, "found by its words");
         let told = answer.missing.iter().find(|missing| missing.code == MissingCode::Model).unwrap();
         assert!(told.text.contains("harbour: no answer within"), "{told:?}");
     }
+    let hurried = ask(Some(Duration::from_millis(600)));
+    assert!(hurried.missing.iter().any(|missing| missing.text.contains("not asked for")), "{:?}", hurried.missing);
     is_slow.store(false, Ordering::Relaxed);
     assert!(ask(None).missing.is_empty(), "the server is not left alone for being asked in a hurry");
 }
@@ -366,7 +368,8 @@ fn batched(memory: &Memory, protocol: Protocol, address: &str, folder: &Path, to
     let mut choose = |_: Option<&str>| Ok(Some((Arc::clone(&model), terms.clone())));
     let by = ByModel { choose: &mut choose, books: None, is_stopped: &GOING };
     let report = engine.extract_by_model(by, &ExtractRequest::default(), &mut |_, _| true).unwrap();
-    Ok((collected.answered, report.recorded, batches.send(&accounts)?))
+    let (sent, ended) = batches.send(&accounts);
+    ended.map(|()| (collected.answered, report.recorded, sent))
 }
 
 const FOUND: &str = "Berth leases live in SQLite, because Redis loses them on a restart.";
@@ -470,21 +473,64 @@ fn requests_that_nobody_waits_for_are_sent_as_a_batch_and_their_answers_taken_on
 
 #[test]
 fn results_of_a_batch_that_name_no_request_are_taken_in_the_order_of_the_requests_if_none_is_missing() {
-    for (results, taken) in [(1, 1), (2, 0)] {
+    // Each answer quotes the words of its own session, so that one for the other session would be refused.
+    const WORDS: [&str; 2] = ["Redis loses them when the harbour box restarts", "the tide table comes from the north pier"];
+    for (is_missing, recorded) in [(false, 2), (true, 0)] {
         let memory = with_order();
+        let mut other = SessionBuilder::new(2).cwd("/home/dev/quay");
+        other.human("remember that the tide table comes from the north pier");
+        other.assistant("Done.");
+        memory.write("projects/p/b.jsonl", other.text());
+        memory.learn();
         let folder = tempfile::tempdir().unwrap();
-        let address = listening_raw(move |head, _, stream| {
-            let response = json!({"response": {"candidates": [{"content": {"parts": [{"text": found()}]}}]}});
-            let results = json!({"inlinedResponses": {"inlinedResponses": vec![response; results]}});
-            let answer = match head.starts_with("POST") {
-                true => json!({"name": "batches/b1"}),
-                false => json!({"metadata": {"state": "JOB_STATE_SUCCEEDED", "output": results}}),
+        let order: Arc<Mutex<Vec<usize>>> = Arc::default();
+        let address = listening_raw(move |head, body, stream| {
+            let mut order = order.lock().unwrap();
+            let answer = if head.starts_with("POST") {
+                let mut places: Vec<(usize, usize)> = (0..2).map(|at| (body.find(WORDS[at]).unwrap(), at)).collect();
+                places.sort_unstable();
+                *order = places.into_iter().map(|(_, at)| at).collect();
+                json!({"name": "batches/b1"})
+            } else {
+                let answer = |at: &usize| {
+                    let text = found().replace(WORDS[0], WORDS[*at]).replace("SQLite", ["SQLite", "the harbour office"][*at]);
+                    json!({"response": {"candidates": [{"content": {"parts": [{"text": text}]}}]}})
+                };
+                let answers: Vec<Value> = order.iter().skip(usize::from(is_missing)).map(answer).collect();
+                let results = json!({"inlinedResponses": {"inlinedResponses": answers}});
+                json!({"metadata": {"state": "JOB_STATE_SUCCEEDED", "output": results}})
             };
             write_answer(stream, "200 OK", "", &answer.to_string());
         });
         let run = || batched(&memory, Protocol::Gemini, &address, folder.path(), 1_000_000).unwrap();
-        assert_eq!((run().2, run().0), (1, taken));
+        assert_eq!(run().2, 2);
+        assert_eq!(run().1, recorded, "one is missing: {is_missing}");
     }
+}
+
+#[test]
+fn a_batch_whose_answers_are_not_where_they_should_be_is_kept_and_one_that_was_disowned_is_booked_only() {
+    let memory = with_order();
+    let folder = tempfile::tempdir().unwrap();
+    let is_there = Arc::new(AtomicBool::new(false));
+    let there = Arc::clone(&is_there);
+    let address = listening_raw(move |head, _, stream| {
+        let answer = json!({"response": {"candidates": [{"content": {"parts": [{"text": found()}]}}]}});
+        let answer = match (head.starts_with("POST"), there.load(Ordering::Relaxed)) {
+            (true, _) => json!({"name": "batches/b1"}),
+            (false, false) => json!({"metadata": {"state": "BATCH_STATE_SUCCEEDED"}, "done": true}),
+            (false, true) => json!({"done": true, "response": {"inlinedResponses": {"inlinedResponses": [answer]}}}),
+        };
+        write_answer(stream, "200 OK", "", &answer.to_string());
+    });
+    let run = || batched(&memory, Protocol::Gemini, &address, folder.path(), 1_000_000).unwrap();
+    assert_eq!(run(), (0, 0, 1));
+    assert_eq!(run(), (0, 0, 0), "what is paid for is not sent again");
+    let sent = folder.path().join("b1.batch.json");
+    let text = std::fs::read_to_string(&sent).unwrap();
+    std::fs::write(&sent, text.replace("\"is_unwanted\":false", "\"is_unwanted\":true")).unwrap();
+    is_there.store(true, Ordering::Relaxed);
+    assert_eq!(run(), (1, 0, 1), "nothing is taken from it, and the request is sent again");
 }
 
 #[test]

@@ -130,12 +130,15 @@ fn by_model(engine: &Engine, request: &ExtractRequest, arguments: &Arguments, co
         for line in told_of_model(&report, batch.is_none().then_some(llm::folder(&settings)?.as_path())) {
             context.printer.line(line)?;
         }
-        if let (Some(batch), Some(sent)) = (&batch, &sent) {
-            context.printer.line(batch.told(*sent.as_ref().unwrap_or(&0)))?;
+        if let (Some(batch), Some((count, _))) = (&batch, &sent) {
+            for problem in &batch.collected.problems {
+                context.printer.line(text::harmless(problem))?;
+            }
+            context.printer.line(batch.told(*count))?;
         }
     }
-    if let Some(Err(error)) = sent {
-        return Err(error);
+    if let Some((_, Err(error))) = sent {
+        return Err(failed(error));
     }
     let is_whole = report.failed.is_empty() && report.stopped.is_none();
     Ok(if is_whole { Exit::Success } else { Exit::Nothing })
@@ -176,13 +179,13 @@ impl Batch {
         (Arc::clone(&self.model), self.terms.clone())
     }
 
-    /// Sends what is new; returns the number of requests.
-    fn end(&self, engine: &Engine, is_stopped: &AtomicBool) -> CliResult<u64> {
-        self.batches.send(&engine.accounts(self.terms.clone(), is_stopped)).map_err(failed)
+    /// Sends what is new; returns the number of requests, and why no more were sent.
+    fn end(&self, engine: &Engine, is_stopped: &AtomicBool) -> (u64, Result<(), LlmError>) {
+        self.batches.send(&engine.accounts(self.terms.clone(), is_stopped))
     }
 
     fn told(&self, sent: u64) -> String {
-        let Collected { answered, failed, running } = self.collected;
+        let Collected { answered, failed, running, .. } = self.collected;
         let lost = if failed > 0 { format!(", {} failed", text::count(failed)) } else { String::new() };
         let waiting = sent + running;
         let next = if waiting > 0 {

@@ -50,14 +50,13 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         text: (!text.trim().is_empty()).then_some(text),
         limit: arguments.limit.unwrap_or(if arguments.sessions.is_empty() { LIMIT } else { 0 }),
     };
-    if arguments.summarise {
-        summarise(&request, context)?;
-    }
-    list(&request, context)
+    let is_whole = !arguments.summarise || summarise(&request, context)?;
+    let listed = list(&request, context)?;
+    Ok(if is_whole { listed } else { Exit::Nothing })
 }
 
-/// Lets the model name topics, and says on standard error what it did.
-fn summarise(request: &TopicsRequest, context: &mut Context) -> CliResult<()> {
+/// Lets the model summarise sessions, and says on standard error what it did. Returns whether nothing failed.
+fn summarise(request: &TopicsRequest, context: &mut Context) -> CliResult<bool> {
     let settings = context.settings.clone();
     let mut staff = llm::Staff::new(&settings, "summarise")?;
     let mut choose = |project: Option<&str>| staff.for_project(project).map_err(|error| error.message);
@@ -76,7 +75,10 @@ fn summarise(request: &TopicsRequest, context: &mut Context) -> CliResult<()> {
     words.extend(more.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("; {} {what}", text::count(*count))));
     words.extend(report.stopped.iter().map(|reason| format!("; stopped: {}", text::harmless(reason))));
     context.printer.note(words)?;
-    Ok(())
+    for failed in &report.failed {
+        context.printer.note(format!("{} failed: {}", failed.session, text::harmless(&failed.reason)))?;
+    }
+    Ok(report.failed.is_empty() && report.stopped.is_none())
 }
 
 /// Prints the topics of sessions.

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use yore_engine::child::{self, ChildError, Ended, Input, Limits};
 use yore_engine::llm::KeyOf;
-use yore_engine::transport::is_here;
 
 use crate::config::Environment;
 
@@ -28,6 +27,8 @@ pub struct KeyPlace {
     pub provider: String,
     /// A program and its arguments that prints it; empty: none.
     pub command: Vec<String>,
+    /// True if that program gives the keys of all servers.
+    pub is_general: bool,
     /// An environment variable.
     pub variable: Option<String>,
     /// True if the server may want none.
@@ -40,7 +41,12 @@ pub fn key_of(place: KeyPlace, environment: &Environment) -> KeyOf {
     let own = own.map(str::trim).filter(|key| !key.is_empty()).map(str::to_owned);
     Arc::new(move || {
         if !place.command.is_empty() {
-            return printed(&place.command).map(Some).map_err(|reason| format!("llm.key_command failed: {reason}"));
+            return match printed(&place.command) {
+                Ok(key) => Ok(Some(key)),
+                // One for all servers need not have a key of each.
+                Err(_) if place.is_general && place.is_optional => Ok(None),
+                Err(reason) => Err(format!("llm.key_command failed: {reason}")),
+            };
         }
         let Some(variable) = &place.variable else { return Ok(None) };
         if let Some(key) = &own {
@@ -57,14 +63,15 @@ pub fn key_of(place: KeyPlace, environment: &Environment) -> KeyOf {
     })
 }
 
-/// Returns the program that prints the key of a provider at an address, as `llm.key_command` says; empty: none does. One that
-/// does not name the provider gives the key of the main one; one that does is not run for servers on this computer, which need none.
-pub fn key_command(command: &[String], provider: &str, address: &str, is_main: bool) -> Vec<String> {
+/// Returns the program that prints the key of a provider, as `llm.key_command` says, and whether it is one for all providers; empty: none
+/// does. One that does not name the provider gives the key of the main one. `wants_key`: false for a provider without keys.
+pub fn key_command(command: &[String], provider: &str, wants_key: bool, is_main: bool) -> (Vec<String>, bool) {
     let is_general = command.iter().any(|part| part.contains(PROVIDER));
-    if if is_general { is_here(address) } else { !is_main } {
-        return Vec::new();
+    if if is_general { wants_key } else { is_main } {
+        (command.iter().map(|part| part.replace(PROVIDER, provider)).collect(), is_general)
+    } else {
+        (Vec::new(), is_general)
     }
-    command.iter().map(|part| part.replace(PROVIDER, provider)).collect()
 }
 
 /// Returns what a program prints.
@@ -162,18 +169,30 @@ impl Keyring {
 
 #[cfg(test)]
 mod tests {
-    use super::key_command;
+    use super::{KeyPlace, key_command, key_of};
+    use crate::config::Environment;
 
     #[test]
-    fn a_command_that_names_the_provider_gives_the_keys_of_all_servers_elsewhere_and_any_other_that_of_the_main_one() {
-        let command = |text: &str, provider, address, is_main| {
-            key_command(&text.split(' ').map(str::to_owned).collect::<Vec<_>>(), provider, address, is_main).join(" ")
+    fn a_command_that_names_the_provider_gives_the_keys_of_all_that_want_one_and_any_other_that_of_the_main_one() {
+        let command = |text: &str, provider, wants_key, is_main| {
+            key_command(&text.split(' ').map(str::to_owned).collect::<Vec<_>>(), provider, wants_key, is_main).0.join(" ")
         };
-        let (there, here) = ("https://api.cohere.com", "http://127.0.0.1:8080");
-        assert_eq!(command("op read op://v/{provider}/key", "cohere", there, false), "op read op://v/cohere/key");
-        assert_eq!(command("op read op://v/{provider}/key", "openai", there, true), "op read op://v/openai/key");
-        assert_eq!(command("op read op://v/{provider}/key", "ollama", here, true), "");
-        assert_eq!(command("op read op://v/main", "cohere", there, false), "");
-        assert_eq!(command("op read op://v/main", "vllm", here, true), "op read op://v/main");
+        assert_eq!(command("op read op://v/{provider}/key", "cohere", true, false), "op read op://v/cohere/key");
+        assert_eq!(command("op read op://v/{provider}/key", "openai", true, true), "op read op://v/openai/key");
+        assert_eq!(command("op read op://v/{provider}/key", "ollama", false, true), "");
+        assert_eq!(command("op read op://v/main", "cohere", true, false), "");
+        assert_eq!(command("op read op://v/main", "vllm", false, true), "op read op://v/main");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_command_for_all_servers_may_lack_the_key_of_one_that_may_want_none() {
+        let key = |is_optional| {
+            let (command, is_general) = key_command(&["false".to_owned(), "{provider}".to_owned()], "openai", true, false);
+            let place = KeyPlace { provider: "openai".to_owned(), command, is_general, variable: None, is_optional };
+            key_of(place, &Environment::default())()
+        };
+        assert_eq!(key(true), Ok(None));
+        assert!(key(false).is_err_and(|reason| reason.contains("llm.key_command failed")));
     }
 }

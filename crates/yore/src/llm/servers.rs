@@ -66,10 +66,12 @@ impl Settings {
         config: &Config,
     ) -> (Connection, Terms) {
         let address = if address.is_empty() { usual } else { address };
+        let (command, is_general) = key_command(&config.llm.key_command, server, key_variable.is_some(), false);
         let place = KeyPlace {
             provider: server.to_owned(),
             variable: key_variable.map(str::to_owned),
-            command: key_command(&config.llm.key_command, server, address, false),
+            command,
+            is_general,
             is_optional: is_here(address) || address != usual,
         };
         let connection = Connection::new(server, address, key_of(place, &self.environment), PATIENCE);

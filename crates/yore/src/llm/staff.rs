@@ -105,9 +105,11 @@ impl<'s> Staff<'s> {
                 if address.is_empty() { "an address: set llm.provider and llm.address" } else { "a model: set llm.model" };
             return Err(CliError::usage(format!("{} needs {missing}", server.name), None));
         }
+        let (command, is_general) = key_command(&llm.key_command, server.name, server.key_variable.is_some(), is_main);
         let place = KeyPlace {
             provider: server.name.to_owned(),
-            command: key_command(&llm.key_command, server.name, &address, is_main),
+            command,
+            is_general,
             variable: own(&llm.key_variable).or_else(|| server.key_variable.map(str::to_owned)),
             // Another server than the usual one may want none.
             is_optional: is_here(&address) || address != server.address,

@@ -26,7 +26,8 @@ fn memory() -> TestEnvironment {
 fn with_model(environment: &TestEnvironment, arguments: &[&str]) -> Runner {
     let answer = environment.path("answer.json");
     let log = environment.path("asked");
-    let script = format!("cat > /dev/null; pwd >> '{}'; cat '{}'", log.display(), answer.display());
+    let prompt = environment.path("prompt");
+    let script = format!("cat > '{}'; pwd >> '{}'; cat '{}'", prompt.display(), log.display(), answer.display());
     let command = serde_json::json!(["/bin/sh", "-c", script]).to_string();
     environment.yore(arguments.iter().copied()).env("YORE_LLM__PROVIDER", "command").env("YORE_LLM__COMMAND", command)
 }
@@ -328,6 +329,8 @@ fn sessions_are_summarised_and_their_topics_named_by_the_model_until_they_go_on(
     let told = limit(with_model(&environment, &["topics", "--summarise", "--json"])).run().success().json();
     assert_eq!(told[0]["summary"], "Both are in SQLite.", "{told}");
     assert_eq!(asked(&environment), 2);
+    let prompt = std::fs::read_to_string(environment.path("prompt")).unwrap();
+    assert!(prompt.contains("and the tide table?") && prompt.contains("SQLite keeps the leases now."), "{prompt}");
     let _ = limit(with_model(&environment, &["topics", "--summarise"])).run().success();
     assert_eq!(asked(&environment), 2);
     let _ = environment.yore(["forget", "--hard", "--yes", "5f0c0010-0001-4000-8001-000000000001"]).run().success();
@@ -372,6 +375,18 @@ fn a_model_compares_memories_once_and_never_retires_a_persons_word() {
     assert_eq!(asked(&environment), 1);
     let rows = environment.yore(["budget", "history", "--json"]).run().success().json();
     assert_eq!(rows[0]["purpose"], "judge", "{rows}");
+}
+
+#[test]
+fn an_empty_summary_is_no_answer_and_is_not_paid_for_again() {
+    let environment = memory();
+    environment.write("answer.json", "{\"session\": {\"title\": \" \", \"summary\": \"\"}, \"topics\": []}");
+    let run = || with_model(&environment, &["topics", "--summarise"]).env("YORE_LLM__DAILY_TOKENS", "500000").run();
+    let failed = run().ends_with(1);
+    assert!(failed.stderr.contains("session.title or session.summary is empty"), "{}", failed.stderr);
+    let count = asked(&environment);
+    assert!(run().success().stderr.contains("0 sessions summarised"));
+    assert_eq!(asked(&environment), count, "until the session goes on");
 }
 
 #[test]

@@ -17,8 +17,8 @@ pub(crate) enum BatchState {
 /// The results of a batch.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum BatchResults {
-    /// There are none.
-    Missing,
+    /// There are none, for this reason.
+    Missing(String),
     /// Lines that stand at this path.
     At(String),
     /// Results that came with the state, in the order of the requests.
@@ -39,7 +39,8 @@ impl Protocol {
     /// spoken by many that do not.) Servers allow 256 MB (Anthropic), 200 MB (OpenAI) and 20 MB (Gemini).
     pub(crate) fn most_batch_bytes(self) -> Option<usize> {
         match self {
-            Self::Anthropic | Self::OpenAiResponses => Some(100 << 20),
+            // Each is sent within the time of one call.
+            Self::Anthropic | Self::OpenAiResponses => Some(20 << 20),
             Self::Gemini => Some(15 << 20),
             Self::OpenAiChat | Self::Ollama => None,
         }
@@ -97,19 +98,29 @@ impl Protocol {
                 "completed" | "failed" | "expired" | "cancelled" => {
                     let file = body["output_file_id"].as_str();
                     let at = file.map(|file| BatchResults::At(format!("/files/{file}/content")));
-                    BatchState::Ended(at.unwrap_or(BatchResults::Missing))
+                    let reason = body.pointer("/errors/data/0/message").and_then(Value::as_str).unwrap_or("it has no results");
+                    BatchState::Ended(at.unwrap_or_else(|| BatchResults::Missing(reason.to_owned())))
                 }
                 _ => BatchState::Running,
             },
             Self::Gemini => {
                 let state = body.pointer("/metadata/state").and_then(Value::as_str).unwrap_or_default();
-                let has_ended = ["SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED"].iter().any(|end| state.ends_with(end));
-                if !has_ended && body["done"] != true {
-                    return if state.is_empty() { Err("metadata.state is missing") } else { Ok(BatchState::Running) };
-                }
+                let has_failed =
+                    ["FAILED", "CANCELLED", "EXPIRED"].iter().any(|end| state.ends_with(end)) || body["error"].is_object();
                 let places = ["/response", "/metadata/output"].map(|place| format!("{place}/inlinedResponses/inlinedResponses"));
                 let results = places.iter().find_map(|place| body.pointer(place)?.as_array().cloned());
-                BatchState::Ended(results.map_or(BatchResults::Missing, BatchResults::Here))
+                match results {
+                    Some(results) => BatchState::Ended(BatchResults::Here(results)),
+                    None if has_failed => {
+                        let reason = body.pointer("/error/message").and_then(Value::as_str).unwrap_or(state);
+                        BatchState::Ended(BatchResults::Missing(reason.to_owned()))
+                    }
+                    // Its answers are paid for: they are looked for again.
+                    None if body["done"] == true => {
+                        return Err("the batch has ended, and its answers are not where they should be");
+                    }
+                    None => BatchState::Running,
+                }
             }
             _ => match body["processing_status"].as_str().ok_or("processing_status is missing")? {
                 "ended" => BatchState::Ended(BatchResults::At(format!("{}/results", self.batch_path(id)))),

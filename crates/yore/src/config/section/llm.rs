@@ -28,7 +28,7 @@ pub struct Llm {
     /// system's keyring, where `yore models key` puts it.
     pub key_variable: String,
     /// A program and its arguments that prints that provider's key, such as ["op", "read", "op://vault/key"]. With {provider} in it, it
-    /// gives the keys of all servers, also of those for vectors and relevance: {provider} stands for the server's name.
+    /// gives the keys of all servers that want one, also of those for vectors and relevance: {provider} stands for the server's name.
     pub key_command: Vec<String>,
     /// Other models for some purposes and projects: PURPOSE=PROVIDER/MODEL or PURPOSE@PROJECT=PROVIDER/MODEL, such as
     /// ["extract=anthropic/claude-haiku-4-5", "*@secret=none"]. Purposes are extract, summarise, judge and recurse; * is every one,
