@@ -153,7 +153,11 @@ fn memory_advice(error: &MemoryError) -> (Exit, Option<String>) {
         MemoryError::Undo(_) => (Exit::Nothing, "`yore op log` lists operations"),
         MemoryError::NewerFormat(_) => (Exit::Data, "install the newer yore"),
         MemoryError::NotRelated | MemoryError::Circle => (Exit::Nothing, "`yore show` lists the relations of a memory"),
-        MemoryError::Invalid(_) | MemoryError::InvalidEntity(_) | MemoryError::InvalidRelation(_) | MemoryError::IsUser => {
+        MemoryError::IsOpen(_)
+        | MemoryError::Invalid(_)
+        | MemoryError::InvalidEntity(_)
+        | MemoryError::InvalidRelation(_)
+        | MemoryError::IsUser => {
             return (Exit::Usage, None);
         }
     };

@@ -66,6 +66,9 @@ pub enum MemoryError {
     /// A person wrote or confirmed the memory.
     #[error("memory {0} is a person's, and only a person replaces it")]
     OfPerson(String),
+    /// An open question, todo or problem would take the place of something that holds.
+    #[error("memory {0} is open, and takes the place of nothing that holds")]
+    IsOpen(String),
     /// The person is one entity, and stays that.
     #[error("the person is one entity and is neither merged into another nor split")]
     IsUser,
@@ -86,6 +89,7 @@ impl MemoryError {
             Self::NotInEffect { .. } => "memory/not-in-effect",
             Self::IsUser => "memory/is-user",
             Self::OfPerson(_) => "memory/of-person",
+            Self::IsOpen(_) => "memory/is-open",
             Self::NewerFormat(_) => "memory/newer-format",
         }
     }

@@ -6,6 +6,7 @@ use yore_core::id::MemoryId;
 use yore_core::memory::{Lane, Memory, Status, check};
 use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
 use yore_core::relation::{Node, Relation, RelationType, check_relation};
+use yore_core::time::UtcMillis;
 
 use super::contest::difference;
 use super::record::Done;
@@ -72,10 +73,12 @@ pub enum Settlement {
     Keep(String),
     /// Both hold, each under its own condition, which the reason tells.
     Both,
+    /// Nothing is settled: it is asked again at this time.
+    Later(UtcMillis),
 }
 
 impl Engine {
-    /// Returns the conflicts that are not settled, the gravest and newest first. `projects`: names; none: of all.
+    /// Returns the conflicts that are not settled and not put off, the gravest and newest first. `projects`: names; none: of all.
     ///
     /// # Errors
     /// [`EngineError::UnknownProject`].
@@ -83,7 +86,11 @@ impl Engine {
         let wanted = self.project_ids(projects)?;
         let is_wanted = |memory: &Memory| memory.project.is_some_and(|project| wanted.contains(&project));
         let is_of = |a: &Memory, b: &Memory| projects.is_empty() || is_wanted(a) || is_wanted(b);
-        let mut open = self.open_of(self.store().contradictions()?, &is_of)?;
+        let now = self.now();
+        let mut stated = self.store().contradictions()?;
+        // Somebody wants to be asked later.
+        stated.retain(|relation| relation.valid_from.is_none_or(|from| from <= now));
+        let mut open = self.open_of(stated, &is_of)?;
         let at = |open: &OpenConflict| open.newer.memory.valid_from.unwrap_or(open.newer.memory.recorded);
         open.sort_by_key(|open| std::cmp::Reverse((open.severity(), at(open))));
         open.truncate(limit);
@@ -156,7 +163,7 @@ impl Engine {
                 let kept = self.memory_named(id)?;
                 Some(kept).filter(|kept| [first, second].contains(kept)).ok_or_else(|| MemoryError::Unknown(id.clone()))?
             }
-            Settlement::Both => second,
+            Settlement::Both | Settlement::Later(_) => second,
         };
         let other = if kept == first { second } else { first };
         let (kind, summary) = match settlement {
@@ -164,6 +171,7 @@ impl Engine {
                 (OperationKind::Supersede, format!("settled: {} in the place of {}", kept.short(), other.short()))
             }
             Settlement::Both => (OperationKind::Relate, format!("settled: {} and {} both hold", first.short(), second.short())),
+            Settlement::Later(_) => (OperationKind::Relate, format!("put off: {} or {}", first.short(), second.short())),
         };
         let ((), operation) = self.operate(kind, cause, summary, |tx| {
             let (from, to) = (Node::Memory(first), Node::Memory(second));
@@ -176,8 +184,12 @@ impl Engine {
                     return Err(MemoryError::NotInEffect { id: id.short(), status: memory.status.as_str() }.into());
                 }
             }
+            if let Settlement::Later(at) = settlement {
+                return Ok(tx.put(&Record::Relation(Box::new(Relation { valid_from: Some(*at), ..known })))?);
+            }
             tx.remove(Subject::Relation(known.id))?;
             match settlement {
+                Settlement::Later(_) => {}
                 Settlement::Keep(_) => {
                     let Some(retired) = tx.memory(other)? else { return Err(MemoryError::Unknown(other.to_string()).into()) };
                     if retired.lane == Lane::Curated && cause.actor != Actor::Person {

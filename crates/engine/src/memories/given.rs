@@ -13,7 +13,7 @@ use yore_core::time::UtcMillis;
 
 use super::portable::{Exported, Imported, skip};
 use super::record::{NewMemory, Prepared};
-use super::settle::{leave, settle_again, settle_by_itself};
+use super::settle::{leave, settle_again, settle_by_itself, settle_with};
 use super::step::{draw, draw_relation, entity_for};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
@@ -82,6 +82,11 @@ impl Engine {
         }
         let known = self.known_of_files()?;
         let by_hand = self.edited_by_hand(&memories, &known)?;
+        // What the files did not say before is compared with what is near it; that something is found is no reason to store nothing.
+        let is_new = |prepared: &Prepared| key(&prepared.memory).is_none_or(|key| !known.contains_key(&key));
+        let near =
+            |prepared: &Prepared| if is_new(prepared) { self.near(&prepared.memory).unwrap_or_default() } else { Vec::new() };
+        let near: Vec<Vec<Memory>> = memories.iter().map(near).collect();
         let (entities, relations) = (self.redacted_entities(&given.entities)?, self.redacted_relations(&given.relations)?);
         // A file is only read whole if everything in it could be stored.
         let refused: HashSet<&str> = imported.problems.iter().filter_map(|(place, _)| file_of_place(place)).collect();
@@ -94,9 +99,14 @@ impl Engine {
                 count_in(&mut imported, &entity.name, done, |stored| &mut stored.entities)?;
             }
             let mut met: HashSet<MemoryId> = HashSet::new();
-            for prepared in &memories {
+            let mut fresh: Vec<(MemoryId, &Vec<Memory>)> = Vec::new();
+            for (prepared, near) in memories.iter().zip(&near) {
                 let place = prepared.memory.source.place.clone().unwrap_or_default();
                 let done = take(tx, prepared, &known, &by_hand, &mut met, now);
+                if let Ok((true, Some(id))) = &done {
+                    fresh.push((*id, near));
+                }
+                let done = done.map(|(is_changed, _)| is_changed);
                 count_in(&mut imported, &place, done, |stored| &mut stored.memories)?;
             }
             for relation in &relations {
@@ -113,6 +123,10 @@ impl Engine {
                 let gone = Memory { status: Status::Archived, cause, status_since: Some(now), changed: now, ..memory };
                 leave(tx, gone, now)?;
                 imported.put_away += 1;
+            }
+            // Not with what the file no longer says.
+            for (id, near) in fresh {
+                settle_with(tx, id, &[], near.iter(), Actor::Import, now)?;
             }
             Ok::<_, EngineError>(imported)
         })?;
@@ -224,7 +238,7 @@ fn take(
     by_hand: &HashSet<MemoryId>,
     met: &mut HashSet<MemoryId>,
     now: UtcMillis,
-) -> Result<bool, EngineError> {
+) -> Result<(bool, Option<MemoryId>), EngineError> {
     let given = &prepared.memory;
     let known = key(given).and_then(|key| known.get(&key)).copied();
     let Some(memory) = known.map(|id| tx.memory(id)).transpose()?.flatten() else {
@@ -232,7 +246,7 @@ fn take(
     };
     // A file may say a thing twice; the first place counts.
     if !met.insert(memory.id) {
-        return Ok(false);
+        return Ok((false, None));
     }
     let mut changed = memory.clone();
     let is_back = memory.status == Status::Archived && memory.cause.as_ref().is_some_and(|cause| cause.starts_with(GONE));
@@ -248,36 +262,36 @@ fn take(
         }
     }
     if changed == memory {
-        return Ok(false);
+        return Ok((false, None));
     }
     if (Memory { source: memory.source.clone(), ..changed.clone() }) == memory {
         // It only stands at another line.
         tx.put(&Record::Memory(Box::new(changed)))?;
-        return Ok(false);
+        return Ok((false, None));
     }
     tx.put(&Record::Memory(Box::new(Memory { changed: now, ..changed })))?;
     if is_back {
         settle_again(tx, memory.id, Actor::Import, now)?;
     }
-    Ok(true)
+    Ok((true, None))
 }
 
-/// Stores a memory that no file said before. If another source has the same statement, that memory gets what it lacks;
+/// Stores a memory that no file said before. Returns whether something changed, and the memory if it is new. If another source has the same statement, that memory gets what it lacks;
 /// one that was only extracted is from now on that of the file.
 fn take_new(
     tx: &mut OperationTx<'_, '_>,
     prepared: &Prepared,
     met: &mut HashSet<MemoryId>,
     now: UtcMillis,
-) -> Result<bool, EngineError> {
+) -> Result<(bool, Option<MemoryId>), EngineError> {
     let given = &prepared.memory;
     let before = tx.same_statement(given)?.map(|id| tx.memory(id)).transpose()?.flatten();
     let id = prepared.record(tx, now, &mut PipelineStatistics::default())?;
     met.insert(id);
     settle_by_itself(tx, id, Actor::Import, now)?;
-    let Some(before) = before else { return Ok(true) };
-    let Some(joined) = tx.memory(id)? else { return Ok(false) };
-    Ok(joined != before)
+    let Some(before) = before else { return Ok((true, Some(id))) };
+    let Some(joined) = tx.memory(id)? else { return Ok((false, None)) };
+    Ok((joined != before, None))
 }
 
 /// Records an entity, or adds what is new to the known one. Returns whether anything was changed.

@@ -3,6 +3,7 @@ use yore_core::operation::{Actor, Cause};
 use yore_engine::{OpenConflict, Settlement, StoredMemory};
 
 use super::Context;
+use crate::engine_handle::now;
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::text;
 use crate::results::ConflictRecord;
@@ -30,7 +31,7 @@ enum Action {
         second: String,
     },
     /// Settle a conflict
-    #[command(group = clap::ArgGroup::new("how").required(true).args(["keep", "both"]))]
+    #[command(group = clap::ArgGroup::new("how").required(true).args(["keep", "both", "later"]))]
     Settle {
         /// Id of one of the memories, or the beginning of it
         first: String,
@@ -42,8 +43,11 @@ enum Action {
         /// Both hold, each under its own condition
         #[arg(long)]
         both: bool,
+        /// Leave it open and list it again in N days
+        #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "7", value_parser = clap::value_parser!(u16).range(1..=365))]
+        later: Option<u16>,
         /// Why, or under which condition
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_name = "TEXT", conflicts_with = "later")]
         reason: Option<String>,
     },
 }
@@ -58,6 +62,8 @@ struct Listing {
     limit: usize,
 }
 
+/// Milliseconds of a day.
+const DAY_MS: i64 = 86_400_000;
 /// Default number of conflicts.
 const LIMIT: usize = 20;
 /// Most conflicts among which one is looked for.
@@ -68,10 +74,11 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         None => list(&Listing { projects: Vec::new(), limit: LIMIT }, context),
         Some(Action::List(listing)) => list(listing, context),
         Some(Action::Show { first, second }) => show(first, second, context),
-        Some(Action::Settle { first, second, keep, both: _, reason }) => {
-            let settlement = match keep {
-                Some(keep) => Settlement::Keep(keep.clone()),
-                None => Settlement::Both,
+        Some(Action::Settle { first, second, keep, both: _, later, reason }) => {
+            let settlement = match (keep, later) {
+                (Some(keep), _) => Settlement::Keep(keep.clone()),
+                (None, Some(days)) => Settlement::Later(now().saturating_add(i64::from(*days) * DAY_MS)),
+                (None, None) => Settlement::Both,
             };
             settle(first, second, &settlement, reason.as_deref(), context)
         }
@@ -110,7 +117,7 @@ fn told(conflict: &OpenConflict) -> Vec<String> {
     let kept = advice.map_or("ID".to_owned(), |(id, _)| id.short());
     let why = advice.map(|(_, why)| format!(" ({why})")).unwrap_or_default();
     lines.push(format!(
-        "  {}yore conflicts settle {} {} --keep {kept}{}{why}, or --both",
+        "  {}yore conflicts settle {} {} --keep {kept}{}{why}, or --both, or --later",
         text::DIM,
         older.memory.id.short(),
         newer.memory.id.short(),
@@ -167,6 +174,7 @@ fn settle(first: &str, second: &str, settlement: &Settlement, reason: Option<&st
     let how = match settlement {
         Settlement::Keep(_) => format!("{} holds in the place of the other", done.memory.short()),
         Settlement::Both => "both hold".to_owned(),
+        Settlement::Later(at) => format!("it is listed again on {}", text::day(Some(*at))),
     };
     let undo = done.operation.map(|number| format!("; `yore op undo {number}` takes it back")).unwrap_or_default();
     context.printer.line(format!("{how}{undo}"))?;
