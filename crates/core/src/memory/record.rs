@@ -99,6 +99,17 @@ named_enum! {
         Error = "error",
         /// A commit.
         Commit = "commit",
+        /// A tool or library and its version, such as `serde 1.0.200`.
+        Version = "version",
+        /// A command that the project defines, such as `npm run lint`.
+        Command = "command",
+    }
+}
+
+impl AnchorKind {
+    /// Returns whether it is told by files that state versions or define commands.
+    pub fn is_of_tool(self) -> bool {
+        matches!(self, Self::Version | Self::Command)
     }
 }
 

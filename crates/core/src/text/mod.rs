@@ -14,6 +14,7 @@
 //! - [`named_periods`], [`parse_period`], [`parse_beginning`]: days, weeks, months and years that a text names
 //! - [`says_change`], [`named_change`]: whether a text says that something was changed, and the change that a question names
 //! - [`command_of`], [`command_that_worked`]: commands that agents ran
+//! - [`versions`], [`commands`]: versions of tools, and commands of build tools, that a text names
 //! - [`fragments`], [`is_item`]: the smallest parts of a text that can be quoted by themselves
 //! - [`preview`], [`key_concepts`]: a summary of a long text
 //! - [`without_lone_surrogates`]: makes JSON with half characters readable
@@ -38,6 +39,7 @@ mod stop_words;
 mod surrogates;
 mod tokenizer;
 mod tool_output;
+mod tools;
 mod wordpiece;
 
 pub use asked_for::{asked_for, asks_for_past, question_parts};
@@ -58,4 +60,5 @@ pub use stop_words::is_stop_word;
 pub use surrogates::without_lone_surrogates;
 pub use tokenizer::{TOKENIZER_VERSION, Token, TokenKind, Tokenizer, Tokens, word_count};
 pub use tool_output::excerpt;
+pub use tools::{commands, versions};
 pub use wordpiece::{Piece, WORDPIECE_VERSION, WordPiece};

@@ -8,8 +8,8 @@ use yore_core::consolidation::{Phase, PipelineStatistics};
 use yore_core::id::{MemoryId, ProjectId};
 use yore_core::memory::{Anchor, AnchorKind, Confidence, Evidence, Fields, Lane, Memory, MemoryKind, Status, check};
 use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
-use yore_core::relation::{Category, Node, Relation, RelationType};
-use yore_core::text::{Question, Tokenizer, Tokens, fragments, paths};
+use yore_core::relation::{Category, Node, Origin, Relation, RelationType};
+use yore_core::text::{Question, Tokenizer, Tokens, commands, fragments, paths, versions};
 use yore_core::time::UtcMillis;
 
 use super::settle::{leave, revive_replaced, settle_again, settle_by_itself, settle_with};
@@ -215,6 +215,9 @@ impl Engine {
             let named = paths(&memory.statement).into_iter().map(|named| named.path.to_owned());
             let named = named.filter(|path| path.len() <= LONGEST_PATH).take(MOST_NAMED);
             memory.anchors = named.map(|text| Anchor { kind: AnchorKind::SourceFile, text }).collect();
+        }
+        if memory.project.is_some() && !memory.anchors.iter().any(|anchor| anchor.kind.is_of_tool()) {
+            memory.anchors.extend(tools_of(&memory.statement));
         }
         let memory = Memory { id: draw_memory(now)?, recorded: now, changed: now, ..memory.normalised() };
         check(&memory).map_err(MemoryError::from)?;
@@ -528,7 +531,12 @@ fn pass_on(
     if relation.relation_type.category() == Category::Versioning {
         return Ok(());
     }
-    if relation.relation_type == RelationType::Contradicts && relation.reason.is_some() {
+    let is_found = match relation.relation_type {
+        RelationType::Contradicts => relation.reason.is_some(),
+        RelationType::Qualifies => relation.origin == Origin::Implicit,
+        _ => false,
+    };
+    if is_found {
         // It was found by the words before; the new words are compared anew.
         return Ok(tx.remove(Subject::Relation(relation.id))?);
     }
@@ -595,12 +603,23 @@ fn supersede(tx: &mut OperationTx<'_, '_>, old: MemoryId, new: &Memory, now: Utc
     Ok(())
 }
 
+/// Returns the versions and commands that a statement names.
+fn tools_of(statement: &str) -> Vec<Anchor> {
+    let versions = versions(statement).into_iter();
+    let versions = versions.map(|(name, version)| Anchor { kind: AnchorKind::Version, text: format!("{name} {version}") });
+    versions.chain(commands(statement).into_iter().map(|text| Anchor { kind: AnchorKind::Command, text })).collect()
+}
+
 fn edited(mut memory: Memory, edit: &MemoryEdit) -> Memory {
     let text = |text: &String| Some(text.clone()).filter(|text| !text.trim().is_empty());
     if let Some(statement) = &edit.statement {
         memory.statement.clone_from(statement);
         // It was stated of the words before.
         memory.asserts = None;
+        memory.anchors.retain(|anchor| !anchor.kind.is_of_tool());
+        if memory.project.is_some() {
+            memory.anchors.extend(tools_of(statement));
+        }
     }
     if let Some(title) = &edit.title {
         memory.title = text(title);

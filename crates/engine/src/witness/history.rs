@@ -96,6 +96,12 @@ impl Files {
         Some(Past { path: path.clone(), blob: blob.clone(), now: now.clone() })
     }
 
+    /// Returns the file with exactly this path.
+    pub(super) fn at(&self, path: &str) -> Option<Past> {
+        let (path, (blob, now)) = self.by_path.get_key_value(path)?;
+        Some(Past { path: path.clone(), blob: blob.clone(), now: now.clone() })
+    }
+
     /// Returns the only path that ends with another.
     pub(super) fn ending(&self, path: &str) -> Option<&str> {
         let end = format!("/{path}");

@@ -6,15 +6,18 @@
 //!
 //! - `check`: the memories of projects, and of an answer, are judged
 //! - `history`: the files of a working tree at an earlier time
+//! - `manifest`: files that state versions and define commands
 //! - [`judge`]: the verdicts on anchors
 
 mod check;
 mod history;
+mod manifest;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::rc::Rc;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use yore_core::memory::{Anchor, AnchorKind, AnchorVerdict, Verdict};
@@ -37,6 +40,11 @@ const MOST_SEARCHED: usize = 200;
 const MOST_READ: u64 = 4 << 20;
 /// Shortest beginning of a commit's id.
 const SHORTEST_ID: usize = 7;
+/// Files that state versions or define commands that are looked at.
+const MOST_MANIFESTS: usize = 40;
+/// Largest of them, in bytes; and how many contents of them are kept.
+const MOST_MANIFEST: usize = 2 << 20;
+const MOST_TEXTS: usize = 32;
 /// Files whose content is compared by one run of git.
 const HASHED_AT_ONCE: usize = 500;
 
@@ -96,7 +104,13 @@ pub(crate) fn judge(root: &Path, spoken: &[Spoken], effort: Effort) -> io::Resul
     }
     let wants = |kind: AnchorKind| spoken.iter().flat_map(|spoken| &spoken.anchors).any(|anchor| anchor.kind == kind);
     let mut tree = Tree::read(git, root, prefix)?;
-    let past = if wants(AnchorKind::SourceFile) || wants(AnchorKind::Symbol) { tree.past(spoken)? } else { HashMap::new() };
+    let wants_history =
+        AnchorKind::ALL.iter().any(|kind| *kind != AnchorKind::Commit && *kind != AnchorKind::Error && wants(*kind));
+    let manifests =
+        if AnchorKind::ALL.iter().any(|kind| kind.is_of_tool() && wants(*kind)) { tree.manifests() } else { Vec::new() };
+    let PastFiles { named: past, manifests: stated } =
+        if wants_history { tree.past(spoken, &manifests)? } else { PastFiles::default() };
+    let mut texts = Texts::default();
     let touched = tree.touched(spoken, &past)?;
     let commits = if wants(AnchorKind::Commit) && !effort.only_files { Commits::read(&tree.git)? } else { None };
     let mut searched = if effort.only_files { MOST_SEARCHED } else { 0 };
@@ -120,6 +134,11 @@ pub(crate) fn judge(root: &Path, spoken: &[Spoken], effort: Effort) -> io::Resul
                         .collect();
                     tree.symbol(&anchor.text, &files, &mut searched)
                 }
+                AnchorKind::Version | AnchorKind::Command => {
+                    let files = manifests.iter().filter(|path| manifest::may_say(path, anchor));
+                    let known = files.filter_map(|path| stated.get(&(number, path.as_str()))?.as_ref());
+                    tree.defined(anchor, known, &mut texts, until)?
+                }
                 AnchorKind::Error => None,
             };
             own.extend(found.map(|(verdict, detail)| AnchorVerdict { anchor: anchor.clone(), verdict, detail }));
@@ -133,6 +152,15 @@ type Judged = Option<(Verdict, Option<String>)>;
 
 /// Files as memories speak of them: the number of the memory, and the path as it names it.
 type OfMemories<'s, T> = HashMap<(usize, &'s str), T>;
+
+/// Files as they were at the times of memories.
+#[derive(Default)]
+struct PastFiles<'s> {
+    /// Those that memories speak of.
+    named: OfMemories<'s, Option<Past>>,
+    /// Those that state versions and define commands.
+    manifests: OfMemories<'s, Option<Past>>,
+}
 
 impl<'r> Tree<'r> {
     fn read(git: Program<'r>, root: &'r Path, prefix: String) -> io::Result<Self> {
@@ -151,7 +179,7 @@ impl<'r> Tree<'r> {
     }
 
     /// Returns the files that memories speak of as they were then: none if no such file is known.
-    fn past<'s>(&mut self, spoken: &'s [Spoken]) -> io::Result<OfMemories<'s, Option<Past>>> {
+    fn past<'s>(&mut self, spoken: &'s [Spoken], manifests: &'s [String]) -> io::Result<PastFiles<'s>> {
         let log = |renames: &str| {
             let format = "--format=%x01%H %at %ct";
             let diff = ["--first-parent", "--diff-merges=first-parent", "--raw", "-z", "--no-abbrev", renames];
@@ -172,9 +200,15 @@ impl<'r> Tree<'r> {
             }
         }
         by_time.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
-        let mut found: OfMemories<'s, Option<Past>> = HashMap::new();
+        let (mut found, mut of_manifests): (OfMemories<'s, Option<Past>>, OfMemories<'s, Option<Past>>) = Default::default();
         let (prefix, root) = (&self.prefix, self.root);
         let mut of = |files: &Files, number: usize| {
+            if spoken[number].anchors.iter().any(|anchor| anchor.kind.is_of_tool()) {
+                for path in manifests {
+                    let stated = of_manifests.entry((number, path.as_str())).or_default();
+                    *stated = stated.take().or_else(|| files.at(path));
+                }
+            }
             for anchor in spoken[number].anchors.iter().filter(|anchor| anchor.kind == AnchorKind::SourceFile) {
                 if found.get(&(number, anchor.text.as_str())).is_some_and(Option::is_some) {
                     continue;
@@ -205,7 +239,7 @@ impl<'r> Tree<'r> {
             let Some(commit) = left.next() else { break };
             self.files.undo(commit);
         }
-        Ok(found)
+        Ok(PastFiles { named: found, manifests: of_manifests })
     }
 
     /// Returns the files that were written since a memory, and whose content in the working tree is another than in the commit that is
@@ -272,6 +306,58 @@ impl<'r> Tree<'r> {
         })
     }
 
+    /// Returns the files that state versions or define commands: those of the commit that is checked out, the nearest to the root first,
+    /// and those that may have been in the root.
+    fn manifests(&self) -> Vec<String> {
+        let is_one = |path: &&String| manifest::NAMES.contains(&manifest::file_name(path));
+        let mut found: Vec<String> = self.blobs.keys().filter(is_one).cloned().collect();
+        found.sort_by_key(|path| (path.matches('/').count(), path.clone()));
+        found.truncate(MOST_MANIFESTS);
+        let gone: Vec<String> =
+            manifest::NAMES.iter().filter(|name| !self.blobs.contains_key(**name)).map(|name| (*name).to_owned()).collect();
+        found.extend(gone);
+        found
+    }
+
+    /// Judges a version or a command by the manifests that said so at the time of the memory.
+    fn defined<'p>(
+        &self,
+        anchor: &Anchor,
+        manifests: impl Iterator<Item = &'p Past>,
+        texts: &mut Texts,
+        until: Instant,
+    ) -> io::Result<Judged> {
+        let name = anchor.text.rsplit_once(' ').map_or("", |(name, _)| name);
+        let mut found: Judged = None;
+        for past in manifests {
+            if Instant::now() > until {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            let then = texts.of_blob(&self.git, &past.blob)?;
+            if then.and_then(|then| says(anchor, &past.path, &then)) != Some(true) {
+                continue;
+            }
+            let Some(path) = past.now.as_deref() else {
+                let is_there = self.is_sparse || self.root.join(&past.path).symlink_metadata().is_ok();
+                let gone = (Verdict::Orphaned, Some(format!("{} was removed", past.path)));
+                found = found.or(Some(gone).filter(|_| !is_there));
+                continue;
+            };
+            // What cannot be read, or is too large, says nothing.
+            let Some(now) = texts.of_file(self.root, path) else { continue };
+            let others = if anchor.kind == AnchorKind::Version { manifest::versions_of(path, &now, name) } else { Vec::new() };
+            match says(anchor, path, &now) {
+                Some(true) => return Ok(Some((Verdict::Fresh, None))),
+                None if anchor.kind == AnchorKind::Command => {}
+                _ => {
+                    let other = others.first().map(|other| (Verdict::Drifted, Some(format!("it is {other} in {path} now"))));
+                    found = found.or(other).or(Some((Verdict::Orphaned, Some(format!("{path} has it no more")))));
+                }
+            }
+        }
+        Ok(found)
+    }
+
     /// Judges a name in code: it stands in the files of the memory, elsewhere, or nowhere.
     fn symbol(&self, name: &str, files: &[&Past], searched: &mut usize) -> Judged {
         let word = name.trim();
@@ -279,14 +365,7 @@ impl<'r> Tree<'r> {
         if last.is_empty() || self.is_sparse {
             return None;
         }
-        let stands_in = |path: &str| {
-            let path = self.root.join(path);
-            // Neither a device nor a pipe is read.
-            let is_file = path.symlink_metadata().is_ok_and(|meta| meta.is_file());
-            let mut text = Vec::new();
-            let read = is_file.then(|| File::open(path).and_then(|file| file.take(MOST_READ).read_to_end(&mut text)));
-            read.is_some_and(|read| read.is_ok()) && has_word(&text, last)
-        };
+        let stands_in = |path: &str| text_of(self.root, path).is_some_and(|text| has_word(&text, last));
         if files.iter().filter_map(|past| past.now.as_deref()).any(stands_in) {
             return Some((Verdict::Fresh, None));
         }
@@ -306,6 +385,56 @@ impl<'r> Tree<'r> {
             Ok(None) | Err(_) => stood.then(|| (Verdict::Orphaned, Some("the name is gone".to_owned()))),
         }
     }
+}
+
+/// Returns whether a file states a version or defines a command; `None`: it says nothing of such.
+fn says(anchor: &Anchor, path: &str, text: &str) -> Option<bool> {
+    if anchor.kind == AnchorKind::Command {
+        return manifest::has_command(path, text, &anchor.text);
+    }
+    let (name, version) = anchor.text.rsplit_once(' ')?;
+    let stated = manifest::versions_of(path, text, name);
+    (!stated.is_empty()).then(|| manifest::has_version(&stated, version))
+}
+
+/// Texts of files that were read, by their content then and by their path now.
+#[derive(Default)]
+struct Texts {
+    then: HashMap<String, Option<Rc<str>>>,
+    now: HashMap<String, Option<Rc<str>>>,
+}
+
+impl Texts {
+    /// Returns a content of the history; `None` if it is too large.
+    fn of_blob(&mut self, git: &Program<'_>, blob: &str) -> io::Result<Option<Rc<str>>> {
+        if let Some(known) = self.then.get(blob) {
+            return Ok(known.clone());
+        }
+        if self.then.len() >= MOST_TEXTS {
+            self.then.clear();
+        }
+        let mut text = Vec::new();
+        let is_whole = git.run(&["cat-file", "blob", blob], MOST_MANIFEST, &mut text)? == Stop::Ended;
+        let text: Option<Rc<str>> = is_whole.then(|| String::from_utf8_lossy(&text).into());
+        self.then.insert(blob.to_owned(), text.clone());
+        Ok(text)
+    }
+
+    /// Returns the text of a file as it is now; `None` if it is too large or cannot be read.
+    fn of_file(&mut self, root: &Path, path: &str) -> Option<Rc<str>> {
+        let read =
+            || text_of(root, path).filter(|text| text.len() < MOST_MANIFEST).map(|text| String::from_utf8_lossy(&text).into());
+        self.now.entry(path.to_owned()).or_insert_with(read).clone()
+    }
+}
+
+/// Returns the content of a file of the working tree, unless it is a link, a device or a pipe.
+fn text_of(root: &Path, path: &str) -> Option<Vec<u8>> {
+    let path = root.join(path);
+    path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
+    let mut text = Vec::new();
+    File::open(path).ok()?.take(MOST_READ).read_to_end(&mut text).ok()?;
+    Some(text)
 }
 
 /// The commits of a repository.
