@@ -69,7 +69,7 @@ pub use projects::ProjectQuery;
 pub use replay::{CUTS, ReplayReport, ReplayRequest, ReplayRow};
 pub use retrieve::{
     Anchor, AnswerTopic, ExchangeHits, Found, FoundMemory, Hit, MemorySource, Missing, Packing, Passage, PastStatement,
-    RecallAnswer, RecallRequest, Said, SearchedPeriod, SessionHit, WorkDone, exchanges,
+    Qualified, RecallAnswer, RecallRequest, Said, SearchedPeriod, SessionHit, WorkDone, exchanges,
 };
 pub use sessions::SessionsRequest;
 pub use show::{NoPlace, Page, PageTurn, ShowAnswer, ShowRequest, Start, Surroundings};

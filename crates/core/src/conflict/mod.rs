@@ -10,6 +10,7 @@
 mod aspect;
 mod assertion;
 mod clause;
+mod condition;
 mod words;
 
 use std::collections::BTreeSet;
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 pub use self::aspect::Aspect;
 pub use self::assertion::{Assertion, StatedValue};
 use self::clause::{Clause, Negation, Of, Value, clause, clauses};
+pub use self::condition::Condition;
 use self::words::{CONTRASTS, OPPOSITES};
 use crate::text::{Tokenizer, code_blocks};
 

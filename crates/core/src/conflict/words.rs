@@ -2,6 +2,10 @@
 
 use super::aspect::Aspect;
 
+/// Words that begin the condition under which something holds.
+pub(super) const CONDITION_CUES: &[&str] =
+    &["if", "when", "whenever", "unless", "while", "during", "wenn", "falls", "sofern", "solange", "während"];
+
 /// Words that say nothing of what a clause is about, beside the stop words.
 pub(super) const LIGHT: &[&str] = &[
     "actually",

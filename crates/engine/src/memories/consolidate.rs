@@ -22,6 +22,7 @@ use yore_core::time::UtcMillis;
 use super::contest::{against, difference};
 use super::known::Known;
 use super::record::{NewMemory, Prepared, joined};
+use super::scope::lift_branch;
 use super::settle::{NO_LONGER_SO, leave, revive_replaced, settle_again, settle_by_itself, settle_or_contest};
 use super::step::{close, connect, micros, timed};
 use crate::Engine;
@@ -419,8 +420,8 @@ pub(super) fn join(
         changed.importance = (changed.importance + REPEATED).min(1.0);
     }
     check(&changed).map_err(MemoryError::from)?;
-    tx.put(&Record::Memory(Box::new(changed)))?;
-    if is_back {
+    tx.put(&Record::Memory(Box::new(changed.clone())))?;
+    if lift_branch(tx, &changed)? || is_back {
         settle_again(tx, known.id, Actor::Rule, now)?;
     }
     Ok(Joined::Changed)

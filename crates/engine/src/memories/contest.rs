@@ -118,8 +118,8 @@ pub(super) fn against<'m>(
     let claims = Claims::of(&memory.statement, &mut tokenizer);
     let mut compared: HashSet<MemoryId> = HashSet::from([memory.id]);
     let mut compare = |other: &Memory, shares_entity: bool| {
-        // A project's rule is no conflict with one that holds everywhere: it is more special.
-        let may_conflict = other.kind.is_state() && other.is_in_effect() && other.project == memory.project;
+        let is_of_both = other.project == memory.project || other.project.is_none() || memory.project.is_none();
+        let may_conflict = other.kind.is_state() && other.is_in_effect() && is_of_both;
         if !compared.insert(other.id) || !may_conflict {
             return;
         }

@@ -17,6 +17,7 @@ use yore_core::time::UtcMillis;
 
 use super::consolidate::{SAME_AS, join};
 use super::contest::{contest, difference, is_settled};
+use super::scope::special_case;
 use super::settle::{authority, is_later, leave, may_replace, replace};
 use super::step::{close, connect, draw_relation, state};
 use crate::Engine;
@@ -166,6 +167,7 @@ fn carry_out(
             if newer.status != Status::Holds || newer.confidence == Confidence::Speculative {
                 return Ok(Err("the later one is contested, or a guess"));
             }
+            let case = special_case(tx, &newer, &older, ConflictKind::Value)?;
             match older.kind.when_outdated() {
                 Outdated::Kept => Ok(Err("what happened stays true")),
                 Outdated::Closed if newer.kind.when_outdated() == Outdated::Closed => Ok(Err("both are open")),
@@ -179,6 +181,10 @@ fn carry_out(
                 }
                 Outdated::Replaced if newer.kind.when_outdated() == Outdated::Closed => {
                     Ok(Err("an open question replaces nothing"))
+                }
+                Outdated::Replaced if case.is_some() => {
+                    case.map_or(Ok(()), |case| case.state(tx, now))?;
+                    Ok(Ok(Some(judged(Decision::Add, &newer, &older))))
                 }
                 Outdated::Replaced if may_replace(tx, &newer, &older, actor, now)? => {
                     let done = judged(*decision, &newer, &older);

@@ -5,11 +5,13 @@
 //! - `consolidate`: what is new becomes memories, in phases; `known` and `near`: as it is compared with what is known
 //! - `judged`: what a model decided about memories near each other
 //! - `given`: records from files of other programs
+//! - `merged`: facts of branches that were merged
 //! - `record`: memories are recorded, corrected, confirmed, rejected, pinned, tagged, put away
 //! - `entities`: entities are recorded, merged, split; relations are stated, taken back, followed
 //! - `history`: operations are listed, undone and done again
 //! - `named`: memories, notes, turns and entities by the ids and names that callers give
 //! - `portable`: written and read again as lines of JSON
+//! - `scope`: where a statement holds: everywhere, in a project, on a branch, under a condition
 //! - `settle`: what settles itself: another value of what has one value at a time
 //! - `shown`: memories as they are shown: opened, listed, with their relations
 //! - `step`: steps that several operations share
@@ -26,10 +28,12 @@ mod given;
 mod history;
 mod judged;
 mod known;
+mod merged;
 mod named;
 mod near;
 mod portable;
 mod record;
+mod scope;
 mod settle;
 mod shown;
 mod step;
@@ -44,4 +48,5 @@ pub(crate) use self::judged::{CarriedOut, Judgement};
 pub use self::portable::{Exported, Imported};
 pub(crate) use self::record::FORGET;
 pub use self::record::{Done, GivenEvidence, MemoryEdit, NewMemory};
+pub(crate) use self::scope::{IN_PROJECT, TRUNKS};
 pub use self::shown::{MemoryList, NamedRelation, OpenedMemory, StoredMemory};

@@ -4,7 +4,8 @@
 //! project; the newer one, by the time since when it is true, retires the older one if whoever said it counts at least as much. What a
 //! person gave or pinned is retired by a person alone: an extracted statement that contradicts it is contested until somebody
 //! settles that. So is one that clearly denies what holds; one that says that something is no longer so ends what was said word for word
-//! before. Everything else is stated as a contradiction, and both hold.
+//! before. A special case (`scope`) qualifies what holds in general, and takes no place. Everything else is stated as a contradiction,
+//! and both hold.
 
 use yore_core::conflict::{Conflict, ConflictKind, ConflictSeverity, SURE, Which};
 use yore_core::id::{MemoryId, RelationId};
@@ -15,6 +16,7 @@ use yore_core::time::UtcMillis;
 
 use super::contest::{against, conflict_of, contest, is_settled};
 use super::known::is_done;
+use super::scope::special_case;
 use super::step::connect;
 use crate::error::EngineError;
 use crate::store::OperationTx;
@@ -51,23 +53,38 @@ pub(super) fn settle_by_itself(
         if is_settled(tx, own.id, other.id)? {
             continue;
         }
+        if let Some(case) = special_case(tx, &own, &other, ConflictKind::Value)? {
+            case.state(tx, now)?;
+            continue;
+        }
         let (older, newer, values) = match is_later(&own, &other) {
             Some(false) => (&own, &other, [&assertion, &of_other]),
             _ => (&other, &own, [&of_other, &assertion]),
         };
-        if may_replace(tx, newer, older, actor, now)? {
+        if newer.project == older.project && may_replace(tx, newer, older, actor, now)? {
             // Its own value alone: the other's words are the other's.
             let value: String = values[0].value.chars().take(VALUE_CHARS).collect();
             let cause = format!("{REPLACED}{value} has another value since");
             replace(tx, older, newer, cause, now)?;
             continue;
         }
-        let is_stated = contest(tx, older.id, newer.id, &conflict_of(values), now)?;
-        // An extracted statement never speaks against a person's word unmarked.
-        let (curated, extracted) = if older.lane == Lane::Curated { (older, newer) } else { (newer, older) };
-        if is_stated && curated.lane == Lane::Curated && extracted.lane == Lane::Extracted {
-            mark(tx, extracted, curated, now)?;
-        }
+        contest_marked(tx, older, newer, &conflict_of(values), now)?;
+    }
+    Ok(())
+}
+
+/// States that two memories contradict each other. An extracted statement never speaks against a person's word unmarked.
+pub(super) fn contest_marked(
+    tx: &mut OperationTx<'_, '_>,
+    older: &Memory,
+    newer: &Memory,
+    conflict: &Conflict,
+    now: UtcMillis,
+) -> Result<(), EngineError> {
+    let is_stated = contest(tx, older.id, newer.id, conflict, now)?;
+    let (curated, extracted) = if older.lane == Lane::Curated { (older, newer) } else { (newer, older) };
+    if is_stated && curated.lane == Lane::Curated && extracted.lane == Lane::Extracted {
+        mark(tx, extracted, curated, now)?;
     }
     Ok(())
 }
@@ -87,7 +104,13 @@ pub(super) fn settle_or_contest(
         return Ok(());
     }
     let is_sure = conflict.severity() == ConflictSeverity::Critical;
-    let ends = conflict.ended_by.map(|by| if by == Which::First { (&known, &new) } else { (&new, &known) });
+    if let Some(case) = special_case(tx, &new, &known, conflict.kind)? {
+        // A plain denial elsewhere is likely one of something else.
+        let is_likely = is_sure || conflict.kind == ConflictKind::Value || known.project == new.project;
+        return if is_likely { case.state(tx, now) } else { Ok(()) };
+    }
+    let ends = conflict.ended_by.filter(|_| known.project == new.project);
+    let ends = ends.map(|by| if by == Which::First { (&known, &new) } else { (&new, &known) });
     if let Some((ending, ended)) = ends.filter(|_| is_sure)
         && may_replace(tx, ending, ended, actor, now)?
     {

@@ -145,13 +145,23 @@ impl Engine {
     }
 
     /// Returns relations as they are read from one of their ends.
+    ///
+    /// The words of a memory of another project are not told: a rule that holds everywhere is shown in all of them.
     pub fn named_relations(&self, from: &Node, relations: &[Relation]) -> Result<Vec<NamedRelation>, EngineError> {
+        let own = match from {
+            Node::Memory(id) => self.store().memory(*id)?.map(|memory| memory.project),
+            _ => None,
+        };
+        let may_be_told = |other: &Memory| own.is_none_or(|own| other.project.is_none() || other.project == own);
         let named = |relation: &Relation| {
             let is_reversed = relation.from != *from;
             let other = if is_reversed { &relation.from } else { &relation.to };
             let label = match other {
                 Node::Entity(id) => self.store().entity(*id)?.map(|entity| entity.name),
-                Node::Memory(id) => self.store().memory(*id)?.map(|memory| shortened(&memory.statement)),
+                Node::Memory(id) => self.store().memory(*id)?.map(|memory| match may_be_told(&memory) {
+                    true => shortened(&memory.statement),
+                    false => "(of another project)".to_owned(),
+                }),
                 _ => None,
             };
             let name = relation.relation_type.name_from(is_reversed).to_owned();

@@ -249,9 +249,23 @@ pub struct FoundMemory {
     /// Memories that hold and that it contradicts: nobody settled that.
     #[serde(default)]
     pub contradicts: Vec<PastStatement>,
+    /// Memories that hold, of which one is a special case of the other.
+    #[serde(default)]
+    pub qualified: Vec<Qualified>,
     /// Things that it speaks of and that are no longer as they were, when a working tree was last looked at.
     #[serde(default)]
     pub changed: Vec<AnchorVerdict>,
+}
+
+/// A memory that holds in a part of where another one holds, told with either of them.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Qualified {
+    /// The other one.
+    pub statement: PastStatement,
+    /// Where, or under which condition, the special case holds.
+    pub reason: Option<String>,
+    /// True if the other one is the special case.
+    pub is_special: bool,
 }
 
 /// A turn that a memory rests on.

@@ -9,14 +9,14 @@ use yore_core::query::{Part, ScorePart};
 use yore_core::time::UtcMillis;
 
 use super::Asked;
-use super::answer::{FoundMemory, MemorySource, PastStatement};
+use super::answer::{FoundMemory, MemorySource, PastStatement, Qualified};
 use super::candidate::{Candidate, Contribution, Standing};
 use super::plan::Plan;
 use super::rank::Ranked;
 use super::texts::Texts;
 use crate::error::EngineError;
 use crate::index::{CompiledFilter, Evaluator};
-use crate::store::{EpisodeKey, EvidenceRow, ItemKey, MemoryKey, RowKey, StoredVerdict, TurnKey};
+use crate::store::{Beside, EpisodeKey, EvidenceRow, ItemKey, MemoryKey, RowKey, Stands, StoredVerdict, TurnKey};
 
 /// Number of the best candidates among which memories are read.
 const READ: usize = 200;
@@ -25,6 +25,8 @@ const MOST_STEPS: usize = 8;
 const HISTORY_STEPS: usize = 2;
 /// Number of replaced statements that a memory is shown with.
 const MOST_HISTORY: usize = 4;
+/// Number of memories that a memory is related to that are looked at: those of other projects are not shown.
+const MOST_BESIDE: usize = 100;
 /// Factor of the score of a memory beside the turns', without its certainty, which is added: a memory says in a sentence what
 /// they say in many. Chosen by cross-validation (`docs/measurements.md`, "Extraction").
 const DENSE: f32 = 0.5;
@@ -93,9 +95,31 @@ pub(super) fn rank_memories(
         replace(asked, plan, ranked, &mut believed, texts)?;
     }
     fold_evidence(asked, ranked, &believed, &verdicts)?;
+    put_exceptions_first(asked, plan, ranked)?;
     ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
     Ok(())
 }
+
+/// Lets what a project excepts from what holds everywhere stand before it, where the question is about that project.
+fn put_exceptions_first(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut [Ranked]) -> Result<(), EngineError> {
+    let rows: Vec<MemoryKey> = ranked.iter().filter_map(|ranked| ranked.key().memory()).collect();
+    let Some(projects) = plan.filter.projects.as_ref().filter(|_| rows.len() > 1 && plan.request.filter.as_of.is_none()) else {
+        return Ok(());
+    };
+    let projects: Vec<i64> = projects.iter().copied().collect();
+    let at = plan.request.filter.memories.valid_at.unwrap_or(asked.now);
+    for (special, general) in asked.store.exceptions_among(&rows, &projects, at)? {
+        let score = |ranked: &[Ranked], row| ranked.iter().find(|of| of.key() == ItemKey::Memory(row)).map(|of| of.score);
+        let (Some(least), Some(own)) = (score(ranked, general), score(ranked, special)) else { continue };
+        if let Some(special) = ranked.iter_mut().find(|of| of.key() == ItemKey::Memory(special) && own <= least) {
+            special.add(ScorePart { part: Part::Memory, value: JUST_ABOVE * least - own });
+        }
+    }
+    Ok(())
+}
+
+/// Factor by which an exception stands above what it excepts from.
+const JUST_ABOVE: f32 = 1.001;
 
 /// Returns the factor of the score of a memory by the ground that it stands on.
 fn ground(verdict: Option<&StoredVerdict>) -> f32 {
@@ -302,11 +326,20 @@ pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: 
         history.extend(older.into_iter().map(past_statement));
     }
     history.truncate(MOST_HISTORY);
-    let mut contradicts = Vec::new();
+    let (mut contradicts, mut qualified) = (Vec::new(), Vec::new());
     if memory.is_in_effect() && plan.request.filter.as_of.is_none() {
-        for (row, other) in store.contradicted_by(memory.id, MOST_HISTORY)? {
-            if store.indexed_item(ItemKey::Memory(row))?.is_some_and(|item| evaluator.passes(&item)) {
-                contradicts.push(past_statement(other));
+        for Beside { row, memory: other, standing, reason } in store.beside(memory.id, MOST_BESIDE)? {
+            if !store.indexed_item(ItemKey::Memory(row))?.is_some_and(|item| evaluator.passes(&item)) {
+                continue;
+            }
+            let statement = past_statement(other);
+            match standing {
+                Stands::Against if contradicts.len() == MOST_HISTORY => {}
+                Stands::Against => contradicts.push(statement),
+                Stands::Above | Stands::Below if qualified.len() == MOST_HISTORY => {}
+                Stands::Above | Stands::Below => {
+                    qualified.push(Qualified { statement, reason, is_special: standing == Stands::Below });
+                }
             }
         }
     }
@@ -314,7 +347,7 @@ pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: 
     let verdicts = if is_now { store.verdicts_of(&[row])? } else { HashMap::new() };
     let changed = verdicts.get(&row).map_or_else(Vec::new, |stored| stored.found.clone());
     let changed: Vec<AnchorVerdict> = changed.into_iter().filter(|one| one.verdict != Verdict::Fresh).collect();
-    Ok(FoundMemory { row, memory, entities, sources, history, contradicts, changed })
+    Ok(FoundMemory { row, memory, entities, sources, history, contradicts, qualified, changed })
 }
 
 fn past_statement(other: Memory) -> PastStatement {

@@ -50,8 +50,8 @@ use yore_core::text::{Period, Side, Tokenizer, named_change, says_change};
 use yore_core::time::UtcMillis;
 
 pub use self::answer::{
-    Anchor, AnswerTopic, ExchangeHits, Found, FoundMemory, Hit, MemorySource, Missing, Passage, PastStatement, RecallAnswer,
-    Said, SearchedPeriod, SessionHit, WorkDone, exchanges,
+    Anchor, AnswerTopic, ExchangeHits, Found, FoundMemory, Hit, MemorySource, Missing, Passage, PastStatement, Qualified,
+    RecallAnswer, Said, SearchedPeriod, SessionHit, WorkDone, exchanges,
 };
 pub(crate) use self::asked::Asked;
 pub(crate) use self::deadline::Deadline;

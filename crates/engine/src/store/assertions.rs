@@ -81,7 +81,7 @@ impl WriteTx<'_> {
 }
 
 impl View<'_> {
-    /// Returns the memories in effect, of the same project, that say something of the same subject and aspect, that name its value
+    /// Returns the memories in effect, of the same project or where one of both holds everywhere, that say something of the same subject and aspect, that name its value
     /// as the one before, or whose value it names as the one before; the newest first.
     pub(super) fn assertions_near(&self, memory: &Memory, assertion: &Assertion) -> StoreResult<Vec<MemoryId>> {
         let keys = Keys::of(assertion);
@@ -93,7 +93,8 @@ impl View<'_> {
                      UNION ALL SELECT memory_id, 2 FROM memory_assertion WHERE value = ?3)
                  GROUP BY memory_id)
              JOIN memory ON memory.id = memory_id LEFT JOIN project ON project.id = memory.project_id
-             WHERE memory.status IN ('holds', 'contested') AND memory.uid <> ?4 AND project.uid IS ?5
+             WHERE memory.status IN ('holds', 'contested') AND memory.uid <> ?4
+                 AND (?5 IS NULL OR project.uid IS ?5 OR memory.project_id IS NULL)
              ORDER BY place, memory.id DESC LIMIT ?6",
             params![
                 keys.subject,

@@ -71,7 +71,7 @@ pub use error::{StoreError, StoreResult};
 pub(crate) use extraction::Shape;
 pub(crate) use forget::Forgetting;
 pub use forget::{Forgotten, SelectedItem};
-pub(crate) use found_memories::{EvidenceRow, NamedMemory};
+pub(crate) use found_memories::{Beside, EvidenceRow, NamedMemory, Stands};
 pub(crate) use job_rows::{Failed, JobRow, NewJob};
 pub(crate) use judged::UnjudgedMemory;
 pub(crate) use keys::{

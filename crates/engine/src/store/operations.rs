@@ -121,6 +121,19 @@ impl<'c> OperationTx<'_, 'c> {
         Ok(found.flatten())
     }
 
+    /// Returns the branches on which the evidence of a memory was said, each once; `None` for a turn that names none, or one that was merged
+    /// since.
+    pub(crate) fn branches_of(&self, memory: MemoryId) -> StoreResult<Vec<Option<String>>> {
+        self.tx.column(
+            "SELECT DISTINCT CASE WHEN merged_branch.at_ms >= coalesce(turn.at_ms, 0) THEN NULL ELSE label.text END
+             FROM memory JOIN memory_evidence ON memory_evidence.memory_id = memory.id
+             JOIN turn ON turn.uid = turn_uid LEFT JOIN label ON label.id = turn.branch_id
+             LEFT JOIN merged_branch ON merged_branch.project_id = memory.project_id AND merged_branch.branch_id = turn.branch_id
+             WHERE memory.uid = ?1",
+            [memory.as_bytes()],
+        )
+    }
+
     /// See [`View::assertions_near`].
     pub(crate) fn assertions_near(&self, memory: &Memory, assertion: &Assertion) -> StoreResult<Vec<MemoryId>> {
         self.tx.assertions_near(memory, assertion)

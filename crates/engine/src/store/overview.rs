@@ -374,6 +374,7 @@ impl Store {
                 "INSERT INTO lexical_queue (turn_id) SELECT id FROM turn WHERE project_id = ?1 AND ?2 > 0",
                 "UPDATE turn SET project_id = ?2 WHERE project_id = ?1",
                 "UPDATE memory SET project_id = ?2 WHERE project_id = ?1",
+                "UPDATE OR IGNORE merged_branch SET project_id = ?2 WHERE project_id = ?1",
                 "DELETE FROM project WHERE id = ?1 AND ?1 <> ?2",
             ] {
                 tx.execute(sql, params![from, into])?;

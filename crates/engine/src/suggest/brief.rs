@@ -10,9 +10,11 @@ use yore_core::memory::{Lane, Memory, MemoryKind};
 use yore_core::note::NoteKind;
 use yore_core::scope::ScopeChoice;
 use yore_core::text::word_count;
+use yore_core::time::UtcMillis;
 
 use crate::error::EngineError;
 use crate::ingest::ProjectNames;
+use crate::memories::IN_PROJECT;
 use crate::notes::{NoteSummary, NotesRequest};
 use crate::retrieve::project_here;
 use crate::store::{EpisodeSummary, ProjectKey, SessionFilter, SessionOrder, ShownTurn, Store};
@@ -129,7 +131,7 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
     others.retain(|note| note.facts.kind != NoteKind::Standing);
     others.truncate(NOTES);
     let mut brief = Brief { standing, notes: others, ..Brief::default() };
-    fill_memories(store, project, &mut brief)?;
+    fill_memories(store, project, engine.now(), &mut brief)?;
     if request.is_compacted
         && let Some(session) = &request.session
     {
@@ -153,9 +155,16 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
 }
 
 /// Adds memories that hold: of standards and preferences also those that hold everywhere, of the rest those of the project.
-fn fill_memories(store: &Store, project: Option<ProjectKey>, brief: &mut Brief) -> Result<(), EngineError> {
+fn fill_memories(store: &Store, project: Option<ProjectKey>, now: UtcMillis, brief: &mut Brief) -> Result<(), EngineError> {
     const ASKED_OF_ALL: [MemoryKind; 2] = [MemoryKind::Standard, MemoryKind::Preference];
-    brief.orders = store.latest_memories(None, &ASKED_OF_ALL, CERTAIN, ORDERS)?;
+    // Of these the project has another rule.
+    let excepted = match project {
+        Some(project) => store.excepted_in(project, IN_PROJECT, CERTAIN, now)?,
+        None => Vec::new(),
+    };
+    brief.orders = store.latest_memories(None, &ASKED_OF_ALL, CERTAIN, ORDERS + excepted.len())?;
+    brief.orders.retain(|memory| !excepted.contains(&memory.id));
+    brief.orders.truncate(ORDERS);
     let Some(project) = project else { return Ok(()) };
     brief.orders.splice(0..0, store.latest_memories(Some(project), &ASKED_OF_ALL, CERTAIN, ORDERS)?);
     brief.orders.sort_by_key(|memory| (!memory.is_pinned, memory.lane != Lane::Curated));

@@ -4,8 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use yore_core::id::ProjectId;
 use yore_core::memory::{AnchorKind, AnchorVerdict, Memory, Verdict};
 
+use super::branches::are_merged;
 use super::{Effort, Spoken, judge};
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -34,6 +36,8 @@ pub struct CodeReport {
     pub unknown: u64,
     /// Those that drifted, and those that are orphaned.
     pub changed: Vec<CheckedMemory>,
+    /// Facts of branches that hold everywhere now, since their branch was merged.
+    pub merged: u64,
 }
 
 /// A memory with its verdict.
@@ -61,10 +65,17 @@ impl Engine {
                 break;
             }
             let memories = self.store().anchored_memories(project.id, MOST_JUDGED)?;
-            if memories.is_empty() {
+            let has_branches = !self.open_branches(project.id)?.is_empty();
+            if memories.is_empty() && !has_branches {
                 continue;
             }
             let trees = self.directories(&project)?;
+            if has_branches {
+                report.merged += self.settle_those_merged(project.id, &trees)?;
+            }
+            if memories.is_empty() {
+                continue;
+            }
             let Some(judged) = trees.iter().find_map(|tree| judged(tree, &memories, OF_PROJECT)) else {
                 report.without_tree.push(project.name);
                 continue;
@@ -91,6 +102,21 @@ impl Engine {
             }
         }
         Ok(report)
+    }
+
+    /// Lets the facts of branches that were merged hold everywhere; returns how many stood beside something that they exclude. A
+    /// repository that cannot be read tells nothing.
+    fn settle_those_merged(&self, project: ProjectId, trees: &[String]) -> Result<u64, EngineError> {
+        let branches = if self.store().is_passive() { Vec::new() } else { self.open_branches(project)? };
+        if branches.is_empty() {
+            return Ok(0);
+        }
+        let known = trees.iter().find_map(|tree| are_merged(Path::new(tree), &branches).ok());
+        let mut count = 0;
+        for ((branch, _), _) in branches.iter().zip(known.into_iter().flatten()).filter(|(_, is_merged)| *is_merged) {
+            count += self.settle_merged(project, branch)?;
+        }
+        Ok(count)
     }
 
     /// Judges the memories among hits by the working tree of a directory, if they belong to its project, and marks them.
@@ -125,7 +151,7 @@ impl Engine {
             })
             .collect();
         let Some(Ok(verdicts)) = judged(directory, &memories, OF_ANSWER) else { return Ok(()) };
-        let is_file = |verdict: &AnchorVerdict| verdict.anchor.kind == AnchorKind::SourceFile;
+        let is_file = |verdict: &AnchorVerdict| verdict.anchor.kind == AnchorKind::SourceFile || verdict.anchor.kind.is_of_tool();
         let mut is_new = false;
         for (found, own) in found.iter_mut().zip(&verdicts) {
             // Verdicts on names and commits stay.

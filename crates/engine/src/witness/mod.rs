@@ -4,11 +4,13 @@
 //! is looked for in the memory's files and in the tree; a commit in the history of the branch. Nothing is deleted: the verdict is
 //! shown with the memory and lowers its rank.
 //!
+//! - `branches`: whether branches were merged
 //! - `check`: the memories of projects, and of an answer, are judged
 //! - `history`: the files of a working tree at an earlier time
 //! - `manifest`: files that state versions and define commands
 //! - [`judge`]: the verdicts on anchors
 
+mod branches;
 mod check;
 mod history;
 mod manifest;

@@ -1,9 +1,14 @@
 //! Memories that cannot both hold: found, listed, settled, and taken back.
 
 use yore_core::conflict::{Aspect, ConflictKind, ConflictSeverity, StatedValue};
-use yore_core::memory::{Lane, MemoryKind, Status};
+use yore_core::memory::{Lane, MemoryKind, SourceKind, Status};
 use yore_core::operation::{Actor, Cause};
-use yore_engine::{Distilled, DistilledItem, Engine, MemoryEdit, MemoryList, NewMemory, OpenConflict, Settlement};
+use yore_core::relation::{Node, RelationType};
+use yore_core::scope::ScopeChoice;
+use yore_engine::ingest::names_of;
+use yore_engine::{
+    BriefRequest, Distilled, DistilledItem, Engine, GivenRecords, MemoryEdit, MemoryList, NewMemory, OpenConflict, Settlement,
+};
 use yore_testing::{Memory, SessionBuilder};
 
 fn by(actor: Actor) -> Cause {
@@ -339,4 +344,166 @@ fn forgetting_for_good_gives_back_what_was_replaced_unless_something_else_holds(
         (Status::Holds, None, None),
         "and tells nothing of what was forgotten"
     );
+}
+
+fn in_project(engine: &Engine, kind: MemoryKind, statement: &str, at: i64) -> String {
+    let mut new = NewMemory::new(kind, statement);
+    new.memory.valid_from = Some(at);
+    new.memory.lane = Lane::Curated;
+    new.here = Some(names_of("/home/dev/quay"));
+    engine.add_memory(&new, &by(Actor::Person)).unwrap().memory.to_string()
+}
+
+#[test]
+fn what_a_project_excepts_from_what_holds_everywhere_qualifies_it_and_retires_nothing() {
+    let memory = Memory::new();
+    let mut session = SessionBuilder::new(1).cwd("/home/dev/quay");
+    session.human("hello");
+    memory.write("projects/p/a.jsonl", session.text());
+    memory.learn();
+    let engine = memory.engine();
+    let (every, own) = ("The default branch of repositories is main.", "The default branch of repositories is trunk.");
+    let general = add(engine, MemoryKind::Preference, every, 1_000, Actor::Person);
+    let special = in_project(engine, MemoryKind::Preference, own, 2_000);
+    assert_eq!((status_of(&memory, &general), status_of(&memory, &special)), (Status::Holds, Status::Holds));
+    assert!(open(&memory).is_empty(), "an exception is no conflict");
+    let opened = engine.open_memory(&general, None).unwrap();
+    let told: Vec<_> = opened.relations.iter().map(|one| (one.name.as_str(), one.reason.as_deref())).collect();
+    assert!(told.contains(&("qualified_by", Some("in its project"))), "{told:?}");
+    memory.index();
+    let first = |directory: &str| {
+        let answer = memory.ask_with("what is the default branch of repositories?", |request| {
+            request.filter.scope = ScopeChoice::Current;
+            request.here = Some(names_of(directory));
+        });
+        let found = answer.hits[0].as_memory().unwrap().clone();
+        let others = found.qualified.iter().map(|one| (one.statement.statement.clone(), one.is_special));
+        (found.memory.statement.clone(), others.collect::<Vec<_>>())
+    };
+    let here = first("/home/dev/quay");
+    assert_eq!(here, (own.to_owned(), vec![(every.to_owned(), false)]), "in the project its own rule comes first");
+    let brief = engine.brief(&BriefRequest { here: Some(names_of("/home/dev/quay")), ..BriefRequest::default() }).unwrap();
+    assert_eq!(brief.orders.iter().map(|order| order.statement.as_str()).collect::<Vec<_>>(), [own]);
+    // Whichever came first.
+    let memory = Memory::new();
+    memory.write("projects/p/a.jsonl", session.text());
+    memory.learn();
+    let special = in_project(memory.engine(), MemoryKind::Preference, own, 1_000);
+    let general = add(memory.engine(), MemoryKind::Preference, every, 2_000, Actor::Person);
+    assert_eq!((status_of(&memory, &general), status_of(&memory, &special)), (Status::Holds, Status::Holds));
+    assert!(memory.engine().open_memory(&special, None).unwrap().relations.iter().any(|one| one.name == "qualifies"));
+}
+
+#[test]
+fn two_values_under_two_conditions_both_hold_each_under_its_own() {
+    for (first, second, qualifies) in [
+        ("The gallery shows 8 cards when the phone is upright.", "The gallery shows 10 cards when the desktop is wide.", true),
+        ("The gallery shows 8 cards on the first page.", "The gallery shows 10 cards on the first page if a guest looks.", true),
+        ("The gallery shows 8 cards when the phone is upright.", "The gallery shows 10 cards if the phone is upright.", false),
+    ] {
+        let memory = Memory::new();
+        let older = add(memory.engine(), MemoryKind::Fact, first, 1_000, Actor::Agent);
+        let newer = add(memory.engine(), MemoryKind::Fact, second, 2_000, Actor::Agent);
+        assert_eq!((status_of(&memory, &older), status_of(&memory, &newer)), (Status::Holds, Status::Holds));
+        let relations = memory.engine().open_memory(&newer, None).unwrap().relations;
+        let is_special = relations.iter().any(|one| one.name == "qualifies" && one.reason.is_some());
+        assert_eq!((is_special, open(&memory).is_empty()), (qualifies, qualifies), "{first} | {second}: {relations:?}");
+    }
+}
+
+#[test]
+fn a_conflict_that_is_put_off_is_listed_again_at_its_time_and_stays_open() {
+    let memory = Memory::new();
+    let engine = memory.engine();
+    let older = add(engine, MemoryKind::Fact, EIGHT, 1_000, Actor::Agent);
+    let newer = add(engine, MemoryKind::Fact, TEN, 2_000, Actor::Agent);
+    let before = open(&memory);
+    let put_off = |at: i64| engine.settle_conflict(&older, &newer, &Settlement::Later(at), None, &by(Actor::Person)).unwrap();
+    let done = put_off(i64::MAX >> 1);
+    assert!(open(&memory).is_empty());
+    assert_eq!(engine.conflicts_of(&newer).unwrap().len(), 1, "it is not settled");
+    engine.undo(done.operation.unwrap(), &by(Actor::Person)).unwrap();
+    assert_eq!(open(&memory), before);
+    put_off(1_000);
+    assert_eq!(open(&memory).len(), 1, "its time has come");
+}
+
+#[test]
+fn rules_of_a_file_are_compared_with_what_is_near_them() {
+    let memory = Memory::new();
+    let engine = memory.engine();
+    add(engine, MemoryKind::Standard, "The tests of the gallery must run with the network.", 1_000, Actor::Agent);
+    let mut rule = NewMemory::new(MemoryKind::Standard, "The tests of the gallery must not run with the network.");
+    rule.memory.lane = Lane::Curated;
+    rule.memory.source.kind = SourceKind::Import;
+    rule.memory.source.place = Some("/home/dev/CLAUDE.md:3".to_owned());
+    let given = GivenRecords { memories: vec![rule], ..GivenRecords::default() };
+    let cause = Cause { actor: Actor::Import, by: "test".to_owned(), input: None };
+    assert_eq!(engine.import_given(&given, &cause).unwrap().stored.memories, 1);
+    let found = open(&memory);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(engine.import_given(&given, &cause).unwrap().operation, None, "read twice, kept once");
+}
+
+#[test]
+fn no_extracted_statement_is_an_exception_to_what_a_person_said() {
+    let memory = Memory::new();
+    let mut session = SessionBuilder::new(1).cwd("/home/dev/quay");
+    session.human("hello");
+    memory.write("projects/p/a.jsonl", session.text());
+    memory.learn();
+    let engine = memory.engine();
+    let general = add(engine, MemoryKind::Preference, "The default branch of repositories is main.", 1_000, Actor::Person);
+    let mut new = NewMemory::new(MemoryKind::Preference, "The default branch of repositories is trunk.");
+    new.memory.valid_from = Some(2_000);
+    new.memory.lane = Lane::Extracted;
+    new.here = Some(names_of("/home/dev/quay"));
+    let special = engine.add_memory(&new, &by(Actor::Agent)).unwrap().memory.to_string();
+    assert_eq!((status_of(&memory, &general), status_of(&memory, &special)), (Status::Holds, Status::Contested));
+    let brief = engine.brief(&BriefRequest { here: Some(names_of("/home/dev/quay")), ..BriefRequest::default() }).unwrap();
+    assert!(brief.orders.iter().any(|order| order.id.to_string() == general), "{:?}", brief.orders);
+}
+
+#[test]
+fn an_exception_under_a_condition_hides_no_rule_from_the_brief_and_its_words_are_told_in_no_other_project() {
+    let memory = Memory::new();
+    let mut session = SessionBuilder::new(1).cwd("/home/dev/quay");
+    session.human("hello");
+    memory.write("projects/p/a.jsonl", session.text());
+    memory.learn();
+    let engine = memory.engine();
+    let every = "The lines of code are cut after 100 characters.";
+    let general = add(engine, MemoryKind::Standard, every, 1_000, Actor::Person);
+    let mut new = NewMemory::new(MemoryKind::Standard, "The lines of code are cut after 80 characters when a file is printed.");
+    new.memory.lane = Lane::Curated;
+    new.here = Some(names_of("/home/dev/quay"));
+    new.entities = vec!["gallery".to_owned()];
+    let special = engine.add_memory(&new, &by(Actor::Person)).unwrap().memory.to_string();
+    let brief = engine.brief(&BriefRequest { here: Some(names_of("/home/dev/quay")), ..BriefRequest::default() }).unwrap();
+    assert_eq!(brief.orders.len(), 2, "{:?}", brief.orders);
+    let told =
+        |id: &str| engine.open_memory(id, None).unwrap().relations.into_iter().find(|one| one.name.contains("quali")).unwrap();
+    assert_eq!(told(&general).label.as_deref(), Some("(of another project)"));
+    assert_eq!(told(&general).reason.as_deref(), Some("in its project, when a file is printed"));
+    assert_eq!(told(&special).label.as_deref(), Some(every));
+    // Other words are compared anew.
+    let words = "The lines of code are cut after 100 characters, also in print.";
+    let edit = MemoryEdit { statement: Some(words.to_owned()), ..MemoryEdit::default() };
+    let edited = engine.edit_memory(&special, &edit, &by(Actor::Person)).unwrap().memory.to_string();
+    assert!(engine.open_memory(&edited, None).unwrap().relations.iter().all(|one| one.name != "qualifies"));
+}
+
+#[test]
+fn an_open_question_takes_the_place_of_nothing_that_holds_unless_a_person_says_so() {
+    let memory = Memory::new();
+    let engine = memory.engine();
+    let fact = add(engine, MemoryKind::Fact, EIGHT, 1_000, Actor::Agent);
+    let question = add(engine, MemoryKind::Question, "Has the gallery more cards on the first page?", 2_000, Actor::Agent);
+    let node = |id: &str| Node::Memory(engine.memory(id).unwrap().memory.id);
+    let relate =
+        |actor: Actor| engine.relate(&node(&question), (RelationType::Supersedes, false), &node(&fact), 1.0, None, &by(actor));
+    assert_eq!(relate(Actor::Agent).unwrap_err().code(), "memory/is-open");
+    assert_eq!(status_of(&memory, &fact), Status::Holds);
+    relate(Actor::Person).unwrap();
+    assert_eq!(status_of(&memory, &fact), Status::Superseded);
 }

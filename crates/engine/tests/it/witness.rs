@@ -4,11 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use yore_core::memory::{Anchor, AnchorKind, MemoryKind, Verdict};
+use yore_core::memory::{Anchor, AnchorKind, MemoryKind, Status, Verdict};
 use yore_core::operation::{Actor, Cause};
 use yore_engine::ingest::names_of;
-use yore_engine::{CodeReport, Engine, Found, NewMemory};
-use yore_testing::Memory;
+use yore_engine::{CodeReport, Distilled, DistilledItem, Engine, Found, MemoryList, NewMemory};
+use yore_testing::{Memory, SessionBuilder};
 
 const DAY: i64 = 86_400;
 const BEGIN: i64 = 1_772_352_000;
@@ -259,4 +259,150 @@ fn no_program_that_a_repository_names_runs() {
     repository.write("src/crane.rs", "fn lift() { todo!() }\n");
     assert_eq!(told(&checked(engine)).len(), 1);
     assert!(!proof.exists());
+}
+
+/// Lets an agent distil a session on a branch that says on which port the harbour server listens.
+fn said_on(memory: &Memory, repository: &Repository, seed: u64, branch: &str, port: &str, at: i64) {
+    let mut session = SessionBuilder::new(seed).cwd(repository.directory.to_str().unwrap()).branch(branch).at(at);
+    session.human(&format!("the harbour server listens on port {port}"));
+    session.assistant("Noted.");
+    memory.write(&format!("projects/p/{seed}.jsonl"), session.text());
+    memory.learn();
+    let item = DistilledItem {
+        kind: "fact".to_owned(),
+        statement: format!("The harbour server listens on port {port}."),
+        line: 1,
+        quote: format!("listens on port {port}"),
+        ..DistilledItem::default()
+    };
+    let distilled = Distilled { session: session.id().to_owned(), items: vec![item], upto: Some(2), ..Distilled::default() };
+    assert_eq!(memory.engine().record_distilled(&distilled).unwrap().recorded, 1);
+}
+
+/// Returns the statuses of the facts, by their port.
+fn ports(memory: &Memory) -> Vec<(String, Status)> {
+    let mut all = memory.engine().memories(&MemoryList { limit: 10, ..MemoryList::default() }).unwrap();
+    all.sort_by(|a, b| a.memory.statement.cmp(&b.memory.statement));
+    all.into_iter()
+        .map(|stored| (stored.memory.statement.replace("The harbour server listens on port ", ""), stored.memory.status))
+        .collect()
+}
+
+#[test]
+fn the_fact_of_a_branch_holds_beside_that_of_the_trunk_until_the_branch_is_merged() {
+    let both = [("8080.".to_owned(), Status::Holds), ("9090.".to_owned(), Status::Holds)];
+    for is_deleted in [false, true] {
+        let (memory, home) = (Memory::new(), tempfile::tempdir().unwrap());
+        let Some(mut repository) = Repository::new(&home.path().join("quay")) else { return };
+        repository.write("port", "8080");
+        let first = repository.commit();
+        said_on(&memory, &repository, 1, "main", "8080", first + 1_000);
+        repository.git(&["checkout", "--quiet", "-b", "tide/port"]);
+        said_on(&memory, &repository, 2, "tide/port", "9090", first + 3_600_000);
+        assert_eq!(ports(&memory), both);
+        assert!(memory.engine().conflicts(&[], 10).unwrap().is_empty(), "both hold, each on its branch");
+        // The branch stands where the trunk stands, so far.
+        assert_eq!((checked(memory.engine()).merged, ports(&memory)), (0, both.to_vec()));
+        repository.write("port", "9090");
+        repository.commit();
+        assert_eq!((checked(memory.engine()).merged, ports(&memory)), (0, both.to_vec()), "committed and not merged");
+        repository.git(&["checkout", "--quiet", "main"]);
+        repository.day += 1;
+        repository.git(&["merge", "--quiet", "--no-ff", "-m", "Merge pull request #7 from mira/tide/port", "tide/port"]);
+        if is_deleted {
+            repository.git(&["branch", "--quiet", "-D", "tide/port"]);
+        }
+        assert_eq!(checked(memory.engine()).merged, 1, "deleted: {is_deleted}");
+        assert_eq!(ports(&memory), [("8080.".to_owned(), Status::Superseded), ("9090.".to_owned(), Status::Holds)]);
+        assert_eq!(checked(memory.engine()).merged, 0);
+        let log = memory.engine().operations(None, None, 1).unwrap();
+        assert!(log[0].summary.contains("its branch was merged"), "{log:?}");
+        memory.engine().undo(log[0].number, &Cause { actor: Actor::Person, by: "test".to_owned(), input: None }).unwrap();
+        assert_eq!((checked(memory.engine()).merged, ports(&memory)), (0, both.to_vec()), "what was taken back stays so");
+    }
+}
+
+#[test]
+fn after_the_merge_of_a_branch_recency_counts_again_and_another_branch_keeps_its_own_fact() {
+    let (memory, home) = (Memory::new(), tempfile::tempdir().unwrap());
+    let Some(mut repository) = Repository::new(&home.path().join("quay")) else { return };
+    let first = repository.commit();
+    said_on(&memory, &repository, 1, "main", "8080", first + 1_000);
+    for (seed, branch, port) in [(2, "tide/one", "9090"), (3, "tide/two", "7070")] {
+        repository.git(&["checkout", "--quiet", "-b", branch, "main"]);
+        said_on(&memory, &repository, seed, branch, port, first + seed as i64 * 3_600_000);
+        repository.write(branch, port);
+        repository.commit();
+    }
+    let statuses =
+        |memory: &Memory| ports(memory).into_iter().map(|(port, status)| format!("{port} {status:?}")).collect::<Vec<_>>();
+    assert_eq!(statuses(&memory), ["7070. Holds", "8080. Holds", "9090. Holds"]);
+    let merge = |repository: &mut Repository, branch: &str| {
+        repository.git(&["checkout", "--quiet", "main"]);
+        repository.day += 1;
+        repository.git(&["merge", "--quiet", "--no-ff", "-m", &format!("Merge branch '{branch}'"), branch]);
+    };
+    merge(&mut repository, "tide/two");
+    assert!(checked(memory.engine()).merged > 0);
+    assert_eq!(statuses(&memory), ["7070. Holds", "8080. Superseded", "9090. Holds"], "that of the open branch stays");
+    merge(&mut repository, "tide/one");
+    assert!(checked(memory.engine()).merged > 0);
+    assert_eq!(statuses(&memory), ["7070. Holds", "8080. Superseded", "9090. Superseded"], "the later of two that are merged");
+    said_on(&memory, &repository, 4, "main", "6060", first + 90 * DAY * 1_000);
+    let all = statuses(&memory);
+    assert_eq!(all, ["6060. Holds", "7070. Superseded", "8080. Superseded", "9090. Superseded"]);
+}
+
+#[test]
+fn versions_and_commands_are_judged_by_the_files_that_said_so_at_the_time() {
+    let memory = Memory::new();
+    let Some(mut repository) = Repository::new(&memory.sources().join("quay")) else { return };
+    let engine = memory.engine();
+    repository.write("Cargo.toml", "[dependencies]\nserde = \"1.0.100\"\ntokio = \"1.38\"\n");
+    repository.write("web/package.json", "{\"scripts\": {\"lint\": \"eslint .\", \"build\": \"vite\"}}");
+    repository.write("Makefile", "dist: all\n\tmake all\n");
+    repository.write(".nvmrc", "20.1.0\n");
+    let at = repository.commit() + 3_600_000;
+    let note = |statement: &str| add(engine, &repository, statement, &[], at);
+    let ids = [
+        note("The harbour server is built with serde 1.0.100."),
+        note("The harbour server is built with tokio 1.38.0."),
+        note("The page is linted with `npm run lint`."),
+        note("The page is built with `yarn build`."),
+        note("`make dist` packs the harbour server."),
+        note("The page needs node 20.1.0."),
+        note("The gauge speaks protocol 3.1 with the harbour."),
+        note("`make tides` prints the table."),
+    ];
+    assert_eq!((checked(engine).fresh, checked(engine).unknown), (6, 2), "what no file said is not judged");
+    repository.write("Cargo.toml", "[dependencies]\nserde = \"1.0.210\"\ntokio = \"1.38\"\n");
+    repository.write("web/package.json", "{\"scripts\": {\"lint:all\": \"eslint .\", \"build\": \"vite\"}}");
+    repository.git(&["rm", "--quiet", "Makefile"]);
+    repository.commit();
+    repository.write(".nvmrc", "22.0.0\n");
+    let report = checked(engine);
+    let mut told: Vec<(String, Verdict, String)> = report
+        .changed
+        .iter()
+        .map(|one| {
+            let found = &one.found[0];
+            (found.anchor.text.clone(), found.verdict, found.detail.clone().unwrap())
+        })
+        .collect();
+    told.sort_by(|a, b| a.0.cmp(&b.0));
+    let expected = [
+        ("make dist", Verdict::Orphaned, "Makefile was removed"),
+        ("node 20.1.0", Verdict::Drifted, "it is 22.0.0 in .nvmrc now"),
+        ("npm run lint", Verdict::Orphaned, "web/package.json has it no more"),
+        ("serde 1.0.100", Verdict::Drifted, "it is 1.0.210 in Cargo.toml now"),
+    ];
+    assert_eq!(told, expected.map(|(name, verdict, detail)| (name.to_owned(), verdict, detail.to_owned())));
+    assert_eq!((report.fresh, report.unknown), (2, 2));
+    // It is looked up again where it is recalled.
+    repository.write(".nvmrc", "20.1.0\n");
+    memory.index();
+    let mut hits = memory.ask("which node does the page need?");
+    engine.check_found(&names_of(repository.directory.to_str().unwrap()), &mut hits).unwrap();
+    let found = hits.iter().filter_map(|hit| hit.as_memory()).find(|found| found.memory.id.to_string() == ids[5]).unwrap();
+    assert!(found.changed.is_empty(), "{:?}", found.changed);
 }

@@ -147,6 +147,14 @@ fn statement_line(found: &FoundMemory, words: &str) -> String {
     if let Some(other) = found.contradicts.first() {
         marks.push_str(&format!(" (contradicts [{}], not settled)", other.id.short()));
     }
+    if let Some(other) = found.qualified.iter().find(|other| other.is_special) {
+        let reason = other.reason.as_deref().unwrap_or("in a case");
+        marks.push_str(&format!(
+            " (except {}: {})",
+            flowing(reason, PAST_CHARS),
+            flowing(&other.statement.statement, PAST_CHARS)
+        ));
+    }
     let gone = found.changed.iter().find(|one| one.verdict == Verdict::Orphaned);
     marks.extend(gone.map(|one| format!(" (gone since: {})", name(&one.anchor.text))));
     format!("- [{}] {kind}, {}{sure}: {statement}{marks}", memory.id.short(), day(Some(memory.recorded)))

@@ -2,7 +2,7 @@
 
 use yore_core::memory::{AnchorVerdict, Confidence, Memory, Status};
 use yore_core::relation::Node;
-use yore_engine::{FoundMemory, MemoryCounts, NamedRelation, OpenConflict, OpenedMemory, StoredMemory};
+use yore_engine::{FoundMemory, MemoryCounts, NamedRelation, OpenConflict, OpenedMemory, Qualified, StoredMemory};
 
 use super::plain::{count, counted, day, harmless, one_line, time};
 
@@ -39,7 +39,7 @@ pub fn kind_of(memory: &Memory) -> String {
 
 /// Returns a line for each thing that is known about a memory: its entities, its validity, what it replaced.
 pub fn lines_of(found: &FoundMemory) -> Vec<String> {
-    let FoundMemory { memory, entities, history, contradicts, changed, .. } = found;
+    let FoundMemory { memory, entities, history, contradicts, qualified, changed, .. } = found;
     let mut lines = Vec::new();
     // Names that stand in the statement, and the day that stands above it, are not told again.
     let statement = memory.statement.to_lowercase();
@@ -60,8 +60,20 @@ pub fn lines_of(found: &FoundMemory) -> Vec<String> {
         format!("earlier{until} [{}]: {}", past.id.short(), one_line(&past.statement))
     }));
     lines.extend(contradicts.iter().map(|other| format!("contradicts [{}]: {}", other.id.short(), one_line(&other.statement))));
+    lines.extend(qualified.iter().map(qualified_line));
     lines.extend(changed.iter().map(changed_line));
     lines
+}
+
+/// Says where another one holds, of which a memory is a special case or the general one.
+fn qualified_line(other: &Qualified) -> String {
+    let reason = other.reason.as_deref().map(|reason| format!(" ({})", one_line(reason))).unwrap_or_default();
+    let (id, statement) = (other.statement.id.short(), one_line(&other.statement.statement));
+    if other.is_special {
+        format!("except{reason} [{id}]: {statement}")
+    } else {
+        format!("elsewhere{reason} [{id}]: {statement}")
+    }
 }
 
 /// Says what became of others when a memory was recorded.

@@ -245,15 +245,31 @@ pub struct HitMemory {
     /// Statements that hold and that contradict it: nobody settled that.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contradicts: Vec<Past>,
+    /// Statements that hold, of which one is a special case of the other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub qualified: Vec<Case>,
     /// Things in code that it speaks of and that were changed, moved or removed since.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<ChangedThing>,
 }
 
+/// A statement that is a special case of another, or of which another is one.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct Case {
+    /// The other one.
+    #[serde(flatten)]
+    pub other: Past,
+    /// True if the other one is the special case.
+    pub special: bool,
+    /// Where, or under which condition, the special case holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
 /// A thing in code that a memory speaks of and that is no longer as it was.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct ChangedThing {
-    /// Its kind: file, symbol, commit.
+    /// Its kind: file, symbol, commit, version, command.
     pub kind: String,
     /// Its name.
     pub name: String,
@@ -293,7 +309,7 @@ pub struct Past {
 
 impl HitMemory {
     fn of(found: &FoundMemory) -> Self {
-        let FoundMemory { memory, entities, history, contradicts, changed, .. } = found;
+        let FoundMemory { memory, entities, history, contradicts, qualified, changed, .. } = found;
         let past = |past: &PastStatement| Past {
             id: past.id.to_string(),
             statement: past.statement.clone(),
@@ -314,6 +330,10 @@ impl HitMemory {
             evidence: memory.evidence.iter().map(MemoryEvidence::of).collect(),
             history: history.iter().map(past).collect(),
             contradicts: contradicts.iter().map(past).collect(),
+            qualified: qualified
+                .iter()
+                .map(|one| Case { other: past(&one.statement), special: one.is_special, reason: one.reason.clone() })
+                .collect(),
             changed: changed.iter().map(ChangedThing::from).collect(),
         }
     }

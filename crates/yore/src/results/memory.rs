@@ -496,6 +496,8 @@ pub struct CheckedCode {
     pub failed: Vec<String>,
     /// Memories whose ground has changed.
     pub changed: Vec<CheckedRecord>,
+    /// Facts of branches that hold everywhere now, since their branch was merged.
+    pub merged: u64,
 }
 
 /// A memory whose ground has changed.
@@ -526,6 +528,7 @@ impl From<&CodeReport> for CheckedCode {
             without_repository: report.without_tree.clone(),
             failed: report.failed.iter().map(|(name, _)| name.clone()).collect(),
             changed: report.changed.iter().map(record).collect(),
+            merged: report.merged,
         }
     }
 }

@@ -17,6 +17,8 @@
 
 mod message;
 
+pub(crate) use self::message::merged_branch;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;

@@ -55,6 +55,7 @@ pub use cursor::Cursor;
 pub use file::Files;
 pub use gemini::Gemini;
 pub use git::Git;
+pub(crate) use git::merged_branch;
 pub use jsonl::Jsonl;
 pub use note::Notes;
 pub use opencode::{KILO_CLI, OPENCODE, OpenCode};

@@ -40,7 +40,7 @@ pub fn check(arguments: &Check, context: &mut Context) -> CliResult {
             context.printer.note(format!("no repository is on this computer for: {}", names.join(", ")))?;
         }
     }
-    let is_nothing = report.changed.is_empty() && report.fresh == 0;
+    let is_nothing = report.changed.is_empty() && report.fresh + report.merged == 0;
     Ok(if is_nothing { Exit::Nothing } else { Exit::Success })
 }
 
@@ -60,5 +60,8 @@ fn lines(report: &CodeReport) -> Vec<String> {
         report.unknown,
         counted(report.projects, "project")
     ));
+    if report.merged > 0 {
+        lines.push(format!("{} of merged branches now everywhere", counted(report.merged, "fact")));
+    }
     lines
 }

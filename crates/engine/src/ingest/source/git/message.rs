@@ -7,7 +7,7 @@ const MAX_REVERTED: usize = 20;
 
 /// Returns the branch that was merged: `Merge branch 'x' into y`, `Merge pull request #1 from a/x`,
 /// `Merged in x (pull request #1)`.
-pub(super) fn merged_branch(subject: &str) -> Option<&str> {
+pub(crate) fn merged_branch(subject: &str) -> Option<&str> {
     if let Some(rest) = subject.strip_prefix("Merge pull request ") {
         return first_word(rest.split_once(" from ")?.1);
     }

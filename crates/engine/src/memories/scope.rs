@@ -1,0 +1,136 @@
+//! Where a statement holds: everywhere, in a project, on a branch, under a condition. A special case qualifies what holds in general and
+//! does not take its place; the fact of a branch does so when the branch is merged (`merged`).
+
+use yore_core::conflict::{Condition, ConflictKind};
+use yore_core::id::MemoryId;
+use yore_core::memory::{Lane, Memory, MemoryKind};
+use yore_core::operation::Subject;
+use yore_core::relation::{Node, Origin, Relation, RelationType};
+use yore_core::time::UtcMillis;
+
+use super::step::{draw_relation, state};
+use crate::error::EngineError;
+use crate::store::OperationTx;
+
+/// Branches into which others are merged.
+pub(crate) const TRUNKS: &[&str] = &["main", "master", "trunk", "develop", "development", "dev"];
+/// Reason of a special case: of a project, perhaps under a condition; of a branch, its name between.
+pub(crate) const IN_PROJECT: &str = "in its project";
+const ON_BRANCH: [&str; 2] = ["on branch ", " until it is merged"];
+/// Characters of a condition in a reason.
+const CONDITION_CHARS: usize = 120;
+/// Longest name of a branch, in bytes.
+const LONGEST_BRANCH: usize = 250;
+
+/// A memory that holds in a part of where another one holds.
+#[derive(Debug)]
+pub(super) struct SpecialCase {
+    special: MemoryId,
+    general: MemoryId,
+    reason: String,
+}
+
+impl SpecialCase {
+    /// States it.
+    pub(super) fn state(self, tx: &mut OperationTx<'_, '_>, now: UtcMillis) -> Result<(), EngineError> {
+        let Self { special, general, reason } = self;
+        let (from, to) = (Node::Memory(special), Node::Memory(general));
+        let new = Relation::new(draw_relation(now)?, from, RelationType::Qualifies, to, now);
+        state(tx, Relation { reason: Some(reason), origin: Origin::Implicit, ..new })
+    }
+
+    /// Makes the fact of a branch a special case of another memory, if it is one that was not merged.
+    pub(super) fn of_branch(tx: &OperationTx<'_, '_>, special: &Memory, general: &Memory) -> Result<Option<Self>, EngineError> {
+        let branch = branch_of(tx, special)?;
+        Ok(branch.map(|branch| Self { special: special.id, general: general.id, reason: on_branch(&branch) }))
+    }
+}
+
+/// Returns which of two statements that conflict is a special case of the other; `newer` before `older` if each is one of its own. None:
+/// both are of one place, or an extracted statement would be one of what a person said, which it does not touch.
+pub(super) fn special_case(
+    tx: &OperationTx<'_, '_>,
+    newer: &Memory,
+    older: &Memory,
+    conflict: ConflictKind,
+) -> Result<Option<SpecialCase>, EngineError> {
+    let case = |special: &Memory, general: &Memory, reason: String| {
+        let is_persons = general.lane == Lane::Curated && special.lane == Lane::Extracted;
+        (!is_persons).then_some(SpecialCase { special: special.id, general: general.id, reason })
+    };
+    let in_project = |special: &Memory| match Condition::of(&special.statement) {
+        Some(condition) => format!("{IN_PROJECT}, {}", cut(&condition.text)),
+        None => IN_PROJECT.to_owned(),
+    };
+    match (newer.project, older.project) {
+        (Some(_), None) => return Ok(case(newer, older, in_project(newer))),
+        (None, Some(_)) => return Ok(case(older, newer, in_project(older))),
+        _ => {}
+    }
+    match (branch_of(tx, newer)?, branch_of(tx, older)?) {
+        (newer_on, older_on) if newer_on == older_on => {}
+        (Some(branch), _) => return Ok(case(newer, older, on_branch(&branch))),
+        (None, Some(branch)) => return Ok(case(older, newer, on_branch(&branch))),
+        (None, None) => {}
+    }
+    // Who denies something may deny it under every condition.
+    if !matches!(conflict, ConflictKind::Value | ConflictKind::Temporal) {
+        return Ok(None);
+    }
+    Ok(match (Condition::of(&newer.statement), Condition::of(&older.statement)) {
+        (Some(one), Some(other)) if !one.may_be(&other) => case(newer, older, cut(&one.text)),
+        (Some(one), None) => case(newer, older, cut(&one.text)),
+        (None, Some(other)) => case(older, newer, cut(&other.text)),
+        _ => None,
+    })
+}
+
+/// Takes back that the fact of a branch holds on it alone, if it was said elsewhere since. Returns whether that was so.
+pub(super) fn lift_branch(tx: &mut OperationTx<'_, '_>, fact: &Memory) -> Result<bool, EngineError> {
+    let mut is_lifted = false;
+    for relation in tx.relations_of(&Node::Memory(fact.id))? {
+        let is_of_branch = relation.relation_type == RelationType::Qualifies
+            && relation.from == Node::Memory(fact.id)
+            && relation.reason.as_deref().is_some_and(|reason| branch_in(reason).is_some());
+        if is_of_branch && branch_of(tx, fact)?.is_none() {
+            tx.remove(Subject::Relation(relation.id))?;
+            is_lifted = true;
+        }
+    }
+    Ok(is_lifted)
+}
+
+/// Returns the branch of a fact that was said on it alone and that was not merged since; `None`: it holds on all, or nobody knows.
+fn branch_of(tx: &OperationTx<'_, '_>, memory: &Memory) -> Result<Option<String>, EngineError> {
+    // A person's word, a decision or a rule is not one of the code of a branch.
+    if memory.kind != MemoryKind::Fact || memory.lane != Lane::Extracted {
+        return Ok(None);
+    }
+    let mut branches = tx.branches_of(memory.id)?;
+    let branch = branches.pop().filter(|_| branches.is_empty()).flatten();
+    Ok(branch.filter(|branch| !TRUNKS.contains(&branch.as_str()) && branch.len() <= LONGEST_BRANCH))
+}
+
+fn on_branch(branch: &str) -> String {
+    format!("{}{branch}{}", ON_BRANCH[0], ON_BRANCH[1])
+}
+
+/// Returns the branch of the reason of a special case, if it is one of a branch.
+pub(super) fn branch_in(reason: &str) -> Option<&str> {
+    reason.strip_prefix(ON_BRANCH[0])?.strip_suffix(ON_BRANCH[1])
+}
+
+fn cut(text: &str) -> String {
+    text.chars().take(CONDITION_CHARS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{branch_in, on_branch};
+
+    #[test]
+    fn the_branch_of_a_reason_is_read_again() {
+        assert_eq!(branch_in(&on_branch("fix/tide gauge")), Some("fix/tide gauge"));
+        assert_eq!(branch_in("in its project"), None);
+    }
+}
