@@ -22,6 +22,9 @@ use crate::store::{EpisodeKey, EpisodeSummary, SessionOrder, ShownTurn};
 
 /// Most files that a memory speaks of.
 const MOST_FILES: usize = 8;
+/// Each other session in which the files of a proposal were touched together adds this to its importance, and so many count.
+const TOGETHER: f32 = 0.05;
+const MOST_TOGETHER: u32 = 3;
 /// Longest path, in characters.
 const PATH_CHARS: usize = 200;
 
@@ -181,12 +184,16 @@ impl Engine {
         let proposed = rules::propose(&Conversation { turns: &read.shapes() });
         let by_id: HashMap<TurnId, &ShownTurn> = read.turns.iter().map(|turn| (turn.id, turn)).collect();
         let projects = self.store().projects_of(&read.turns.iter().map(|turn| turn.row).collect::<Vec<_>>())?;
-        let new = |proposal: Proposal| {
+        let new = |mut proposal: Proposal| {
             let turn = proposal.evidence.first().and_then(|(id, _)| by_id.get(id));
             let project = turn.and_then(|turn| projects.get(&turn.row).copied());
-            memory_of(proposal, project, &session.native_id, turn.and_then(|turn| turn.cwd.as_deref()))
+            if proposal.files.len() > 1 {
+                let others = self.store().sessions_with_files(session.row, &proposal.files, MOST_TOGETHER)?;
+                proposal.importance = (proposal.importance + TOGETHER * others as f32).min(1.0);
+            }
+            Ok(memory_of(proposal, project, &session.native_id, turn.and_then(|turn| turn.cwd.as_deref())))
         };
-        Ok(proposed.into_iter().map(new).collect())
+        proposed.into_iter().map(new).collect()
     }
 }
 
@@ -201,6 +208,7 @@ fn memory_of(proposal: Proposal, project: Option<ProjectId>, session: &str, cwd:
     let mut new = NewMemory::new(proposal.kind, proposal.statement);
     new.entities = rules::entities(&new.memory.statement);
     new.stated = rules::stated(&new.memory.statement);
+    new.aliases = rules::aliases(&new.memory.statement);
     let files = proposal.files.iter().map(|path| relative(path, cwd));
     let files = files.filter(|path| path.chars().count() <= PATH_CHARS).take(MOST_FILES);
     new.memory = Memory {

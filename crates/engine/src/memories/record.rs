@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use yore_core::consolidation::{Phase, PipelineStatistics};
+use yore_core::entity::check_entity;
 use yore_core::id::{MemoryId, ProjectId};
 use yore_core::memory::{Anchor, AnchorKind, Confidence, Evidence, Fields, Lane, Memory, MemoryKind, Status, check};
 use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
@@ -54,6 +55,9 @@ pub struct NewMemory {
     /// Relations between entities that its words state.
     #[serde(default)]
     pub stated: Vec<StatedRelation>,
+    /// Other names that its words give entities: the entity, and the name.
+    #[serde(default)]
+    pub aliases: Vec<(String, String)>,
     /// The directory whose project it belongs to, in the place of the record's project.
     #[serde(default)]
     pub here: Option<ProjectNames>,
@@ -67,7 +71,8 @@ impl NewMemory {
     pub fn new(kind: MemoryKind, statement: impl Into<String>) -> Self {
         let memory = Memory::new(MemoryId::from_bytes([0; 16]), kind, statement, 0);
         let (evidence, entities, related) = (Vec::new(), Vec::new(), Vec::new());
-        Self { memory, evidence, entities, replaces: None, related, stated: Vec::new(), here: None, project: None }
+        let (stated, aliases) = (Vec::new(), Vec::new());
+        Self { memory, evidence, entities, replaces: None, related, stated, aliases, here: None, project: None }
     }
 }
 
@@ -77,6 +82,7 @@ pub(super) struct Prepared {
     entities: Vec<String>,
     related: Vec<Node>,
     stated: Vec<StatedRelation>,
+    aliases: Vec<(String, String)>,
     replaces: Option<MemoryId>,
 }
 
@@ -127,6 +133,16 @@ impl Prepared {
             if from != to {
                 let evidence = self.memory.evidence.first().map(|evidence| evidence.turn);
                 connect_as_stated(tx, Node::Entity(from), *relation, Node::Entity(to), evidence, now)?;
+            }
+        }
+        for (name, alias) in &self.aliases {
+            let id = entity_for(tx, name, now)?;
+            // A name that something has already is not taken from it.
+            if let (true, Some(mut entity)) = (tx.entities_named(alias)?.is_empty(), tx.entity(id)?) {
+                entity.aliases.push(alias.clone());
+                let entity = entity.normalised();
+                check_entity(&entity).map_err(MemoryError::from)?;
+                tx.put(&Record::Entity(Box::new(entity)))?;
             }
         }
         for node in self.related.iter().filter(|node| **node != Node::Memory(memory.id)) {
@@ -225,7 +241,9 @@ impl Engine {
         let related = new.related.iter().map(|id| self.node_of_id(id)).collect::<Result<Vec<Node>, _>>()?;
         let mut stated = new.stated.clone();
         self.redact(stated.iter_mut().flat_map(|one| [&mut one.from, &mut one.to]))?;
-        Ok(Prepared { memory, entities, related, stated, replaces })
+        let mut aliases = new.aliases.clone();
+        self.redact(aliases.iter_mut().flat_map(|(name, alias)| [name, alias]))?;
+        Ok(Prepared { memory, entities, related, stated, aliases, replaces })
     }
 
     /// Changes a memory. Other words are a new memory that takes its place; the old words stay readable.

@@ -38,7 +38,7 @@ use yore_core::text::Shingles;
 
 pub use self::command::form;
 use self::context::Context;
-pub use self::names::{StatedRelation, entities, stated};
+pub use self::names::{StatedRelation, aliases, entities, stated};
 pub use self::proposal::{Proposal, cut, plain};
 pub use self::sentence::{Sentence, content_words, sentences};
 pub use self::words::{Words, normal};

@@ -123,6 +123,42 @@ pub fn stated(statement: &str) -> Vec<StatedRelation> {
     found
 }
 
+/// Returns other names that a statement gives what it names, each with the entity as `kind:name`: "the harbour server (`hsrv`)",
+/// "`LeaseKeeper`, aka `lkeep`".
+pub fn aliases(statement: &str) -> Vec<(String, String)> {
+    let words: Vec<&str> = statement.split_whitespace().collect();
+    let mut found: Vec<(String, String)> = Vec::new();
+    for mention in mentions(&words) {
+        let after = &words[mention.words.end..];
+        let is_open = !words[mention.words.end - 1].ends_with(['.', ';', ':', '!', '?']);
+        let said = after.iter().map(|word| bare(word).to_lowercase()).take(3).collect::<Vec<_>>();
+        let said: Vec<&str> = said.iter().map(String::as_str).collect();
+        let other = match said.as_slice() {
+            ["aka" | "alias", ..] => after.get(1),
+            ["also" | "auch", "called" | "known" | "genannt", ..] if said.get(2) != Some(&"as") => after.get(2),
+            ["also", "known", "as"] => after.get(3),
+            _ => after.first().filter(|word| word.starts_with('(') && word.trim_end_matches(['.', ',', ';']).ends_with(')')),
+        };
+        // A part of a program is a thing of its own.
+        let other = other.filter(|word| is_open && symbol(word).is_none());
+        let Some(name) = other.and_then(|word| other_name(word)) else { continue };
+        let is_own = mention.entity.split_once(':').is_some_and(|(_, own)| key_of(own) == key_of(name));
+        if !is_own && !LISTED.contains_key(&key_of(name)) && !found.iter().any(|(_, known)| known == name) {
+            found.push((mention.entity, name.to_owned()));
+        }
+    }
+    found
+}
+
+/// Returns a word as another name: one in code marks, or an abbreviation in capital letters.
+fn other_name(word: &str) -> Option<&str> {
+    let name = bare(word.trim_end_matches(['.', ',', ';']));
+    let is_plain = name.chars().all(|letter| letter.is_alphanumeric() || "-_".contains(letter));
+    let is_abbreviation = (2..=6).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_uppercase());
+    let is_code = word.contains('`') && name.len() > 2 && name.starts_with(char::is_alphabetic);
+    (is_plain && (is_abbreviation || is_code) && !NO_TICKETS.contains(&name)).then_some(name)
+}
+
 /// Returns what a statement names, in order.
 fn mentions(words: &[&str]) -> Vec<Mention> {
     let mut found: Vec<Mention> = Vec::new();
@@ -225,6 +261,27 @@ mod tests {
         assert_eq!(entities("It is written in Rust and built with `cargo`"), ["language:Rust"]);
         assert_eq!(entities("Go with the linear layout. Cursor position moves the slack."), Vec::<String>::new());
         assert_eq!(entities("the ticket stands in Linear"), ["tool:Linear"]);
+    }
+
+    #[test]
+    fn other_names_are_those_that_a_statement_gives() {
+        let told =
+            |statement| aliases(statement).into_iter().map(|(entity, alias)| format!("{entity} = {alias}")).collect::<Vec<_>>();
+        assert_eq!(told("Leases are kept by `LeaseKeeper` (`lkeep`)."), ["component:LeaseKeeper = lkeep"]);
+        assert_eq!(
+            told("`HarbourMaster`, also known as `hm_box`, runs PostgreSQL (PGX)"),
+            ["component:HarbourMaster = hm_box", "technology:PostgreSQL = PGX"]
+        );
+        for statement in [
+            "`LeaseKeeper` (see below)",
+            "Redis (PostgreSQL)",
+            "`LeaseKeeper`. (`lkeep`)",
+            "Redis (`LeaseKeeper()`)",
+            "Redis (7.2)",
+            "Redis",
+        ] {
+            assert_eq!(told(statement), [""; 0], "{statement}");
+        }
     }
 
     #[test]

@@ -373,6 +373,21 @@ impl Store {
         })
     }
 
+    /// Returns the number of other conversations, at most `most`, in which all of these files were read or written.
+    pub(crate) fn sessions_with_files(&self, episode: EpisodeKey, files: &[String], most: u32) -> StoreResult<u32> {
+        self.read(|view| {
+            let count: Option<u32> = view.first_value(
+                "SELECT count(*) FROM (
+                     SELECT turn.episode_id FROM path JOIN turn_file ON turn_file.path_id = path.id JOIN turn ON turn.id = turn_id
+                     WHERE path.text IN (SELECT value FROM json_each(?1)) AND turn_file.action <> 'mentioned' AND turn.episode_id <> ?2
+                     GROUP BY turn.episode_id
+                     HAVING count(DISTINCT path.id) = (SELECT count(DISTINCT value) FROM json_each(?1)) LIMIT ?3)",
+                params![serde_json::Value::from(files).to_string(), episode, most],
+            )?;
+            Ok(count.unwrap_or(0))
+        })
+    }
+
     /// Returns the last change of a file in each session, latest first. For a file that occurs very often,
     /// only the latest stored turns are read.
     pub(crate) fn last_changes(&self, filter: &ChangeFilter<'_>, limit: usize) -> StoreResult<Vec<Change>> {

@@ -505,3 +505,50 @@ fn a_persons_memory_gets_evidence_of_what_was_said_and_no_words() {
         (Lane::Curated, before.importance, &None, 1)
     );
 }
+
+#[test]
+fn files_that_were_touched_together_in_other_sessions_make_what_is_said_of_them_more_important() {
+    let importance = |before: usize| {
+        let memory = Memory::new();
+        let edit = |session: &mut SessionBuilder| {
+            for file in ["table", "gauge"] {
+                let path = format!("/home/dev/harbour/src/{file}.rs");
+                session.tool("Edit", &json!({"file_path": path, "old_string": "a", "new_string": "b"}), "ok", false);
+            }
+        };
+        for seed in 0..before {
+            let mut session = SessionBuilder::new(70 + seed as u64).cwd("/home/dev/harbour");
+            session.human("and the next step?");
+            edit(&mut session);
+            session.assistant("Done.");
+            memory.write(&format!("projects/p/before-{seed}.jsonl"), session.text());
+        }
+        let mut session = SessionBuilder::new(60).cwd("/home/dev/harbour");
+        session.human("the tests are red, can you have a look?");
+        session.tool("Bash", &json!({"command": "make test"}), "error: tide table `tides.csv` has no header", true);
+        edit(&mut session);
+        session.tool("Bash", &json!({"command": "make test"}), "42 passed", false);
+        session.assistant("All green.\n\n**Root cause:** `read_table` skipped the first line of `tides.csv` twice, so the header was lost.\n\n**Fix:** `read_table` leaves the header to the `csv` crate now.");
+        memory.write("projects/p/a.jsonl", session.text());
+        memory.learn();
+        let _ = extract(memory.engine());
+        let found = all(memory.engine()).into_iter().find(|known| known.memory.anchors.len() == 2).unwrap();
+        found.memory.importance
+    };
+    let (alone, twice, often) = (importance(0), importance(2), importance(6));
+    assert!((twice - alone - 0.1).abs() < 1e-4 && (often - alone - 0.15).abs() < 1e-4, "{alone} {twice} {often}");
+}
+
+#[test]
+fn another_name_that_a_statement_gives_leads_to_the_same_entity_and_is_taken_back_with_it() {
+    let memory = learned(61, |session| {
+        session.human("from now on always name the leases in `LeaseKeeper` (`lkeep`) after their berth");
+        session.assistant("Done.");
+    });
+    let _ = extract(memory.engine());
+    let entity = memory.engine().entity_named("lkeep").unwrap();
+    assert_eq!(entity.name, "LeaseKeeper");
+    let log = memory.engine().operations(None, None, 1).unwrap();
+    memory.engine().undo(log[0].number, &Cause { actor: Actor::Person, by: "test".to_owned(), input: None }).unwrap();
+    assert!(memory.engine().entity_named("lkeep").is_err());
+}
