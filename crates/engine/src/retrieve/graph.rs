@@ -119,7 +119,7 @@ fn anchors(asked: &Asked<'_>, plan: &Plan<'_>, landed: &[Candidate]) -> Result<V
     memories.truncate(SEED_MEMORIES);
     let best = memories.first().map_or(1.0, |(_, score)| *score).max(f32::MIN_POSITIVE);
     let rows: Vec<MemoryKey> = memories.iter().map(|(row, _)| *row).collect();
-    let records = store.memories_of_rows(&rows)?;
+    let records = store.named_outlines(&rows)?;
     for (row, score) in &memories {
         // The words of an extracted statement name its entities and find it; from there, the walk would lead to statements
         // that only name the same (docs/measurements.md, "Extraction").

@@ -222,7 +222,7 @@ fn holding(asked: &Asked<'_>, plan: &Plan<'_>, of: MemoryId) -> Result<Holding, 
     let (mut id, mut last) = (of, Holding::Nothing);
     for _ in 0..MOST_STEPS {
         let Some(next) = asked.store.successor(id)? else { break };
-        let Some((memory, _)) = asked.store.memories_of_rows(&[next])?.remove(&next) else { break };
+        let Some((memory, _)) = asked.store.named_outlines(&[next])?.remove(&next) else { break };
         if memory.id == of {
             break;
         }
@@ -281,10 +281,11 @@ fn fold_evidence(
     Ok(())
 }
 
-/// Adds to a memory what an answer shows with it. With `as_of`, the record is as it stood then. Of its evidence, what
+/// Adds to a memory, of which only the outline need be known, what an answer shows with it. With `as_of`, the record is as it stood then. Of its evidence, what
 /// the request's filter does not let through is left out: turns of other projects, later ones, forgotten ones.
 pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: Memory) -> Result<FoundMemory, EngineError> {
     let store = asked.store;
+    let memory = store.memories_of_rows(&[row])?.remove(&row).map_or(memory, |(whole, _)| whole);
     let mut memory = as_believed(asked, plan, memory.clone())?.unwrap_or(memory);
     let filter = CompiledFilter {
         projects: plan.filter.projects.clone(),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::store::{ItemKey, MemoryKey, NamedMemory, ShownTurn, Store, StoreResult, TurnKey};
 
-/// Turns and memories by row.
+/// Turns and memories by row; memories without tags, evidence and anchors.
 #[derive(Default)]
 pub(super) struct Texts {
     turns: HashMap<TurnKey, ShownTurn>,
@@ -21,7 +21,7 @@ impl Texts {
         let memories: Vec<MemoryKey> =
             keys.iter().filter_map(|key| key.memory()).filter(|row| !self.memories.contains_key(row)).collect();
         if !memories.is_empty() {
-            self.memories.extend(store.memories_of_rows(&memories)?);
+            self.memories.extend(store.named_outlines(&memories)?);
         }
         Ok(())
     }

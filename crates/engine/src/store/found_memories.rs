@@ -163,6 +163,18 @@ impl Store {
         })
     }
 
+    /// Returns memories with the names of their projects, without tags, evidence and anchors. Those that are gone are left out.
+    pub(crate) fn named_outlines(&self, rows: &[MemoryKey]) -> StoreResult<HashMap<MemoryKey, NamedMemory>> {
+        let sql = format!("SELECT {COLUMNS}, project.name {FROM} WHERE memory.id IN (SELECT value FROM json_each(?1))");
+        self.read(|view| {
+            let found = view.all(&sql, [json_of(rows)], |row| {
+                let (id, memory) = memory_of(row)?;
+                Ok((MemoryKey::new(id), (memory, row.get("name")?)))
+            })?;
+            Ok(found.into_iter().collect())
+        })
+    }
+
     /// Returns the turns that are evidence of memories, as far as they are still there, in the order of the evidence.
     pub(crate) fn evidence_of(&self, rows: &[MemoryKey]) -> StoreResult<Vec<EvidenceRow>> {
         self.read(|view| view.evidence_of(rows))
