@@ -487,11 +487,33 @@ impl WriteTx<'_> {
                 self.put_memory(&Memory { status, cause, status_since, valid_until, changed: at, ..other })?;
             }
         }
+        self.forget_aliases(id)?;
         self.forget_relations(&Node::Memory(id))?;
         self.execute("DELETE FROM memory_use WHERE memory_uid = ?1", [id.as_bytes()])?;
         self.execute("DELETE FROM memory_access WHERE memory_uid = ?1", [id.as_bytes()])?;
         self.remove_memory(id)?;
         self.forget_changes(Subject::Memory(id))
+    }
+
+    /// Removes the other names that the statement of a memory gives the entities that it is about.
+    fn forget_aliases(&self, id: MemoryId) -> StoreResult<()> {
+        let Some(statement) = self.memory(id)?.map(|memory| memory.statement.to_lowercase()) else { return Ok(()) };
+        for relation in self.relations_of(&Node::Memory(id), MOST_RELATIONS)? {
+            let Node::Entity(entity) = relation.to else { continue };
+            let Some(entity) = self.entity(entity)?.filter(|entity| entity.id != EntityId::USER) else { continue };
+            let said = entity.aliases.iter().filter(|alias| statement.contains(&alias.to_lowercase()));
+            let said: Vec<&String> = said.collect();
+            for alias in &said {
+                self.execute(
+                    "DELETE FROM entity_alias WHERE alias = ?2 AND entity_id = (SELECT id FROM entity WHERE uid = ?1)",
+                    params![entity.id.as_bytes(), alias],
+                )?;
+            }
+            if !said.is_empty() {
+                self.forget_changes(Subject::Entity(entity.id))?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns whether a memory contradicts one that is in effect, other than `except`.

@@ -380,6 +380,7 @@ impl Store {
                 "SELECT count(*) FROM (
                      SELECT turn.episode_id FROM path JOIN turn_file ON turn_file.path_id = path.id JOIN turn ON turn.id = turn_id
                      WHERE path.text IN (SELECT value FROM json_each(?1)) AND turn_file.action <> 'mentioned' AND turn.episode_id <> ?2
+                         AND (SELECT kind FROM episode WHERE id = turn.episode_id) = 'session'
                      GROUP BY turn.episode_id
                      HAVING count(DISTINCT path.id) = (SELECT count(DISTINCT value) FROM json_each(?1)) LIMIT ?3)",
                 params![serde_json::Value::from(files).to_string(), episode, most],

@@ -7,7 +7,8 @@ use yore_core::operation::{Actor, Cause, OperationKind};
 use yore_core::relation::{Node, RelationType};
 use yore_engine::ingest::names_of;
 use yore_engine::{
-    Brief, BriefRequest, Engine, ExtractReport, ExtractRequest, MemoryEdit, MemoryList, NewMemory, StoredMemory, Traversal,
+    Brief, BriefRequest, Engine, ExtractReport, ExtractRequest, ForgetRequest, MemoryEdit, MemoryList, NewMemory,
+    SessionsRequest, StoredMemory, Traversal,
 };
 use yore_testing::{Memory, SessionBuilder};
 
@@ -551,4 +552,18 @@ fn another_name_that_a_statement_gives_leads_to_the_same_entity_and_is_taken_bac
     let log = memory.engine().operations(None, None, 1).unwrap();
     memory.engine().undo(log[0].number, &Cause { actor: Actor::Person, by: "test".to_owned(), input: None }).unwrap();
     assert!(memory.engine().entity_named("lkeep").is_err());
+}
+
+#[test]
+fn another_name_is_forgotten_for_good_with_the_statement_that_gave_it() {
+    let memory = learned(62, |session| {
+        session.human("from now on always name the leases in `LeaseKeeper` (`lkeep`) after their berth");
+        session.assistant("Done.");
+    });
+    let _ = extract(memory.engine());
+    let session =
+        memory.engine().sessions(&SessionsRequest { limit: 1, ..SessionsRequest::default() }).unwrap()[0].native_id.clone();
+    let request = ForgetRequest { session, is_hard: true, is_dry_run: false, restore: false, keep_tombstones: true };
+    memory.engine().forget(&request).unwrap();
+    assert!(memory.engine().entity_named("lkeep").is_err() && memory.engine().entity_named("LeaseKeeper").is_err());
 }
