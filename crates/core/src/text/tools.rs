@@ -5,11 +5,21 @@ const MOST: usize = 4;
 /// Longest name and version, in bytes.
 const LONGEST: usize = 60;
 /// Words between a name and its version.
-const BETWEEN: &[&str] =
-    &["version", "versions", "v", "to", "from", "at", "is", "was", "now", "on", "=", "==", "auf", "von", "ist"];
+const BETWEEN: &[&str] = &[
+    "version", "versions", "v", "to", "from", "at", "is", "was", "now", "on", "=", "==", "auf", "von", "ist", "pinned", "bumped",
+    "upgraded", "updated", "moved", "set", "uses", "needs", "requires",
+];
+/// Words after a number that make it a measure.
+const UNITS: &[&str] = &[
+    "GB", "MB", "KB", "kB", "GiB", "MiB", "ms", "s", "seconds", "minutes", "min", "hours", "hour", "h", "days", "weeks",
+    "months", "years", "%", "percent", "x", "times", "points", "m", "km", "cm", "mm", "kg", "million", "billion", "dollars",
+    "euros", "Stunden", "Minuten", "Tage",
+];
 /// Words before a number that name no tool.
-const NO_NAMES: &[&str] =
-    &["phase", "step", "section", "chapter", "figure", "table", "part", "about", "by", "and", "or", "the", "a"];
+const NO_NAMES: &[&str] = &[
+    "took", "takes", "lasts", "costs", "over", "under", "around", "than", "least", "most", "nearly", "phase", "step", "section",
+    "chapter", "figure", "table", "part", "about", "by", "and", "or", "the", "a",
+];
 /// Programs that run a script by its name: with the word before it, if there is one.
 const RUNNERS: &[(&str, &str)] =
     &[("npm", "run"), ("pnpm", "run"), ("yarn", "run"), ("bun", "run"), ("make", ""), ("just", ""), ("task", "")];
@@ -38,9 +48,7 @@ pub fn versions(text: &str) -> Vec<(String, String)> {
         };
         let (Some(name), Some(number)) = (name.filter(|name| is_name(name)), version(number)) else { continue };
         // A number with a unit is a measure.
-        let is_measure = words
-            .get(at + 1)
-            .is_some_and(|next| ["GB", "MB", "KB", "kB", "ms", "s", "seconds", "%", "x", "times"].contains(next));
+        let is_measure = words.get(at + 1).is_some_and(|next| UNITS.contains(next));
         if is_measure && joined.is_none() {
             continue;
         }
@@ -134,6 +142,7 @@ mod tests {
         assert_eq!(told("Python 3.12, node v20.1 and typescript@5.4"), ["Python 3.12", "node 20.1", "typescript 5.4"]);
         assert_eq!(told("It took 2.5 s, 3.1 times as long; 1.2.3"), [""; 0]);
         assert_eq!(told(&format!("{} 1.2", "x".repeat(100))), [""; 0]);
+        assert_eq!(told("The meeting took 1.5 hours. tokio is pinned to 1.20 and it takes 2.5"), ["tokio 1.20"]);
         assert_eq!(told("delay 0.5s, host 10.0.0.1, deployed 24.12.2024, Django 5.0rc1"), ["Django 5.0rc1"]);
     }
 

@@ -1,5 +1,7 @@
 //! Facts of branches that were merged: they hold everywhere, and take the place of what they then exclude.
 
+use std::collections::BTreeSet;
+
 use yore_core::id::{MemoryId, ProjectId, RelationId};
 use yore_core::memory::{Memory, REPLACED};
 use yore_core::operation::{Actor, Cause, OperationKind, Subject};
@@ -42,17 +44,19 @@ impl Engine {
                 facts.push(BranchFact { relation, fact: fact.id, general });
             }
         }
-        let mut count = 0;
+        let mut settled: BTreeSet<MemoryId> = BTreeSet::new();
         for fact in facts {
             let cause = Cause { actor: Actor::Rule, by: "merged branches".to_owned(), input: None };
             let summary = format!("its branch was merged: {} holds everywhere", fact.fact.short());
             let (is_done, _) =
                 self.operate(OperationKind::Supersede, &cause, summary, |tx| settle(tx, &fact, cause.actor, now))?;
-            count += u64::from(is_done);
+            if is_done {
+                settled.insert(fact.fact);
+            }
         }
         // After that, so that an end in between is made up for.
         self.store().note_merged(project, branch, now)?;
-        Ok(count)
+        Ok(settled.len() as u64)
     }
 }
 

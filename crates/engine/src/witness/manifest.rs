@@ -116,6 +116,11 @@ pub(super) fn versions_of(file: &str, text: &str, name: &str) -> Vec<String> {
     }
 }
 
+/// Returns whether a file names a tool or library at all.
+pub(super) fn names(text: &str, name: &str) -> bool {
+    text.lines().any(|line| end_of_name(&line.to_ascii_lowercase(), &name.to_ascii_lowercase()).is_some())
+}
+
 /// Returns whether a version is one of those that are stated, or a more or less exact form of one.
 pub(super) fn has_version(stated: &[String], version: &str) -> bool {
     let begins = |long: &str, short: &str| long.strip_prefix(short).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));

@@ -1,7 +1,8 @@
 //! Code as a witness: whether the files, names and commits that a memory speaks of are still what they were.
 //!
 //! A file is compared with its content at the time of the memory, found in the history of the branch that is checked out; a name in code
-//! is looked for in the memory's files and in the tree; a commit in the history of the branch. Nothing is deleted: the verdict is
+//! is looked for in the memory's files and in the tree; a commit in the history of the branch; a version and a command in the files that
+//! state such. Nothing is deleted: the verdict is
 //! shown with the memory and lowers its rank.
 //!
 //! - `branches`: whether branches were merged
@@ -138,7 +139,7 @@ pub(crate) fn judge(root: &Path, spoken: &[Spoken], effort: Effort) -> io::Resul
                 }
                 AnchorKind::Version | AnchorKind::Command => {
                     let files = manifests.iter().filter(|path| manifest::may_say(path, anchor));
-                    let known = files.filter_map(|path| stated.get(&(number, path.as_str()))?.as_ref());
+                    let known = files.filter_map(|path| stated.get(&(number, path.as_str()))).flatten();
                     tree.defined(anchor, known, &mut texts, until)?
                 }
                 AnchorKind::Error => None,
@@ -160,8 +161,8 @@ type OfMemories<'s, T> = HashMap<(usize, &'s str), T>;
 struct PastFiles<'s> {
     /// Those that memories speak of.
     named: OfMemories<'s, Option<Past>>,
-    /// Those that state versions and define commands.
-    manifests: OfMemories<'s, Option<Past>>,
+    /// Those that state versions and define commands: as they were then, and a while after, when work was committed.
+    manifests: OfMemories<'s, Vec<Past>>,
 }
 
 impl<'r> Tree<'r> {
@@ -202,13 +203,14 @@ impl<'r> Tree<'r> {
             }
         }
         by_time.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
-        let (mut found, mut of_manifests): (OfMemories<'s, Option<Past>>, OfMemories<'s, Option<Past>>) = Default::default();
+        let mut found: OfMemories<'s, Option<Past>> = HashMap::new();
+        let mut of_manifests: OfMemories<'s, Vec<Past>> = HashMap::new();
         let (prefix, root) = (&self.prefix, self.root);
         let mut of = |files: &Files, number: usize| {
             if spoken[number].anchors.iter().any(|anchor| anchor.kind.is_of_tool()) {
                 for path in manifests {
-                    let stated = of_manifests.entry((number, path.as_str())).or_default();
-                    *stated = stated.take().or_else(|| files.at(path));
+                    let stated: &mut Vec<Past> = of_manifests.entry((number, path.as_str())).or_default();
+                    stated.extend(files.at(path).filter(|past| stated.iter().all(|known| known.blob != past.blob)));
                 }
             }
             for anchor in spoken[number].anchors.iter().filter(|anchor| anchor.kind == AnchorKind::SourceFile) {
@@ -350,7 +352,8 @@ impl<'r> Tree<'r> {
             let others = if anchor.kind == AnchorKind::Version { manifest::versions_of(path, &now, name) } else { Vec::new() };
             match says(anchor, path, &now) {
                 Some(true) => return Ok(Some((Verdict::Fresh, None))),
-                None if anchor.kind == AnchorKind::Command => {}
+                // The file may say it in another way.
+                None if anchor.kind == AnchorKind::Command || manifest::names(&now, name) => {}
                 _ => {
                     let other = others.first().map(|other| (Verdict::Drifted, Some(format!("it is {other} in {path} now"))));
                     found = found.or(other).or(Some((Verdict::Orphaned, Some(format!("{path} has it no more")))));

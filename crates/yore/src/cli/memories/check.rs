@@ -13,9 +13,10 @@ use crate::results::CheckedCode;
 
 /// Compare what memories say of code with the code as it is now
 ///
-/// A memory that names files, names in code or commits is fresh if they are as they were at its time, by the history of the branch
-/// that is checked out; drifted if one was changed, moved or is on another branch; orphaned if all are gone. The verdict is shown with
-/// the memory and lowers its rank; nothing is deleted. The background process does this once a week, and `recall` looks again at the
+/// A memory that names files, names in code, commits, versions or commands of the project is fresh if they are as they were at its time,
+/// by the history of the branch that is checked out; drifted if one was changed, moved or is on another branch; orphaned if all are gone.
+/// Facts that were said on a branch which was merged since hold everywhere from now on. `recall` shows
+/// the verdict with the memory and ranks it lower; nothing is deleted. The background process does this once a week, and `recall` looks again at the
 /// memories that it shows.
 #[derive(Args, Debug)]
 pub struct Check {
