@@ -97,6 +97,21 @@ impl Engine {
         Ok(open)
     }
 
+    /// Returns when the next of the conflicts that are put off is asked about again, and how many are put off; none: no conflict is.
+    pub fn conflicts_put_off(&self) -> Result<Option<(UtcMillis, usize)>, EngineError> {
+        let now = self.now();
+        let mut later = Vec::new();
+        for relation in self.store().contradictions()? {
+            let at = relation.valid_from.filter(|at| *at > now);
+            if let Some(at) = at
+                && !self.open_of(vec![relation], &|_, _| true)?.is_empty()
+            {
+                later.push(at);
+            }
+        }
+        Ok(later.iter().min().map(|at| (*at, later.len())))
+    }
+
     /// Returns the conflicts of a memory that are not settled.
     ///
     /// # Errors

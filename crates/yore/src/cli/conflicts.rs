@@ -43,7 +43,7 @@ enum Action {
         /// Both hold, each under its own condition
         #[arg(long)]
         both: bool,
-        /// Leave it open and list it again in N days
+        /// Leave it open and list it again in N days, 1 to 365; 7 without a number
         #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "7", value_parser = clap::value_parser!(u16).range(1..=365))]
         later: Option<u16>,
         /// Why, or under which condition
@@ -86,7 +86,12 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 }
 
 fn list(listing: &Listing, context: &mut Context) -> CliResult {
-    let found = context.settings.engine(false)?.conflicts(&listing.projects, listing.limit)?;
+    let engine = context.settings.engine(false)?;
+    let found = engine.conflicts(&listing.projects, listing.limit)?;
+    if let Some((at, count)) = engine.conflicts_put_off()? {
+        let what = text::counted(count as u64, "conflict");
+        context.printer.note(format!("{what} put off, the next until {}", text::day(Some(at))))?;
+    }
     if context.printer.is_json() {
         context.printer.json(&found.iter().map(ConflictRecord::from).collect::<Vec<_>>())?;
     } else if found.is_empty() {

@@ -72,7 +72,7 @@ fn qualified_line(other: &Qualified) -> String {
     if other.is_special {
         format!("except{reason} [{id}]: {statement}")
     } else {
-        format!("elsewhere{reason} [{id}]: {statement}")
+        format!("special case{reason} of [{id}]: {statement}")
     }
 }
 

@@ -628,3 +628,22 @@ fn what_a_memory_says_of_code_and_what_contradicts_it_is_told_where_it_is_shown(
     assert!(told.contains(&format!("contradicts [{}]", &allowed[allowed.len() - 10..])), "{told}");
     assert!(yore(&["memories", "check", "--project", "nowhere"]).stderr.contains("nowhere"));
 }
+
+#[test]
+fn a_conflict_is_put_off_and_a_special_case_is_told_where_it_is_recalled() {
+    let environment = TestEnvironment::new();
+    let id = |arguments: &[&str]| environment.yore(arguments.iter().copied()).run().success().stdout.trim().to_owned();
+    let eight = id(&["remember", "The gallery has 8 cards on the first page.", "-k", "fact", "--entity", "gallery"]);
+    let ten = id(&["remember", "There are 10 cards in the gallery.", "-k", "fact", "--entity", "gallery"]);
+    let settle = |how: &[&str]| {
+        let runner = environment.yore(["conflicts", "settle", &eight, &ten]);
+        runner.args(how.iter().copied()).run()
+    };
+    assert!(settle(&["--later=0"]).status.code() == Some(2) && settle(&["--later", "--reason", "x"]).status.code() == Some(2));
+    assert!(settle(&["--later"]).success().stdout.contains("it is listed again on"));
+    let listed = environment.yore(["conflicts"]).run().ends_with(1);
+    assert!(listed.stderr.contains("1 conflict put off, the next until"), "{}", listed.stderr);
+    let _ = settle(&["--both", "--reason", "ten on the desktop"]).success();
+    let told = environment.yore(["recall", "--all", "how many cards has the gallery?"]).run().success().stdout;
+    assert!(told.contains("except (ten on the desktop)") && told.contains("special case (ten on the desktop) of"), "{told}");
+}
