@@ -326,8 +326,10 @@ impl Batches {
         for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
             if is_sent(&path) {
                 let text = fs::read(&path).map_err(|error| failed(&path, error))?;
-                let batch = serde_json::from_slice(&text).map_err(|error| failed(&path, error.into()))?;
-                sent.push((path, batch));
+                // A torn file names no batch any more; the others go on.
+                if let Ok(batch) = serde_json::from_slice(&text) {
+                    sent.push((path, batch));
+                }
             }
         }
         sent.sort_by(|a, b| a.0.cmp(&b.0));

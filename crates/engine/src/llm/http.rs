@@ -121,7 +121,7 @@ impl Connection {
             let (send, ended) = mpsc::sync_channel(1);
             let (key, key_of) = (Arc::clone(&self.key), Arc::clone(&self.key_of));
             std::thread::spawn(move || {
-                let found = key_of().map(|found| drop(key.set(found)));
+                let found = key_of().map(|found| keep(&key, found));
                 let _ = send.send(found);
             });
             match ended.recv_timeout(self.timeout) {
@@ -129,8 +129,7 @@ impl Connection {
                 Err(_) => return Err(self.failed(TransportError::Timeout)),
             }
         } else if self.key.get().is_none() {
-            let key = (self.key_of)().map_err(LlmError::NoKey)?;
-            let _ = self.key.set(key);
+            keep(&self.key, (self.key_of)().map_err(LlmError::NoKey)?);
         }
         Ok(self.key.get().and_then(Option::as_deref))
     }
@@ -261,6 +260,13 @@ impl Connection {
             answer.body = String::from_utf8_lossy(&answer.body).replace(key, "…").into_bytes();
         }
         Ok(Received::Whole(answer))
+    }
+}
+
+/// Keeps a key that was found; where there was none, it is looked for again.
+fn keep(key: &OnceLock<Option<String>>, found: Option<String>) {
+    if found.is_some() {
+        let _ = key.set(found);
     }
 }
 

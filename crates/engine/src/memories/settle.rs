@@ -104,10 +104,13 @@ pub(super) fn settle_or_contest(
         return Ok(());
     }
     let is_sure = conflict.severity() == ConflictSeverity::Critical;
+    // A plain denial elsewhere is likely one of something else.
+    let is_likely = is_sure || conflict.kind == ConflictKind::Value || known.project == new.project;
     if let Some(case) = special_case(tx, &new, &known, conflict.kind)? {
-        // A plain denial elsewhere is likely one of something else.
-        let is_likely = is_sure || conflict.kind == ConflictKind::Value || known.project == new.project;
         return if is_likely { case.state(tx, now) } else { Ok(()) };
+    }
+    if !is_likely {
+        return Ok(());
     }
     let ends = conflict.ended_by.filter(|_| known.project == new.project);
     let ends = ends.map(|by| if by == Which::First { (&known, &new) } else { (&new, &known) });

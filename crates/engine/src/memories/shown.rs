@@ -146,7 +146,8 @@ impl Engine {
 
     /// Returns relations as they are read from one of their ends.
     ///
-    /// The words of a memory of another project are not told: a rule that holds everywhere is shown in all of them.
+    /// The words of a memory of another project, and the reason of the relation, are not told: a rule that holds everywhere is shown in all
+    /// of them.
     pub fn named_relations(&self, from: &Node, relations: &[Relation]) -> Result<Vec<NamedRelation>, EngineError> {
         let own = match from {
             Node::Memory(id) => self.store().memory(*id)?.map(|memory| memory.project),
@@ -156,16 +157,19 @@ impl Engine {
         let named = |relation: &Relation| {
             let is_reversed = relation.from != *from;
             let other = if is_reversed { &relation.from } else { &relation.to };
-            let label = match other {
-                Node::Entity(id) => self.store().entity(*id)?.map(|entity| entity.name),
-                Node::Memory(id) => self.store().memory(*id)?.map(|memory| match may_be_told(&memory) {
-                    true => shortened(&memory.statement),
-                    false => "(of another project)".to_owned(),
-                }),
+            let memory = match other {
+                Node::Memory(id) => self.store().memory(*id)?,
                 _ => None,
             };
+            let is_told = memory.as_ref().is_none_or(may_be_told);
+            let label = match (other, memory) {
+                (Node::Entity(id), _) => self.store().entity(*id)?.map(|entity| entity.name),
+                (_, Some(_)) if !is_told => Some("(of another project)".to_owned()),
+                (_, memory) => memory.map(|memory| shortened(&memory.statement)),
+            };
             let name = relation.relation_type.name_from(is_reversed).to_owned();
-            Ok(NamedRelation { name, node: other.clone(), label, weight: relation.weight, reason: relation.reason.clone() })
+            let reason = relation.reason.clone().filter(|_| is_told);
+            Ok(NamedRelation { name, node: other.clone(), label, weight: relation.weight, reason })
         };
         relations.iter().map(named).collect()
     }

@@ -324,6 +324,7 @@ impl Store {
                  WHERE general.id IN (SELECT value FROM json_each(?1)) AND general.project_id IS NULL
                      AND special.id IN (SELECT value FROM json_each(?1)) AND special.project_id IN (SELECT value FROM json_each(?2))
                      AND general.status IN ('holds', 'contested') AND special.status IN ('holds', 'contested')
+                     AND (general.lane = 'extracted' OR special.lane = 'curated')
                      AND coalesce(special.valid_from_ms, ?3) <= ?3 AND coalesce(special.valid_until_ms, ?3 + 1) > ?3",
                 params![json_of(memories), serde_json::Value::from(projects).to_string(), at],
                 |row| Ok((row.get(0)?, row.get(1)?)),
@@ -348,7 +349,7 @@ impl Store {
                  JOIN memory AS special ON special.uid = relation.from_key
                  WHERE general.project_id IS NULL AND special.status = 'holds' AND special.kind IN ('standard', 'preference')
                      AND special.project_id = ?1 AND relation.reason = ?2
-                     AND (special.lane = 'curated' OR json_extract(special.rest, '$.certainty') >= ?3)
+                     AND (special.lane = 'curated' OR general.lane = 'extracted' AND json_extract(special.rest, '$.certainty') >= ?3)
                      AND coalesce(special.valid_from_ms, ?4) <= ?4 AND coalesce(special.valid_until_ms, ?4 + 1) > ?4",
                 params![project, reason, certainty, at],
                 |row| row.get(0).map(MemoryId::from_bytes),

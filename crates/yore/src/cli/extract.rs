@@ -126,6 +126,9 @@ fn by_model(engine: &Engine, request: &ExtractRequest, arguments: &Arguments, co
     }
     if context.printer.is_json() {
         context.printer.json(&ModelExtraction::from(&report))?;
+        for problem in batch.iter().flat_map(|batch| &batch.collected.problems) {
+            context.printer.note(text::harmless(problem))?;
+        }
     } else {
         for line in told_of_model(&report, batch.is_none().then_some(llm::folder(&settings)?.as_path())) {
             context.printer.line(line)?;
@@ -140,7 +143,8 @@ fn by_model(engine: &Engine, request: &ExtractRequest, arguments: &Arguments, co
     if let Some((_, Err(error))) = sent {
         return Err(failed(error));
     }
-    let is_whole = report.failed.is_empty() && report.stopped.is_none();
+    let has_problems = batch.as_ref().is_some_and(|batch| !batch.collected.problems.is_empty());
+    let is_whole = report.failed.is_empty() && report.stopped.is_none() && !has_problems;
     Ok(if is_whole { Exit::Success } else { Exit::Nothing })
 }
 
