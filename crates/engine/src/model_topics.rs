@@ -147,7 +147,7 @@ impl Engine {
                 self.redact([&mut title, &mut summary].into_iter())?;
                 Some(StoredSummary { title, summary, last })
             }
-            // What was complete is kept, and the rest is asked for with the next run.
+            // The complete part is kept, and the rest is asked for with the next run.
             None if is_partial && !named.is_empty() => None,
             None => return Ok(Err(LlmError::Form("the session has no title and summary".to_owned()))),
         };

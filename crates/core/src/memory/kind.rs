@@ -136,6 +136,11 @@ impl MemoryKind {
         matches!(self.when_outdated(), Outdated::Replaced)
     }
 
+    /// Returns whether a memory of this kind may take the place of one of another: what is open takes that of nothing that holds.
+    pub fn may_replace(self, older: Self) -> bool {
+        self.when_outdated() != Outdated::Closed || older.when_outdated() != Outdated::Replaced
+    }
+
     /// Returns what becomes of a statement of this kind when it is no longer so: the table of rules by which memories are
     /// consolidated (S5-060).
     pub const fn when_outdated(self) -> Outdated {

@@ -63,7 +63,7 @@ pub fn versions(text: &str) -> Vec<(String, String)> {
 fn name_before<'w>(raw: &[&str], words: &[&'w str], at: usize) -> Option<&'w str> {
     let is_between = |at: &usize| BETWEEN.contains(&words[*at]) || version(words[*at]).is_some();
     let name = (0..at).rev().find(|at| !is_between(at))?;
-    // What ends a sentence or a part of one belongs to that.
+    // A word that ends a sentence or a part of one belongs to that.
     let is_apart = (name..at).any(|at| raw[at].ends_with(['.', ',', ';', ':', '!', '?']));
     (!is_apart).then_some(words[name])
 }

@@ -5,14 +5,14 @@ use yore_core::conflict::{Conflict, ConflictKind, ConflictSeverity, Resolution, 
 use yore_core::id::MemoryId;
 use yore_core::memory::{Lane, Memory, Status, check};
 use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
-use yore_core::relation::{Node, Relation, RelationType, check_relation};
+use yore_core::relation::{Node, Relation, RelationType};
 use yore_core::time::UtcMillis;
 
 use super::contest::difference;
 use super::record::Done;
 use super::settle::{leave, release};
 use super::shown::StoredMemory;
-use super::step::{connect, draw_relation};
+use super::step::{connect, draw_relation, state};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
 
@@ -199,17 +199,16 @@ impl Engine {
                     return Err(MemoryError::NotInEffect { id: id.short(), status: memory.status.as_str() }.into());
                 }
             }
-            if let Settlement::Later(at) = settlement {
-                return Ok(tx.put(&Record::Relation(Box::new(Relation { valid_from: Some(*at), ..known })))?);
-            }
-            tx.remove(Subject::Relation(known.id))?;
             match settlement {
-                Settlement::Later(_) => {}
+                Settlement::Later(at) => {
+                    return Ok(tx.put(&Record::Relation(Box::new(Relation { valid_from: Some(*at), ..known })))?);
+                }
                 Settlement::Keep(_) => {
                     let Some(retired) = tx.memory(other)? else { return Err(MemoryError::Unknown(other.to_string()).into()) };
                     if retired.lane == Lane::Curated && cause.actor != Actor::Person {
                         return Err(MemoryError::OfPerson(other.short()).into());
                     }
+                    tx.remove(Subject::Relation(known.id))?;
                     let cause = reason.clone().or(known.reason);
                     let until = tx
                         .memory(kept)?
@@ -228,17 +227,10 @@ impl Engine {
                     connect(tx, Node::Memory(kept), RelationType::Supersedes, Node::Memory(other), now)?;
                 }
                 Settlement::Both => {
-                    let new = Relation::new(
-                        draw_relation(now)?,
-                        Node::Memory(second),
-                        RelationType::Qualifies,
-                        Node::Memory(first),
-                        now,
-                    );
-                    let reason = reason.clone();
-                    let relation = Relation { reason, ..new }.normalised();
-                    check_relation(&relation).map_err(MemoryError::from)?;
-                    tx.put(&Record::Relation(Box::new(relation)))?;
+                    tx.remove(Subject::Relation(known.id))?;
+                    let (from, to) = (Node::Memory(second), Node::Memory(first));
+                    let new = Relation::new(draw_relation(now)?, from, RelationType::Qualifies, to, now);
+                    state(tx, Relation { reason: reason.clone(), ..new })?;
                 }
             }
             release(tx, first, now)?;

@@ -5,7 +5,7 @@ use std::collections::{HashSet, VecDeque};
 use serde::{Deserialize, Serialize};
 use yore_core::entity::{Entity, EntityKind, check_entity, key_of};
 use yore_core::id::{EntityId, MemoryId, RelationId};
-use yore_core::memory::{Lane, Memory, Outdated, Status};
+use yore_core::memory::{Lane, Memory, Status};
 use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
 use yore_core::relation::{Node, Relation, RelationType, check_relation};
 use yore_core::time::UtcMillis;
@@ -292,13 +292,13 @@ impl Engine {
             if let (RelationType::Supersedes, Node::Memory(newer), Node::Memory(older)) =
                 (relation_type, &relation.from, &relation.to)
             {
-                let is_of_person = tx.memory(*older)?.is_some_and(|older| older.lane == Lane::Curated);
+                let held = tx.memory(*older)?;
+                let is_of_person = held.as_ref().is_some_and(|held| held.lane == Lane::Curated);
                 if is_of_person && cause.actor != Actor::Person {
                     return Err(MemoryError::OfPerson(older.short()).into());
                 }
-                let outdated = |id: MemoryId| Ok::<_, EngineError>(tx.memory(id)?.map(|memory| memory.kind.when_outdated()));
-                let (open, held) = (outdated(*newer)?, outdated(*older)?);
-                if cause.actor != Actor::Person && open == Some(Outdated::Closed) && held == Some(Outdated::Replaced) {
+                let is_open = tx.memory(*newer)?.zip(held).is_some_and(|(newer, held)| !newer.kind.may_replace(held.kind));
+                if is_open && cause.actor != Actor::Person {
                     return Err(MemoryError::IsOpen(newer.short()).into());
                 }
                 replaced_by(tx, *older, *newer, now)?;

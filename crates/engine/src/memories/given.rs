@@ -82,7 +82,7 @@ impl Engine {
         }
         let known = self.known_of_files()?;
         let by_hand = self.edited_by_hand(&memories, &known)?;
-        // What the files did not say before is compared with what is near it; that something is found is no reason to store nothing.
+        // Statements that are new in the files are compared with what is near them; one is stored even if that fails.
         let is_new = |prepared: &Prepared| key(&prepared.memory).is_none_or(|key| !known.contains_key(&key));
         let near =
             |prepared: &Prepared| if is_new(prepared) { self.near(&prepared.memory).unwrap_or_default() } else { Vec::new() };

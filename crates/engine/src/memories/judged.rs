@@ -167,7 +167,6 @@ fn carry_out(
             if newer.status != Status::Holds || newer.confidence == Confidence::Speculative {
                 return Ok(Err("the later one is contested, or a guess"));
             }
-            let case = special_case(tx, &newer, &older, ConflictKind::Value)?;
             match older.kind.when_outdated() {
                 Outdated::Kept => Ok(Err("what happened stays true")),
                 Outdated::Closed if newer.kind.when_outdated() == Outdated::Closed => Ok(Err("both are open")),
@@ -179,20 +178,20 @@ fn carry_out(
                     relate(tx, &newer, RelationType::Solves, &older, &reason, now)?;
                     Ok(Ok(Some(judged(*decision, &newer, &older))))
                 }
-                Outdated::Replaced if newer.kind.when_outdated() == Outdated::Closed => {
-                    Ok(Err("an open question replaces nothing"))
-                }
-                Outdated::Replaced if case.is_some() => {
-                    case.map_or(Ok(()), |case| case.state(tx, now))?;
-                    Ok(Ok(Some(judged(Decision::Add, &newer, &older))))
-                }
-                Outdated::Replaced if may_replace(tx, &newer, &older, actor, now)? => {
-                    let done = judged(*decision, &newer, &older);
-                    relate(tx, &newer, RelationType::Supersedes, &older, &reason, now)?;
-                    replace(tx, &older, &newer, format!("{REPLACED}{BY_MODEL}"), now)?;
-                    Ok(Ok(Some(done)))
-                }
-                Outdated::Replaced => contested(tx, &newer, &older, reason, now),
+                Outdated::Replaced if !newer.kind.may_replace(older.kind) => Ok(Err("an open question replaces nothing")),
+                Outdated::Replaced => match special_case(tx, &newer, &older, ConflictKind::Value)? {
+                    Some(case) => {
+                        case.state(tx, now)?;
+                        Ok(Ok(Some(judged(Decision::Add, &newer, &older))))
+                    }
+                    None if may_replace(tx, &newer, &older, actor, now)? => {
+                        let done = judged(*decision, &newer, &older);
+                        relate(tx, &newer, RelationType::Supersedes, &older, &reason, now)?;
+                        replace(tx, &older, &newer, format!("{REPLACED}{BY_MODEL}"), now)?;
+                        Ok(Ok(Some(done)))
+                    }
+                    None => contested(tx, &newer, &older, reason, now),
+                },
             }
         }
         Decision::Contest => contested(tx, &one, &two, reason, now),

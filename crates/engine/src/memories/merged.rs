@@ -37,13 +37,9 @@ impl Engine {
     /// Lets the facts of a branch that was merged hold everywhere; returns how many stood beside something that they exclude.
     pub(crate) fn settle_merged(&self, project: ProjectId, branch: &str) -> Result<u64, EngineError> {
         let now = self.now();
-        let is_of_branch = |reason: &str| branch_in(reason) == Some(branch);
-        let mut facts = Vec::new();
-        for (relation, fact, general, reason) in self.store().qualified_in(project)? {
-            if is_of_branch(&reason) {
-                facts.push(BranchFact { relation, fact: fact.id, general });
-            }
-        }
+        let cases = self.store().special_cases(project)?.into_iter();
+        let of_branch = cases.filter(|(.., reason)| branch_in(reason) == Some(branch));
+        let facts = of_branch.map(|(relation, fact, general, _)| BranchFact { relation, fact, general });
         let mut settled: BTreeSet<MemoryId> = BTreeSet::new();
         for fact in facts {
             let cause = Cause { actor: Actor::Rule, by: "merged branches".to_owned(), input: None };

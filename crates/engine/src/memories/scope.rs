@@ -1,4 +1,4 @@
-//! Where a statement holds: everywhere, in a project, on a branch, under a condition. A special case qualifies what holds in general and
+//! Tells where a statement holds: everywhere, in a project, on a branch, under a condition. A special case qualifies what holds in general and
 //! does not take its place; the fact of a branch does so when the branch is merged (`merged`).
 
 use yore_core::conflict::{Condition, ConflictKind};
@@ -73,7 +73,7 @@ pub(super) fn special_case(
         (None, Some(branch)) => return Ok(case(older, newer, on_branch(&branch))),
         (None, None) => {}
     }
-    // Who denies something may deny it under every condition.
+    // A denial may deny it under every condition.
     if !matches!(conflict, ConflictKind::Value | ConflictKind::Temporal) {
         return Ok(None);
     }
@@ -91,6 +91,7 @@ pub(super) fn lift_branch(tx: &mut OperationTx<'_, '_>, fact: &Memory) -> Result
     for relation in tx.relations_of(&Node::Memory(fact.id))? {
         let is_of_branch = relation.relation_type == RelationType::Qualifies
             && relation.from == Node::Memory(fact.id)
+            && relation.origin == Origin::Implicit
             && relation.reason.as_deref().is_some_and(|reason| branch_in(reason).is_some());
         if is_of_branch && branch_of(tx, fact)?.is_none() {
             tx.remove(Subject::Relation(relation.id))?;

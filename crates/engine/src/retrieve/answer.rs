@@ -262,7 +262,7 @@ pub struct FoundMemory {
 pub struct Qualified {
     /// The other one.
     pub statement: PastStatement,
-    /// Where, or under which condition, the special case holds.
+    /// The place or the condition of the special case.
     pub reason: Option<String>,
     /// True if the other one is the special case.
     pub is_special: bool,

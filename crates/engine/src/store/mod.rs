@@ -6,7 +6,7 @@
 //! - `keys`: keys of rows
 //! - `commit`: the data that an ingestion stores in one transaction
 //! - `upsert`, `episodes`, `exchanges`, `words`: projects, episodes, turns: written, read, packed
-//! - `extraction`: which conversations were read by extractors; `spans`: their topics; `summaries`: what a model said of them; `judged`: which memories a model compared
+//! - `extraction`: which conversations were read by extractors; `spans`: their topics; `summaries`: what a model said of them; `special_cases`: exceptions of projects, facts of branches; `judged`: which memories a model compared
 //! - `archive`: blobs and segments
 //! - `backup`, `salvage`: copies of the database, and rescue of data from a damaged one
 //! - `sources`: source files with checkpoints, leases and skipped lines
@@ -53,6 +53,7 @@ mod salvage;
 mod sessions;
 mod sources;
 mod spans;
+mod special_cases;
 mod structure;
 mod summaries;
 mod transaction;

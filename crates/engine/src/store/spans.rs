@@ -8,6 +8,7 @@ use yore_core::time::UtcMillis;
 
 use super::extraction::Shape;
 use super::keys::{EpisodeKey, ProjectKey, RowKey, TurnKey, json_of};
+use super::transaction::WriteTx;
 use super::vectors::{pack, unpack};
 use super::{Store, StoreResult};
 
@@ -126,13 +127,24 @@ impl Store {
         name: Option<&str>,
         summary: Option<&str>,
     ) -> StoreResult<bool> {
-        self.write(|tx| {
-            let changed = tx.execute(
-                "UPDATE span SET name = coalesce(?3, name), summary = coalesce(?4, summary)
-                 WHERE episode_id = ?1 AND first_turn = ?2 AND depth = 0",
-                params![episode, first, name, summary],
-            )?;
-            Ok(changed > 0)
-        })
+        self.write(|tx| tx.name_topic(episode, first, name, summary))
+    }
+}
+
+impl WriteTx<'_> {
+    /// Names a topic, as [`Store::name_topic`] does.
+    pub(super) fn name_topic(
+        &self,
+        episode: EpisodeKey,
+        first: TurnKey,
+        name: Option<&str>,
+        summary: Option<&str>,
+    ) -> StoreResult<bool> {
+        let changed = self.execute(
+            "UPDATE span SET name = coalesce(?3, name), summary = coalesce(?4, summary)
+             WHERE episode_id = ?1 AND first_turn = ?2 AND depth = 0",
+            params![episode, first, name, summary],
+        )?;
+        Ok(changed > 0)
     }
 }

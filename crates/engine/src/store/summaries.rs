@@ -8,7 +8,7 @@ use yore_core::time::UtcMillis;
 use super::keys::{EpisodeKey, TurnKey, json_of};
 use super::{Store, StoreResult};
 
-/// What a model said of a session.
+/// Title and summary that a model gave a session.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct StoredSummary {
     pub title: String,
@@ -30,16 +30,13 @@ impl Store {
         at: UtcMillis,
     ) -> StoreResult<bool> {
         self.write(|tx| {
-            // What was forgotten meanwhile may stand in it.
+            // It may repeat words that were forgotten meanwhile.
             let gone = "SELECT 1 FROM json_each(?1) WHERE value NOT IN (SELECT id FROM turn)";
             if tx.first_value::<i64>(gone, [json_of(given)])?.is_some() {
                 return Ok(false);
             }
             for (first, name, summary) in topics {
-                tx.execute(
-                    "UPDATE span SET name = ?3, summary = ?4 WHERE episode_id = ?1 AND first_turn = ?2 AND depth = 0",
-                    params![episode, first, name, summary],
-                )?;
+                tx.name_topic(episode, *first, Some(name), Some(summary))?;
             }
             if let Some(summary) = summary {
                 tx.execute(

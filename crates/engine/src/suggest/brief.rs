@@ -157,7 +157,7 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
 /// Adds memories that hold: of standards and preferences also those that hold everywhere, of the rest those of the project.
 fn fill_memories(store: &Store, project: Option<ProjectKey>, now: UtcMillis, brief: &mut Brief) -> Result<(), EngineError> {
     const ASKED_OF_ALL: [MemoryKind; 2] = [MemoryKind::Standard, MemoryKind::Preference];
-    // Of these the project has another rule.
+    // The project has another rule in the place of these.
     let excepted = match project {
         Some(project) => store.excepted_in(project, IN_PROJECT, CERTAIN, now)?,
         None => Vec::new(),

@@ -1,4 +1,4 @@
-//! Whether branches were merged into the one that others are merged into.
+//! Finds out which branches were merged into the trunk.
 
 use std::collections::{HashMap, HashSet};
 use std::io;

@@ -2,8 +2,7 @@
 //!
 //! A file is compared with its content at the time of the memory, found in the history of the branch that is checked out; a name in code
 //! is looked for in the memory's files and in the tree; a commit in the history of the branch; a version and a command in the files that
-//! state such. Nothing is deleted: the verdict is
-//! shown with the memory and lowers its rank.
+//! state such. Nothing is deleted: the verdict is shown with the memory and lowers its rank.
 //!
 //! - `branches`: whether branches were merged
 //! - `check`: the memories of projects, and of an answer, are judged
@@ -347,14 +346,15 @@ impl<'r> Tree<'r> {
                 found = found.or(Some(gone).filter(|_| !is_there));
                 continue;
             };
-            // What cannot be read, or is too large, says nothing.
+            // A file that cannot be read, or is too large, says nothing.
             let Some(now) = texts.of_file(self.root, path) else { continue };
-            let others = if anchor.kind == AnchorKind::Version { manifest::versions_of(path, &now, name) } else { Vec::new() };
             match says(anchor, path, &now) {
                 Some(true) => return Ok(Some((Verdict::Fresh, None))),
                 // The file may say it in another way.
                 None if anchor.kind == AnchorKind::Command || manifest::names(&now, name) => {}
                 _ => {
+                    let is_version = anchor.kind == AnchorKind::Version;
+                    let others = if is_version { manifest::versions_of(path, &now, name) } else { Vec::new() };
                     let other = others.first().map(|other| (Verdict::Drifted, Some(format!("it is {other} in {path} now"))));
                     found = found.or(other).or(Some((Verdict::Orphaned, Some(format!("{path} has it no more")))));
                 }

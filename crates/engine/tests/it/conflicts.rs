@@ -346,6 +346,16 @@ fn forgetting_for_good_gives_back_what_was_replaced_unless_something_else_holds(
     );
 }
 
+/// A memory with a session in the project quay.
+fn with_project() -> Memory {
+    let memory = Memory::new();
+    let mut session = SessionBuilder::new(1).cwd("/home/dev/quay");
+    session.human("hello");
+    memory.write("projects/p/a.jsonl", session.text());
+    memory.learn();
+    memory
+}
+
 fn in_project(engine: &Engine, kind: MemoryKind, statement: &str, at: i64) -> String {
     let mut new = NewMemory::new(kind, statement);
     new.memory.valid_from = Some(at);
@@ -356,11 +366,7 @@ fn in_project(engine: &Engine, kind: MemoryKind, statement: &str, at: i64) -> St
 
 #[test]
 fn what_a_project_excepts_from_what_holds_everywhere_qualifies_it_and_retires_nothing() {
-    let memory = Memory::new();
-    let mut session = SessionBuilder::new(1).cwd("/home/dev/quay");
-    session.human("hello");
-    memory.write("projects/p/a.jsonl", session.text());
-    memory.learn();
+    let memory = with_project();
     let engine = memory.engine();
     let (every, own) = ("The default branch of repositories is main.", "The default branch of repositories is trunk.");
     let general = add(engine, MemoryKind::Preference, every, 1_000, Actor::Person);
@@ -388,9 +394,7 @@ fn what_a_project_excepts_from_what_holds_everywhere_qualifies_it_and_retires_no
     let brief = engine.brief(&BriefRequest { here: Some(names_of("/home/dev/quay")), ..BriefRequest::default() }).unwrap();
     assert_eq!(brief.orders.iter().map(|order| order.statement.as_str()).collect::<Vec<_>>(), [own]);
     // Whichever came first.
-    let memory = Memory::new();
-    memory.write("projects/p/a.jsonl", session.text());
-    memory.learn();
+    let memory = with_project();
     let special = in_project(memory.engine(), MemoryKind::Preference, own, 1_000);
     let general = add(memory.engine(), MemoryKind::Preference, every, 2_000, Actor::Person);
     assert_eq!((status_of(&memory, &general), status_of(&memory, &special)), (Status::Holds, Status::Holds));
@@ -449,12 +453,25 @@ fn rules_of_a_file_are_compared_with_what_is_near_them() {
 }
 
 #[test]
-fn no_extracted_statement_is_an_exception_to_what_a_person_said() {
+fn a_rule_that_takes_the_place_of_another_in_its_file_is_not_compared_with_that() {
     let memory = Memory::new();
-    let mut session = SessionBuilder::new(1).cwd("/home/dev/quay");
-    session.human("hello");
-    memory.write("projects/p/a.jsonl", session.text());
-    memory.learn();
+    let import = |statement: &str| {
+        let mut rule = NewMemory::new(MemoryKind::Standard, statement);
+        rule.memory.lane = Lane::Curated;
+        rule.memory.source.kind = SourceKind::Import;
+        rule.memory.source.place = Some("/home/dev/CLAUDE.md:3".to_owned());
+        let whole = vec!["/home/dev/CLAUDE.md".to_owned()];
+        let given = GivenRecords { memories: vec![rule], whole, ..GivenRecords::default() };
+        memory.engine().import_given(&given, &Cause { actor: Actor::Import, by: "test".to_owned(), input: None }).unwrap()
+    };
+    let _ = import("The tests of the gallery must run with the network.");
+    assert_eq!(import("The tests of the gallery must not run with the network.").put_away, 1);
+    assert!(open(&memory).is_empty(), "{:?}", open(&memory));
+}
+
+#[test]
+fn no_extracted_statement_is_an_exception_to_what_a_person_said() {
+    let memory = with_project();
     let engine = memory.engine();
     let general = add(engine, MemoryKind::Preference, "The default branch of repositories is main.", 1_000, Actor::Person);
     let mut new = NewMemory::new(MemoryKind::Preference, "The default branch of repositories is trunk.");
@@ -469,11 +486,7 @@ fn no_extracted_statement_is_an_exception_to_what_a_person_said() {
 
 #[test]
 fn an_exception_under_a_condition_hides_no_rule_from_the_brief_and_its_words_are_told_in_no_other_project() {
-    let memory = Memory::new();
-    let mut session = SessionBuilder::new(1).cwd("/home/dev/quay");
-    session.human("hello");
-    memory.write("projects/p/a.jsonl", session.text());
-    memory.learn();
+    let memory = with_project();
     let engine = memory.engine();
     let every = "The lines of code are cut after 100 characters.";
     let general = add(engine, MemoryKind::Standard, every, 1_000, Actor::Person);

@@ -261,7 +261,7 @@ pub struct Case {
     pub other: Past,
     /// True if the other one is the special case.
     pub special: bool,
-    /// Where, or under which condition, the special case holds.
+    /// The place or the condition of the special case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
