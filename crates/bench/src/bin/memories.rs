@@ -1,15 +1,16 @@
 //! Measures memories in numbers: lists, walks along relations, undoing, space on disk, and recall over turns and
 //! memories against recall over as many turns alone.
 //!
-//!     cargo run --release -p yore-bench --bin memories -- [--memories 100000] [--entities 5000] [--turns 100000]
+//!     cargo run --release -p yore-bench --bin memories -- [--memories 100000] [--entities 5000] [--turns 100000] [--keep DIR]
 //!
 //! Each memory is about three entities, few of which are frequent: three relations for each. With turns, a second
-//! memory holds as many turns as the first holds turns and memories together.
+//! memory holds as many turns as the first holds turns and memories together. With `--keep`, what was recorded stays in a directory, and
+//! a later run with the same numbers measures recall over it again, and nothing else.
 
 #![expect(clippy::print_stdout, reason = "a program for maintainers whose result is its output")]
 
 use std::error::Error;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use yore_bench::measure::{disk_bytes, machine, percentile};
@@ -65,6 +66,7 @@ fn learn(engine: &Engine, turns: usize, directory: &Path) -> Result<Vec<String>,
 
 /// Measures recall over turns and memories against recall over turns alone.
 fn measure_recall(engine: &Engine, memories: usize, turns: usize, directory: &Path) -> Result<(), Box<dyn Error>> {
+    // Turns that are there are not read again.
     let about_turns = learn(engine, turns, &directory.join("first"))?;
     let alone = open_engine(&directory.join("alone"))?;
     learn(&alone, turns + memories, &directory.join("second"))?;
@@ -88,10 +90,15 @@ fn measure_recall(engine: &Engine, memories: usize, turns: usize, directory: &Pa
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (mut count, mut entities, mut turns) = (100_000usize, 5_000usize, 0usize);
+    let (mut count, mut entities, mut turns, mut kept) = (100_000usize, 5_000usize, 0usize, None);
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
-        let value = arguments.next().ok_or_else(|| format!("{name} needs a number"))?.parse()?;
+        let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
+        if name == "--keep" {
+            kept = Some(PathBuf::from(value));
+            continue;
+        }
+        let value = value.parse()?;
         match name.as_str() {
             "--memories" => count = value,
             "--entities" => entities = value,
@@ -99,8 +106,13 @@ fn main() -> Result<(), Box<dyn Error>> {
             _ => return Err(format!("unknown argument {name}").into()),
         }
     }
-    let directory = tempfile::tempdir()?;
-    let data = directory.path().join("memory");
+    let temporary = tempfile::tempdir()?;
+    let directory = kept.as_deref().unwrap_or(temporary.path());
+    let data = directory.join("memory");
+    if data.exists() {
+        return measure_recall(&open_engine(&data)?, count, turns, directory);
+    }
+    std::fs::create_dir_all(directory)?;
     let engine = open_engine(&data)?;
     let empty = disk_bytes(&data);
     let mut random = Random::new(1);
@@ -162,7 +174,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let bytes = disk_bytes(&data).saturating_sub(empty);
     println!("indexed in {:.0} s; {} bytes on disk a memory with its index", began.elapsed().as_secs_f64(), bytes / count as u64);
     if turns > 0 {
-        measure_recall(&engine, count, turns, directory.path())?;
+        measure_recall(&engine, count, turns, directory)?;
     }
     Ok(())
 }
