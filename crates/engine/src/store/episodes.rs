@@ -1,25 +1,17 @@
 //! Reads episodes and turns: by row, by id, in order.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
-use std::sync::LazyLock;
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Row, params};
 use yore_core::episode::{EpisodeKind, Role};
 use yore_core::id::{EpisodeId, TurnId};
-use yore_core::memory::Status;
 use yore_core::query::Place;
-use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
+use yore_core::time::{RecordedTime, TimeQuality};
 
-use super::keys::{EpisodeKey, FileKey, ItemKey, LabelKey, ProjectKey, TurnKey, json_of};
-use super::transaction::View;
+use super::keys::{EpisodeKey, FileKey, LabelKey, TurnKey, json_of};
 use super::{Store, StoreResult, words};
-
-/// Distance between two consecutive spoken turns of an episode, which leaves room for turns that another
-/// snapshot has in between. Tool turns in between add little to it.
-pub(crate) const SPOKEN_GAP: i64 = 1 << 20;
 
 /// SQL condition for a turn that recall may return, in a statement that names the table `turn`. A test
 /// compares it with `Role::is_recalled`.
@@ -27,58 +19,6 @@ pub(super) const IS_RECALLED: &str = "turn.role NOT IN ('system', 'injected')";
 /// True for the turn of a version of a note that a newer one replaced.
 pub(super) const IS_REPLACED: &str =
     "EXISTS (SELECT 1 FROM note_version WHERE note_version.turn_id = turn.id AND note_version.until_ms IS NOT NULL)";
-
-/// Maximum bytes of a turn's text that are used for vectors.
-const SPOKEN_BYTES: usize = 512 * 1024;
-
-/// The class of an indexed item, which filters compare.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ItemClass {
-    /// A turn of a role.
-    Turn(Role),
-    /// A memory of a status.
-    Memory(Status),
-}
-
-/// The data of a turn or a memory that the indexes need.
-#[derive(Clone, Debug)]
-pub(crate) struct IndexedItem {
-    pub key: ItemKey,
-    /// The episode of a turn; row 0 for a memory.
-    pub episode: EpisodeKey,
-    pub project: Option<ProjectKey>,
-    pub branch: Option<LabelKey>,
-    pub class: ItemClass,
-    /// When it was said or recorded.
-    pub at: Option<UtcMillis>,
-    /// Position in the episode; [`SPOKEN_GAP`] apart.
-    pub position: i64,
-    /// True if it is a passage of a file or page, not of a conversation.
-    pub is_document: bool,
-    pub speaker: Option<String>,
-    pub text: String,
-    pub tool_text: String,
-}
-
-impl IndexedItem {
-    /// Returns the text for vectors, preceded by the speaker if that is a name. A passage has no speaker, but
-    /// contains its own title. Of a text of megabytes, returns the beginning and the end, which is more than
-    /// is ever embedded.
-    pub(crate) fn spoken(&self) -> String {
-        let text = match self.text.len() {
-            0..=SPOKEN_BYTES => Cow::Borrowed(self.text.as_str()),
-            long => {
-                let begin = self.text.floor_char_boundary(SPOKEN_BYTES / 2);
-                let end = self.text.ceil_char_boundary(long - SPOKEN_BYTES / 2);
-                Cow::Owned(format!("{}\n{}", &self.text[..begin], &self.text[end..]))
-            }
-        };
-        match &self.speaker {
-            Some(speaker) if !text.is_empty() && !self.is_document => format!("{speaker}: {text}"),
-            _ => text.into_owned(),
-        }
-    }
-}
 
 /// A turn for display.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -148,16 +88,6 @@ impl ShownTurn {
         }
     }
 }
-
-static INDEXED_TURN: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "SELECT turn.episode_id, turn.project_id, turn.branch_id, turn.role, turn.at_ms, speaker.text, turn_text.words, turn.position,
-                episode.kind = 'document'
-         FROM turn JOIN episode ON episode.id = turn.episode_id JOIN turn_text ON turn_text.turn_id = turn.id
-         LEFT JOIN label AS speaker ON speaker.id = turn.speaker_id
-         WHERE turn.id = ?1 AND episode.forgotten_ms IS NULL AND {IS_RECALLED}"
-    )
-});
 
 pub(super) const SHOWN_COLUMNS: &str = "turn.id, turn.uid, episode.uid, episode.id, episode.agent, episode.kind, episode.native_id, turn.native_id, turn.role,
     speaker.text, turn.is_error, turn_text.words, turn.at_ms, turn.at_original, turn.at_offset_min, turn.at_quality, project.name, branch.text,
@@ -436,37 +366,6 @@ impl Store {
     /// Returns the number of the last pass over the whole archive.
     pub(crate) fn last_pass(&self) -> StoreResult<i64> {
         self.read(|view| view.value("SELECT coalesce(max(reading), 0) FROM turn", []))
-    }
-}
-
-impl View<'_> {
-    /// Returns the data of an item for the indexes; `None` if it does not exist, is forgotten, or is a turn of a role
-    /// that recall ignores.
-    pub(crate) fn indexed_item(&self, key: ItemKey) -> StoreResult<Option<IndexedItem>> {
-        match key {
-            ItemKey::Turn(turn) => self.indexed_turn(turn),
-            ItemKey::Memory(memory) => self.indexed_memory(memory),
-        }
-    }
-
-    fn indexed_turn(&self, row: TurnKey) -> StoreResult<Option<IndexedItem>> {
-        self.first(&INDEXED_TURN, [row], |found| {
-            let words: Vec<u8> = found.get(6)?;
-            let (text, tool_text) = words::decode(&words).unwrap_or_default();
-            Ok(IndexedItem {
-                key: ItemKey::Turn(row),
-                episode: found.get(0)?,
-                project: found.get(1)?,
-                branch: found.get(2)?,
-                class: ItemClass::Turn(Role::parse(&found.get::<_, String>(3)?).unwrap_or(Role::System)),
-                at: found.get(4)?,
-                position: found.get(7)?,
-                is_document: found.get(8)?,
-                speaker: found.get(5)?,
-                text,
-                tool_text,
-            })
-        })
     }
 }
 

@@ -1,4 +1,4 @@
-//! Memories as the indexes and answers need them: by row, with the turns behind them and what took their place.
+//! Memories as answers need them: by row, with the turns behind them and what took their place.
 
 use std::collections::HashMap;
 
@@ -11,8 +11,7 @@ use yore_core::query::MemoryConditions;
 use yore_core::relation::Node;
 use yore_core::time::UtcMillis;
 
-use super::episodes::{IndexedItem, ItemClass};
-use super::keys::{EpisodeKey, ItemKey, MemoryKey, ProjectKey, RowKey, TurnKey, hex_of, json_of};
+use super::keys::{ItemKey, MemoryKey, ProjectKey, RowKey, TurnKey, hex_of, json_of};
 use super::memories::{COLUMNS, FROM, memory_of};
 use super::transaction::View;
 use super::{Store, StoreResult};
@@ -37,37 +36,8 @@ pub(crate) struct EvidenceRow {
 pub(crate) type NamedMemory = (Memory, Option<String>);
 
 impl View<'_> {
-    /// Returns the data of a memory for the indexes: its words as spoken text, what it names as tool text.
-    pub(super) fn indexed_memory(&self, row: MemoryKey) -> StoreResult<Option<IndexedItem>> {
-        let project = self.first("SELECT project_id FROM memory WHERE id = ?1", [row], |row| row.get(0))?.flatten();
-        let Some(memory) = self.memory_of_row(row)? else { return Ok(None) };
-        let evidence = self.evidence_of(&[row])?;
-        // A memory that rests on forgotten sessions alone is forgotten with them.
-        if !evidence.is_empty()
-            && evidence.iter().all(|evidence| evidence.is_forgotten)
-            && evidence.len() == memory.evidence.len()
-        {
-            return Ok(None);
-        }
-        let kind = memory.kind.as_str().replace('_', " ");
-        let names = [&kind].into_iter().chain(&memory.tags).chain(memory.anchors.iter().map(|anchor| &anchor.text));
-        Ok(Some(IndexedItem {
-            key: ItemKey::Memory(row),
-            episode: EpisodeKey::new(0),
-            project,
-            branch: None,
-            class: ItemClass::Memory(memory.status),
-            at: Some(memory.recorded),
-            position: 0,
-            is_document: false,
-            speaker: None,
-            text: memory.words(),
-            tool_text: names.map(String::as_str).collect::<Vec<_>>().join("\n"),
-        }))
-    }
-
     /// Returns the turns that are evidence of memories, as far as they are still there, in the order of the evidence.
-    fn evidence_of(&self, rows: &[MemoryKey]) -> StoreResult<Vec<EvidenceRow>> {
+    pub(super) fn evidence_of(&self, rows: &[MemoryKey]) -> StoreResult<Vec<EvidenceRow>> {
         self.all(
             "SELECT memory_id, turn.id, turn.uid, episode.forgotten_ms IS NOT NULL FROM memory_evidence
              JOIN turn ON turn.uid = turn_uid JOIN episode ON episode.id = turn.episode_id
@@ -389,11 +359,6 @@ impl Store {
             }
             Ok(keys)
         })
-    }
-
-    /// Returns the data of an item for the indexes.
-    pub(crate) fn indexed_item(&self, key: ItemKey) -> StoreResult<Option<IndexedItem>> {
-        self.read(|view| view.indexed_item(key))
     }
 
     /// Returns whether there are archived memories, which an answer has only if it is asked for them.

@@ -9,7 +9,7 @@ use yore_core::id::{EpisodeId, TurnId};
 use yore_core::note::{NoteFacts, NoteKind, Priority};
 use yore_core::time::UtcMillis;
 
-use super::episodes::SPOKEN_GAP;
+use super::items::SPOKEN_GAP;
 use super::keys::{EpisodeKey, FileKey, ProjectKey, TurnKey, json_of};
 use super::transaction::WriteTx;
 use super::upsert::{EpisodeRow, TurnFacts, UpsertOutcome, Upserter};

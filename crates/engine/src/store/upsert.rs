@@ -9,7 +9,7 @@ use yore_core::id::{EpisodeId, ProjectId};
 use yore_core::scope::{ProjectAlias, directory_name};
 use yore_core::time::UtcMillis;
 
-use super::episodes::SPOKEN_GAP;
+use super::items::SPOKEN_GAP;
 use super::keys::{EpisodeKey, FileKey, LabelKey, ProjectKey, TurnKey};
 use super::transaction::WriteTx;
 use super::{Store, StoreResult, words};
