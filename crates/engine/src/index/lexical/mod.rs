@@ -199,6 +199,8 @@ impl LexicalIndex {
         // Files left by a killed process would conflict with new files of the same name.
         writer.garbage_collect_files().wait().map_err(fail)?;
         let token = store.index_state("lexical")?.unwrap_or_default();
+        // Another process may have committed since, and so may an attempt that failed after all.
+        self.reader.reload().map_err(fail)?;
         let mut is_empty = self.reader.searcher().num_docs() == 0;
         let mut seen: HashSet<ItemKey> = HashSet::new();
         let (mut after, mut uncommitted) = (0, 0);
