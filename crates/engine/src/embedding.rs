@@ -241,11 +241,11 @@ impl Batch<'_> {
     /// Returns the text that is embedded for an item.
     fn text(&self, item: &IndexedItem) -> Result<String, EngineError> {
         let own = item.spoken();
-        let stands_alone = item.is_document || matches!(item.class, ItemClass::Memory(_));
+        let stands_alone = item.head.is_document || matches!(item.head.class, ItemClass::Memory(_));
         if own.trim().is_empty() || stands_alone || own.chars().nth(SHORT_CHARS).is_some() {
             return Ok(own);
         }
-        Ok(match self.store.said_before(item.episode, item.position)? {
+        Ok(match self.store.said_before(item.head.episode, item.head.position)? {
             Some(before) => {
                 let before = before.trim();
                 let from = before.char_indices().rev().nth(BEFORE_CHARS - 1).map_or(0, |(at, _)| at);

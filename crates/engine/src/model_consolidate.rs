@@ -176,12 +176,11 @@ impl Engine {
         report: &mut ConsolidateReport,
     ) -> Result<Result<(), LlmError>, EngineError> {
         // A memory that was forgotten, retired or rejected meanwhile is shown to nobody.
-        let mut rows: Vec<MemoryKey> = Vec::new();
-        for memory in group.rows.iter().filter(|memory| memory.is_in_effect) {
-            if self.store().indexed_item(ItemKey::Memory(memory.row))?.is_some() {
-                rows.push(memory.row);
-            }
-        }
+        let rows = group.rows.iter().filter(|memory| memory.is_in_effect).map(|memory| memory.row);
+        let mut rows: Vec<MemoryKey> = rows.collect();
+        let keys: Vec<ItemKey> = rows.iter().copied().map(ItemKey::Memory).collect();
+        let heads = self.store().item_heads(&keys)?;
+        rows.retain(|row| heads.contains_key(&ItemKey::Memory(*row)));
         let mut memories = self.store().memories_of_rows(&rows)?;
         rows.retain(|row| memories.get(row).is_some_and(|(memory, _)| memory.is_in_effect()));
         let memories: Vec<Memory> = rows.iter().filter_map(|row| memories.remove(row)).map(|(memory, _)| memory).collect();

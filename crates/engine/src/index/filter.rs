@@ -10,7 +10,7 @@ use yore_core::episode::Role;
 use yore_core::memory::Status;
 use yore_core::time::UtcMillis;
 
-use crate::store::ItemClass;
+use crate::store::{ItemClass, ItemHead, LabelKey, ProjectKey, RowKey};
 
 /// The conditions that a turn or a memory must meet. `None` matches anything, an empty set nothing.
 #[derive(Clone, Debug, Default)]
@@ -83,6 +83,32 @@ pub(crate) trait FilterValues {
     fn class(&self) -> u8;
     /// Time when it was said, or [`NO_TIME`].
     fn at(&self) -> UtcMillis;
+}
+
+impl FilterValues for ItemHead {
+    fn key(&self) -> i64 {
+        self.key.get()
+    }
+
+    fn episode(&self) -> i64 {
+        self.episode.get()
+    }
+
+    fn project(&self) -> i64 {
+        self.project.map_or(0, ProjectKey::get)
+    }
+
+    fn branch(&self) -> i64 {
+        self.branch.map_or(0, LabelKey::get)
+    }
+
+    fn class(&self) -> u8 {
+        class_number(self.class)
+    }
+
+    fn at(&self) -> UtcMillis {
+        self.at.unwrap_or(NO_TIME)
+    }
 }
 
 /// Applies a filter to one item after another. Neighbouring turns mostly share project, branch and episode,

@@ -30,7 +30,7 @@ const LEAST_CODE: usize = 3;
 
 /// Returns the names of a passage of prose in a document, and its title; nothing for other turns.
 pub(super) fn names_of(turn: &IndexedItem) -> (Vec<String>, Option<String>) {
-    if !turn.is_document || is_code(&turn.text) {
+    if !turn.head.is_document || is_code(&turn.text) {
         return (Vec::new(), None);
     }
     let title = title_of(turn.speaker.as_deref(), &turn.text).map(plain_title).filter(|title| !title.is_empty());

@@ -13,18 +13,17 @@ use std::time::Duration;
 
 use yore_core::query::SearchMode;
 use yore_core::text::{CHUNK_TOKENS, chunks};
-use yore_core::time::UtcMillis;
 use yore_core::vector::dot;
 
 use super::IndexError;
-use super::filter::{CompiledFilter, Evaluator, FilterValues, NO_TIME, class_number};
+use super::filter::{CompiledFilter, Evaluator, NO_TIME, class_number};
 use super::hit::ItemHit;
 use super::lexical::io_failure;
 use super::vector::{TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorHit, VectorIndex, VectorOptions, VectorSearch};
 use crate::embed::StaticTable;
 use crate::store::{
-    EmbedderKey, EpisodeKey, IndexedItem, ItemKey, LabelKey, MODEL_LIST, ProjectKey, QueuedVector, RowKey, STATIC_LIST, Store,
-    StoreError, VectorKey,
+    EmbedderKey, EpisodeKey, IndexedItem, ItemHead, ItemKey, LabelKey, MODEL_LIST, ProjectKey, QueuedVector, RowKey, STATIC_LIST,
+    Store, StoreError, VectorKey,
 };
 
 /// Fact of the store: vectors were deleted of which the indexes must not keep a byte.
@@ -161,7 +160,7 @@ impl SemanticIndex {
         };
         let vectors = self.static_vectors(item);
         let chunks = vectors.iter().map(|(ordinal, vector)| VectorChunk { ordinal: *ordinal, vector_id: 0, vector });
-        Ok(batch.replace(key.get(), metadata(item), chunks)?)
+        Ok(batch.replace(key.get(), metadata(&item.head), chunks)?)
     }
 
     fn static_vectors(&self, item: &IndexedItem) -> Vec<(u16, [f32; StaticTable::DIMENSIONS])> {
@@ -218,7 +217,7 @@ impl SemanticIndex {
         })?;
         let hits = hits.into_iter().map(semantic_hit).collect();
         self.with_pending(store, hits, MODEL_LIST, filter, limit, |item| {
-            let vectors = store.item_vectors(list.embedder, item.key)?;
+            let vectors = store.item_vectors(list.embedder, item.head.key)?;
             Ok(vectors.iter().map(|(ordinal, _, vector)| dot(query, vector) - discount(*ordinal)).fold(None, best))
         })
     }
@@ -272,17 +271,9 @@ impl SemanticIndex {
         }
         hits.retain(|hit| !queued.contains_key(&hit.key));
         let mut evaluator = Evaluator::new(filter);
-        for item in queued.values().flatten().filter(|item| evaluator.passes(*item)) {
+        for item in queued.values().flatten().filter(|item| evaluator.passes(&item.head)) {
             if let Some(score) = score(item)? {
-                hits.push(ItemHit {
-                    key: item.key,
-                    episode: item.episode,
-                    at: item.at.unwrap_or(NO_TIME),
-                    position: item.position,
-                    is_document: item.is_document,
-                    score,
-                    address: None,
-                });
+                hits.push(ItemHit::of(&item.head, score));
             }
         }
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.key.cmp(&a.key)));
@@ -364,10 +355,10 @@ fn take_model(
     let vectors = store.item_vectors(embedder, key)?;
     let chunks =
         vectors.iter().map(|(ordinal, vector_id, vector)| VectorChunk { ordinal: *ordinal, vector_id: vector_id.get(), vector });
-    Ok(batch.replace(key.get(), metadata(item), chunks)?)
+    Ok(batch.replace(key.get(), metadata(&item.head), chunks)?)
 }
 
-fn metadata(item: &IndexedItem) -> TurnMetadata {
+fn metadata(item: &ItemHead) -> TurnMetadata {
     TurnMetadata {
         project: item.project.map_or(0, ProjectKey::get) as u32,
         branch: item.branch.map_or(0, LabelKey::get) as u32,
@@ -383,32 +374,6 @@ fn semantic_hit(hit: VectorHit) -> ItemHit {
     let TurnMetadata { episode, at, position, is_document, .. } = hit.metadata;
     let (key, episode) = (ItemKey::new(hit.turn), EpisodeKey::new(episode));
     ItemHit { key, episode, at, position, is_document, score: hit.score, address: None }
-}
-
-impl FilterValues for IndexedItem {
-    fn key(&self) -> i64 {
-        self.key.get()
-    }
-
-    fn episode(&self) -> i64 {
-        self.episode.get()
-    }
-
-    fn project(&self) -> i64 {
-        self.project.map_or(0, ProjectKey::get)
-    }
-
-    fn branch(&self) -> i64 {
-        self.branch.map_or(0, LabelKey::get)
-    }
-
-    fn class(&self) -> u8 {
-        class_number(self.class)
-    }
-
-    fn at(&self) -> UtcMillis {
-        self.at.unwrap_or(NO_TIME)
-    }
 }
 
 fn discount(ordinal: u16) -> f32 {

@@ -20,7 +20,7 @@ use super::deadline::LatePart;
 use super::pack::Nearness;
 use super::plan::Plan;
 use crate::error::EngineError;
-use crate::index::{Evaluator, ItemHit, NO_TIME};
+use crate::index::{Evaluator, ItemHit};
 use crate::store::{ItemKey, MemoryKey};
 
 /// Number of the best memories whose entities become anchors, and of anchors.
@@ -69,16 +69,11 @@ pub(super) fn follow_relations(
     }
     let reached = walk(asked, &anchors)?;
     let mut evaluator = Evaluator::new(&plan.filter);
-    let mut hits = Vec::new();
-    for (key, mass) in reached.into_iter().take(MOST_JUDGED) {
-        if hits.len() == PROPOSED || !asked.deadline.allows(LatePart::Graph) {
-            break;
-        }
-        let Some(item) = asked.store.indexed_item(key)?.filter(|item| evaluator.passes(item)) else { continue };
-        let at = item.at.unwrap_or(NO_TIME);
-        let (episode, position, is_document) = (item.episode, item.position, item.is_document);
-        hits.push(ItemHit { key, episode, at, position, is_document, score: mass, address: None });
-    }
+    let keys: Vec<ItemKey> = reached.iter().map(|(key, _)| *key).collect();
+    let heads = asked.store.item_heads(&keys)?;
+    let hits =
+        reached.iter().filter_map(|(key, mass)| Some(ItemHit::of(heads.get(key).filter(|head| evaluator.passes(*head))?, *mass)));
+    let hits: Vec<ItemHit> = hits.take(PROPOSED).collect();
     let masses: Vec<f32> = hits.iter().map(|hit| hit.score).collect();
     // Masses are small numbers; their heights are on the scale of the other lists (C-086).
     let heights = heights(&masses, Some(0.0), LEAST_MASS);
@@ -131,8 +126,9 @@ fn anchors(asked: &Asked<'_>, plan: &Plan<'_>, landed: &[Candidate]) -> Result<V
     let is_small = store.memory_count(SMALL_MEMORY + 1)? <= SMALL_MEMORY;
     let nearness = Nearness::of(Some(question));
     let mut anchors = Vec::new();
+    let degrees = store.degrees_of(&found.keys().copied().collect::<Vec<_>>())?;
     for (id, (name, is_named, scores)) in found {
-        let degree = store.degree_of(&Node::Entity(id))?;
+        let degree = degrees.get(&id).copied().unwrap_or(0);
         if !is_named && !is_small && degree < 2 {
             continue;
         }
@@ -168,8 +164,8 @@ fn names_between_blanks(question: &str) -> Vec<String> {
     names
 }
 
-/// Returns the memories and turns that a walk from the anchors reaches, with the probability of being there, the
-/// most likely first.
+/// Returns the memories and turns that a walk from the anchors most likely reaches, at most [`MOST_JUDGED`], with the probability of being
+/// there, the most likely first.
 fn walk(asked: &Asked<'_>, anchors: &[Anchor]) -> Result<Vec<(ItemKey, f32)>, EngineError> {
     let store = asked.store;
     let mut numbers: HashMap<Node, u32> = HashMap::new();
@@ -199,15 +195,9 @@ fn walk(asked: &Asked<'_>, anchors: &[Anchor]) -> Result<Vec<(ItemKey, f32)>, En
                 *weight_of = weight_of.max(weight);
                 next.push(other);
             };
-            for relation in store.heaviest_relations(&node, &[], 0.0, BREADTH)? {
-                let other = if relation.from == node { relation.to } else { relation.from };
-                if matches!(other, Node::Memory(_) | Node::Entity(_) | Node::Turn(_)) && relation.weight > 0.0 {
-                    link(other, relation.weight, &mut nodes);
-                }
-            }
-            if let Node::Memory(memory) = &node {
-                for turn in store.evidence_ids(*memory)? {
-                    link(Node::Turn(turn), EVIDENCE, &mut nodes);
+            for (other, weight) in store.neighbours(&node, BREADTH, EVIDENCE)? {
+                if matches!(other, Node::Memory(_) | Node::Entity(_) | Node::Turn(_)) {
+                    link(other, weight, &mut nodes);
                 }
             }
         }
@@ -220,7 +210,7 @@ fn walk(asked: &Asked<'_>, anchors: &[Anchor]) -> Result<Vec<(ItemKey, f32)>, En
     let mut reached = graph.walk(&seeds, DAMPING, LEAST_MASS);
     reached.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     let reached: Vec<(&Node, f32)> = reached.into_iter().map(|(at, mass)| (&nodes[at as usize], mass)).collect();
-    Ok(store.item_keys(&reached)?)
+    Ok(store.item_keys(&reached, MOST_JUDGED)?)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Ranks memories among the candidates: the one that holds in the place of those that it replaced, a memory in the
 //! place of the turns that it rests on, and kinds that the question asks for first.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use yore_core::id::MemoryId;
 use yore_core::memory::{AnchorVerdict, Lane, Memory, MemoryKind, Status, Verdict};
@@ -16,7 +16,9 @@ use super::rank::Ranked;
 use super::texts::Texts;
 use crate::error::EngineError;
 use crate::index::{CompiledFilter, Evaluator};
-use crate::store::{Beside, EpisodeKey, EvidenceRow, ItemKey, MemoryKey, RowKey, Stands, StoredVerdict, TurnKey};
+use crate::store::{
+    Beside, EpisodeKey, EvidenceRow, ItemKey, MemoryKey, RowKey, Stands, Store, StoreResult, StoredVerdict, TurnKey,
+};
 
 /// Number of the best candidates among which memories are read.
 const READ: usize = 200;
@@ -226,7 +228,7 @@ fn holding(asked: &Asked<'_>, plan: &Plan<'_>, of: MemoryId) -> Result<Holding, 
         if memory.id == of {
             break;
         }
-        let passes = asked.store.indexed_item(ItemKey::Memory(next))?.is_some_and(|item| evaluator.passes(&item));
+        let passes = passing(asked.store, &mut evaluator, [ItemKey::Memory(next)])?.contains(&ItemKey::Memory(next));
         id = memory.id;
         let believed = as_believed(asked, plan, memory)?;
         match believed.map(|memory| memory.status) {
@@ -295,9 +297,10 @@ pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: 
     };
     let mut evaluator = Evaluator::new(&filter);
     let mut rows: Vec<TurnKey> = Vec::new();
-    for EvidenceRow { key, turn, is_forgotten, .. } in store.evidence_of(&[row])? {
-        let item = if is_forgotten { None } else { store.indexed_item(ItemKey::Turn(key))? };
-        if item.is_some_and(|item| evaluator.passes(&item)) {
+    let evidence = store.evidence_of(&[row])?;
+    let passed = passing(store, &mut evaluator, evidence.iter().map(|evidence| ItemKey::Turn(evidence.key)))?;
+    for EvidenceRow { key, turn, .. } in evidence {
+        if passed.contains(&ItemKey::Turn(key)) {
             rows.push(key);
         } else {
             memory.evidence.retain(|evidence| evidence.turn != turn);
@@ -314,12 +317,10 @@ pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: 
     for _ in 0..HISTORY_STEPS {
         let mut older = Vec::new();
         for id in &ids {
-            for (row, past) in store.predecessors(*id, plan.request.filter.as_of, MOST_HISTORY)? {
-                // A statement of another project is no history here.
-                if store.indexed_item(ItemKey::Memory(row))?.is_some_and(|item| evaluator.passes(&item)) {
-                    older.push(past);
-                }
-            }
+            let before = store.predecessors(*id, plan.request.filter.as_of, MOST_HISTORY)?;
+            // A statement of another project is no history here.
+            let passed = passing(store, &mut evaluator, before.iter().map(|(row, _)| ItemKey::Memory(*row)))?;
+            older.extend(before.into_iter().filter(|(row, _)| passed.contains(&ItemKey::Memory(*row))).map(|(_, past)| past));
         }
         ids = older.iter().map(|older| older.id).collect();
         // Somebody else's record may be a circle.
@@ -329,8 +330,10 @@ pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: 
     history.truncate(MOST_HISTORY);
     let (mut contradicts, mut qualified) = (Vec::new(), Vec::new());
     if memory.is_in_effect() && plan.request.filter.as_of.is_none() {
-        for Beside { row, memory: other, standing, reason } in store.beside(memory.id, MOST_BESIDE)? {
-            if !store.indexed_item(ItemKey::Memory(row))?.is_some_and(|item| evaluator.passes(&item)) {
+        let beside = store.beside(memory.id, MOST_BESIDE)?;
+        let passed = passing(store, &mut evaluator, beside.iter().map(|beside| ItemKey::Memory(beside.row)))?;
+        for Beside { row, memory: other, standing, reason } in beside {
+            if !passed.contains(&ItemKey::Memory(row)) {
                 continue;
             }
             let statement = past_statement(other);
@@ -349,6 +352,17 @@ pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: 
     let changed = verdicts.get(&row).map_or_else(Vec::new, |stored| stored.found.clone());
     let changed: Vec<AnchorVerdict> = changed.into_iter().filter(|one| one.verdict != Verdict::Fresh).collect();
     Ok(FoundMemory { row, memory, entities, sources, history, contradicts, qualified, changed })
+}
+
+/// Returns the items that pass a filter.
+fn passing(
+    store: &Store,
+    evaluator: &mut Evaluator<'_>,
+    keys: impl IntoIterator<Item = ItemKey>,
+) -> StoreResult<HashSet<ItemKey>> {
+    let keys: Vec<ItemKey> = keys.into_iter().collect();
+    let heads = if keys.is_empty() { HashMap::new() } else { store.item_heads(&keys)? };
+    Ok(heads.into_values().filter(|head| evaluator.passes(head)).map(|head| head.key).collect())
 }
 
 fn past_statement(other: Memory) -> PastStatement {

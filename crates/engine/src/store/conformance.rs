@@ -343,7 +343,7 @@ fn memories(store: &Store, model: EmbedderKey) {
     );
     let queued = store.queued_items(0, 10).unwrap();
     let last: BTreeMap<ItemKey, ItemClass> =
-        queued.iter().filter_map(|(_, key, item)| Some((*key, item.as_ref()?.class))).collect();
+        queued.iter().filter_map(|(_, key, item)| Some((*key, item.as_ref()?.head.class))).collect();
     let classes: HashSet<_> = last.values().map(|class| format!("{class:?}")).collect();
     assert_eq!(classes, HashSet::from(["Memory(Superseded)".to_owned(), "Memory(Holds)".to_owned()]));
     assert_eq!(store.indexable_items().unwrap(), 6);

@@ -196,6 +196,31 @@ impl Store {
         self.read(|view| view.all(&sql, params![after, limit as i64], |row| Ok((row.get(14)?, relation_of(row)?))))
     }
 
+    /// Returns the nodes that the heaviest relations of a node lead to, with the weights of these, at most `limit`; for a memory also the
+    /// turns that it rests on, with the weight `evidence`.
+    pub(crate) fn neighbours(&self, node: &Node, limit: usize, evidence: f32) -> StoreResult<Vec<(Node, f32)>> {
+        // Among equal weights, the newest come first.
+        let from_end = |end: &str, other: &str| {
+            format!(
+                "SELECT * FROM (SELECT {other}_kind AS kind, {other}_key AS key, weight, id FROM relation
+                 WHERE {end}_key = ?1 AND {end}_kind = ?2 AND weight > 0 ORDER BY weight DESC, id DESC LIMIT ?3)"
+            )
+        };
+        let (out, back) = (from_end("from", "to"), from_end("to", "from"));
+        let sql = format!("SELECT kind, key, weight FROM ({out} UNION ALL {back}) ORDER BY weight DESC, id DESC LIMIT ?3");
+        self.read(|view| {
+            let found = view.all(&sql, params![node.key(), node.kind(), limit as i64], |row| {
+                Ok((Node::of(&row.get::<_, String>(0)?, &row.get::<_, Vec<u8>>(1)?), row.get::<_, f64>(2)? as f32))
+            })?;
+            let mut near: Vec<(Node, f32)> = found.into_iter().filter_map(|(node, weight)| Some((node?, weight))).collect();
+            if let Node::Memory(memory) = node {
+                let turns = view.evidence_ids(*memory)?;
+                near.extend(turns.into_iter().map(|turn| (Node::Turn(turn), evidence)));
+            }
+            Ok(near)
+        })
+    }
+
     /// Returns the heaviest relations of a node that are of these types (empty: of all) and weigh enough; at most
     /// `limit`.
     pub(crate) fn heaviest_relations(

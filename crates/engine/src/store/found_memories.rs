@@ -50,6 +50,15 @@ impl View<'_> {
         )
     }
 
+    /// Returns the turns that are evidence of a memory, whether or not they are still there.
+    pub(super) fn evidence_ids(&self, memory: MemoryId) -> StoreResult<Vec<TurnId>> {
+        self.all(
+            "SELECT turn_uid FROM memory_evidence JOIN memory ON memory.id = memory_id WHERE memory.uid = ?1",
+            [memory.as_bytes()],
+            |row| row.get(0).map(TurnId::from_bytes),
+        )
+    }
+
     pub(super) fn memory_of_row(&self, row: MemoryKey) -> StoreResult<Option<Memory>> {
         let sql = format!("SELECT {COLUMNS} {FROM} WHERE memory.id = ?1");
         self.first(&sql, [row], memory_of)?.map(|found| self.whole(found)).transpose()
@@ -228,52 +237,49 @@ impl Store {
         })
     }
 
-    /// Returns the memories whose place another took, before a time if one is given, the last ones first.
+    /// Returns the memories whose place another took, before a time if one is given, the last ones first: without tags, evidence and
+    /// anchors.
     pub(crate) fn predecessors(
         &self,
         of: MemoryId,
         before: Option<UtcMillis>,
         limit: usize,
     ) -> StoreResult<Vec<(MemoryKey, Memory)>> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM relation JOIN memory ON memory.uid = to_key LEFT JOIN project ON project.id = memory.project_id
+             WHERE from_key = ?1 AND to_kind = 'memory' AND from_kind = 'memory' AND type = 'supersedes'
+                 AND (?3 IS NULL OR relation.recorded_ms < ?3)
+             ORDER BY relation.recorded_ms DESC, relation.id DESC LIMIT ?2"
+        );
         self.read(|view| {
-            let rows: Vec<MemoryKey> = view.column(
-                "SELECT memory.id FROM relation JOIN memory ON memory.uid = to_key
-                 WHERE from_key = ?1 AND to_kind = 'memory' AND from_kind = 'memory' AND type = 'supersedes'
-                     AND (?3 IS NULL OR relation.recorded_ms < ?3)
-                 ORDER BY relation.recorded_ms DESC, relation.id DESC LIMIT ?2",
-                params![of.as_bytes(), limit as i64, before],
-            )?;
-            let of_row = |row| Ok(view.memory_of_row(row)?.map(|memory| (row, memory)));
-            rows.into_iter().filter_map(|row| of_row(row).transpose()).collect()
+            let found = view.all(&sql, params![of.as_bytes(), limit as i64, before], memory_of)?;
+            Ok(found.into_iter().map(|(row, memory)| (MemoryKey::new(row), memory)).collect())
         })
     }
 
-    /// Returns the memories in effect that a memory contradicts, qualifies, or is qualified by, the latest relation first.
+    /// Returns the memories in effect that a memory contradicts, qualifies, or is qualified by, the latest relation first: without tags,
+    /// evidence and anchors.
     pub(crate) fn beside(&self, memory: MemoryId, limit: usize) -> StoreResult<Vec<Beside>> {
+        let sql = format!(
+            "SELECT {COLUMNS}, beside.type AS beside_type, beside.is_own AS beside_is_own, beside.reason AS beside_reason FROM (
+                 SELECT to_key AS key, recorded_ms, type, 1 AS is_own, reason FROM relation
+                 WHERE from_key = ?1 AND from_kind = 'memory' AND to_kind = 'memory' AND type IN ('contradicts', 'qualifies')
+                 UNION ALL SELECT from_key, recorded_ms, type, 0, reason FROM relation
+                 WHERE to_key = ?1 AND from_kind = 'memory' AND to_kind = 'memory' AND type IN ('contradicts', 'qualifies')
+             ) AS beside
+             JOIN memory ON memory.uid = beside.key LEFT JOIN project ON project.id = memory.project_id
+             WHERE memory.status IN ('holds', 'contested') ORDER BY beside.recorded_ms DESC, memory.id LIMIT ?2"
+        );
         self.read(|view| {
-            let rows: Vec<(MemoryKey, String, bool, Option<String>)> = view.all(
-                "SELECT other.id, beside.type, beside.is_own, beside.reason FROM (
-                     SELECT to_key AS key, recorded_ms, type, 1 AS is_own, reason FROM relation
-                     WHERE from_key = ?1 AND from_kind = 'memory' AND to_kind = 'memory' AND type IN ('contradicts', 'qualifies')
-                     UNION ALL SELECT from_key, recorded_ms, type, 0, reason FROM relation
-                     WHERE to_key = ?1 AND from_kind = 'memory' AND to_kind = 'memory' AND type IN ('contradicts', 'qualifies')
-                 ) AS beside
-                 JOIN memory AS other ON other.uid = beside.key
-                 WHERE other.status IN ('holds', 'contested') ORDER BY beside.recorded_ms DESC, other.id LIMIT ?2",
-                params![memory.as_bytes(), limit as i64],
-                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
-            )?;
-            let mut found = Vec::new();
-            for (row, relation, is_own, reason) in rows {
-                let Some(memory) = view.memory_of_row(row)? else { continue };
-                let standing = match (relation.as_str(), is_own) {
+            view.all(&sql, params![memory.as_bytes(), limit as i64], |row| {
+                let (key, memory) = memory_of(row)?;
+                let standing = match (row.get::<_, String>("beside_type")?.as_str(), row.get("beside_is_own")?) {
                     ("contradicts", _) => Stands::Against,
                     (_, true) => Stands::Above,
                     (_, false) => Stands::Below,
                 };
-                found.push(Beside { row, memory, standing, reason });
-            }
-            Ok(found)
+                Ok(Beside { row: MemoryKey::new(key), memory, standing, reason: row.get("beside_reason")? })
+            })
         })
     }
 
@@ -285,17 +291,6 @@ impl Store {
                  WHERE from_key = ?1 AND from_kind = 'memory' AND to_kind = 'entity' ORDER BY relation.weight DESC, entity.name",
                 [memory.as_bytes()],
                 |row| Ok((EntityId::from_bytes(row.get(0)?), row.get(1)?)),
-            )
-        })
-    }
-
-    /// Returns the turns that are evidence of a memory, whether or not they are still there.
-    pub(crate) fn evidence_ids(&self, memory: MemoryId) -> StoreResult<Vec<TurnId>> {
-        self.read(|view| {
-            view.all(
-                "SELECT turn_uid FROM memory_evidence JOIN memory ON memory.id = memory_id WHERE memory.uid = ?1",
-                [memory.as_bytes()],
-                |row| row.get(0).map(TurnId::from_bytes),
             )
         })
     }
@@ -331,23 +326,29 @@ impl Store {
         })
     }
 
-    /// Returns the number of relations of a node, counted up to a limit.
-    pub(crate) fn degree_of(&self, node: &Node) -> StoreResult<usize> {
+    /// Returns the numbers of relations of entities, each counted up to a limit.
+    pub(crate) fn degrees_of(&self, entities: &[EntityId]) -> StoreResult<HashMap<EntityId, usize>> {
+        // An id is that of one node, and the indexes alone answer if no kind is asked for.
         self.read(|view| {
-            view.count(
-                "SELECT (SELECT count(*) FROM (SELECT 1 FROM relation WHERE from_key = ?1 AND from_kind = ?2 LIMIT ?3))
-                     + (SELECT count(*) FROM (SELECT 1 FROM relation WHERE to_key = ?1 AND to_kind = ?2 LIMIT ?3))",
-                params![node.key(), node.kind(), MOST_COUNTED],
-            )
-            .map(|count| count as usize)
+            let degrees = view.all(
+                "SELECT unhex(value), (SELECT count(*) FROM (SELECT 1 FROM relation WHERE from_key = unhex(value) LIMIT ?2))
+                     + (SELECT count(*) FROM (SELECT 1 FROM relation WHERE to_key = unhex(value) LIMIT ?2))
+                 FROM json_each(?1)",
+                params![hex_of(entities.iter().map(|id| id.as_bytes().as_slice())), MOST_COUNTED],
+                |row| Ok((EntityId::from_bytes(row.get(0)?), row.get::<_, i64>(1)?.max(0) as usize)),
+            )?;
+            Ok(degrees.into_iter().collect())
         })
     }
 
-    /// Returns the memories and turns among nodes, each with its number; those that are gone are left out.
-    pub(crate) fn item_keys(&self, nodes: &[(&Node, f32)]) -> StoreResult<Vec<(ItemKey, f32)>> {
+    /// Returns the first memories and turns among nodes, at most `limit`, each with its number; those that are gone are left out.
+    pub(crate) fn item_keys(&self, nodes: &[(&Node, f32)], limit: usize) -> StoreResult<Vec<(ItemKey, f32)>> {
         self.read(|view| {
             let mut keys = Vec::new();
             for (node, number) in nodes {
+                if keys.len() == limit {
+                    break;
+                }
                 let key = match node {
                     Node::Memory(id) => {
                         view.first_value("SELECT id FROM memory WHERE uid = ?1", [id.as_bytes()])?.map(ItemKey::Memory)

@@ -1,14 +1,16 @@
 //! Turns and memories as the indexes need them, and what filters compare of them.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use rusqlite::Row;
 use yore_core::episode::Role;
 use yore_core::memory::Status;
 use yore_core::time::UtcMillis;
 
 use super::episodes::IS_RECALLED;
-use super::keys::{EpisodeKey, ItemKey, LabelKey, MemoryKey, ProjectKey, RowKey, TurnKey};
+use super::keys::{EpisodeKey, ItemKey, LabelKey, MemoryKey, ProjectKey, RowKey, TurnKey, json_of};
 use super::transaction::View;
 use super::{Store, StoreResult, words};
 
@@ -28,9 +30,9 @@ pub(crate) enum ItemClass {
     Memory(Status),
 }
 
-/// The data of a turn or a memory that the indexes need.
-#[derive(Clone, Debug)]
-pub(crate) struct IndexedItem {
+/// What filters compare of a turn or a memory, and where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ItemHead {
     pub key: ItemKey,
     /// The episode of a turn; row 0 for a memory.
     pub episode: EpisodeKey,
@@ -43,6 +45,12 @@ pub(crate) struct IndexedItem {
     pub position: i64,
     /// True if it is a passage of a file or page, not of a conversation.
     pub is_document: bool,
+}
+
+/// The data of a turn or a memory that the indexes need.
+#[derive(Clone, Debug)]
+pub(crate) struct IndexedItem {
+    pub head: ItemHead,
     pub speaker: Option<String>,
     pub text: String,
     pub tool_text: String,
@@ -62,21 +70,66 @@ impl IndexedItem {
             }
         };
         match &self.speaker {
-            Some(speaker) if !text.is_empty() && !self.is_document => format!("{speaker}: {text}"),
+            Some(speaker) if !text.is_empty() && !self.head.is_document => format!("{speaker}: {text}"),
             _ => text.into_owned(),
         }
     }
 }
 
+const TURN_HEAD: &str =
+    "turn.id, turn.episode_id, turn.project_id, turn.branch_id, turn.role, turn.at_ms, turn.position, episode.kind = 'document'";
+
+static TURN_HEADS: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT {TURN_HEAD} FROM turn JOIN episode ON episode.id = turn.episode_id JOIN turn_text ON turn_text.turn_id = turn.id
+         WHERE turn.id IN (SELECT value FROM json_each(?1)) AND episode.forgotten_ms IS NULL AND {IS_RECALLED}"
+    )
+});
+
 static INDEXED_TURN: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "SELECT turn.episode_id, turn.project_id, turn.branch_id, turn.role, turn.at_ms, speaker.text, turn_text.words, turn.position,
-                episode.kind = 'document'
+        "SELECT {TURN_HEAD}, speaker.text AS speaker, turn_text.words
          FROM turn JOIN episode ON episode.id = turn.episode_id JOIN turn_text ON turn_text.turn_id = turn.id
          LEFT JOIN label AS speaker ON speaker.id = turn.speaker_id
          WHERE turn.id = ?1 AND episode.forgotten_ms IS NULL AND {IS_RECALLED}"
     )
 });
+
+/// A memory that rests on forgotten sessions alone is forgotten with them.
+const MEMORY_HEADS: &str = "SELECT memory.id, project_id, status, recorded_ms FROM memory
+    WHERE memory.id IN (SELECT value FROM json_each(?1)) AND (
+        NOT EXISTS (SELECT 1 FROM memory_evidence WHERE memory_id = memory.id)
+        OR EXISTS (
+            SELECT 1 FROM memory_evidence LEFT JOIN turn ON turn.uid = turn_uid LEFT JOIN episode ON episode.id = turn.episode_id
+            WHERE memory_id = memory.id AND episode.forgotten_ms IS NULL
+        )
+    )";
+
+fn turn_head(row: &Row<'_>) -> rusqlite::Result<ItemHead> {
+    Ok(ItemHead {
+        key: ItemKey::Turn(row.get(0)?),
+        episode: row.get(1)?,
+        project: row.get(2)?,
+        branch: row.get(3)?,
+        class: ItemClass::Turn(Role::parse(&row.get::<_, String>(4)?).unwrap_or(Role::System)),
+        at: row.get(5)?,
+        position: row.get(6)?,
+        is_document: row.get(7)?,
+    })
+}
+
+fn memory_head(row: &Row<'_>) -> rusqlite::Result<ItemHead> {
+    Ok(ItemHead {
+        key: ItemKey::Memory(row.get(0)?),
+        episode: EpisodeKey::new(0),
+        project: row.get(1)?,
+        branch: None,
+        class: ItemClass::Memory(Status::parse(&row.get::<_, String>(2)?).unwrap_or(Status::Archived)),
+        at: Some(row.get(3)?),
+        position: 0,
+        is_document: false,
+    })
+}
 
 impl View<'_> {
     /// Returns the data of an item for the indexes; `None` if it does not exist, is forgotten, or is a turn of a role
@@ -90,47 +143,20 @@ impl View<'_> {
 
     pub(super) fn indexed_turn(&self, row: TurnKey) -> StoreResult<Option<IndexedItem>> {
         self.first(&INDEXED_TURN, [row], |found| {
-            let words: Vec<u8> = found.get(6)?;
+            let words: Vec<u8> = found.get("words")?;
             let (text, tool_text) = words::decode(&words).unwrap_or_default();
-            Ok(IndexedItem {
-                key: ItemKey::Turn(row),
-                episode: found.get(0)?,
-                project: found.get(1)?,
-                branch: found.get(2)?,
-                class: ItemClass::Turn(Role::parse(&found.get::<_, String>(3)?).unwrap_or(Role::System)),
-                at: found.get(4)?,
-                position: found.get(7)?,
-                is_document: found.get(8)?,
-                speaker: found.get(5)?,
-                text,
-                tool_text,
-            })
+            Ok(IndexedItem { head: turn_head(found)?, speaker: found.get("speaker")?, text, tool_text })
         })
     }
 
     /// Returns the data of a memory for the indexes: its words as spoken text, what it names as tool text.
     fn indexed_memory(&self, row: MemoryKey) -> StoreResult<Option<IndexedItem>> {
-        let project = self.first("SELECT project_id FROM memory WHERE id = ?1", [row], |row| row.get(0))?.flatten();
+        let Some(head) = self.first(MEMORY_HEADS, [json_of(&[row])], memory_head)? else { return Ok(None) };
         let Some(memory) = self.memory_of_row(row)? else { return Ok(None) };
-        let evidence = self.evidence_of(&[row])?;
-        // A memory that rests on forgotten sessions alone is forgotten with them.
-        if !evidence.is_empty()
-            && evidence.iter().all(|evidence| evidence.is_forgotten)
-            && evidence.len() == memory.evidence.len()
-        {
-            return Ok(None);
-        }
         let kind = memory.kind.as_str().replace('_', " ");
         let names = [&kind].into_iter().chain(&memory.tags).chain(memory.anchors.iter().map(|anchor| &anchor.text));
         Ok(Some(IndexedItem {
-            key: ItemKey::Memory(row),
-            episode: EpisodeKey::new(0),
-            project,
-            branch: None,
-            class: ItemClass::Memory(memory.status),
-            at: Some(memory.recorded),
-            position: 0,
-            is_document: false,
+            head,
             speaker: None,
             text: memory.words(),
             tool_text: names.map(String::as_str).collect::<Vec<_>>().join("\n"),
@@ -139,6 +165,22 @@ impl View<'_> {
 }
 
 impl Store {
+    /// Returns the heads of items. Those that the indexes do not have are left out.
+    pub(crate) fn item_heads(&self, keys: &[ItemKey]) -> StoreResult<HashMap<ItemKey, ItemHead>> {
+        let turns: Vec<TurnKey> = keys.iter().filter_map(|key| key.turn()).collect();
+        let memories: Vec<MemoryKey> = keys.iter().filter_map(|key| key.memory()).collect();
+        self.read(|view| {
+            let mut heads = Vec::new();
+            if !turns.is_empty() {
+                heads.extend(view.all(&TURN_HEADS, [json_of(&turns)], turn_head)?);
+            }
+            if !memories.is_empty() {
+                heads.extend(view.all(MEMORY_HEADS, [json_of(&memories)], memory_head)?);
+            }
+            Ok(heads.into_iter().map(|head| (head.key, head)).collect())
+        })
+    }
+
     /// Returns the data of an item for the indexes.
     pub(crate) fn indexed_item(&self, key: ItemKey) -> StoreResult<Option<IndexedItem>> {
         self.read(|view| view.indexed_item(key))

@@ -73,7 +73,7 @@ pub(crate) use extraction::Shape;
 pub(crate) use forget::Forgetting;
 pub use forget::{Forgotten, SelectedItem};
 pub(crate) use found_memories::{Beside, EvidenceRow, NamedMemory, Stands};
-pub(crate) use items::{IndexedItem, ItemClass, SPOKEN_GAP};
+pub(crate) use items::{IndexedItem, ItemClass, ItemHead, SPOKEN_GAP};
 pub(crate) use job_rows::{Failed, JobRow, NewJob};
 pub(crate) use judged::UnjudgedMemory;
 pub(crate) use keys::{

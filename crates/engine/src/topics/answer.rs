@@ -24,12 +24,11 @@ impl Engine {
     /// # Errors
     /// The store cannot be read.
     pub fn tell_topics(&self, request: &RecallRequest, answer: &mut RecallAnswer) -> Result<(), EngineError> {
-        let mut hits: Vec<(EpisodeKey, TurnKey, usize)> = Vec::new();
-        for hit in &answer.hits {
-            let Some(turn) = hit.turn_key() else { continue };
-            let item = self.store().indexed_item(ItemKey::Turn(turn))?.filter(|item| !item.is_document);
-            hits.extend(item.map(|item| (item.episode, turn, hit.rank)));
-        }
+        let turns: Vec<(TurnKey, usize)> = answer.hits.iter().filter_map(|hit| Some((hit.turn_key()?, hit.rank))).collect();
+        let heads = self.store().item_heads(&turns.iter().map(|(turn, _)| ItemKey::Turn(*turn)).collect::<Vec<_>>())?;
+        let head = |turn: TurnKey| heads.get(&ItemKey::Turn(turn)).filter(|head| !head.is_document);
+        let hits: Vec<(EpisodeKey, TurnKey, usize)> =
+            turns.into_iter().filter_map(|(turn, rank)| Some((head(turn)?.episode, turn, rank))).collect();
         let mut episodes: Vec<EpisodeKey> = Vec::new();
         for (episode, ..) in &hits {
             if !episodes.contains(episode) {

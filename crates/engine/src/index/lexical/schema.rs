@@ -31,14 +31,14 @@ impl Fields {
     /// Makes the document of a turn or memory.
     pub(super) fn document(&self, item: &IndexedItem) -> TantivyDocument {
         let mut document = TantivyDocument::new();
-        document.add_u64(self.row, item.key.get() as u64);
-        document.add_u64(self.episode, item.episode.get() as u64);
-        document.add_u64(self.project, item.project.map_or(0, ProjectKey::get) as u64);
-        document.add_u64(self.branch, item.branch.map_or(0, LabelKey::get) as u64);
-        document.add_u64(self.role, u64::from(class_number(item.class)));
-        document.add_i64(self.at, item.at.unwrap_or(NO_TIME));
-        document.add_i64(self.position, item.position);
-        document.add_bool(self.document, item.is_document);
+        document.add_u64(self.row, item.head.key.get() as u64);
+        document.add_u64(self.episode, item.head.episode.get() as u64);
+        document.add_u64(self.project, item.head.project.map_or(0, ProjectKey::get) as u64);
+        document.add_u64(self.branch, item.head.branch.map_or(0, LabelKey::get) as u64);
+        document.add_u64(self.role, u64::from(class_number(item.head.class)));
+        document.add_i64(self.at, item.head.at.unwrap_or(NO_TIME));
+        document.add_i64(self.position, item.head.position);
+        document.add_bool(self.document, item.head.is_document);
         if let Some(speaker) = &item.speaker {
             document.add_text(self.text, speaker);
         }

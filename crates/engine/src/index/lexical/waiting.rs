@@ -39,7 +39,7 @@ impl Waiting {
             for word in Question::parse(&item.text, &mut self.tokenizer).terms {
                 self.by_word.entry(word).or_default().push(at);
             }
-            self.memories.push((seq, key, item.project));
+            self.memories.push((seq, key, item.head.project));
         }
         self.last = last;
         Ok(())
