@@ -23,7 +23,7 @@ use crate::rules::{self, StatedRelation};
 use crate::store::{NewOperation, OperationTx};
 
 /// Length of the statement in the summary of an operation, in characters.
-const SUMMARY_CHARS: usize = 80;
+const SUMMARY_CHARS: usize = 60;
 /// Files in the words of a memory that it is compared with, and the longest of their paths, in bytes.
 const MOST_NAMED: usize = 5;
 const LONGEST_PATH: usize = 200;

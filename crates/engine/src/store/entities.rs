@@ -27,6 +27,7 @@ const RELATION: &str = "SELECT uid, from_kind, from_key, to_kind, to_key, type, 
 
 fn relation_of(row: &Row<'_>) -> rusqlite::Result<Option<Relation>> {
     let name = |column: usize| row.get::<_, String>(column);
+    let optional_name = |column: usize| row.get::<_, Option<String>>(column);
     let node = |kind: usize| Ok::<_, rusqlite::Error>(Node::of(&name(kind)?, &row.get::<_, Vec<u8>>(kind + 1)?));
     // A type that a later yore added is left alone.
     let Some(relation_type) = RelationType::parse(&name(5)?) else { return Ok(None) };
@@ -37,8 +38,8 @@ fn relation_of(row: &Row<'_>) -> rusqlite::Result<Option<Relation>> {
         to,
         relation_type,
         weight: row.get::<_, f64>(6)? as f32,
-        confidence: Confidence::parse(&name(7)?).unwrap_or_default(),
-        origin: Origin::parse(&name(8)?).unwrap_or_default(),
+        confidence: optional_name(7)?.map_or(Some(Confidence::Verified), |name| Confidence::parse(&name)).unwrap_or_default(),
+        origin: optional_name(8)?.map_or(Some(Origin::Explicit), |name| Origin::parse(&name)).unwrap_or_default(),
         valid_from: row.get(9)?,
         valid_until: row.get(10)?,
         recorded: row.get(11)?,
@@ -147,8 +148,8 @@ impl WriteTx<'_> {
                 relation.to.key(),
                 relation.relation_type.as_str(),
                 f64::from(relation.weight),
-                relation.confidence.as_str(),
-                relation.origin.as_str(),
+                Some(relation.confidence).filter(|confidence| *confidence != Confidence::Verified).map(Confidence::as_str),
+                Some(relation.origin).filter(|origin| *origin != Origin::Explicit).map(Origin::as_str),
                 relation.valid_from,
                 relation.valid_until,
                 relation.recorded,

@@ -217,7 +217,7 @@ impl Store {
         self.read(|view| {
             let rows: Vec<MemoryKey> = view.column(
                 "SELECT id FROM memory WHERE project_id IS ?1 AND status = 'holds' AND kind IN (SELECT value FROM json_each(?2))
-                     AND (lane = 'curated' OR json_extract(rest, '$.certainty') >= ?3)
+                     AND (lane = 'curated' OR coalesce(json_extract(rest, '$.certainty'), 1.0) >= ?3)
                  ORDER BY is_pinned DESC, lane = 'curated' DESC, coalesce(valid_from_ms, recorded_ms) DESC, id DESC LIMIT ?4",
                 params![project, kinds, f64::from(least_certainty), limit as i64],
             )?;

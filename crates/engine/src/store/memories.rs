@@ -23,10 +23,13 @@ const MOST_LOGGED: i64 = 100_000;
 struct Rest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     details: Option<String>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     fields: Fields,
+    #[serde(default, skip_serializing_if = "is_default")]
     confidence: Confidence,
+    #[serde(default = "certain", skip_serializing_if = "is_certain")]
     certainty: f32,
+    #[serde(default, skip_serializing_if = "is_default")]
     source: Source,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     asserts: Option<StatedValue>,
@@ -36,6 +39,18 @@ struct Rest {
     cause: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     status_since: Option<UtcMillis>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+fn certain() -> f32 {
+    1.0
+}
+
+fn is_certain(certainty: &f32) -> bool {
+    *certainty == certain()
 }
 
 /// The memories that a list wants; an empty list means no restriction.

@@ -42,6 +42,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 16, is_precious: false, sql: include_str!("migrations/0016_judged.sql") },
     Migration { version: 17, is_precious: false, sql: include_str!("migrations/0017_session_summary.sql") },
     Migration { version: 18, is_precious: true, sql: include_str!("migrations/0018_branches_and_anchors.sql") },
+    Migration { version: 19, is_precious: true, sql: include_str!("migrations/0019_compact.sql") },
 ];
 
 /// Migrations after which what memories assert is read: SQL cannot. With 16, statements are read in another way.
@@ -81,7 +82,7 @@ pub(super) fn run(db: &mut Connection, path: &Path, options: &StoreOptions) -> S
     // One process backs up and upgrades, the others then find it done. Without working locks, there is no
     // wait.
     let _turn = turn(path).ok();
-    // Rows that 0018 keeps in a temporary table are on no disk.
+    // Rows that 0018 and 0019 keep in temporary tables are on no disk.
     db.pragma_update(None, "temp_store", "MEMORY").map_err(fail)?;
     let version = check(db, path)?;
     let owes_backup = MIGRATIONS.iter().any(|step| step.version > version && step.is_precious);

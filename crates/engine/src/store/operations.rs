@@ -23,7 +23,7 @@ use super::{Store, StoreError, StoreResult};
 const MOST_RELATIONS: usize = 100_000;
 
 /// Hash of a record as it is stored.
-type RecordHash = [u8; 16];
+type RecordHash = [u8; 8];
 
 /// A stored change: the subject, its record before, and the hash of its record after.
 type StoredChange = (Subject, Option<Record>, Option<RecordHash>);
@@ -105,7 +105,7 @@ impl<'c> OperationTx<'_, 'c> {
     pub(crate) fn same_statement(&self, memory: &Memory) -> StoreResult<Option<MemoryId>> {
         self.tx.first(
             "SELECT memory.uid FROM memory LEFT JOIN project ON project.id = memory.project_id
-             WHERE substr(memory.statement, 1, 48) = substr(?1, 1, 48) AND memory.statement = ?1 AND memory.kind = ?2 AND memory.status IN ('holds', 'contested') AND project.uid IS ?3",
+             WHERE substr(memory.statement, 1, 32) = substr(?1, 1, 32) AND memory.statement = ?1 AND memory.kind = ?2 AND memory.status IN ('holds', 'contested') AND project.uid IS ?3",
             params![memory.statement, memory.kind.as_str(), memory.project.as_ref().map(ProjectId::as_bytes)],
             |row| row.get(0).map(MemoryId::from_bytes),
         )
@@ -212,7 +212,7 @@ impl<'c> OperationTx<'_, 'c> {
         for (position, (subject, before, after)) in (0i64..).zip(&changes) {
             tx.execute(
                 "INSERT INTO operation_change (operation, position, kind, uid, before, after_hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                params![number, position, subject.kind(), subject.key(), before, after],
+                params![number, position, &subject.kind()[..1], subject.key(), before, after],
             )?;
         }
         Ok(Some(number as u64))
@@ -228,6 +228,11 @@ fn node_of(subject: Subject) -> Option<Node> {
     }
 }
 
+/// Returns the subject with an id and the first letters of its kind.
+fn subject_of(letters: &str, key: [u8; 16]) -> Option<Subject> {
+    ["memory", "entity", "relation"].into_iter().find(|kind| kind.starts_with(letters)).and_then(|kind| Subject::of(kind, key))
+}
+
 fn json_of(view: &View<'_>, record: Option<&Record>) -> StoreResult<Option<String>> {
     record.map(serde_json::to_string).transpose().map_err(|error| view.failed(error.into()))
 }
@@ -235,7 +240,7 @@ fn json_of(view: &View<'_>, record: Option<&Record>) -> StoreResult<Option<Strin
 fn hash_of(view: &View<'_>, record: Option<&Record>) -> StoreResult<Option<RecordHash>> {
     Ok(json_of(view, record)?.map(|json| {
         let mut hash = RecordHash::default();
-        hash.copy_from_slice(&blake3::hash(json.as_bytes()).as_bytes()[..16]);
+        hash.copy_from_slice(&blake3::hash(json.as_bytes()).as_bytes()[..8]);
         hash
     }))
 }
@@ -259,7 +264,7 @@ impl View<'_> {
             .all(
                 "SELECT kind, uid FROM operation_change WHERE operation = ?1 ORDER BY position",
                 [operation.number as i64],
-                |row| Ok(Subject::of(&row.get::<_, String>(0)?, row.get(1)?)),
+                |row| Ok(subject_of(&row.get::<_, String>(0)?, row.get(1)?)),
             )?
             .into_iter()
             .flatten()
@@ -273,8 +278,9 @@ impl View<'_> {
             "SELECT kind, uid, before, after_hash FROM operation_change WHERE operation = ?1 ORDER BY position",
             [number as i64],
             |row| {
-                let subject = Subject::of(&row.get::<_, String>(0)?, row.get(1)?);
-                Ok((subject, row.get::<_, Option<String>>(2)?, row.get(3)?))
+                let subject = subject_of(&row.get::<_, String>(0)?, row.get(1)?);
+                let after = row.get::<_, Option<Vec<u8>>>(3)?.and_then(|hash| hash.first_chunk().copied());
+                Ok((subject, row.get::<_, Option<String>>(2)?, after))
             },
         )?;
         rows.into_iter()

@@ -50,7 +50,7 @@ impl Store {
                  JOIN memory AS special ON special.uid = relation.from_key
                  WHERE general.project_id IS NULL AND special.status = 'holds' AND special.kind IN ('standard', 'preference')
                      AND special.project_id = ?1 AND relation.reason = ?2
-                     AND (special.lane = 'curated' OR general.lane = 'extracted' AND json_extract(special.rest, '$.certainty') >= ?3)
+                     AND (special.lane = 'curated' OR general.lane = 'extracted' AND coalesce(json_extract(special.rest, '$.certainty'), 1.0) >= ?3)
                      AND coalesce(special.valid_from_ms, ?4) <= ?4 AND coalesce(special.valid_until_ms, ?4 + 1) > ?4",
                 params![project, reason, certainty, at],
                 |row| row.get(0).map(MemoryId::from_bytes),

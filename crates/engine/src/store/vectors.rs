@@ -94,6 +94,8 @@ impl Store {
     /// Makes `embedder` the current one, and queues everything that lacks its vectors.
     pub(crate) fn choose_embedder(&self, embedder: EmbedderKey) -> StoreResult<()> {
         self.write(|tx| {
+            // Without one, nothing is queued.
+            tx.set_state("embedder", &embedder.get().to_string())?;
             // The new model may succeed where the last one failed.
             tx.batch("DELETE FROM embed_queue; DELETE FROM embed_failure;")?;
             tx.execute(
@@ -109,8 +111,8 @@ impl Store {
                 "INSERT INTO embed_queue (turn_id) SELECT -id FROM memory
                  WHERE id NOT IN (SELECT memory_id FROM memory_chunk WHERE embedder_id = ?1) ORDER BY id",
                 [embedder],
-            )?;
-            tx.set_state("embedder", &embedder.get().to_string())
+            )
+            .map(drop)
         })
     }
 
@@ -144,8 +146,19 @@ impl Store {
 
     /// Returns the number of items that lack vectors, counted up to `limit`.
     pub(crate) fn unembedded_count(&self, limit: usize) -> StoreResult<u64> {
+        let is_chosen = self.chosen_embedder()?.is_some();
         self.read(|view| {
-            view.count("SELECT count(DISTINCT turn_id) FROM (SELECT turn_id FROM embed_queue LIMIT ?1)", [limit as i64])
+            if is_chosen {
+                return view
+                    .count("SELECT count(DISTINCT turn_id) FROM (SELECT turn_id FROM embed_queue LIMIT ?1)", [limit as i64]);
+            }
+            // What tools were given and returned is not embedded.
+            let turns = format!(
+                "SELECT count(*) FROM (SELECT 1 FROM turn WHERE {IS_RECALLED} AND role NOT IN ('tool_call', 'tool_result') LIMIT ?1)"
+            );
+            let turns = view.count(&turns, [limit as i64])?;
+            let memories = view.count("SELECT count(*) FROM (SELECT 1 FROM memory LIMIT ?1)", [limit as i64])?;
+            Ok((turns + memories).min(limit as u64))
         })
     }
 

@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 use yore_core::note::NoteFacts;
+use yore_core::operation::Cause;
 use yore_engine::ingest::Silent;
 use yore_engine::ingest::source::ReaderOptions;
-use yore_engine::{Engine, EngineError, NotesRequest, SCHEMA_VERSION, SessionsRequest, StoreError, WhichVersion};
+use yore_engine::{Engine, EngineError, MemoryList, NotesRequest, SCHEMA_VERSION, SessionsRequest, StoreError, WhichVersion};
 use yore_testing::{Memory, Random, SessionBuilder, TurnOf, fixture, is_blessing};
 
 const SEED: u64 = 500;
 /// Schemas that were the newest in some commit; each has a database of its own. (1 came with 2, and 4 with
 /// 5.)
-const COMMITTED: [i32; 16] = [2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18];
+const COMMITTED: [i32; 17] = [2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19];
 
 fn fixture_of(schema: i32) -> PathBuf {
     fixture("databases").join(format!("schema-{schema}.db"))
@@ -157,6 +158,49 @@ fn notes_of_an_older_schema_keep_what_is_known_of_them_and_every_version() {
     let (report, _) = memory.engine().reindex(&ReaderOptions::default(), &mut Silent).unwrap();
     assert_eq!((report.turns_added, report.turns_updated, report.turns_removed), (0, 0, 0));
     assert!(memory.data().join("yore.db.backup-8").exists());
+}
+
+#[test]
+fn operations_of_an_older_schema_are_undone_and_done_again_and_relations_stay_what_they_were() {
+    // Written by the program of schema 18: a fact with two entities, one in its place, another that builds on it and was pinned.
+    let mut memory = memory_with(&fixture("databases").join("memories-schema-18.db"));
+    memory.open();
+    let told = |memory: &Memory| {
+        let list = MemoryList { limit: 10, ..MemoryList::default() };
+        let memories = memory.engine().memories(&list).unwrap().into_iter();
+        let told = memories.map(|one| one.memory).map(|one| {
+            let relations = memory.engine().open_memory(&one.id.to_string(), None).unwrap().relations.into_iter();
+            let mut relations: Vec<String> = relations.map(|one| one.name).collect();
+            relations.sort();
+            format!("{} {} {} {}", one.statement, one.status.as_str(), one.is_pinned, relations.join(" "))
+        });
+        let mut told: Vec<String> = told.collect();
+        told.sort();
+        told
+    };
+    let whole = [
+        "The ferry leaves at dawn. superseded false about about superseded_by",
+        "The ferry leaves at noon. holds false about extended_by supersedes",
+        "The quay is closed in winter. holds true about builds_on",
+    ];
+    assert_eq!(told(&memory), whole);
+    let db = Connection::open(memory.data().join("yore.db")).unwrap();
+    let shorter = "SELECT count(*) FROM relation WHERE confidence IS NULL AND origin IS NULL
+                   UNION ALL SELECT count(*) FROM operation_change WHERE length(kind) = 1 AND length(after_hash) = 8";
+    let counts: Vec<i64> = db.prepare(shorter).unwrap().query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    assert_eq!(counts, [6, 13]);
+    let cause = Cause::default();
+    for number in (2..=5).rev() {
+        memory.engine().undo(number, &cause).unwrap_or_else(|error| panic!("{number}: {error}"));
+    }
+    assert_eq!(told(&memory), ["The ferry leaves at dawn. holds false about about"]);
+    for number in 2..=5 {
+        memory.engine().redo(number, &cause).unwrap_or_else(|error| panic!("{number}: {error}"));
+    }
+    assert_eq!(told(&memory), whole);
+    memory.index();
+    let found = memory.ask("when does the ferry leave?");
+    assert_eq!(found[0].as_memory().unwrap().memory.statement, "The ferry leaves at noon.");
 }
 
 /// Returns the schema and the number of turns of a database.
