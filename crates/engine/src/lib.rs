@@ -17,6 +17,7 @@ mod error;
 mod extract;
 mod forget;
 mod git;
+mod hypothetical;
 mod index;
 pub mod ingest;
 mod jobs;

@@ -19,6 +19,7 @@ use yore_core::time::format_utc;
 use crate::accounts::{Ledger, ends_run};
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::hypothetical::Hypothetical;
 use crate::llm::{Class, Form, LlmError, Model, Prompt, structured};
 use crate::memories::{CarriedOut, Judged, Judgement};
 use crate::retrieve::{RecallRequest, projects_named};
@@ -32,6 +33,10 @@ const NAME: &str = "consolidate/2";
 const GROUP: i64 = 10;
 /// Memories near one that it is compared with.
 const NEAR: usize = 6;
+/// Memories that each search for them finds, of the statement and of hypothetical ones; they are fused by reciprocal rank, with this number
+/// added to each rank.
+const FOUND: usize = 12;
+const RANK_ADDED: f32 = 10.0;
 /// Characters of details that are given; statements are given whole.
 const DETAILS_CHARS: usize = 1_000;
 /// Hits for one that is wanted where all projects are searched for memories of none.
@@ -48,6 +53,9 @@ pub struct ConsolidateRequest {
     pub projects: Vec<String>,
     /// Also those that were compared before.
     pub again: bool,
+    /// True if the model is first to write hypothetical earlier statements, by which more of what is near is found: a further request for
+    /// each group.
+    pub is_supposing: bool,
 }
 
 /// The result of comparing memories by a model.
@@ -92,6 +100,12 @@ impl Group {
         let place = |memory: &UnjudgedMemory| (memory.project, memory.row.get() / GROUP);
         let groups = memories.chunk_by(|a, b| place(a) == place(b));
         groups.map(|rows| Self { project: rows[0].project, rows: rows.to_vec() }).collect()
+    }
+
+    /// Names it among all groups.
+    fn place(&self) -> String {
+        let [first, last] = [self.rows.first(), self.rows.last()].map(|memory| memory.map_or(0, |memory| memory.row.get()));
+        format!("{} {first}-{last} {}", self.project.map_or(0, RowKey::get), self.rows.len())
     }
 }
 
@@ -142,7 +156,7 @@ impl Engine {
                     break;
                 }
             };
-            match self.compare(&group, project, &model, &ledger, &mut report)? {
+            match self.compare(&group, project, request.is_supposing, (&model, &ledger), &mut report)? {
                 Ok(()) => failures = 0,
                 Err(LlmError::Unanswered(_)) => report.waiting += group.rows.len() as u64,
                 Err(error) if ends_run(&error) => {
@@ -171,8 +185,8 @@ impl Engine {
         &self,
         group: &Group,
         project: Option<&Project>,
-        model: &Model,
-        ledger: &Ledger<'_>,
+        is_supposing: bool,
+        (model, ledger): (&Model, &Ledger<'_>),
         report: &mut ConsolidateReport,
     ) -> Result<Result<(), LlmError>, EngineError> {
         // A memory that was forgotten, retired or rejected meanwhile is shown to nobody.
@@ -185,9 +199,23 @@ impl Engine {
         rows.retain(|row| memories.get(row).is_some_and(|(memory, _)| memory.is_in_effect()));
         let memories: Vec<Memory> = rows.iter().filter_map(|row| memories.remove(row)).map(|(memory, _)| memory).collect();
         let began = Instant::now();
+        let supposed = if is_supposing && !memories.is_empty() {
+            match self.hypothetical_statements(&memories, &group.place(), model, ledger)? {
+                Ok(supposed) => {
+                    report.statistics.calls += 1;
+                    report.statistics.retries += u64::from(supposed.retries);
+                    supposed
+                }
+                // They are compared with what is found without it.
+                Err(LlmError::Form(_) | LlmError::Rejected { .. }) => Hypothetical::default(),
+                Err(error) => return Ok(Err(error)),
+            }
+        } else {
+            Hypothetical::default()
+        };
         let mut near: Vec<Vec<Memory>> = Vec::with_capacity(memories.len());
         for memory in &memories {
-            near.push(self.near_in_meaning(memory, project)?);
+            near.push(self.near_in_meaning(memory, supposed.of(memory.id), project)?);
         }
         let found = near.iter().map(Vec::len).sum::<usize>();
         report.statistics.worked(Phase::RetrieveContext, found as u64, began.elapsed().as_micros() as u64);
@@ -236,12 +264,34 @@ impl Engine {
         Ok(Ok(()))
     }
 
-    /// Returns the memories of the same project that are nearest to one in words and meaning, and in effect.
-    fn near_in_meaning(&self, memory: &Memory, project: Option<&Project>) -> Result<Vec<Memory>, EngineError> {
+    /// Returns the memories of the same project that are nearest to one, or to hypothetical statements about its thing, in words and
+    /// meaning, and in effect.
+    fn near_in_meaning(
+        &self,
+        memory: &Memory,
+        supposed: &[String],
+        project: Option<&Project>,
+    ) -> Result<Vec<Memory>, EngineError> {
+        let mut shares: Vec<(Memory, f32)> = Vec::new();
+        for text in [&memory.statement].into_iter().chain(supposed) {
+            for (rank, near) in (0u8..).zip(self.nearest_to(text, memory, project)?) {
+                let share = 1.0 / (RANK_ADDED + f32::from(rank));
+                match shares.iter_mut().find(|(known, _)| known.id == near.id) {
+                    Some((_, whole)) => *whole += share,
+                    None => shares.push((near, share)),
+                }
+            }
+        }
+        shares.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+        Ok(shares.into_iter().map(|(near, _)| near).take(NEAR).collect())
+    }
+
+    /// Returns the memories beside one that are nearest to a text.
+    fn nearest_to(&self, text: &str, memory: &Memory, project: Option<&Project>) -> Result<Vec<Memory>, EngineError> {
         // Quotation marks would ask for what they hold.
-        let mut request = RecallRequest::new(memory.statement.replace(['"', '“', '”', '„', '«', '»'], " "));
-        // The memory itself is the first; those of projects stand between those of none.
-        request.limit = if project.is_some() { NEAR + 1 } else { NEAR * AMONG_ALL };
+        let mut request = RecallRequest::new(text.replace(['"', '“', '”', '„', '«', '»'], " "));
+        // The memory itself may be the first; those of projects stand between those of none.
+        request.limit = if project.is_some() { FOUND + 1 } else { FOUND * AMONG_ALL };
         (request.is_bare, request.is_period_searched) = (true, false);
         request.mode = if self.has_vectors()? { SearchMode::Full } else { SearchMode::Static };
         request.filter.wanted = Wanted::Memories;
@@ -254,7 +304,7 @@ impl Engine {
             // A project's own are not compared with those that hold everywhere.
             near.extend(self.store().memory(id)?.filter(|near| near.project == memory.project));
         }
-        near.truncate(NEAR);
+        near.truncate(FOUND);
         Ok(near)
     }
 
@@ -285,8 +335,7 @@ impl Engine {
         known.dedup_by_key(|memory| memory.id);
         let known = known.into_iter().map(told).collect::<Result<Vec<_>, _>>()?;
         let document = json!({"memories": asked, "known": known});
-        let ends = [group.rows.first(), group.rows.last()].map(|memory| memory.map_or(0, |memory| memory.row.get()));
-        let key = format!("{NAME} {} {}-{} {}", group.project.map_or(0, RowKey::get), ends[0], ends[1], group.rows.len());
+        let key = format!("{NAME} {}", group.place());
         Ok(Prompt { system: INSTRUCTIONS.to_owned(), user: document.to_string(), max_tokens: MOST_ANSWER, key })
     }
 }

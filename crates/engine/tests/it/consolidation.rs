@@ -44,15 +44,31 @@ fn compared(
     again: bool,
     decide: impl Fn(&Value) -> Vec<(String, &'static str, String)> + Send + Sync + 'static,
 ) -> (ConsolidateReport, usize) {
+    let request = ConsolidateRequest { again, ..ConsolidateRequest::default() };
+    asked(memory, &request, move |asked| decisions(decide(asked)))
+}
+
+/// Returns the answer of a model with these decisions.
+fn decisions(decided: Vec<(String, &'static str, String)>) -> Value {
+    let decisions: Vec<Value> = decided
+        .into_iter()
+        .map(|(memory, decision, other)| json!({"memory": memory, "decision": decision, "other": other, "reason": "from 8080 to 9090"}))
+        .collect();
+    json!({ "decisions": decisions })
+}
+
+/// The same, with a request; `answer` is given what the model is asked.
+fn asked(
+    memory: &Memory,
+    request: &ConsolidateRequest,
+    answer: impl Fn(&Value) -> Value + Send + Sync + 'static,
+) -> (ConsolidateReport, usize) {
     let script = Script::new(move |request| {
         let body: Value = serde_json::from_slice(&request.body).unwrap();
         let asked = body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();
-        let asked: Value = serde_json::from_str(asked).unwrap();
-        let decisions: Vec<Value> = decide(&asked)
-            .into_iter()
-            .map(|(memory, decision, other)| json!({"memory": memory, "decision": decision, "other": other, "reason": "from 8080 to 9090"}))
-            .collect();
-        let text = json!({"decisions": decisions}).to_string();
+        // After a wrong answer, words follow.
+        let asked = serde_json::Deserializer::from_str(asked).into_iter::<Value>().next().unwrap().unwrap();
+        let text = answer(&asked).to_string();
         let said = json!({"choices": [{"message": {"content": text}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 90, "completion_tokens": 10}});
         let body = said.to_string().into_bytes();
         Ok(Response { status: 200, headers: Vec::new(), length: None, body: Box::new(std::io::Cursor::new(body)) })
@@ -70,8 +86,7 @@ fn compared(
     };
     let mut choose = |_: Option<&str>| Ok(Some((Arc::clone(&model), terms.clone())));
     let by = ByModel { choose: &mut choose, books: None, is_stopped: &GOING };
-    let request = ConsolidateRequest { again, ..ConsolidateRequest::default() };
-    let report = memory.engine().consolidate_by_model(by, &request, &mut |_, _| true).unwrap();
+    let report = memory.engine().consolidate_by_model(by, request, &mut |_, _| true).unwrap();
     (report, script.requests().len())
 }
 
@@ -110,6 +125,53 @@ fn a_model_retires_what_is_no_longer_so_once_with_its_reason_and_undo_restores_i
     assert_eq!((status_of(engine, &older), status_of(engine, &newer)), (Status::Holds, Status::Holds));
     let (_, calls) = compared(&memory, false, |_| panic!("what a person took back is not decided again"));
     assert_eq!(calls, 0);
+}
+
+#[test]
+fn what_a_model_supposes_to_have_been_known_finds_what_is_named_in_other_words() {
+    let newer = "Woodpecker deploys every release of the crane service.";
+    let older = "Jenkins is used for continuous delivery.";
+    for is_supposing in [false, true] {
+        let memory = Memory::new();
+        let engine = memory.engine();
+        let old = extracted(engine, MemoryKind::Fact, older, 1_000);
+        for number in 0..9 {
+            let words = format!("The crane service had release {number}.0 with a new deploy page.");
+            let _ = extracted(engine, MemoryKind::Fact, &words, 2_000 + number);
+        }
+        let new = extracted(engine, MemoryKind::Fact, newer, 9_000);
+        let (id, other) = (new.clone(), old.clone());
+        let request = ConsolidateRequest { is_supposing, ..ConsolidateRequest::default() };
+        let (report, calls) = asked(&memory, &request, move |asked| match asked["statements"].as_array() {
+            Some(statements) => {
+                assert!(is_supposing && statements.iter().all(|one| one["statement"].is_string()), "{asked}");
+                let supposed = json!({"id": id, "before": ["  ", "Jenkins did the continuous\ndelivery."]});
+                json!({"wordings": [supposed, {"id": "0123456789", "before": ["nobody asked"]}]})
+            }
+            None => {
+                let of_new = asked["memories"].as_array().unwrap().iter().find(|one| one["id"] == json!(id));
+                let is_near = of_new.is_some_and(|one| one["near"].as_array().unwrap().contains(&json!(other)));
+                decisions(if is_near { vec![(id.clone(), "update", other.clone())] } else { Vec::new() })
+            }
+        });
+        let is_replaced = status_of(engine, &old) == Status::Superseded;
+        assert_eq!((is_replaced, calls as u64), (is_supposing, report.statistics.calls), "{report:?}");
+        assert_eq!(calls, if is_supposing { 4 } else { 2 }, "one more for each group");
+    }
+}
+
+#[test]
+fn memories_are_compared_though_a_model_supposes_nothing_of_use() {
+    let memory = Memory::new();
+    let engine = memory.engine();
+    let (older, newer) = (extracted(engine, MemoryKind::Fact, PORT, 1_000), extracted(engine, MemoryKind::Fact, MOVED, 2_000));
+    let ids = (newer, older.clone());
+    let request = ConsolidateRequest { is_supposing: true, ..ConsolidateRequest::default() };
+    let (report, _) = asked(&memory, &request, move |asked| match asked["statements"].is_array() {
+        true => json!({"wordings": "none"}),
+        false => decisions(vec![(ids.0.clone(), "update", ids.1.clone())]),
+    });
+    assert_eq!((report.failed.len(), status_of(engine, &older)), (0, Status::Superseded), "{report:?}");
 }
 
 #[test]

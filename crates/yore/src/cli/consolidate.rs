@@ -21,11 +21,15 @@ use crate::results::ConsolidationDone;
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// Only memories of this project: name, id or directory; may be repeated
-    #[arg(short, long = "project", value_name = "PROJECT")]
+    #[arg(short, long = "project", value_name = "PROJECT", value_parser = crate::cli::project)]
     projects: Vec<String>,
     /// Also those that were compared before; a model is paid again for them, but an answer in a folder is taken again
     #[arg(long)]
     again: bool,
+    /// Let the model first write what the memory may have known before, and search with that too: finds more of what has changed, for one
+    /// more request a group
+    #[arg(long)]
+    suppose: bool,
 }
 
 /// Most decisions that are told.
@@ -38,7 +42,8 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let mut choose = |project: Option<&str>| staff.for_project(project).map_err(|error| error.message);
     let is_stopped = AtomicBool::new(false);
     let by = ByModel { choose: &mut choose, books: None, is_stopped: &is_stopped };
-    let request = ConsolidateRequest { projects: arguments.projects.clone(), again: arguments.again };
+    let request =
+        ConsolidateRequest { projects: arguments.projects.clone(), again: arguments.again, is_supposing: arguments.suppose };
     let bar = Progress::counting("comparing", 0, context.printer.shows_progress());
     let report = engine.consolidate_by_model(by, &request, &mut |done, total| {
         bar.set_length(total);
