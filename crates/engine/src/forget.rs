@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use yore_core::episode::EpisodeKind;
-use yore_core::id::{EpisodeId, MemoryId};
+use yore_core::id::{EpisodeId, MemoryId, ProjectId};
 use yore_core::memory::{Memory, Status};
 use yore_core::operation::Cause;
 use yore_core::time::UtcMillis;
@@ -18,6 +18,8 @@ use crate::store::{EpisodeKey, Forgotten, MemoryFilter, SelectedItem};
 
 /// Name of the state that says that a hard forgetting began and was not finished.
 const OWED: &str = "forgetting";
+/// Fewest hexadecimal digits by which an undone memory is named.
+const FEWEST_DIGITS: usize = 4;
 /// Most side conversations that are nested in each other.
 const MOST_PARENTS: usize = 32;
 
@@ -97,7 +99,15 @@ impl Engine {
             [] => {
                 return self.forget_memory(request)?.ok_or_else(|| EngineError::UnknownSession(request.session.clone()));
             }
-            [only] => (only.0, only.1.clone(), only.2.clone()),
+            [only] => {
+                let is_whole = only.2 == id || EpisodeId::derive(&only.1, &only.2).to_string() == id.replace('-', "");
+                // A memory that begins in the same way may be meant as well.
+                if let Some(memory) = self.memory_of_id(id)?.filter(|_| !is_whole) {
+                    let candidates = vec![only.2.clone(), memory.to_string()];
+                    return Err(EngineError::AmbiguousId { id: request.session.clone(), candidates });
+                }
+                (only.0, only.1.clone(), only.2.clone())
+            }
             several => {
                 return Err(EngineError::AmbiguousId {
                     id: request.session.clone(),
@@ -130,20 +140,21 @@ impl Engine {
             self.sync_index(2_000, &mut |_| {})?;
             return Ok(outcome);
         }
-        self.bury(&resting, request.keep_tombstones)?;
+        self.bury(&self.memories_of(&resting)?, request.keep_tombstones)?;
         let outcome = Forgotten { memories: resting.len() as u64, memories_kept, ..self.reader()?.forget(&target, now)? };
         self.finish_forgetting(outcome, false)
     }
 
+    fn memories_of(&self, ids: &[MemoryId]) -> Result<Vec<Memory>, EngineError> {
+        ids.iter().filter_map(|id| self.store().memory(*id).map_err(EngineError::from).transpose()).collect()
+    }
+
     /// Remembers, as keyed hashes, which memories no import may bring back.
-    fn bury(&self, memories: &[MemoryId], keeps_tombstones: bool) -> Result<(), EngineError> {
+    fn bury(&self, memories: &[Memory], keeps_tombstones: bool) -> Result<(), EngineError> {
         if !keeps_tombstones || memories.is_empty() {
             return Ok(());
         }
-        let mut buried = Vec::new();
-        for id in memories {
-            buried.extend(self.store().memory(*id)?.map(|memory| (*id, memory.statement)));
-        }
+        let buried: Vec<(MemoryId, String)> = memories.iter().map(|memory| (memory.id, memory.statement.clone())).collect();
         Ok(self.reader()?.bury_memories(&buried, self.now())?)
     }
 
@@ -178,12 +189,13 @@ impl Engine {
             self.store().clear_index_state(OWED)?;
         }
         let targets = self.selected_sessions(selection)?;
-        let mut memories = self.selected_memories(selection)?;
+        let (mut memories, mut logged) = self.selected_memories(selection)?;
         let episodes: Vec<EpisodeKey> = targets.iter().flat_map(|(target, _)| target.episodes.iter().copied()).collect();
         let (resting, kept) = self.store().memories_resting_on(&episodes)?;
         let resting: HashSet<MemoryId> = resting.into_iter().collect();
         let own: Vec<MemoryId> = memories.iter().map(|memory| memory.id).filter(|id| !resting.contains(id)).collect();
         let own_set: HashSet<MemoryId> = own.iter().copied().collect();
+        logged.retain(|memory| !resting.contains(&memory.id));
         memories.sort_by_key(|memory| std::cmp::Reverse((memory.recorded, memory.id)));
         let mut selected: Vec<SelectedItem> = targets.iter().flat_map(|(_, items)| items.clone()).collect();
         selected.extend(memories.iter().map(|memory| SelectedItem {
@@ -192,6 +204,12 @@ impl Engine {
             title: Some(memory.statement.clone()),
             at: Some(memory.recorded),
         }));
+        selected.extend(logged.iter().map(|memory| SelectedItem {
+            kind: "memory before a change".to_owned(),
+            id: memory.id.short(),
+            title: Some(memory.statement.clone()),
+            at: Some(memory.changed),
+        }));
         let is_empty = selected.is_empty();
         let mut outcome = Forgotten {
             episodes: targets.iter().flat_map(|(target, _)| target.native_ids.clone()).collect(),
@@ -199,7 +217,12 @@ impl Engine {
             backups: if selection.is_hard && !is_empty { self.store().backups() } else { Vec::new() },
             is_hard: selection.is_hard,
             memories: (own.len() + resting.len()) as u64,
-            memories_kept: kept.iter().filter(|id| !own_set.contains(id)).count() as u64,
+            memories_kept: kept
+                .into_iter()
+                .filter(|id| !own_set.contains(id))
+                .chain(logged.iter().map(|memory| memory.id))
+                .collect::<HashSet<_>>()
+                .len() as u64,
             selected,
             ..Forgotten::default()
         };
@@ -216,9 +239,11 @@ impl Engine {
         // The backups go first: as long as the records are there, a killed command can be repeated.
         self.store().set_index_state(OWED, "begun")?;
         outcome.backups = self.store().purge_backups()?;
-        self.bury(&own, selection.keep_tombstones)?;
-        self.bury(&resting.iter().copied().collect::<Vec<_>>(), selection.keep_tombstones)?;
+        memories.retain(|memory| own_set.contains(&memory.id));
+        self.bury(&memories, selection.keep_tombstones)?;
+        self.bury(&self.memories_of(&resting.iter().copied().collect::<Vec<_>>())?, selection.keep_tombstones)?;
         self.store().forget_memories(&own, now)?;
+        self.store().forget_log_of(&logged.iter().map(|memory| memory.id).collect::<Vec<_>>())?;
         for (target, _) in &targets {
             outcome.archive_lines += self.reader()?.forget(target, now)?.archive_lines;
         }
@@ -296,13 +321,14 @@ impl Engine {
         Ok(None)
     }
 
-    /// Returns the memories that are selected themselves. None belongs to an agent.
-    fn selected_memories(&self, selection: &ForgetSelection) -> Result<Vec<Memory>, EngineError> {
+    /// Returns the memories that are selected themselves, and earlier records of others that are in the log: of these, and of memories that
+    /// were undone, only what is to be forgotten for good. None belongs to an agent.
+    fn selected_memories(&self, selection: &ForgetSelection) -> Result<(Vec<Memory>, Vec<Memory>), EngineError> {
         if !selection.agents.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Default::default());
         }
         let projects = if selection.projects.is_empty() { None } else { Some(self.project_ids(&selection.projects)?) };
-        let filter = MemoryFilter { projects, ..MemoryFilter::default() };
+        let filter = MemoryFilter { projects: projects.clone(), ..MemoryFilter::default() };
         let text = selection.text.as_ref().map(|text| text.trim().to_lowercase());
         let says = |memory: &Memory, text: &str| {
             let quotes = memory.evidence.iter().map(|evidence| evidence.quote.as_str());
@@ -321,18 +347,36 @@ impl Engine {
                 && selection.until.is_none_or(|until| memory.recorded < until)
         };
         let mut found = self.store().memories(&filter, usize::MAX >> 1)?;
-        found.retain(|memory| is_due(memory) && is_in_time(memory) && text.as_ref().is_none_or(|text| says(memory, text)));
-        Ok(found)
+        let is_meant = |memory: &Memory| is_in_time(memory) && text.as_ref().is_none_or(|text| says(memory, text));
+        found.retain(|memory| is_due(memory) && is_meant(memory));
+        let mut logged = Vec::new();
+        if selection.is_hard {
+            let mut seen: HashSet<MemoryId> = found.iter().map(|memory| memory.id).collect();
+            for (memory, is_there) in self.store().logged_memories()? {
+                let project = |projects: &Vec<ProjectId>| memory.project.is_some_and(|project| projects.contains(&project));
+                if !projects.as_ref().is_none_or(project) || !is_meant(&memory) || !seen.insert(memory.id) {
+                    continue;
+                }
+                if is_there { logged.push(memory) } else { found.push(memory) }
+            }
+        }
+        Ok((found, logged))
     }
 
     /// Forgets the memory with an id; `None` if there is none.
     fn forget_memory(&self, request: &ForgetRequest) -> Result<Option<Forgotten>, EngineError> {
-        let stored = match self.memory(request.session.trim()) {
-            Ok(stored) => stored,
+        let memory = match self.memory(request.session.trim()) {
+            Ok(stored) => stored.memory,
+            Err(EngineError::Memory(MemoryError::Unknown(_))) if request.is_hard => {
+                match self.undone_memory(request.session.trim())? {
+                    Some(undone) => undone,
+                    None => return Ok(None),
+                }
+            }
             Err(EngineError::Memory(MemoryError::Unknown(_))) => return Ok(None),
             Err(error) => return Err(error),
         };
-        let id = stored.memory.id;
+        let id = memory.id;
         let outcome = Forgotten { memories: 1, is_hard: request.is_hard, ..Forgotten::default() };
         if request.is_dry_run {
             let backups = if request.is_hard { self.store().backups() } else { Vec::new() };
@@ -345,9 +389,30 @@ impl Engine {
         }
         // The backups go first: as long as the record is there, a killed command can be repeated.
         let backups = self.store().purge_backups()?;
-        self.bury(&[id], request.keep_tombstones)?;
+        self.bury(&[memory], request.keep_tombstones)?;
         self.store().forget_memories(&[id], self.now())?;
         self.finish_forgetting(Forgotten { backups, ..outcome }, false).map(Some)
+    }
+
+    /// Returns the memory with an id that was undone, and is in the log alone.
+    fn undone_memory(&self, id: &str) -> Result<Option<Memory>, EngineError> {
+        let digits = id.replace('-', "").to_ascii_lowercase();
+        if digits.len() < FEWEST_DIGITS {
+            return Ok(None);
+        }
+        let is_named =
+            |memory: &Memory| memory.id.to_string().replace('-', "").starts_with(&digits) || memory.id.short() == digits;
+        let mut found: Vec<Memory> = Vec::new();
+        for (memory, is_there) in self.store().logged_memories()? {
+            if !is_there && is_named(&memory) && found.iter().all(|known| known.id != memory.id) {
+                found.push(memory);
+            }
+        }
+        if found.len() > 1 {
+            let candidates = found.iter().map(|memory| memory.id.short()).collect();
+            return Err(EngineError::AmbiguousId { id: id.to_owned(), candidates });
+        }
+        Ok(found.pop())
     }
 
     /// Does the last steps of a hard forgetting: the index, the backups, the log.

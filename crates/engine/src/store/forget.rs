@@ -51,7 +51,7 @@ pub struct Forgotten {
     /// Memories that go with it: those that rest on it alone, or the one that was named.
     #[serde(default)]
     pub memories: u64,
-    /// Memories that rest on more, and lose their quotes of it (hard only).
+    /// Memories that rest on more, and lose their quotes of it, or what the log says of them before a change (hard only).
     #[serde(default)]
     pub memories_kept: u64,
     /// The items that a selection has chosen; empty where an id was given.

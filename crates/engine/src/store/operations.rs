@@ -607,6 +607,29 @@ impl Store {
         })
     }
 
+    /// Returns the records of memories that the log holds, the latest first, each with whether the memory is still there: one that was
+    /// undone is in the log alone.
+    pub(crate) fn logged_memories(&self) -> StoreResult<Vec<(Memory, bool)>> {
+        self.read(|view| {
+            let records: Vec<(String, bool)> = view.all(
+                "SELECT before, EXISTS (SELECT 1 FROM memory WHERE memory.uid = change.uid) FROM operation_change AS change
+                 WHERE kind IN ('m', 'memory') AND before IS NOT NULL ORDER BY operation DESC",
+                [],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )?;
+            let memory = |(record, is_there): (String, bool)| match serde_json::from_str(&record) {
+                Ok(Record::Memory(memory)) => Some((*memory, is_there)),
+                _ => None,
+            };
+            Ok(records.into_iter().filter_map(memory).collect())
+        })
+    }
+
+    /// Removes the content of the operations that changed memories, which stay as they are.
+    pub(crate) fn forget_log_of(&self, ids: &[MemoryId]) -> StoreResult<()> {
+        self.write(|tx| ids.iter().try_for_each(|id| tx.forget_changes(Subject::Memory(*id))))
+    }
+
     /// Runs an operation in one transaction and logs it. Returns what `work` returns, and the number of the
     /// operation; no number if it changed nothing.
     ///

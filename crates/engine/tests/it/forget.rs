@@ -418,3 +418,63 @@ fn project_source_and_time_narrow_a_selection() {
     assert_eq!(count(ForgetSelection { since: Some(first), until: Some(last + 1), ..every() }).0, 3);
     assert_eq!(count(ForgetSelection { since: Some(Memory::now()), ..every() }), (0, 1), "by the time of the record");
 }
+
+#[test]
+fn what_was_undone_is_forgotten_for_good_like_anything_else() {
+    let hard = |words: &str| ForgetSelection { text: Some(words.to_owned()), is_hard: true, ..ForgetSelection::default() };
+    let by_id = |id: &str| ForgetRequest {
+        session: id.to_owned(),
+        is_hard: true,
+        is_dry_run: false,
+        restore: false,
+        keep_tombstones: true,
+    };
+    let cause = Cause::default();
+    let planted = NewMemory::new(MemoryKind::Fact, "The zanzquux combination is quince.");
+    for way in ["id", "short id", "words", "words of a change"] {
+        let mut memory = Memory::new();
+        let engine = memory.engine();
+        engine.add_memory(&NewMemory::new(MemoryKind::Fact, "The crane is old."), &cause).unwrap();
+        if way == "words of a change" {
+            let tagged = NewMemory::new(MemoryKind::Fact, "The harbour is deep.");
+            let id = engine.add_memory(&tagged, &cause).unwrap().memory.to_string();
+            let tags = |tag: &str| MemoryEdit { tags: Some(vec![tag.to_owned()]), ..MemoryEdit::default() };
+            engine.edit_memory(&id, &tags("zanzquux"), &cause).unwrap();
+            engine.edit_memory(&id, &tags("depth"), &cause).unwrap();
+            let outcome = engine.forget_selected(&hard("zanzquux")).unwrap();
+            assert_eq!((outcome.memories, outcome.memories_kept), (0, 1), "{outcome:?}");
+            assert_eq!(all_memories(engine).len(), 2, "what it says now stays");
+        } else {
+            let done = engine.add_memory(&planted, &cause).unwrap();
+            engine.undo(done.operation.unwrap(), &cause).unwrap();
+            let id = done.memory.to_string();
+            assert_eq!(engine.forget(&ForgetRequest { is_hard: false, ..by_id(&id) }).unwrap_err().code(), "unknown-session");
+            let outcome = match way {
+                "id" => engine.forget(&by_id(&id)),
+                "short id" => engine.forget(&by_id(&done.memory.short())),
+                _ => engine.forget_selected(&hard("zanzquux")),
+            };
+            assert_eq!(outcome.unwrap().memories, 1, "{way}");
+            assert!(engine.redo(done.operation.unwrap(), &cause).is_err(), "{way}");
+        }
+        let places = Scan::of(&{
+            memory.close();
+            memory.data()
+        });
+        assert_eq!(places.places(PLANTED).into_iter().collect::<Vec<_>>(), Vec::<&str>::new(), "{way}");
+        assert_eq!(places.places("zanzquux").into_iter().collect::<Vec<_>>(), Vec::<&str>::new(), "{way}");
+    }
+}
+
+#[test]
+fn the_beginning_of_two_ids_forgets_nothing_even_if_one_is_a_notes() {
+    let memory = Memory::new();
+    let engine = memory.engine();
+    let note = engine.remember(&RememberRequest { text: "Ropes are counted.".to_owned(), ..RememberRequest::default() });
+    let fact = engine.add_memory(&NewMemory::new(MemoryKind::Fact, "The crane is old."), &Cause::default()).unwrap();
+    let fact = fact.memory.to_string();
+    drop(note);
+    let request =
+        ForgetRequest { session: fact[..4].to_owned(), is_hard: true, is_dry_run: true, restore: false, keep_tombstones: true };
+    assert_eq!(engine.forget(&request).unwrap_err().code(), "ambiguous-id");
+}
