@@ -196,12 +196,19 @@ fn replace(
     Ok(())
 }
 
-/// Returns a memory as the request's time saw it.
+/// Returns a memory as the request's time saw it, or the one that stood in its place then.
 fn as_believed(asked: &Asked<'_>, plan: &Plan<'_>, memory: Memory) -> Result<Option<Memory>, EngineError> {
-    Ok(match plan.request.filter.as_of {
-        Some(at) => asked.store.memory_as_of(memory, at)?,
-        None => Some(memory),
-    })
+    let Some(at) = plan.request.filter.as_of else { return Ok(Some(memory)) };
+    let Some(mut believed) = asked.store.memory_as_of(memory, at)? else { return Ok(None) };
+    // What had taken its place may have been undone since.
+    if believed.status == Status::Superseded
+        && asked.store.successor(believed.id)?.is_none()
+        && let Some(undone) = asked.store.undone_successor(believed.id, at)?
+    {
+        let evidence = undone.evidence.into_iter().filter(|one| believed.evidence.contains(one)).collect();
+        believed = Memory { evidence, ..undone };
+    }
+    Ok(Some(believed))
 }
 
 fn is_true_at(memory: &Memory, at: UtcMillis) -> bool {

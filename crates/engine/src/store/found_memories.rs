@@ -204,6 +204,28 @@ impl Store {
         Ok(Some(memory))
     }
 
+    /// Returns the memory that stood in the place of another at a time, and was undone since: it is in the log alone.
+    pub(crate) fn undone_successor(&self, of: MemoryId, at: UtcMillis) -> StoreResult<Option<Memory>> {
+        self.read(|view| {
+            let record: Option<String> = view.first_value(
+                "SELECT later.before FROM operation_change AS mine
+                 JOIN operation_change AS made ON made.operation = mine.operation AND made.uid <> mine.uid AND made.kind IN ('m', 'memory')
+                 JOIN operation_change AS later ON later.uid = made.uid AND later.before IS NOT NULL
+                 JOIN operation ON operation.number = later.operation AND operation.at_ms >= ?2
+                 WHERE mine.uid = ?1 AND NOT EXISTS (SELECT 1 FROM memory WHERE memory.uid = made.uid)
+                     AND mine.operation = (
+                         SELECT max(change.operation) FROM operation_change AS change
+                         JOIN operation AS earlier ON earlier.number = change.operation WHERE change.uid = ?1 AND earlier.at_ms < ?2)
+                 ORDER BY later.operation LIMIT 1",
+                params![of.as_bytes(), at],
+            )?;
+            Ok(record.and_then(|record| match serde_json::from_str(&record) {
+                Ok(Record::Memory(memory)) => Some(*memory),
+                _ => None,
+            }))
+        })
+    }
+
     /// Returns the memories of a project (`None`: those of none) that hold and are of these kinds, pinned ones first, then a
     /// person's, then the latest; extracted ones only from this certainty on.
     pub(crate) fn latest_memories(

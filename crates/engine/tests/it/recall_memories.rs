@@ -229,6 +229,12 @@ fn what_was_undone_at_a_time_was_not_believed_then_although_it_was_done_again_la
     let done = memory.engine().edit_memory(&first, &edit, &cause()).unwrap().operation.unwrap();
     memory.open_at(|| 120 * DAY);
     memory.engine().undo(done, &cause()).unwrap();
+    memory.index();
+    for (day, expected) in [(105, "seven"), (115, "nine"), (125, "seven")] {
+        let answer = memory.ask_with("when does the depot open?", |request| request.filter.as_of = Some(day * DAY));
+        assert_eq!(statements(&answer.hits), [format!("The depot opens at {expected}.")], "on day {day}, as it is undone");
+        assert_eq!(answer.hits[0].as_memory().unwrap().memory.status, Status::Holds, "on day {day}");
+    }
     memory.open_at(|| 130 * DAY);
     memory.engine().redo(done, &cause()).unwrap();
     memory.index();
