@@ -6,7 +6,7 @@ use jiff::{Timestamp, Zoned};
 use yore_core::id::MemoryId;
 use yore_core::memory::Use;
 use yore_core::scope::ScopeChoice;
-use yore_core::text::parse_beginning;
+use yore_core::text::{parse_beginning, parse_period};
 use yore_core::time::{RecordedTime, UtcMillis};
 use yore_engine::ingest::ProjectNames;
 use yore_engine::{Engine, EngineError, RecallAnswer, RecallRequest};
@@ -74,6 +74,19 @@ pub fn time(words: &str) -> Result<UtcMillis, &'static str> {
     time_at(words, &Zoned::now())
 }
 
+/// Parses a time as [`time`] does, as the end of what is known then: of a day or another period its end, if that is past, else now.
+pub fn as_of(words: &str) -> Result<UtcMillis, &'static str> {
+    as_of_at(words, &Zoned::now())
+}
+
+fn as_of_at(words: &str, now: &Zoned) -> Result<UtcMillis, &'static str> {
+    let words = words.trim();
+    match parse_period(words, now) {
+        Some(period) => Ok(period.end.min(now.timestamp().as_millisecond())),
+        None => time_at(words, now),
+    }
+}
+
 /// Reads `now` and `10 minutes ago`: moments within a day, which are no periods.
 fn moment(words: &str, now: &Zoned) -> Option<UtcMillis> {
     let now = now.timestamp().as_millisecond();
@@ -82,6 +95,7 @@ fn moment(words: &str, now: &Zoned) -> Option<UtcMillis> {
     match parts.as_slice() {
         ["now"] => Some(now),
         [count, unit, "ago"] => {
+            let count = if matches!(*count, "a" | "an" | "one") { "1" } else { count };
             let unit = match unit.strip_suffix('s').unwrap_or(unit) {
                 "second" => 1_000,
                 "minute" => 60_000,
@@ -145,6 +159,13 @@ mod tests {
         assert_eq!(at("now"), at("2026-03-04T12:00:00+01:00"));
         assert_eq!((at("10 minutes ago"), at("1 Hour ago")), (at("2026-03-04T11:50:00+01:00"), at("2026-03-04T11:00:00+01:00")));
         assert!(at("9223372036854775807 hours ago").is_err());
+        assert_eq!(at("an hour ago"), at("1 hour ago"));
+        let known = |words| as_of_at(words, &now);
+        assert_eq!(known("yesterday"), at("2026-03-04"), "all that was known that day");
+        assert_eq!(known("2026-01-01"), at("2026-01-02"));
+        assert_eq!((known("today"), known("2026-03-04")), (at("now"), at("now")), "nobody knows the future");
+        assert_eq!(known("2026-01-01T00:00:00Z"), at("2026-01-01T00:00:00Z"));
+        assert_eq!(known("10 minutes ago"), at("10 minutes ago"));
         assert!(time("some day").unwrap_err().contains("2026-01-31T12:00:00Z"));
         let (week, days_ago) = (time("last week").unwrap(), time("20 days ago").unwrap());
         assert!(days_ago < week && week < time("today").unwrap());

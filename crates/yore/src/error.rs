@@ -117,7 +117,7 @@ impl From<EngineError> for CliError {
                 EngineError::UnknownSession(_) => (Exit::Nothing, Some("`yore sessions` lists them".to_owned())),
                 EngineError::UnknownId(_) => (
                     Exit::Nothing,
-                    Some("give an id that `yore recall` or `yore sessions` shows, or its first 4 or more characters".to_owned()),
+                    Some("give an id that `yore recall`, `yore memories` or `yore sessions` shows, or 4 or more of its first characters".to_owned()),
                 ),
                 EngineError::UnknownVersion { note, .. } => {
                     (Exit::Nothing, Some(format!("`yore show {}` shows the newest", note.get(..8).unwrap_or(note))))
@@ -146,7 +146,10 @@ fn memory_advice(error: &MemoryError) -> (Exit, Option<String>) {
         MemoryError::NotSaid { .. } | MemoryError::SaysNothing(_) => {
             (Exit::Usage, "evidence is quoted word for word; `yore show` shows the turn")
         }
-        MemoryError::NotInEffect { .. } => (Exit::Usage, "`yore show` names the memory that took its place"),
+        MemoryError::NotInEffect { .. } => (
+            Exit::Usage,
+            "`yore show` names the memory that took its place; if that was forgotten, `yore memories confirm` lets this one hold again",
+        ),
         MemoryError::OfPerson(_) => {
             (Exit::Usage, "ask the person; `yore memories relate` or `remember --replaces` says so for them")
         }

@@ -304,14 +304,18 @@ impl Engine {
         Ok(Done { memory, operation })
     }
 
-    /// Confirms a memory for the person: from now on it is curated and verified.
+    /// Confirms a memory for the person: from now on it is curated and verified. One that was replaced by what is there no more holds again.
     ///
     /// # Errors
     /// [`MemoryError::Unknown`].
     pub fn confirm_memory(&self, id: &str, cause: &Cause) -> Result<Done, EngineError> {
+        let is_left_alone = self.store().successor(self.memory_named(id)?)?.is_none();
         self.change_memory(id, OperationKind::Confirm, cause, &|memory| {
             (memory.lane, memory.confidence) = (Lane::Curated, Confidence::Verified);
-            if memory.status == Status::Contested {
+            if memory.status == Status::Superseded && is_left_alone {
+                memory.valid_until = None;
+            }
+            if memory.status == Status::Contested || memory.status == Status::Superseded && is_left_alone {
                 (memory.status, memory.cause) = (Status::Holds, None);
             }
         })

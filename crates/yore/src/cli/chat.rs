@@ -66,7 +66,7 @@ struct Filter {
     #[arg(long, value_name = "TIME", value_parser = ask::time)]
     since: Option<UtcMillis>,
     /// Only this project: name or directory
-    #[arg(short, long, value_name = "PROJECT")]
+    #[arg(short, long, value_name = "PROJECT", value_parser = crate::cli::project)]
     project: Option<String>,
     /// Only conversations with code blocks
     #[arg(long)]

@@ -55,7 +55,7 @@ enum Action {
 #[derive(Args, Debug)]
 struct Listing {
     /// Only this project: name, id or directory; may be repeated
-    #[arg(short, long = "project", value_name = "PROJECT")]
+    #[arg(short, long = "project", value_name = "PROJECT", value_parser = crate::cli::project)]
     projects: Vec<String>,
     /// At most N conflicts
     #[arg(short = 'n', long, value_name = "N", default_value_t = LIMIT)]

@@ -21,9 +21,10 @@ const RELATIONS: usize = 100;
 
 /// Write all memories, entities, relations and notes to a file, one JSON object per line, or to a folder as Markdown
 ///
-/// `yore import` reads both, here or on another computer. Lines of JSON are complete: every status, every version of a
-/// note, the same ids. Markdown is for reading and changing: a file for each memory that holds or was put away, each note
-/// and each entity. What was said is in neither (`yore backup` copies everything).
+/// `yore import` reads both. Lines of JSON hold every status, every version of a note, the same ids; on another computer they are read as
+/// they are. Markdown is for reading and changing here: a file for each memory that holds or was put away, each note and each entity; on
+/// another computer, `import --as-new` records them anew. What was said, and the log of operations, is in neither: `yore backup` copies
+/// everything.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// The file, which must not exist yet; - for the standard output. With --markdown, the folder, which must be empty

@@ -31,7 +31,7 @@ pub struct Arguments {
     #[arg(long = "session", value_name = "ID")]
     sessions: Vec<String>,
     /// Sessions of this project: name, id or directory; may be repeated
-    #[arg(short, long = "project", value_name = "PROJECT")]
+    #[arg(short, long = "project", value_name = "PROJECT", value_parser = crate::cli::project)]
     projects: Vec<String>,
     /// Sessions last used at or after this time
     #[arg(long, value_name = "TIME", value_parser = ask::time)]

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use clap::Args;
 use yore_core::time::UtcMillis;
 use yore_engine::ingest::source::note::{KIND, note_episode, note_unit};
-use yore_engine::{ForgetRequest, ForgetSelection, Forgotten};
+use yore_engine::{EngineError, ForgetRequest, ForgetSelection, Forgotten};
 
 use super::Context;
 use crate::ask;
@@ -37,7 +37,7 @@ pub struct Arguments {
     #[arg(short, long, value_name = "TEXT", conflicts_with_all = ["id", "session"])]
     query: Option<String>,
     /// Everything of this project: name, id or directory
-    #[arg(short, long, value_name = "PROJECT", conflicts_with_all = ["id", "session"])]
+    #[arg(short, long, value_name = "PROJECT", value_parser = crate::cli::project, conflicts_with_all = ["id", "session"])]
     project: Vec<String>,
     /// Everything from this source, such as claude-code or note
     #[arg(long, value_name = "SOURCE", conflicts_with_all = ["id", "session"])]
@@ -74,6 +74,11 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         is_dry_run: arguments.dry_run,
         restore: arguments.restore,
         keep_tombstones: context.settings.config().forget.keep_tombstones,
+    });
+    let outcome = outcome.map_err(|error| match error {
+        // An id may be that of a note or a memory as well.
+        EngineError::UnknownSession(id) if arguments.session.is_none() => EngineError::UnknownId(id),
+        error => error,
     })?;
     if context.printer.is_json() {
         context.printer.json(&data(&outcome, arguments.dry_run, arguments.restore))?;
@@ -122,6 +127,8 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     }
     if arguments.hard && !arguments.dry_run && is_agents {
         context.printer.line("the agent's own transcript is not yore's and was not touched")?;
+    } else if arguments.hard && !arguments.dry_run {
+        context.printer.note("exports and copies by `backup --to` are not touched")?;
     } else if !arguments.hard && !arguments.restore && !arguments.dry_run {
         context.printer.line(format!("`yore forget {id} --restore` brings it back"))?;
     }

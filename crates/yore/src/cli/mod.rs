@@ -98,6 +98,16 @@ enum ColorWhen {
     Never,
 }
 
+/// Reads a name, id or directory of a project; a relative directory (such as `.`) becomes a whole path.
+fn project(text: &str) -> Result<String, String> {
+    let is_relative = text == "." || text == ".." || text.starts_with("./") || text.starts_with("../");
+    let whole = || std::path::absolute(text).and_then(std::fs::canonicalize);
+    match is_relative.then(whole) {
+        Some(path) => Ok(path.map_err(|error| error.to_string())?.display().to_string()),
+        None => Ok(text.to_owned()),
+    }
+}
+
 fn key_value(text: &str) -> Result<(String, String), String> {
     text.split_once('=')
         .map(|(key, value)| (key.trim().to_owned(), value.to_owned()))

@@ -23,7 +23,7 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "project")]
     global: bool,
     /// Only notes of this project: name, id or directory
-    #[arg(short, long, value_name = "PROJECT")]
+    #[arg(short, long, value_name = "PROJECT", value_parser = crate::cli::project)]
     project: Vec<String>,
     /// Only notes with this tag; may be repeated to accept any of several
     #[arg(long = "tag", value_name = "TAG")]

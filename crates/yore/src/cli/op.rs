@@ -41,8 +41,8 @@ enum Action {
     },
     /// Do an operation again that was undone
     Redo {
-        /// Number of the operation
-        number: u64,
+        /// Number of the operation [default: the one that was undone last]
+        number: Option<u64>,
     },
 }
 
@@ -92,11 +92,22 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             };
             let done = engine.undo(chosen, &by_person("op undo"))?;
             let what = engine.operation(chosen)?.map(|(operation, _)| format!(", {}", one_line(&operation.summary)));
-            finish(context, done, &format!("undid operation {chosen}{}", what.unwrap_or_default()))
+            finish(context, done, &format!("undid operation {chosen}{}", what.unwrap_or_default()))?;
+            if !context.printer.is_json() {
+                context
+                    .printer
+                    .note(format!("`yore op redo {chosen}` does it again; its words stay in the log until they are forgotten"))?;
+            }
+            Ok(Exit::Success)
         }
         Action::Redo { number } => {
-            let done = engine.redo(*number, &by_person("op redo"))?;
-            finish(context, done, &format!("did operation {number} again"))
+            let chosen = match number {
+                Some(number) => *number,
+                None => last_undone(&engine.operations(None, None, 1_000)?)
+                    .ok_or_else(|| CliError { exit: Exit::Nothing, ..CliError::usage("nothing is undone", None) })?,
+            };
+            let done = engine.redo(chosen, &by_person("op redo"))?;
+            finish(context, done, &format!("did operation {chosen} again"))
         }
     }
 }
@@ -106,6 +117,12 @@ fn latest(operations: &[Operation]) -> Option<u64> {
     let can_be_undone =
         |operation: &&Operation| operation.of.is_none() && operation.undone_by.is_none() && !operation.is_forgotten;
     operations.iter().find(can_be_undone).map(|operation| operation.number)
+}
+
+/// Returns the operation that was undone last, and was not done again.
+fn last_undone(operations: &[Operation]) -> Option<u64> {
+    let undone = operations.iter().filter(|operation| operation.of.is_none() && !operation.is_forgotten);
+    undone.filter_map(|operation| Some((operation.undone_by?, operation.number))).max().map(|(_, number)| number)
 }
 
 fn unknown(number: u64) -> CliError {

@@ -70,7 +70,7 @@ pub struct Arguments {
 #[derive(Args, Debug, Default)]
 pub struct FilterArguments {
     /// Only this project: name, id or directory
-    #[arg(short, long, value_name = "PROJECT")]
+    #[arg(short, long, value_name = "PROJECT", value_parser = crate::cli::project)]
     project: Vec<String>,
     /// Search all projects
     #[arg(short, long, conflicts_with = "project")]
@@ -96,8 +96,8 @@ pub struct FilterArguments {
     /// Before this time
     #[arg(long, value_name = "TIME", value_parser = ask::time)]
     until: Option<UtcMillis>,
-    /// As it was known at this time
-    #[arg(long, value_name = "TIME", value_parser = ask::time)]
+    /// As it was known at this time; of a day or another period, at its end
+    #[arg(long, value_name = "TIME", value_parser = ask::as_of)]
     as_of: Option<UtcMillis>,
     /// Only errors that tools reported
     #[arg(long)]

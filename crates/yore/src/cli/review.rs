@@ -17,7 +17,7 @@ use crate::results::MemoryRecord;
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// Only this project: name, id or directory; may be repeated [default: the current one, or all outside of projects]
-    #[arg(short, long = "project", value_name = "PROJECT")]
+    #[arg(short, long = "project", value_name = "PROJECT", value_parser = crate::cli::project)]
     projects: Vec<String>,
     /// All projects
     #[arg(long, conflicts_with = "projects")]

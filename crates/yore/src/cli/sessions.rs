@@ -10,7 +10,7 @@ use crate::results::Session;
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// Only this project: name, id or directory
-    #[arg(short, long, value_name = "PROJECT")]
+    #[arg(short, long, value_name = "PROJECT", value_parser = crate::cli::project)]
     project: Vec<String>,
     /// At most N
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]

@@ -38,8 +38,8 @@ pub struct Arguments {
     /// For a note: version N, from 1
     #[arg(long, value_name = "N", conflicts_with_all = ["original", "exchanges", "topics"])]
     note_version: Option<u64>,
-    /// For a note: the version that applied at this time
-    #[arg(long, value_name = "TIME", value_parser = ask::time, conflicts_with_all = ["original", "exchanges", "topics", "note_version"])]
+    /// For a note: the version that applied at this time; of a day or another period, at its end
+    #[arg(long, value_name = "TIME", value_parser = ask::as_of, conflicts_with_all = ["original", "exchanges", "topics", "note_version"])]
     as_of: Option<UtcMillis>,
 }
 

@@ -182,7 +182,8 @@ pub fn within(field: &str, argument: Option<usize>, least: usize, most: usize) -
 /// Parses an argument that is a date or a time.
 pub fn time(field: &str, argument: Option<String>) -> CliResult<Option<UtcMillis>> {
     let Some(words) = given(argument) else { return Ok(None) };
-    ask::time(&words).map(Some).map_err(|expected| usage(format!("{field} is {words:?}, {expected}")))
+    let read = if field == "as_of" { ask::as_of } else { ask::time };
+    read(&words).map(Some).map_err(|expected| usage(format!("{field} is {words:?}, {expected}")))
 }
 
 /// Returns the error for wrong arguments.

@@ -355,7 +355,7 @@ fn show_refuses_what_is_unclear_or_unknown() {
     insta::assert_snapshot!(memory.call(&["show", "ffffffffffff"]).shown(), @r#"
     --- standard error
     error: unknown id "ffffffffffff" [unknown-id]
-    hint: give an id that `yore recall` or `yore sessions` shows, or its first 4 or more characters
+    hint: give an id that `yore recall`, `yore memories` or `yore sessions` shows, or 4 or more of its first characters
     --- exit code Some(1)
     "#);
     memory.call(&["show", ""]).ends_with(1);

@@ -34,6 +34,7 @@ mod shape;
 mod status_line;
 mod transcript;
 mod up;
+mod walk;
 
 #[test]
 fn every_file_of_this_folder_is_listed() {

@@ -41,7 +41,7 @@ pub struct Arguments {
     format: Option<Format>,
     /// The project that the memories belong to: name, id or directory [default: that of a file of rules, else the
     /// current one]
-    #[arg(short, long, value_name = "PROJECT", conflicts_with = "global")]
+    #[arg(short, long, value_name = "PROJECT", value_parser = crate::cli::project, conflicts_with = "global")]
     project: Option<String>,
     /// The memories hold in every project
     #[arg(long)]
@@ -177,6 +177,8 @@ impl Import<'_> {
     fn project(&self) -> Home {
         match (&self.arguments.project, &self.here) {
             _ if self.arguments.global => Home::Everywhere,
+            // A directory that is no project yet becomes one.
+            (Some(name), _) if Path::new(name).is_absolute() && Path::new(name).is_dir() => Home::Here(names_of(name)),
             (Some(name), _) => Home::Named(name.clone()),
             (None, Some(here)) => Home::Here(here.clone()),
             (None, None) => Home::Everywhere,

@@ -67,10 +67,20 @@ impl Import<'_> {
                 Ok(new) => new,
                 Err(problem) => return Ok(Err(problem)),
             };
-            if let Some(project) = page.front.project.clone().or(self.arguments.project.clone()) {
+            let is_chosen = self.arguments.project.is_some() || self.arguments.global;
+            if let Some(project) = page.front.project.clone().filter(|_| !is_chosen) {
                 new.project = Some(project);
-            } else if page.front.id.is_none() {
+            } else if page.front.id.is_none() || is_chosen {
                 new = self.project().takes(new);
+            }
+            if let Some(name) = new.project.as_ref().filter(|_| !is_chosen)
+                && !self
+                    .engine
+                    .projects()?
+                    .iter()
+                    .any(|known| known.name.eq_ignore_ascii_case(name) || known.id.to_string() == *name)
+            {
+                return Ok(Err(format!("no project here is called {name:?}: say --project (such as a directory) or --global")));
             }
             let done = self.engine.add_memory(&new, &cause)?;
             self.operations.extend(done.operation);
@@ -141,12 +151,17 @@ impl Import<'_> {
         if known.is_none() && id.is_some() && !self.arguments.as_new {
             return Ok(Err(UNKNOWN.to_owned()));
         }
-        let directory = match (&known, project.as_ref().or(self.arguments.project.as_ref())) {
-            (Some(_), _) | (None, None) => None,
-            (None, Some(name)) => match self.directory_of(name)? {
+        let directory = match (&known, self.arguments.project.as_ref().or(project.as_ref())) {
+            (None, Some(name)) if !self.arguments.global => match self.directory_of(name)? {
                 Some(directory) => Some(directory),
-                None => return Ok(Err(format!("no project with a directory is called {name:?}"))),
+                // A directory that is no project yet becomes one.
+                None if Path::new(name).is_dir() => Some(name.clone()),
+                None => {
+                    let problem = format!("no project with a directory is called {name:?}: say --project DIRECTORY or --global");
+                    return Ok(Err(problem));
+                }
             },
+            _ => None,
         };
         let by_agent = known.as_ref().map_or(*is_by_agent, |known| known.is_by_agent);
         let mut tags = tags.clone();

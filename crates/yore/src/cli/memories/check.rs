@@ -21,7 +21,7 @@ use crate::results::CheckedCode;
 #[derive(Args, Debug)]
 pub struct Check {
     /// Only memories of this project: name, id or directory; may be repeated [default: all whose repository is here]
-    #[arg(short, long, value_name = "PROJECT")]
+    #[arg(short, long, value_name = "PROJECT", value_parser = crate::cli::project)]
     project: Vec<String>,
 }
 

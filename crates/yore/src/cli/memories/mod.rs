@@ -41,7 +41,7 @@ struct ListArguments {
     #[arg(long, conflicts_with = "project")]
     all: bool,
     /// Only memories of this project: name, id or directory
-    #[arg(short, long, value_name = "PROJECT")]
+    #[arg(short, long, value_name = "PROJECT", value_parser = crate::cli::project)]
     project: Vec<String>,
     /// Only memories of this kind; may be repeated
     #[arg(short, long, value_name = "KIND", value_parser = kind)]

@@ -329,7 +329,8 @@ fn filters_narrow_what_is_recalled() {
     };
     assert_eq!(found(json!({"question": "cache", "role": "human"})), ["Why is th"]);
     assert_eq!(found(json!({"question": "cache", "since": "2026-01-22T14:54:00Z", "kind": "session"})), ["We moved "]);
-    assert_eq!(found(json!({"question": "cache", "as_of": "2026-01-22"})), [""; 0]);
+    assert_eq!(found(json!({"question": "cache", "as_of": "2026-01-21"})), [""; 0]);
+    assert_eq!(found(json!({"question": "cache", "as_of": "2026-01-22"})), ["Why is th", "We moved "], "at the end of the day");
     assert_eq!(found(json!({"question": "cache", "project": "harbor"})), [""; 0]);
     assert_eq!(found(json!({"question": "pelican", "project": "all", "role": null, "branch": ""})), ["The pelic"]);
     assert_eq!(found(json!({"question": "cache", "kind": "note"})), ["The cache"]);
