@@ -1,5 +1,6 @@
 //! Memories, entities and relations, changed by operations only.
 //!
+//! - `alike`: entities that may be one thing
 //! - `conflicts`: memories that cannot both hold, listed and settled; `contest` finds them
 //! - `contexts`: relations of contexts, which are notes with a topic
 //! - `consolidate`: what is new becomes memories, in phases; `known` and `near`: as it is compared with what is known
@@ -19,6 +20,7 @@
 //! Each method that changes something is one operation with its cause, in one transaction
 //! (`store/operations.rs`). Text is redacted before it is stored.
 
+mod alike;
 mod conflicts;
 mod consolidate;
 mod contest;
@@ -38,6 +40,7 @@ mod settle;
 mod shown;
 mod step;
 
+pub use self::alike::AlikeEntities;
 pub use self::conflicts::{OpenConflict, Settlement};
 pub use self::consolidate::Extracted;
 pub(crate) use self::consolidate::{Consolidated, Extraction, Fate};

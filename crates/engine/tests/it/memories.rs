@@ -607,3 +607,28 @@ fn files_that_a_statement_names_are_what_it_stands_on_unless_their_names_are_too
     let anchors = memory.engine().memory(&id).unwrap().memory.anchors;
     assert_eq!(anchors.iter().map(|anchor| anchor.text.as_str()).collect::<Vec<_>>(), ["src/tide.rs"]);
 }
+
+#[test]
+fn entities_that_may_be_one_thing_are_named_and_stay_two_until_somebody_merges_them() {
+    let memory = Memory::new();
+    let engine = memory.engine();
+    for (kind, name) in [
+        ("concept", "earnings report"),
+        ("concept", "earnings reports"),
+        ("concept", "year 2024 plan"),
+        ("concept", "year 2025 plan"),
+        ("person", "tide gauge"),
+        ("concept", "tide gauges"),
+        ("concept", "quartz clock"),
+    ] {
+        engine.put_entity(kind, name, &[], None, &by_hand()).unwrap();
+    }
+    let named = || -> Vec<BTreeSet<String>> {
+        engine.alike_entities(10).unwrap().into_iter().map(|pair| BTreeSet::from([pair.older.name, pair.newer.name])).collect()
+    };
+    let pair = BTreeSet::from(["earnings report".to_owned(), "earnings reports".to_owned()]);
+    assert_eq!(named(), [pair], "names with other numbers, and of other kinds, are other things");
+    assert_eq!(engine.entities(20).unwrap().iter().filter(|one| one.name.starts_with("earnings")).count(), 2);
+    engine.merge_entities("earnings reports", "earnings report", &by_hand()).unwrap();
+    assert_eq!(named(), []);
+}

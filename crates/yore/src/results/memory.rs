@@ -6,8 +6,8 @@ use serde_json::Value;
 use yore_core::memory::Evidence;
 use yore_core::relation::Node;
 use yore_engine::{
-    CheckedMemory, CodeReport, Done, Exported, ExtractReport, Extracted, ExtractedSession, FailedSession, Imported, MemoryUse,
-    NamedRelation, NewMemory, OpenConflict, OpenedMemory, StoredMemory,
+    AlikeEntities, CheckedMemory, CodeReport, Done, Exported, ExtractReport, Extracted, ExtractedSession, FailedSession,
+    Imported, MemoryUse, NamedRelation, NewMemory, OpenConflict, OpenedMemory, StoredMemory,
 };
 
 use super::{ChangedThing, Consolidation, time};
@@ -278,6 +278,23 @@ pub struct EntityRecord {
     pub aliases: Vec<String>,
     /// What it is.
     pub description: Option<String>,
+}
+
+/// Two entities that may be one thing.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct AlikePair {
+    /// The one that was recorded first.
+    pub older: EntityRecord,
+    /// The other one.
+    pub newer: EntityRecord,
+    /// Cosine of what their names and descriptions mean, at most 1.
+    pub nearness: f32,
+}
+
+impl From<&AlikeEntities> for AlikePair {
+    fn from(pair: &AlikeEntities) -> Self {
+        Self { older: (&pair.older).into(), newer: (&pair.newer).into(), nearness: pair.nearness }
+    }
 }
 
 /// An operation.

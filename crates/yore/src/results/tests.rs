@@ -118,6 +118,11 @@ fn memories_and_operations_come_back_as_they_were_sent() {
     assert_eq!((found.history.len(), found.evidence.len(), recalled.entities.len()), (1, 1, 1));
     there_and_back(&recalled);
     there_and_back(&engine.entities(9).unwrap().iter().map(EntityRecord::from).collect::<Vec<_>>());
+    engine.put_entity("concept", "gauges", &[], None, &Cause::default()).unwrap();
+    engine.put_entity("concept", "gauge", &[], None, &Cause::default()).unwrap();
+    let alike: Vec<AlikePair> = engine.alike_entities(9).unwrap().iter().map(AlikePair::from).collect();
+    assert_eq!(alike.len(), 1);
+    there_and_back(&alike);
     let (operation, changes) = engine.operation(1).unwrap().unwrap();
     let record = OperationRecord::of(&operation, &changes);
     assert_eq!(record.changes.len(), 3);

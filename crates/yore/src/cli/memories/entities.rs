@@ -15,7 +15,7 @@ use crate::cli::Context;
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::plain::one_line;
 use crate::render::text::{self, DIM, RESET};
-use crate::results::{Changed, EntityRecord, MemoryRelation};
+use crate::results::{AlikePair, Changed, EntityRecord, MemoryRelation};
 
 /// State a relation: `yore memories relate ID supersedes OTHER`
 ///
@@ -51,6 +51,9 @@ pub struct Entities {
     /// Number of steps from it
     #[arg(long, value_name = "N", default_value_t = 1)]
     depth: usize,
+    /// List pairs of entities that may be one thing by the meaning of their names, for you to merge
+    #[arg(long, conflicts_with = "name")]
+    alike: bool,
     /// At most N
     #[arg(short = 'n', long, value_name = "N", default_value_t = 200)]
     limit: usize,
@@ -151,8 +154,35 @@ pub fn run(arguments: &Entities, context: &mut Context) -> CliResult {
     }
     match &arguments.name {
         Some(name) => around(&engine, name, arguments, context),
+        None if arguments.alike => alike(&engine, arguments.limit, context),
         None => list(&engine, arguments.limit, context),
     }
+}
+
+/// Lists entities that may be one thing.
+fn alike(engine: &Engine, limit: usize, context: &mut Context) -> CliResult {
+    let pairs = engine.alike_entities(limit)?;
+    if context.printer.is_json() {
+        context.printer.json(&pairs.iter().map(AlikePair::from).collect::<Vec<_>>())?;
+    } else {
+        for line in text::table(
+            &pairs
+                .iter()
+                .map(|pair| {
+                    let name = |entity: &Entity| format!("{}:{}", entity.kind.as_str(), one_line(&entity.name));
+                    vec![format!("{:.2}", pair.nearness), name(&pair.newer), name(&pair.older)]
+                })
+                .collect::<Vec<_>>(),
+        ) {
+            context.printer.line(line)?;
+        }
+        if !pairs.is_empty() {
+            context.printer.note(
+                "`yore memories entities merge FROM INTO` makes one of two; most that are near in meaning are two things",
+            )?;
+        }
+    }
+    Ok(if pairs.is_empty() { Exit::Nothing } else { Exit::Success })
 }
 
 fn list(engine: &Engine, limit: usize, context: &mut Context) -> CliResult {
