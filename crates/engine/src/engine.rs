@@ -576,6 +576,21 @@ impl Engine {
         Ok(made)
     }
 
+    /// Redacts texts that are about to be stored. Their markers are hashed with the key of this memory, which the first secret makes: hashed
+    /// without one, a secret could be guessed and checked by anybody.
+    pub(crate) fn redact_to_store<'t>(&self, texts: impl Iterator<Item = &'t mut String>) -> Result<(), EngineError> {
+        let texts: Vec<&mut String> = texts.collect();
+        let directory = &self.options.directory;
+        if !directory.join("key").exists() {
+            let mut tried: Vec<String> = texts.iter().map(|text| (**text).clone()).collect();
+            self.redact_again(tried.iter_mut())?;
+            if tried.iter().zip(&texts).any(|(tried, text)| tried != *text) {
+                Keys::of(&self.store, directory)?;
+            }
+        }
+        self.redact_again(texts.into_iter())
+    }
+
     /// Redacts text again that is about to be injected unasked: a rule may be newer than the stored text.
     pub(crate) fn redact_again<'t>(&self, texts: impl Iterator<Item = &'t mut String>) -> Result<(), EngineError> {
         let mut texts = texts.peekable();

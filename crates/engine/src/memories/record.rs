@@ -503,7 +503,7 @@ impl Engine {
 
     /// Redacts texts.
     pub(crate) fn redact<'t>(&self, texts: impl Iterator<Item = &'t mut String>) -> Result<(), EngineError> {
-        self.redact_again(texts)
+        self.redact_to_store(texts)
     }
 
     /// Checks evidence: a quote must stand in its turn; without one, the part of the turn that says most of the

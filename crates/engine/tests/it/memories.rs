@@ -632,3 +632,20 @@ fn entities_that_may_be_one_thing_are_named_and_stay_two_until_somebody_merges_t
     engine.merge_entities("earnings reports", "earnings report", &by_hand()).unwrap();
     assert_eq!(named(), []);
 }
+
+#[test]
+fn a_secret_in_the_first_memory_is_marked_with_a_key_of_this_memory_alone() {
+    let marked = || {
+        let mut memory = Memory::new();
+        memory.close();
+        std::fs::remove_dir_all(memory.data()).unwrap();
+        memory.open();
+        let secret = "ghp_0123456789abcdefghijABCDEFGHIJ456789";
+        assert!(!memory.data().join("key").exists());
+        let id = add(memory.engine(), &format!("The token is {secret}.")).memory.to_string();
+        assert!(memory.data().join("key").exists());
+        memory.engine().memory(&id).unwrap().memory.statement
+    };
+    let (one, other) = (marked(), marked());
+    assert!(one.contains("redacted") && one != other, "{one} {other}");
+}
