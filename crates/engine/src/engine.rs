@@ -578,15 +578,16 @@ impl Engine {
 
     /// Redacts texts that are about to be stored. Their markers are hashed with the key of this memory, which the first secret makes: hashed
     /// without one, a secret could be guessed and checked by anybody.
-    pub(crate) fn redact_to_store<'t>(&self, texts: impl Iterator<Item = &'t mut String>) -> Result<(), EngineError> {
+    pub(crate) fn redact<'t>(&self, texts: impl Iterator<Item = &'t mut String>) -> Result<(), EngineError> {
         let texts: Vec<&mut String> = texts.collect();
         let directory = &self.options.directory;
         if !directory.join("key").exists() {
             let mut tried: Vec<String> = texts.iter().map(|text| (**text).clone()).collect();
             self.redact_again(tried.iter_mut())?;
-            if tried.iter().zip(&texts).any(|(tried, text)| tried != *text) {
-                Keys::of(&self.store, directory)?;
+            if tried.iter().zip(&texts).all(|(tried, text)| tried == *text) {
+                return Ok(());
             }
+            Keys::of(&self.store, directory)?;
         }
         self.redact_again(texts.into_iter())
     }

@@ -12,14 +12,12 @@ use crate::engine::Engine;
 use crate::error::{EngineError, MemoryError};
 use crate::ingest::source::{note, source_named};
 use crate::ingest::{ForgetTarget, IngestError};
-use crate::memories::FORGET;
+use crate::memories::{FEWEST_DIGITS, FORGET};
 use crate::sessions::SessionsRequest;
 use crate::store::{EpisodeKey, Forgotten, MemoryFilter, SelectedItem};
 
 /// Name of the state that says that a hard forgetting began and was not finished.
 const OWED: &str = "forgetting";
-/// Fewest hexadecimal digits by which an undone memory is named.
-const FEWEST_DIGITS: usize = 4;
 /// Most side conversations that are nested in each other.
 const MOST_PARENTS: usize = 32;
 
@@ -100,9 +98,8 @@ impl Engine {
                 return self.forget_memory(request)?.ok_or_else(|| EngineError::UnknownSession(request.session.clone()));
             }
             [only] => {
-                let is_whole = only.2 == id || EpisodeId::derive(&only.1, &only.2).to_string() == id.replace('-', "");
                 // A memory that begins in the same way may be meant as well.
-                if let Some(memory) = self.memory_of_id(id)?.filter(|_| !is_whole) {
+                if let Some(memory) = self.memory_of_id(id)?.filter(|_| only.2 != id) {
                     let candidates = vec![only.2.clone(), memory.to_string()];
                     return Err(EngineError::AmbiguousId { id: request.session.clone(), candidates });
                 }

@@ -89,17 +89,8 @@ struct Wording {
 
 /// Returns the form of the answer.
 fn form() -> Form {
-    let wording = json!({
-        "type": "object",
-        "additionalProperties": false,
-        "required": ["id", "before"],
-        "properties": {"id": {"type": "string"}, "before": {"type": "array", "items": {"type": "string"}}},
-    });
-    let schema = json!({
-        "type": "object",
-        "additionalProperties": false,
-        "required": ["wordings"],
-        "properties": {"wordings": {"type": "array", "items": wording}},
-    });
+    let texts = json!({"type": "array", "items": {"type": "string"}});
+    let wording = structured::object(json!({"id": {"type": "string"}, "before": texts}));
+    let schema = structured::object(json!({"wordings": {"type": "array", "items": wording}}));
     Form { name: "worded", description: "How a memory may have worded what it knew before.", schema }
 }

@@ -33,8 +33,8 @@ const NAME: &str = "consolidate/2";
 const GROUP: i64 = 10;
 /// Memories near one that it is compared with.
 const NEAR: usize = 6;
-/// Memories that each search for them finds, of the statement and of hypothetical ones; they are fused by reciprocal rank, with this number
-/// added to each rank.
+/// Memories that each search finds where there are hypothetical statements beside the memory's own; they are fused by reciprocal rank, with
+/// this number added to each rank.
 const FOUND: usize = 12;
 const RANK_ADDED: f32 = 10.0;
 /// Characters of details that are given; statements are given whole.
@@ -272,9 +272,12 @@ impl Engine {
         supposed: &[String],
         project: Option<&Project>,
     ) -> Result<Vec<Memory>, EngineError> {
+        if supposed.is_empty() {
+            return self.nearest_to(&memory.statement, memory, project, NEAR);
+        }
         let mut shares: Vec<(Memory, f32)> = Vec::new();
         for text in [&memory.statement].into_iter().chain(supposed) {
-            for (rank, near) in (0u8..).zip(self.nearest_to(text, memory, project)?) {
+            for (rank, near) in (0u8..).zip(self.nearest_to(text, memory, project, FOUND)?) {
                 let share = 1.0 / (RANK_ADDED + f32::from(rank));
                 match shares.iter_mut().find(|(known, _)| known.id == near.id) {
                     Some((_, whole)) => *whole += share,
@@ -287,11 +290,17 @@ impl Engine {
     }
 
     /// Returns the memories beside one that are nearest to a text.
-    fn nearest_to(&self, text: &str, memory: &Memory, project: Option<&Project>) -> Result<Vec<Memory>, EngineError> {
+    fn nearest_to(
+        &self,
+        text: &str,
+        memory: &Memory,
+        project: Option<&Project>,
+        limit: usize,
+    ) -> Result<Vec<Memory>, EngineError> {
         // Quotation marks would ask for what they hold.
         let mut request = RecallRequest::new(text.replace(['"', '“', '”', '„', '«', '»'], " "));
         // The memory itself may be the first; those of projects stand between those of none.
-        request.limit = if project.is_some() { FOUND + 1 } else { FOUND * AMONG_ALL };
+        request.limit = if project.is_some() { limit + 1 } else { limit * AMONG_ALL };
         (request.is_bare, request.is_period_searched) = (true, false);
         request.mode = if self.has_vectors()? { SearchMode::Full } else { SearchMode::Static };
         request.filter.wanted = Wanted::Memories;
@@ -304,7 +313,7 @@ impl Engine {
             // A project's own are not compared with those that hold everywhere.
             near.extend(self.store().memory(id)?.filter(|near| near.project == memory.project));
         }
-        near.truncate(FOUND);
+        near.truncate(limit);
         Ok(near)
     }
 
@@ -404,24 +413,13 @@ const DECISIONS: [Decision; 5] = [Decision::Skip, Decision::Add, Decision::Updat
 /// Returns the form of the answer.
 fn form() -> Form {
     let decisions: Vec<&str> = DECISIONS.iter().map(|decision| decision.as_str()).collect();
-    let properties = json!({
+    let decision = structured::object(json!({
         "memory": {"type": "string"},
         "decision": {"type": "string", "enum": decisions},
         "other": {"type": "string"},
         "reason": {"type": "string"},
-    });
-    let decision = json!({
-        "type": "object",
-        "additionalProperties": false,
-        "required": ["memory", "decision", "other", "reason"],
-        "properties": properties,
-    });
-    let schema = json!({
-        "type": "object",
-        "additionalProperties": false,
-        "required": ["decisions"],
-        "properties": {"decisions": {"type": "array", "items": decision}},
-    });
+    }));
+    let schema = structured::object(json!({"decisions": {"type": "array", "items": decision}}));
     Form { name: "consolidated", description: "What becomes of statements that are near each other.", schema }
 }
 

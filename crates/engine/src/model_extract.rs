@@ -2,7 +2,7 @@
 //! conversation, booked in the ledger.
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use yore_core::conflict::Aspect;
 use yore_core::consolidation::PipelineStatistics;
 use yore_core::memory::MemoryKind;
@@ -284,30 +284,25 @@ const KINDS: [MemoryKind; 10] = [
     MemoryKind::Problem,
 ];
 
-/// Returns the form of the answer; kinds that are off are not in it. Every field is required and nullable, as strict servers
-/// want it.
+/// Returns the form of the answer; kinds that are off are not in it. Every field is required, and some are nullable.
 fn form(kinds: &[MemoryKind], is_full: bool) -> Form {
     let kinds: Vec<&str> =
         KINDS.iter().filter(|kind| kinds.is_empty() || kinds.contains(kind)).map(|kind| kind.as_str()).collect();
     let relations: Vec<&str> = RelationType::ALL.iter().map(|relation| relation.as_str()).collect();
-    let object = |properties: Value| {
-        let required: Vec<&String> = properties.as_object().into_iter().flat_map(|map| map.keys()).collect();
-        json!({"type": "object", "additionalProperties": false, "required": required, "properties": properties})
-    };
     let aspects: Vec<Option<&str>> = Aspect::ALL.iter().map(|aspect| Some(aspect.as_str())).chain([None]).collect();
     if !is_full {
-        let item = object(json!({
+        let item = structured::object(json!({
             "kind": {"type": "string", "enum": kinds},
             "statement": {"type": "string"},
             "line": {"type": "integer"},
             "quote": {"type": "string"},
             "confidence": {"type": "number"},
         }));
-        let schema = object(json!({"items": {"type": "array", "items": item}}));
+        let schema = structured::object(json!({"items": {"type": "array", "items": item}}));
         return Form { name: "distilled", description: DESCRIPTION, schema };
     }
     let nullable = |kind: &str| json!({"type": [kind, "null"]});
-    let item = object(json!({
+    let item = structured::object(json!({
         "ref": nullable("string"),
         "kind": {"type": "string", "enum": kinds},
         "statement": {"type": "string"},
@@ -321,16 +316,16 @@ fn form(kinds: &[MemoryKind], is_full: bool) -> Form {
         "aspect": {"type": ["string", "null"], "enum": aspects},
         "value": nullable("string"),
     }));
-    let relation = object(json!({
+    let relation = structured::object(json!({
         "from": {"type": "string"},
         "type": {"type": "string", "enum": relations},
         "to": {"type": "string"},
     }));
-    let topic = object(json!({"name": {"type": "string"}, "summary": {"type": "string"}}));
+    let topic = structured::object(json!({"name": {"type": "string"}, "summary": {"type": "string"}}));
     Form {
         name: "distilled",
         description: DESCRIPTION,
-        schema: object(json!({
+        schema: structured::object(json!({
             "items": {"type": "array", "items": item},
             "relations": {"type": "array", "items": relation},
             "drop": {"type": "array", "items": {"type": "string"}},

@@ -270,16 +270,10 @@ struct NamedTopic {
 }
 
 fn form() -> Form {
-    let properties = json!({"number": {"type": "integer"}, "name": {"type": "string"}, "summary": {"type": "string"}});
-    let topic = json!({"type": "object", "additionalProperties": false, "required": ["number", "name", "summary"], "properties": properties});
     let text = json!({"type": "string"});
-    let session = json!({"type": "object", "additionalProperties": false, "required": ["title", "summary"], "properties": {"title": text, "summary": text}});
-    let schema = json!({
-        "type": "object",
-        "additionalProperties": false,
-        "required": ["session", "topics"],
-        "properties": {"session": session, "topics": {"type": "array", "items": topic}},
-    });
+    let topic = structured::object(json!({"number": {"type": "integer"}, "name": text, "summary": text}));
+    let session = structured::object(json!({"title": text, "summary": text}));
+    let schema = structured::object(json!({"session": session, "topics": {"type": "array", "items": topic}}));
     Form { name: "topics", description: "Title and summary of the session, name and summary of each topic.", schema }
 }
 

@@ -2,7 +2,7 @@
 //! patience, and the error of one try is told to the next.
 
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::ask::{Accounts, Form, Prompt, Tier};
 use super::error::LlmError;
@@ -29,6 +29,12 @@ pub struct Answered<T> {
     pub is_partial: bool,
     /// Answers before it that had not the form.
     pub retries: u32,
+}
+
+/// Returns the schema of an object with these properties and no others. Every one is required, as strict servers want it.
+pub fn object(properties: Value) -> Value {
+    let required: Vec<&String> = properties.as_object().into_iter().flat_map(|map| map.keys()).collect();
+    json!({"type": "object", "additionalProperties": false, "required": required, "properties": properties})
 }
 
 /// Asks a model for an answer in a form.

@@ -48,6 +48,7 @@ pub use self::entities::{Reached, Traversal};
 pub use self::given::{GivenEntity, GivenRecords, GivenRelation};
 pub use self::judged::Judged;
 pub(crate) use self::judged::{CarriedOut, Judgement};
+pub(crate) use self::named::FEWEST_DIGITS;
 pub use self::portable::{Exported, Imported};
 pub(crate) use self::record::FORGET;
 pub use self::record::{Done, GivenEvidence, MemoryEdit, NewMemory};

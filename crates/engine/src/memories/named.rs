@@ -11,7 +11,7 @@ use crate::error::{EngineError, MemoryError};
 use crate::store::ShownTurn;
 
 /// Fewest hexadecimal digits by which a memory is named.
-const FEWEST_DIGITS: usize = 4;
+pub(crate) const FEWEST_DIGITS: usize = 4;
 
 impl Engine {
     /// Returns the memory that a whole id, or the beginning of a short one, names.

@@ -501,11 +501,6 @@ impl Engine {
         Ok(names)
     }
 
-    /// Redacts texts.
-    pub(crate) fn redact<'t>(&self, texts: impl Iterator<Item = &'t mut String>) -> Result<(), EngineError> {
-        self.redact_to_store(texts)
-    }
-
     /// Checks evidence: a quote must stand in its turn; without one, the part of the turn that says most of the
     /// statement is quoted.
     fn evidence_of(&self, given: &[GivenEvidence], statement: &str) -> Result<Vec<Evidence>, EngineError> {

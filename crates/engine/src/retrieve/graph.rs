@@ -68,12 +68,15 @@ pub(super) fn follow_relations(
         return Ok(anchors);
     }
     let reached = walk(asked, &anchors)?;
+    if !asked.deadline.allows(LatePart::Graph) {
+        return Ok(anchors);
+    }
     let mut evaluator = Evaluator::new(&plan.filter);
     let keys: Vec<ItemKey> = reached.iter().map(|(key, _)| *key).collect();
     let heads = asked.store.item_heads(&keys)?;
-    let hits =
-        reached.iter().filter_map(|(key, mass)| Some(ItemHit::of(heads.get(key).filter(|head| evaluator.passes(*head))?, *mass)));
-    let hits: Vec<ItemHit> = hits.take(PROPOSED).collect();
+    let passed =
+        reached.iter().filter_map(|(key, mass)| Some((heads.get(key)?, *mass))).filter(|(head, _)| evaluator.passes(*head));
+    let hits: Vec<ItemHit> = passed.map(|(head, mass)| ItemHit::of(head, mass)).take(PROPOSED).collect();
     let masses: Vec<f32> = hits.iter().map(|hit| hit.score).collect();
     // Masses are small numbers; their heights are on the scale of the other lists (C-086).
     let heights = heights(&masses, Some(0.0), LEAST_MASS);

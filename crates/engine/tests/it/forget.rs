@@ -470,10 +470,9 @@ fn what_was_undone_is_forgotten_for_good_like_anything_else() {
 fn the_beginning_of_two_ids_forgets_nothing_even_if_one_is_a_notes() {
     let memory = Memory::new();
     let engine = memory.engine();
-    let note = engine.remember(&RememberRequest { text: "Ropes are counted.".to_owned(), ..RememberRequest::default() });
+    engine.remember(&RememberRequest { text: "Ropes are counted.".to_owned(), ..RememberRequest::default() }).unwrap();
     let fact = engine.add_memory(&NewMemory::new(MemoryKind::Fact, "The crane is old."), &Cause::default()).unwrap();
     let fact = fact.memory.to_string();
-    drop(note);
     let request =
         ForgetRequest { session: fact[..4].to_owned(), is_hard: true, is_dry_run: true, restore: false, keep_tombstones: true };
     assert_eq!(engine.forget(&request).unwrap_err().code(), "ambiguous-id");

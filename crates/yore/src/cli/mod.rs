@@ -101,11 +101,10 @@ enum ColorWhen {
 /// Reads a name, id or directory of a project; a relative directory (such as `.`) becomes a whole path.
 fn project(text: &str) -> Result<String, String> {
     let is_relative = text == "." || text == ".." || text.starts_with("./") || text.starts_with("../");
-    let whole = || std::path::absolute(text).and_then(std::fs::canonicalize);
-    match is_relative.then(whole) {
-        Some(path) => Ok(path.map_err(|error| error.to_string())?.display().to_string()),
-        None => Ok(text.to_owned()),
+    if !is_relative {
+        return Ok(text.to_owned());
     }
+    std::fs::canonicalize(text).map(|path| path.display().to_string()).map_err(|error| error.to_string())
 }
 
 fn key_value(text: &str) -> Result<(String, String), String> {

@@ -181,8 +181,20 @@ pub fn within(field: &str, argument: Option<usize>, least: usize, most: usize) -
 
 /// Parses an argument that is a date or a time.
 pub fn time(field: &str, argument: Option<String>) -> CliResult<Option<UtcMillis>> {
+    read_time(field, argument, ask::time)
+}
+
+/// Parses an argument that says as of when something was known.
+pub fn as_of(field: &str, argument: Option<String>) -> CliResult<Option<UtcMillis>> {
+    read_time(field, argument, ask::as_of)
+}
+
+fn read_time(
+    field: &str,
+    argument: Option<String>,
+    read: impl FnOnce(&str) -> Result<UtcMillis, &'static str>,
+) -> CliResult<Option<UtcMillis>> {
     let Some(words) = given(argument) else { return Ok(None) };
-    let read = if field == "as_of" { ask::as_of } else { ask::time };
     read(&words).map(Some).map_err(|expected| usage(format!("{field} is {words:?}, {expected}")))
 }
 

@@ -73,16 +73,14 @@ impl Import<'_> {
             } else if page.front.id.is_none() || is_chosen {
                 new = self.project().takes(new);
             }
-            if let Some(name) = new.project.as_ref().filter(|_| !is_chosen)
-                && !self
-                    .engine
-                    .projects()?
-                    .iter()
-                    .any(|known| known.name.eq_ignore_ascii_case(name) || known.id.to_string() == *name)
-            {
-                return Ok(Err(format!("no project here is called {name:?}: say --project (such as a directory) or --global")));
-            }
-            let done = self.engine.add_memory(&new, &cause)?;
+            let done = match self.engine.add_memory(&new, &cause) {
+                Err(EngineError::UnknownProject { name, .. }) => {
+                    return Ok(Err(format!(
+                        "no project here is called {name:?}: say --project (such as a directory) or --global"
+                    )));
+                }
+                done => done?,
+            };
             self.operations.extend(done.operation);
             self.imported.stored.memories += u64::from(done.operation.is_some());
             self.written = Some(Written::Memory(done.memory));

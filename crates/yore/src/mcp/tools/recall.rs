@@ -31,7 +31,7 @@ use crate::error::CliResult;
 use crate::fence::{clean, fenced, name, passage};
 use crate::mcp::access::{Access, asked_projects};
 use crate::mcp::answer::{Answer, Form, cut_and_told, output_schema};
-use crate::mcp::arguments::{given, needed, one_of, parse, time, usage, within};
+use crate::mcp::arguments::{as_of as as_of_time, given, needed, one_of, parse, time, usage, within};
 use crate::mcp::progress::Stage;
 use crate::render::memories;
 use crate::render::text::{self, counted};
@@ -197,7 +197,7 @@ fn request(arguments: Arguments, config: &Config, here: Option<&ProjectNames>) -
             kinds: episode_kind.into_iter().collect(),
             since: time("since", since)?,
             until: time("until", until)?,
-            as_of: time("as_of", as_of)?,
+            as_of: as_of_time("as_of", as_of)?,
             only_errors: errors.unwrap_or(false),
             files: given(file).into_iter().collect(),
             wanted: if is_memory { Wanted::Memories } else { Wanted::Both },
