@@ -31,6 +31,16 @@ impl Role {
 }
 
 named_enum! {
+    /// Why nothing is learned from a turn, though it is kept and can be recalled.
+    Caveat {
+        /// The person went back to an earlier message and continued from there, so this one no longer counts.
+        TakenBack = "taken_back",
+        /// The format cannot tell whether a person wrote it.
+        UnknownAuthor = "unknown_author",
+    }
+}
+
+named_enum! {
     /// The kind of an episode.
     EpisodeKind {
         /// A conversation with a person.
@@ -110,6 +120,8 @@ pub struct Turn {
     pub role: Role,
     /// Name of the author, if the format has one.
     pub speaker: Option<String>,
+    /// Why nothing is learned from it, if that is so. A later reading may set or remove it.
+    pub caveat: Option<Caveat>,
     /// Text of the message, redacted.
     pub text: String,
     /// Tool inputs or tool output, capped and redacted; searched with a lower weight.

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::episode::{FileAction, FileUse, Outcome, Role, ToolUse};
+use crate::episode::{Caveat, FileAction, FileUse, Outcome, Role, ToolUse};
 use crate::id::TurnId;
 use crate::text::{CodeBlock, code_blocks, error_line, paths};
 use crate::time::UtcMillis;
@@ -40,6 +40,8 @@ pub struct TurnShape<'t> {
     pub text: &'t str,
     /// Tool inputs or output.
     pub tool_text: &'t str,
+    /// Why nothing is learned from it, if that is so.
+    pub caveat: Option<Caveat>,
     /// True if a tool reported failure.
     pub is_error: bool,
     /// Time of the turn.
@@ -268,7 +270,7 @@ mod tests {
 
     fn turn<'t>(role: Role, native_id: &'t str, text: &'t str) -> TurnShape<'t> {
         let id = TurnId::derive("x", "s", native_id, 0);
-        TurnShape { id, native_id, role, text, tool_text: "", is_error: false, at: None, tools: &[], files: &[] }
+        TurnShape { id, native_id, role, text, tool_text: "", caveat: None, is_error: false, at: None, tools: &[], files: &[] }
     }
 
     fn tool(call: &str, name: &str, outcome: Option<Outcome>) -> ToolUse {

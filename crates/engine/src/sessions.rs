@@ -182,6 +182,7 @@ fn turn_shapes<'t>(turns: &'t [ShownTurn], shapes: &'t [RecordedShape]) -> Vec<T
         role: turn.role,
         text: &turn.text,
         tool_text: &turn.tool_text,
+        caveat: turn.caveat,
         is_error: turn.is_error,
         at: turn.time.utc,
         tools: &shape.tools,

@@ -66,9 +66,11 @@ pub struct Conversation<'t> {
 }
 
 /// Returns the memories that the rules propose, in the order of the conversation. What is said later changes nothing
-/// about the proposals of exchanges that are complete, unless a command takes them back.
+/// about the proposals of exchanges that are complete, unless a command takes them back. Turns with a caveat are left out.
 pub fn propose(conversation: &Conversation<'_>) -> Vec<Proposal> {
-    let turns = conversation.turns;
+    let turns: Vec<TurnShape<'_>> = conversation.turns.iter().filter(|turn| turn.caveat.is_none()).copied().collect();
+    let turns = turns.as_slice();
+    let conversation = &Conversation { turns };
     let mut kept: Vec<(Proposal, Shingles)> = Vec::new();
     let starts = (0..turns.len()).filter(|at| turns[*at].role == Role::Human);
     let starts: Vec<usize> = std::iter::once(0).chain(starts.filter(|at| *at > 0)).collect();

@@ -49,6 +49,7 @@ fn turn(session: &Episode, number: u8, role: Role, text: &str) -> Turn {
         native_id: message(number),
         role,
         speaker: None,
+        caveat: None,
         text: text.to_owned(),
         tool_text: String::new(),
         is_error: false,

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Row, params};
-use yore_core::episode::{EpisodeKind, Role};
+use yore_core::episode::{Caveat, EpisodeKind, Role};
 use yore_core::id::{EpisodeId, TurnId};
 use yore_core::query::Place;
 use yore_core::time::{RecordedTime, TimeQuality};
@@ -43,6 +43,8 @@ pub struct ShownTurn {
     pub role: Role,
     /// The speaker's name, where there is one.
     pub speaker: Option<String>,
+    /// Why nothing is learned from it, if that is so.
+    pub caveat: Option<Caveat>,
     /// True if a tool reported failure.
     pub is_error: bool,
     /// Spoken text.
@@ -92,7 +94,7 @@ impl ShownTurn {
 pub(super) const SHOWN_COLUMNS: &str = "turn.id, turn.uid, episode.uid, episode.id, episode.agent, episode.kind, episode.native_id, turn.native_id, turn.role,
     speaker.text, turn.is_error, turn_text.words, turn.at_ms, turn.at_original, turn.at_offset_min, turn.at_quality, project.name, branch.text,
     cwd.text, model.text, source_file.path, turn.line, source_file.gone_ms IS NOT NULL,
-    CASE WHEN note_version.turn_id IS NULL THEN episode.title ELSE note_version.title END";
+    CASE WHEN note_version.turn_id IS NULL THEN episode.title ELSE note_version.title END, turn.caveat";
 
 pub(super) const SHOWN_JOINS: &str = "JOIN episode ON episode.id = turn.episode_id
     JOIN turn_text ON turn_text.turn_id = turn.id
@@ -118,6 +120,7 @@ pub(super) fn shown_turn(row: &Row<'_>) -> rusqlite::Result<ShownTurn> {
         native_message: native_id(row.get_ref(7)?),
         role: Role::parse(&row.get::<_, String>(8)?).unwrap_or(Role::System),
         speaker: row.get(9)?,
+        caveat: row.get::<_, Option<String>>(24)?.as_deref().and_then(Caveat::parse),
         is_error: row.get(10)?,
         text,
         tool_text,

@@ -43,6 +43,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 17, is_precious: false, sql: include_str!("migrations/0017_session_summary.sql") },
     Migration { version: 18, is_precious: true, sql: include_str!("migrations/0018_branches_and_anchors.sql") },
     Migration { version: 19, is_precious: true, sql: include_str!("migrations/0019_compact.sql") },
+    Migration { version: 20, is_precious: true, sql: include_str!("migrations/0020_repairs.sql") },
 ];
 
 /// Migrations after which what memories assert is read: SQL cannot. With 16, statements are read in another way.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{Row, ToSql, params};
-use yore_core::episode::{Episode, Title, TitleRank, Turn};
+use yore_core::episode::{Caveat, Episode, Title, TitleRank, Turn};
 use yore_core::id::{EpisodeId, ProjectId};
 use yore_core::scope::{ProjectAlias, directory_name};
 use yore_core::time::UtcMillis;
@@ -261,7 +261,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         facts: TurnFacts,
     ) -> StoreResult<UpsertOutcome> {
         let stored = self.tx.first(
-            "SELECT id, episode_id, parts, role, is_error, reading, project_id FROM turn WHERE uid = ?1",
+            "SELECT id, episode_id, parts, role, is_error, reading, project_id, caveat FROM turn WHERE uid = ?1",
             [turn.id.as_bytes()],
             |row| {
                 Ok((
@@ -272,10 +272,11 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
                     row.get::<_, bool>(4)?,
                     row.get::<_, i64>(5)?,
                     row.get::<_, Option<ProjectKey>>(6)?,
+                    row.get::<_, Option<String>>(7)?,
                 ))
             },
         )?;
-        if let Some((id, _, parts, role, is_error, reading, project)) = stored {
+        if let Some((id, _, parts, role, is_error, reading, project, caveat)) = stored {
             self.cursors.insert((facts.file, episode.id), Some(id));
             if reading < facts.pass {
                 self.tx.execute("UPDATE turn SET reading = ?2 WHERE id = ?1", params![id, facts.pass])?;
@@ -285,6 +286,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
             }
             let same = role == turn.role.as_str()
                 && is_error == turn.is_error
+                && caveat.as_deref() == turn.caveat.map(Caveat::as_str)
                 && parts == turn.parts
                 && self.words(id)? == (turn.text.clone(), turn.tool_text.clone());
             if same && facts.is_document {
@@ -325,8 +327,8 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         let id = self.tx.insert(
             "INSERT INTO turn (uid, episode_id, native_id, position, role, is_error, parts, at_ms, at_original,
                  at_offset_min, at_quality, project_id, branch_id, cwd_id, model_id, speaker_id, file_id, line,
-                 reading) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
-                 ?19)",
+                 reading, caveat) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
+                 ?18, ?19, ?20)",
             params![
                 turn.id.as_bytes(),
                 episode.id,
@@ -346,7 +348,8 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
                 speaker,
                 facts.file,
                 facts.line as i64,
-                facts.pass
+                facts.pass,
+                turn.caveat.map(Caveat::as_str)
             ],
         )?;
         self.write_words(id, episode.id, turn, false)?;
@@ -380,7 +383,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         let model = self.label(turn.model.as_deref())?;
         self.tx.execute(
             "UPDATE turn SET native_id = ?2, role = ?3, is_error = ?4, parts = ?5, model_id = ?6, file_id = ?7,
-                 line = ?8 WHERE id = ?1",
+                 line = ?8, caveat = ?9 WHERE id = ?1",
             params![
                 id,
                 NativeId(&turn.native_id),
@@ -389,7 +392,8 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
                 turn.parts,
                 model,
                 facts.file,
-                facts.line as i64
+                facts.line as i64,
+                turn.caveat.map(Caveat::as_str)
             ],
         )?;
         if facts.is_document {

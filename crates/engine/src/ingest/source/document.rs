@@ -188,6 +188,7 @@ impl DocumentReader {
                 native_id: key.to_owned(),
                 role: Role::Assistant,
                 speaker: None,
+                caveat: None,
                 text: words(open, &heading, text),
                 tool_text: String::new(),
                 is_error: false,

@@ -433,6 +433,7 @@ impl GitReader {
             native_id: hash.to_owned(),
             role: Role::Human,
             speaker: commit["author"].as_str().filter(|author| !author.is_empty()).map(str::to_owned),
+            caveat: None,
             text: message.to_owned(),
             tool_text: excerpt(&notes.join("\n"), self.options.tool_bytes).into_owned(),
             is_error: false,

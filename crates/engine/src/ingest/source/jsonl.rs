@@ -115,6 +115,7 @@ fn read_document(value: &Value, line: u64, out: &mut Vec<Reading>) {
                 native_id,
                 role: role_of(turn).unwrap_or(Role::Assistant),
                 speaker: turn["speaker"].as_str().filter(|name| !matches!(*name, "user" | "assistant")).map(str::to_owned),
+                caveat: None,
                 text: text.to_owned(),
                 tool_text: String::new(),
                 is_error: false,

@@ -207,6 +207,7 @@ fn read_note(note: &Value, line: u64, out: &mut Vec<Reading>) {
             native_id: MESSAGE.to_owned(),
             role: if is_by_agent { Role::Assistant } else { Role::Human },
             speaker: None,
+            caveat: None,
             text: text[..end].to_owned(),
             tool_text: found_by.join("\n"),
             is_error: false,

@@ -486,6 +486,7 @@ impl Message {
             native_id: native_id.clone(),
             role,
             speaker: None,
+            caveat: None,
             text: String::new(),
             tool_text: String::new(),
             is_error: false,

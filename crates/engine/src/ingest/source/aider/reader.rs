@@ -96,6 +96,7 @@ impl AiderReader {
             native_id: format!("{}:{}", session.label, record["line"].as_u64().unwrap_or(0)),
             role: Role::Assistant,
             speaker: None,
+            caveat: None,
             text: String::new(),
             tool_text: String::new(),
             is_error: false,

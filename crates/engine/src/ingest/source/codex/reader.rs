@@ -569,6 +569,7 @@ impl RolloutReader {
             native_id: format!("{}:{}", episode.native_id, place.line),
             role,
             speaker,
+            caveat: None,
             text,
             tool_text,
             is_error: said.outcome == Some(Outcome::Failed),

@@ -192,6 +192,7 @@ impl CursorReader {
             native_id,
             role,
             speaker: (is_side && role == Role::Injected).then(|| "parent agent".to_owned()),
+            caveat: None,
             text: text.trim().to_owned(),
             tool_text: String::new(),
             is_error: false,
