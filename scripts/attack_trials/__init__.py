@@ -1,0 +1,1 @@
+"""The attacks of `scripts/attack`, a file for each kind."""
