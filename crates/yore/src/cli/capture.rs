@@ -6,7 +6,7 @@ use yore_core::scope::normalize_directory;
 use super::Context;
 use crate::config::{self, CaptureMode, Config, Environment, FileKind, Layers, PROJECT_FILE, load};
 use crate::error::{CliError, CliResult, Exit};
-use crate::histories::policy;
+use crate::histories::{forbids_capture, policy};
 use crate::render::text;
 use crate::results::{self, Capture};
 use crate::spool;
@@ -158,9 +158,8 @@ fn forbidden(directory: &Path, config: &Config, context: &Context) -> CliResult<
         return Ok(None);
     }
     let layers = Layers { user_file: None, project_file: None, environment: &Environment::default(), flags: &[] };
-    let own = crate::settings::find_project_file(directory).filter(|file| {
-        load(&Layers { project_file: Some(file), ..layers }).map_or(true, |resolved| !resolved.config.capture.enabled)
-    });
+    let own = crate::settings::find_project_file(directory)
+        .filter(|file| forbids_capture(&Layers { project_file: Some(file), ..layers }));
     Ok(Some(match own {
         Some(file) => format!("{} turns it off", file.display()),
         None if config.capture.mode == CaptureMode::OptIn => {

@@ -52,7 +52,7 @@ use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
-use crate::config::{ConfigError, Environment, Layers, UserFile, When, defaults, load};
+use crate::config::{Environment, Layers, UserFile, When, defaults, load, load_here};
 use crate::error::{CliError, CliResult};
 use crate::paths::{Paths, Platform};
 use crate::render::{Printer, text};
@@ -287,34 +287,25 @@ fn context(global: &Global, command: &Command) -> CliResult<Context> {
     }
     let layers =
         Layers { user_file: user_file.as_ref(), project_file: project_file.as_deref(), environment: &environment, flags: &flags };
-    let mut passed_over = None;
-    let resolved = match load(&layers) {
+    let is_checked = matches!(command, Command::Config(_));
+    let (resolved, ignored) = match load_here(&layers) {
         // `yore config` must be able to fix settings that keep every other command from starting.
         Err(_) if command.needs_no_settings() => {
-            load(&Layers { user_file: None, project_file: None, ..layers }).or_else(|_| defaults())?
-        }
-        // A faulty file of a repository, which others may have written, must not block the memory. `yore
-        // config check` reports all faults.
-        Err(problem @ ConfigError::Syntax { .. }) if project_file.is_some() && !matches!(command, Command::Config(_)) => {
-            let without = load(&Layers { project_file: None, ..layers }).map_err(|problem| CliError {
-                hint: Some("`yore config check` lists every problem".to_owned()),
-                ..problem.into()
-            })?;
-            passed_over = Some(problem);
-            without
+            (load(&Layers { user_file: None, project_file: None, ..layers }).or_else(|_| defaults())?, Vec::new())
         }
         Err(problem) => {
             return Err(CliError { hint: Some("`yore config check` lists every problem".to_owned()), ..problem.into() });
         }
-        Ok(resolved) => resolved,
+        Ok(loaded) => loaded,
     };
     let directory = global.data_dir.clone().or_else(|| paths.data.clone()).ok_or_else(|| {
         CliError::usage("no home directory for the data", Some("name a data directory with --data-dir or YORE_HOME"))
     })?;
     let mut printer = Printer::new(global.json, resolved.config.output.color, resolved.config.output.progress);
-    if let Some(problem) = passed_over {
+    // `yore config check` lists all of them.
+    if let Some(problem) = ignored.first().filter(|_| !is_checked) {
         let told = text::harmless(&problem.to_string());
-        printer.note(format!("{}warning:{} this project's settings are not used: {told}", text::YELLOW, text::RESET))?;
+        printer.note(format!("{}warning:{} ignored in this project's settings: {told}", text::YELLOW, text::RESET))?;
     }
     let settings = Settings { environment, resolved, paths, user_file, project_file, flags, directory, here };
     Ok(Context { settings, printer })

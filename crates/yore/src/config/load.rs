@@ -98,6 +98,21 @@ impl Resolved {
 /// Returns the configuration after all layers, or the first fault.
 pub fn load(layers: &Layers<'_>) -> Result<Resolved, ConfigError> {
     let (settings, problems) = resolve(layers, Keys::All);
+    finish(settings, problems.all())
+}
+
+/// Returns the configuration after all layers, and the faults of the project's file. A faulty entry of that file is left out:
+/// it arrives with any clone, so it must not keep a command from starting.
+///
+/// # Errors
+/// The first fault of another layer.
+pub fn load_here(layers: &Layers<'_>) -> Result<(Resolved, Vec<ConfigError>), ConfigError> {
+    let (settings, problems) = resolve(layers, Keys::All);
+    let ignored = problems.of_project.into_iter().filter(|problem| !problem.is_note()).collect();
+    Ok((finish(settings, problems.of_others)?, ignored))
+}
+
+fn finish(settings: Vec<Setting>, problems: Vec<ConfigError>) -> Result<Resolved, ConfigError> {
     if let Some(problem) = problems.into_iter().find(|problem| !problem.is_note()) {
         return Err(problem);
     }
@@ -111,7 +126,7 @@ pub fn load(layers: &Layers<'_>) -> Result<Resolved, ConfigError> {
 pub fn load_only(layers: &Layers<'_>, names: &[&str]) -> Result<Config, ConfigError> {
     let (settings, problems) = resolve(layers, Keys::Only(names));
     let is_heard = |problem: &ConfigError| !problem.is_note() && !matches!(problem, ConfigError::ProjectMayNot { .. });
-    let problem = problems.into_iter().find(is_heard);
+    let problem = problems.all().into_iter().find(is_heard);
     problem.map_or_else(|| assemble(&settings), Err)
 }
 
@@ -122,28 +137,44 @@ pub fn defaults() -> Result<Resolved, ConfigError> {
 
 /// Returns all faults of the layers, lowest layer first, and keys under former names.
 pub fn check(layers: &Layers<'_>) -> Vec<ConfigError> {
-    let (settings, mut problems) = resolve(layers, Keys::All);
+    let (settings, problems) = resolve(layers, Keys::All);
+    let mut problems = problems.all();
     if problems.iter().all(ConfigError::is_note) {
         problems.extend(assemble(&settings).err());
     }
     problems
 }
 
-fn resolve(layers: &Layers<'_>, keys: Keys<'_>) -> (Vec<Setting>, Vec<ConfigError>) {
+/// The faults of the project's file, and of the other layers, lowest first.
+struct Problems {
+    of_project: Vec<ConfigError>,
+    of_others: Vec<ConfigError>,
+}
+
+impl Problems {
+    fn all(self) -> Vec<ConfigError> {
+        self.of_others.into_iter().chain(self.of_project).collect()
+    }
+}
+
+fn resolve(layers: &Layers<'_>, keys: Keys<'_>) -> (Vec<Setting>, Problems) {
     let Layers { user_file, project_file, environment, flags } = *layers;
     let mut stack = Stack { keys, settings: Vec::new(), problems: Vec::new() };
     stack.defaults();
     if let Some(UserFile { path, named }) = user_file {
         stack.file(path, FileKind::User, *named, environment);
     }
+    let mut of_others = std::mem::take(&mut stack.problems);
     if let Some(path) = project_file {
         stack.file(path, FileKind::Project, false, environment);
     }
+    let of_project = std::mem::take(&mut stack.problems);
     stack.environment(environment);
     for (name, text) in flags {
         stack.text(Key::find(name), name, text, Origin::Flag);
     }
-    (stack.settings, stack.problems)
+    of_others.append(&mut stack.problems);
+    (stack.settings, Problems { of_project, of_others })
 }
 
 /// The merged result of the layers so far.

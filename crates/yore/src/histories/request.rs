@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use yore_core::scope::{is_within, normalize_directory};
 use yore_engine::ingest::{CapturePolicy, IngestRequest, SourceRoot};
 
-use crate::config::{CaptureMode, Layers, load};
+use crate::config::{CaptureMode, ConfigError, Layers, load_here};
 use crate::error::CliResult;
 use crate::paths::MODEL_WORK;
 use crate::settings::{Settings, find_project_file};
@@ -46,8 +46,15 @@ pub fn policy(settings: &Settings) -> CliResult<CapturePolicy> {
         *known.entry(file.clone()).or_insert_with(|| {
             let layers =
                 Layers { user_file: user_file.as_ref(), project_file: Some(&file), environment: &environment, flags: &[] };
-            // A file that cannot be parsed may have been meant to forbid capture.
-            load(&layers).map_or(true, |resolved| !resolved.config.capture.enabled)
+            forbids_capture(&layers)
         })
     }))
+}
+
+/// Returns whether a project's file forbids capture. One that cannot be understood may have been meant to; one that asks for what it
+/// may not is understood.
+pub fn forbids_capture(layers: &Layers<'_>) -> bool {
+    load_here(layers).map_or(true, |(resolved, ignored)| {
+        !resolved.config.capture.enabled || ignored.iter().any(|problem| !matches!(problem, ConfigError::ProjectMayNot { .. }))
+    })
 }

@@ -160,15 +160,37 @@ fn show_tells_where_each_value_comes_from() {
 }
 
 #[test]
-fn project_file_that_widens_capture_is_refused() {
+fn project_file_that_asks_for_what_it_may_not_is_ignored_with_a_warning_and_memory_still_works() {
     let (environment, _) = with_user_file("capture.mode = \"opt-in\"\n");
-    for widening in ["capture.mode = \"all\"", "capture.projects = [\".\"]", "sources.claude-code.roots = [\"/\"]"] {
-        let file = environment.write("work/.yore.toml", format!("{widening}\n"));
-        let outcome = environment.yore(["ingest"]).run().ends_with(2);
-        assert_eq!(outcome.code(), "config/project-may-not", "{widening}");
+    let key = |name: &str| {
+        let shown = environment.yore(["config", "show", "--json"]).run().success().json();
+        shown.as_array().unwrap().iter().find(|row| row["key"] == name).unwrap()["value"].clone()
+    };
+    for (name, line) in [
+        ("capture.mode", "capture.mode = \"all\""),
+        ("capture.projects", "capture.projects = [\".\"]"),
+        ("sources.claude-code.roots", "sources.claude-code.roots = [\"/\"]"),
+        ("mcp.http", "mcp.http = true"),
+        ("recall.tool_weight", "recall.tool_weight = 1"),
+        ("recall.rerank", "recall.rerank = \"always\""),
+        ("recall.embedder", "recall.embedder = \"local\""),
+        ("llm.provider", "llm.provider = \"command\""),
+    ] {
+        let file = environment.write("work/.yore.toml", "");
+        let before = key(name);
+        environment.write("work/.yore.toml", format!("{line}\n"));
+        let outcome = environment.yore(["ingest"]).run().success();
+        assert!(outcome.stderr.contains("ignored in this project's settings"), "{line}: {}", outcome.stderr);
         assert!(outcome.stderr.contains(&format!("{}, line 1", file.display())), "{}", outcome.stderr);
+        assert_eq!(key(name), before, "{line}");
+        assert_eq!(environment.yore(["config", "check"]).run().status.code(), Some(1), "{line}");
     }
-    assert!(!environment.data().exists());
+    for odd in ["[nonsense]\nx = 1\n", "recall.limit = \"many\"\n", "not toml ["] {
+        environment.write("work/.yore.toml", odd);
+        let outcome = environment.yore(["sessions"]).run();
+        assert!(outcome.stderr.contains("ignored in this project's settings"), "{odd}: {}", outcome.stderr);
+        assert_ne!(outcome.status.code(), Some(2), "{odd}");
+    }
 }
 
 #[test]

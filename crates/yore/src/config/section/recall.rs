@@ -108,13 +108,13 @@ impl Default for Recall {
 }
 
 /// The keys of `[recall]`. A project's file may not widen the scope: a cloned repository must not bring
-/// another project's words into the conversation.
+/// another project's words into the conversation, make words of tools count like a person's, or make answers slow.
 pub(super) const KEYS: &[Key] = &[
     Key::new("recall.limit", Shape::Count { min: 1, max: 1000 }, ProjectMay::Set),
     Key::new("recall.scope", Shape::Choice(&["project", "auto", "all"]), ProjectMay::Narrow),
-    Key::new("recall.embedder", Shape::Choice(&RecallEmbedder::NAMES), ProjectMay::Set),
-    Key::new("recall.rerank", Shape::Choice(&["never", "idle", "always"]), ProjectMay::Set),
+    Key::new("recall.embedder", Shape::Choice(&RecallEmbedder::NAMES), ProjectMay::Narrow),
+    Key::new("recall.rerank", Shape::Choice(&["never", "idle", "always"]), ProjectMay::Narrow),
     Key::new("recall.budget", Shape::Count { min: 100, max: 20_000 }, ProjectMay::Set),
     Key::new("recall.quote_chars", Shape::Count { min: 40, max: 4000 }, ProjectMay::Set),
-    Key::new("recall.tool_weight", Shape::Number { min: 0.0, max: 1.0 }, ProjectMay::Set),
+    Key::new("recall.tool_weight", Shape::Number { min: 0.0, max: 1.0 }, ProjectMay::Nothing),
 ];
