@@ -4,6 +4,10 @@
 //! message of the program with several lines, only the first line has the mark and only the last has the
 //! spaces. Everything else is the model's Markdown, which may contain lines that begin the same way, but
 //! hardly ever end so.
+//!
+//! Some editors remove the spaces at the ends of lines. The first marked line of a session shows whether that
+//! happened. If so, a heading is a person's input where the program or nobody spoke before: aider ends each
+//! answer with a line about its cost.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -43,10 +47,14 @@ pub(super) fn blocks(text: &str, directory: Option<&Path>, take: &mut dyn FnMut(
     let cwd = directory.and_then(Path::to_str);
     let mut writer = Writer { take, name, cwd, session: None, starts: HashMap::new(), is_wanted: true, open: None };
     let mut fence: Option<&str> = None;
-    // Some editors remove the spaces at the ends of lines. The first line of the program shows whether that
-    // happened.
     let mut has_ends: Option<bool> = None;
+    // The program says nothing in a session that a test or another program wrote. There every heading is input.
+    let is_quiet_from =
+        |at: usize| !lines[at..].iter().take_while(|line| start_of(line).is_none()).any(|line| line.starts_with("> "));
+    let mut is_quiet = is_quiet_from(0);
     let mut is_after_gap = true;
+    // Where the next message ends. It only moves on, so that no line is searched twice.
+    let mut next_end = 0;
     let mut at = 0;
     while at < lines.len() && writer.is_wanted {
         let line = lines[at];
@@ -55,6 +63,7 @@ pub(super) fn blocks(text: &str, directory: Option<&Path>, take: &mut dyn FnMut(
         if let Some(start) = start_of(line) {
             writer.start(start, number);
             (fence, has_ends, is_after_gap) = (None, None, true);
+            is_quiet = is_quiet_from(at);
             continue;
         }
         if line.trim().is_empty() {
@@ -63,26 +72,29 @@ pub(super) fn blocks(text: &str, directory: Option<&Path>, take: &mut dyn FnMut(
             continue;
         }
         let is_marked = |mark: &str| line.strip_prefix(mark).or_else(|| (line == mark.trim_end()).then_some(""));
-        let is_ended = line.ends_with(LINE_END) || has_ends == Some(false) && fence.is_none();
+        let has_mark = is_marked("#### ").is_some() || is_marked("> ").is_some();
+        if has_mark && has_ends.is_none() && fence.is_none() {
+            has_ends = Some(line.ends_with(LINE_END));
+        }
+        let is_cut = has_ends == Some(false) && fence.is_none();
+        let is_ended = line.ends_with(LINE_END) || is_cut;
         // Inside a code block a mark counts only where it can be the program's: after an empty line, or after
         // another mark. An answer that was interrupted leaves its fence open.
         let may_be_marked = is_ended && (fence.is_none() || is_after_gap);
-        if let Some(words) = is_marked("#### ").filter(|_| may_be_marked) {
+        let may_be_input = line.ends_with(LINE_END) || is_quiet || !writer.is_speaking(Speaker::Model);
+        if let Some(words) = is_marked("#### ").filter(|_| may_be_marked && may_be_input) {
             writer.line(Speaker::Person, number, if words.trim() == "<blank>" { "" } else { words.trim_end() });
             fence = None;
             continue;
         }
         if let Some(words) = is_marked("> ") {
-            if has_ends.is_none() && fence.is_none() {
-                has_ends = Some(line.ends_with(LINE_END));
-            }
-            if may_be_marked || has_ends == Some(false) && fence.is_none() {
+            if may_be_marked {
                 writer.line(Speaker::Program, number, words.trim_end());
                 fence = None;
                 continue;
             }
             if fence.is_none()
-                && let Some(count) = message_lines(&lines[at..])
+                && let Some(count) = message_lines(&lines, at, &mut next_end)
             {
                 writer.line(Speaker::Program, number, words.trim_end());
                 for (more, words) in lines[at..at + count].iter().enumerate() {
@@ -110,10 +122,13 @@ fn start_of(line: &str) -> Option<&str> {
 
 /// Returns the number of further lines of a program message whose first line lacks its end. Returns `None` if
 /// the next end belongs to another message, so that the line was a quotation by the model.
-fn message_lines(rest: &[&str]) -> Option<usize> {
-    let at = rest.iter().take(MAX_MESSAGE_LINES).position(|line| line.ends_with(LINE_END) || start_of(line).is_some())?;
-    let is_own = !rest[at].starts_with("> ") && !rest[at].starts_with("#### ") && start_of(rest[at]).is_none();
-    is_own.then_some(at + 1)
+fn message_lines(lines: &[&str], at: usize, next_end: &mut usize) -> Option<usize> {
+    *next_end = at.max(*next_end);
+    let is_end = |line: &&str| line.ends_with(LINE_END) || start_of(line).is_some();
+    *next_end += lines[*next_end..].iter().position(is_end).unwrap_or(lines.len() - *next_end);
+    let end = lines.get(*next_end).filter(|_| *next_end - at < MAX_MESSAGE_LINES)?;
+    let is_own = !end.starts_with("> ") && !end.starts_with("#### ") && start_of(end).is_none();
+    is_own.then_some(*next_end - at + 1)
 }
 
 /// Returns the code fence that is open after a line.
@@ -175,6 +190,11 @@ impl Writer<'_> {
             }
         }
         block.text.push_str(words);
+    }
+
+    /// Returns whether the last block is this speaker's.
+    fn is_speaking(&self, speaker: Speaker) -> bool {
+        self.open.as_ref().is_some_and(|block| block.speaker == speaker)
     }
 
     fn gap(&mut self) {
@@ -284,6 +304,34 @@ mod tests {
         let text = "# aider chat started at 2026-01-05 10:00:00\n> Aider v1\n\n#### typed\n\nAnswer\n\n> Tokens: 1\n";
         let kinds: Vec<String> = said(text).into_iter().map(|block| block.0).collect();
         assert_eq!(kinds, ["program", "person", "model", "program"]);
+    }
+
+    #[test]
+    fn prompts_are_a_persons_though_an_editor_cut_line_ends_and_no_line_of_the_program_comes_first() {
+        let start = "# aider chat started at 2026-01-05 10:00:00\n\n";
+        for (what, body, expected) in [
+            ("the program speaks later", "#### typed\n\nAnswer\n\n> Applied edit to a.rs\n", vec!["person", "model", "program"]),
+            (
+                "the program never speaks",
+                "#### typed\n\nAnswer\n\n#### typed too\n\nAnswer\n",
+                vec!["person", "model", "person", "model"],
+            ),
+            ("no line is empty", "#### typed\nAnswer\n", vec!["person", "model"]),
+            (
+                "the model writes a heading",
+                "#### typed\nA plan:\n\n#### Step 1\nDo it.\n\n> Applied edit to a.rs\n> Tokens: 1\n\n#### typed too\n",
+                vec!["person", "model", "program", "person"],
+            ),
+            (
+                "a fence holds a mark",
+                "#### typed\n\n```md\n#### not typed\n```\n\n> Tokens: 1\n",
+                vec!["person", "model", "program"],
+            ),
+            ("input has two lines", "#### typed\n#### and more\n\nAnswer\n", vec!["person", "model"]),
+        ] {
+            let kinds: Vec<String> = said(&format!("{start}{body}")).into_iter().map(|block| block.0).collect();
+            assert_eq!(kinds, expected, "{what}");
+        }
     }
 
     #[test]
