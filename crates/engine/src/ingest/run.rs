@@ -93,6 +93,11 @@ impl<'a> Ingest<'a> {
             if request.is_dry_run {
                 continue;
             }
+            if self.is_copy(unit)? {
+                report.files_unchanged += 1;
+                observer.advanced(unit.unit.stamp.size);
+                continue;
+            }
             let before = (report.turns_added, report.turns_updated);
             if !self.unit(unit, request, observer, &mut report)? {
                 unfinished.insert(path);
@@ -110,6 +115,16 @@ impl<'a> Ingest<'a> {
             self.note_gone(request, &found, &mut report)?;
         }
         Ok(report)
+    }
+
+    /// Returns whether a unit that was never read copies a session that another agent's own files gave, or that
+    /// was forgotten.
+    fn is_copy(&self, found: &FoundUnit) -> Result<bool, IngestError> {
+        let copied = if found.row.is_none() { found.source.copy_of(&found.unit) } else { None };
+        let Some(session) = copied else { return Ok(false) };
+        let is_buried =
+            |source: &&dyn Source| self.tombstones.contains(&self.keys.tombstone_hash(source.kind(), "session", &session));
+        Ok(source::SOURCES.iter().any(is_buried) || self.store.is_told_by_another(found.source.kind(), &session)?)
     }
 
     /// Stores a document that a caller gives, such as a note or a page. For a unit of the same name the new

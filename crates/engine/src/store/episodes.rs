@@ -213,6 +213,13 @@ impl Store {
         })
     }
 
+    /// Returns whether an agent other than `agent` has a session with this native id, forgotten or not.
+    pub(crate) fn is_told_by_another(&self, agent: &str, native_session: &str) -> StoreResult<bool> {
+        self.read(|view| {
+            view.exists("SELECT 1 FROM episode WHERE native_id = ?1 AND agent <> ?2", params![native_session, agent])
+        })
+    }
+
     /// Returns the turns whose id, short id or native id begins with `prefix` (at least 4 characters).
     pub(crate) fn turns_by_prefix(&self, prefix: &str, limit: usize) -> StoreResult<Vec<TurnKey>> {
         if prefix.trim().is_empty() {

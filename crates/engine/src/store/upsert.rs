@@ -276,6 +276,11 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
                 ))
             },
         )?;
+        if let Some((id, owner, ..)) = stored
+            && owner != episode.id
+        {
+            return self.share(episode, id, turn, facts.file);
+        }
         if let Some((id, _, parts, role, is_error, reading, project, caveat)) = stored {
             self.cursors.insert((facts.file, episode.id), Some(id));
             if reading < facts.pass {
@@ -308,14 +313,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
             return Ok(UpsertOutcome::Updated);
         }
         if let Some(owner) = self.owner_elsewhere(agent, episode.id, turn)? {
-            let position = self.position_for(facts.file, episode.id, turn)?;
-            self.tx.execute(
-                "INSERT OR IGNORE INTO turn_share (episode_id, turn_id, position) VALUES (?1, ?2, ?3)",
-                params![episode.id, owner, position],
-            )?;
-            self.cursors.insert((facts.file, episode.id), Some(owner));
-            self.stretch(episode.id, turn.time.utc)?;
-            return Ok(UpsertOutcome::Shared);
+            return self.share(episode, owner, turn, facts.file);
         }
         let position = self.position_for(facts.file, episode.id, turn)?;
         let (branch, cwd, model, speaker) = (
@@ -429,6 +427,18 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
     fn words(&self, id: TurnKey) -> StoreResult<(String, String)> {
         let stored: Option<Vec<u8>> = self.tx.first_value("SELECT words FROM turn_text WHERE turn_id = ?1", [id])?;
         Ok(stored.and_then(|stored| words::decode(&stored)).unwrap_or_default())
+    }
+
+    /// Notes that an episode repeats a turn of another one.
+    fn share(&mut self, episode: &EpisodeRow, owner: TurnKey, turn: &Turn, file: FileKey) -> StoreResult<UpsertOutcome> {
+        let position = self.position_for(file, episode.id, turn)?;
+        self.tx.execute(
+            "INSERT OR IGNORE INTO turn_share (episode_id, turn_id, position) VALUES (?1, ?2, ?3)",
+            params![episode.id, owner, position],
+        )?;
+        self.cursors.insert((file, episode.id), Some(owner));
+        self.stretch(episode.id, turn.time.utc)?;
+        Ok(UpsertOutcome::Shared)
     }
 
     /// Returns the turn with the same UUID in another session of the same agent, from which this one was

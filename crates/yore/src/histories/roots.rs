@@ -24,7 +24,7 @@ fn roots_of(config: &Config, settings: &Settings) -> Vec<SourceRoot> {
         let Some(chosen) = config.sources.of(source.kind()).filter(|chosen| chosen.enabled) else { continue };
         let paths = if chosen.roots.is_empty() {
             let mut paths = settings.places(*source);
-            // Files that agents leave in a project are looked for in the current directory and above.
+            // What agents leave in a project is looked for in the current directory and above.
             let left = source.file_in_project().into_iter();
             paths.extend(
                 left.flat_map(|name| settings.here.iter().flat_map(|here| here.ancestors()).map(move |at| at.join(name))),
@@ -43,7 +43,7 @@ fn roots_of(config: &Config, settings: &Settings) -> Vec<SourceRoot> {
     roots
 }
 
-/// Returns the default roots, and the files that agents without a place of their own left in directories that
+/// Returns the default roots, and the files and folders that agents without a place of their own left in directories that
 /// `engine` knows.
 pub fn known_roots(engine: &Engine, settings: &Settings) -> CliResult<Vec<SourceRoot>> {
     let config = settings.own_config()?;
@@ -59,7 +59,7 @@ pub fn known_roots(engine: &Engine, settings: &Settings) -> CliResult<Vec<Source
     for directory in if files.is_empty() { Vec::new() } else { engine.project_directories()? } {
         for (source, name) in &files {
             let root = SourceRoot { source: (*source).to_owned(), path: Path::new(&directory).join(name) };
-            if root.path.is_file() && !roots.contains(&root) {
+            if root.path.exists() && !roots.contains(&root) {
                 roots.push(root);
             }
         }

@@ -547,6 +547,228 @@ fn copilot_cli_rows() -> Vec<Row> {
     ]
 }
 
+/// Pi and the agents that keep its format.
+fn pi_rows() -> Vec<Row> {
+    let entries = |header: &Value, more: &[Value]| {
+        let entry = |second: i64, kind: &str| {
+            json!({"type": kind, "id": format!("e{second}"), "timestamp": time(second),
+            "parentId": if second > 1 { json!(format!("e{}", second - 1)) } else { Value::Null }})
+        };
+        let message = |second: i64, message: Value| {
+            let mut entry = entry(second, "message");
+            entry["message"] = message;
+            entry
+        };
+        let text = |text: &str| json!({"type": "text", "text": text});
+        let said = |content: Value| json!({"role": "assistant", "content": content, "model": MODEL, "provider": "quay", "usage": {"input": 1}});
+        let mut model = entry(1, "model_change");
+        model["modelId"] = MODEL.into();
+        let mut values = vec![header.clone(), model];
+        values.extend(more.iter().cloned());
+        values.extend([
+            message(2, json!({"role": "user", "content": [text(PROMPT)]})),
+            message(
+                3,
+                said(json!([{"type": "thinking", "thinking": "a chart"}, text(LOOKS),
+                    {"type": "toolCall", "id": "t1", "name": "bash", "arguments": {"command": "cat chart"}}])),
+            ),
+            message(4, json!({"role": "toolResult", "toolCallId": "t1", "toolName": "bash", "content": [text(FAILURE)], "isError": true})),
+            message(5, said(json!([text(ANSWER)]))),
+            message(6, json!({"role": "user", "content": THANKS})),
+        ]);
+        lines(&values)
+    };
+    let header = json!({"type": "session", "version": 3, "id": ID, "timestamp": time(0), "cwd": HERE});
+    let mut titled = header.clone();
+    titled["title"] = TITLE.into();
+    let name = json!({"type": "session_info", "id": "n1", "parentId": "e1", "timestamp": time(1), "name": TITLE});
+    let file = format!("2026-03-01T10-00-00-000Z_{ID}.jsonl");
+    vec![
+        Row::new("Pi v3", "pi", "home/.pi", ID)
+            .file(&format!("home/.pi/agent/sessions/--home-ada-tides--/{file}"), entries(&header, &[name])),
+        Row::new("Oh My Pi v3", "omp", "home/.omp", ID)
+            .file(&format!("home/.omp/agent/sessions/-tides/{file}"), entries(&titled, &[])),
+        Row { title: false, ..Row::new("OpenClaw", "openclaw", "home/.openclaw", ID) }
+            .file(&format!("home/.openclaw/agents/main/sessions/{ID}.jsonl"), entries(&header, &[]))
+            .file("home/.openclaw/agents/main/sessions/sessions.json", json!({"agent:main:main": {"sessionId": ID}}).to_string()),
+    ]
+}
+
+/// Agents with a folder of events for each session.
+fn event_rows() -> Vec<Row> {
+    let kimi = lines(&[
+        json!({"type": "metadata", "protocol_version": "1.4", "created_at": AT}),
+        json!({"type": "config.update", "modelAlias": MODEL, "time": AT}),
+        json!({"type": "turn.prompt", "input": [{"type": "text", "text": PROMPT}], "origin": {"kind": "user"}, "time": AT + 1000}),
+        json!({"type": "context.append_message", "message": {"role": "user", "content": [{"type": "text", "text": PROMPT}], "origin": {"kind": "user"}}, "time": AT + 1000}),
+        json!({"type": "context.append_loop_event", "event": {"type": "step.begin", "uuid": "s1"}, "time": AT + 2000}),
+        json!({"type": "context.append_loop_event", "event": {"type": "content.part", "part": {"type": "think", "think": "a chart"}}, "time": AT + 2000}),
+        json!({"type": "context.append_loop_event", "event": {"type": "content.part", "part": {"type": "text", "text": LOOKS}}, "time": AT + 2000}),
+        json!({"type": "context.append_loop_event", "event": {"type": "tool.call", "toolCallId": "t1", "name": "Shell", "args": {"command": "cat chart"}}, "time": AT + 2000}),
+        json!({"type": "context.append_loop_event", "event": {"type": "tool.result", "toolCallId": "t1", "result": {"output": FAILURE, "isError": true}}, "time": AT + 3000}),
+        json!({"type": "context.append_loop_event", "event": {"type": "step.end", "uuid": "s1"}, "time": AT + 3000}),
+        json!({"type": "context.append_loop_event", "event": {"type": "step.begin", "uuid": "s2"}, "time": AT + 4000}),
+        json!({"type": "context.append_loop_event", "event": {"type": "content.part", "part": {"type": "text", "text": ANSWER}}, "time": AT + 4000}),
+        json!({"type": "context.append_message", "message": {"role": "user", "content": THANKS, "origin": {"kind": "user"}}, "time": AT + 5000}),
+    ]);
+    let state = json!({"title": TITLE, "isCustomTitle": false, "workDir": HERE, "createdAt": time(0)});
+    let older = |second: i64, kind: &str, payload: Value| json!({"timestamp": (AT + second * 1000) as f64 / 1000.0, "message": {"type": kind, "payload": payload}});
+    let older = lines(&[
+        json!({"type": "metadata", "protocol_version": "1.1"}),
+        older(1, "TurnBegin", json!({"user_input": PROMPT})),
+        older(2, "StepBegin", json!({"n": 1})),
+        older(2, "ContentPart", json!({"type": "text", "text": LOOKS})),
+        older(
+            2,
+            "ToolCall",
+            json!({"type": "function", "id": "t1", "function": {"name": "Shell", "arguments": "{\"command\": \"cat"}}),
+        ),
+        older(2, "ToolCallPart", json!({"arguments_part": " chart\"}"})),
+        older(2, "StatusUpdate", json!({"context_usage": 0.1})),
+        older(
+            3,
+            "ToolResult",
+            json!({"tool_call_id": "t1", "return_value": {"is_error": true, "output": FAILURE, "message": "failed"}}),
+        ),
+        older(4, "StepBegin", json!({"n": 2})),
+        older(4, "ContentPart", json!({"type": "text", "text": ANSWER})),
+        older(4, "TurnEnd", json!({})),
+        older(5, "TurnBegin", json!({"user_input": [{"type": "text", "text": THANKS}]})),
+    ]);
+    let listed = json!({"work_dirs": [{"path": HERE, "last_session_id": ID}]});
+    let call =
+        json!([{"id": "t1", "type": "function", "function": {"name": "bash", "arguments": "{\"command\":\"cat chart\"}"}}]);
+    let vibe = lines(&[
+        json!({"role": "user", "content": PROMPT, "message_id": "m1"}),
+        json!({"role": "assistant", "content": LOOKS, "message_id": "m2", "tool_calls": call}),
+        json!({"role": "tool", "content": FAILURE, "name": "bash", "tool_call_id": "t1", "message_id": "m3"}),
+        json!({"role": "assistant", "content": ANSWER, "message_id": "m4", "reasoning_content": "a chart"}),
+        json!({"role": "user", "content": THANKS, "message_id": "m5"}),
+        json!({"role": "user", "content": "Remember the rules.", "message_id": "m6", "injected": true}),
+    ]);
+    let meta = json!({"session_id": ID, "start_time": time(0), "git_branch": "main", "environment": {"working_directory": HERE},
+        "config": {"active_model": MODEL}, "title": TITLE, "title_source": "auto"});
+    let update = |second: i64, update: Value| json!({"timestamp": AT / 1000 + second, "method": "session/update", "params": {"sessionId": ID, "update": update}});
+    let chunk = |second: i64, by: &str, text: &str| {
+        update(second, json!({"sessionUpdate": format!("{by}_message_chunk"), "content": {"type": "text", "text": text}}))
+    };
+    let stream = lines(&[
+        chunk(1, "user", PROMPT),
+        update(2, json!({"sessionUpdate": "agent_thought_chunk", "content": {"type": "text", "text": "a chart"}})),
+        chunk(2, "agent", &LOOKS[..6]),
+        chunk(2, "agent", &LOOKS[6..]),
+        update(
+            2,
+            json!({"sessionUpdate": "tool_call", "toolCallId": "t1", "title": "cat chart", "kind": "execute", "status": "pending", "rawInput": {"command": "cat chart"}}),
+        ),
+        update(
+            3,
+            json!({"sessionUpdate": "tool_call_update", "toolCallId": "t1", "status": "failed", "content": [{"type": "content", "content": {"type": "text", "text": FAILURE}}]}),
+        ),
+        chunk(4, "agent", ANSWER),
+        chunk(5, "user", THANKS),
+    ]);
+    let context = lines(&[
+        json!({"type": "system", "content": "You are a pilot."}),
+        json!({"type": "user", "content": [{"type": "text", "text": "The rules."}], "synthetic_reason": "project_instructions"}),
+        json!({"type": "user", "content": [{"type": "text", "text": PROMPT}], "prompt_index": 0}),
+        json!({"type": "reasoning", "id": "r1", "summary": []}),
+        json!({"type": "assistant", "content": LOOKS, "tool_calls": [{"id": "t1", "name": "read_file", "arguments": "{\"target_file\":\"chart\"}"}], "model_id": MODEL}),
+        json!({"type": "tool_result", "tool_call_id": "t1", "content": FAILURE}),
+        json!({"type": "assistant", "content": ANSWER, "model_id": MODEL}),
+        json!({"type": "user", "content": [{"type": "text", "text": THANKS}], "prompt_index": 1}),
+    ]);
+    let summary = json!({"info": {"id": ID, "cwd": HERE}, "generated_title": TITLE, "created_at": time(0), "current_model_id": MODEL, "head_branch": "main"});
+    let grok = |name: &'static str| {
+        Row::new(name, "grok", "home/.grok", ID)
+            .file(&format!("home/.grok/sessions/%2Fhome%2Fada%2Ftides/{ID}/summary.json"), summary.to_string())
+    };
+    let session = format!("home/.kimi-code/sessions/wd_tides_0123456789ab/{ID}");
+    vec![
+        Row::new("Kimi Code `wire.jsonl` 1.4", "kimi", "home/.kimi-code", ID)
+            .file(&format!("{session}/agents/main/wire.jsonl"), kimi)
+            .file(&format!("{session}/state.json"), state.to_string()),
+        Row { title: false, model: false, ..Row::new("Kimi CLI `wire.jsonl`", "kimi", "home/.kimi", ID) }
+            .file(&format!("home/.kimi/sessions/0123abcd/{ID}/wire.jsonl"), older)
+            .file("home/.kimi/kimi.json", listed.to_string()),
+        Row { tool: Tool::Told, times: false, ..Row::new("Mistral Vibe", "vibe", "home/.vibe", ID) }
+            .file("home/.vibe/logs/session/session_1/messages.jsonl", vibe)
+            .file("home/.vibe/logs/session/session_1/meta.json", meta.to_string()),
+        grok("Grok Build `updates.jsonl`").file(&format!("home/.grok/sessions/%2Fhome%2Fada%2Ftides/{ID}/updates.jsonl"), stream),
+        Row { tool: Tool::Told, times: false, ..grok("Grok Build `chat_history.jsonl`") }
+            .file(&format!("home/.grok/sessions/%2Fhome%2Fada%2Ftides/{ID}/chat_history.jsonl"), context),
+    ]
+}
+
+fn block_rows() -> Vec<Row> {
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let said = |second: i64, role: &str, content: Value| json!({"type": "message", "id": format!("m{second}"), "timestamp": time(second), "message": {"role": role, "content": content}});
+    let droid = lines(&[
+        json!({"type": "session_start", "id": ID, "title": "new", "sessionTitle": TITLE, "cwd": HERE, "version": 2}),
+        said(1, "user", json!([text("<system-reminder>rules</system-reminder>"), text(PROMPT)])),
+        said(
+            2,
+            "assistant",
+            json!([{"type": "thinking", "thinking": "a chart"}, text(LOOKS), {"type": "tool_use", "id": "t1", "name": "Execute", "input": {"command": "cat chart"}}]),
+        ),
+        said(3, "user", json!([{"type": "tool_result", "tool_use_id": "t1", "is_error": true, "content": FAILURE}])),
+        said(4, "assistant", json!([text(ANSWER)])),
+        said(5, "user", json!([text(THANKS)])),
+    ]);
+    let kiro = |kind: &str, id: &str, content: Value| json!({"version": "v1", "kind": kind, "data": {"message_id": id, "content": content}});
+    let words = |text: &str| json!({"kind": "text", "data": text});
+    let mut prompt = kiro("Prompt", "m1", json!([words(PROMPT)]));
+    prompt["data"]["meta"] = json!({"timestamp": AT / 1000 + 1});
+    let mut thanks = kiro("Prompt", "m5", json!([words(THANKS)]));
+    thanks["data"]["meta"] = json!({"timestamp": AT / 1000 + 5});
+    let result = json!({"toolUseId": "t1", "status": "success", "content": [{"kind": "json", "data": {"exit_status": "exit status: 1", "stdout": "", "stderr": FAILURE}}]});
+    let older = lines(&[
+        prompt,
+        kiro(
+            "AssistantMessage",
+            "m2",
+            json!([words(LOOKS), {"kind": "toolUse", "data": {"toolUseId": "t1", "name": "shell", "input": {"command": "cat chart"}}}]),
+        ),
+        kiro("ToolResults", "m3", json!([{"kind": "toolResult", "data": result}])),
+        kiro("AssistantMessage", "m4", json!([words(ANSWER)])),
+        thanks,
+    ]);
+    let newer = |second: i64, payload: Value| json!({"id": format!("m{second}"), "timestamp": time(second), "payload": payload});
+    let newer = lines(&[
+        newer(1, json!({"type": "user", "content": PROMPT})),
+        newer(2, json!({"type": "assistant", "content": LOOKS, "reasoningModelId": MODEL})),
+        newer(3, json!({"type": "tool_call", "toolCallId": "t1", "toolName": "shell", "args": {"command": "cat chart"}})),
+        newer(4, json!({"type": "tool_result", "toolCallId": "t1", "content": FAILURE, "isError": true})),
+        newer(5, json!({"type": "assistant", "content": ANSWER, "reasoningModelId": MODEL})),
+        newer(6, json!({"type": "user", "content": THANKS})),
+    ]);
+    let facts = json!({"session_id": ID, "cwd": HERE, "title": TITLE, "created_at": time(0)});
+    let specstory = format!(
+        "<!-- Generated by SpecStory, Markdown v2.1.0 -->\n\n# {TITLE} (2026-03-01 10:00Z)\n\n\
+         <!-- Claude Code Session {ID} (2026-03-01 10:00:00Z) -->\n\n\
+         _**User (2026-03-01 10:00:01Z)**_\n\n{PROMPT}\n\n---\n\n\
+         _**Agent ({MODEL} 2026-03-01 10:00:02Z)**_\n\n<think><details><summary>Thought Process</summary>\na chart</details></think>\n\n\
+         _**Agent ({MODEL} 2026-03-01 10:00:02Z)**_\n\n{LOOKS}\n\n\
+         _**Agent ({MODEL} 2026-03-01 10:00:03Z)**_\n\n<tool-use data-tool-type=\"shell\" data-tool-name=\"Bash\"><details>\n\
+         <summary>Tool use: **Bash**</summary>\n`cat chart`\n\n```text\n_**User**_\n<tool_use_error>{FAILURE}</tool_use_error>\n```\n\
+         </details></tool-use>\n\n\
+         _**Agent ({MODEL} 2026-03-01 10:00:04Z)**_\n\n{ANSWER}\n\n---\n\n\
+         _**User (2026-03-01 10:00:05Z)**_\n\n{THANKS}\n\n---\n"
+    );
+    vec![
+        Row::new("Factory Droid", "droid", "home/.factory", ID)
+            .file(&format!("home/.factory/sessions/-home-ada-tides/{ID}.jsonl"), droid)
+            .file(&format!("home/.factory/sessions/-home-ada-tides/{ID}.settings.json"), json!({"model": MODEL}).to_string()),
+        Row { model: false, ..Row::new("Kiro `sessions/cli`", "kiro", "home/.kiro", ID) }
+            .file(&format!("home/.kiro/sessions/cli/{ID}.jsonl"), older)
+            .file(&format!("home/.kiro/sessions/cli/{ID}.json"), facts.to_string()),
+        Row { title: false, directory: false, ..Row::new("Kiro v3", "kiro", "home/.kiro", ID) }
+            .file(&format!("home/.kiro/sessions/0123abcd/sess_{ID}/messages.jsonl"), newer),
+        Row::new("SpecStory 2.1", "specstory", "home/tides", "specstory/4a5b0001-3f08-4714-9c34-5c452003a142")
+            .file("home/tides/.specstory/history/2026-03-01_10-00-00Z-which-port.md", specstory),
+    ]
+}
+
 fn other_rows() -> Vec<Row> {
     let message = |id: &str, sender: &str, second: i64, content: Value| json!({"uuid": id, "sender": sender, "text": "", "content": content, "created_at": time(second), "attachments": [], "files": []});
     let text = |text: &str| json!({"type": "text", "text": text});
@@ -664,6 +886,9 @@ fn every_format_is_read_whole_once_and_rightly_with_its_source_named_and_without
         task_rows(),
         editor_rows(),
         copilot_cli_rows(),
+        pi_rows(),
+        event_rows(),
+        block_rows(),
     ];
     let mut wrong = Vec::new();
     for row in rows.iter().flatten() {

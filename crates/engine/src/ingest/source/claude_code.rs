@@ -19,7 +19,7 @@ use yore_core::id::{EpisodeId, TurnId};
 use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
-use self::classify::classify;
+pub(super) use self::classify::classify;
 use super::own::is_own_tool;
 use super::typed::{self, List, Prompt, TypedReader};
 use super::{

@@ -25,6 +25,8 @@ mod opencode;
 pub mod own;
 mod qwen;
 mod shapes;
+mod specstory;
+mod transcripts;
 mod typed;
 mod web;
 mod zed;
@@ -61,6 +63,8 @@ pub use note::Notes;
 pub use opencode::{KILO_CLI, OPENCODE, OpenCode};
 pub use qwen::Qwen;
 pub use shapes::{EDITORS, VSCODE_BUILDS};
+pub use specstory::SpecStory;
+pub use transcripts::{DROID, GROK, KIMI, KIRO, OMP, OPENCLAW, PI, Transcripts, VIBE};
 pub use web::Web;
 pub use zed::Zed;
 
@@ -84,6 +88,15 @@ pub const SOURCES: &[&dyn Source] = &[
     &CLINE,
     &ROO,
     &KILO,
+    &PI,
+    &OMP,
+    &OPENCLAW,
+    &KIMI,
+    &VIBE,
+    &GROK,
+    &DROID,
+    &KIRO,
+    &SpecStory,
     &Jsonl,
     &Files,
     &Notes,
@@ -136,8 +149,8 @@ pub trait Source: Send + Sync {
         Vec::new()
     }
 
-    /// Returns the name of the file that the agent keeps in each project's directory, if it has no place of
-    /// its own. The file is searched in every directory that other agents worked in.
+    /// Returns the name of the file or folder that the agent keeps in each project's directory, if it has no
+    /// place of its own. It is searched in every directory that other agents worked in.
     fn file_in_project(&self) -> Option<&'static str> {
         None
     }
@@ -146,6 +159,12 @@ pub trait Source: Send + Sync {
     /// listed. `known` gives the stamp of each unit when it was last read to its end, so that an unchanged
     /// database need not be opened.
     fn discover(&self, root: &Path, known: &dyn Known) -> Vec<Unit>;
+
+    /// Returns the native id of the session of another agent that a unit copies. Such a unit is read only if
+    /// that session is not stored. Called for units that were never read.
+    fn copy_of(&self, _unit: &Unit) -> Option<String> {
+        None
+    }
 
     /// Returns the maximum number of units read from a root, if there is a limit. If there are more,
     /// [`Source::discover`] returns one more than the limit.

@@ -74,6 +74,15 @@ sources! {
     kilo, "kilo", "The tasks of Kilo Code.";
     continue_dev, "continue", "The sessions of Continue.";
     zed, "zed", "The agent threads of Zed.";
+    pi, "pi", "The sessions of Pi.";
+    omp, "omp", "The sessions of Oh My Pi.";
+    openclaw, "openclaw", "The sessions of OpenClaw.";
+    kimi, "kimi", "The sessions of Kimi Code and Kimi CLI.";
+    vibe, "vibe", "The sessions of Mistral Vibe.";
+    grok, "grok", "The sessions of Grok Build.";
+    droid, "droid", "The sessions of Factory Droid.";
+    kiro, "kiro", "The sessions of Kiro's command line.";
+    specstory, "specstory", "The histories that SpecStory keeps in projects.";
     chatgpt, "chatgpt", "Exports of ChatGPT.";
     claude_ai, "claude-ai", "Exports of Claude.ai.";
     git, "git", "The history of git repositories.";

@@ -28,7 +28,7 @@ const INJECTED: [&str; 16] = [
 const SUMMARY: &str = "This session is being continued from a previous conversation";
 
 /// Returns the role of a text, and the part of it that is relevant.
-pub(super) fn classify(text: &str) -> (Role, String) {
+pub(in super::super) fn classify(text: &str) -> (Role, String) {
     let text = text.trim();
     if text.starts_with(SUMMARY) {
         return (Role::Summary, text.to_owned());
