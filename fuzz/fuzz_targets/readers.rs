@@ -15,7 +15,7 @@ use yore_engine::ingest::source::{
 };
 
 /// Source and name. `scripts/fuzz-corpus` writes the number of one of these before each sample.
-const FILES: [(&str, &str); 36] = [
+const FILES: [(&str, &str); 46] = [
     ("claude-code", "projects/-home-dev-tide/4a5b0001-3f08-4714-9c34-5c452003a142.jsonl"),
     ("claude-code", "projects/-home-dev-tide/4a5b0001-3f08-4714-9c34-5c452003a142/subagents/agent-b1c2d3.jsonl"),
     ("claude-code", "history.jsonl"),
@@ -45,6 +45,16 @@ const FILES: [(&str, &str); 36] = [
     ("cline", "tasks/1700000000000/api_conversation_history.json"),
     ("roo", "tasks/4a5b0001-3f08-4714-9c34-5c452003a142/ui_messages.json"),
     ("kilo", "tasks/4a5b0001-3f08-4714-9c34-5c452003a142/api_conversation_history.json"),
+    ("pi", "agent/sessions/--tide--/2026-01-02T10-00-00-000Z_4a5b0001-3f08-4714-9c34-5c452003a142.jsonl"),
+    ("openclaw", "agents/main/sessions/4a5b0001-3f08-4714-9c34-5c452003a142.jsonl"),
+    ("kimi", "sessions/wd_tide/4a5b0001-3f08-4714-9c34-5c452003a142/agents/main/wire.jsonl"),
+    ("vibe", "logs/session/session_1/messages.jsonl"),
+    ("grok", "sessions/tide/4a5b0001-3f08-4714-9c34-5c452003a142/chat_history.jsonl"),
+    ("grok", "sessions/tide/4a5b0001-3f08-4714-9c34-5c452003a142/updates.jsonl"),
+    ("droid", "sessions/-tide/4a5b0001-3f08-4714-9c34-5c452003a142.jsonl"),
+    ("kiro", "sessions/cli/4a5b0001-3f08-4714-9c34-5c452003a142.jsonl"),
+    ("kiro", "sessions/tide/sess_1/messages.jsonl"),
+    ("specstory", "tide/.specstory/history/2026-01-02_10-00-00Z-tides.md"),
     ("jsonl", "sessions.jsonl"),
     ("file", "notes.md"),
     ("file", "page.html"),
