@@ -8,6 +8,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use yore_engine::ingest::source::kind_of_database;
 
 /// Bytes read from the start of a file.
 const FIRST_BYTES: u64 = 64 << 10;
@@ -16,6 +17,10 @@ const MOST_FILES: usize = 200;
 /// Most entries of a directory that are visited.
 const MOST_ENTRIES: usize = 50_000;
 const DEEPEST: usize = 10;
+/// Endings of the names of databases.
+const DATABASES: [&str; 5] = [".db", ".vscdb", ".sqlite", ".sqlite3", ".backup"];
+/// First bytes of every SQLite database.
+const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
 /// Folders that hold no histories and many files.
 const PASSED_OVER: [&str; 4] = [".git", "node_modules", "target", ".venv"];
 
@@ -198,6 +203,7 @@ fn sure_folder(folder: &Path) -> Option<Guess> {
     let is_there = |name: &str| folder.join(name).is_dir();
     match name_of(Some(folder)) {
         "session-state" => Some(("copilot-cli", folder.to_path_buf())),
+        "sessions" if name_of(above) == ".dsh" => Some(("deepseek", folder.to_path_buf())),
         // Folders of source code have these names too.
         "chatSessions" | "emptyWindowChatSessions" if holds_json(folder) => Some(("copilot-chat", folder.to_path_buf())),
         "agent-transcripts" => Some(("cursor", nearest(folder, "projects").or(above)?.to_path_buf())),
@@ -257,13 +263,9 @@ fn sure_file(path: &Path, name: &str) -> Option<Guess> {
             let root = nearest(path, "chats").or_else(|| nearest(path, "acp-sessions"))?;
             return Some(("cursor", root.to_path_buf()));
         }
-        // The same file of VS Code itself has none of Cursor's tables.
-        "state.vscdb" => {
-            let is_cursors = String::from_utf8_lossy(&first_bytes(path)?).contains("cursorDiskKV");
-            let storage = nearest(path, "globalStorage").or_else(|| nearest(path, "workspaceStorage"));
-            let root = storage.map_or_else(|| path.to_path_buf(), Path::to_path_buf);
-            return is_cursors.then_some(("cursor", root));
-        }
+        // Older sessions lie in files beside it.
+        "sessions.db" if kind_of_database(path) == Some("goose") => return Some(("goose", here()?)),
+        "crush.db" => return Some(("crush", path.to_path_buf())),
         _ => {}
     }
     if has_ending(".db") && name.starts_with("opencode") {
@@ -280,9 +282,19 @@ fn sure_file(path: &Path, name: &str) -> Option<Guess> {
         let sessions = nearest(path, "sessions").or_else(|| nearest(path, "archived_sessions"));
         return Some(("codex", sessions.and_then(Path::parent).unwrap_or(folder).to_path_buf()));
     }
+    if name.starts_with("session") && has_ending(".jsonl.zstd") {
+        return Some(("deepseek", nearest(path, "sessions").unwrap_or(folder).to_path_buf()));
+    }
     if is_conversations(name) {
         let kind = kind_of_json(&first_bytes(path)?)?;
         return matches!(kind, "chatgpt" | "claude-ai").then(|| (kind, folder.to_path_buf()));
+    }
+    if DATABASES.iter().any(|ending| has_ending(ending)) && first_bytes_are(path, SQLITE_MAGIC) {
+        let kind = kind_of_database(path)?;
+        // Another window's database may continue a conversation.
+        let storage = nearest(path, "globalStorage").or_else(|| nearest(path, "workspaceStorage"));
+        let root = storage.filter(|_| kind == "cursor").unwrap_or(path);
+        return Some((kind, root.to_path_buf()));
     }
     None
 }
@@ -414,6 +426,14 @@ fn kind_of_line(value: &Value) -> Option<&'static str> {
     if value["kind"].is_number() && (has("v") || has("k")) {
         return Some("copilot-chat");
     }
+    if kind == "session" && has("createdAt") || has("seq") && has("data") && kind.contains('/') {
+        return Some("deepseek");
+    }
+    if has("working_dir") && (has("description") || has("message_count"))
+        || has("role") && value["created"].is_number() && value["content"].is_array()
+    {
+        return Some("goose");
+    }
     if has("step_index") && has("source") {
         return Some("antigravity");
     }
@@ -468,6 +488,12 @@ fn is_conversations(name: &str) -> bool {
     file.starts_with("conversations") && file.ends_with(".json")
 }
 
+/// Returns whether a file begins with these bytes.
+fn first_bytes_are(path: &Path, beginning: &[u8]) -> bool {
+    let mut first = vec![0; beginning.len()];
+    File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok() && first == beginning
+}
+
 fn first_bytes(path: &Path) -> Option<Vec<u8>> {
     let mut first = Vec::new();
     File::open(path).ok()?.take(FIRST_BYTES).read_to_end(&mut first).ok()?;
@@ -510,6 +536,8 @@ mod tests {
             ("User/globalStorage/state.vscdb", "cursor"),
             ("threads/threads.db", "zed"),
             ("opencode/opencode.db", "opencode"),
+            ("canal/.crush/crush.db", "crush"),
+            (".dsh/sessions/--canal--/session-1/session.v3.jsonl.zstd", "deepseek"),
             ("saved/kilo.db", "kilo-cli"),
             ("x/storage/session/p/ses_1.json", "opencode"),
             ("brain/c/.system_generated/logs/transcript.jsonl", "antigravity"),
@@ -557,6 +585,10 @@ mod tests {
             ("a.md", "<!-- Generated by SpecStory -->\n\n# t\n", "specstory"),
             ("a.md", "# t\n\n_**User**_\n\nwhy?\n", "specstory"),
             ("a.md", "# SpecStory writes `_**User**_`\n", "file"),
+            ("a.jsonl", r#"{"type":"session","version":0,"id":"s","createdAt":1}"#, "deepseek"),
+            ("a.jsonl", r#"{"type":"user/message","seq":7,"time":1,"data":{}}"#, "deepseek"),
+            ("a.jsonl", r#"{"description":"d","working_dir":"/w","message_count":2}"#, "goose"),
+            ("a.jsonl", r#"{"id":null,"role":"user","created":1,"content":[]}"#, "goose"),
         ] {
             assert_eq!(guessed(name, content.as_bytes()), Some(kind), "{content}");
         }

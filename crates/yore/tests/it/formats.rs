@@ -769,6 +769,162 @@ fn block_rows() -> Vec<Row> {
     ]
 }
 
+fn goose_rows() -> Vec<Row> {
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let call = json!({"type": "toolRequest", "id": "t1", "toolCall": {"status": "success", "value": {"name": "developer__shell", "arguments": {"command": "cat chart"}}}});
+    let result = json!({"type": "toolResponse", "id": "t1", "toolResult": {"status": "success", "value": {"isError": true, "content": [
+        {"type": "text", "text": FAILURE, "annotations": {"audience": ["assistant"]}},
+        {"type": "text", "text": FAILURE, "annotations": {"audience": ["user"]}}]}}});
+    let messages = [
+        ("user", json!([text(PROMPT)])),
+        ("assistant", json!([text(LOOKS), call])),
+        ("user", json!([result])),
+        ("assistant", json!([text(ANSWER)])),
+        ("user", json!([text(THANKS)])),
+    ];
+    let seconds = AT / 1000;
+    let stored = database(|connection| {
+        connection
+            .execute_batch(
+                "CREATE TABLE sessions (id TEXT PRIMARY KEY, name TEXT, description TEXT, user_set_name BOOLEAN, session_type TEXT, working_dir TEXT, created_at TIMESTAMP, model_config_json TEXT);
+                 CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, message_id TEXT, session_id TEXT, role TEXT, content_json TEXT, created_timestamp INTEGER, metadata_json TEXT)",
+            )
+            .unwrap();
+        let model = json!({"model_name": MODEL}).to_string();
+        connection
+            .execute(
+                "INSERT INTO sessions VALUES ('20260301_1', ?1, '', 0, 'user', ?2, '2026-03-01 10:00:00', ?3)",
+                params![TITLE, HERE, model],
+            )
+            .unwrap();
+        for (second, (role, content)) in messages.iter().enumerate() {
+            connection
+                .execute(
+                    "INSERT INTO messages VALUES (NULL, NULL, '20260301_1', ?1, ?2, ?3, NULL)",
+                    params![role, content.to_string(), seconds + second as i64],
+                )
+                .unwrap();
+        }
+    });
+    let header = json!({"description": TITLE, "working_dir": HERE, "message_count": 5, "total_tokens": null});
+    let told = messages.iter().enumerate().map(
+        |(second, (role, content))| json!({"id": null, "role": role, "created": seconds + second as i64, "content": content}),
+    );
+    let written = lines(&[header].into_iter().chain(told).collect::<Vec<_>>());
+    let at_home = "home/.local/share/goose/sessions";
+    vec![
+        Row::new("goose `sessions.db` (1.10 and later)", "goose", at_home, "20260301_1")
+            .file(&format!("{at_home}/sessions.db"), stored.clone()),
+        Row { model: false, ..Row::new("goose `sessions/*.jsonl`", "goose", at_home, "20260301_1") }
+            .file(&format!("{at_home}/20260301_1.jsonl"), written.clone()),
+        // The upgrade leaves the files that it copied.
+        Row::new("goose, both", "goose", at_home, "20260301_1")
+            .file(&format!("{at_home}/sessions.db"), stored)
+            .file(&format!("{at_home}/20260301_1.jsonl"), written),
+    ]
+}
+
+fn row_database_rows() -> Vec<Row> {
+    let at = |second: i64| AT / 1000 + second;
+    let calls =
+        json!([{"id": "t1", "type": "function", "function": {"name": "terminal", "arguments": "{\"command\":\"cat chart\"}"}}]);
+    let hermes = database(|connection| {
+        connection
+            .execute_batch(
+                "CREATE TABLE sessions (id TEXT PRIMARY KEY, source TEXT, model TEXT, started_at REAL, title TEXT, cwd TEXT, git_branch TEXT);
+                 CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT, role TEXT, content TEXT, tool_call_id TEXT, tool_calls TEXT, tool_name TEXT, timestamp REAL, active INTEGER DEFAULT 1, compacted INTEGER DEFAULT 0)",
+            )
+            .unwrap();
+        connection
+            .execute("INSERT INTO sessions VALUES (?1, 'cli', ?2, ?3, ?4, ?5, 'main')", params![ID, MODEL, at(0), TITLE, HERE])
+            .unwrap();
+        let mut put = |second: i64, role: &str, content: &str, call: Option<&str>, calls: Option<String>| {
+            connection
+                .execute(
+                    "INSERT INTO messages (session_id, role, content, tool_call_id, tool_calls, tool_name, timestamp) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                    params![ID, role, content, call, calls, call.map(|_| "terminal"), at(second) as f64 + 0.25],
+                )
+                .unwrap();
+        };
+        put(1, "user", PROMPT, None, None);
+        put(2, "assistant", LOOKS, None, Some(calls.to_string()));
+        put(3, "tool", &json!({"output": FAILURE, "exit_code": 1}).to_string(), Some("t1"), None);
+        put(4, "assistant", ANSWER, None, None);
+        put(5, "user", THANKS, None, None);
+    });
+    let part = |kind: &str, data: Value| json!({"type": kind, "data": data});
+    let text = |text: &str| part("text", json!({"text": text}));
+    let crush = database(|connection| {
+        connection
+            .execute_batch(
+                "CREATE TABLE sessions (id TEXT PRIMARY KEY, parent_session_id TEXT, title TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL);
+                 CREATE TABLE messages (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, role TEXT NOT NULL, parts BLOB NOT NULL, model TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, finished_at INTEGER, provider TEXT, is_summary_message INTEGER NOT NULL DEFAULT 0)",
+            )
+            .unwrap();
+        connection.execute("INSERT INTO sessions VALUES (?1, NULL, ?2, ?3, ?3)", params![ID, TITLE, at(0)]).unwrap();
+        let mut put = |second: i64, role: &str, mut parts: Vec<Value>| {
+            parts.push(part("finish", json!({"reason": "stop", "time": 0})));
+            connection
+                .execute(
+                    "INSERT INTO messages (id, session_id, role, parts, model, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)",
+                    params![format!("m{second}"), ID, role, Value::Array(parts).to_string(), MODEL, at(second)],
+                )
+                .unwrap();
+        };
+        put(1, "user", vec![text(PROMPT)]);
+        let call = json!({"id": "t1", "name": "bash", "input": "{\"command\":\"cat chart\"}", "finished": true});
+        put(2, "assistant", vec![part("reasoning", json!({"thinking": "hm"})), text(LOOKS), part("tool_call", call)]);
+        put(
+            3,
+            "tool",
+            vec![part("tool_result", json!({"tool_call_id": "t1", "name": "bash", "content": FAILURE, "is_error": true}))],
+        );
+        put(4, "assistant", vec![text(ANSWER)]);
+        put(5, "user", vec![text(THANKS)]);
+    });
+    vec![
+        Row::new("Hermes `state.db`", "hermes", "home/.hermes", ID).file("home/.hermes/state.db", hermes.clone()),
+        Row::new("Hermes `profiles/*/state.db`", "hermes", "home/.hermes", ID)
+            .file("home/.hermes/profiles/pilot/state.db", hermes),
+        Row::new("Crush `.crush/crush.db`", "crush", "home/tides", ID).file("home/tides/.crush/crush.db", crush),
+    ]
+}
+
+fn deepseek_rows() -> Vec<Row> {
+    let event =
+        |second: i64, kind: &str, data: Value| json!({"type": kind, "seq": second, "time": AT + second * 1000, "data": data});
+    let text = |text: &str| json!([{"type": "text", "text": text}]);
+    let by = |kind: &str, words: &str| json!({"role": "user", "source": {"kind": kind}, "content": text(words)});
+    let model = json!({"kind": "model", "provider": "quay", "model": MODEL});
+    let said = |words: &str| json!({"turn": 1, "message": {"role": "assistant", "source": model, "content": text(words)}});
+    let result = json!({"turn": 1, "message": {"role": "tool", "source": {"kind": "tool", "callId": "t1"}, "toolCallId": "t1", "content": text(FAILURE), "isError": true}});
+    let events = [
+        json!({"type": "session", "version": 3, "id": format!("session-{ID}"), "createdAt": AT, "cwd": HERE, "delegationDepth": 0}),
+        event(1, "session/title", json!({"title": TITLE, "source": {"kind": "model"}})),
+        event(2, "user/message", by("user", PROMPT)),
+        event(3, "user/message", by("plugin", "The sandbox is the harbour.")),
+        event(4, "assistant/chunk", json!({"turn": 1, "chunk": {"type": "text-delta", "text": LOOKS}})),
+        event(5, "assistant/message", said(LOOKS)),
+        event(6, "tool/call", json!({"turn": 1, "callId": "t1", "name": "bash", "arguments": "{\"command\":\"cat chart\"}"})),
+        event(7, "tool/result", result),
+        event(8, "assistant/message", said(ANSWER)),
+        event(9, "turn/end", json!({"turn": 1, "reason": {"kind": "completed"}})),
+        event(10, "user/message", by("user", THANKS)),
+    ];
+    // The program writes each batch of lines as a frame.
+    let frames: Vec<u8> = events.chunks(3).flat_map(|batch| zstd::encode_all(lines(batch).as_bytes(), 3).unwrap()).collect();
+    let session: &'static str = "session-4a5b0001-3f08-4714-9c34-5c452003a142";
+    let folder = format!("home/.dsh/sessions/--home-ada-tides--/{session}");
+    let row = |name: &'static str| Row::new(name, "deepseek", "home/.dsh", session);
+    vec![
+        row("DeepSeek Harness `session.jsonl.zstd`").file(&format!("{folder}/session.v3.jsonl.zstd"), frames.clone()),
+        row("DeepSeek Harness `session.jsonl`").file(&format!("{folder}/session.jsonl"), lines(&events)),
+        row("DeepSeek Harness, migrated")
+            .file(&format!("{folder}/session.jsonl.zstd"), zstd::encode_all(&b"{}\n"[..], 3).unwrap())
+            .file(&format!("{folder}/session.v3.jsonl.zstd"), frames),
+    ]
+}
+
 fn other_rows() -> Vec<Row> {
     let message = |id: &str, sender: &str, second: i64, content: Value| json!({"uuid": id, "sender": sender, "text": "", "content": content, "created_at": time(second), "attachments": [], "files": []});
     let text = |text: &str| json!({"type": "text", "text": text});
@@ -889,6 +1045,9 @@ fn every_format_is_read_whole_once_and_rightly_with_its_source_named_and_without
         pi_rows(),
         event_rows(),
         block_rows(),
+        goose_rows(),
+        row_database_rows(),
+        deepseek_rows(),
     ];
     let mut wrong = Vec::new();
     for row in rows.iter().flatten() {

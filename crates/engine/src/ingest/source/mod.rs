@@ -13,17 +13,23 @@ mod continue_dev;
 mod conversation;
 mod copilot_chat;
 mod copilot_cli;
+mod crush;
 mod cursor;
+mod databases;
+mod deepseek;
 pub mod document;
 mod export;
 pub mod file;
 mod gemini;
 mod git;
+mod goose;
+mod hermes;
 mod jsonl;
 pub mod note;
 mod opencode;
 pub mod own;
 mod qwen;
+mod rows;
 mod shapes;
 mod specstory;
 mod transcripts;
@@ -53,11 +59,16 @@ pub use codex::Codex;
 pub use continue_dev::Continue;
 pub use copilot_chat::CopilotChat;
 pub use copilot_cli::CopilotCli;
+pub use crush::Crush;
 pub use cursor::Cursor;
+pub use databases::kind_of_database;
+pub use deepseek::DeepSeek;
 pub use file::Files;
 pub use gemini::Gemini;
 pub use git::Git;
 pub(crate) use git::merged_branch;
+pub use goose::Goose;
+pub use hermes::Hermes;
 pub use jsonl::Jsonl;
 pub use note::Notes;
 pub use opencode::{KILO_CLI, OPENCODE, OpenCode};
@@ -97,6 +108,10 @@ pub const SOURCES: &[&dyn Source] = &[
     &DROID,
     &KIRO,
     &SpecStory,
+    &Goose,
+    &Hermes,
+    &DeepSeek,
+    &Crush,
     &Jsonl,
     &Files,
     &Notes,

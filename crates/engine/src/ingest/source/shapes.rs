@@ -2,7 +2,7 @@
 //! and messages to be converted to turns.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis, format_utc};
 
 use super::super::foreign::ForeignDatabase;
-use super::super::parse::{Document, parse_document};
+use super::super::parse::{Document, NotJson, is_whole_object, parse_document, parse_line};
 use super::address::path_of_address;
 use super::own::{is_own_tool, without_own_output, without_own_words};
 use super::{Computer, Framing, Known, Platform, ReadTurn, Reading, Stamp, Unit, problem};
@@ -72,6 +72,22 @@ pub(super) fn time_of(value: &Value, quality: TimeQuality) -> Option<RecordedTim
         _ => return None,
     };
     from_millis(millis, quality)
+}
+
+/// Like [`time_of`], for numbers that are seconds, or in some versions milliseconds.
+pub(super) fn time_of_seconds(value: &Value, quality: TimeQuality) -> Option<RecordedTime> {
+    /// In seconds, this is after the year 5000; in milliseconds, before 1974.
+    const FIRST_MILLIS: f64 = 1e11;
+    let number = match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(words) => words.parse::<f64>().ok(),
+        _ => None,
+    };
+    match number {
+        Some(seconds) if seconds < FIRST_MILLIS => from_millis(seconds * 1000.0, quality),
+        Some(millis) => from_millis(millis, quality),
+        None => time_of(value, quality),
+    }
 }
 
 /// Returns a time from milliseconds, unless it is out of range.
@@ -300,6 +316,66 @@ pub(super) fn read_json(path: &Path, max_bytes: u64) -> io::Result<Value> {
 /// When it cannot be read, is larger than `max_bytes`, or is not JSON.
 pub(super) fn read_document(path: &Path, max_bytes: u64) -> io::Result<(Value, Option<Value>)> {
     document_of(&read_whole(path, max_bytes)?)
+}
+
+/// Maximum size of an unpacked line in bytes. A longer one is counted as damage.
+const MAX_LINE_BYTES: u64 = 64 << 20;
+/// Maximum size of an unpacked file in bytes. The rest of a larger one is ignored.
+const MAX_UNPACKED_BYTES: u64 = 4 << 30;
+/// First bytes of every zstd frame.
+pub(super) const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
+
+/// Passes the objects of a file of JSON lines, which may be compressed with zstd, to `take` until it returns
+/// false. Returns records that report what could not be read, to be given after all others.
+///
+/// # Errors
+/// When it cannot be read at all.
+pub(super) fn each_object(path: &Path, mut take: impl FnMut(Value) -> bool) -> io::Result<Vec<Value>> {
+    let mut file = BufReader::with_capacity(256 * 1024, File::open(path)?);
+    let mut lines: Box<dyn BufRead> = if file.fill_buf()?.starts_with(&ZSTD_MAGIC) {
+        let unpacked = zstd::stream::read::Decoder::with_buffer(file)?.take(MAX_UNPACKED_BYTES);
+        Box::new(BufReader::with_capacity(256 * 1024, unpacked))
+    } else {
+        Box::new(file)
+    };
+    let (mut bytes, mut values, mut bad_lines) = (Vec::new(), Vec::new(), 0);
+    let mut problems = Vec::new();
+    loop {
+        bytes.clear();
+        let read = (&mut lines).take(MAX_LINE_BYTES).read_until(b'\n', &mut bytes);
+        if let Err(error) = &read {
+            // A program that ended, or that is writing just now, leaves its last frame unfinished.
+            let reason = if error.kind() == io::ErrorKind::UnexpectedEof { "cut-off" } else { "damaged" };
+            problems.push(problem(reason, "compressed lines"));
+        }
+        let is_last = read.is_err() || bytes.is_empty();
+        let is_torn = bytes.last() != Some(&b'\n');
+        // A torn line may be whole, but half an object must not count as one.
+        if is_torn && !is_whole_object(&bytes) {
+            match (&read, bytes.trim_ascii().is_empty()) {
+                (Ok(_), false) if bytes.len() as u64 == MAX_LINE_BYTES => bad_lines += 1,
+                (Ok(_), false) => problems.push(problem("cut-off", "last line")),
+                _ => {}
+            }
+        } else {
+            let parsed = parse_line(&bytes, &mut values);
+            if parsed == Err(NotJson::Invalid) {
+                bad_lines += 1;
+            }
+            for value in values.drain(..) {
+                if !value.is_object() {
+                    bad_lines += 1;
+                } else if !take(value) {
+                    return Ok(Vec::new());
+                }
+            }
+        }
+        if is_last {
+            break;
+        }
+    }
+    problems.extend((0..bad_lines).map(|_| problem("damaged", "line that is no JSON object")));
+    Ok(problems)
 }
 
 /// Reads the bytes of a whole file.
@@ -560,6 +636,18 @@ mod tests {
         assert_eq!(utc(json!("2026-01-22T14:53:11.042Z")), Some(1_769_093_591_042));
         assert_eq!(utc(json!(1e300)), None);
         assert_eq!(utc(json!("soon")), None);
+        assert_eq!(utc(Value::Null), None);
+    }
+
+    #[test]
+    fn seconds_and_milliseconds_are_distinguished_by_their_size() {
+        let utc = |value: Value| time_of_seconds(&value, TimeQuality::Exact).and_then(|time| time.utc);
+        assert_eq!(utc(json!(1_769_093_591)), Some(1_769_093_591_000));
+        assert_eq!(utc(json!(1_769_093_591.25)), Some(1_769_093_591_250));
+        assert_eq!(utc(json!("1769093591.25")), Some(1_769_093_591_250));
+        assert_eq!(utc(json!(1_769_093_591_042_i64)), Some(1_769_093_591_042));
+        assert_eq!(utc(json!("2026-01-22T14:53:11.042Z")), Some(1_769_093_591_042));
+        assert_eq!(utc(json!(0)), None);
         assert_eq!(utc(Value::Null), None);
     }
 

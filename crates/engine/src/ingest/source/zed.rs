@@ -17,13 +17,11 @@ use yore_core::time::{RecordedTime, TimeQuality};
 use super::super::foreign::ForeignDatabase;
 use super::address::path_of_address;
 use super::conversation::{Conversation, ConversationReader};
-use super::shapes::{self, Answer, Message, add_file, append, drop_payloads, flatten, id_of, short, text_of};
+use super::shapes::{self, Answer, Message, ZSTD_MAGIC, add_file, append, drop_payloads, flatten, id_of, short, text_of};
 use super::{Computer, EpisodeReader, Known, LineOwner, Platform, ReaderOptions, Reading, Source, Stamp, Unit};
 
 const KIND: &str = "zed";
 
-/// First bytes of every zstd frame.
-const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 /// Maximum size of an unpacked thread in bytes. Anything longer is not a thread.
 const MAX_THREAD_BYTES: u64 = 256 << 20;
 

@@ -83,6 +83,10 @@ sources! {
     droid, "droid", "The sessions of Factory Droid.";
     kiro, "kiro", "The sessions of Kiro's command line.";
     specstory, "specstory", "The histories that SpecStory keeps in projects.";
+    goose, "goose", "The sessions of goose.";
+    hermes, "hermes", "The sessions of Hermes Agent.";
+    deepseek, "deepseek", "The sessions of DeepSeek Harness.";
+    crush, "crush", "The sessions of Crush, in the projects.";
     chatgpt, "chatgpt", "Exports of ChatGPT.";
     claude_ai, "claude-ai", "Exports of Claude.ai.";
     git, "git", "The history of git repositories.";

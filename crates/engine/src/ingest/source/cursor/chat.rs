@@ -15,7 +15,7 @@ use super::typed::{TOLERANCE_MS, generations, list_item, typed};
 use super::{bubble, forms, place};
 
 /// Keys of the panel's tabs, newest first.
-const TAB_KEYS: [&str; 2] = ["workbench.panel.aichat.view.aichat.chatdata", "workbench.panel.chat.view.chat.chatdata"];
+pub(super) const TAB_KEYS: [&str; 2] = ["workbench.panel.aichat.view.aichat.chatdata", "workbench.panel.chat.view.chat.chatdata"];
 
 /// Returns the tabs of a window's chat panel that have messages.
 pub(super) fn tabs(database: &ForeignDatabase) -> io::Result<Vec<Value>> {

@@ -48,6 +48,9 @@ use super::{Computer, EpisodeReader, Known, LineOwner, ReaderOptions, Source, St
 /// Name of the part that represents a database whose conversations could not be listed.
 const UNLISTED_PART: &str = "unlisted";
 
+/// Keys of Cursor in the editor's table, beside those of the chat panel.
+const KEYS: [&str; 3] = ["composer.composerData", "aiService.generations", "aiService.prompts"];
+
 /// The source for Cursor; see the module documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor;
@@ -118,6 +121,22 @@ impl Source for Cursor {
             directory: text_of(value, "cwd"),
         }
     }
+}
+
+/// Returns whether a database is one of Cursor's. Other editors have the same table of keys, without its keys.
+pub(super) fn is_of(database: &ForeignDatabase) -> io::Result<bool> {
+    if tables::has_table(database, "cursorDiskKV")? {
+        return Ok(true);
+    }
+    if !tables::has_table(database, "ItemTable")? {
+        return Ok(false);
+    }
+    for key in chat::TAB_KEYS.iter().chain(&KEYS) {
+        if tables::item(database, key)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Returns the conversations of one of the editor's databases, and the unit that closes it. An unchanged
