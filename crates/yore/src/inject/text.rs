@@ -19,6 +19,7 @@ use yore_engine::{
 use super::budget::{Injection, Page};
 use crate::fence::{clean, name};
 use crate::render::text::day;
+use crate::results;
 
 /// Most characters of a standing note.
 const STANDING_CHARS: usize = 600;
@@ -115,6 +116,7 @@ pub fn suggestions(suggestions: &Suggestions, trigger: &Trigger, budget: usize) 
 
 /// Returns a line with a passage. Only the first line of an exchange has a date.
 fn memory_line(passage: Passage<'_>, is_first: bool) -> String {
+    let is_document = matches!(passage, Passage::Hit(hit) if hit.as_turn().is_some_and(results::is_document));
     let (role, at, id) = match passage {
         Passage::Hit(hit) => match &hit.found {
             // A note is known by its own id everywhere.
@@ -126,6 +128,7 @@ fn memory_line(passage: Passage<'_>, is_first: bool) -> String {
         Passage::Beside(said) => (said.role, said.at, said.turn.short()),
     };
     let who = match role {
+        _ if is_document => "a document",
         Role::Human => "the person",
         Role::Assistant => "the agent",
         Role::ToolCall | Role::ToolResult => "a tool",

@@ -14,6 +14,7 @@ use yore_engine::{
 use super::memories;
 use super::plain::one_line;
 pub use super::plain::{bytes, count, counted, day, harmless, indent, is_unseen, table, time, visible};
+use crate::results::{self, is_document};
 
 /// Escape sequence for red. The stream removes all escape sequences where colours are not shown.
 pub const RED: &str = "\x1b[31m";
@@ -67,7 +68,11 @@ pub fn labels(note: &NoteSummary) -> Vec<String> {
 
 /// Returns the speaker of a turn as a word.
 pub fn speaker(turn: &ShownTurn) -> String {
-    let role = if turn.role == Role::ToolResult && turn.is_error { "tool error" } else { speaker_of(turn.role) };
+    let role = match turn.role {
+        _ if is_document(turn) => results::role_of(turn),
+        Role::ToolResult if turn.is_error => "tool error",
+        role => speaker_of(role),
+    };
     turn.speaker.as_ref().map_or_else(|| role.to_owned(), |name| harmless(name))
 }
 
@@ -99,7 +104,7 @@ pub fn answer(answer: &RecallAnswer, explain: bool, paths: bool) -> Vec<String> 
             let place = |utc| if at == 0 { format!(" {DIM}{}{RESET}{project}", day(utc)) } else { String::new() };
             match said {
                 Passage::Hit(hit) => result(hit, &place(hit.time.utc), explain, paths),
-                Passage::Beside(said) => beside(said, &place(said.at)),
+                Passage::Beside(said) => beside(exchange.head, said, &place(said.at)),
             }
         });
         let work = exchange.head.work.iter().flat_map(|work| work_lines(work)).map(|line| format!("  {DIM}{line}{RESET}"));
@@ -156,8 +161,12 @@ pub fn work_lines(work: &WorkDone) -> Vec<String> {
 }
 
 /// Formats a passage of a turn beside a result.
-fn beside(said: &Said, place: &str) -> String {
-    format!("[{}] {}{place}\n{}", said.turn.short(), speaker_of(said.role), indent(&harmless(&said.text), "  "))
+fn beside(head: &Hit, said: &Said, place: &str) -> String {
+    let speaker = match head.as_turn().filter(|turn| is_document(turn)) {
+        Some(turn) => results::role_of(turn),
+        None => speaker_of(said.role),
+    };
+    format!("[{}] {speaker}{place}\n{}", said.turn.short(), indent(&harmless(&said.text), "  "))
 }
 
 /// Returns how a hit relates to an older and a newer one about the same subject.

@@ -54,7 +54,29 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use yore_core::episode::EpisodeKind;
 use yore_core::time::{UtcMillis, format_utc};
+use yore_engine::ShownTurn;
+use yore_engine::ingest::source::note;
+
+/// Returns the role of a turn's speaker as it is shown. The words of a document are nobody's; a note is a person's
+/// or an agent's.
+pub fn role_of(turn: &ShownTurn) -> &'static str {
+    if is_document(turn) { EpisodeKind::Document.as_str() } else { turn.role.as_str() }
+}
+
+/// Returns the role of a passage beside a result, as it is shown.
+pub fn role_beside(hit: &yore_engine::Hit, said: &yore_engine::Said) -> &'static str {
+    match hit.as_turn() {
+        Some(turn) if is_document(turn) => EpisodeKind::Document.as_str(),
+        _ => said.role.as_str(),
+    }
+}
+
+/// Returns whether a turn is a section of a document.
+pub fn is_document(turn: &ShownTurn) -> bool {
+    turn.kind == EpisodeKind::Document && turn.agent != note::KIND
+}
 
 /// File and line of a text.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use yore_core::episode::{EpisodeKind, Outcome, Role};
+use yore_core::episode::{EpisodeKind, Outcome};
 use yore_engine::{ShowAnswer, ShownTurn};
 
-use super::{MemoryRecord, Source, rounded, time};
+use super::{MemoryRecord, Source, role_of, rounded, time};
 
 /// Turns of a session.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -40,9 +40,8 @@ pub struct Turn {
     /// Kind of episode that holds the turn.
     #[schemars(with = "String")]
     pub kind: EpisodeKind,
-    /// Role of the speaker.
-    #[schemars(with = "String")]
-    pub role: Role,
+    /// Role of the speaker; `document` for a document's words.
+    pub role: String,
     /// Name of the speaker.
     pub speaker: Option<String>,
     /// True if a tool reported failure.
@@ -198,9 +197,8 @@ pub struct OpenedTurn {
     pub place: usize,
     /// Yore's id of the turn.
     pub id: String,
-    /// Role of the speaker.
-    #[schemars(with = "String")]
-    pub role: Role,
+    /// Role of the speaker; `document` for a document's words.
+    pub role: String,
     /// Name of the speaker.
     pub speaker: Option<String>,
     /// Set if a tool reported failure.
@@ -261,7 +259,7 @@ impl From<&ShownTurn> for Turn {
             episode: turn.episode.to_string(),
             agent: turn.agent.clone(),
             kind: turn.kind,
-            role: turn.role,
+            role: role_of(turn).to_owned(),
             speaker: turn.speaker.clone(),
             is_error: turn.is_error,
             text: turn.text.clone(),

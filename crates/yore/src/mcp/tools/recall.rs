@@ -35,7 +35,7 @@ use crate::mcp::arguments::{as_of as as_of_time, given, needed, one_of, parse, t
 use crate::mcp::progress::Stage;
 use crate::render::memories;
 use crate::render::text::{self, counted};
-use crate::results::{self, Recalled, Said, compact};
+use crate::results::{self, Recalled, Said, compact, role_beside, role_of};
 
 const DESCRIPTION: &str = "Search earlier sessions of coding agents and notes: decisions and their reasons, errors and how they \
 were fixed, preferences, paths, commands. Give `wordings` beside the question: up to five other ways in which the answer may have \
@@ -402,7 +402,7 @@ impl Found {
             }
             let text = cut_and_told(turn.text.trim(), share);
             room = room.saturating_sub(text.len());
-            let line = format!("{} (turn {}):\n{text}", turn.role.as_str(), turn.id.short());
+            let line = format!("{} (turn {}):\n{text}", role_of(turn), turn.id.short());
             let is_before = hit.as_turn().is_some_and(|found| (turn.time.utc, turn.line) < (hit.time.utc, found.line));
             if is_before {
                 lines.insert(before, line);
@@ -432,9 +432,9 @@ impl Found {
                     format!("[{}] {}{relation}", hit_id(hit), who(hit))
                 }
                 Passage::Beside(beside) if at == 0 => {
-                    format!("[{}] {}{}", beside.turn.short(), beside.role.as_str(), self.when(head))
+                    format!("[{}] {}{}", beside.turn.short(), role_beside(head, beside), self.when(head))
                 }
-                Passage::Beside(beside) => format!("[{}] {}", beside.turn.short(), beside.role.as_str()),
+                Passage::Beside(beside) => format!("[{}] {}", beside.turn.short(), role_beside(head, beside)),
             };
             lines.push(passage(&heading, &quote));
             match told {
@@ -444,7 +444,7 @@ impl Found {
                     results.push(results::Hit { quote: hit.as_turn().map(|_| quote), ..results::Hit::of(hit) });
                 }
                 Passage::Beside(beside) => {
-                    said.push(Said { id: beside.turn.to_string(), role: beside.role, text: quote });
+                    said.push(Said { id: beside.turn.to_string(), role: role_beside(head, beside).to_owned(), text: quote });
                 }
             }
         }
@@ -513,12 +513,7 @@ fn who(hit: &Hit) -> String {
         yore_engine::Found::Turn(turn) => turn,
         yore_engine::Found::Memory(memory) => return memories::kind_of(&memory.memory),
     };
-    let who = match (turn.agent == note::KIND, turn.kind) {
-        (true, _) => NOTE,
-        (_, EpisodeKind::Document) => EpisodeKind::Document.as_str(),
-        _ => turn.role.as_str(),
-    };
-    who.to_owned()
+    if turn.agent == note::KIND { NOTE.to_owned() } else { role_of(turn).to_owned() }
 }
 
 /// Returns all words of a result.
