@@ -8,6 +8,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use yore_engine::document::chat;
 use yore_engine::ingest::source::kind_of_database;
 
 /// Bytes read from the start of a file.
@@ -70,6 +71,12 @@ pub fn kinds_of(path: &Path, places: &[Guess]) -> Vec<Guess> {
         kinds.push(("file", path.to_path_buf()));
     }
     kinds
+}
+
+/// Returns whether a file records a conversation in a format that no source has.
+pub fn is_unknown_history(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    path.is_file() && first_bytes(path).is_some_and(|first| chat::is_conversation(name, &first))
 }
 
 /// Returns the histories below a directory that have unambiguous names, by kind.
@@ -343,7 +350,8 @@ fn kind_of_file(path: &Path) -> Option<&'static str> {
             if name.starts_with("ses_") && is_below("session") {
                 return Some("opencode");
             }
-            Some(kind_of_json(&first_bytes(path)?).unwrap_or("file"))
+            let first = first_bytes(path)?;
+            kind_of_json(&first).or_else(|| (!chat::is_conversation(name, &first)).then_some("file"))
         }
         "zip" | "dms" => kind_of_archive(path),
         "md" if is_specstory(&first_bytes(path)?) => Some("specstory"),

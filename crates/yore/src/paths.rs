@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use yore_engine::ingest::source::{self, Computer, Source};
+use yore_engine::ingest::source::{self, Computer, Source, UnreadAgent, unread_agents};
 
 /// Folder in the data directory in which a program that answers as a model runs.
 pub const MODEL_WORK: &str = "llm-work";
@@ -71,6 +71,12 @@ impl Paths {
     pub fn places_of(&self, source: &dyn Source, variable: &dyn Fn(&str) -> Option<String>) -> Vec<PathBuf> {
         let Some(home) = &self.home else { return Vec::new() };
         source.places(&Computer { platform: self.platform.into(), home, variable })
+    }
+
+    /// Returns the agents with histories on this computer that yore does not read. Empty without a home directory.
+    pub fn unread_agents(&self) -> Vec<UnreadAgent> {
+        let Some(home) = &self.home else { return Vec::new() };
+        unread_agents(&Computer { platform: self.platform.into(), home, variable: &|_| None })
     }
 
     /// Finds the directories for a platform; `get` reads the environment.

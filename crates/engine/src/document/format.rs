@@ -5,10 +5,10 @@ use std::borrow::Cow;
 #[cfg(feature = "grammars")]
 use super::code;
 use super::language::Language;
-use super::{Document, html, markdown, text};
+use super::{Document, chat, html, markdown, text};
 
 /// Version of the cutter; raised when texts are cut differently, so that files are read again.
-pub const CUTTER_VERSION: i64 = 1;
+pub const CUTTER_VERSION: i64 = 2;
 /// Longer files were not written by a person.
 pub const MAX_TEXT_BYTES: u64 = 2 << 20;
 /// The same limit for PDFs, most of whose bytes are pictures and fonts.
@@ -242,6 +242,9 @@ pub fn read(bytes: &[u8], file_name: &str) -> Result<Document, Unreadable> {
     let text = decode(bytes).ok_or(Unreadable { reason: "binary-file", detail: "" })?;
     if text.trim().is_empty() {
         return Err(Unreadable { reason: "empty-file", detail: "" });
+    }
+    if chat::is_conversation(file_name, text.as_bytes()) {
+        return Err(Unreadable { reason: "unknown-agent", detail: "" });
     }
     judge(&text, format)?;
     Ok(match format {

@@ -8,12 +8,14 @@
 //! - [`pdf`]: text from PDFs, read by a separate process because the extractor may crash
 //! - `blocks`: cuts long texts into pieces, and counts lines
 //! - `keys`: names of sections
+//! - [`chat`]: recognises records of conversations, which are no documents
 //! - [`statements`](mod@statements): single statements of Markdown that people write for agents
 //!
 //! The key of a section is its location in the document's own terms (headings, symbols), so that an edit
 //! elsewhere does not change it: ids derive from the key.
 
 mod blocks;
+pub mod chat;
 #[cfg(feature = "grammars")]
 pub mod code;
 pub mod format;

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use yore_engine::ingest::source::{Nature, NothingKnown, SOURCES, Source, source_named};
+use yore_engine::ingest::source::{Nature, NothingKnown, SOURCES, Source, UnreadAgent, source_named, unread_agents_at};
 use yore_engine::ingest::{IngestReport, IngestRequest, SourceRoot};
 use yore_engine::{Engine, EngineError, FetchOptions, PageChange, PageReport, SyncReport};
 
@@ -16,7 +16,7 @@ use crate::error::{CliError, CliResult, Exit, source_names};
 use crate::histories::{default_roots, known_roots, request};
 use crate::inject::ledger;
 use crate::ipc::wire::Ingested;
-use crate::render::ingest::summary;
+use crate::render::ingest::{summary, unknown_histories, unread_agent};
 use crate::render::progress::Progress;
 use crate::render::text;
 use crate::results::{FetchedPage, Ingestion};
@@ -86,12 +86,13 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         }
         None => (found(&roots), SyncReport::default()),
     };
+    let unread = unread_agents(arguments);
     // A dry run fetches nothing.
     let would_fetch = addresses.iter().filter(|_| arguments.dry_run);
     if context.printer.is_json() {
         let told: Vec<_> = pages.iter().flatten().map(FetchedPage::from).collect();
         report.failures.extend(pages.into_iter().filter_map(Result::err));
-        let mut ingestion = Ingestion::of(&report, &sync, arguments.dry_run);
+        let mut ingestion = Ingestion::of(&report, &sync, arguments.dry_run).without(&unread);
         if !addresses.is_empty() {
             ingestion.pages = Some(told);
             ingestion.would_fetch = Some(would_fetch.map(ToString::to_string).collect());
@@ -110,7 +111,17 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             print(&report, &sync, arguments.dry_run, context)?;
         }
     }
-    let without = without_histories(arguments, &report);
+    let mut without = without_histories(arguments, &report);
+    let unknown = unknown_histories(&report);
+    if unknown > 0 && !context.printer.is_json() {
+        let line = match unknown {
+            1 => "a file looks like the history of an agent that yore does not know; not read".to_owned(),
+            _ => format!("{} look like histories of an agent that yore does not know; not read", text::counted(unknown, "file")),
+        };
+        context.printer.note(format!("{}warning:{} {line}", text::YELLOW, text::RESET))?;
+    }
+    let home = context.settings.paths.home.clone();
+    without.extend(unread.iter().map(|agent| unread_agent(agent, home.as_deref())));
     if !context.printer.is_json() {
         for line in &without {
             context.printer.note(format!("{}warning:{} {line}", text::YELLOW, text::RESET))?;
@@ -119,7 +130,16 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if let Some(engine) = engine.filter(|_| !arguments.dry_run) {
         embed::after_reading(&engine, arguments.no_embed, false, context)?;
     }
-    Ok(if report.unread().next().is_none() && without.is_empty() { Exit::Success } else { Exit::Nothing })
+    let has_refused = !arguments.dry_run && (unknown > 0 || !unread.is_empty());
+    let is_nothing = has_refused && report.turns_added + report.turns_updated + report.turns_shared + report.files_unchanged == 0;
+    let is_whole = report.unread().next().is_none() && without.len() == unread.len() && !is_nothing;
+    Ok(if is_whole { Exit::Success } else { Exit::Nothing })
+}
+
+/// Returns the agents in the named paths whose histories are not read. A path whose source was named is read.
+fn unread_agents(arguments: &Arguments) -> Vec<UnreadAgent> {
+    let paths = arguments.paths.iter().filter(|_| arguments.source.is_none());
+    paths.filter_map(|path| path.canonicalize().ok()).flat_map(|path| unread_agents_at(&path)).collect()
 }
 
 /// Returns why nothing was read from a named path, a line for each.
@@ -251,6 +271,11 @@ fn roots(arguments: &Arguments, context: &Context) -> CliResult<Vec<SourceRoot>>
         };
         let kind = arguments.source.as_deref();
         let guessed = if kind.is_none() { detect::kinds_of(path, &places) } else { Vec::new() };
+        if kind.is_none() && guessed.is_empty() && detect::is_unknown_history(path) {
+            let message = format!("{} looks like the history of an agent that yore does not know; not read", path.display());
+            let hint = Some(format!("if it is one of these, name it with --source: {}", source_names()));
+            return Err(CliError { exit: Exit::Nothing, code: "unknown-agent".to_owned(), message, hint });
+        }
         if kind.is_none() && guessed.is_empty() {
             let message = format!("{} has no format that yore can read", path.display());
             let hint = format!("name the kind with --source: {}", source_names());

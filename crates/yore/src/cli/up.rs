@@ -15,7 +15,7 @@ use crate::example;
 use crate::histories::{default_roots, known_roots};
 use crate::install::{Scope, installed};
 use crate::ipc::client;
-use crate::render::ingest::summary;
+use crate::render::ingest::{summary, unread_agent};
 use crate::render::text;
 use crate::results::{self, Begun, Ingestion, Project, Recalled};
 
@@ -67,7 +67,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let answer = if context.settings.config().up.ask_question { first_answer(&engine, context)? } else { None };
     if context.printer.is_json() {
         context.printer.json(&Begun {
-            ingestion: Ingestion::of(&report, &sync, false),
+            ingestion: Ingestion::of(&report, &sync, false).without(&context.settings.paths.unread_agents()),
             directory: results::path(engine.directory()),
             is_example: false,
             projects: Some(engine.projects()?.iter().map(Project::from).collect()),
@@ -98,6 +98,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             text::counted(agent.turns, "turn")
         ))?;
     }
+    tell_unread(context)?;
     let projects = engine.projects()?;
     let rows: Vec<Vec<String>> = projects
         .iter()
@@ -143,6 +144,15 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     embed::after_reading(&engine, arguments.no_embed, true, context)?;
     context.settings.wake_daemon();
     Ok(Exit::Success)
+}
+
+/// Names the agents of this computer whose histories are not read.
+fn tell_unread(context: &mut Context) -> CliResult<()> {
+    let paths = context.settings.paths.clone();
+    for agent in paths.unread_agents() {
+        context.printer.line(unread_agent(&agent, paths.home.as_deref()))?;
+    }
+    Ok(())
 }
 
 /// Returns whether no agent has yore in its settings.
@@ -255,7 +265,7 @@ fn with_example(context: &mut Context) -> CliResult {
     let answer = engine.recall(&request)?;
     if context.printer.is_json() {
         context.printer.json(&Begun {
-            ingestion: Ingestion::of(&report, &sync, false),
+            ingestion: Ingestion::of(&report, &sync, false).without(&context.settings.paths.unread_agents()),
             directory: results::path(&directory),
             is_example: true,
             projects: None,
@@ -264,6 +274,7 @@ fn with_example(context: &mut Context) -> CliResult {
         return Ok(Exit::Success);
     }
     context.printer.line("no history of a known agent was found on this computer")?;
+    tell_unread(context)?;
     context.printer.line("so this is an invented example project, kept apart from your own memory:\n")?;
     for line in summary(&report, false) {
         context.printer.line(line)?;

@@ -1,6 +1,9 @@
 //! Renders the report of an ingestion as lines and as JSON.
 
+use std::path::Path;
+
 use yore_engine::ingest::IngestReport;
+use yore_engine::ingest::source::UnreadAgent;
 
 use super::text;
 
@@ -57,6 +60,26 @@ pub fn summary(report: &IngestReport, is_dry_run: bool) -> Vec<String> {
         lines.push(format!("{} of unfinished last lines left for the next run", text::bytes(report.torn_bytes)));
     }
     lines
+}
+
+/// The reason under which files with the history of an unknown agent are counted.
+const UNKNOWN_AGENT: &str = "unknown-agent";
+
+/// Returns the number of files that were refused as histories of an unknown agent.
+pub fn unknown_histories(report: &IngestReport) -> u64 {
+    report.skips.iter().filter(|((reason, _), _)| reason == UNKNOWN_AGENT).map(|(_, count)| count).sum()
+}
+
+/// Says that an agent was found whose histories are not read.
+pub fn unread_agent(agent: &UnreadAgent, home: Option<&Path>) -> String {
+    let below = home.and_then(|home| agent.path.strip_prefix(home).ok());
+    let path = below.map_or_else(|| agent.path.display().to_string(), |below| Path::new("~").join(below).display().to_string());
+    let why = match agent.is_encrypted {
+        true => "they are encrypted, and yore cannot read them",
+        false => "yore does not read its histories yet",
+    };
+    let files = text::counted(agent.files, "file");
+    format!("{} is on this computer ({files} in {}): {why}", agent.name, text::harmless(&path))
 }
 
 /// Returns one line about the lines and files that were skipped or taken in part.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yore_engine::ingest::IngestReport;
+use yore_engine::ingest::source;
 use yore_engine::{ConversationSummary, PageChange, PageReport, SyncReport};
 
 use super::{Project, Recalled, named_counts, path};
@@ -62,6 +63,26 @@ pub struct Ingestion {
     /// Addresses that would be fetched, if addresses were given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub would_fetch: Option<Vec<String>>,
+    /// Agents that were found, but whose histories yore does not read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread_agents: Vec<UnreadAgent>,
+}
+
+/// An agent whose histories yore does not read.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct UnreadAgent {
+    /// Name of the agent.
+    pub name: String,
+    /// Folder of its histories.
+    pub path: String,
+    /// Number of files in it.
+    pub files: u64,
+}
+
+impl From<&source::UnreadAgent> for UnreadAgent {
+    fn from(agent: &source::UnreadAgent) -> Self {
+        Self { name: agent.name.to_owned(), path: path(&agent.path), files: agent.files }
+    }
 }
 
 /// Lines or files that were skipped for one reason.
@@ -220,7 +241,13 @@ impl Ingestion {
             index_busy: sync.is_busy,
             pages: None,
             would_fetch: None,
+            unread_agents: Vec::new(),
         }
+    }
+
+    /// Adds agents whose histories were not read.
+    pub fn without(self, agents: &[source::UnreadAgent]) -> Self {
+        Self { unread_agents: agents.iter().map(UnreadAgent::from).collect(), ..self }
     }
 }
 

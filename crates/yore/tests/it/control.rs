@@ -259,9 +259,10 @@ fn doctor_names_what_nobody_can_read() {
     environment.yore(["up", "--no-embed"]).run().success();
     environment.write("home/.codeium/windsurf/cascade/0a.pb", b"\x00\x9f");
     let findings = environment.yore(["doctor", "--json"]).run().success().json();
-    let finding = findings.as_array().unwrap().iter().find(|finding| finding["code"] == "windsurf").unwrap().clone();
+    let finding = findings.as_array().unwrap().iter().find(|finding| finding["code"] == "unread-agent").unwrap().clone();
     assert_eq!(finding["severity"], "note");
-    assert!(finding["text"].as_str().unwrap().contains("1 conversation"), "{finding}");
+    assert!(finding["text"].as_str().unwrap().contains("1 file in"), "{finding}");
+    assert!(finding["remedy"].as_str().unwrap().contains("export"), "{finding}");
 }
 
 #[test]

@@ -257,7 +257,23 @@ fn cursor_rows() -> Vec<Row> {
             json!({"agentId": ID, "latestRootBlobId": hex(&put(&tree)), "name": TITLE, "createdAt": AT, "mode": "default"});
         connection.execute("INSERT INTO meta VALUES ('0', ?1)", [hex(meta.to_string().as_bytes())]).unwrap();
     });
+    let panel = database(|connection| {
+        connection.execute_batch("CREATE TABLE ItemTable (key TEXT UNIQUE, value BLOB)").unwrap();
+        let said = |id: &str, kind: &str, text: &str| json!({"type": kind, "id": id, "text": text, "modelType": MODEL});
+        let tabs = json!({"tabs": [{"tabId": ID, "chatTitle": TITLE, "lastSendTime": AT, "bubbles": [said("b1", "user", PROMPT),
+            said("b2", "ai", LOOKS), said("b3", "ai", ANSWER), said("b4", "user", THANKS)]}]});
+        let key = "workbench.panel.aichat.view.aichat.chatdata";
+        connection.execute("INSERT INTO ItemTable VALUES (?1, ?2)", params![key, tabs.to_string()]).unwrap();
+    });
+    let copied = |name: &'static str, file: &str| {
+        Row { tool: Tool::Absent, directory: false, times: false, ..Row::new(name, "cursor", "home/saved", ID) }
+            .file(&format!("home/saved/{file}"), panel.clone())
+            .file("home/saved/tides.md", "# Tides\n\nLow at noon.\n")
+            .file("home/saved/chart.bin", b"\x7fELF\0\0\0".as_slice())
+    };
     vec![
+        copied("Cursor 2024 `state.vscdb`, copied among other files", "state.vscdb"),
+        copied("Cursor 2024, copied under another name", "old/window-7.backup"),
         Row::new("Cursor 3.x `state.vscdb`", "cursor", "home/.config/Cursor", ID)
             .file("home/.config/Cursor/User/globalStorage/state.vscdb", global)
             .file("home/.config/Cursor/User/workspaceStorage/empty-window/state.vscdb", window),
@@ -838,7 +854,7 @@ fn row_database_rows() -> Vec<Row> {
         connection
             .execute("INSERT INTO sessions VALUES (?1, 'cli', ?2, ?3, ?4, ?5, 'main')", params![ID, MODEL, at(0), TITLE, HERE])
             .unwrap();
-        let mut put = |second: i64, role: &str, content: &str, call: Option<&str>, calls: Option<String>| {
+        let put = |second: i64, role: &str, content: &str, call: Option<&str>, calls: Option<String>| {
             connection
                 .execute(
                     "INSERT INTO messages (session_id, role, content, tool_call_id, tool_calls, tool_name, timestamp) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -862,7 +878,7 @@ fn row_database_rows() -> Vec<Row> {
             )
             .unwrap();
         connection.execute("INSERT INTO sessions VALUES (?1, NULL, ?2, ?3, ?3)", params![ID, TITLE, at(0)]).unwrap();
-        let mut put = |second: i64, role: &str, mut parts: Vec<Value>| {
+        let put = |second: i64, role: &str, mut parts: Vec<Value>| {
             parts.push(part("finish", json!({"reason": "stop", "time": 0})));
             connection
                 .execute(

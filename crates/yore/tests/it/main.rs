@@ -33,6 +33,7 @@ mod remember;
 mod shape;
 mod status_line;
 mod transcript;
+mod unread;
 mod up;
 mod walk;
 

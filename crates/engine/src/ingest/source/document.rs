@@ -102,7 +102,8 @@ pub(super) fn owner(value: &Value) -> LineOwner<'_> {
 }
 
 /// Reasons for skipping documents that [`skipped_record`] may be given.
-const REASONS: [&str; 8] = [
+const REASONS: [&str; 9] = [
+    "unknown-agent",
     "binary-file",
     "file-too-large",
     "minified-file",

@@ -34,6 +34,7 @@ mod shapes;
 mod specstory;
 mod transcripts;
 mod typed;
+mod unread;
 mod web;
 mod zed;
 
@@ -76,6 +77,7 @@ pub use qwen::Qwen;
 pub use shapes::{EDITORS, VSCODE_BUILDS};
 pub use specstory::SpecStory;
 pub use transcripts::{DROID, GROK, KIMI, KIRO, OMP, OPENCLAW, PI, Transcripts, VIBE};
+pub use unread::{UnreadAgent, unread_agents, unread_agents_at};
 pub use web::Web;
 pub use zed::Zed;
 

@@ -3,13 +3,14 @@
 use yore_core::time::UtcMillis;
 use yore_engine::Severity;
 use yore_engine::ingest::SourceRoot;
-use yore_engine::ingest::source::{Nature, SOURCES};
+use yore_engine::ingest::source::{Nature, SOURCES, UnreadAgent};
 
 use super::super::Context;
 use super::super::status_line::ago;
 use super::Told;
 use crate::engine_handle::now;
 use crate::histories::default_roots;
+use crate::render::ingest::unread_agent;
 use crate::render::text;
 use crate::spool;
 
@@ -18,7 +19,7 @@ pub(super) fn examine(context: &Context) -> Vec<Told> {
     let roots = default_roots(&context.settings).unwrap_or_default();
     let mut told = last(&roots, context);
     told.extend(hooks(context));
-    told.extend(unreadable_histories(context));
+    told.extend(unread_agents(context));
     told.extend(unverified(&roots));
     told
 }
@@ -68,25 +69,21 @@ fn hooks(context: &Context) -> Vec<Told> {
     told
 }
 
-/// Reports histories on this computer that only their agent can read.
-fn unreadable_histories(context: &Context) -> Option<Told> {
-    let folder = context.settings.paths.home.as_ref()?.join(".codeium").join("windsurf").join("cascade");
-    let files = std::fs::read_dir(&folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter(|entry| entry.path().extension().is_some_and(|extension| extension == "pb"))
-        .count() as u64;
-    if files == 0 {
-        return None;
-    }
-    let text = format!(
-        "Windsurf keeps {} in {}, encrypted: yore cannot read them",
-        text::counted(files, "conversation"),
-        folder.display()
-    );
-    let remedy = "let Windsurf export a conversation and give the file to `yore ingest`";
-    Some(Told::new("windsurf", Severity::Note, text).remedy(remedy))
+/// Reports agents of this computer whose histories are not read.
+fn unread_agents(context: &Context) -> Vec<Told> {
+    let paths = &context.settings.paths;
+    let finding = |agent: &UnreadAgent| {
+        let text = unread_agent(agent, paths.home.as_deref());
+        let told = Told::new("unread-agent", Severity::Note, text)
+            .fact("agent", agent.name)
+            .fact("path", agent.path.display().to_string())
+            .fact("files", agent.files);
+        match agent.is_encrypted {
+            true => told.remedy(format!("let {} export a conversation and give the file to `yore ingest`", agent.name)),
+            false => told,
+        }
+    };
+    paths.unread_agents().iter().map(finding).collect()
 }
 
 /// Reports sources in use whose format was never tested with real files.
