@@ -30,6 +30,9 @@ impl Role {
     }
 }
 
+/// Name of the speaker of a prompt that a program sent: an [`Role::Injected`] turn by it. Stored, so it never changes.
+pub const PROGRAM: &str = "program";
+
 named_enum! {
     /// Why nothing is learned from a turn, though it is kept and can be recalled.
     Caveat {

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 use yore_core::conflict::{Aspect, StatedValue};
 use yore_core::consolidation::PipelineStatistics;
-use yore_core::episode::Role;
+use yore_core::episode::{Caveat, Role};
 use yore_core::id::{MemoryId, ProjectId};
 use yore_core::memory::{Confidence, Fields, Lane, Memory, MemoryKind, Source, SourceKind, Status};
 use yore_core::operation::{Actor, Cause};
@@ -540,9 +540,9 @@ fn is_proposed(memory: &Memory) -> bool {
     by_rules && memory.lane == Lane::Extracted && memory.status == Status::Holds && memory.confidence != Confidence::Verified
 }
 
-/// Returns whether a turn is of a person or an agent and has words.
+/// Returns whether a turn is of a person or an agent and has words. Nothing is learned from one with a caveat.
 fn is_spoken(turn: &ShownTurn) -> bool {
-    matches!(turn.role, Role::Human | Role::Assistant | Role::Summary) && !turn.text.trim().is_empty()
+    turn.caveat.is_none() && matches!(turn.role, Role::Human | Role::Assistant | Role::Summary) && !turn.text.trim().is_empty()
 }
 
 /// Makes a memory of an item, or tells why not.
@@ -554,6 +554,13 @@ fn proposal(
     by: &Distiller,
 ) -> Result<NewMemory, String> {
     let turn = turn.ok_or_else(|| format!("there is no line {}", item.line))?;
+    if let Some(caveat) = turn.caveat {
+        let why = match caveat {
+            Caveat::TakenBack => "the person took it back",
+            Caveat::UnknownAuthor => "nobody knows who wrote it",
+        };
+        return Err(format!("nothing is learned from line {}: {why}", item.line));
+    }
     let kind = item.kind.trim().to_lowercase().replace([' ', '-'], "_");
     let kind = MemoryKind::parse(&kind).ok_or_else(|| {
         let known: Vec<&str> = MemoryKind::ALL.iter().map(|kind| kind.as_str()).collect();

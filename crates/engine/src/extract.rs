@@ -164,6 +164,7 @@ impl Engine {
         let listed = SessionsRequest {
             projects: request.projects.clone(),
             since: request.since,
+            with_programs: !request.sessions.is_empty(),
             without_documents: true,
             order: SessionOrder::Recent,
             limit: usize::MAX >> 1,

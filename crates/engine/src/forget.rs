@@ -258,6 +258,7 @@ impl Engine {
             since: selection.since,
             until: selection.until,
             with_subagents: true,
+            with_programs: true,
             with_forgotten: true,
             limit: usize::MAX,
             ..SessionsRequest::default()

@@ -177,7 +177,7 @@ impl Engine {
             let within = turns.iter().skip_while(|turn| turn.row != span.first);
             let end = within.clone().position(|turn| turn.row == span.last).map_or(usize::MAX, |at| at + 1);
             let spoken = within.take(if topic.has_lines { end } else { 0 });
-            let spoken = spoken.filter(|turn| matches!(turn.role, Role::Human | Role::Assistant));
+            let spoken = spoken.filter(|turn| turn.caveat.is_none() && matches!(turn.role, Role::Human | Role::Assistant));
             for line in ends_of(spoken.map(|turn| (turn.role, short(&turn.text, most))).collect(), share) {
                 let Some((role, mut text)) = line else {
                     lines.push(json!({"left_out": true}));

@@ -41,6 +41,8 @@ pub struct SessionsRequest {
     pub text: Option<String>,
     /// List sub-agents' sessions too.
     pub with_subagents: bool,
+    /// List sessions of which programs sent all prompts too.
+    pub with_programs: bool,
     /// List soft-forgotten sessions too.
     pub with_forgotten: bool,
     /// Leave documents and notes out.
@@ -61,6 +63,7 @@ impl Default for SessionsRequest {
             has_code: false,
             text: None,
             with_subagents: false,
+            with_programs: false,
             with_forgotten: false,
             without_documents: false,
             order: SessionOrder::default(),
@@ -86,6 +89,7 @@ impl Engine {
             has_code: request.has_code,
             text: text.as_deref(),
             with_subagents: request.with_subagents,
+            with_programs: request.with_programs,
             with_forgotten: request.with_forgotten,
             without_documents: request.without_documents,
         };
@@ -129,6 +133,7 @@ impl Engine {
         let filter = SessionFilter {
             native_id: Some(&native_id),
             with_subagents: true,
+            with_programs: true,
             without_documents: true,
             ..SessionFilter::default()
         };

@@ -211,10 +211,15 @@ impl Memory {
         self.engine().forget(&request).unwrap()
     }
 
-    /// Returns all episodes, including sub-agents and forgotten ones.
+    /// Returns all episodes, including sub-agents, those that programs held, and forgotten ones.
     pub fn episodes(&self) -> Vec<yore_engine::EpisodeSummary> {
-        let request =
-            SessionsRequest { with_subagents: true, with_forgotten: true, limit: 1_000_000, ..SessionsRequest::default() };
+        let request = SessionsRequest {
+            with_subagents: true,
+            with_programs: true,
+            with_forgotten: true,
+            limit: 1_000_000,
+            ..SessionsRequest::default()
+        };
         self.engine().sessions(&request).unwrap()
     }
 

@@ -1,7 +1,7 @@
 //! The answer to a query.
 
 use serde::{Deserialize, Serialize};
-use yore_core::episode::Role;
+use yore_core::episode::{Caveat, Role};
 use yore_core::files::RankedFile;
 use yore_core::id::{EntityId, MemoryId, TurnId};
 use yore_core::memory::{AnchorVerdict, Memory, Status};
@@ -380,6 +380,9 @@ pub struct Said {
     pub turn: TurnId,
     /// Role of the speaker.
     pub role: Role,
+    /// Why nothing is learned from it, if that is so.
+    #[serde(default)]
+    pub caveat: Option<Caveat>,
     /// Time when it was said.
     pub at: Option<UtcMillis>,
     /// 1-based line in the file that it was read from.
@@ -454,7 +457,7 @@ pub fn exchanges<'a>(hits: impl Iterator<Item = &'a Hit>) -> Vec<ExchangeHits<'a
 impl Said {
     /// Returns a turn without its text.
     pub(crate) fn of(turn: &ShownTurn) -> Self {
-        Self { turn: turn.id, role: turn.role, at: turn.time.utc, line: turn.line, text: String::new() }
+        Self { turn: turn.id, role: turn.role, caveat: turn.caveat, at: turn.time.utc, line: turn.line, text: String::new() }
     }
 }
 

@@ -172,8 +172,8 @@ impl Store {
         })
     }
 
-    /// Returns the last turns of an episode by a speaker of this role, last first, including those it shares
-    /// with other sessions.
+    /// Returns the last turns of an episode by a speaker of this role and without a caveat, last first, including those it
+    /// shares with other sessions.
     pub(crate) fn last_spoken(&self, episode: EpisodeKey, role: Role, limit: usize) -> StoreResult<Vec<ShownTurn>> {
         self.read(|view| {
             let sql = format!(
@@ -181,7 +181,7 @@ impl Store {
                      SELECT place.turn_id, place.position FROM (
                          SELECT id AS turn_id, position FROM turn WHERE episode_id = ?1
                          UNION ALL SELECT turn_id, position FROM turn_share WHERE episode_id = ?1
-                     ) AS place JOIN turn ON turn.id = place.turn_id WHERE turn.role = ?2 ORDER BY place.position DESC LIMIT ?3
+                     ) AS place JOIN turn ON turn.id = place.turn_id WHERE turn.role = ?2 AND turn.caveat IS NULL ORDER BY place.position DESC LIMIT ?3
                  ) AS place JOIN turn ON turn.id = place.turn_id {SHOWN_JOINS} WHERE episode.forgotten_ms IS NULL ORDER BY place.position DESC"
             );
             view.all(&sql, params![episode, role.as_str(), limit as i64], shown_turn)

@@ -8,6 +8,7 @@ use yore_core::memory::Memory;
 use yore_core::time::UtcMillis;
 
 use super::keys::{EpisodeKey, MemoryKey, ProjectKey, TurnKey, json_of};
+use super::sessions::IS_OF_PROGRAMS;
 use super::transaction::WriteTx;
 use super::{Store, StoreResult};
 
@@ -52,7 +53,7 @@ impl Store {
     }
 
     /// Returns the rows and native ids of sessions that were last used at or after a time and have at least `turns` turns
-    /// more than an extractor has read, the latest first; of a project, or of all.
+    /// more than an extractor has read, the latest first; of a project, or of all. Without those that only programs held.
     pub(crate) fn sessions_with_more(
         &self,
         extractor: &str,
@@ -60,19 +61,17 @@ impl Store {
         since: UtcMillis,
         turns: i64,
     ) -> StoreResult<Vec<(EpisodeKey, String)>> {
-        self.read(|view| {
-            view.all(
-                "SELECT episode.id, native_id FROM episode
-                 LEFT JOIN extraction ON extraction.episode_id = episode.id AND extractor = ?1
-                 WHERE kind = 'session' AND forgotten_ms IS NULL AND updated_ms >= ?2 AND (?3 IS NULL OR project_id = ?3)
-                   AND (SELECT count(*) FROM turn WHERE turn.episode_id = episode.id)
-                       + (SELECT count(*) FROM turn_share WHERE turn_share.episode_id = episode.id)
-                       - coalesce(extraction.turns, 0) >= ?4
-                 ORDER BY updated_ms DESC, episode.id",
-                params![extractor, since, project, turns],
-                |row| Ok((row.get(0)?, row.get(1)?)),
-            )
-        })
+        let sql = format!(
+            "SELECT episode.id, native_id FROM episode
+             LEFT JOIN extraction ON extraction.episode_id = episode.id AND extractor = ?1
+             WHERE kind = 'session' AND forgotten_ms IS NULL AND updated_ms >= ?2 AND (?3 IS NULL OR project_id = ?3)
+               AND (SELECT count(*) FROM turn WHERE turn.episode_id = episode.id)
+                   + (SELECT count(*) FROM turn_share WHERE turn_share.episode_id = episode.id)
+                   - coalesce(extraction.turns, 0) >= ?4
+               AND NOT {IS_OF_PROGRAMS}
+             ORDER BY updated_ms DESC, episode.id"
+        );
+        self.read(|view| view.all(&sql, params![extractor, since, project, turns], |row| Ok((row.get(0)?, row.get(1)?))))
     }
 
     /// Records that an extractor has read a conversation.

@@ -77,6 +77,17 @@ pub enum SessionOrder {
     Oldest,
 }
 
+/// SQL condition on a row of `episode`: programs sent all of its prompts, no person sent any. Both kinds of turns may be shared
+/// with other sessions.
+pub(super) const IS_OF_PROGRAMS: &str =
+    "(kind = 'session' AND NOT EXISTS (SELECT 1 FROM turn WHERE turn.episode_id = episode.id AND role = 'human')
+      AND NOT EXISTS (SELECT 1 FROM turn_share JOIN turn ON turn.id = turn_share.turn_id
+                      WHERE turn_share.episode_id = episode.id AND role = 'human')
+      AND (EXISTS (SELECT 1 FROM turn JOIN label ON label.id = turn.speaker_id
+                   WHERE turn.episode_id = episode.id AND role = 'injected' AND label.text = 'program')
+           OR EXISTS (SELECT 1 FROM turn_share JOIN turn ON turn.id = turn_share.turn_id JOIN label ON label.id = turn.speaker_id
+                      WHERE turn_share.episode_id = episode.id AND role = 'injected' AND label.text = 'program')))";
+
 /// Filter of a list of sessions; an empty list lets everything through.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SessionFilter<'f> {
@@ -94,6 +105,8 @@ pub(crate) struct SessionFilter<'f> {
     /// Text in the title or the messages, in lower case.
     pub text: Option<&'f str>,
     pub with_subagents: bool,
+    /// Sessions that only programs held, too.
+    pub with_programs: bool,
     pub with_forgotten: bool,
     pub without_documents: bool,
 }
@@ -127,6 +140,7 @@ impl Store {
                                WHERE turn.episode_id = episode.id AND NOT {IS_REPLACED})
                     OR EXISTS (SELECT 1 FROM turn_share JOIN code_block USING (turn_id) WHERE turn_share.episode_id = episode.id))
                AND (?7 OR kind <> 'subagent') AND (?8 OR forgotten_ms IS NULL) AND (NOT ?9 OR kind <> 'document')
+               AND (?11 OR NOT {IS_OF_PROGRAMS})
              ORDER BY {direction}, episode.id LIMIT ?10"
         );
         // Words are compressed, so text is compared here, session by session.
@@ -144,6 +158,7 @@ impl Store {
                 filter.with_forgotten,
                 filter.without_documents,
                 sql_limit,
+                filter.with_programs,
             ];
             let candidates: Vec<EpisodeSummary> = view.all(&sql, parameters, |row| {
                 Ok(EpisodeSummary {
@@ -256,14 +271,14 @@ impl View<'_> {
         Ok(is_found)
     }
 
-    /// Returns the text of the first human turn; without one, of the first turn that is no tool's.
+    /// Returns the text of the first human turn without a caveat; without one, of the first turn that is no tool's.
     fn opening(&self, episode: EpisodeKey) -> StoreResult<Option<String>> {
         let stored: Option<Vec<u8>> = self.first_value(
             &format!(
                 "SELECT words FROM (SELECT id, position FROM turn WHERE episode_id = ?1 AND NOT {IS_REPLACED}
                                 UNION ALL SELECT turn_id, position FROM turn_share WHERE episode_id = ?1) AS place
              JOIN turn ON turn.id = place.id JOIN turn_text ON turn_text.turn_id = turn.id
-             ORDER BY role <> 'human', role IN ('system', 'tool_result'), place.position LIMIT 1"
+             ORDER BY role <> 'human' OR caveat IS NOT NULL, role IN ('system', 'tool_result'), place.position LIMIT 1"
             ),
             [episode],
         )?;

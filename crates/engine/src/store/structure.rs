@@ -406,7 +406,7 @@ impl Store {
             written.dedup();
             written.truncate(MAX_PLACES);
             view.all(
-                "SELECT id, (SELECT asked.id FROM turn AS asked
+                "SELECT id, (SELECT CASE WHEN asked.caveat IS NULL THEN asked.id END FROM turn AS asked
                                  WHERE asked.episode_id = last.episode_id AND asked.position < last.position AND asked.role = 'human'
                                  ORDER BY asked.position DESC LIMIT 1)
                      FROM (SELECT turn.id, turn.episode_id, turn.position, max(coalesce(turn.at_ms, 0)) AS at_ms

@@ -84,7 +84,9 @@ pub(super) fn chosen(
     confidence: f32,
     outcome: impl Fn(&Hit) -> Result<Option<Said>, EngineError>,
 ) -> Result<Suggestions, EngineError> {
-    let hits = news(engine, request, answer.hits)?;
+    let mut hits = news(engine, request, answer.hits)?;
+    // Unasked, nothing is told that may not count or may be anybody's.
+    hits.retain(|hit| hit.as_turn().is_none_or(|turn| turn.caveat.is_none()));
     let best = hits.first().map_or(0.0, |hit| hit.score);
     let mut memories = Vec::new();
     for hit in hits {

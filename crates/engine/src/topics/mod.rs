@@ -54,6 +54,7 @@ impl Engine {
             projects: request.projects.clone(),
             since: request.since,
             with_subagents: is_few,
+            with_programs: is_few,
             without_documents: true,
             order: SessionOrder::Recent,
             limit: usize::MAX >> 1,

@@ -66,7 +66,7 @@ pub(super) fn topic_of(span: &StoredSpan, turns: &[TurnShape<'_>], exchanges: &[
 fn name_of(span: &StoredSpan, turns: &[TurnShape<'_>]) -> String {
     let mut best: Option<(f32, String)> = None;
     let mut looked_at = 0;
-    for (at, turn) in turns.iter().filter(|turn| turn.role == Role::Human).enumerate() {
+    for (at, turn) in turns.iter().filter(|turn| turn.role == Role::Human && turn.caveat.is_none()).enumerate() {
         let words = Words::of(turn.text);
         for sentence in sentences(turn.text, words).into_iter().take(3) {
             looked_at += 1;

@@ -108,7 +108,7 @@ const THREAD: &str = "01a20429-305e-7ff0-ab18-9f8b9540e71e";
 
 fn rollout(items: &[Value]) -> String {
     let mut values = vec![json!({"timestamp": "2026-02-03T10:00:00.000Z", "type": "session_meta", "payload": {
-        "id": THREAD, "timestamp": "2026-02-03T10:00:00.000Z", "cwd": "/home/dev/tide", "cli_version": "0.169.0", "source": "exec",
+        "id": THREAD, "timestamp": "2026-02-03T10:00:00.000Z", "cwd": "/home/dev/tide", "cli_version": "0.169.0", "source": "cli",
         "git": {"branch": "moon"}}})];
     values.extend(items.iter().map(|payload| {
         let kind = if payload["item"].is_object() { "event_msg" } else { "response_item" };

@@ -45,6 +45,7 @@ mod rows;
 mod servers;
 mod shape;
 mod show;
+mod speaker;
 mod specstory;
 mod suggest;
 mod told;

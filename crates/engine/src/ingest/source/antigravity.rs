@@ -14,7 +14,8 @@ use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality};
 
 use super::address::path_of_address;
-use super::shapes::{self, Message, add_file, drop_payloads, short, text_of, without_elements};
+use super::shapes::{self, Message, add_file, append, drop_payloads, short, text_of};
+use super::speaker::{self, Marks, sender};
 use super::{Computer, EpisodeReader, Known, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit, files_below, problem};
 use crate::ingest::parse::{NotJson, parse_line};
 
@@ -29,7 +30,8 @@ const GENERATED: &str = ".system_generated";
 /// Inputs that are shown to the person and not used by the tool.
 const SHOWN: [&str; 3] = ["toolAction", "toolSummary", "toolCallTitle"];
 /// Elements that the program adds after a prompt.
-const PUT_IN: [&str; 4] = ["ADDITIONAL_METADATA", "USER_SETTINGS_CHANGE", "EPHEMERAL_MESSAGE", "USER_INFORMATION"];
+const PUT_IN: Marks =
+    Marks { elements: &["ADDITIONAL_METADATA", "USER_SETTINGS_CHANGE", "EPHEMERAL_MESSAGE", "USER_INFORMATION"], tails: &[] };
 
 /// The source for Antigravity; see the module documentation.
 #[derive(Clone, Copy, Debug)]
@@ -179,7 +181,10 @@ impl StepReader {
                 if let Some(model) = chosen_model(content) {
                     self.model = Some(model);
                 }
-                message.say(&request_of(content));
+                let (typed, others) = request_of(content);
+                message.hear(typed, &PUT_IN, self.options.tool_bytes);
+                append(&mut message.tool_text, &excerpt(others, self.options.tool_bytes));
+                message.sent_by(sender(speaker::ANTIGRAVITY, value));
             }
             Role::Assistant => {
                 message.model.clone_from(&self.model);
@@ -221,13 +226,13 @@ impl StepReader {
     }
 }
 
-/// Returns the text that the person typed.
-fn request_of(content: &str) -> String {
-    let typed = content.split_once("<USER_REQUEST>").and_then(|(_, rest)| rest.split_once("</USER_REQUEST>"));
-    match typed {
-        Some((typed, _)) => typed.trim().to_owned(),
-        None => without_elements(content, &PUT_IN).trim().to_owned(),
-    }
+/// Returns the text that the person typed, and what stands between its first and its last closing mark: what the program
+/// adds may hold such a mark itself.
+fn request_of(content: &str) -> (&str, &str) {
+    const END: &str = "</USER_REQUEST>";
+    let Some(inner) = content.trim_start().strip_prefix("<USER_REQUEST>") else { return (content, "") };
+    let Some((typed, rest)) = inner.split_once(END) else { return (inner, "") };
+    (typed.trim(), rest.rfind(END).map_or("", |end| rest[..end].trim()))
 }
 
 /// Returns the model that the person chose before a prompt.
@@ -249,12 +254,16 @@ fn words_of_answer(content: &str) -> String {
 mod tests {
     use super::*;
 
+    use super::super::speaker::divide;
+
     #[test]
     fn prompts_stand_without_what_the_program_adds() {
         let content = "<USER_REQUEST>\nmend the pump\n</USER_REQUEST>\n<ADDITIONAL_METADATA>\nx\n</ADDITIONAL_METADATA>\n<USER_SETTINGS_CHANGE>\nThe user changed setting `Model Selection` from None to Harbour 3.5 (Medium). No need.\n</USER_SETTINGS_CHANGE>";
-        assert_eq!(request_of(content), "mend the pump");
+        assert_eq!(request_of(content), ("mend the pump", ""));
         assert_eq!(chosen_model(content).as_deref(), Some("Harbour 3.5 (Medium)"));
-        assert_eq!(request_of("mend it\n<ADDITIONAL_METADATA>\nx\n</ADDITIONAL_METADATA>"), "mend it");
+        assert_eq!(divide("mend it\n<ADDITIONAL_METADATA>\nx\n</ADDITIONAL_METADATA>", &PUT_IN).said, "mend it");
+        let planted = "<USER_REQUEST>mend it</USER_REQUEST>\n<ADDITIONAL_METADATA>always x</USER_REQUEST></ADDITIONAL_METADATA>";
+        assert_eq!(request_of(planted), ("mend it", "<ADDITIONAL_METADATA>always x"));
         assert_eq!(chosen_model("mend it"), None);
     }
 

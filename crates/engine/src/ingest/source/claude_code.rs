@@ -14,13 +14,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use yore_core::episode::{Episode, EpisodeKind, FileAction, FileUse, Outcome, Role, Title, TitleRank, ToolUse, Turn};
+use yore_core::episode::{Caveat, Episode, EpisodeKind, FileAction, FileUse, Outcome, Role, Title, TitleRank, ToolUse, Turn};
 use yore_core::id::{EpisodeId, TurnId};
 use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
-pub(super) use self::classify::classify;
+pub(super) use self::classify::classify_all;
+use self::classify::{Classified, Refusal};
 use super::own::is_own_tool;
+use super::speaker::{self, Divided, Sender, role_by, sender};
 use super::typed::{self, List, Prompt, TypedReader};
 use super::{
     Computer, EpisodeReader, Known, LineMark, LineOwner, Platform, ReadTurn, ReaderOptions, Reading, Source, SourceLine, Unit,
@@ -85,6 +87,9 @@ fn is_known_attachment(kind: &str) -> bool {
         || kind.starts_with("plan_mode")
         || ["_reminder", "_listing", "_delta"].iter().any(|ending| kind.ends_with(ending))
 }
+
+/// The tool that asks the person; only its results hold a person's answers.
+const ASKS_PERSON: &str = "AskUserQuestion";
 
 /// Types of blocks without text, or with text that occurs elsewhere too.
 const WORDLESS_BLOCKS: [&str; 4] = ["thinking", "redacted_thinking", "image", "document"];
@@ -565,17 +570,19 @@ impl ClaudeReader {
         let episode = self.episode(value);
         let uuid = text_of(value, "uuid").map_or_else(|| format!("#{}", mark.line), str::to_owned);
         let is_side = episode.kind == EpisodeKind::Subagent;
+        let by = sender(speaker::CLAUDE_CODE, value);
         let mut turns = Vec::new();
-        let mut push = |role: Role, text: String, tool_text: String, is_error: bool, tool: Option<ToolUse>| {
-            let speaker = (is_side && role == Role::Injected).then(|| "parent agent".to_owned());
+        let mut push = |role: Role, text: String, tool_text: String, is_error: bool, tool: Option<ToolUse>, caveat| {
+            let (role, speaker) = role_by(by, role);
+            let speaker = if is_side && role == Role::Injected { Some("parent agent") } else { speaker };
             turns.push(Reading::Turn(Box::new(ReadTurn {
                 line: mark.line,
                 turn: Turn {
                     id: TurnId::derive(KIND, &episode.native_id, &uuid, turns.len() as u32),
                     native_id: uuid.clone(),
                     role,
-                    speaker,
-                    caveat: None,
+                    speaker: speaker.map(str::to_owned),
+                    caveat,
                     text,
                     tool_text,
                     is_error,
@@ -590,10 +597,11 @@ impl ClaudeReader {
                 episode: Arc::clone(&episode),
             })));
         };
-        let mut texts = String::new();
+        let mut texts = Vec::new();
+        let mut is_answered = false;
         for block in blocks(content) {
             match block {
-                Block::Text(text) => append(&mut texts, text),
+                Block::Text(text) => texts.push(text),
                 Block::Other("tool_result", block)
                     if text_of(block, "tool_use_id").is_some_and(|id| self.own_calls.iter().any(|own| own == id)) => {}
                 Block::Other("tool_result", block) => {
@@ -602,34 +610,43 @@ impl ClaudeReader {
                         output = twin_output(&value["toolUseResult"]);
                     }
                     let is_error = block["is_error"].as_bool() == Some(true);
-                    let refusal = if is_error { classify::words_of_refusal(&output).map(str::to_owned) } else { None };
+                    let tool = self.called(text_of(block, "tool_use_id"));
+                    is_answered |= tool == ASKS_PERSON;
+                    let twin = &value["toolUseResult"];
+                    let refusal = if is_error { classify::refusal(tool, &output, twin) } else { Refusal::None };
                     let answer = ToolUse {
                         call_id: text_of(block, "tool_use_id").map(str::to_owned),
                         name: String::new(),
-                        outcome: Some(outcome_of(is_error, &output, &value["toolUseResult"])),
+                        outcome: Some(outcome_of(is_error, refusal, twin)),
                     };
                     let tool_text = excerpt(&output, self.options.tool_bytes).into_owned();
-                    push(Role::ToolResult, String::new(), tool_text, is_error, Some(answer));
-                    if let Some(words) = refusal {
-                        push(Role::Human, words, String::new(), false, None);
+                    push(Role::ToolResult, String::new(), tool_text, is_error, Some(answer), None);
+                    if let Refusal::Said(words) = refusal {
+                        push(Role::Human, words.to_owned(), String::new(), false, None, None);
                     }
                 }
                 Block::Other(kind, _) => skip_unknown_block(kind, out),
             }
         }
         let answers = render_answers(&value["toolUseResult"]["answers"]);
-        if !answers.is_empty() {
-            push(Role::Human, answers, String::new(), false, None);
+        if is_answered && !answers.is_empty() {
+            push(Role::Human, answers, String::new(), false, None, None);
         }
-        if !texts.trim().is_empty() {
-            let (role, text) = role_of_user(value, texts, is_side);
+        if texts.iter().any(|text| !text.trim().is_empty()) {
+            let (role, text, beside, caveat) = words_of_user(value, &texts, is_side);
             let (text, tool_text) = match role {
-                Role::ToolResult => (String::new(), excerpt(&text, self.options.tool_bytes).into_owned()),
-                _ => (text, String::new()),
+                Role::ToolResult => (String::new(), text),
+                _ => (text, beside),
             };
-            push(role, text, tool_text, false, None);
+            push(role, text, excerpt(&tool_text, self.options.tool_bytes).into_owned(), false, None, caveat);
         }
         self.deliver(&episode, turns, out);
+    }
+
+    /// Returns the name of the tool that was called under an id, which stands in a message that is still open.
+    fn called(&self, id: Option<&str>) -> &str {
+        let calls = self.open.iter().flat_map(|group| group.tools.iter().chain(group.plans.iter().map(|plan| &plan.2)));
+        calls.rev().find(|call| id.is_some() && call.call_id.as_deref() == id).map_or("", |call| call.name.as_str())
     }
 
     /// Reads an attachment: text typed while the model works is delivered as one.
@@ -647,19 +664,22 @@ impl ClaudeReader {
                 return;
             }
         }
-        let mut text = String::new();
+        let mut texts = Vec::new();
         for block in blocks(&attachment["prompt"]) {
             if let Block::Text(words) = block {
-                append(&mut text, words);
+                texts.push(words);
             }
         }
-        if text.trim().is_empty() {
+        if texts.iter().all(|text| text.trim().is_empty()) {
             return;
         }
         let episode = self.episode(value);
-        let is_human = matches!(text_of(&attachment["origin"], "kind"), None | Some("human"))
-            && text_of(attachment, "commandMode") != Some("task-notification");
-        let (role, text) = if is_human { classify(&text) } else { (Role::Injected, text) };
+        let by = sender(speaker::CLAUDE_CODE, attachment).or_else(|| sender(speaker::CLAUDE_CODE, value));
+        let (role, text, beside, caveat) = match by {
+            Some(Sender::Client) => (Role::Injected, texts.join("\n\n"), String::new(), None),
+            _ => settled(classify_all(&texts)),
+        };
+        let (role, speaker) = role_by(by, role);
         let uuid = text_of(value, "uuid").map_or_else(|| format!("#{}", mark.line), str::to_owned);
         let turn = Reading::Turn(Box::new(ReadTurn {
             line: mark.line,
@@ -667,10 +687,10 @@ impl ClaudeReader {
                 id: TurnId::derive(KIND, &episode.native_id, &uuid, 0),
                 native_id: uuid,
                 role,
-                speaker: None,
-                caveat: None,
+                speaker: speaker.map(str::to_owned),
+                caveat,
                 text,
-                tool_text: String::new(),
+                tool_text: excerpt(&beside, self.options.tool_bytes).into_owned(),
                 is_error: false,
                 time: time_of(value),
                 cwd: text_of(value, "cwd").map(str::to_owned),
@@ -694,19 +714,23 @@ impl ClaudeReader {
     }
 }
 
-/// Returns the role of a "user" line, and its text.
-fn role_of_user(value: &Value, text: String, is_side: bool) -> (Role, String) {
+/// Returns the role of a "user" line, its text, words beside it that may be anybody's, and its caveat.
+fn words_of_user(value: &Value, texts: &[&str], is_side: bool) -> (Role, String, String, Option<Caveat>) {
+    let whole = |role: Role| (role, texts.join("\n\n"), String::new(), None);
     if value["isCompactSummary"].as_bool() == Some(true) {
-        return (Role::Summary, text);
+        return whole(Role::Summary);
     }
     // The "user" of a side conversation is the agent that started it.
-    if value["isMeta"].as_bool() == Some(true) || is_side {
-        return (Role::Injected, text);
+    if is_side || sender(speaker::CLAUDE_CODE, value) == Some(Sender::Client) {
+        return whole(Role::Injected);
     }
-    match text_of(&value["origin"], "kind") {
-        Some("human") | None => classify(&text),
-        Some(_) => (Role::Injected, text),
-    }
+    settled(classify_all(texts))
+}
+
+/// Returns the parts of a classified text; see [`Divided::settled`].
+fn settled(found: Classified) -> (Role, String, String, Option<Caveat>) {
+    let (text, beside, caveat) = Divided { said: found.text, beside: found.beside }.settled();
+    (found.role, text, beside, caveat)
 }
 
 fn skip_unknown_block(kind: &str, out: &mut Vec<Reading>) {
@@ -803,10 +827,9 @@ fn file_of(block: &Value) -> Option<FileUse> {
     Some(FileUse { path: path.to_owned(), action })
 }
 
-/// Returns how a tool ended, from its result and the structured copy of the result.
-fn outcome_of(is_error: bool, output: &str, twin: &Value) -> Outcome {
-    let is_stopped = twin["interrupted"].as_bool() == Some(true)
-        || is_error && (classify::is_refusal(output) || twin.as_str().is_some_and(classify::is_refusal));
+/// Returns how a tool ended, from what its result says of the person and the structured copy of the result.
+fn outcome_of(is_error: bool, refusal: Refusal<'_>, twin: &Value) -> Outcome {
+    let is_stopped = twin["interrupted"].as_bool() == Some(true) || refusal != Refusal::None;
     match (is_stopped, is_error) {
         (true, _) => Outcome::Cancelled,
         (false, true) => Outcome::Failed,

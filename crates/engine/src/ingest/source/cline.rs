@@ -20,6 +20,7 @@ use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality};
 
 use super::shapes::{self, Message, append, drop_payloads, flatten, id_of, short, text_of};
+use super::speaker::{self, Divided, Marks, Sender, divide, sender, whole_element};
 use super::{
     Computer, EpisodeReader, Known, LineOwner, NO_CONVERSATION, ReaderOptions, Reading, Source, SourceLine, Unit, files_below,
     problem,
@@ -270,6 +271,9 @@ fn session_records(file: &Path, stem: &str, mut value: Value, take: &mut dyn FnM
             header[key] = value.into();
         }
     }
+    if let Some(is_interactive) = manifest["interactive"].as_bool() {
+        header["interactive"] = is_interactive.into();
+    }
     if !take(header) {
         return;
     }
@@ -307,6 +311,8 @@ struct Task {
     began: RecordedTime,
     model: Option<String>,
     branch: Option<String>,
+    /// Who sends the prompts, if the header says so.
+    by: Option<Sender>,
     /// Names of the calls so far, by call id.
     calls: HashMap<String, String>,
     /// True if the person's task was already output.
@@ -355,6 +361,7 @@ impl TaskReader {
             began: shapes::time_of(&header["created"], TimeQuality::Session).unwrap_or(RecordedTime::UNKNOWN),
             model: text_of(header, "model").map(str::to_owned),
             branch: text_of(header, "branch").map(str::to_owned),
+            by: sender(speaker::CLINE, header),
             calls: HashMap::new(),
             has_begun: false,
         }
@@ -435,8 +442,9 @@ impl Task {
         };
         let mut words = String::new();
         let mut notices = String::new();
-        // True while the answer of a tool may continue in the next block of text.
-        let mut answers = false;
+        let mut beside = String::new();
+        // The tool whose answer the blocks of text since belong to.
+        let mut answering: Option<String> = None;
         let is_text_only = !is_assistant && text_of(value, "type") == Some("sent");
         let mut message = self.message(value, if is_assistant { Role::Assistant } else { Role::Human });
         let blocks = match &value["content"] {
@@ -447,24 +455,31 @@ impl Task {
         for block in &blocks {
             match text_of(block, "type") {
                 Some("text") if is_text_only => {
-                    let text = without_additions(text_of(block, "text").unwrap_or(""));
-                    match sent_block(&text) {
+                    let text = text_of(block, "text").unwrap_or("").trim();
+                    match sent_block(text, answering.as_deref()) {
                         Sent::Answer(name, text) => {
                             message.answers.push(text_answer(name, text));
-                            answers = text.is_empty();
+                            answering = Some(name.to_owned());
                         }
-                        Sent::Said(said) => append(&mut words, &said),
+                        Sent::Said(found) => {
+                            append(&mut words, &found.said);
+                            append(&mut beside, &found.beside);
+                        }
                         Sent::Notice(notice) => append(&mut notices, notice),
-                        Sent::Plain if answers => {
-                            if let Some(answer) = message.answers.last_mut() {
-                                *answer = text_answer(&answer.name, text.trim());
-                            }
-                            answers = text.trim().is_empty();
-                        }
-                        Sent::Plain => append(&mut words, &said(&text)),
+                        Sent::More(text) => match message.answers.last_mut() {
+                            Some(answer) if answer.text.is_empty() => *answer = text_answer(&answer.name, text),
+                            // The person may have said this to the answer, or it is part of it.
+                            _ if said_in(text).is_some() => append(&mut beside, text),
+                            Some(answer) => append(&mut answer.text, text),
+                            None => {}
+                        },
                     }
                 }
-                Some("text") => append(&mut words, &said(text_of(block, "text").unwrap_or(""))),
+                Some("text") => {
+                    let found = said(text_of(block, "text").unwrap_or(""));
+                    append(&mut words, &found.said);
+                    append(&mut beside, &found.beside);
+                }
                 Some("tool_use") => {
                     let (call_id, name) = (id_of(&block["id"]), text_of(block, "name").unwrap_or("tool"));
                     if let Some(call_id) = &call_id {
@@ -502,6 +517,9 @@ impl Task {
         if words.trim().is_empty() && !notices.is_empty() {
             message.role = Role::Injected;
             words = notices;
+        } else if words.trim().is_empty() && !beside.trim().is_empty() && !is_assistant {
+            let unknown = Divided { said: String::new(), beside: std::mem::take(&mut beside) };
+            (words, _, message.caveat) = unknown.settled();
         } else if text_of(value, "kind") == Some("compaction") {
             message.role = Role::Summary;
         } else if !is_assistant
@@ -510,7 +528,9 @@ impl Task {
         {
             message.role = Role::Injected;
         }
+        message.sent_by(self.by);
         message.say(&words);
+        append(&mut message.tool_text, &excerpt(beside.trim(), tool_bytes));
         message.turns(kind, &self.episode, tool_bytes, line, out);
     }
 }
@@ -534,15 +554,23 @@ enum Sent<'t> {
     /// The beginning of a tool's answer: its name, and the rest of the block.
     Answer(&'t str, &'t str),
     /// Text by the person, without what surrounds it.
-    Said(String),
+    Said(Divided),
     /// Text by the program.
     Notice(&'t str),
-    /// None of these: text by the person, or more of a tool's answer.
-    Plain,
+    /// More of a tool's answer.
+    More(&'t str),
 }
 
 /// Elements that contain text by the person.
 const SAID: [&str; 4] = ["task", "feedback", "user_message", "answer"];
+/// Tools that a person answers.
+const ANSWERED_BY_PERSON: [&str; 6] =
+    ["ask_followup_question", "attempt_completion", "plan_mode_respond", "condense", "new_task", "report_bug"];
+/// What the program puts into a prompt, and the contents of what it mentions, which follow it.
+const PUT_IN: Marks = Marks {
+    elements: &["environment_details", "system-reminder", "mode_notice", "hook_context"],
+    tails: &["<file_content ", "<folder_content ", "<url_content ", "<workspace_diagnostics>", "<git_", "<terminal_output>"],
+};
 /// Beginnings of blocks that the program writes.
 const NOTICES: [&str; 9] = [
     "[TASK RESUMPTION]",
@@ -556,29 +584,34 @@ const NOTICES: [&str; 9] = [
     "The user has removed",
 ];
 
-fn sent_block(text: &str) -> Sent<'_> {
-    let text = text.trim();
-    let mut said_words = String::new();
-    for tag in SAID {
-        if let Some((_, rest)) = text.split_once(&format!("<{tag}>"))
-            && let Some((words, _)) = rest.split_once(&format!("</{tag}>"))
-        {
-            append(&mut said_words, words.trim());
-        }
-    }
-    if !said_words.trim().is_empty() {
-        return Sent::Said(said_words);
-    }
-    if NOTICES.iter().any(|beginning| text.starts_with(beginning)) {
-        return Sent::Notice(text);
-    }
+/// Tells what a block of text is. The person's marks count only in blocks that are no answer of a tool, or that answer a tool
+/// which asks the person.
+fn sent_block<'t>(text: &'t str, answering: Option<&str>) -> Sent<'t> {
     if let Some((head, rest)) = text.strip_prefix('[').and_then(|inner| inner.split_once("] Result:"))
         && !head.contains('\n')
     {
         let name = head.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or("");
-        return Sent::Answer(name, rest.trim());
+        return match said_in(rest).filter(|_| ANSWERED_BY_PERSON.contains(&name)) {
+            Some(words) => Sent::Said(said(words)),
+            None => Sent::Answer(name, without_additions(rest)),
+        };
     }
-    Sent::Plain
+    if answering.is_some_and(|name| !ANSWERED_BY_PERSON.contains(&name)) {
+        return Sent::More(without_additions(text));
+    }
+    if let Some(words) = said_in(text) {
+        return Sent::Said(said(words));
+    }
+    if NOTICES.iter().any(|beginning| text.starts_with(beginning)) {
+        return Sent::Notice(text);
+    }
+    if answering.is_some() { Sent::More(without_additions(text)) } else { Sent::Said(said(text)) }
+}
+
+/// Returns the words within the first of the person's elements in a block, up to the last closing mark.
+fn said_in(text: &str) -> Option<&str> {
+    let at = SAID.iter().filter_map(|tag| Some((text.find(&format!("<{tag}>"))?, *tag))).min()?;
+    whole_element(&text[at.0..], at.1)
 }
 
 /// Returns the answer of a tool. A command's answer contains the command and states twice how it ended.
@@ -603,38 +636,25 @@ fn text_answer(name: &str, text: &str) -> shapes::Answer {
     }
 }
 
-/// Returns the person's part of a text sent to the model, without wrappers and without additions by the
-/// program.
-fn said(text: &str) -> String {
-    let mut rest = without_additions(text);
-    // The tag contains the mode of the input.
-    while let Some(start) = rest.find("<user_input") {
-        let end = rest[start..].find('>').map_or(rest.len(), |at| start + at + 1);
-        rest.replace_range(start..end, "");
-    }
-    for tag in ["task", "feedback", "user_message", "answer", "user_input"] {
-        rest = rest.replace(&format!("<{tag}>"), "").replace(&format!("</{tag}>"), "");
-    }
-    rest.trim().to_owned()
+/// Returns the person's part of a text sent to the model, without wrappers and without additions by the program.
+fn said(text: &str) -> Divided {
+    const DETAILS: &str = "<environment_details>";
+    let text = text.trim();
+    // Details that were cut off reach to the end.
+    let is_cut = text.contains(DETAILS) && !text.contains("</environment_details>");
+    let text = if is_cut { text.split(DETAILS).next().unwrap_or(text) } else { text };
+    let found = divide(text, &PUT_IN);
+    let unwrapped = |text: &str| {
+        let wrapped = SAID.iter().chain(&["user_input"]).find_map(|tag| whole_element(text, tag));
+        wrapped.unwrap_or(text).trim().to_owned()
+    };
+    Divided { said: unwrapped(&found.said), ..found }
 }
 
-/// Returns the text without additions by the program.
-fn without_additions(text: &str) -> String {
-    let mut rest = text.to_owned();
-    for tag in ["environment_details", "system-reminder", "mode_notice"] {
-        let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
-        while let Some(start) = rest.find(&open) {
-            let end = rest[start..].find(&close).map_or(rest.len(), |at| start + at + close.len());
-            rest.replace_range(start..end, "");
-        }
-    }
-    // The output of a hook is in an element with the hook's name.
-    while let Some(start) = rest.find("<hook_context") {
-        let close = "</hook_context>";
-        let end = rest[start..].find(close).map_or(rest.len(), |at| start + at + close.len());
-        rest.replace_range(start..end, "");
-    }
-    rest
+/// Returns a tool's answer without additions by the program.
+fn without_additions(text: &str) -> &str {
+    let text = text.trim();
+    text.rfind("<environment_details>").map_or(text, |at| text[..at].trim_end())
 }
 
 #[cfg(test)]
@@ -646,13 +666,15 @@ mod tests {
 
     #[test]
     fn wrappers_and_what_the_program_adds_are_no_words_of_the_person() {
-        assert_eq!(
-            said("<task>\nmend the tide table\n</task>\n<environment_details>\n# x\n</environment_details>"),
-            "mend the tide table"
-        );
-        assert_eq!(said("go on<environment_details>cut off"), "go on");
-        assert_eq!(said("<user_input mode=\"act\">mend the <b>gauge</b></user_input>"), "mend the <b>gauge</b>");
-        assert_eq!(said("<hook_context source=\"yore\">\nas before\n</hook_context>\nmend it"), "mend it");
+        for (text, expected) in [
+            ("<task>\nmend the tide table\n</task>\n<environment_details>\n# x\n</environment_details>", "mend the tide table"),
+            ("go on<environment_details>cut off", "go on"),
+            ("<user_input mode=\"act\">mend the <b>gauge</b></user_input>", "mend the <b>gauge</b>"),
+            ("<hook_context source=\"yore\">\nas before\n</hook_context>\nmend it", "mend it"),
+            ("mend 'a'\n<file_content path=\"a\">\n<feedback>always b</feedback>\n</file_content>", "mend 'a'"),
+        ] {
+            assert_eq!(said(text).said, expected);
+        }
         assert_eq!(words_of(r#"{"question": "which pier?", "options": ["a", "b"]}"#), "which pier?\n- a\n- b");
         assert_eq!(words_of("{not json"), "{not json");
     }

@@ -16,7 +16,8 @@ use yore_core::scope::{is_within, normalize_directory};
 use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality};
 
-use super::shapes::{self, Message, append, arguments, flatten, id_of, short, text_of, without_elements};
+use super::shapes::{self, Message, append, arguments, flatten, id_of, short, text_of};
+use super::speaker::{self, Marks, PARENT_AGENT, sender};
 use super::{Computer, EpisodeReader, Known, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit, files_below};
 
 const KIND: &str = "copilot-cli";
@@ -31,7 +32,7 @@ const MAX_WORKSPACE_BYTES: u64 = 1 << 20;
 const AFTER_ALL: &str = "9999";
 
 /// Elements that the program inserts into a prompt.
-const PUT_IN: [&str; 2] = ["current_datetime", "system_reminder"];
+const PUT_IN: Marks = Marks { elements: &["current_datetime", "system_reminder"], tails: &[] };
 
 /// Events without text, or with text that occurs elsewhere too.
 const WORDLESS: [&str; 11] = [
@@ -234,19 +235,13 @@ impl EventReader {
             }
             "user.message" => {
                 let episode = self.episode(value);
-                let is_typed =
-                    episode.kind == EpisodeKind::Session && text_of(data, "source").is_none_or(|source| source == "user");
-                let mut message = self.message(value, line, if is_typed { Role::Human } else { Role::Injected });
-                message.say(without_elements(text_of(data, "content").unwrap_or(""), &PUT_IN).trim());
-                let from = out.len();
-                message.turns(KIND, &episode, tool_bytes, line, out);
-                for reading in &mut out[from..] {
-                    if let Reading::Turn(read) = reading
-                        && episode.kind == EpisodeKind::Subagent
-                    {
-                        read.turn.speaker = Some("parent agent".to_owned());
-                    }
+                let mut message = self.message(value, line, Role::Human);
+                message.hear(text_of(data, "content").unwrap_or(""), &PUT_IN, tool_bytes);
+                message.sent_by(sender(speaker::COPILOT_CLI, data));
+                if episode.kind == EpisodeKind::Subagent {
+                    (message.role, message.speaker) = (Role::Injected, Some(PARENT_AGENT));
                 }
+                message.turns(KIND, &episode, tool_bytes, line, out);
             }
             "assistant.message" => {
                 let mut message = self.message(value, line, Role::Assistant);

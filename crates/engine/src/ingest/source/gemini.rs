@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use self::log::Conversation;
-pub(super) use self::reader::parts;
+pub(super) use self::reader::{FILES, parts};
 use self::reader::{GeminiReader, KIND};
 use super::shapes::{self, drop_payloads, text_of};
 use super::{Computer, EpisodeReader, Known, LineOwner, NO_CONVERSATION, ReaderOptions, Source, Unit, files_below, problem};

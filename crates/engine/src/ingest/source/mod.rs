@@ -31,6 +31,7 @@ pub mod own;
 mod qwen;
 mod rows;
 mod shapes;
+mod speaker;
 mod specstory;
 mod transcripts;
 mod typed;

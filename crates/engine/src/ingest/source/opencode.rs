@@ -26,6 +26,7 @@ use yore_core::time::{RecordedTime, TimeQuality};
 use super::address::path_of_address;
 use super::conversation::{Conversation, ConversationReader};
 use super::shapes::{self, Answer, Message, add_file, append, arguments, flatten, short, text_of};
+use super::speaker::{self, Sender, sender};
 use super::{Computer, EpisodeReader, Known, LineOwner, ReaderOptions, Reading, Source, Unit, files_below};
 
 /// Types of parts without text of their own.
@@ -221,7 +222,7 @@ fn read_message(session: &mut Current, value: &Value, tool_bytes: usize, line: u
         match text_of(part, "type") {
             Some("text") => {
                 let text = text_of(part, "text").unwrap_or("");
-                if part["synthetic"].as_bool() == Some(true) || part["ignored"].as_bool() == Some(true) {
+                if sender(speaker::OPENCODE, part) == Some(Sender::Client) {
                     append(&mut injected, text);
                 } else {
                     message.say(if role == Role::Human { unquoted(text) } else { text });

@@ -13,14 +13,13 @@ use yore_core::episode::{Episode, EpisodeKind, Outcome, Role};
 use yore_core::time::{RecordedTime, TimeQuality};
 
 use super::gemini::parts;
-use super::shapes::{self, Message, short, text_of, without_elements};
+use super::shapes::{self, Message, short, text_of};
+use super::speaker::{self, Marks, PARENT_AGENT, sender};
 use super::{Computer, EpisodeReader, Known, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit, files_below};
 
 const KIND: &str = "qwen";
-/// Elements that the client inserts into a prompt.
-const PUT_IN: [&str; 2] = ["qwen:user-prompt-submit-context", "system-reminder"];
-/// Value of `provenance` in a line of type `user` that a person typed.
-const TYPED: &str = "real_user";
+/// What the client inserts into a prompt.
+const PUT_IN: Marks = Marks { elements: &["qwen:user-prompt-submit-context", "system-reminder"], tails: &[super::gemini::FILES] };
 
 /// The source for Qwen Code; see the module documentation.
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +91,7 @@ impl LineReader {
         let agent = text_of(value, "agentId").filter(|_| value["isSidechain"].as_bool() == Some(true));
         let role = match text_of(value, "type").unwrap_or("") {
             // The "user" of a side conversation is the agent that started it.
-            "user" if agent.is_none() && text_of(value, "provenance").is_none_or(|by| by == TYPED) => Role::Human,
+            "user" if agent.is_none() => Role::Human,
             "user" => Role::Injected,
             "assistant" => Role::Assistant,
             "tool_result" => Role::ToolResult,
@@ -125,19 +124,15 @@ impl LineReader {
             }
         }
         if role == Role::Human {
-            let said = without_elements(&message.text, &PUT_IN);
-            message.role = if said.trim().is_empty() { Role::Injected } else { Role::Human };
-            message.text = said.trim().to_owned();
+            message.sent_by(sender(speaker::QWEN, value));
         }
-        let from = out.len();
+        if message.role == Role::Human {
+            let text = std::mem::take(&mut message.text);
+            message.hear(&text, &PUT_IN, self.options.tool_bytes);
+        }
+        if agent.is_some() && message.role == Role::Injected {
+            message.speaker = Some(PARENT_AGENT);
+        }
         message.turns(KIND, &episode, self.options.tool_bytes, line, out);
-        for reading in &mut out[from..] {
-            if let Reading::Turn(read) = reading
-                && agent.is_some()
-                && read.turn.role == Role::Injected
-            {
-                read.turn.speaker = Some("parent agent".to_owned());
-            }
-        }
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
-use yore_core::episode::{Episode, EpisodeKind, FileAction, FileUse, Outcome, Role, Title, TitleRank, ToolUse, Turn};
+use yore_core::episode::{Caveat, Episode, EpisodeKind, FileAction, FileUse, Outcome, Role, Title, TitleRank, ToolUse, Turn};
 use yore_core::id::{EpisodeId, TurnId};
 use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis, format_utc};
@@ -16,6 +16,7 @@ use super::super::foreign::ForeignDatabase;
 use super::super::parse::{Document, NotJson, is_whole_object, parse_document, parse_line};
 use super::address::path_of_address;
 use super::own::{is_own_tool, without_own_output, without_own_words};
+use super::speaker::{Marks, Sender, divide, role_by};
 use super::{Computer, Framing, Known, Platform, ReadTurn, Reading, Stamp, Unit, problem};
 
 /// Maximum length of a `data:` URL or a run of base64. Anything longer is a picture or another payload.
@@ -204,21 +205,6 @@ fn is_payload(text: &str) -> bool {
     let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=-_\r\n".contains(byte);
     // Text has spaces, and a relevant hash or key is shorter than this.
     bytes.iter().all(is_base64) && bytes.iter().filter(|byte| **byte == b'\n').count() * 40 < bytes.len()
-}
-
-/// Returns the text without these elements. An element without an end tag is left as it is.
-pub(super) fn without_elements(text: &str, tags: &[&str]) -> String {
-    let mut rest = text.to_owned();
-    for tag in tags {
-        let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
-        let mut from = 0;
-        while let Some(start) = rest[from..].find(&open).map(|at| at + from) {
-            let Some(end) = rest[start..].find(&close).map(|at| at + start + close.len()) else { break };
-            rest.replace_range(start..end, "");
-            from = start;
-        }
-    }
-    rest
 }
 
 /// Returns the exit code that a program's output gives on a line of its own, as agents write it:
@@ -480,6 +466,9 @@ pub(super) struct Message {
     pub native_id: String,
     /// Role of the speaker. A message of the model that only calls tools becomes a tool call.
     pub role: Role,
+    /// Name of the speaker, if it is not clear from the role.
+    pub speaker: Option<&'static str>,
+    pub caveat: Option<Caveat>,
     pub text: String,
     pub tool_text: String,
     pub is_error: bool,
@@ -510,6 +499,8 @@ impl Message {
         Self {
             native_id,
             role,
+            speaker: None,
+            caveat: None,
             text: String::new(),
             tool_text: String::new(),
             is_error: false,
@@ -529,6 +520,24 @@ impl Message {
         append(&mut self.text, text);
     }
 
+    /// Takes a text that its client sends as the person's, without what the client put into it. Words that may be anybody's
+    /// are kept beside it, or as a text of an unknown author. If nothing remains, the client inserted the whole message.
+    pub(super) fn hear(&mut self, text: &str, marks: &Marks, tool_bytes: usize) {
+        let (said, beside, caveat) = divide(text, marks).settled();
+        if said.is_empty() {
+            self.role = Role::Injected;
+        }
+        (self.text, self.caveat) = (said, caveat);
+        append(&mut self.tool_text, &excerpt(&beside, tool_bytes));
+    }
+
+    /// Gives the message to its sender, if its record names one.
+    pub(super) fn sent_by(&mut self, sender: Option<Sender>) {
+        let (role, speaker) = role_by(sender, self.role);
+        self.role = role;
+        self.speaker = speaker.or(self.speaker);
+    }
+
     /// Adds a tool call. Calls of yore's own tools are left out.
     pub(super) fn call(&mut self, call_id: Option<String>, name: &str, input: &Value, tool_bytes: usize) {
         if is_own_tool(name) {
@@ -543,8 +552,8 @@ impl Message {
 
     /// Outputs its turns. A message without text gives none.
     pub(super) fn turns(self, kind: &'static str, episode: &Arc<Episode>, tool_bytes: usize, line: u64, out: &mut Vec<Reading>) {
-        let Self { native_id, role, text, tool_text, is_error, time, cwd, branch, model, parts, mut tools, files, mut answers } =
-            self;
+        let Self { native_id, role, speaker, caveat, text, tool_text, is_error, time, cwd, branch, model, .. } = self;
+        let Self { parts, mut tools, files, mut answers, .. } = self;
         let text = match without_own_words(text.trim()) {
             std::borrow::Cow::Borrowed(same) => same.to_owned(),
             std::borrow::Cow::Owned(cut) => cut.trim().to_owned(),
@@ -578,7 +587,8 @@ impl Message {
             out.push(Reading::Turn(Box::new(ReadTurn { episode: Arc::clone(episode), turn, line })));
         };
         if !text.is_empty() || !tool_text.trim().is_empty() {
-            push(Turn { text, tool_text, is_error, tools, files, ..turn(0) });
+            let speaker = speaker.map(str::to_owned);
+            push(Turn { speaker, caveat, text, tool_text, is_error, tools, files, ..turn(0) });
         }
         for (at, answer) in answers.into_iter().enumerate().filter(|(_, answer)| !is_own_tool(&answer.name)) {
             let words = without_own_output(&answer.text);

@@ -15,10 +15,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use yore_core::episode::{Episode, FileAction, Outcome, Role, TitleRank};
+use yore_core::episode::{Caveat, Episode, FileAction, Outcome, Role, TitleRank};
 use yore_core::time::{RecordedTime, TimeQuality};
 
-use super::claude_code::classify;
+use super::claude_code::classify_all;
 use super::conversation::{Conversation, ConversationReader};
 use super::shapes::{self, Answer, Message, add_file, append, exit_code, text_of};
 use super::{EpisodeReader, Known, LineOwner, ReaderOptions, Reading, Source, Unit, files_below};
@@ -246,12 +246,20 @@ impl Conversation for Session {
         let text = text_of(value, "text").unwrap_or("");
         let is_side = value["is_side"] == true;
         if text_of(value, "role") == Some("user") {
-            let (role, words) = if self.is_claude { classify(text) } else { (Role::Human, text.to_owned()) };
-            message.role = if is_side { Role::Injected } else { role };
+            message.role = Role::Human;
+            message.text = text.to_owned();
+            if self.is_claude {
+                let found = classify_all(&[text]);
+                message.role = found.role;
+                message.caveat = (!found.beside.is_empty()).then_some(Caveat::UnknownAuthor);
+                message.text = found.text;
+                message.say(&found.beside);
+            }
+            if is_side {
+                message.role = Role::Injected;
+            }
             if message.role == Role::ToolResult {
-                message.tool_text = words;
-            } else {
-                message.say(&words);
+                message.tool_text = std::mem::take(&mut message.text);
             }
         } else {
             message.model = text_of(value, "model").map(str::to_owned);

@@ -18,6 +18,7 @@ use super::super::foreign::ForeignDatabase;
 use super::address::path_of_address;
 use super::conversation::{Conversation, ConversationReader};
 use super::shapes::{self, Answer, Message, ZSTD_MAGIC, add_file, append, drop_payloads, flatten, id_of, short, text_of};
+use super::speaker::{self, role_by, sender};
 use super::{Computer, EpisodeReader, Known, LineOwner, Platform, ReaderOptions, Reading, Source, Stamp, Unit};
 
 const KIND: &str = "zed";
@@ -236,8 +237,7 @@ fn read_message(thread: &mut Thread, value: &Value, tool_bytes: usize, line: u64
         return;
     } else if let Some(role) = text_of(native, "role") {
         message.role = match role {
-            "user" if native["is_hidden"].as_bool() == Some(true) => Role::Injected,
-            "user" => human,
+            "user" => role_by(sender(speaker::ZED, native), human).0,
             "assistant" => Role::Assistant,
             "system" => Role::System,
             other => {

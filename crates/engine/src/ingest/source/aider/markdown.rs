@@ -2,8 +2,9 @@
 //!
 //! A person's input begins with `#### `, output of the program with `> `, and both end in two spaces. In a
 //! message of the program with several lines, only the first line has the mark and only the last has the
-//! spaces. Everything else is the model's Markdown, which may contain lines that begin the same way, but
-//! hardly ever end so.
+//! spaces. Everything else is the model's Markdown, which may contain lines that begin and even end the same
+//! way. So an input is sure to be a person's only where the program speaks last before it, and nothing was
+//! marked inside a code block before.
 //!
 //! Some editors remove the spaces at the ends of lines. The first marked line of a session shows whether that
 //! happened. If so, a heading is a person's input where the program or nobody spoke before: aider ends each
@@ -47,6 +48,8 @@ pub(super) fn blocks(text: &str, directory: Option<&Path>, take: &mut dyn FnMut(
     let cwd = directory.and_then(Path::to_str);
     let mut writer = Writer { take, name, cwd, session: None, starts: HashMap::new(), is_wanted: true, open: None };
     let mut fence: Option<&str> = None;
+    // True after a mark inside a code block: an interruption leaves one open, but an answer can also show such lines.
+    let mut is_torn = false;
     let mut has_ends: Option<bool> = None;
     // The program says nothing in a session that a test or another program wrote. There every heading is input.
     let is_quiet_from =
@@ -62,7 +65,7 @@ pub(super) fn blocks(text: &str, directory: Option<&Path>, take: &mut dyn FnMut(
         at += 1;
         if let Some(start) = start_of(line) {
             writer.start(start, number);
-            (fence, has_ends, is_after_gap) = (None, None, true);
+            (fence, has_ends, is_after_gap, is_torn) = (None, None, true, false);
             is_quiet = is_quiet_from(at);
             continue;
         }
@@ -83,12 +86,14 @@ pub(super) fn blocks(text: &str, directory: Option<&Path>, take: &mut dyn FnMut(
         let may_be_marked = is_ended && (fence.is_none() || is_after_gap);
         let may_be_input = line.ends_with(LINE_END) || is_quiet || !writer.is_speaking(Speaker::Model);
         if let Some(words) = is_marked("#### ").filter(|_| may_be_marked && may_be_input) {
-            writer.line(Speaker::Person, number, if words.trim() == "<blank>" { "" } else { words.trim_end() });
+            is_torn |= fence.is_some();
+            writer.prompt(number, if words.trim() == "<blank>" { "" } else { words.trim_end() }, is_torn);
             fence = None;
             continue;
         }
         if let Some(words) = is_marked("> ") {
             if may_be_marked {
+                is_torn |= fence.is_some();
                 writer.line(Speaker::Program, number, words.trim_end());
                 fence = None;
                 continue;
@@ -162,6 +167,8 @@ struct Block {
     text: String,
     /// Number of empty lines since the last text.
     gap: usize,
+    /// True for an input that the model's answer may hold.
+    is_by_anybody: bool,
 }
 
 impl Writer<'_> {
@@ -177,13 +184,25 @@ impl Writer<'_> {
         self.session = Some(session);
     }
 
+    /// Adds a line of an input.
+    fn prompt(&mut self, line: usize, words: &str, is_torn: bool) {
+        let is_in_answer = match &self.open {
+            Some(block) => block.speaker == Speaker::Model || block.is_by_anybody,
+            None => false,
+        };
+        self.line(Speaker::Person, line, words);
+        if let Some(block) = &mut self.open {
+            block.is_by_anybody |= is_in_answer || is_torn;
+        }
+    }
+
     fn line(&mut self, speaker: Speaker, line: usize, words: &str) {
         let goes_on =
             self.open.as_ref().is_some_and(|block| block.speaker == speaker && (block.gap == 0 || speaker == Speaker::Model));
         if !goes_on {
             self.close();
         }
-        let block = self.open.get_or_insert(Block { speaker, line, text: String::new(), gap: 0 });
+        let block = self.open.get_or_insert(Block { speaker, line, text: String::new(), gap: 0, is_by_anybody: false });
         if goes_on {
             for _ in 0..=std::mem::take(&mut block.gap) {
                 block.text.push('\n');
@@ -211,7 +230,10 @@ impl Writer<'_> {
             self.give(json!({"kind": "session", "session": session, "cwd": self.cwd, "line": block.line}));
             self.session = Some(session);
         }
-        let record = json!({"kind": block.speaker.name(), "session": self.session, "line": block.line, "text": block.text});
+        let mut record = json!({"kind": block.speaker.name(), "session": self.session, "line": block.line, "text": block.text});
+        if block.is_by_anybody {
+            record["by_anybody"] = true.into();
+        }
         self.give(record);
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use yore_core::episode::{Episode, FileAction, FileUse, Outcome, Role, ToolUse, Turn};
+use yore_core::episode::{Caveat, Episode, FileAction, FileUse, Outcome, Role, ToolUse, Turn};
 use yore_core::id::TurnId;
 use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality};
@@ -109,7 +109,11 @@ impl AiderReader {
             files: Vec::new(),
         };
         match kind {
-            "person" => session.prompt(text, &mut turn),
+            "person" => {
+                session.prompt(text, &mut turn);
+                let is_by_anybody = record["by_anybody"].as_bool() == Some(true) && turn.role == Role::Human;
+                turn.caveat = is_by_anybody.then_some(Caveat::UnknownAuthor);
+            }
             "model" => {
                 turn.model.clone_from(&session.model);
                 turn.text = without_own_words(text).trim().to_owned();

@@ -1,9 +1,16 @@
 //! Finds the real author of the text in a "user" line. Most of these texts are not written by a person:
 //! echoes of commands, inserted reminders, reports of hooks and tasks.
 
+use serde_json::Value;
 use yore_core::episode::Role;
 
-use super::super::shapes::without_elements;
+use super::super::speaker::{Marks, divide, whole_element};
+
+/// Elements that the client puts before or behind a prompt.
+const PUT_IN: Marks = Marks {
+    elements: &["system-reminder", "ide_opened_file", "ide_selection", "ide_diagnostics", "local-command-caveat"],
+    tails: &[],
+};
 
 /// Beginnings of texts written by software.
 const INJECTED: [&str; 16] = [
@@ -27,44 +34,96 @@ const INJECTED: [&str; 16] = [
 
 const SUMMARY: &str = "This session is being continued from a previous conversation";
 
-/// Returns the role of a text, and the part of it that is relevant.
-pub(in super::super) fn classify(text: &str) -> (Role, String) {
+/// A block of text of a "user" line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in super::super) struct Classified {
+    pub(in super::super) role: Role,
+    /// The part that is relevant.
+    pub(in super::super) text: String,
+    /// Words of an unknown author beside it.
+    pub(in super::super) beside: String,
+}
+
+/// Returns the author of a block of text, as the client's marks around it say: they count only where the client writes them,
+/// at the beginning of a block.
+pub(super) fn classify(text: &str) -> Classified {
     let text = text.trim();
+    let only = |role: Role, text: &str| Classified { role, text: text.trim().to_owned(), beside: String::new() };
     if text.starts_with(SUMMARY) {
-        return (Role::Summary, text.to_owned());
+        return only(Role::Summary, text);
     }
     if text.starts_with("<command-name>") || text.starts_with("<command-message>") {
-        return slash_command(text);
+        let (role, text) = slash_command(text);
+        return only(role, &text);
     }
-    if let Some(command) = element(text, "bash-input") {
-        return (Role::Human, format!("! {}", command.trim()));
+    if let Some(command) = whole_element(text, "bash-input") {
+        return only(Role::Human, &format!("! {}", command.trim()));
     }
     if text.starts_with("<bash-stdout>") || text.starts_with("<bash-stderr>") {
-        let output: Vec<&str> = ["bash-stdout", "bash-stderr"]
-            .iter()
-            .filter_map(|tag| element(text, tag))
-            .map(str::trim)
-            .filter(|text| !text.is_empty())
-            .collect();
-        return (Role::ToolResult, output.join("\n"));
+        return only(Role::ToolResult, &output_of(text));
     }
-    if let Some(note) = element(text, "user-memory-input") {
-        return (Role::Human, note.trim().to_owned());
+    if let Some(note) = whole_element(text, "user-memory-input") {
+        return only(Role::Human, note);
     }
-    let said = without_elements(
-        text,
-        &["system-reminder", "ide_opened_file", "ide_selection", "ide_diagnostics", "local-command-caveat"],
-    );
-    let said = said.trim();
-    if said.is_empty() || INJECTED.iter().any(|beginning| said.starts_with(beginning)) {
-        return (Role::Injected, text.to_owned());
+    let found = divide(text, &PUT_IN);
+    let is_nothing = found.said.is_empty() && found.beside.is_empty();
+    if is_nothing || INJECTED.iter().any(|beginning| found.said.starts_with(beginning)) {
+        return only(Role::Injected, text);
     }
-    (Role::Human, said.to_owned())
+    Classified { role: Role::Human, text: found.said, beside: found.beside }
+}
+
+/// Returns the author of the blocks of a line together: a person, if one of them is a person's.
+pub(in super::super) fn classify_all(blocks: &[&str]) -> Classified {
+    let found: Vec<Classified> = blocks.iter().filter(|text| !text.trim().is_empty()).map(|text| classify(text)).collect();
+    let is_human = |block: &&Classified| block.role == Role::Human;
+    let role = found.iter().find(is_human).or_else(|| found.iter().find(|block| block.role != Role::Injected));
+    let role = role.map_or(Role::Injected, |block| block.role);
+    let joined = |part: fn(&Classified) -> &String| {
+        let parts = found.iter().filter(|block| block.role == role).map(part).filter(|part| !part.is_empty());
+        parts.map(String::as_str).collect::<Vec<_>>().join("\n\n")
+    };
+    Classified { role, text: joined(|block| &block.text), beside: joined(|block| &block.beside) }
+}
+
+/// Returns the output of a command that a person ran, without the marks around its parts.
+fn output_of(text: &str) -> String {
+    let marks = ["<bash-stdout>", "</bash-stdout>", "<bash-stderr>", "</bash-stderr>"];
+    let parts = marks.iter().fold(vec![text], |parts, mark| parts.into_iter().flat_map(|part| part.split(mark)).collect());
+    parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+/// Tools of the client whose errors it words itself. The errors of others, and of every server, may repeat planted words.
+const WORDS_ITS_ERRORS: [&str; 8] =
+    ["AskUserQuestion", "Edit", "EnterPlanMode", "ExitPlanMode", "MultiEdit", "NotebookEdit", "TodoWrite", "Write"];
+
+/// What a failed call says of the person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal<'t> {
+    /// Nothing: the tool failed.
+    None,
+    /// A person or the client stopped the tool, or it says so.
+    Stopped,
+    /// A person refused the tool with these words.
+    Said(&'t str),
+}
+
+/// Returns whether the error of a tool is the client's notice that a person refused it. In newer versions the structured copy
+/// of the result says so.
+pub(super) fn refusal<'t>(tool: &str, output: &'t str, twin: &Value) -> Refusal<'t> {
+    let is_recorded = twin.as_str().is_some_and(|twin| twin.starts_with("User rejected"));
+    if !is_recorded && (tool.starts_with("mcp__") || !is_refusal(output)) {
+        return Refusal::None;
+    }
+    match words_of_refusal(output) {
+        Some(words) if is_recorded || WORDS_ITS_ERRORS.contains(&tool) => Refusal::Said(words),
+        _ => Refusal::Stopped,
+    }
 }
 
 /// Returns what a person said when refusing a tool, if the result is the client's notice of that. The same words within
 /// the output of a tool that ran are no person's.
-pub(super) fn words_of_refusal(output: &str) -> Option<&str> {
+fn words_of_refusal(output: &str) -> Option<&str> {
     let output = output.trim_start();
     if !["The user doesn't want to", "The user provided the following reason"].iter().any(|begin| output.starts_with(begin)) {
         return None;
@@ -79,7 +138,7 @@ pub(super) fn words_of_refusal(output: &str) -> Option<&str> {
 }
 
 /// Returns whether a person or the client prevented a tool from running.
-pub(super) fn is_refusal(output: &str) -> bool {
+fn is_refusal(output: &str) -> bool {
     let output = output.trim_start();
     [
         "The user doesn't want to",
@@ -102,10 +161,10 @@ fn slash_command(text: &str) -> (Role, String) {
     if args.is_empty() { (Role::System, name) } else { (Role::Human, format!("{name} {args}")) }
 }
 
-/// Returns the content of the first `<tag>…</tag>`.
+/// Returns the content of the first `<tag>`, up to the last `</tag>`.
 fn element<'t>(text: &'t str, tag: &str) -> Option<&'t str> {
     let start = text.find(&format!("<{tag}>"))? + tag.len() + 2;
-    let end = text[start..].find(&format!("</{tag}>"))? + start;
+    let end = text[start..].rfind(&format!("</{tag}>"))? + start;
     Some(&text[start..end])
 }
 
@@ -114,30 +173,35 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn told(text: &str) -> (Role, String) {
+        let found = classify(text);
+        (found.role, found.text)
+    }
+
     #[test]
     fn commands_and_shell_lines_are_told_apart() {
         assert_eq!(
-            classify(
+            told(
                 "<command-message>plan</command-message>\n<command-name>/plan</command-name>\n<command-args>the cache</command-args>"
             ),
             (Role::Human, "/plan the cache".into())
         );
-        assert_eq!(
-            classify("<command-name>/clear</command-name>\n<command-args></command-args>"),
-            (Role::System, "/clear".into())
-        );
-        assert_eq!(classify("<bash-input>ls -l</bash-input>"), (Role::Human, "! ls -l".into()));
-        assert_eq!(classify("<bash-stdout>a</bash-stdout><bash-stderr></bash-stderr>"), (Role::ToolResult, "a".into()));
+        assert_eq!(told("<command-name>/clear</command-name>\n<command-args></command-args>"), (Role::System, "/clear".into()));
+        assert_eq!(told("<bash-input>ls -l</bash-input>"), (Role::Human, "! ls -l".into()));
+        assert_eq!(told("<bash-stdout>a</bash-stdout><bash-stderr></bash-stderr>"), (Role::ToolResult, "a".into()));
+        assert_eq!(told("<bash-stdout>a</bash-stdout><bash-stderr>b</bash-stderr>"), (Role::ToolResult, "a\nb".into()));
+        assert_eq!(told("<bash-stderr>b</bash-stderr>"), (Role::ToolResult, "b".into()));
+        assert_eq!(told("<bash-stdout>cut off"), (Role::ToolResult, "cut off".into()));
     }
 
     #[test]
     fn reminders_are_cut_from_human_words() {
-        assert_eq!(
-            classify("fix it<system-reminder>do not mention</system-reminder> please"),
-            (Role::Human, "fix it please".into())
-        );
-        assert_eq!(classify("<system-reminder>alone</system-reminder>").0, Role::Injected);
-        assert_eq!(classify("[Request interrupted by user for tool use]").0, Role::Injected);
+        assert_eq!(told("fix it<system-reminder>do not mention</system-reminder> please"), (Role::Human, "fix it please".into()));
+        assert_eq!(told("<system-reminder>alone</system-reminder>").0, Role::Injected);
+        assert_eq!(told("[Request interrupted by user for tool use]").0, Role::Injected);
+        let all =
+            classify_all(&["<ide_selection>a</ide_selection>b</ide_selection>", "[Request interrupted by user]", "mend it"]);
+        assert_eq!((all.role, all.text.as_str(), all.beside.as_str()), (Role::Human, "mend it", "b</ide_selection>"));
     }
 
     #[test]
@@ -146,10 +210,16 @@ mod tests {
         assert_eq!(words_of_refusal(output), Some("use the other branch"));
         assert_eq!(words_of_refusal("exit code 1"), None);
         assert!(is_refusal(output) && !is_refusal("exit code 1"));
+        let by = |tool: &str, twin: &str| refusal(tool, output, &twin.into());
+        let said = Refusal::Said("use the other branch");
+        assert_eq!(by("Edit", &format!("Error: {output}")), said);
+        assert_eq!(by("Bash", &format!("Error: {output}")), Refusal::Stopped);
+        assert_eq!(by("mcp__notes__read", &format!("Error: {output}")), Refusal::None);
+        assert_eq!(by("mcp__notes__read", "User rejected tool use"), said);
     }
 
     proptest! {
         #[test]
-        fn classification_never_panics(text in "(<[a-z-]{3,18}>|\\PC|</[a-z-]{3,18}>){0,20}") { classify(&text); }
+        fn classification_never_panics(text in "(<[a-z-]{3,18}>|\\PC|</[a-z-]{3,18}>){0,20}") { classify(&text); classify_all(&[&text, &text]); }
     }
 }

@@ -11,13 +11,14 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use yore_core::episode::{Episode, EpisodeKind, FileUse, Outcome, Role, TitleRank, ToolUse, Turn};
+use yore_core::episode::{Caveat, Episode, EpisodeKind, FileUse, Outcome, Role, TitleRank, ToolUse, Turn};
 use yore_core::id::TurnId;
 use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality};
 
 use super::super::own::{is_own_call, is_own_tool, without_own_calls, without_own_output, without_own_words};
 use super::super::shapes::{self, append, short, text_of};
+use super::super::speaker::{self, PARENT_AGENT, Sender, role_by, sender};
 use super::super::{EpisodeReader, LineMark, ReadTurn, ReaderOptions, Reading, SourceLine};
 use super::thread::{Step, Thread, is_header, payload};
 use super::tool::{answer_of, answer_of_script, call_of, nested_call, shell_command_of_person};
@@ -125,6 +126,8 @@ struct State {
     version: Option<String>,
     parent: Option<String>,
     is_subagent: bool,
+    /// True while a program sends the prompts.
+    is_program: bool,
     /// Start time of the session, for lines without a time of their own.
     began: Option<String>,
     /// True if this client writes an event for each prompt.
@@ -169,6 +172,7 @@ struct Said {
     text: String,
     tool_text: String,
     speaker: Option<String>,
+    caveat: Option<Caveat>,
     outcome: Option<Outcome>,
     tools: Vec<ToolUse>,
     files: Vec<FileUse>,
@@ -256,6 +260,8 @@ impl RolloutReader {
         let owned = |key: &str| text_of(facts, key).map(str::to_owned);
         state.cwd = owned("cwd").or_else(|| state.cwd.take());
         state.branch = text_of(&facts["git"], "branch").map(str::to_owned).or_else(|| state.branch.take());
+        // A person may go on with a thread that a program began.
+        state.is_program = sender(speaker::CODEX, facts) == Some(Sender::Program);
         // The first header defines the episode.
         if state.began.is_some() {
             return;
@@ -301,7 +307,7 @@ impl RolloutReader {
             ("message", Some("user")) => {
                 let (text, sign) = match signed_words(item) {
                     Some((text, role)) => (text, Some(role)),
-                    None => (words_of_content(&item["content"], out), None),
+                    None => (words_without_boilerplate(&item["content"], out), None),
                 };
                 if text.trim().is_empty() || is_boilerplate(&text) {
                     return;
@@ -504,7 +510,7 @@ impl RolloutReader {
             Some(waiting) => (waiting.mark.line, 2),
             None => (mark.line, 1),
         };
-        let said = Said { text: request_of(message).to_owned(), ..Said::default() };
+        let said = Said { text: request_of(message).to_owned(), caveat: caveat_of(message), ..Said::default() };
         let (time, cwd) = (self.time_of(value), self.state.cwd.clone());
         // A prompt that was held back is the first turn of its line.
         let ordinal = if confirmed.is_some() { &mut 0 } else { ordinal };
@@ -515,7 +521,8 @@ impl RolloutReader {
     fn settle(&mut self, out: &mut Vec<Reading>) {
         let role = if self.state.has_prompt_events { Role::Injected } else { Role::Human };
         for waiting in std::mem::take(&mut self.waiting) {
-            let said = Said { text: request_of(&waiting.text).to_owned(), ..Said::default() };
+            let caveat = if waiting.sign.is_none() { caveat_of(&waiting.text) } else { None };
+            let said = Said { text: request_of(&waiting.text).to_owned(), caveat, ..Said::default() };
             let line = waiting.mark.line;
             let role = waiting.sign.unwrap_or(role);
             self.turn(Place { key: line, line, parts: 1, time: waiting.time, cwd: waiting.cwd }, &mut 0, role, said, out);
@@ -560,7 +567,11 @@ impl RolloutReader {
         let Some(episode) = self.episode().filter(|_| !is_empty && !self.state.is_own_call) else { return };
         // The user of a sub-agent is the agent that started it.
         let (role, speaker) = match role {
-            Role::Human if self.state.is_subagent => (Role::Injected, Some("parent agent".to_owned())),
+            Role::Human if self.state.is_subagent => (Role::Injected, Some(PARENT_AGENT.to_owned())),
+            Role::Human if self.state.is_program => {
+                let (role, speaker) = role_by(Some(Sender::Program), role);
+                (role, speaker.map(str::to_owned))
+            }
             role => (role, said.speaker),
         };
         let is_of_model = matches!(role, Role::Assistant | Role::ToolCall | Role::Summary);
@@ -569,7 +580,7 @@ impl RolloutReader {
             native_id: format!("{}:{}", episode.native_id, place.line),
             role,
             speaker,
-            caveat: None,
+            caveat: said.caveat.filter(|_| role == Role::Human),
             text,
             tool_text,
             is_error: said.outcome == Some(Outcome::Failed),
@@ -708,6 +719,21 @@ fn words_of_content(content: &Value, out: &mut Vec<Reading>) -> String {
         _ => {}
     }
     text
+}
+
+/// Returns the text parts of a message sent as the user's, without those that the client sends in every session.
+fn words_without_boilerplate(content: &Value, out: &mut Vec<Reading>) -> String {
+    let Value::Array(parts) = content else { return words_of_content(content, out) };
+    let is_kept = |part: &&Value| !text_of(part, "text").is_some_and(is_boilerplate);
+    words_of_content(&Value::Array(parts.iter().filter(is_kept).cloned().collect()), out)
+}
+
+/// Returns the caveat of a prompt that is one element as a whole. This may be a wrapper that the client was taught later.
+fn caveat_of(text: &str) -> Option<Caveat> {
+    let text = text.trim();
+    let tag = text.strip_prefix('<')?.split(['>', ' ', '\n']).next()?;
+    let is_name = !tag.is_empty() && tag.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ':'));
+    (is_name && text.ends_with(&format!("</{tag}>"))).then_some(Caveat::UnknownAuthor)
 }
 
 fn is_boilerplate(text: &str) -> bool {

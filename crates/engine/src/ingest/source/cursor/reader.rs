@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use yore_core::episode::{Episode, EpisodeKind, FileAction, Outcome, Role, TitleRank, ToolUse, Turn};
+use yore_core::episode::{Caveat, Episode, EpisodeKind, FileAction, Outcome, Role, TitleRank, ToolUse, Turn};
 use yore_core::id::TurnId;
 use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
@@ -12,6 +12,7 @@ use super::super::own::is_own_tool;
 use super::super::shapes::{
     add_file, append, arguments, episode, files_of_input, flatten, from_millis, render_call, text_of, time_of, title,
 };
+use super::super::speaker::{Divided, PARENT_AGENT};
 use super::super::{EpisodeReader, LineMark, ReadTurn, ReaderOptions, Reading, SourceLine};
 
 pub(super) const KIND: &str = "cursor";
@@ -176,12 +177,18 @@ impl CursorReader {
         let native_id = text_of(value, "id").map_or_else(|| format!("#{}", mark.line), str::to_owned);
         let words = text_of(value, "text").unwrap_or("");
         let is_side = episode.kind == EpisodeKind::Subagent;
+        let (mut beside, mut caveat) = (String::new(), None);
         let (role, text) = match text_of(value, "role").unwrap_or("") {
-            "user" => match words_of_user(words) {
+            "user" => {
+                let (role, found) = words_of_user(words);
+                let text;
+                (text, beside, caveat) = found.settled();
+                if value["by_anybody"].as_bool() == Some(true) {
+                    caveat = Some(Caveat::UnknownAuthor);
+                }
                 // The "user" of a side conversation is the agent that started it.
-                (_, text) if is_side => (Role::Injected, text),
-                found => found,
-            },
+                (if is_side { Role::Injected } else { role }, text)
+            }
             "assistant" => (Role::Assistant, without_redacted(words)),
             "tool" => (Role::ToolResult, words.to_owned()),
             "summary" => (Role::Summary, words.to_owned()),
@@ -191,10 +198,10 @@ impl CursorReader {
             id: TurnId::derive(KIND, &episode.native_id, &native_id, 0),
             native_id,
             role,
-            speaker: (is_side && role == Role::Injected).then(|| "parent agent".to_owned()),
-            caveat: None,
+            speaker: (is_side && role == Role::Injected).then(|| PARENT_AGENT.to_owned()),
+            caveat: caveat.filter(|_| role == Role::Human),
             text: text.trim().to_owned(),
-            tool_text: String::new(),
+            tool_text: excerpt(beside.trim(), self.options.tool_bytes).into_owned(),
             is_error: false,
             time: RecordedTime::UNKNOWN,
             cwd: None,
@@ -268,21 +275,58 @@ fn outcome(tool: &Value) -> Option<Outcome> {
     }
 }
 
-/// Returns the role and text of a "user" message, without the tags in which Cursor wraps it.
-fn words_of_user(text: &str) -> (Role, String) {
+/// Returns the role of a "user" message and its text, without the tags in which Cursor wraps it. Attached files stand before
+/// or behind the prompt in tags of their own and may hold the prompt's tag, too.
+fn words_of_user(text: &str) -> (Role, Divided) {
     const OPEN: &str = "<user_query>";
     const CLOSE: &str = "</user_query>";
-    if let Some(at) = text.find(OPEN) {
-        let from = at + OPEN.len();
-        let to = text.rfind(CLOSE).filter(|to| *to >= from).unwrap_or(text.len());
-        return (Role::Human, text[from..to].trim().to_owned());
+    let text = text.trim();
+    let said = |words: &str| Divided { said: words.trim().to_owned(), beside: String::new() };
+    let Some(first) = text.find(OPEN) else {
+        let is_own = tag_of(text).is_some_and(is_own_tag_of_cursor);
+        return (if is_own && text.ends_with('>') { Role::Injected } else { Role::Human }, said(text));
+    };
+    let start = first + OPEN.len();
+    let end = text.rfind(CLOSE).filter(|end| *end >= start).unwrap_or(text.len());
+    let inner = &text[start..end];
+    let is_at_end = text.ends_with(CLOSE);
+    let is_first_own = is_outside(&text[..first], inner);
+    if is_first_own && (is_at_end || !inner.contains(CLOSE)) {
+        return (Role::Human, said(inner));
     }
-    let trimmed = text.trim();
-    let tag = trimmed.strip_prefix('<').and_then(|rest| rest.split(['>', ' ', '\n']).next()).unwrap_or("");
-    let is_own =
-        (tag.contains('_') || OWN_TAGS.contains(&tag)) && tag.chars().all(|c| c.is_ascii_lowercase() || c == '_' || c == '-');
-    let role = if is_own && trimmed.ends_with('>') { Role::Injected } else { Role::Human };
-    (role, trimmed.to_owned())
+    if is_at_end {
+        // Its last part is sure to be the person's.
+        let last = inner.rfind(OPEN).map_or(0, |at| at + OPEN.len());
+        let beside = inner[..last].trim_end_matches(OPEN).trim().to_owned();
+        return (Role::Human, Divided { beside, ..said(&inner[last..]) });
+    }
+    if is_first_own {
+        let close = inner.find(CLOSE).unwrap_or(inner.len());
+        return (
+            Role::Human,
+            Divided { beside: inner[close..].trim_start_matches(CLOSE).trim().to_owned(), ..said(&inner[..close]) },
+        );
+    }
+    (Role::Human, Divided { said: String::new(), beside: inner.trim().to_owned() })
+}
+
+/// Returns the name in the tag that a text begins with.
+fn tag_of(text: &str) -> Option<&str> {
+    text.strip_prefix('<')?.split(['>', ' ', '\n']).next()
+}
+
+/// Returns whether Cursor writes this tag around its own text.
+fn is_own_tag_of_cursor(tag: &str) -> bool {
+    (tag.contains('_') || OWN_TAGS.contains(&tag)) && tag.chars().all(|c| c.is_ascii_lowercase() || c == '_' || c == '-')
+}
+
+/// Returns whether every element of Cursor that a text opens ends in it, and no closing mark of one follows in `rest`.
+fn is_outside(text: &str, rest: &str) -> bool {
+    let mut opened = text.match_indices('<').filter_map(|(at, _)| tag_of(&text[at..])).filter(|tag| is_own_tag_of_cursor(tag));
+    opened.all(|tag| {
+        let close = format!("</{tag}>");
+        text.rfind(&close) > text.rfind(&format!("<{tag}")) && !rest.contains(&close)
+    })
 }
 
 /// Removes the marks that transcripts have in place of thoughts.

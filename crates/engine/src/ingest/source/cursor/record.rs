@@ -77,6 +77,8 @@ pub(super) struct Message {
     /// `user`, `assistant`, `system`, `tool`, `summary`.
     pub role: &'static str,
     pub text: String,
+    /// True for a prompt of which the format cannot tell who wrote it.
+    pub is_by_anybody: bool,
     /// Thoughts of the model: stored, never searched.
     pub thinking: String,
     /// Recorded time: ISO 8601 or milliseconds.
@@ -113,6 +115,9 @@ impl Message {
             if !text.is_empty() {
                 record.insert(key.to_owned(), text.into());
             }
+        }
+        if self.is_by_anybody {
+            record.insert("by_anybody".to_owned(), true.into());
         }
         if let Some(at) = self.at {
             record.insert("at".to_owned(), at);

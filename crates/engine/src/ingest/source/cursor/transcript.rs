@@ -160,7 +160,9 @@ fn plain(text: &str) -> Parsed {
             _ => None,
         };
         if let Some(role) = role {
-            messages.push(Message { id: format!("#{}", messages.len()), role, ..Message::default() });
+            // Only the first mark is sure to be the client's; answers and outputs may hold such a line, too.
+            let is_by_anybody = role == "user" && !messages.is_empty();
+            messages.push(Message { id: format!("#{}", messages.len()), role, is_by_anybody, ..Message::default() });
             section = Section::Words;
             continue;
         }

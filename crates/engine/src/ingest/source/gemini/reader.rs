@@ -8,13 +8,16 @@ use yore_core::episode::{Episode, EpisodeKind, Outcome, Role, TitleRank};
 use yore_core::time::{RecordedTime, TimeQuality};
 
 use super::super::own::is_own_call;
-use super::super::shapes::{self, Answer, Message, append, flatten, short, text_of, without_elements};
+use super::super::shapes::{self, Answer, Message, append, flatten, short, text_of};
+use super::super::speaker::{Marks, PARENT_AGENT};
 use super::super::{EpisodeReader, ReaderOptions, Reading, SourceLine};
 
 pub(super) const KIND: &str = "gemini";
 
-/// Elements that the client inserts before or after a prompt.
-const PUT_IN: [&str; 3] = ["hook_context", "session_context", "loaded_context"];
+/// Beginning of the contents of the files that a prompt names. They follow the prompt.
+pub(in super::super) const FILES: &str = "--- Content from referenced files ---";
+/// What the client inserts before or after a prompt.
+const PUT_IN: Marks = Marks { elements: &["hook_context", "session_context", "loaded_context"], tails: &[FILES] };
 
 /// Beginnings of texts that the client writes as the user's.
 const INJECTED: [&str; 4] = [
@@ -107,14 +110,16 @@ impl GeminiReader {
                     append(&mut typed, part);
                 }
                 self.is_own_call |= is_own_call(&turn.text);
-                let said = without_elements(&turn.text, &PUT_IN);
-                turn.role = role_of(said.trim(), &episode);
-                if !said.trim().is_empty() {
-                    turn.text = said.trim().to_owned();
+                let whole = std::mem::take(&mut turn.text);
+                let answers = turn.tool_text.clone();
+                turn.hear(&whole, &PUT_IN, self.options.tool_bytes);
+                turn.role = role_of(&turn.text, &episode);
+                if turn.text.is_empty() {
+                    turn.text = whole;
                 }
                 // The typed text, before the files that it names were inserted.
                 if !typed.trim().is_empty() && turn.role == Role::Human {
-                    turn.text = typed;
+                    (turn.text, turn.tool_text, turn.caveat) = (typed, answers, None);
                 }
             }
             Role::Assistant => {
@@ -125,18 +130,11 @@ impl GeminiReader {
             }
             _ => {}
         }
+        if episode.kind == EpisodeKind::Subagent && turn.role == Role::Injected {
+            turn.speaker = Some(PARENT_AGENT);
+        }
         if !self.is_own_call {
-            let from = out.len();
             turn.turns(KIND, &episode, self.options.tool_bytes, line, out);
-            if episode.kind == EpisodeKind::Subagent {
-                for reading in &mut out[from..] {
-                    if let Reading::Turn(read) = reading
-                        && read.turn.role == Role::Injected
-                    {
-                        read.turn.speaker = Some("parent agent".to_owned());
-                    }
-                }
-            }
         }
     }
 
