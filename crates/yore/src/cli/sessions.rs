@@ -21,6 +21,9 @@ pub struct Arguments {
     /// Also list side conversations with sub-agents
     #[arg(long)]
     subagents: bool,
+    /// Also list sessions that only programs held
+    #[arg(long)]
+    programs: bool,
     /// Also list forgotten sessions that can be restored
     #[arg(long)]
     forgotten: bool,
@@ -33,6 +36,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let sessions = context.settings.memory()?.sessions(&SessionsRequest {
         projects: arguments.project.clone(),
         with_subagents: arguments.subagents,
+        with_programs: arguments.programs,
         with_forgotten: arguments.forgotten,
         text: arguments.text.clone(),
         order: if arguments.oldest { SessionOrder::Oldest } else { SessionOrder::Recent },

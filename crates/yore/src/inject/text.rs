@@ -8,7 +8,7 @@
 
 use std::collections::HashSet;
 
-use yore_core::episode::Role;
+use yore_core::episode::{Caveat, Role};
 use yore_core::memory::{Confidence, Lane, Memory, Verdict};
 use yore_core::query::ItemId;
 use yore_engine::ingest::source::note::KIND;
@@ -117,18 +117,19 @@ pub fn suggestions(suggestions: &Suggestions, trigger: &Trigger, budget: usize) 
 /// Returns a line with a passage. Only the first line of an exchange has a date.
 fn memory_line(passage: Passage<'_>, is_first: bool) -> String {
     let is_document = matches!(passage, Passage::Hit(hit) if hit.as_turn().is_some_and(results::is_document));
-    let (role, at, id) = match passage {
+    let (role, caveat, at, id) = match passage {
         Passage::Hit(hit) => match &hit.found {
             // A note is known by its own id everywhere.
             Found::Turn(turn) => {
-                (turn.role, turn.time.utc, if turn.agent == KIND { turn.episode.short() } else { turn.id.short() })
+                (turn.role, turn.caveat, turn.time.utc, if turn.agent == KIND { turn.episode.short() } else { turn.id.short() })
             }
             Found::Memory(memory) => return statement_line(memory, passage.text()),
         },
-        Passage::Beside(said) => (said.role, said.at, said.turn.short()),
+        Passage::Beside(said) => (said.role, said.caveat, said.at, said.turn.short()),
     };
     let who = match role {
         _ if is_document => "a document",
+        Role::Human if caveat == Some(Caveat::UnknownAuthor) => "somebody",
         Role::Human => "the person",
         Role::Assistant => "the agent",
         Role::ToolCall | Role::ToolResult => "a tool",

@@ -46,6 +46,7 @@ fn worked(asked: &[&str], stopped: &str) -> Worked {
     let said = |text: &&str| Said {
         turn: TurnId::derive("c", "s", text, 0),
         role: Role::Human,
+        caveat: None,
         at: None,
         line: 1,
         text: (*text).to_owned(),

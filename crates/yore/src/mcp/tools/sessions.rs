@@ -39,6 +39,8 @@ struct Arguments {
     since: Option<String>,
     /// Begun before this date
     until: Option<String>,
+    /// Also those that only programs held; default: false
+    programs: Option<bool>,
     /// Most sessions
     #[schemars(range(min = 1, max = MAX_LIMIT))]
     limit: Option<usize>,
@@ -63,6 +65,8 @@ pub struct Wanted {
     pub since: Option<UtcMillis>,
     /// Only sessions that began before this time.
     pub until: Option<UtcMillis>,
+    /// Sessions that only programs held, too.
+    pub with_programs: bool,
     /// Only sessions after this place.
     pub cursor: Option<Cursor>,
     /// Maximum number of sessions.
@@ -70,7 +74,7 @@ pub struct Wanted {
 }
 
 pub async fn call(call: Call) -> CliResult<Answer> {
-    let Arguments { project, agent, text, since, until, limit, cursor } = parse(call.arguments)?;
+    let Arguments { project, agent, text, since, until, programs, limit, cursor } = parse(call.arguments)?;
     let limit = within("limit", limit, 1, MAX_LIMIT)?.unwrap_or(USUAL_LIMIT);
     let cursor = cursor::argument(cursor, &[LIST])?;
     let wanted = Wanted {
@@ -78,6 +82,7 @@ pub async fn call(call: Call) -> CliResult<Answer> {
         text: given(text),
         since: time("since", since)?,
         until: time("until", until)?,
+        with_programs: programs == Some(true),
         cursor,
         limit,
         projects: Vec::new(),
@@ -104,7 +109,7 @@ pub async fn call(call: Call) -> CliResult<Answer> {
 
 /// Returns a page of sessions, and the place of the next page, if there is one.
 pub fn page(memory: &mut Memory, wanted: &Wanted) -> CliResult<(Vec<EpisodeSummary>, Option<Cursor>)> {
-    let Wanted { projects, agent, text, since, until, cursor, limit } = wanted;
+    let Wanted { projects, agent, text, since, until, with_programs, cursor, limit } = wanted;
     let mut looked_at = FIRST_LOOK.max(*limit * 2);
     loop {
         let all = memory.sessions(&SessionsRequest {
@@ -113,6 +118,7 @@ pub fn page(memory: &mut Memory, wanted: &Wanted) -> CliResult<(Vec<EpisodeSumma
             text: text.clone(),
             since: *since,
             until: *until,
+            with_programs: *with_programs,
             without_documents: true,
             limit: looked_at,
             ..SessionsRequest::default()
