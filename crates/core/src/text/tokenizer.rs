@@ -8,9 +8,10 @@
 //! | `src/db.rs` | src(0) db(1) rs(2) |
 //! | `naïve` | naiv(0) |
 //! | `会话历史` | 会话(0) 话历(1) 历史(2) |
+//! | `ฐานข้อมูล` | ฐา(0) าน(1) นข้(2) ข้อ(3) อมู(4) มูล(5) |
 //!
 //! ASCII words are stemmed (Porter 2, English), identifiers are kept whole and split, other
-//! scripts are lower-cased and stripped of marks, runs of CJK become bigrams. Parts share the
+//! scripts are lower-cased and stripped of marks, runs of scripts without spaces become bigrams. Parts share the
 //! position of their whole, so a quoted phrase matches whole tokens only.
 
 use std::collections::HashMap;
@@ -20,7 +21,7 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 /// Version of the tokens, raised whenever the tokens of any text change: the lexical index is then rebuilt.
-pub const TOKENIZER_VERSION: u32 = 1;
+pub const TOKENIZER_VERSION: u32 = 2;
 
 /// Longest token, in bytes. Longer atoms are payloads, not words; they are cut, so that equal beginnings
 /// still match.
@@ -151,7 +152,7 @@ impl Tokenizer {
                     end += 1;
                 } else {
                     let Some(letter) = text[end..].chars().next() else { break };
-                    if is_cjk(letter) || !(letter.is_alphanumeric() || is_combining_mark(letter)) {
+                    if is_unspaced(letter) || !(letter.is_alphanumeric() || is_combining_mark(letter)) {
                         break;
                     }
                     ascii = false;
@@ -170,8 +171,8 @@ impl Tokenizer {
             }
             // No atom starts here: a CJK run, or a letter that belongs to no word.
             let Some(letter) = text[at..].chars().next() else { break };
-            if is_cjk(letter) {
-                (at, position) = cjk_run(text, at, position, tokens);
+            if is_unspaced(letter) {
+                (at, position) = unspaced_run(text, at, position, tokens);
             } else {
                 at += letter.len_utf8();
             }
@@ -272,20 +273,59 @@ fn is_ascii_atom(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Returns whether a letter belongs to a script without spaces, whose words are replaced by bigrams.
-fn is_cjk(letter: char) -> bool {
-    matches!(u32::from(letter),
-        0x3040..=0x30FF | 0x31F0..=0x31FF | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xAC00..=0xD7AF
-        | 0xF900..=0xFAFF | 0xFF66..=0xFF9D | 0x20000..=0x323AF)
+/// Letters of scripts that put no spaces between words, whose words are replaced by bigrams. Digits of these scripts are
+/// not among them: a number is an atom.
+const UNSPACED: [std::ops::RangeInclusive<u32>; 22] = [
+    // Thai, Lao.
+    0x0E00..=0x0E4F,
+    0x0E80..=0x0ECF,
+    0x0EDC..=0x0EDF,
+    // Tibetan: a dot divides its syllables, not its words.
+    0x0F40..=0x0FBC,
+    // Burmese, and its letters for other languages.
+    0x1000..=0x103F,
+    0x1050..=0x108F,
+    0xA9E0..=0xA9EF,
+    0xAA60..=0xAA7F,
+    // Khmer.
+    0x1780..=0x17D3,
+    // Tai Le, New Tai Lue, Tai Tham, Tai Viet.
+    0x1950..=0x197F,
+    0x1980..=0x19CF,
+    0x1A20..=0x1A7F,
+    0xAA80..=0xAADF,
+    // Balinese, Javanese.
+    0x1B00..=0x1B4B,
+    0xA980..=0xA9C0,
+    // Japanese, Chinese, Korean.
+    0x3040..=0x30FF,
+    0x31F0..=0x31FF,
+    0x3400..=0x4DBF,
+    0x4E00..=0x9FFF,
+    0xAC00..=0xD7AF,
+    0xF900..=0xFAFF,
+    0xFF66..=0xFF9D,
+];
+
+/// Returns whether a letter or mark belongs to a script without spaces, whose words are replaced by bigrams.
+fn is_unspaced(letter: char) -> bool {
+    let code = u32::from(letter);
+    code >= 0x0E00 && (UNSPACED.iter().any(|range| range.contains(&code)) || (0x20000..=0x323AF).contains(&code))
+}
+
+/// Returns whether a mark belongs to the letter before it: it is written above, below or around it.
+fn is_mark(letter: char) -> bool {
+    // These are spacing marks by their properties, or letters, but no syllable is told from another by them alone.
+    is_combining_mark(letter) || matches!(letter, '\u{0E33}' | '\u{0EB3}')
 }
 
 /// Returns the approximate number of words of a text: parts between spaces with a letter or digit, and a word
-/// for every two letters of Chinese, Japanese and Korean.
+/// for every two letters of a script without spaces, with their marks.
 pub fn word_count(text: &str) -> usize {
     let (mut words, mut letters, mut is_counted) = (0, 0usize, false);
     for letter in text.chars() {
-        if is_cjk(letter) {
-            (letters, is_counted) = (letters + 1, false);
+        if is_unspaced(letter) {
+            (letters, is_counted) = (letters + usize::from(!is_mark(letter)), false);
         } else if letter.is_whitespace() {
             is_counted = false;
         } else if letter.is_alphanumeric() && !is_counted {
@@ -295,23 +335,30 @@ pub fn word_count(text: &str) -> usize {
     words + letters.div_ceil(2)
 }
 
-/// Adds the bigrams of a run of CJK letters, or the letter itself if it is alone.
-fn cjk_run(text: &str, start: usize, mut position: u32, tokens: &mut Tokens) -> (usize, u32) {
-    let run_end =
-        text[start..].char_indices().find(|(_, letter)| !is_cjk(*letter)).map_or(text.len(), |(offset, _)| start + offset);
+/// Adds the bigrams of a run of letters without spaces, or the letter itself if it is alone. Marks stay with their
+/// letter.
+fn unspaced_run(text: &str, start: usize, mut position: u32, tokens: &mut Tokens) -> (usize, u32) {
+    let run_end = text[start..]
+        .char_indices()
+        .find(|(offset, letter)| !(is_unspaced(*letter) || *offset > 0 && is_combining_mark(*letter)))
+        .map_or(text.len(), |(offset, _)| start + offset);
     let run = &text[start..run_end];
-    let mut letters = run.char_indices().map(|(offset, letter)| (offset, offset + letter.len_utf8())).peekable();
-    let single = run.chars().nth(1).is_none();
-    while let Some((from, to)) = letters.next() {
-        let end = match letters.peek() {
-            Some((_, next_end)) => *next_end,
-            None if single => to,
-            None => break,
-        };
-        push(&run[from..end], ((start + from) as u32, (start + end) as u32, position), TokenKind::Whole, tokens);
+    let mut begins = run.char_indices().filter(|(offset, letter)| *offset == 0 || !is_mark(*letter)).map(|(offset, _)| offset);
+    let mut from = begins.next();
+    let mut middle = begins.next();
+    while let Some(first) = from {
+        let next = begins.next();
+        let end = if middle.is_some() { next.unwrap_or(run.len()) } else { run.len() };
+        push(cut(&run[first..end]), ((start + first) as u32, (start + end) as u32, position), TokenKind::Whole, tokens);
         position += 1;
+        (from, middle) = if next.is_some() { (middle, next) } else { (None, None) };
     }
     (run_end, position)
+}
+
+/// Cuts a token to the greatest length.
+fn cut(word: &str) -> &str {
+    &word[..word.floor_char_boundary(MAX_TOKEN_BYTES)]
 }
 
 /// Returns the byte ranges of the words of an identifier. It is split at underscores, at `aB`, at `ABc`
@@ -412,6 +459,34 @@ mod tests {
         assert_eq!(render("naïve Straße ÜBER"), "naiv:0 straße:1 uber:2");
         assert_eq!(render("会话历史 の"), "会话:0 话历:1 历史:2 の:3");
         assert_eq!(render("用SQLite存储"), "用:0 sqlite:1 sq'1 lite'1 存储:2");
+    }
+
+    #[test]
+    fn words_within_a_sentence_are_found_in_every_script_without_spaces() {
+        for (script, sentence, word) in [
+            ("Chinese", "我们把会话历史存储在这里", "会话历史"),
+            ("Japanese", "データベースの問題を直しました", "問題"),
+            ("Korean", "데이터베이스문제를고쳤다", "문제"),
+            ("Thai", "ปัญหาของฐานข้อมูลอยู่ที่นี่", "ฐานข้อมูล"),
+            ("Lao", "ບັນຫາຂອງຖານຂໍ້ມູນຢູ່ທີ່ນີ້", "ຖານຂໍ້ມູນ"),
+            ("Burmese", "ဒေတာဘေ့စ်ပြဿနာကိုဖြေရှင်းပြီး", "ပြဿနာ"),
+            ("Khmer", "បញ្ហាមូលដ្ឋានទិន្នន័យនៅទីនេះ", "ទិន្នន័យ"),
+            ("Javanese", "ꦩꦱꦭꦃꦲꦶꦁꦧꦱꦶꦱꦢꦠ", "ꦧꦱꦶꦱ"),
+            ("Tibetan", "གཞི་གྲངས་མཛོད་ཀྱི་དཀའ་ངལ", "མཛོད"),
+        ] {
+            let (all, wanted) = (render(sentence), render(word));
+            let words = |rendered: &str| -> Vec<String> {
+                rendered.split(' ').map(|token| token.split(':').next().unwrap_or_default().to_owned()).collect()
+            };
+            let known = words(&all);
+            assert!(words(&wanted).iter().all(|token| known.contains(token)), "{script}: {wanted} in {all}");
+            assert!(
+                known.iter().all(|token| !token.chars().next().is_some_and(is_mark)),
+                "{script}: no token begins with a mark: {all}"
+            );
+            assert!(word_count(sentence) > 3, "{script}");
+        }
+        assert_eq!(render("นี่ เวอร์ชัน ๔๒"), "นี่:0 เว:1 วอ:2 อร์:3 ร์ชั:4 ชัน:5 ๔๒:6");
     }
 
     proptest! {
