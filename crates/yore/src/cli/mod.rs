@@ -190,7 +190,19 @@ pub fn run() -> ExitCode {
     if let Some(call) = status_line::Call::of(std::env::args_os().skip(1)) {
         return status_line::print(&call);
     }
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        // What is wrong with the call is told as JSON to whoever asked for JSON; help and version are text.
+        Err(error) if error.use_stderr() && std::env::args_os().any(|argument| argument == "--json") => {
+            let told = error.to_string();
+            let told = told.trim().strip_prefix("error: ").unwrap_or(told.trim()).to_owned();
+            let error = CliError::usage(told, None);
+            let exit = error.exit as u8;
+            report(&mut Printer::new(true, When::Auto, When::Never), error);
+            return ExitCode::from(exit);
+        }
+        Err(error) => error.exit(),
+    };
     let is_json = cli.global.json;
     match context(&cli.global, &cli.command)
         .and_then(|mut context| dispatch(cli.command, &mut context).map_err(|error| report(&mut context.printer, error)))
@@ -302,6 +314,11 @@ fn context(global: &Global, command: &Command) -> CliResult<Context> {
         CliError::usage("no home directory for the data", Some("name a data directory with --data-dir or YORE_HOME"))
     })?;
     let mut printer = Printer::new(global.json, resolved.config.output.color, resolved.config.output.progress);
+    let zone = environment.get("TZ").filter(|zone| !zone.is_empty());
+    if let Some(zone) = zone.filter(|_| jiff::tz::TimeZone::try_system().is_err()) {
+        let zone = text::harmless(&zone.to_string_lossy());
+        printer.note(format!("warning: the time zone {zone} in TZ is not known here; times are in UTC"))?;
+    }
     // `yore config check` lists all of them.
     if let Some(problem) = ignored.first().filter(|_| !is_checked) {
         let told = text::harmless(&problem.to_string());

@@ -933,3 +933,17 @@ fn memory_is_backed_up_restored_and_repaired_by_one_command_each() {
     memory.call(&["repair", "--new-key"]).success();
     memory.call(&["remember", "the tide comes at nine"]).success();
 }
+
+#[test]
+fn times_are_those_of_the_zone_that_is_named_and_an_unknown_zone_is_told() {
+    let memory = Memory::new();
+    let sessions = |zone: &str| memory.environment.yore(["sessions"]).env("TZ", zone).run().success();
+    // The earlier session began on 2 February 2026 at 02:40 UTC.
+    for (zone, day) in [("UTC0", "2026-02-02 02:"), ("Asia/Tokyo", "2026-02-02 11:"), ("America/New_York", "2026-02-01 21:")] {
+        let told = sessions(zone);
+        assert!(told.stdout.contains(day), "{zone}: {}", told.stdout);
+        assert!(!told.stderr.contains("time zone"), "{zone}: {}", told.stderr);
+    }
+    let unknown = sessions("Nowhere/Atlantis");
+    assert!(unknown.stdout.contains("2026-02-02 02:") && unknown.stderr.contains("Nowhere/Atlantis"), "{}", unknown.stderr);
+}
