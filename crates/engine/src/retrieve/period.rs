@@ -1,7 +1,7 @@
 //! Ranks what was said in a period that the question names above the rest.
 
 use yore_core::query::{Part, ScorePart};
-use yore_core::text::Period;
+use yore_core::text::{Period, is_stop_word};
 
 use super::candidate::Proposal;
 use super::plan::Plan;
@@ -20,6 +20,8 @@ const INSIDE: f32 = 2.0;
 /// Searches within the periods that the question names.
 pub(super) fn propose(asked: &Asked<'_>, plan: &Plan<'_>) -> Result<Vec<Proposal>, EngineError> {
     let mut proposals: Vec<Proposal> = Vec::new();
+    // Without the words of the period nothing may be left to compare with.
+    let text = if asks_for_period(plan) { plan.request.question.as_str() } else { &plan.text };
     for period in &plan.periods {
         let filter = CompiledFilter {
             since: Some(plan.filter.since.map_or(period.start, |since| since.max(period.start))),
@@ -31,7 +33,7 @@ pub(super) fn propose(asked: &Asked<'_>, plan: &Plan<'_>) -> Result<Vec<Proposal
         if let Some(semantic) = asked.semantic {
             hits.extend(match &asked.model_vector {
                 Some(vector) => semantic.search_model(asked.store, vector, &filter, DEPTH)?,
-                None => semantic.search_static(asked.store, &plan.text, &filter, DEPTH)?,
+                None => semantic.search_static(asked.store, text, &filter, DEPTH)?,
             });
         }
         for hit in hits {
@@ -47,17 +49,29 @@ pub(super) fn propose(asked: &Asked<'_>, plan: &Plan<'_>) -> Result<Vec<Proposal
     Ok(proposals)
 }
 
-/// Ranks the candidates inside the periods above equal ones. Returns the periods, with the number of candidates
+/// Words beside stop words that ask for whatever happened, as tokens.
+const ASKING: [&str; 8] = ["accomplish", "chang", "done", "get", "go", "got", "happen", "work"];
+
+/// Returns whether a question names a period and nothing that was said in it, as in "what did we do yesterday?".
+pub(super) fn asks_for_period(plan: &Plan<'_>) -> bool {
+    let asks = |term: &String| is_stop_word(term) || ASKING.contains(&term.as_str());
+    !plan.periods.is_empty() && plan.request.wordings.is_empty() && plan.question.terms.iter().all(asks)
+}
+
+/// Ranks the candidates inside the periods above equal ones, and above all others if the question asks for no more. Returns the periods, with the number of candidates
 /// in each.
 pub(super) fn rank_by_period(plan: &Plan<'_>, ranked: &mut [Ranked]) -> Vec<SearchedPeriod> {
     if plan.periods.is_empty() {
         return Vec::new();
     }
     let unit = spread_of(&ranked[..ranked.len().min(SCALED)]);
+    let scores = || ranked.iter().map(|ranked| ranked.score);
+    let whole = scores().fold(f32::MIN, f32::max) - scores().fold(f32::MAX, f32::min);
+    let bonus = if asks_for_period(plan) { whole + unit } else { INSIDE * unit };
     for ranked in ranked.iter_mut() {
         let at = ranked.candidate.standing.at;
         if at != NO_TIME && plan.periods.iter().any(|period| period.contains(at)) {
-            ranked.add(ScorePart { part: Part::Period, value: INSIDE * unit });
+            ranked.add(ScorePart { part: Part::Period, value: bonus });
         }
     }
     ranked.sort_by(|a, b| b.score.total_cmp(&a.score));

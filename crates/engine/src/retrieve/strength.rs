@@ -8,6 +8,7 @@ use yore_core::text::{Question, Tokenizer, Tokens, is_stop_word};
 
 use super::deadline::LatePart;
 use super::pack::MOST_TERMS;
+use super::period::asks_for_period;
 use super::plan::Plan;
 use super::{Asked, Found, Hit, RecallRequest};
 use crate::error::EngineError;
@@ -95,8 +96,7 @@ fn ends(text: &str) -> [&str; 2] {
 pub(super) fn refuse(asked: &Asked<'_>, plan: &Plan<'_>, sure: f32, hits: &mut Vec<Hit>) -> bool {
     let least = plan.request.min_confidence;
     // What was said in a period is an answer to a question that names nothing but the period.
-    let is_any_right = asked.lexical.len() < SMALL_MEMORY
-        || !plan.periods.is_empty() && plan.question.terms.iter().all(|term| is_stop_word(term));
+    let is_any_right = asked.lexical.len() < SMALL_MEMORY || asks_for_period(plan);
     let usual = if is_any_right { 0.0 } else { refused_below(plan.mode) };
     if sure < least.unwrap_or(usual) {
         hits.clear();
