@@ -1,6 +1,7 @@
 use clap::{Args, Subcommand};
 
 use super::Context;
+use super::doctor::faults;
 use crate::config::{self, ConfigError, FileKind, Layers, check, defaults_toml, schema};
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::text;
@@ -133,15 +134,22 @@ fn check_all(context: &mut Context) -> CliResult {
         environment: &context.settings.environment,
         flags: &context.settings.flags,
     };
-    let problems = check(&layers);
-    let is_sound = problems.iter().all(ConfigError::is_note);
+    let told = |problem: ConfigError| {
+        (problem.is_note(), SettingFault { code: problem.code().to_string(), message: problem.to_string() })
+    };
+    let mut problems: Vec<(bool, SettingFault)> = check(&layers).into_iter().map(told).collect();
+    if problems.iter().all(|(is_note, _)| *is_note) {
+        // What a model needs depends on its provider.
+        let models = faults(context)?.into_iter();
+        problems.extend(models.map(|(is_note, message)| (is_note, SettingFault { code: "config/model".to_owned(), message })));
+    }
+    let is_sound = problems.iter().all(|(is_note, _)| *is_note);
     if context.printer.is_json() {
-        let fault = |problem: &ConfigError| SettingFault { code: problem.code().to_string(), message: problem.to_string() };
-        context.printer.json(&problems.iter().map(fault).collect::<Vec<_>>())?;
+        context.printer.json(&problems.into_iter().map(|(_, fault)| fault).collect::<Vec<_>>())?;
     } else {
-        for problem in &problems {
-            let (color, mark) = if problem.is_note() { (text::YELLOW, "·") } else { (text::RED, "✗") };
-            context.printer.line(format!("{color}{mark}{} {problem} [{}]", text::RESET, problem.code()))?;
+        for (is_note, SettingFault { code, message }) in &problems {
+            let (color, mark) = if *is_note { (text::YELLOW, "·") } else { (text::RED, "✗") };
+            context.printer.line(format!("{color}{mark}{} {} [{code}]", text::RESET, text::harmless(message)))?;
         }
         if is_sound {
             context.printer.line("the configuration is valid")?;

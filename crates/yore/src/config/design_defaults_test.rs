@@ -65,18 +65,13 @@ fn row(line: &'static str) -> Row {
     Row { requirements, name, value, verdict, reason }
 }
 
-/// Work that is still to be done, and the sections of settings that come with it. When such a section exists,
-/// the rows that wait for that work must be updated.
-const WORK: [(&str, &[&str]); 9] = [
+/// Work that is still to be done, and the sections of settings that come with it. When such a section exists, or a key that
+/// names the work, the rows that wait for that work must be updated. Work that comes without a key is taken out by hand.
+const WORK: [(&str, &[&str]); 4] = [
     ("categories", &["categories."]),
-    ("contradictions", &["contradictions.", "contradiction."]),
     ("decay", &["decay."]),
-    ("extraction", &["extraction.", "memories."]),
     ("maintenance", &["maintenance."]),
     ("recursion", &["recursion.", "rlm.", "answer."]),
-    ("relations", &["relations.", "graph."]),
-    ("scoring", &["scoring."]),
-    ("tree", &["tree.", "contexts."]),
 ];
 
 /// Reads the value of a row that has no key from the program.
@@ -128,7 +123,9 @@ fn fault(row: &Row, defaults: &Resolved) -> Option<String> {
         Verdict::Later(work) => match WORK.iter().find(|(name, _)| *name == work) {
             None => Some(format!("{work} is no work that is still to be done")),
             Some((_, sections)) => {
-                let built = Key::all().find(|key| sections.iter().any(|section| key.name.starts_with(section)));
+                let names = |key: &str| key.split(['.', '_', '-']).any(|part| part == work);
+                let built =
+                    Key::all().find(|key| sections.iter().any(|section| key.name.starts_with(section)) || names(key.name));
                 built.map(|key| format!("{} is there, so {work} came", key.name))
             }
         },

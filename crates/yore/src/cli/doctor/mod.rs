@@ -33,6 +33,7 @@ use self::told::Told;
 use super::Context;
 use crate::error::{CliError, CliResult, Exit};
 
+pub(in crate::cli) use self::models::faults;
 pub use self::retention::{fuse, offer_longer_retention, retention_days};
 
 /// Check everything, and run each hook and server that agents have of yore

@@ -1,12 +1,13 @@
 //! The configured language models: who answers, what they may take, and, only where it is asked for, whether they can be reached.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 use yore_engine::{Engine, Severity, Terms};
 
 use super::super::Context;
 use super::Told;
-use crate::config::PURPOSES;
+use crate::config::{ModelUse, PURPOSES};
 use crate::error::CliResult;
 use crate::llm;
 use crate::render::text;
@@ -20,8 +21,12 @@ pub(super) fn examine(is_reached: bool, context: &Context) -> CliResult<Vec<Told
     let tokens = config.llm.daily_tokens;
     let engine = context.settings.engine(false).ok();
     let mut told: Vec<Told> = Vec::new();
-    for purpose in PURPOSES {
-        let chosen = llm::Staff::new(&context.settings, purpose).and_then(|mut staff| staff.for_project(None));
+    let uses: Vec<ModelUse> = config.llm.uses.iter().filter_map(|text| ModelUse::parse(text).ok()).collect();
+    let projects = std::iter::once(None).chain(uses.iter().map(|one| one.project.as_deref()));
+    let asked: BTreeSet<(Option<&str>, &'static str)> =
+        projects.flat_map(|project| PURPOSES.map(|purpose| (project, purpose))).collect();
+    for (project, purpose) in asked {
+        let chosen = llm::Staff::new(&context.settings, purpose).and_then(|mut staff| staff.for_project(project));
         let (model, terms) = match chosen {
             Ok(Some(chosen)) => chosen,
             Ok(None) => continue,
@@ -58,6 +63,12 @@ pub(super) fn examine(is_reached: bool, context: &Context) -> CliResult<Vec<Told
         });
     }
     Ok(told)
+}
+
+/// Returns what the configured models lack, such as an address, a model or a price: whether it is a mere remark, and what to do.
+pub(in crate::cli) fn faults(context: &Context) -> CliResult<Vec<(bool, String)>> {
+    let told = examine(false, context)?.into_iter();
+    Ok(told.filter_map(|told| Some((told.severity == Severity::Note, format!("{}; {}", told.text, told.remedy?)))).collect())
 }
 
 /// Tries whether a model can be reached.

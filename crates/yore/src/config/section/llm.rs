@@ -31,7 +31,7 @@ pub struct Llm {
     /// gives the keys of all servers that want one, also of those for vectors and relevance: {provider} stands for the server's name.
     pub key_command: Vec<String>,
     /// Other models for some purposes and projects: PURPOSE=PROVIDER/MODEL or PURPOSE@PROJECT=PROVIDER/MODEL, such as
-    /// ["extract=anthropic/claude-haiku-4-5", "*@secret=none"]. Purposes are extract, summarise, judge and recurse; * is every one,
+    /// ["extract=anthropic/claude-haiku-4-5", "*@secret=none"]. Purposes are extract, summarise and judge; * is every one,
     /// and the provider none is nobody.
     pub uses: Vec<String>,
     /// Most tokens a day, of all models and purposes together. 0: no model is called.
