@@ -59,7 +59,8 @@ pub use index::{CompiledFilter, IndexError, SyncReport};
 pub use jobs::{Failure, Job, JobCounts, JobWorker, Lane, MOST_FAILURES, NewJob, Upkeep, Work};
 pub use memories::{
     AlikeEntities, Done, Exported, Extracted, GivenEntity, GivenEvidence, GivenRecords, GivenRelation, Imported, Judged,
-    MemoryEdit, MemoryList, NamedRelation, NewMemory, OpenConflict, OpenedMemory, Reached, Settlement, StoredMemory, Traversal,
+    MemoryEdit, MemoryList, NamedRelation, NewMemory, OpenConflict, OpenedEntity, OpenedMemory, Reached, Settlement,
+    StoredMemory, Traversal,
 };
 pub use model_consolidate::{ConsolidateReport, ConsolidateRequest};
 pub use model_extract::ModelReport;

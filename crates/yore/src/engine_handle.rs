@@ -18,8 +18,8 @@ use yore_engine::ingest::ProjectNames;
 use yore_engine::{
     Brief, BriefRequest, DistilReport, Distilled, Done, Engine, EngineError, EngineOptions, EpisodeSummary, ForgetRequest,
     Forgotten, Material, MaterialRequest, MemoryFilter, MemoryList, NewMemory, NoteSummary, NotesRequest, OpenConflict,
-    OpenedMemory, ProjectQuery, ProjectSummary, RecallAnswer, RecallRequest, RememberRequest, Remembered, SessionsRequest,
-    ShowAnswer, ShowRequest, Statistics, StoreError, StoreOptions, StoredMemory, Surroundings, WhichVersion,
+    OpenedEntity, OpenedMemory, ProjectQuery, ProjectSummary, RecallAnswer, RecallRequest, RememberRequest, Remembered,
+    SessionsRequest, ShowAnswer, ShowRequest, Statistics, StoreError, StoreOptions, StoredMemory, Surroundings, WhichVersion,
 };
 
 use crate::ask;
@@ -304,6 +304,16 @@ impl Memory {
     /// Lists memories.
     pub fn memories(&mut self, list: &MemoryList) -> CliResult<Vec<StoredMemory>> {
         self.ask(&Request::Memories { list: list.clone() }, |engine| engine.memories(list))
+    }
+
+    /// Counts the memories of a list, without its limit.
+    pub fn count_memories(&mut self, list: &MemoryList) -> CliResult<u64> {
+        self.ask(&Request::CountMemories { list: list.clone() }, |engine| engine.count_memories(list))
+    }
+
+    /// Opens the entity with an id; `None` if there is none.
+    pub fn entity_if_known(&mut self, id: &str) -> CliResult<Option<OpenedEntity>> {
+        self.ask(&Request::OpenEntity { id: id.to_owned() }, |engine| engine.open_entity(id))
     }
 
     /// Opens a memory; the use is counted.

@@ -11,6 +11,7 @@ use yore_core::relation::{Node, Relation, RelationType, check_relation};
 use yore_core::time::UtcMillis;
 
 use super::settle::{leave, release, revive};
+use super::shown::NamedRelation;
 use super::step::{USER, close, draw, draw_relation, move_end};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
@@ -18,6 +19,19 @@ use crate::store::OperationTx;
 
 /// Most entities of one name that are told apart.
 const MOST_NAMESAKES: usize = 20;
+
+/// Fewest digits of an id by which an entity is opened, and most relations that are shown with it.
+const FEWEST_DIGITS: usize = 6;
+const MOST_RELATIONS: usize = 200;
+
+/// An entity that was opened.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct OpenedEntity {
+    /// The entity.
+    pub entity: Entity,
+    /// Its relations, as they are read from it.
+    pub relations: Vec<NamedRelation>,
+}
 
 /// Relations that close an open question, problem or todo.
 const CLOSING: [RelationType; 3] = [RelationType::Answers, RelationType::Solves, RelationType::Implements];
@@ -156,6 +170,21 @@ impl Engine {
             Some(one) if kinds.len() == 1 => Ok(one),
             Some(_) => Err(MemoryError::AmbiguousEntity { name: name.to_owned(), kinds }.into()),
         }
+    }
+
+    /// Returns the entity with an id or the beginning of it, with its relations; `None` if no entity or several have it.
+    pub fn open_entity(&self, id: &str) -> Result<Option<OpenedEntity>, EngineError> {
+        let digits: String = id.trim().chars().filter(|letter| *letter != '-').collect::<String>().to_lowercase();
+        if digits.len() < FEWEST_DIGITS {
+            return Ok(None);
+        }
+        let whole = |entity: &Entity| entity.id.to_string().replace('-', "");
+        let mut found = self.store().entities(None, usize::MAX >> 1)?;
+        found.retain(|entity| whole(entity).starts_with(&digits) || entity.id.short().starts_with(&digits));
+        let (Some(entity), true) = (found.pop(), found.is_empty()) else { return Ok(None) };
+        let node = Node::Entity(entity.id);
+        let relations = self.named_relations(&node, &self.store().relations_of(&node, MOST_RELATIONS)?)?;
+        Ok(Some(OpenedEntity { entity, relations }))
     }
 
     /// Returns the person, as the one entity of that kind; recorded when it is first asked for.
@@ -351,7 +380,7 @@ impl Engine {
     }
 
     /// Follows relations from a node in both directions, nearest first: each node once, on its shortest way, and of
-    /// those on the heaviest. The node itself is not among them.
+    /// those on the heaviest. Neither the node itself is among them nor a memory that was forgotten softly.
     pub fn traverse(&self, start: &Node, traversal: &Traversal) -> Result<Vec<Reached>, EngineError> {
         let mut seen: HashSet<Node> = HashSet::from([start.clone()]);
         let mut reached: Vec<Reached> = Vec::new();
@@ -367,6 +396,11 @@ impl Engine {
                 let is_reversed = relation.to == node;
                 let next = if is_reversed { relation.from.clone() } else { relation.to.clone() };
                 if reached.len() >= traversal.limit || !seen.insert(next.clone()) {
+                    continue;
+                }
+                if let Node::Memory(id) = next
+                    && self.told_memory(id)?.is_none()
+                {
                     continue;
                 }
                 let way = weight * relation.weight;

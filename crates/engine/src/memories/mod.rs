@@ -44,7 +44,7 @@ pub use self::alike::AlikeEntities;
 pub use self::conflicts::{OpenConflict, Settlement};
 pub use self::consolidate::Extracted;
 pub(crate) use self::consolidate::{Consolidated, Extraction, Fate};
-pub use self::entities::{Reached, Traversal};
+pub use self::entities::{OpenedEntity, Reached, Traversal};
 pub use self::given::{GivenEntity, GivenRecords, GivenRelation};
 pub use self::judged::Judged;
 pub(crate) use self::judged::{CarriedOut, Judgement};

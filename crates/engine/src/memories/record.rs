@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use yore_core::conflict::StatedValue;
 use yore_core::consolidation::{Phase, PipelineStatistics};
 use yore_core::entity::check_entity;
 use yore_core::id::{MemoryId, ProjectId};
@@ -179,6 +180,10 @@ pub struct MemoryEdit {
     /// Names of the entities that it is about, in the place of those before.
     #[serde(default)]
     pub entities: Option<Vec<String>>,
+    /// What it says of something that has one value at a time. Without it, what was stated before stays where the
+    /// statement still has the value.
+    #[serde(default)]
+    pub asserts: Option<StatedValue>,
 }
 
 /// What an operation did.
@@ -255,6 +260,7 @@ impl Engine {
         let mut edit = edit.clone();
         self.redact(edit.statement.iter_mut().chain(&mut edit.title).chain(&mut edit.details))?;
         self.redact(edit.tags.iter_mut().flatten().chain(edit.entities.iter_mut().flatten()))?;
+        self.redact(edit.asserts.iter_mut().flat_map(|asserts| [&mut asserts.subject, &mut asserts.value]))?;
         let fresh = draw_memory(now)?;
         let mark = self.mark()?;
         let mut near = match (&edit.statement, self.store().memory(id)?) {
@@ -632,7 +638,7 @@ fn edited(mut memory: Memory, edit: &MemoryEdit) -> Memory {
     if let Some(statement) = &edit.statement {
         memory.statement.clone_from(statement);
         // It was stated of the words before.
-        memory.asserts = None;
+        memory.asserts = memory.asserts.filter(|stated| says(statement, &stated.value));
         memory.anchors.retain(|anchor| !anchor.kind.is_of_tool());
         if memory.project.is_some() {
             memory.anchors.extend(tools_of(statement));
@@ -658,9 +664,21 @@ fn edited(mut memory: Memory, edit: &MemoryEdit) -> Memory {
     memory.valid_until = edit.valid_until.or(memory.valid_until);
     memory
 }
+    memory.asserts = edit.asserts.clone().or(memory.asserts);
 
 /// Returns the fragment of a text with most words of a statement, exactly as it stands there.
 fn best_fragment<'t>(text: &'t str, statement: &str) -> Option<&'t str> {
+/// Returns whether a statement has the words of a value, one after the other.
+fn says(statement: &str, value: &str) -> bool {
+    let words = |text: &str| {
+        let words =
+            text.split_whitespace().map(|word| word.trim_matches(|letter: char| !letter.is_alphanumeric()).to_lowercase());
+        words.filter(|word| !word.is_empty()).collect::<Vec<_>>()
+    };
+    let (statement, value) = (words(statement), words(value));
+    !value.is_empty() && statement.windows(value.len()).any(|window| window == value)
+}
+
     let mut tokenizer = Tokenizer::default();
     let wanted = Question::parse(statement, &mut tokenizer).terms;
     let mut tokens = Tokens::default();

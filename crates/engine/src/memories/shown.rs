@@ -92,7 +92,20 @@ impl Engine {
 
     /// Lists memories, changed last first; without their relations.
     pub fn memories(&self, list: &MemoryList) -> Result<Vec<StoredMemory>, EngineError> {
+        let names = self.project_names_by_id()?;
+        let filter = self.filter_of(list)?;
+        self.store().memories(&filter, list.limit)?.into_iter().map(|memory| self.stored(memory, false, &names)).collect()
+    }
+
+    /// Returns the number of memories that a list would have without its limit.
+    pub fn count_memories(&self, list: &MemoryList) -> Result<u64, EngineError> {
+        Ok(self.store().count_memories(&self.filter_of(list)?)?)
+    }
+
+    /// Returns the filter of a list. What was forgotten softly is listed only if the list asks for it.
+    fn filter_of(&self, list: &MemoryList) -> Result<MemoryFilter, EngineError> {
         let mut filter = list.filter.clone();
+        filter.is_forgotten.get_or_insert(false);
         if !list.projects.is_empty() {
             filter.projects = Some(self.project_ids(&list.projects)?);
         } else if let Some(here) = &list.here {
@@ -101,8 +114,13 @@ impl Engine {
         for name in &list.entities {
             filter.related_to.push(Node::Entity(self.entity_named(name)?.id));
         }
-        let names = self.project_names_by_id()?;
-        self.store().memories(&filter, list.limit)?.into_iter().map(|memory| self.stored(memory, false, &names)).collect()
+        Ok(filter)
+    }
+
+    /// Returns a memory that may be told: one that exists and was not forgotten softly. Every way to read memories goes
+    /// through this or a filter that says the same.
+    pub(crate) fn told_memory(&self, id: MemoryId) -> Result<Option<Memory>, EngineError> {
+        Ok(self.store().memory(id)?.filter(|memory| !memory.is_forgotten()))
     }
 
     /// Counts a use of memories and logs it, unless another process writes now: counts are no reason to wait.
@@ -132,12 +150,12 @@ impl Engine {
         Ok(opened)
     }
 
-    /// Returns a memory with its relations and history, and counts no use.
+    /// Returns a memory with its relations and history, and counts no use. One that was forgotten softly is unknown.
     ///
     /// # Errors
     /// [`MemoryError::Unknown`].
     pub fn read_memory(&self, id: MemoryId) -> Result<OpenedMemory, EngineError> {
-        let memory = self.store().memory(id)?.ok_or_else(|| MemoryError::Unknown(id.short()))?;
+        let memory = self.told_memory(id)?.ok_or_else(|| MemoryError::Unknown(id.short()))?;
         let stored = self.stored(memory, true, &self.project_names_by_id()?)?;
         let relations = self.named_relations(&Node::Memory(stored.memory.id), &stored.relations)?;
         let operations = self.operations(None, Some(Subject::Memory(stored.memory.id)), OPERATIONS)?;
@@ -146,7 +164,7 @@ impl Engine {
 
     /// Returns relations as they are read from one of their ends.
     ///
-    /// The words of a memory of another project, and the reason of the relation, are not told: a rule that holds everywhere is shown in all
+    /// Relations with a memory that was forgotten softly are left out. The words of a memory of another project, and the reason of the relation, are not told: a rule that holds everywhere is shown in all
     /// of them.
     pub fn named_relations(&self, from: &Node, relations: &[Relation]) -> Result<Vec<NamedRelation>, EngineError> {
         let own = match from {
@@ -158,7 +176,10 @@ impl Engine {
             let is_reversed = relation.from != *from;
             let other = if is_reversed { &relation.from } else { &relation.to };
             let memory = match other {
-                Node::Memory(id) => self.store().memory(*id)?,
+                Node::Memory(id) => match self.told_memory(*id)? {
+                    None => return Ok(None),
+                    told => told,
+                },
                 _ => None,
             };
             let is_told = memory.as_ref().is_none_or(may_be_told);
@@ -169,9 +190,9 @@ impl Engine {
             };
             let name = relation.relation_type.name_from(is_reversed).to_owned();
             let reason = relation.reason.clone().filter(|_| is_told);
-            Ok(NamedRelation { name, node: other.clone(), label, weight: relation.weight, reason })
+            Ok(Some(NamedRelation { name, node: other.clone(), label, weight: relation.weight, reason }))
         };
-        relations.iter().map(named).collect()
+        relations.iter().filter_map(|relation| named(relation).transpose()).collect()
     }
 
     /// Makes a memory that is shown; `names`: names of projects by their ids.

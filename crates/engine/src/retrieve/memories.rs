@@ -331,7 +331,9 @@ pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: 
         }
         ids = older.iter().map(|older| older.id).collect();
         // Somebody else's record may be a circle.
-        older.retain(|older: &Memory| older.id != memory.id && history.iter().all(|past: &PastStatement| past.id != older.id));
+        older.retain(|older: &Memory| {
+            older.id != memory.id && !older.is_forgotten() && history.iter().all(|past: &PastStatement| past.id != older.id)
+        });
         history.extend(older.into_iter().map(past_statement));
     }
     history.truncate(MOST_HISTORY);

@@ -226,7 +226,7 @@ impl Store {
         })
     }
 
-    /// Returns the memories of a project (`None`: those of none) that hold and are of these kinds, pinned ones first, then a
+    /// Returns the memories of a project (`None`: those of none) that hold, are of these kinds and not closed, pinned ones first, then a
     /// person's, then the latest; extracted ones only from this certainty on.
     pub(crate) fn latest_memories(
         &self,
@@ -240,6 +240,7 @@ impl Store {
             let rows: Vec<MemoryKey> = view.column(
                 "SELECT id FROM memory WHERE project_id IS ?1 AND status = 'holds' AND kind IN (SELECT value FROM json_each(?2))
                      AND (lane = 'curated' OR coalesce(json_extract(rest, '$.certainty'), 1.0) >= ?3)
+                     AND coalesce(json_extract(rest, '$.fields.is_closed'), 0) = 0
                  ORDER BY is_pinned DESC, lane = 'curated' DESC, coalesce(valid_from_ms, recorded_ms) DESC, id DESC LIMIT ?4",
                 params![project, kinds, f64::from(least_certainty), limit as i64],
             )?;

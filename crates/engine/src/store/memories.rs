@@ -1,11 +1,12 @@
 //! Memories as rows, and the counts and log of their uses.
 
-use rusqlite::{Row, params};
+use rusqlite::types::Value;
+use rusqlite::{Row, params, params_from_iter};
 use serde::{Deserialize, Serialize};
 use yore_core::conflict::StatedValue;
 use yore_core::id::{MemoryId, ProjectId, TurnId};
 use yore_core::memory::{
-    Anchor, AnchorKind, Confidence, Evidence, Fields, Lane, Memory, MemoryKind, MemoryType, Source, Status, Use,
+    Anchor, AnchorKind, Confidence, Evidence, FORGOTTEN, Fields, Lane, Memory, MemoryKind, MemoryType, Source, Status, Use,
 };
 use yore_core::relation::Node;
 use yore_core::scope::ProjectAlias;
@@ -74,6 +75,12 @@ pub struct MemoryFilter {
     pub since: Option<UtcMillis>,
     /// See [`Self::since`].
     pub until: Option<UtcMillis>,
+    /// Only questions, problems and todos that nobody closed.
+    #[serde(default)]
+    pub is_open: bool,
+    /// True: only memories that were forgotten softly; false: none of them; `None`: any.
+    #[serde(default)]
+    pub is_forgotten: Option<bool>,
     /// Only memories after this place in the list: the time of the last change of the memory with this id, in
     /// hexadecimal digits. With any other id, those changed before that time.
     #[serde(default)]
@@ -103,6 +110,46 @@ pub(super) const COLUMNS: &str =
     memory.importance, memory.is_pinned, memory.valid_from_ms, memory.valid_until_ms, memory.recorded_ms, memory.changed_ms,
     memory.title, memory.statement, memory.rest";
 pub(super) const FROM: &str = "FROM memory LEFT JOIN project ON project.id = memory.project_id";
+
+/// What a filter lets through, by the parameters that [`parameters`] returns.
+const FILTERED: &str =
+    "WHERE (?1 IS NULL OR project.uid IN (SELECT unhex(value) FROM json_each(?1)) OR ?2 AND memory.project_id IS NULL)
+    AND (?3 = '[]' OR memory.kind IN (SELECT value FROM json_each(?3)))
+    AND (?4 = '[]' OR memory.status IN (SELECT value FROM json_each(?4)))
+    AND (?5 = '[]' OR memory.id IN (SELECT memory_id FROM memory_tag WHERE tag IN (SELECT value FROM json_each(?5))))
+    AND (?6 = '[]' OR memory.uid IN (
+        SELECT from_key FROM relation WHERE from_kind = 'memory' AND to_key IN (SELECT unhex(value) FROM json_each(?6))
+        UNION SELECT to_key FROM relation WHERE to_kind = 'memory' AND from_key IN (SELECT unhex(value) FROM json_each(?6))))
+    AND (?7 = '[]' OR memory.id IN (
+        SELECT memory_id FROM memory_evidence WHERE turn_uid IN (SELECT unhex(value) FROM json_each(?7))))
+    AND (?8 IS NULL OR memory.changed_ms >= ?8) AND (?9 IS NULL OR memory.changed_ms < ?9)
+    AND (?10 IS NULL OR (memory.changed_ms, memory.id) < (?10, coalesce((SELECT id FROM memory WHERE uid = unhex(?11)), 0)))
+    AND (?12 = '[]' OR memory.kind IN (SELECT value FROM json_each(?12))
+        AND coalesce(json_extract(memory.rest, '$.fields.is_closed'), 0) = 0)
+    AND (?13 IS NULL
+        OR ?13 = (memory.status = 'archived' AND instr(coalesce(json_extract(memory.rest, '$.cause'), ''), ?14) = 1))";
+
+/// Returns the parameters of [`FILTERED`].
+fn parameters(filter: &MemoryFilter) -> Vec<Value> {
+    let names = |names: Vec<&str>| Value::from(serde_json::Value::from(names).to_string());
+    let open: &[MemoryKind] = if filter.is_open { &MemoryKind::OPEN } else { &[] };
+    vec![
+        filter.projects.as_ref().map(|projects| hex_of(projects.iter().map(|id| id.as_bytes().as_slice()))).into(),
+        filter.with_global.into(),
+        names(filter.kinds.iter().map(|kind| kind.as_str()).collect()),
+        names(filter.statuses.iter().map(|status| status.as_str()).collect()),
+        names(filter.tags.iter().map(String::as_str).collect()),
+        hex_of(filter.related_to.iter().map(Node::key)).into(),
+        hex_of(filter.evidence.iter().map(|id| id.as_bytes().as_slice())).into(),
+        filter.since.into(),
+        filter.until.into(),
+        filter.before.as_ref().map(|(at, _)| *at).into(),
+        filter.before.as_ref().map(|(_, id)| id.clone()).into(),
+        names(open.iter().map(|kind| kind.as_str()).collect()),
+        filter.is_forgotten.into(),
+        FORGOTTEN.to_owned().into(),
+    ]
+}
 
 /// Reads all of a memory that is in its own row, and the number of the row.
 pub(super) fn memory_of(row: &Row<'_>) -> rusqlite::Result<(i64, Memory)> {
@@ -275,44 +322,19 @@ impl Store {
 
     /// Returns the memories that a filter lets through, changed last first.
     pub(crate) fn memories(&self, filter: &MemoryFilter, limit: usize) -> StoreResult<Vec<Memory>> {
-        let names = |names: Vec<&str>| serde_json::Value::from(names).to_string();
-        let sql = format!(
-            "SELECT {COLUMNS} {FROM}
-             WHERE (?1 IS NULL OR project.uid IN (SELECT unhex(value) FROM json_each(?1)) OR ?2 AND memory.project_id IS NULL)
-               AND (?3 = '[]' OR memory.kind IN (SELECT value FROM json_each(?3)))
-               AND (?4 = '[]' OR memory.status IN (SELECT value FROM json_each(?4)))
-               AND (?5 = '[]' OR memory.id IN (SELECT memory_id FROM memory_tag WHERE tag IN (SELECT value FROM json_each(?5))))
-               AND (?6 = '[]' OR memory.uid IN (
-                   SELECT from_key FROM relation WHERE from_kind = 'memory' AND to_key IN (SELECT unhex(value) FROM json_each(?6))
-                   UNION SELECT to_key FROM relation WHERE to_kind = 'memory' AND from_key IN (SELECT unhex(value) FROM json_each(?6))))
-               AND (?7 = '[]' OR memory.id IN (
-                   SELECT memory_id FROM memory_evidence WHERE turn_uid IN (SELECT unhex(value) FROM json_each(?7))))
-               AND (?8 IS NULL OR memory.changed_ms >= ?8) AND (?9 IS NULL OR memory.changed_ms < ?9)
-               AND (?11 IS NULL OR (memory.changed_ms, memory.id)
-                   < (?11, coalesce((SELECT id FROM memory WHERE uid = unhex(?12)), 0)))
-             ORDER BY memory.changed_ms DESC, memory.id DESC LIMIT ?10"
-        );
+        let sql = format!("SELECT {COLUMNS} {FROM} {FILTERED} ORDER BY memory.changed_ms DESC, memory.id DESC LIMIT ?15");
         self.read(|view| {
-            let found = view.all(
-                &sql,
-                params![
-                    filter.projects.as_ref().map(|projects| hex_of(projects.iter().map(|id| id.as_bytes().as_slice()))),
-                    filter.with_global,
-                    names(filter.kinds.iter().map(|kind| kind.as_str()).collect()),
-                    names(filter.statuses.iter().map(|status| status.as_str()).collect()),
-                    names(filter.tags.iter().map(String::as_str).collect()),
-                    hex_of(filter.related_to.iter().map(Node::key)),
-                    hex_of(filter.evidence.iter().map(|id| id.as_bytes().as_slice())),
-                    filter.since,
-                    filter.until,
-                    limit as i64,
-                    filter.before.as_ref().map(|(at, _)| *at),
-                    filter.before.as_ref().map(|(_, id)| id.as_str())
-                ],
-                memory_of,
-            )?;
+            let mut parameters = parameters(filter);
+            parameters.push(Value::from(limit as i64));
+            let found = view.all(&sql, params_from_iter(parameters), memory_of)?;
             found.into_iter().map(|found| view.whole(found)).collect()
         })
+    }
+
+    /// Returns the number of memories that a filter lets through.
+    pub(crate) fn count_memories(&self, filter: &MemoryFilter) -> StoreResult<u64> {
+        let sql = format!("SELECT count(*) {FROM} {FILTERED}");
+        self.read(|view| view.count(&sql, params_from_iter(parameters(filter))))
     }
 
     /// Returns memories with the numbers of their rows, in the order of rows after one; at most `limit`.

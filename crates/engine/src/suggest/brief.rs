@@ -174,10 +174,7 @@ fn fill_memories(store: &Store, project: Option<ProjectKey>, now: UtcMillis, bri
         let before = store.predecessors(decision.id, None, 1)?.pop().filter(|(_, before)| !before.is_forgotten());
         brief.decided_before.extend(before.map(|(_, before)| (decision.id, before.statement)));
     }
-    // Closed ones are left out after they were read.
-    brief.open = store.latest_memories(Some(project), &MemoryKind::OPEN, 0.0, OPEN * 8)?;
-    brief.open.retain(Memory::is_open);
-    brief.open.truncate(OPEN);
+    brief.open = store.latest_memories(Some(project), &MemoryKind::OPEN, 0.0, OPEN)?;
     Ok(())
 }
 

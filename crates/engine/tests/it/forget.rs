@@ -354,8 +354,10 @@ fn conditions_choose_sessions_notes_and_memories_and_nothing_goes_before_it_was_
     assert!(memory.ask("zanzquuxhuman").is_empty() && memory.ask("zanzquuxnote").is_empty());
     assert!(memory.ask("ropes counted on Fridays").iter().any(|hit| hit.quote.contains("Ropes are counted")));
     let archived = |engine: &Engine| {
-        let of = |memory: &yore_core::memory::Memory| memory.status == Status::Archived;
-        all_memories(engine).into_iter().filter(of).map(|memory| memory.statement).collect::<Vec<_>>()
+        let filter = yore_engine::MemoryFilter { is_forgotten: Some(true), ..yore_engine::MemoryFilter::default() };
+        let list = yore_engine::MemoryList { filter, limit: 99, ..yore_engine::MemoryList::default() };
+        let of = |stored: &yore_engine::StoredMemory| stored.memory.status == Status::Archived;
+        engine.memories(&list).unwrap().into_iter().filter(of).map(|stored| stored.memory.statement).collect::<Vec<_>>()
     };
     assert_eq!(archived(engine), ["The zanzquuxfact holds."], "what rests on a session is hidden with it");
     assert_eq!(engine.operations(None, None, 10).unwrap().len(), 4);

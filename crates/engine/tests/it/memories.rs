@@ -649,3 +649,124 @@ fn a_secret_in_the_first_memory_is_marked_with_a_key_of_this_memory_alone() {
     let (one, other) = (marked(), marked());
     assert!(one.contains("redacted") && one != other, "{one} {other}");
 }
+
+#[test]
+fn softly_forgotten_memory_is_told_in_no_way_until_it_is_restored() {
+    let memory = Memory::new();
+    let engine = memory.engine();
+    let words = "The marmalade stands behind the flour.";
+    let new =
+        |statement: &str| NewMemory { entities: vec!["pantry".to_owned()], ..NewMemory::new(MemoryKind::Decision, statement) };
+    let id = engine.add_memory(&new(words), &by_hand()).unwrap().memory;
+    let newer = engine.add_memory(&new("The honey is kept in the cellar."), &by_hand()).unwrap().memory;
+    let caused = (RelationType::CausedBy, false);
+    engine.relate(&Node::Memory(newer), caused, &Node::Memory(id), 0.5, Some("both are food"), &by_hand()).unwrap();
+    memory.index();
+    let pantry = engine.entity_named("pantry").unwrap().id;
+    let relations_of = |node: Node| {
+        let known = engine.memory(&newer.to_string()).unwrap().relations;
+        engine.named_relations(&node, &known).unwrap()
+    };
+    type Way<'w> = (&'static str, Box<dyn Fn() -> String + 'w>);
+    let ways: Vec<Way<'_>> = vec![
+        ("opened by its id", Box::new(|| format!("{:?}", engine.open_memory(&id.to_string(), None)))),
+        ("read", Box::new(|| format!("{:?}", engine.read_memory(id)))),
+        ("a related memory", Box::new(|| format!("{:?}", engine.open_memory(&newer.to_string(), None).unwrap().relations))),
+        ("relations", Box::new(|| format!("{:?}", relations_of(Node::Memory(newer))))),
+        ("an entity", Box::new(|| format!("{:?}", engine.open_entity(&pantry.to_string()).unwrap().unwrap().relations))),
+        (
+            "a walk",
+            Box::new(|| {
+                let reached = engine.traverse(&Node::Entity(pantry), &Traversal::default()).unwrap();
+                let told = |node: &Node| if *node == Node::Memory(id) { words.to_owned() } else { String::new() };
+                reached.iter().map(|reached| told(&reached.node)).collect()
+            }),
+        ),
+        (
+            "a list of every status",
+            Box::new(|| format!("{:?}", engine.memories(&MemoryList { limit: 99, ..MemoryList::default() }).unwrap())),
+        ),
+        (
+            "recall",
+            Box::new(|| {
+                let hits = memory.ask("where does the marmalade stand, behind the flour?");
+                hits.iter().filter_map(|hit| Some(hit.as_memory()?.memory.statement.clone())).collect()
+            }),
+        ),
+    ];
+    let forget = |restore: bool| {
+        let request = yore_engine::ForgetRequest {
+            session: id.to_string(),
+            is_hard: false,
+            is_dry_run: false,
+            restore,
+            keep_tombstones: true,
+        };
+        engine.forget(&request).unwrap();
+    };
+    let told: Vec<&str> = ways.iter().filter(|(_, way)| way().contains("marmalade")).map(|(name, _)| *name).collect();
+    assert_eq!(told.len(), ways.len(), "each way tells it before: {told:?}");
+    forget(false);
+    for (name, way) in &ways {
+        assert!(!way().contains("marmalade"), "{name}: {}", way());
+    }
+    let forgotten = MemoryFilter { is_forgotten: Some(true), ..MemoryFilter::default() };
+    let list = MemoryList { filter: forgotten, limit: 9, ..MemoryList::default() };
+    assert_eq!(engine.memories(&list).unwrap().len(), 1, "only the list of what is forgotten has it");
+    forget(true);
+    for (name, way) in &ways {
+        assert!(way().contains("marmalade"), "{name} tells it again");
+    }
+}
+
+#[test]
+fn closed_ones_take_no_place_of_open_ones_however_many_there_are() {
+    let memory = Memory::new();
+    let engine = memory.engine();
+    let todo = |statement: &str, is_closed: bool| {
+        let mut new = NewMemory::new(MemoryKind::Todo, statement);
+        new.memory.fields = Fields::Open { is_closed };
+        engine.add_memory(&new, &by_hand()).unwrap()
+    };
+    todo("Grease the hinge of the lock gate.", false);
+    for number in 0..40 {
+        todo(&format!("Paint buoy {number}."), true);
+    }
+    let list = |is_open: bool, limit: usize| MemoryList {
+        filter: MemoryFilter { is_open, ..MemoryFilter::default() },
+        limit,
+        ..MemoryList::default()
+    };
+    let found = engine.memories(&list(true, 5)).unwrap();
+    assert_eq!(
+        found.iter().map(|stored| stored.memory.statement.as_str()).collect::<Vec<_>>(),
+        ["Grease the hinge of the lock gate."]
+    );
+    assert_eq!(engine.memories(&list(false, 5)).unwrap().len(), 5);
+    assert_eq!((engine.count_memories(&list(true, 5)).unwrap(), engine.count_memories(&list(false, 5)).unwrap()), (1, 41));
+}
+
+#[test]
+fn stated_value_stays_with_other_words_that_have_it_and_can_be_stated_anew() {
+    let memory = Memory::new();
+    let engine = memory.engine();
+    let stated = |subject: &str, value: &str| yore_core::conflict::StatedValue {
+        subject: subject.to_owned(),
+        aspect: yore_core::conflict::Aspect::default(),
+        value: value.to_owned(),
+    };
+    let mut new = NewMemory::new(MemoryKind::Fact, "The harbour server listens on 8080.");
+    new.memory.asserts = Some(stated("port of the harbour server", "8080"));
+    let id = engine.add_memory(&new, &by_hand()).unwrap().memory.to_string();
+    let edit = |id: &str, statement: &str, asserts| {
+        let edit = MemoryEdit { statement: Some(statement.to_owned()), asserts, ..MemoryEdit::default() };
+        let id = engine.edit_memory(id, &edit, &by_hand()).unwrap().memory.to_string();
+        (engine.memory(&id).unwrap().memory.asserts.map(|asserts| asserts.value), id)
+    };
+    let (value, id) = edit(&id, "Since May, the harbour server listens on 8080", None);
+    assert_eq!(value.as_deref(), Some("8080"));
+    let (value, id) = edit(&id, "The harbour server listens on 18080.", None);
+    assert_eq!(value, None, "another number is another value");
+    let (value, _) = edit(&id, "It listens on 9090.", Some(stated("port of the harbour server", "9090")));
+    assert_eq!(value.as_deref(), Some("9090"));
+}

@@ -10,6 +10,7 @@ use yore_engine::ingest::names_of;
 use yore_engine::ingest::source::note::MAX_BYTES;
 use yore_engine::{GivenEvidence, NewMemory, ProjectQuery, RememberRequest};
 
+use super::memories::aspect;
 use super::{Context, memories};
 use crate::ask;
 use crate::engine_handle::{Memory, Outcome};
@@ -163,12 +164,6 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         context.printer.note(format!("{} redacted before storing", text::counted(remembered.redactions, "secret")))?;
     }
     Ok(Exit::Success)
-}
-
-/// Reads an aspect.
-fn aspect(name: &str) -> Result<Aspect, String> {
-    let known = || Aspect::ALL.iter().map(|aspect| aspect.as_str()).collect::<Vec<_>>().join(", ");
-    Aspect::parse(&name.to_lowercase()).ok_or_else(|| format!("the aspects are {}", known()))
 }
 
 /// Records a memory.

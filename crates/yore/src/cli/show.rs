@@ -9,13 +9,13 @@ use crate::error::{CliError, CliResult, Exit};
 use crate::render::text;
 use crate::results::{Exchanges, Note, Shown};
 
-/// Show a turn with its exchange, a whole session, or a memory
+/// Show a turn with its exchange, a whole session, a memory, or an entity
 ///
 /// An exchange is a question with all that answered it, up to the next question. What does not fit into the
-/// budget is cut, and the last line names the place to go on from. --json shows whole turns.
+/// budget is cut, and the last line names the place to go on from. --json shows whole turns, unless --budget is given.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Id of a turn, session or memory, or its first characters
+    /// Id of a turn, session, memory or entity, or its first characters
     id: String,
     /// Number of turns before and after, in place of the exchange
     #[arg(short = 'C', long = "around", value_name = "N")]
@@ -65,6 +65,29 @@ impl Arguments {
         }
     }
 
+    /// Returns what fits into the budget: the turns of the page, the longest cut.
+    fn fitted(&self, mut shown: ShowAnswer) -> ShowAnswer {
+        let page = shown.page(self.from, self.room(&shown), HEADING_CHARS);
+        let cut = |text: &str, skipped: usize, chars: usize| text.chars().skip(skipped).take(chars).collect::<String>();
+        let turns: Vec<_> = page
+            .turns
+            .iter()
+            .map(|PageTurn { index, skipped, chars }| {
+                let mut turn = shown.turns[*index].clone();
+                let spoken = turn.text.chars().count();
+                let left = chars.saturating_sub(spoken.saturating_sub(*skipped));
+                turn.tool_text = cut(&turn.tool_text, skipped.saturating_sub(spoken), left);
+                turn.text = cut(&turn.text, *skipped, *chars);
+                turn
+            })
+            .collect();
+        let first = page.turns.first().map_or(0, |turn| turn.index);
+        let after = page.turns.last().map_or(0, |turn| shown.turns.len() - 1 - turn.index);
+        shown.hidden = (shown.hidden.0 + first, shown.hidden.1 + after);
+        shown.turns = turns;
+        shown
+    }
+
     /// Returns the requested version of a note.
     fn which(&self) -> Option<WhichVersion> {
         self.note_version.map(WhichVersion::Number).or(self.as_of.map(WhichVersion::AsOf))
@@ -112,8 +135,15 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if let Some(opened) = memory.memory_if_known(&arguments.id, None)? {
         return memories::show(&opened, context);
     }
-    let shown = memory.show(&ShowRequest { id: arguments.id.clone(), surroundings: arguments.surroundings() })?;
+    let shown = match memory.show(&ShowRequest { id: arguments.id.clone(), surroundings: arguments.surroundings() }) {
+        Ok(shown) => shown,
+        Err(error) => match memory.entity_if_known(&arguments.id)? {
+            Some(opened) => return memories::show_entity(&opened, context),
+            None => return Err(error),
+        },
+    };
     if context.printer.is_json() {
+        let shown = if arguments.budget.is_some() { arguments.fitted(shown) } else { shown };
         context.printer.json(&Shown::from(&shown))?;
         return Ok(Exit::Success);
     }

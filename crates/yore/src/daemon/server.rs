@@ -167,6 +167,8 @@ fn answer(shared: &Shared<'_>, request: Request, lines: &mut Lines) -> Reply {
         Request::ConflictsOf { id } => asked(shared, |engine| engine.conflicts_of(&id)),
         Request::Memories { list } => asked(shared, |engine| engine.memories(&list)),
         Request::OpenMemory { id, session } => asked(shared, |engine| engine.open_memory(&id, session.as_deref())),
+        Request::CountMemories { list } => asked(shared, |engine| engine.count_memories(&list)),
+        Request::OpenEntity { id } => asked(shared, |engine| engine.open_entity(&id)),
         Request::Material { request } => asked(shared, |engine| engine.material(&request)),
         Request::RecordDistilled { distilled } => asked(shared, |engine| engine.record_distilled(&distilled)),
         Request::Forget { request } => asked(shared, |engine| engine.forget(&request)),

@@ -122,6 +122,16 @@ pub enum Request {
     },
     /// Opens a memory; the use is counted.
     OpenMemory {
+    /// Counts the memories of a list, without its limit.
+    CountMemories {
+        /// The memories that are wanted.
+        list: MemoryList,
+    },
+    /// Opens an entity.
+    OpenEntity {
+        /// Its id, or the beginning of it.
+        id: String,
+    },
         /// Its id, or the beginning of it.
         id: String,
         /// The agent's own id of the session that opens it.

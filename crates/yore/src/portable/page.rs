@@ -499,6 +499,7 @@ impl MemoryPage {
             valid_from: time("valid_from", &self.front.valid_from, memory.valid_from)?,
             valid_until: time("valid_until", &self.front.valid_until, memory.valid_until)?,
             entities: (sorted(&self.front.entities) != sorted(entities)).then(|| sorted(&self.front.entities)),
+            asserts: None,
         };
         let status = self.status()?.filter(|status| *status != memory.status);
         let archived = match (memory.status, status) {

@@ -2,7 +2,7 @@
 
 use yore_core::memory::{AnchorVerdict, Confidence, Memory, Status};
 use yore_core::relation::Node;
-use yore_engine::{FoundMemory, MemoryCounts, NamedRelation, OpenConflict, OpenedMemory, Qualified, StoredMemory};
+use yore_engine::{FoundMemory, MemoryCounts, NamedRelation, OpenConflict, OpenedEntity, OpenedMemory, Qualified, StoredMemory};
 
 use super::plain::{count, counted, day, harmless, one_line, time};
 
@@ -133,6 +133,18 @@ pub fn history(opened: &OpenedMemory) -> Vec<String> {
         format!("{at}  operation {}: {summary}{undone}", operation.number)
     };
     opened.operations.iter().rev().map(told).collect()
+}
+
+/// Returns the lines of an entity: its kind and names, what it is, and its relations.
+pub fn entity(opened: &OpenedEntity) -> Vec<String> {
+    let entity = &opened.entity;
+    let mut lines = vec![format!("[{}] {} {}", entity.id.short(), entity.kind.as_str(), one_line(&entity.name))];
+    if !entity.aliases.is_empty() {
+        lines.push(format!("also called: {}", entity.aliases.iter().map(|alias| one_line(alias)).collect::<Vec<_>>().join(", ")));
+    }
+    lines.extend(entity.description.as_deref().map(one_line));
+    lines.extend(opened.relations.iter().map(relation));
+    lines
 }
 
 fn relation(relation: &NamedRelation) -> String {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use yore_core::episode::{EpisodeKind, Outcome};
 use yore_engine::{ShowAnswer, ShownTurn};
 
-use super::{MemoryRecord, Source, role_of, rounded, time};
+use super::{EntityRecord, MemoryRecord, Source, role_of, rounded, time};
 
 /// Turns of a session.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -182,6 +182,9 @@ pub struct Opened {
     pub turns_after: Option<usize>,
     /// The memory with the id, in place of all else.
     pub memory: Option<MemoryRecord>,
+    /// The entity with the id, in place of all else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entity: Option<EntityRecord>,
     /// Turns of the page.
     pub turns: Option<Vec<OpenedTurn>>,
     /// Exchanges of the page, in place of turns.

@@ -1,11 +1,12 @@
 //! Changes of one memory.
 
 use clap::Args;
+use yore_core::conflict::{Aspect, StatedValue};
 use yore_core::memory::{Confidence, MemoryKind};
 use yore_core::time::UtcMillis;
 use yore_engine::MemoryEdit;
 
-use super::common::{by_person, kind, told, usage};
+use super::common::{aspect, by_person, kind, told, usage};
 use crate::ask;
 use crate::cli::Context;
 use crate::error::CliResult;
@@ -48,6 +49,15 @@ pub struct Edit {
     /// Another entity that it is about, in the place of those before; an empty one removes all
     #[arg(short, long = "entity", value_name = "NAME")]
     entities: Vec<String>,
+    /// The thing that has one value at a time; what was stated before stays as long as TEXT has its value
+    #[arg(long, value_name = "TEXT", requires = "value")]
+    subject: Option<String>,
+    /// The aspect of the subject that is told: value, version, place, owner, choice, status, rule [default: value]
+    #[arg(long, value_name = "ASPECT", value_parser = aspect, requires = "subject")]
+    aspect: Option<Aspect>,
+    /// The value of the subject
+    #[arg(long, value_name = "TEXT", requires = "subject")]
+    value: Option<String>,
 }
 
 fn confidence(name: &str) -> Result<Confidence, &'static str> {
@@ -68,6 +78,11 @@ pub fn edit(arguments: &Edit, context: &mut Context) -> CliResult {
         valid_from: arguments.valid_from,
         valid_until: arguments.valid_until,
         entities: (!arguments.entities.is_empty()).then(|| arguments.entities.clone()),
+        asserts: arguments.subject.clone().zip(arguments.value.clone()).map(|(subject, value)| StatedValue {
+            subject,
+            aspect: arguments.aspect.unwrap_or_default(),
+            value,
+        }),
     };
     if edit == MemoryEdit::default() {
         return Err(usage("nothing to change: give the correct statement, or an option"));

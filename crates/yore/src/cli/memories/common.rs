@@ -1,5 +1,6 @@
 //! What the commands over memories share.
 
+use yore_core::conflict::Aspect;
 use yore_core::memory::{MemoryKind, Status};
 use yore_core::operation::{Actor, Cause};
 
@@ -58,4 +59,10 @@ pub fn beginning(statement: &str) -> String {
         shown.push('…');
     }
     shown
+}
+
+/// Reads an aspect.
+pub fn aspect(name: &str) -> Result<Aspect, String> {
+    let known = || Aspect::ALL.iter().map(|aspect| aspect.as_str()).collect::<Vec<_>>().join(", ");
+    Aspect::parse(&name.to_lowercase()).ok_or_else(|| format!("the aspects are {}", known()))
 }

@@ -12,8 +12,8 @@ use yore_core::time::UtcMillis;
 use yore_engine::{MemoryFilter, MemoryList, StoredMemory};
 
 use self::common::beginning;
-pub use self::common::{by_person, kind, status};
-pub use self::shown::show;
+pub use self::common::{aspect, by_person, kind, status};
+pub use self::shown::{show, show_entity};
 use super::Context;
 use crate::ask;
 use crate::error::{CliResult, Exit};
@@ -55,6 +55,9 @@ struct ListArguments {
     /// Memories with any status
     #[arg(long, conflicts_with = "status")]
     all_statuses: bool,
+    /// Only memories that were forgotten with `yore forget`, and not yet for good; `yore forget --restore ID` takes one back
+    #[arg(long, conflicts_with_all = ["status", "open"])]
+    forgotten: bool,
     /// Only memories with this tag; may be repeated to accept any of several
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
@@ -104,25 +107,28 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 fn list(arguments: &ListArguments, context: &mut Context) -> CliResult {
     let mut memory = context.settings.memory()?;
     let mut filter = MemoryFilter {
-        kinds: if arguments.open { MemoryKind::OPEN.to_vec() } else { arguments.kind.clone() },
+        kinds: arguments.kind.clone(),
+        is_open: arguments.open,
+        is_forgotten: Some(arguments.forgotten),
         statuses: arguments.status.clone(),
         tags: arguments.tags.clone(),
         since: arguments.since,
         until: arguments.until,
         ..MemoryFilter::default()
     };
-    let is_plain = arguments.status.is_empty() && !arguments.all_statuses && !arguments.timeline;
+    let is_plain = arguments.status.is_empty() && !arguments.all_statuses && !arguments.timeline && !arguments.forgotten;
     if is_plain {
         filter.statuses = vec![Status::Holds, Status::Contested];
     }
-    let mut found = memory.memories(&MemoryList {
+    let list = MemoryList {
         filter,
         here: context.settings.project_here().filter(|_| !arguments.all),
         projects: arguments.project.clone(),
         entities: arguments.entities.clone(),
         limit: arguments.limit,
-    })?;
-    found.retain(|stored| !arguments.open || stored.memory.is_open());
+    };
+    let mut found = memory.memories(&list)?;
+    let all = if found.len() < arguments.limit { found.len() as u64 } else { memory.count_memories(&list)? };
     if arguments.timeline {
         found.sort_by_key(|stored| (stored.memory.valid_from.unwrap_or(stored.memory.recorded), stored.memory.id));
     }
@@ -130,8 +136,15 @@ fn list(arguments: &ListArguments, context: &mut Context) -> CliResult {
         let records: Vec<MemoryRecord> = found.iter().map(|stored| MemoryRecord::of(stored, Vec::new())).collect();
         context.printer.json(&records)?;
     } else {
-        for line in table(&found, arguments.timeline) {
+        for line in table(&found) {
             context.printer.line(line)?;
+        }
+        if all > found.len() as u64 {
+            context.printer.note(format!(
+                "{} of {}, the last changed; -n {all} shows all",
+                text::count(found.len() as u64),
+                text::counted(all, "memory")
+            ))?;
         }
         if found.is_empty() {
             context
@@ -142,14 +155,15 @@ fn list(arguments: &ListArguments, context: &mut Context) -> CliResult {
     Ok(if found.is_empty() { Exit::Nothing } else { Exit::Success })
 }
 
-/// Returns a line for each memory, in columns.
-fn table(found: &[StoredMemory], is_timeline: bool) -> Vec<String> {
+/// Returns a line for each memory, in columns, with the day since which it is true.
+fn table(found: &[StoredMemory]) -> Vec<String> {
     let rows: Vec<Vec<String>> = found
         .iter()
         .map(|stored| {
             let memory = &stored.memory;
             let project = stored.project.as_deref().map_or_else(|| "everywhere".to_owned(), text::harmless);
-            let at = if is_timeline { memory.valid_from.unwrap_or(memory.recorded) } else { memory.changed };
+            // Since when it is true, which is not when it was last changed.
+            let at = memory.valid_from.unwrap_or(memory.recorded);
             let mut marks: Vec<String> = Vec::new();
             if memory.status != Status::Holds {
                 marks.push(memory.status.as_str().to_owned());
