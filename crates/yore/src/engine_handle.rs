@@ -440,6 +440,8 @@ impl EngineHandle {
     /// Stores what to open. `may_be_full`: the user did not choose a search mode.
     pub fn new(directory: PathBuf, config: Config, models: ModelsAt, may_be_full: bool) -> Self {
         Self {
+    /// True if a missing memory is made.
+    makes_memory: bool,
             directory,
             config: Arc::new(config),
             models,
@@ -453,6 +455,7 @@ impl EngineHandle {
     /// Uses the engine that this process, the daemon, has open.
     pub fn within(self, engine: Arc<Engine>, uses: Arc<Uses>) -> Self {
         Self { opened: Arc::new(Mutex::new(Some(engine))), uses: Some(uses), ..self }
+            makes_memory: false,
     }
 
     /// The data directory.
@@ -486,6 +489,15 @@ impl EngineHandle {
         &self,
         work: impl FnOnce(&mut Memory, bool) -> CliResult<T> + Send + 'static,
     ) -> CliResult<T> {
+    /// Runs a request that stores something, as [`Self::with`] does; the memory is made if there is none.
+    pub async fn storing<T: Send + 'static>(
+        &self,
+        store: impl FnOnce(&mut Memory) -> CliResult<T> + Send + 'static,
+    ) -> CliResult<T> {
+        let maker = Self { makes_memory: true, ..self.clone() };
+        maker.with(store).await
+    }
+
         let handle = self.clone();
         let joined = tokio::task::spawn_blocking(move || work(&mut handle.memory()?, handle.may_be_full)).await;
         match joined.map_err(tokio::task::JoinError::try_into_panic) {
@@ -530,4 +542,6 @@ impl EngineHandle {
         *opened = Some(Arc::clone(&engine));
         Ok(engine)
     }
+            // What a person wants to keep may be the first thing that is kept.
+            Err(EngineError::Store(StoreError::Missing(_))) if self.makes_memory => open(true)?,
 }

@@ -1,6 +1,6 @@
 //! The server for agents: MCP on standard input and output, one file per tool.
 //!
-//! - [`serve_stdio`]: runs until standard input closes
+//! - [`serve_stdio`]: runs until standard input closes, or the parent process ends
 //! - [`Server`]: lists tools, prompts and resources, and passes each call to its tool
 //! - [`Toolset`]: the tools that are served
 //! - `tools`: the tools, and their parts: `access` (their context), `arguments`, `answer`, `cursor` (pages of
@@ -43,6 +43,9 @@ use crate::render::text::harmless;
 const MAX_THREADS: usize = 8;
 /// Time for which an abandoned call may delay the end of the program.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// Time between two looks at the parent process.
+#[cfg(unix)]
+const LOOK: Duration = Duration::from_secs(5);
 
 /// Serves until standard input closes. The engine stays closed until a call needs it.
 ///
@@ -62,9 +65,30 @@ pub fn run_stdio(server: impl ServerHandler) -> Result<(), String> {
         .max_blocking_threads(MAX_THREADS)
         .build()
         .map_err(|error| format!("cannot start serving: {error}"))?;
-    let outcome = runtime.block_on(serve(server));
+    let outcome = runtime.block_on(async {
+        tokio::select! {
+            outcome = serve(server) => outcome,
+            () = orphaned() => Ok(()),
+        }
+    });
     runtime.shutdown_timeout(PATIENCE);
     outcome
+}
+
+/// Returns when the program that started this process has ended. Another program may hold the input open then, and it
+/// would never close.
+#[cfg(unix)]
+async fn orphaned() {
+    let parent = std::os::unix::process::parent_id();
+    while std::os::unix::process::parent_id() == parent {
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Where processes have no parent to watch, the end of the input alone counts.
+#[cfg(not(unix))]
+async fn orphaned() {
+    std::future::pending().await
 }
 
 async fn serve(server: impl ServerHandler) -> Result<(), String> {

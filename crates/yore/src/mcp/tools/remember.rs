@@ -119,7 +119,7 @@ async fn record(access: &Access, kind: MemoryKind, arguments: Arguments) -> CliR
     let cause = Cause { actor: Actor::Agent, by: "remember".to_owned(), input: new.memory.source.session.clone() };
     let (done, outcome) = access
         .handle
-        .with(move |memory| {
+        .storing(move |memory| {
             let done = memory.add_memory(&new, &cause)?;
             Ok((done, memory.outcome_of(done.memory)?))
         })
@@ -217,7 +217,7 @@ pub async fn store(access: &Arc<Access>, note: Note) -> CliResult<Stored> {
     let handle = access.handle.clone();
     let session = access.session.as_ref().map(|session| session.id.clone());
     handle
-        .with(move |memory| {
+        .storing(move |memory| {
             let directory = match place {
                 Place::Everywhere => None,
                 Place::Here => access.directory_of_note(memory, None)?,

@@ -84,7 +84,7 @@ pub(super) async fn solutions(call: Call) -> CliResult<Answer> {
     let request = asked(&call.access, &question, project, limit, SOLUTIONS)?;
     let limit = request.limit;
     let found = first(&call.access, request, &[MemoryKind::Solution]).await?;
-    tell(&call.access, found, limit, "solution").await
+    tell(&call.access, found, limit, ("solution", &[MemoryKind::Solution])).await
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -106,7 +106,7 @@ pub(super) async fn decision(call: Call) -> CliResult<Answer> {
     let OfTopic { topic, project } = parse(call.arguments)?;
     let request = asked(&call.access, &needed("topic", &topic)?, project, None, SOLUTIONS)?;
     let found = first(&call.access, request, &[MemoryKind::Decision]).await?;
-    tell(&call.access, found, SOLUTIONS, "decision").await
+    tell(&call.access, found, SOLUTIONS, ("decision", &[MemoryKind::Decision])).await
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -139,7 +139,7 @@ pub(super) async fn issues(call: Call) -> CliResult<Answer> {
             found.answer.hits.push(hit);
         }
     }
-    tell(&call.access, found, SOLUTIONS, "issue").await
+    tell(&call.access, found, SOLUTIONS, ("issue", &ISSUES)).await
 }
 
 /// An answer whose first results are memories of the wanted kinds.
@@ -154,33 +154,56 @@ async fn first(access: &Access, mut request: RecallRequest, kinds: &[MemoryKind]
     request.limit *= CLOSER;
     let mut answer = access.handle.recall(request).await?;
     let best = answer.hits.iter().map(|hit| hit.score).fold(0.0, f32::max);
-    let is_recorded = |hit: &Hit| {
-        hit.as_memory().is_some_and(|found| {
-            kinds.contains(&found.memory.kind) && matches!(found.memory.status, Status::Holds | Status::Contested)
-        }) && hit.score >= best * NEAR
-    };
+    let is_recorded = |hit: &Hit| is_one_of(hit, kinds) && hit.score >= best * NEAR;
     let recorded = answer.hits.iter().filter(|hit| is_recorded(hit)).count();
     // The sort is stable: otherwise the order is that of the answer.
     answer.hits.sort_by_key(|hit| !is_recorded(hit));
     Ok(First { answer, recorded })
 }
 
-/// Formats the first results whole, with their exchange, and says which of them are recorded as what was asked for.
-async fn tell(access: &Access, found: First, limit: usize, what: &str) -> CliResult<Answer> {
-    let First { mut answer, recorded } = found;
+/// Returns whether a result is a memory of these kinds that holds.
+fn is_one_of(hit: &Hit, kinds: &[MemoryKind]) -> bool {
+    hit.as_memory().is_some_and(|found| {
+        kinds.contains(&found.memory.kind) && matches!(found.memory.status, Status::Holds | Status::Contested)
+    })
+}
+
+/// Formats the first results whole, with their exchange, and says which of them are recorded as what was asked for: its name and
+/// kinds.
+async fn tell(access: &Access, found: First, limit: usize, asked: (&str, &[MemoryKind])) -> CliResult<Answer> {
+    let mut answer = found.answer;
     answer.hits.truncate(limit);
     for (at, hit) in answer.hits.iter_mut().enumerate() {
         hit.rank = at + 1;
     }
-    let recorded = recorded.min(answer.hits.len());
-    let remark = match recorded {
-        0 => format!("No {what} is recorded for it: this was only said."),
-        _ if recorded == answer.hits.len() => format!("Recorded as {what}."),
-        1 => format!("The first is recorded as {what}; the others were only said."),
-        _ => format!("The first {recorded} are recorded as {what}; the others were only said."),
-    };
+    let remark = remark(&answer.hits, asked);
     let found = Found { remark: Some(remark), ..recall::found(access, answer, true).await? };
     Ok(found.tell(Some(SOLUTIONS_BUDGET)))
+}
+
+/// Returns which of the results are recorded as what was asked for, which are recorded as something else, and which were only said.
+fn remark(hits: &[Hit], (what, kinds): (&str, &[MemoryKind])) -> String {
+    let ranks = |is_meant: &dyn Fn(&Hit) -> bool| -> Vec<String> {
+        hits.iter().filter(|hit| is_meant(hit)).map(|hit| hit.rank.to_string()).collect()
+    };
+    let recorded = ranks(&|hit| is_one_of(hit, kinds));
+    let otherwise = ranks(&|hit| hit.as_memory().is_some() && !is_one_of(hit, kinds));
+    let said = ranks(&|hit| hit.as_memory().is_none());
+    match (recorded.as_slice(), otherwise.as_slice(), said.as_slice()) {
+        ([], [], _) => format!("No {what} is recorded for it: this was only said."),
+        (_, [], []) => format!("Recorded as {what}."),
+        _ => {
+            let first = if recorded.is_empty() { format!("No {what} is recorded for it.") } else { String::new() };
+            let listed = [
+                (format!("Recorded as {what}"), recorded),
+                ("Recorded otherwise".to_owned(), otherwise),
+                ("Only said".to_owned(), said),
+            ];
+            let listed = listed.into_iter().filter(|(_, ranks)| !ranks.is_empty());
+            let parts: Vec<String> = listed.map(|(class, ranks)| format!("{class}: {}.", ranks.join(", "))).collect();
+            [vec![first], parts].concat().join(" ").trim().to_owned()
+        }
+    }
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -212,7 +235,13 @@ pub(super) async fn semantic(call: Call) -> CliResult<Answer> {
         // This tool searches by meaning, whatever the configured mode.
         request.mode = SearchMode::Static;
     }
-    Ok(ask(&call.access, request, false).await?.tell(None))
+    let mut answer = call.access.handle.recall(request).await?;
+    // Words propose candidates too; only what is near in meaning is an answer here.
+    answer.hits.retain(|hit| hit.lists.iter().any(|place| matches!(place.list, List::Model | List::Static)));
+    for (at, hit) in answer.hits.iter_mut().enumerate() {
+        hit.rank = at + 1;
+    }
+    Ok(recall::found(&call.access, answer, false).await?.tell(None))
 }
 
 pub(super) fn hybrid_tool(name: &'static str) -> Result<Tool, String> {

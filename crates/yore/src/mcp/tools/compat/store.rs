@@ -192,7 +192,7 @@ pub(super) async fn chunk(call: Call) -> CliResult<Answer> {
     let cause = Cause { actor: Actor::Agent, by: "store_chunk".to_owned(), input: new.memory.source.session.clone() };
     let (access, handle) = (Arc::clone(&call.access), call.access.handle.clone());
     let (done, outcome) = handle
-        .with(move |memory| {
+        .storing(move |memory| {
             new.here = access.own_directory(memory, Some(project))?.map(|directory| names_of(&directory));
             let done = memory.add_memory(&new, &cause)?;
             Ok((done, memory.outcome_of(done.memory)?))
@@ -226,7 +226,7 @@ async fn locked_here(access: &Arc<Access>, topic: &str) -> CliResult<Option<Cont
     };
     let (access, handle) = (Arc::clone(access), access.handle.clone());
     let known = handle
-        .with(move |memory| {
+        .storing(move |memory| {
             let is_of_project = access.directory_of_note(memory, None)?.is_some();
             let mut known = memory.notes(&request)?;
             known.retain(|note| note.project.is_some() == is_of_project);
