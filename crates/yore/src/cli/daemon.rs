@@ -243,8 +243,13 @@ fn logs(follow: bool, lines: usize, context: &mut Context) -> CliResult {
     };
     let all = String::from_utf8_lossy(&content);
     let shown: Vec<&str> = all.lines().collect();
-    for line in &shown[shown.len().saturating_sub(lines)..] {
-        context.printer.line(line)?;
+    let shown = &shown[shown.len().saturating_sub(lines)..];
+    if context.printer.is_json() && !follow {
+        context.printer.json(&shown)?;
+        return Ok(Exit::Success);
+    }
+    for line in shown {
+        tell_line(line, context)?;
     }
     let mut at = content.len() as u64;
     if !follow {
@@ -260,7 +265,21 @@ fn logs(follow: bool, lines: usize, context: &mut Context) -> CliResult {
         }
         let mut new = Vec::new();
         file.seek(SeekFrom::Start(at)).and_then(|_| file.read_to_end(&mut new)).map_err(fail)?;
-        at += new.len() as u64;
-        context.printer.bytes(&new)?;
+        // A line that is still being written is printed when it is whole.
+        let whole = new.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        at += whole as u64;
+        for line in String::from_utf8_lossy(&new[..whole]).lines() {
+            tell_line(line, context)?;
+        }
     }
+}
+
+/// Prints a line of the log, as a JSON string where the output is JSON.
+fn tell_line(line: &str, context: &mut Context) -> CliResult<()> {
+    if context.printer.is_json() {
+        context.printer.line(Value::from(line).to_string())?;
+    } else {
+        context.printer.line(line)?;
+    }
+    Ok(())
 }

@@ -1,4 +1,7 @@
+use std::collections::BTreeSet;
+
 use clap::{Args, Subcommand};
+use serde_json::Value;
 use yore_core::operation::Operation;
 
 use super::Context;
@@ -73,11 +76,14 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             context.printer.line(row(&operation).join("  "))?;
             for change in &record.changes {
                 context.printer.line(format!("{} {}", change.kind, change.id))?;
-                for (mark, value) in [("-", &change.before), ("+", &change.after)] {
-                    if let Some(value) = value {
-                        let json = serde_json::to_string_pretty(value).unwrap_or_default();
-                        for line in text::harmless(&json).lines() {
-                            context.printer.line(format!("{DIM}{mark}{RESET} {line}"))?;
+                let members = |value: &Option<Value>| value.as_ref().and_then(Value::as_object).cloned().unwrap_or_default();
+                let (before, after) = (members(&change.before), members(&change.after));
+                let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+                for name in names.into_iter().filter(|name| before.get(*name) != after.get(*name)) {
+                    for (mark, value) in [("-", before.get(name)), ("+", after.get(name))] {
+                        if let Some(value) = value.filter(|value| !is_empty(value)) {
+                            let words = one_line(&value_for_people(name, value));
+                            context.printer.line(format!("{DIM}{mark}{RESET} {}: {words}", name.replace('_', " ")))?;
                         }
                     }
                 }
@@ -109,6 +115,29 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             let done = engine.redo(chosen, &by_person("op redo"))?;
             finish(context, done, &format!("did operation {chosen} again"))
         }
+    }
+}
+
+/// Members of a record that are times.
+const TIMES: [&str; 6] = ["changed", "recorded", "status_since", "valid_from", "valid_until", "activated"];
+
+/// Returns whether a value says nothing.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(values) => values.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// Formats a member of a record: a text without quotation marks, a time as a date.
+fn value_for_people(name: &str, value: &Value) -> String {
+    match (value, value.as_i64()) {
+        (_, Some(at)) if TIMES.contains(&name) => text::time(Some(at)),
+        (Value::String(words), _) => words.clone(),
+        _ => value.to_string(),
     }
 }
 

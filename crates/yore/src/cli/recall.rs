@@ -8,6 +8,7 @@ use yore_core::query::{Filter, MemoryConditions, MissingCode, Wanted};
 use yore_core::scope::ScopeChoice;
 use yore_core::strength::Strength;
 use yore_core::time::UtcMillis;
+use yore_engine::ingest::source::{SOURCES, source_named};
 use yore_engine::{Anchor, RecallAnswer, RecallRequest};
 
 use super::Context;
@@ -189,6 +190,14 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             .take(1 << 20)
             .read_to_string(&mut question)
             .map_err(|error| CliError::usage(format!("cannot read the question: {error}"), None))?;
+    }
+    if question.trim().is_empty() {
+        return Err(CliError::usage("the question is empty", Some("`yore recall \"words to look for\"`")));
+    }
+    if let Some(unknown) = arguments.filter.agent.iter().find(|agent| source_named(agent).is_none()) {
+        let known: Vec<&str> = SOURCES.iter().map(|source| source.kind()).collect();
+        let told = format!("there is no agent {unknown:?}; expected one of {}", known.join(", "));
+        return Err(CliError::usage(told, Some("`yore sources` lists what was read")));
     }
     let mut memory = context.settings.memory()?;
     let mut request = request(&question, context);
