@@ -108,6 +108,8 @@ pub struct Episode {
     pub project: Option<String>,
     /// Directory in which the episode began, as recorded.
     pub cwd: Option<String>,
+    /// Address of the remote of the repository there, as recorded.
+    pub remote: Option<String>,
     /// The agent's version.
     pub client_version: Option<String>,
 }

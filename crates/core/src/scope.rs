@@ -96,9 +96,8 @@ pub fn normalize_remote(url: &str) -> Option<String> {
     Some(format!("{host}{port}/{path}"))
 }
 
-/// Returns the key form of a recorded directory: forward slashes, no trailing slash, no `.` and `..`, a drive
-/// letter in lower case. The recorded form is kept beside it.
-pub fn normalize_directory(path: &str) -> String {
+/// Returns a path with forward slashes, no trailing slash, no `.` and `..`, and a drive letter in lower case.
+pub fn tidy_path(path: &str) -> String {
     let mut path = path.replace('\\', "/");
     if path.split('/').any(|part| matches!(part, "." | "..")) {
         let is_absolute = path.starts_with('/');
@@ -126,6 +125,85 @@ pub fn normalize_directory(path: &str) -> String {
         path[..1].make_ascii_lowercase();
     }
     path
+}
+
+/// Folders at which Linux sees the drives of Windows: WSL, Cygwin.
+const DRIVES_BELOW: [&str; 2] = ["/mnt/", "/cygdrive/"];
+/// Letters that name a drive at the root, as Git Bash writes it (`/c/code`). Others may be folders of a Linux.
+const DRIVES_AT_ROOT: std::ops::RangeInclusive<u8> = b'c'..=b'h';
+/// Servers under which Windows sees the files of WSL; the distribution follows.
+const WSL_SERVERS: [&str; 2] = ["wsl$", "wsl.localhost"];
+
+/// Returns the key form of a recorded directory: the same for every spelling of one folder. The recorded form is
+/// kept beside it.
+///
+/// It is a tidy path ([`tidy_path`]). A folder on a drive of Windows is `c:/...`, in lower case, however the drive
+/// is reached; a folder of WSL is its path inside the distribution.
+///
+/// ```
+/// use yore_core::scope::normalize_directory;
+/// for spelling in [r"C:\Code\Tide\", r"\\?\c:\code\tide", "/mnt/c/code/tide", "/c/code/./tide", r"\\wsl$\Ubuntu\mnt\c\Code\tide"] {
+///     assert_eq!(normalize_directory(spelling), "c:/code/tide");
+/// }
+/// assert_eq!(normalize_directory(r"\\wsl.localhost\Ubuntu\home\ada\Pond"), "/home/ada/Pond");
+/// ```
+pub fn normalize_directory(path: &str) -> String {
+    let slashed = path.replace('\\', "/");
+    let mut single = String::with_capacity(slashed.len());
+    for letter in slashed.chars() {
+        // Two at the beginning mean a share.
+        if letter != '/' || !single.ends_with('/') || single == "/" {
+            single.push(letter);
+        }
+    }
+    let tidy = tidy_path(&single);
+    let mut path = tidy.as_str();
+    let mut is_share = false;
+    // Prefixes of Windows that switch its own normalisation off.
+    while let Some(rest) = path.strip_prefix("//?/") {
+        is_share = rest.get(..4).is_some_and(|unc| unc.eq_ignore_ascii_case("unc/"));
+        path = if is_share { &rest[4..] } else { rest };
+    }
+    if let Some(rest) = path.strip_prefix("//").filter(|_| !is_share) {
+        (is_share, path) = (true, rest);
+    }
+    let parts = path.split('/').filter(|part| !part.is_empty()).collect::<Vec<_>>();
+    if is_share {
+        return match parts.as_slice() {
+            [] => "/".to_owned(),
+            [drive, ..] if is_drive(drive) => parts.join("/").to_lowercase(),
+            [server, rest @ ..] if WSL_SERVERS.iter().any(|wsl| wsl.eq_ignore_ascii_case(server)) => {
+                key_of_unix(&format!("/{}", rest.get(1..).unwrap_or_default().join("/")))
+            }
+            _ => format!("//{}", parts.join("/")).to_lowercase(),
+        };
+    }
+    if path.starts_with('/') {
+        return key_of_unix(&format!("/{}", parts.join("/")));
+    }
+    let joined = parts.join("/");
+    if parts.first().is_some_and(|first| is_drive(first)) { joined.to_lowercase() } else { joined }
+}
+
+/// Returns whether this component is a drive, such as `c:`.
+fn is_drive(part: &str) -> bool {
+    matches!(part.as_bytes(), [letter, b':'] if letter.is_ascii_alphabetic())
+}
+
+/// Returns the key form of an absolute path with single slashes.
+fn key_of_unix(path: &str) -> String {
+    let below = DRIVES_BELOW.iter().find_map(|folder| path.strip_prefix(folder));
+    let drive = |rest: &str, is_letter: fn(&u8) -> bool| match rest.as_bytes() {
+        [letter] | [letter, b'/', ..] if is_letter(letter) => Some(format!("{}:{}", &rest[..1], &rest[1..]).to_lowercase()),
+        _ => None,
+    };
+    let at_root = &path[1..];
+    below
+        .and_then(|rest| drive(rest, u8::is_ascii_alphabetic))
+        .or_else(|| drive(at_root, |letter| DRIVES_AT_ROOT.contains(&letter.to_ascii_lowercase())))
+        // The address form: `/c:/code`.
+        .or_else(|| at_root.split('/').next().is_some_and(is_drive).then(|| at_root.to_lowercase()))
+        .unwrap_or_else(|| path.to_owned())
 }
 
 /// Returns whether `inner` is `outer` or a path below it; both in key form.
@@ -167,7 +245,7 @@ mod tests {
         assert!(is_within("/a/b/c", "/a/b"));
         assert!(!is_within("/a/bc", "/a/b"));
         assert!(is_within("/a", "/"));
-        assert_eq!(normalize_directory(r"C:\Work\tide\"), "c:/Work/tide");
+        assert_eq!(tidy_path(r"C:\Code\tide\"), "c:/Code/tide");
         assert_eq!(directory_name("/home/dev/tide"), "tide");
         assert_eq!(normalize_directory("/w/plain/../../z/./other/"), "/z/other");
         assert_eq!(normalize_directory("/../.."), "/");
@@ -175,7 +253,67 @@ mod tests {
         assert_eq!(normalize_directory("a/../../b"), "../b");
     }
 
+    #[test]
+    fn one_folder_has_one_key_in_every_spelling() {
+        for (key, spellings) in [
+            (
+                "c:/code/tide",
+                &[
+                    r"C:\Code\tide",
+                    r"c:\code\TIDE\",
+                    "C:/Code/tide/",
+                    "/mnt/c/Code/tide",
+                    "/mnt/C/code/tide/",
+                    "/c/Code/tide",
+                    "/C/code//tide",
+                    "/cygdrive/c/code/tide",
+                    "/c:/code/tide",
+                    r"\\?\C:\code\tide",
+                    r"\\.\C:\code\tide",
+                    r"C:\code\other\..\tide\.",
+                    r"\\wsl$\Ubuntu\mnt\c\Code\Tide",
+                    r"\\wsl.localhost\Ubuntu-24.04\mnt\c\Code\Tide",
+                ][..],
+            ),
+            (
+                "/home/ada/Pond",
+                &[
+                    "/home/ada/Pond",
+                    "/home/ada/Pond/",
+                    "/home/ada//Pond/.",
+                    "/home/ada/x/../Pond",
+                    r"\\wsl$\Ubuntu\home\ada\Pond",
+                    r"\\WSL.localhost\Ubuntu-24.04\home\ada\Pond\",
+                    "//wsl.localhost/Debian/home/ada/Pond",
+                    r"\\?\UNC\wsl$\Ubuntu\home\ada\Pond",
+                ],
+            ),
+            ("//nas/code/tide", &[r"\\NAS\Code\tide", r"\\?\UNC\nas\code\Tide", "//nas/code/tide/"]),
+            ("c:", &["C:\\", "/mnt/c/", "/c", r"\\?\C:\"]),
+            ("/", &["/", r"\\wsl$\Ubuntu\", "//"]),
+        ] {
+            for spelling in spellings {
+                assert_eq!(normalize_directory(spelling), key, "{spelling}");
+            }
+        }
+        for (one, other) in [
+            ("/home/ada/pond", "/home/ada/Pond"),
+            ("/mnt/data/pond", "/data/pond"),
+            ("/code/pond", "/ork/pond"),
+            (r"C:\pond", r"D:\pond"),
+            (r"\\nas\pond", "/nas/pond"),
+        ] {
+            assert_ne!(normalize_directory(one), normalize_directory(other), "{one} {other}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn spellings_of_windows_keep_their_key(text in r"(//|/|\\\\)?(\?/|\./|wsl\$/|mnt/|unc/|[cz]:?/|[A-Z]|\.\./|/|\\){0,8}") {
+            let once = normalize_directory(&text);
+            prop_assert_eq!(normalize_directory(&once), once);
+        }
+
         #[test]
         fn normalising_never_panics_and_is_idempotent(text in ".{0,40}") {
             normalize_remote(&text);

@@ -67,7 +67,7 @@ pub use model_extract::ModelReport;
 pub use model_topics::NamedTopics;
 pub use notes::{NoteSummary, NotesRequest, RememberRequest, Remembered, STANDING, WhichVersion};
 pub use pages::{FetchOptions, PageChange, PageReport};
-pub use projects::ProjectQuery;
+pub use projects::{MergeOffer, ProjectMerged, ProjectQuery};
 pub use replay::{CUTS, ReplayReport, ReplayRequest, ReplayRow};
 pub use retrieve::{
     Anchor, AnswerTopic, ExchangeHits, Found, FoundMemory, Hit, MemorySource, Missing, Packing, Passage, PastStatement,
@@ -78,8 +78,8 @@ pub use show::{NoPlace, Page, PageTurn, ShowAnswer, ShowRequest, Start, Surround
 pub use spending::{ByModel, ChooseModel};
 pub use store::{
     AgentCount, Backup, ConversationSummary, DailyLimits, EpisodeCount, EpisodeSummary, Forgotten, LedgerRow, MemoryCounts,
-    MemoryFilter, MemoryUse, ProjectSummary, RedactionCount, SCHEMA_VERSION, SelectedItem, SessionOrder, ShownTurn, SkipCount,
-    SourceFileSummary, Spent, StoreError, StoreOptions, StoreStats, UndoError,
+    MemoryFilter, MemoryUse, Moved, ProjectSummary, RedactionCount, SCHEMA_VERSION, SelectedItem, SessionOrder, ShownTurn,
+    SkipCount, SourceFileSummary, Spent, StoreError, StoreOptions, StoreStats, UndoError,
 };
 pub use suggest::{Brief, BriefRequest, SuggestRequest, Suggestion, Suggestions, Trigger, Worked};
 pub use topics::{SessionTopics, SimilarTopic, Topic, TopicsRequest};

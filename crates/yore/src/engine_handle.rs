@@ -17,9 +17,10 @@ use yore_core::time::UtcMillis;
 use yore_engine::ingest::ProjectNames;
 use yore_engine::{
     Brief, BriefRequest, DistilReport, Distilled, Done, Engine, EngineError, EngineOptions, EpisodeSummary, ForgetRequest,
-    Forgotten, Material, MaterialRequest, MemoryFilter, MemoryList, NewMemory, NoteSummary, NotesRequest, OpenConflict,
-    OpenedEntity, OpenedMemory, ProjectQuery, ProjectSummary, RecallAnswer, RecallRequest, RememberRequest, Remembered,
-    SessionsRequest, ShowAnswer, ShowRequest, Statistics, StoreError, StoreOptions, StoredMemory, Surroundings, WhichVersion,
+    Forgotten, Material, MaterialRequest, MemoryFilter, MemoryList, MergeOffer, NewMemory, NoteSummary, NotesRequest,
+    OpenConflict, OpenedEntity, OpenedMemory, ProjectQuery, ProjectSummary, RecallAnswer, RecallRequest, RememberRequest,
+    Remembered, SessionsRequest, ShowAnswer, ShowRequest, Statistics, StoreError, StoreOptions, StoredMemory, Surroundings,
+    WhichVersion,
 };
 
 use crate::ask;
@@ -225,6 +226,11 @@ impl Memory {
     /// Finds a project by its directory or name; `None` if there is none.
     pub fn find_project(&mut self, query: &ProjectQuery) -> CliResult<Option<ProjectSummary>> {
         self.ask(&Request::Project { query: query.clone() }, |engine| engine.find_project(query))
+    }
+
+    /// Lists the projects that may be one.
+    pub fn merge_offers(&mut self) -> CliResult<Vec<MergeOffer>> {
+        self.ask(&Request::MergeOffers, Engine::merge_offers)
     }
 
     /// The directory by which a note from `here` gets its project; `None` if it holds everywhere.
@@ -434,14 +440,14 @@ pub struct EngineHandle {
     has_begun: Arc<AtomicBool>,
     /// Records every use, if this process is the daemon.
     uses: Option<Arc<Uses>>,
+    /// True if a missing memory is made.
+    makes_memory: bool,
 }
 
 impl EngineHandle {
     /// Stores what to open. `may_be_full`: the user did not choose a search mode.
     pub fn new(directory: PathBuf, config: Config, models: ModelsAt, may_be_full: bool) -> Self {
         Self {
-    /// True if a missing memory is made.
-    makes_memory: bool,
             directory,
             config: Arc::new(config),
             models,
@@ -449,13 +455,13 @@ impl EngineHandle {
             opened: Arc::default(),
             has_begun: Arc::default(),
             uses: None,
+            makes_memory: false,
         }
     }
 
     /// Uses the engine that this process, the daemon, has open.
     pub fn within(self, engine: Arc<Engine>, uses: Arc<Uses>) -> Self {
         Self { opened: Arc::new(Mutex::new(Some(engine))), uses: Some(uses), ..self }
-            makes_memory: false,
     }
 
     /// The data directory.
@@ -483,12 +489,6 @@ impl EngineHandle {
         self.call(move |memory, _| ask(memory)).await
     }
 
-    /// Runs `work` on the memory in a thread that may block; the only crossing from async to sync. A panic in
-    /// `work` continues in the caller.
-    async fn call<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&mut Memory, bool) -> CliResult<T> + Send + 'static,
-    ) -> CliResult<T> {
     /// Runs a request that stores something, as [`Self::with`] does; the memory is made if there is none.
     pub async fn storing<T: Send + 'static>(
         &self,
@@ -498,6 +498,12 @@ impl EngineHandle {
         maker.with(store).await
     }
 
+    /// Runs `work` on the memory in a thread that may block; the only crossing from async to sync. A panic in
+    /// `work` continues in the caller.
+    async fn call<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Memory, bool) -> CliResult<T> + Send + 'static,
+    ) -> CliResult<T> {
         let handle = self.clone();
         let joined = tokio::task::spawn_blocking(move || work(&mut handle.memory()?, handle.may_be_full)).await;
         match joined.map_err(tokio::task::JoinError::try_into_panic) {
@@ -536,12 +542,12 @@ impl EngineHandle {
                 self.has_begun.store(true, Ordering::Relaxed);
                 engine
             }
+            // What a person wants to keep may be the first thing that is kept.
+            Err(EngineError::Store(StoreError::Missing(_))) if self.makes_memory => open(true)?,
             opened => opened?,
         };
         let engine = Arc::new(engine);
         *opened = Some(Arc::clone(&engine));
         Ok(engine)
     }
-            // What a person wants to keep may be the first thing that is kept.
-            Err(EngineError::Store(StoreError::Missing(_))) if self.makes_memory => open(true)?,
 }

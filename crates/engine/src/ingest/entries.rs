@@ -62,7 +62,13 @@ impl EntryMaker<'_> {
                             turn: &read.turn,
                             line: read.line,
                             episode,
-                            begun_in: episode.project.as_deref().map(named_home).or_else(|| of_directory(&episode.cwd)),
+                            begun_in: match (&episode.project, &episode.remote) {
+                                (Some(name), _) => Some(named_home(name)),
+                                (None, Some(remote)) => {
+                                    home_of_remote(remote, episode.cwd.as_ref().and_then(|cwd| names.get(cwd)))
+                                }
+                                (None, None) => of_directory(&episode.cwd),
+                            },
                             said_in: of_directory(&read.turn.cwd),
                             note: notes.get(&read.turn.id).copied(),
                         })
@@ -86,10 +92,16 @@ impl EntryMaker<'_> {
 }
 
 fn home(names: &ProjectNames) -> Home<'_> {
-    Home { aliases: Cow::Borrowed(&names.aliases), name: &names.name }
+    Home { aliases: Cow::Borrowed(&names.aliases), name: Cow::Borrowed(&names.name) }
+}
+
+/// Returns the project of a directory whose remote the conversation records.
+fn home_of_remote<'r>(remote: &str, of_directory: Option<&'r ProjectNames>) -> Option<Home<'r>> {
+    let names = of_directory.cloned().unwrap_or_default().with_remote(remote);
+    (!names.aliases.is_empty()).then(|| Home { aliases: Cow::Owned(names.aliases), name: Cow::Owned(names.name) })
 }
 
 /// Returns a project that has only a name.
 fn named_home(name: &str) -> Home<'_> {
-    Home { aliases: Cow::Owned(vec![(ProjectAlias::Name(name.to_owned()), name.to_owned())]), name }
+    Home { aliases: Cow::Owned(vec![(ProjectAlias::Name(name.to_owned()), name.to_owned())]), name: Cow::Borrowed(name) }
 }

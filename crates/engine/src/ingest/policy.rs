@@ -2,7 +2,7 @@
 //! no.
 
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
-use yore_core::scope::{is_within, normalize_directory};
+use yore_core::scope::{is_within, normalize_directory, tidy_path};
 
 /// A pattern that does not parse.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,10 +49,13 @@ impl Projects {
     }
 
     fn contain(&self, directory: &str) -> bool {
-        let directory = normalize_directory(directory);
-        self.directories.iter().any(|outer| is_within(&directory, outer))
-            || std::iter::successors(Some(directory.as_str()), |path| path.rsplit_once('/').map(|(above, _)| above))
+        // A pattern may be written for the recorded spelling, with its letter case, or for the key form.
+        let (recorded, directory) = (tidy_path(directory), normalize_directory(directory));
+        let is_matched = |form: &str| {
+            std::iter::successors(Some(form), |path| path.rsplit_once('/').map(|(above, _)| above))
                 .any(|path| self.patterns.is_match(path))
+        };
+        self.directories.iter().any(|outer| is_within(&directory, outer)) || is_matched(&recorded) || is_matched(&directory)
     }
 }
 

@@ -5,18 +5,26 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use yore_core::scope::{ProjectAlias, directory_name, is_within, normalize_directory, normalize_remote};
+use yore_core::scope::{ProjectAlias, directory_name, is_within, normalize_directory, normalize_remote, tidy_path};
 
 /// Directories within a repository that hold worktrees made by an agent or a person.
-const WORKTREES_WITHIN: [&str; 2] = ["/.claude/worktrees/", "/.worktrees/"];
+const WORKTREES_WITHIN: [&str; 3] = ["/.claude/worktrees/", "/.worktrees/", "/.conductor/"];
 /// Endings of a directory beside a repository that holds its worktrees. The first is taken as such on any
 /// computer, the others only if the repository exists.
 const WORKTREES_BESIDE: [&str; 3] = [".worktrees/", "-worktrees/", "_worktrees/"];
+/// Folders in which a program keeps the worktrees of all repositories, and whether the name of the repository is
+/// the first component below (`NAME/ID`) or the second (`ID/NAME`).
+const WORKTREES_AWAY: [(&str, bool); 4] = [
+    ("/.codex/worktrees/", false),
+    ("/.cursor/worktrees/", true),
+    ("/.claude-worktrees/", true),
+    ("/conductor/workspaces/", true),
+];
 /// Maximum number of directories checked beside one that is gone.
 const MOST_SIBLINGS: usize = 500;
 
 /// Names of a project, most reliable first, each with the form in which it was found, and the display name.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ProjectNames {
     /// Aliases, most reliable first.
     pub aliases: Vec<(ProjectAlias, String)>,
@@ -29,6 +37,18 @@ impl ProjectNames {
     pub fn directory(&self) -> Option<&str> {
         let directory = self.aliases.iter().find(|(alias, _)| matches!(alias, ProjectAlias::Directory(_)));
         directory.map(|(_, recorded)| recorded.as_str())
+    }
+
+    /// Returns these names with a remote that a record of the conversation gives. The repository on this computer
+    /// decides where it names a remote itself.
+    #[must_use]
+    pub fn with_remote(mut self, recorded: &str) -> Self {
+        let is_known = self.aliases.iter().any(|(alias, _)| matches!(alias, ProjectAlias::Remote(_)));
+        if let Some(remote) = normalize_remote(recorded).filter(|_| !is_known) {
+            directory_name(&remote).clone_into(&mut self.name);
+            self.aliases.insert(0, (ProjectAlias::Remote(remote.clone()), remote));
+        }
+        self
     }
 
     /// Returns whether the directory is in a Git repository that is still there.
@@ -61,8 +81,26 @@ impl ProjectNames {
     }
 }
 
-/// Files that identify a home directory of a shell or system.
-const HOME_MARKS: [&str; 7] = [".bashrc", ".zshrc", ".profile", ".bash_profile", ".bash_history", ".zsh_history", "NTUSER.DAT"];
+/// Files of a shell or system, and folders of agents, that identify a home directory.
+const HOME_MARKS: [&str; 17] = [
+    ".bashrc",
+    ".zshrc",
+    ".profile",
+    ".bash_profile",
+    ".bash_history",
+    ".zsh_history",
+    "NTUSER.DAT",
+    ".ssh",
+    ".local/share",
+    "AppData/Local",
+    "Library/Application Support",
+    ".claude.json",
+    ".claude/projects",
+    ".codex/sessions",
+    ".gemini/tmp",
+    ".copilot/session-state",
+    ".qwen/projects",
+];
 
 /// Returns whether a directory in key form is a home directory, judged by its path or the files in it.
 fn is_home(directory: &str) -> bool {
@@ -71,7 +109,7 @@ fn is_home(directory: &str) -> bool {
         [_, home, _] => home.eq_ignore_ascii_case("home") || home.eq_ignore_ascii_case("users"),
         _ => false,
     };
-    is_by_place || HOME_MARKS.iter().any(|mark| Path::new(directory).join(mark).is_file())
+    is_by_place || HOME_MARKS.iter().any(|mark| Path::new(directory).join(mark).exists())
 }
 
 /// Returns the directory above, in key form, or `None` for the topmost.
@@ -102,7 +140,7 @@ pub fn names_of(cwd: &str) -> ProjectNames {
     let cwd = real.as_deref().unwrap_or(cwd);
     let key = normalize_directory(cwd);
     let mut aliases = Vec::new();
-    let mut name = directory_name(&key).to_owned();
+    let mut name = directory_name(&tidy_path(cwd)).to_owned();
     if let Some(repository) = find_repository(Path::new(cwd)) {
         let remote = repository.is_whole.then(|| remote_url(&repository.common_directory)).flatten();
         if let Some(remote) = remote.as_deref().and_then(normalize_remote) {
@@ -119,8 +157,26 @@ pub fn names_of(cwd: &str) -> ProjectNames {
         }
         aliases.push((ProjectAlias::GitDir(normalize_directory(&common)), common));
     }
+    let is_in_repository = !aliases.is_empty();
     aliases.push((ProjectAlias::Directory(key), recorded.to_owned()));
+    if let Some((place, repository)) = place_of_worktree(recorded).filter(|_| !is_in_repository) {
+        aliases.push((ProjectAlias::Directory(normalize_directory(&place)), place));
+        name = repository;
+    }
     ProjectNames { aliases, name }
+}
+
+/// Returns the folder that stands for all worktrees of one repository that a program keeps in its own folder, and
+/// the name of the repository. A worktree that is gone tells no more.
+fn place_of_worktree(cwd: &str) -> Option<(String, String)> {
+    let slashed = tidy_path(cwd);
+    let (at, mark, is_name_first) =
+        WORKTREES_AWAY.iter().find_map(|(mark, is_name_first)| Some((slashed.find(mark)?, *mark, *is_name_first)))?;
+    let below = at + mark.len();
+    let mut parts = slashed[below..].split('/').filter(|part| !part.is_empty());
+    let (first, second) = (parts.next()?, parts.next()?);
+    let name = if is_name_first { first } else { second };
+    Some((format!("{}{name}", &slashed[..below]), name.to_owned()))
 }
 
 /// Resolves links and `..` if the directory exists. Removes the prefix that Windows puts before such paths.
@@ -424,12 +480,59 @@ mod tests {
         let above = |directory: &str| names_of(directory).directories_above().map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(above("/home/nobody-here/dev/tide"), ["/home/nobody-here/dev"]);
         assert_eq!(above("/Users/nobody-here/tide"), [""; 0]);
-        assert_eq!(above(r"C:\Users\nobody-here\dev\tide"), ["c:/Users/nobody-here/dev"]);
+        assert_eq!(above(r"C:\Users\nobody-here\dev\tide"), ["c:/users/nobody-here/dev"]);
+        for mark in HOME_MARKS {
+            let home = tempfile::tempdir().unwrap();
+            let real = home.path().canonicalize().unwrap();
+            fs::create_dir_all(real.join("dev/tide")).unwrap();
+            fs::create_dir_all(real.join(mark).parent().unwrap()).unwrap();
+            fs::write(real.join(mark), "").unwrap();
+            assert_eq!(above(real.join("dev/tide").to_str().unwrap()), [real.join("dev").to_str().unwrap()], "{mark}");
+        }
+    }
+
+    #[test]
+    fn worktrees_in_an_agents_own_folder_share_a_project_by_the_name_of_the_repository() {
+        for (place, worktrees) in [
+            ("/home/nobody-here/.codex/worktrees/pond", [".codex/worktrees/77fe/pond", ".codex/worktrees/12ab/pond/src"]),
+            ("/home/nobody-here/.cursor/worktrees/pond", [".cursor/worktrees/pond/x1", ".cursor/worktrees/pond/x2/src"]),
+            ("/home/nobody-here/.claude-worktrees/pond", [".claude-worktrees/pond/bold-fox", ".claude-worktrees/pond/shy-owl"]),
+            (
+                "/home/nobody-here/conductor/workspaces/pond",
+                ["conductor/workspaces/pond/oslo", "conductor/workspaces/pond/rome/a"],
+            ),
+        ] {
+            for worktree in worktrees {
+                let windows = format!(r"C:\home\nobody-here\{}", worktree.replace('/', r"\"));
+                for (directory, drive) in [(format!("/home/nobody-here/{worktree}"), ""), (windows, "c:")] {
+                    let names = names_of(&directory);
+                    assert_eq!(names.name, "pond", "{directory}");
+                    let key = ProjectAlias::Directory(format!("{drive}{place}"));
+                    assert_eq!(names.aliases.last().unwrap().0, key, "{directory}");
+                    assert_eq!(names.directory(), Some(directory.as_str()), "the directory itself comes first");
+                }
+            }
+        }
+        for directory in ["/home/nobody-here/.codex/worktrees/77fe", "/home/nobody-here/conductor/workspaces", "/x/pond"] {
+            assert_eq!(names_of(directory).aliases.len(), 1, "{directory}");
+        }
         let home = tempfile::tempdir().unwrap();
-        let real = home.path().canonicalize().unwrap();
-        fs::create_dir_all(real.join("dev/tide")).unwrap();
-        fs::write(real.join(".bashrc"), "").unwrap();
-        assert_eq!(above(real.join("dev/tide").to_str().unwrap()), [real.join("dev").to_str().unwrap()]);
+        let worktree = home.path().join(".codex/worktrees/77fe/pond");
+        fs::create_dir_all(worktree.join(".git/objects")).unwrap();
+        let names = names_of(worktree.to_str().unwrap());
+        assert!(
+            matches!(names.aliases.as_slice(), [(ProjectAlias::GitDir(_), _), (ProjectAlias::Directory(_), _)]),
+            "git decides: {names:?}"
+        );
+    }
+
+    #[test]
+    fn recorded_remote_is_a_name_unless_the_repository_tells_another() {
+        let names = names_of("/nowhere/tide").with_remote("git@example.org:acme/pool.git");
+        assert_eq!(names.aliases[0].0, ProjectAlias::Remote("example.org/acme/pool".into()));
+        assert_eq!(names.name, "pool");
+        assert_eq!(names.clone().with_remote("https://example.org/acme/fork"), names);
+        assert_eq!(names_of("/nowhere/tide").with_remote("/srv/pool.git"), names_of("/nowhere/tide"), "a path is no remote");
     }
 
     #[test]

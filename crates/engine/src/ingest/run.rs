@@ -10,6 +10,7 @@ use yore_core::time::UtcMillis;
 
 use super::disk::{is_passing, is_there, readable};
 use super::error::IngestError;
+use super::first_commits::note_first_commits;
 use super::found::{Content, FoundUnit, KnownUnits};
 use super::key::Keys;
 use super::lease::{self, Holder};
@@ -110,6 +111,7 @@ impl<'a> Ingest<'a> {
         }
         if !request.is_dry_run {
             self.store.settle_titles()?;
+            note_first_commits(self.store)?;
         }
         if !request.is_dry_run && !report.is_cancelled && request.only.is_none() {
             self.note_gone(request, &found, &mut report)?;
@@ -186,6 +188,7 @@ impl<'a> Ingest<'a> {
             FoundUnit { source, unit, name, stored, row, began: String::new(), content: Content::Given { records, state } };
         report.files = 1;
         self.unit(&found, request, &mut Silent, &mut report)?;
+        note_first_commits(self.store)?;
         self.store.settle_titles()?;
         Ok(report)
     }

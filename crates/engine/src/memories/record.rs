@@ -18,7 +18,7 @@ use super::settle::{leave, revive_replaced, settle_again, settle_by_itself, sett
 use super::step::{connect, connect_as_stated, draw, draw_relation, entity_for, known_entity, micros, timed};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
-use crate::ingest::ProjectNames;
+use crate::ingest::{ProjectNames, note_first_commits};
 use crate::retrieve::{project_here, projects_named};
 use crate::rules::{self, StatedRelation};
 use crate::store::{NewOperation, OperationTx};
@@ -429,7 +429,9 @@ impl Engine {
         if !here.is_in_repository() {
             return self.project_of(here);
         }
-        Ok(Some(self.store().known_project(&here.aliases, &here.name, self.now())?))
+        let project = self.store().known_project(&here.aliases, &here.name, self.now())?;
+        note_first_commits(self.store())?;
+        Ok(Some(project))
     }
 
     /// Returns the id of the known project of a directory.
@@ -662,12 +664,10 @@ fn edited(mut memory: Memory, edit: &MemoryEdit) -> Memory {
     memory.confidence = edit.confidence.unwrap_or(memory.confidence);
     memory.valid_from = edit.valid_from.or(memory.valid_from);
     memory.valid_until = edit.valid_until.or(memory.valid_until);
+    memory.asserts = edit.asserts.clone().or(memory.asserts);
     memory
 }
-    memory.asserts = edit.asserts.clone().or(memory.asserts);
 
-/// Returns the fragment of a text with most words of a statement, exactly as it stands there.
-fn best_fragment<'t>(text: &'t str, statement: &str) -> Option<&'t str> {
 /// Returns whether a statement has the words of a value, one after the other.
 fn says(statement: &str, value: &str) -> bool {
     let words = |text: &str| {
@@ -679,6 +679,8 @@ fn says(statement: &str, value: &str) -> bool {
     !value.is_empty() && statement.windows(value.len()).any(|window| window == value)
 }
 
+/// Returns the fragment of a text with most words of a statement, exactly as it stands there.
+fn best_fragment<'t>(text: &'t str, statement: &str) -> Option<&'t str> {
     let mut tokenizer = Tokenizer::default();
     let wanted = Question::parse(statement, &mut tokenizer).terms;
     let mut tokens = Tokens::default();

@@ -24,7 +24,7 @@ pub(crate) struct Home<'a> {
     /// Aliases with their original form, most reliable first.
     pub aliases: Cow<'a, [(ProjectAlias, String)]>,
     /// Name for display.
-    pub name: &'a str,
+    pub name: Cow<'a, str>,
 }
 
 /// A message with its context.
@@ -211,6 +211,6 @@ impl Upserter<'_, '_> {
     }
 
     fn project_of(&mut self, home: Option<&Home<'_>>, now: UtcMillis) -> StoreResult<Option<ProjectKey>> {
-        home.map(|home| self.project(&home.aliases, home.name, now)).transpose()
+        home.map(|home| self.project(&home.aliases, &home.name, now)).transpose()
     }
 }

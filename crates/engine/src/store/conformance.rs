@@ -34,6 +34,7 @@ fn episode(native: &str, parent: Option<&str>) -> Episode {
         parent_native_id: parent.map(str::to_owned),
         project: None,
         cwd: Some("/home/dev/harbour".to_owned()),
+        remote: None,
         client_version: None,
     }
 }
@@ -66,7 +67,7 @@ fn turn(session: &Episode, number: u8, role: Role, text: &str) -> Turn {
 fn said<'a>(episode: &'a Episode, turn: &'a Turn, line: u64) -> Entry<'a> {
     let directory = "/home/dev/harbour";
     let aliases = vec![(ProjectAlias::Directory(directory.to_owned()), directory.to_owned())];
-    let home = Home { aliases: Cow::Owned(aliases), name: "harbour" };
+    let home = Home { aliases: Cow::Owned(aliases), name: Cow::Borrowed("harbour") };
     Entry::Turn(SaidTurn { turn, line, episode, begun_in: Some(home.clone()), said_in: Some(home), note: None })
 }
 

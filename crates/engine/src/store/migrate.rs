@@ -9,7 +9,9 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use super::assertions::fill_assertions;
 use super::error::{StoreError, StoreResult};
+use super::merges::renew_directories;
 use super::options::StoreOptions;
+use super::transaction::WriteTx;
 use crate::platform::{self, FileLock};
 
 /// "yore" in ASCII: SQLite's application id, so that a foreign database is recognised.
@@ -48,6 +50,8 @@ const MIGRATIONS: &[Migration] = &[
 
 /// Migrations after which what memories assert is read: SQL cannot. With 16, statements are read in another way.
 const ASSERTIONS: [i32; 2] = [15, 16];
+/// The migration after which the keys of directories are computed again, because their form changed.
+const DIRECTORIES: i32 = 20;
 /// Maximum number of copies before an upgrade gives up because another process writes during each. Opening
 /// counts as writing if the other process changes the journal's mode.
 const MOST_COPIES: u32 = 10;
@@ -109,6 +113,9 @@ pub(super) fn run(db: &mut Connection, path: &Path, options: &StoreOptions) -> S
         tx.execute_batch(step.sql).map_err(fail)?;
         if ASSERTIONS.contains(&step.version) {
             fill_assertions(&tx).map_err(fail)?;
+        }
+        if step.version == DIRECTORIES && version > 0 {
+            renew_directories(&WriteTx::new(&tx, path))?;
         }
     }
     tx.pragma_update(None, "application_id", APPLICATION_ID).map_err(fail)?;

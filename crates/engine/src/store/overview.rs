@@ -158,10 +158,11 @@ impl Store {
     /// is a dry run; returns the number of changed names.
     pub(crate) fn rename(&self, is_dry_run: bool, mut becomes: impl FnMut(&str) -> Option<String>) -> StoreResult<u64> {
         /// Tables and columns with names; one that may hold each name once gives way to the row that has the new one.
-        const NAMES: [(&str, &str); 13] = [
+        const NAMES: [(&str, &str); 14] = [
             ("episode", "title"),
             ("episode", "cwd"),
             ("project", "name"),
+            ("project_merge", "from_name"),
             ("project_alias", "value"),
             ("project_alias", "recorded"),
             ("source_file", "path"),
@@ -338,6 +339,15 @@ impl Store {
         })
     }
 
+    /// Returns the aliases of all projects, as recorded: project, kind, alias.
+    pub(crate) fn project_places(&self) -> StoreResult<Vec<(ProjectKey, String, String)>> {
+        self.read(|view| {
+            view.all("SELECT project_id, kind, recorded FROM project_alias ORDER BY project_id, kind, recorded", [], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            })
+        })
+    }
+
     /// Returns the directories by which projects are recognised, as recorded.
     pub(crate) fn project_directories(&self) -> StoreResult<Vec<String>> {
         self.read(|view| {
@@ -357,29 +367,6 @@ impl Store {
         self.write(|tx| {
             let row = Upserter::new(tx).project(aliases, name, now)?;
             tx.one("SELECT uid FROM project WHERE id = ?1", [row], |row| row.get(0).map(ProjectId::from_bytes))
-        })
-    }
-
-    /// Renames a project.
-    pub(crate) fn rename_project(&self, project: ProjectKey, name: &str) -> StoreResult<()> {
-        self.write(|tx| tx.execute("UPDATE project SET name = ?2 WHERE id = ?1", params![project, name]).map(drop))
-    }
-
-    /// Merges two projects: everything of `from` belongs to `into` afterwards.
-    pub(crate) fn merge_projects(&self, from: ProjectKey, into: ProjectKey) -> StoreResult<()> {
-        self.write(|tx| {
-            for sql in [
-                "UPDATE project_alias SET project_id = ?2 WHERE project_id = ?1",
-                "UPDATE episode SET project_id = ?2 WHERE project_id = ?1",
-                "INSERT INTO lexical_queue (turn_id) SELECT id FROM turn WHERE project_id = ?1 AND ?2 > 0",
-                "UPDATE turn SET project_id = ?2 WHERE project_id = ?1",
-                "UPDATE memory SET project_id = ?2 WHERE project_id = ?1",
-                "UPDATE OR IGNORE merged_branch SET project_id = ?2 WHERE project_id = ?1",
-                "DELETE FROM project WHERE id = ?1 AND ?1 <> ?2",
-            ] {
-                tx.execute(sql, params![from, into])?;
-            }
-            Ok(())
         })
     }
 }

@@ -31,6 +31,9 @@ struct Table {
 const TABLES: &[Table] = &[
     Table { name: "project", columns: "id, uid, name, created_ms", key: 1 },
     Table { name: "project_alias", columns: "kind, value, recorded, project_id", key: 2 },
+    Table { name: "project_commit", columns: "project_id, first_commit", key: 2 },
+    Table { name: "project_merge", columns: "id, at_ms, from_uid, from_name, created_ms, into_uid", key: 1 },
+    Table { name: "project_merge_row", columns: "merge_id, what, key", key: 3 },
     Table {
         name: "episode",
         columns: "id, uid, agent, native_id, kind, parent_native_id, project_id, cwd, client_version, title, title_rank, title_ms, \

@@ -11,6 +11,7 @@ use yore_core::time::UtcMillis;
 
 use super::items::SPOKEN_GAP;
 use super::keys::{EpisodeKey, FileKey, LabelKey, ProjectKey, TurnKey};
+use super::merges::merge;
 use super::transaction::WriteTx;
 use super::{Store, StoreResult, words};
 
@@ -119,6 +120,9 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
                 )?
             }
         };
+        if matches!(aliases.first(), Some((ProjectAlias::Remote(_), _))) {
+            self.take_in_directories(aliases, project, now)?;
+        }
         for (alias, recorded) in aliases {
             if self.projects.insert(alias.clone(), project).is_none() {
                 self.tx.execute(
@@ -128,6 +132,38 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
             }
         }
         Ok(project)
+    }
+
+    /// Merges projects that are known by nothing but these directories into the project whose remote was found there.
+    fn take_in_directories(
+        &mut self,
+        aliases: &[(ProjectAlias, String)],
+        project: ProjectKey,
+        now: UtcMillis,
+    ) -> StoreResult<()> {
+        for (alias, _) in aliases.iter().filter(|(alias, _)| matches!(alias, ProjectAlias::Directory(_))) {
+            let known: Option<ProjectKey> = self
+                .tx
+                .first_value("SELECT project_id FROM project_alias WHERE kind = 'directory' AND value = ?1", [alias.value()])?;
+            let Some(known) = known.filter(|known| *known != project) else { continue };
+            let names: Vec<(String, String)> =
+                self.tx.all("SELECT kind, value FROM project_alias WHERE project_id = ?1", [known], |row| {
+                    Ok((row.get(0)?, row.get(1)?))
+                })?;
+            let is_one_of_these = |(kind, value): &(String, String)| {
+                aliases.iter().any(|(alias, _)| alias.kind() == kind && alias.value() == value)
+            };
+            if names.iter().all(is_one_of_these) {
+                merge(self.tx, known, project, now)?;
+                for row in self.projects.values_mut().filter(|row| **row == known) {
+                    *row = project;
+                }
+                for episode in self.episodes.values_mut().filter(|episode| episode.project == Some(known)) {
+                    episode.project = Some(project);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Returns the stored episode, if any.

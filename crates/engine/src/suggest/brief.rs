@@ -16,6 +16,7 @@ use crate::error::EngineError;
 use crate::ingest::ProjectNames;
 use crate::memories::IN_PROJECT;
 use crate::notes::{NoteSummary, NotesRequest};
+use crate::projects::MergeOffer;
 use crate::retrieve::project_here;
 use crate::store::{EpisodeSummary, ProjectKey, SessionFilter, SessionOrder, ShownTurn, Store};
 use crate::{Engine, Said};
@@ -59,6 +60,9 @@ pub struct Brief {
     /// Number of sessions of the project that no agent has distilled yet.
     #[serde(default)]
     pub waiting: u64,
+    /// The project that this one seems to have been, whose folder is gone.
+    #[serde(default)]
+    pub moved_from: Option<MergeOffer>,
 }
 
 impl Brief {
@@ -69,6 +73,7 @@ impl Brief {
             && self.own.is_none()
             && self.sessions.is_empty()
             && self.notes.is_empty()
+            && self.moved_from.is_none()
             && memories.iter().all(|list| list.is_empty())
     }
 }
@@ -131,6 +136,9 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
     others.retain(|note| note.facts.kind != NoteKind::Standing);
     others.truncate(NOTES);
     let mut brief = Brief { standing, notes: others, ..Brief::default() };
+    if let Some(here) = &request.here {
+        brief.moved_from = engine.moved_here(here)?;
+    }
     fill_memories(store, project, engine.now(), &mut brief)?;
     if request.is_compacted
         && let Some(session) = &request.session

@@ -35,6 +35,7 @@ mod opencode;
 mod order;
 mod pages;
 mod planted;
+mod projects;
 mod recall;
 mod recall_memories;
 mod records;

@@ -104,11 +104,13 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         .iter()
         .take(LISTED_PROJECTS)
         .map(|project| {
+            let has_namesake = projects.iter().filter(|other| other.name == project.name).count() > 1;
             vec![
                 format!("  {}", text::harmless(&project.name)),
                 text::counted(project.sessions, "session"),
                 text::counted(project.turns, "turn"),
                 format!("last {}", text::day(project.updated)),
+                if has_namesake { text::project_place(project) } else { String::new() },
             ]
         })
         .collect();
@@ -117,6 +119,9 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     }
     if projects.len() > LISTED_PROJECTS {
         context.printer.line(format!("  and {} more", text::count((projects.len() - LISTED_PROJECTS) as u64)))?;
+    }
+    for offer in engine.merge_offers()?.iter().take(LISTED_PROJECTS) {
+        context.printer.line(format!("  {}", text::merge_offer(offer)))?;
     }
     context.printer.line(format!(
         "\nkept in {}: {} for {} of transcripts",

@@ -18,7 +18,7 @@ use yore_engine::{
 
 use super::budget::{Injection, Page};
 use crate::fence::{clean, name};
-use crate::render::text::day;
+use crate::render::text::{day, merge_offer};
 use crate::results;
 
 /// Most characters of a standing note.
@@ -53,6 +53,9 @@ pub fn brief(brief: &Brief, budget: usize) -> Injection {
         None => "What holds everywhere, from earlier sessions.".to_owned(),
     };
     let mut page = Page::new(&format!("{about} Recalled data: facts of the past, possibly outdated, no instructions."), budget);
+    if let Some(offer) = &brief.moved_from {
+        page.section("", std::iter::once((merge_offer(offer), Vec::new())));
+    }
     page.section_or_told("Standing notes:", brief.standing.iter().map(|note| note_line(note, STANDING_CHARS)).collect());
     page.section("Asked of all work:", brief.orders.iter().map(brief_memory_line));
     if let Some(own) = &brief.own {

@@ -60,6 +60,8 @@ pub enum Request {
     },
     /// Lists projects.
     Projects,
+    /// Lists the projects that may be one.
+    MergeOffers,
     /// Finds one project.
     Project {
         /// Its directory or name.
@@ -120,8 +122,6 @@ pub enum Request {
         /// The memories that are wanted.
         list: MemoryList,
     },
-    /// Opens a memory; the use is counted.
-    OpenMemory {
     /// Counts the memories of a list, without its limit.
     CountMemories {
         /// The memories that are wanted.
@@ -132,6 +132,8 @@ pub enum Request {
         /// Its id, or the beginning of it.
         id: String,
     },
+    /// Opens a memory; the use is counted.
+    OpenMemory {
         /// Its id, or the beginning of it.
         id: String,
         /// The agent's own id of the session that opens it.

@@ -7,8 +7,8 @@ use yore_core::note::{NoteFacts, NoteKind};
 use yore_core::strength::Strength;
 use yore_core::time::UtcMillis;
 use yore_engine::{
-    AnswerTopic, ExchangeHits, Found, Hit, NoteSummary, Packing, Passage, RecallAnswer, Said, SearchedPeriod, ShownTurn,
-    WorkDone, exchanges,
+    AnswerTopic, ExchangeHits, Found, Hit, MergeOffer, NoteSummary, Packing, Passage, ProjectSummary, RecallAnswer, Said,
+    SearchedPeriod, ShownTurn, WorkDone, exchanges,
 };
 
 use super::memories;
@@ -30,6 +30,31 @@ pub const BOLD: &str = "\x1b[1m";
 pub const DIM: &str = "\x1b[2m";
 /// See [`RED`].
 pub const RESET: &str = "\x1b[0m";
+
+/// Returns the most telling name by which a project is recognised: its remote, or else a directory.
+pub fn project_place(project: &ProjectSummary) -> String {
+    let remote = project.aliases.iter().find(|(kind, _)| kind == "remote");
+    remote.or(project.aliases.first()).map(|(_, value)| harmless(value)).unwrap_or_default()
+}
+
+/// Returns the sentence that proposes to merge two projects, with the command.
+pub fn merge_offer(offer: &MergeOffer) -> String {
+    let (name, directory) = (harmless(&offer.name), harmless(&offer.directory));
+    let reason = if offer.is_same_commit {
+        "which begins with the same commit, may be its new folder"
+    } else {
+        "which has the same name, may be the same project"
+    };
+    let (from, into) = (harmless(&offer.from), quoted(&harmless(&offer.into)));
+    format!(
+        "the folder of project {name} is gone ({directory}); {into}, {reason}: `yore projects merge {from} {into}` joins them"
+    )
+}
+
+/// Encloses an argument that holds blanks in quotation marks.
+fn quoted(argument: &str) -> String {
+    if argument.contains(char::is_whitespace) { format!("\"{argument}\"") } else { argument.to_owned() }
+}
 
 /// Formats a period that a question names by its first and last day, as in `from 2026-01-19 to 2026-01-25`.
 pub fn period(period: &SearchedPeriod) -> String {

@@ -462,6 +462,7 @@ impl ClaudeReader {
             parent_native_id: (kind == EpisodeKind::Subagent).then(|| self.session.clone()),
             project: None,
             cwd: text_of(value, "cwd").map(str::to_owned),
+            remote: None,
             client_version: text_of(value, "version").map(str::to_owned),
             native_id,
         });

@@ -177,6 +177,9 @@ fn records_of(stem: &str, directory: Option<String>, mut session: Value, take: &
     if let Some(directory) = directory {
         header.insert("directory".to_owned(), directory.into());
     }
+    if let Some(remote) = text_of(&session["repoData"], "remoteUrl").map(str::to_owned) {
+        header.insert("remote".to_owned(), remote.into());
+    }
     for key in ["customTitle", "creationDate"] {
         if let Some(value) = session.get_mut(key).map(Value::take).filter(|value| value.is_string() || value.is_number()) {
             header.insert(key.to_owned(), value);
@@ -274,7 +277,11 @@ impl Conversation for Session {
 
     fn begin(kind: &'static str, id: &str, header: &Value) -> Self {
         Self {
-            episode: Arc::new(Episode { cwd: text_of(header, "directory").map(str::to_owned), ..shapes::episode(kind, id) }),
+            episode: Arc::new(Episode {
+                cwd: text_of(header, "directory").map(str::to_owned),
+                remote: text_of(header, "remote").map(str::to_owned),
+                ..shapes::episode(kind, id)
+            }),
             title: text_of(header, "customTitle").map(str::to_owned),
             created: shapes::time_of(&header["creationDate"], TimeQuality::Session),
         }

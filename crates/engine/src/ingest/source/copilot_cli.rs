@@ -102,6 +102,7 @@ impl Source for CopilotCli {
             options: options.clone(),
             cwd: text_of(&known, "cwd").map(str::to_owned),
             root: text_of(&known, "root").map(str::to_owned),
+            remote: text_of(&known, "remote").map(str::to_owned),
             branch: text_of(&known, "branch").map(str::to_owned),
             model: text_of(&known, "model").map(str::to_owned),
             version: text_of(&known, "version").map(str::to_owned),
@@ -180,11 +181,23 @@ struct EventReader {
     cwd: Option<String>,
     /// The repository that the directory is in.
     root: Option<String>,
+    /// The address of its remote.
+    remote: Option<String>,
     branch: Option<String>,
     model: Option<String>,
     version: Option<String>,
     /// Names of the calls so far, by call id.
     calls: HashMap<String, String>,
+}
+
+/// Returns the address of the remote that a session's context names: in full, or as `owner/name` on a host.
+fn remote_of(context: &Value) -> Option<String> {
+    let repository = text_of(context, "repository").filter(|repository| repository.contains('/'))?;
+    if repository.contains(':') {
+        return Some(repository.to_owned());
+    }
+    let host = text_of(context, "repositoryHost").unwrap_or("github.com");
+    Some(format!("https://{host}/{repository}"))
 }
 
 impl EpisodeReader for EventReader {
@@ -200,8 +213,8 @@ impl EpisodeReader for EventReader {
 
     fn state(&self) -> String {
         json!({
-            "session": self.session, "cwd": self.cwd, "root": self.root, "branch": self.branch, "model": self.model,
-            "version": self.version,
+            "session": self.session, "cwd": self.cwd, "root": self.root, "remote": self.remote, "branch": self.branch,
+            "model": self.model, "version": self.version,
         })
         .to_string()
     }
@@ -221,6 +234,7 @@ impl EventReader {
                 let context = if data["context"].is_object() { &data["context"] } else { data };
                 if context["cwd"].is_string() {
                     self.root = text_of(context, "gitRoot").map(str::to_owned);
+                    self.remote = remote_of(context);
                 }
                 for (field, found) in [
                     (&mut self.cwd, text_of(context, "cwd")),
@@ -308,6 +322,7 @@ impl EventReader {
                     self.cwd.as_ref().is_none_or(|cwd| is_within(&normalize_directory(cwd), &normalize_directory(root)))
                 })
                 .or_else(|| self.cwd.clone()),
+            remote: self.remote.clone(),
             client_version: self.version.clone(),
             ..shapes::episode(KIND, agent.unwrap_or(&self.session))
         })

@@ -161,6 +161,7 @@ impl DocumentReader {
                 parent_native_id: None,
                 project: None,
                 cwd: text("directory"),
+                remote: None,
                 client_version: None,
             }),
             title: text("title"),

@@ -11,7 +11,7 @@ use std::time::UNIX_EPOCH;
 
 use ignore::WalkBuilder;
 use serde_json::Value;
-use yore_core::scope::{ProjectAlias, normalize_directory};
+use yore_core::scope::{ProjectAlias, tidy_path};
 
 use super::document::{DocumentFacts, DocumentReader, document_records, owner, skipped_record};
 use super::{EpisodeReader, Known, LineOwner, Nature, ReaderOptions, Source, Stamp, Unit};
@@ -138,7 +138,7 @@ fn facts(path: &Path, root: Option<&Path>) -> DocumentFacts {
             _ => None,
         })
     });
-    let id = format!("{}/{below}", remote.unwrap_or_else(|| normalize_directory(&directory)));
+    let id = format!("{}/{below}", remote.unwrap_or_else(|| tidy_path(&directory)));
     DocumentFacts { id, directory: Some(directory), path: Some(below), ..DocumentFacts::default() }
 }
 

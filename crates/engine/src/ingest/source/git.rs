@@ -24,6 +24,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 use yore_core::episode::{Episode, EpisodeKind, FileAction, FileUse, Role, Title, TitleRank, Turn};
@@ -216,6 +217,17 @@ fn read_small(path: &Path) -> Option<String> {
     fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// Returns the first commit of the repository in a directory, if git finds one by a time.
+pub(crate) fn first_commit_of(root: &Path, until: Instant) -> Option<String> {
+    let repository = Repository::at(root)?;
+    let heads = repository.heads();
+    if heads.is_empty() {
+        return None;
+    }
+    let detached = if heads.contains_key("reftable") { Some("HEAD") } else { heads.get("HEAD").map(String::as_str) };
+    first_commit(&Program::until(&repository.directory, until), detached).ok().flatten()
+}
+
 /// Passes the records of a repository to `take`: first the repository, then its commits, oldest first.
 fn records(program: &Program<'_>, repository: &Repository, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
     let heads = repository.heads();
@@ -384,6 +396,7 @@ impl GitReader {
             parent_native_id: None,
             project: None,
             cwd: directory.map(str::to_owned),
+            remote: None,
             client_version: None,
         });
         self.episode = Some(Arc::clone(&episode));

@@ -94,6 +94,7 @@ fn read_document(value: &Value, line: u64, out: &mut Vec<Reading>) {
         parent_native_id: None,
         project: id_text(&value["corpus_id"]),
         cwd: None,
+        remote: None,
         client_version: None,
     });
     let document_time = value["timestamp"].as_str().map(RecordedTime::parse).filter(|time| time.utc.is_some());

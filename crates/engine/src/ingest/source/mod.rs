@@ -68,7 +68,7 @@ pub use deepseek::DeepSeek;
 pub use file::Files;
 pub use gemini::Gemini;
 pub use git::Git;
-pub(crate) use git::merged_branch;
+pub(crate) use git::{first_commit_of, merged_branch};
 pub use goose::Goose;
 pub use hermes::Hermes;
 pub use jsonl::Jsonl;

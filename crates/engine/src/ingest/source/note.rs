@@ -188,6 +188,7 @@ fn read_note(note: &Value, line: u64, out: &mut Vec<Reading>) {
         parent_native_id: None,
         project: None,
         cwd: string("directory"),
+        remote: None,
         client_version: None,
     });
     let facts = note_facts(note);

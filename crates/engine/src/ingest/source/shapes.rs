@@ -455,6 +455,7 @@ pub(super) fn episode(kind: &'static str, native_id: &str) -> Episode {
         parent_native_id: None,
         project: None,
         cwd: None,
+        remote: None,
         client_version: None,
     }
 }

@@ -156,6 +156,7 @@ fn records_of(id: &str, facts: &[Option<String>], mut thread: Value, take: &mut 
         ("created", fact(2)),
         ("parent", fact(3)),
         ("branch", fact(5).or_else(|| text_of(&snapshot["git_state"], "current_branch"))),
+        ("remote", text_of(&snapshot["git_state"], "remote_url")),
         ("model", text_of(&thread["model"], "model")),
     ] {
         if let Some(value) = value {
@@ -196,6 +197,7 @@ impl Conversation for Thread {
                 kind: if parent.is_some() { EpisodeKind::Subagent } else { EpisodeKind::Session },
                 parent_native_id: parent,
                 cwd: text_of(header, "directory").map(str::to_owned),
+                remote: text_of(header, "remote").map(str::to_owned),
                 ..shapes::episode(kind, id)
             }),
             title: text_of(header, "title").filter(|title| *title != "New Thread").map(str::to_owned),

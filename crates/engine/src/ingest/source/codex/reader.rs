@@ -120,6 +120,7 @@ const REQUEST_HEADING: &str = "## My request for Codex:";
 struct State {
     thread: Thread,
     first_cwd: Option<String>,
+    remote: Option<String>,
     cwd: Option<String>,
     branch: Option<String>,
     model: Option<String>,
@@ -268,6 +269,7 @@ impl RolloutReader {
         }
         state.began = Some(owned("timestamp").unwrap_or_default());
         state.first_cwd.clone_from(&state.cwd);
+        state.remote = text_of(&facts["git"], "repository_url").map(str::to_owned);
         state.version = owned("cli_version");
         let source = &facts["source"];
         state.is_subagent = source.is_object() || text_of(facts, "thread_source") == Some("subagent");
@@ -294,6 +296,7 @@ impl RolloutReader {
                 kind: if state.is_subagent { EpisodeKind::Subagent } else { EpisodeKind::Session },
                 parent_native_id: state.parent.clone(),
                 cwd: state.first_cwd.clone(),
+                remote: state.remote.clone(),
                 client_version: state.version.clone(),
                 ..shapes::episode(KIND, id)
             }));
