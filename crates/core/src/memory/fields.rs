@@ -136,16 +136,45 @@ impl Fields {
         texts
     }
 
+    /// Returns the stored name of the fields that a memory of a kind may have; `none` if it has no fields.
+    pub const fn name_of(kind: MemoryKind) -> &'static str {
+        match kind {
+            MemoryKind::Solution | MemoryKind::Attempt => "solution",
+            MemoryKind::Pattern => "pattern",
+            MemoryKind::Decision => "decision",
+            MemoryKind::Standard => "standard",
+            MemoryKind::Preference | MemoryKind::UserInput => "preference",
+            MemoryKind::Question | MemoryKind::Problem | MemoryKind::Todo => "open",
+            MemoryKind::Documentation
+            | MemoryKind::Code
+            | MemoryKind::Conclusion
+            | MemoryKind::Context
+            | MemoryKind::Research
+            | MemoryKind::Insight
+            | MemoryKind::Resource
+            | MemoryKind::Fact
+            | MemoryKind::Event
+            | MemoryKind::Observation
+            | MemoryKind::Reflection
+            | MemoryKind::CategorySummary => "none",
+        }
+    }
+
+    /// Returns the stored name of these fields.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Solution { .. } => "solution",
+            Self::Pattern { .. } => "pattern",
+            Self::Decision { .. } => "decision",
+            Self::Standard { .. } => "standard",
+            Self::Preference { .. } => "preference",
+            Self::Open { .. } => "open",
+        }
+    }
+
     /// Returns whether a memory of this kind may have these fields.
     pub fn fit(&self, kind: MemoryKind) -> bool {
-        match self {
-            Self::None => true,
-            Self::Solution { .. } => matches!(kind, MemoryKind::Solution | MemoryKind::Attempt),
-            Self::Pattern { .. } => kind == MemoryKind::Pattern,
-            Self::Decision { .. } => kind == MemoryKind::Decision,
-            Self::Standard { .. } => kind == MemoryKind::Standard,
-            Self::Preference { .. } => matches!(kind, MemoryKind::Preference | MemoryKind::UserInput),
-            Self::Open { .. } => matches!(kind, MemoryKind::Question | MemoryKind::Problem | MemoryKind::Todo),
-        }
+        *self == Self::None || self.name() == Self::name_of(kind)
     }
 }

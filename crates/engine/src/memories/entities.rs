@@ -129,7 +129,8 @@ impl Engine {
                 tx.entities_named(&name)?.into_iter().find(|known| known.kind == kind && key_of(&known.name) == key_of(&name));
             let mut entity = known.unwrap_or_else(|| Entity::new(EntityId::new(now.max(0) as u64, id), kind, name.clone(), now));
             entity.given_kind = given_kind.or(entity.given_kind);
-            entity.description = description.or(entity.description);
+            let is_new = |given: &String| entity.description.as_deref().is_none_or(|known| known.trim() != given.trim());
+            entity.description = description.filter(is_new).or(entity.description);
             entity.aliases.extend(aliases);
             let entity = entity.normalised();
             check_entity(&entity).map_err(MemoryError::from)?;

@@ -257,7 +257,7 @@ fn with_example(context: &mut Context) -> CliResult {
         if let Some(parent) = path.parent() {
             yore_engine::platform::create_private_directory(parent).map_err(|error| CliError::io(parent, &error))?;
         }
-        std::fs::write(&path, content).map_err(|error| CliError::io(&path, &error))?;
+        crate::config::replace_file(&path, content).map_err(|error| CliError::io(&path, &error))?;
     }
     let engine = crate::engine_handle::open(&directory, true, context.settings.config(), context.settings.models())?;
     let report =

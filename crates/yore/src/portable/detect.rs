@@ -37,11 +37,25 @@ impl Format {
     }
 }
 
+/// The files of a folder that an import reads.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Regular files within the folder, sorted, each once.
+    pub files: Vec<PathBuf>,
+    /// Links that lead to another file: a cloned repository may hold links to files of the person.
+    pub links: Vec<PathBuf>,
+}
+
 /// Returns the files below a directory: its rules for agents if it has any, else all Markdown.
-pub fn files_below(directory: &Path) -> Vec<PathBuf> {
-    let rules = rules::files_of(directory);
-    if !rules.is_empty() {
-        return rules;
+pub fn files_below(directory: &Path) -> Found {
+    let (rules, others): (Vec<PathBuf>, Vec<PathBuf>) =
+        rules::files_of(directory).into_iter().partition(|path| is_within(path, directory));
+    // A link to rules that are read is one more name of them.
+    let places: Vec<PathBuf> = rules.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    let is_read = |link: &PathBuf| link.canonicalize().is_ok_and(|place| places.contains(&place));
+    let links: Vec<PathBuf> = others.into_iter().filter(|link| !is_read(link)).collect();
+    if !rules.is_empty() || !links.is_empty() {
+        return Found { files: rules, links };
     }
     let mut found: Vec<PathBuf> = ignore::WalkBuilder::new(directory)
         .standard_filters(false)
@@ -53,7 +67,16 @@ pub fn files_below(directory: &Path) -> Vec<PathBuf> {
         .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
         .collect();
     found.sort();
-    found
+    Found { files: found, links: Vec::new() }
+}
+
+/// Returns whether a path names a regular file of a directory, through no link on the way.
+fn is_within(path: &Path, directory: &Path) -> bool {
+    let place = |path: &Path| path.canonicalize().ok();
+    match (place(path), place(directory), path.strip_prefix(directory)) {
+        (Some(path), Some(directory), Ok(name)) => path == directory.join(name),
+        _ => false,
+    }
 }
 
 /// Deepest folder in which files are looked for.

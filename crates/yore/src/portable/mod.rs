@@ -5,7 +5,7 @@
 //! - [`server`]: the file of the MCP reference memory server
 //! - [`basic`]: notes of basic-memory
 //! - [`front`]: front matter
-//! - [`Format`], [`files_below`] (`detect`): which of them a file is, and the files of a folder
+//! - [`Format`], [`files_below`], [`Found`] (`detect`): which of them a file is, and the files of a folder
 //! - [`Home`] (`common`): the project of a file
 
 pub mod basic;
@@ -17,4 +17,4 @@ pub mod rules;
 pub mod server;
 
 pub use self::common::Home;
-pub use self::detect::{Format, files_below, join};
+pub use self::detect::{Format, Found, files_below, join};

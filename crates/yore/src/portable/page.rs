@@ -14,6 +14,7 @@
 //! Redis lost heartbeats.
 //! ```
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use yore_core::conflict::StatedValue;
@@ -160,6 +161,17 @@ pub struct NotePage {
     pub text: String,
 }
 
+impl NotePage {
+    /// Returns whether the page says what a note says already.
+    pub fn says(&self, known: &NoteSummary) -> bool {
+        let facts = &known.facts;
+        let is_same =
+            facts.kind == self.kind && facts.title == self.title && facts.tags == self.tags && facts.priority == self.priority;
+        let text = |text: &str| text.trim_start_matches(['\r', '\n']).trim_end().to_owned();
+        is_same && text(&known.text) == text(&self.text)
+    }
+}
+
 /// An entity as a page says it.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
@@ -250,7 +262,7 @@ pub fn of_memory(opened: &OpenedMemory) -> String {
             .collect(),
         relations: others.map(|relation| told(&relation.name, &relation.node, relation.label.as_deref())).collect(),
     };
-    let mut body = escaped(&memory.statement);
+    let mut body = escaped(memory.statement.trim());
     if let Some(details) = &memory.details {
         body = format!("{body}\n\n{DETAILS}\n\n{details}");
     }
@@ -295,11 +307,35 @@ pub fn told(name: &str, node: &Node, label: Option<&str>) -> String {
     format!("{} {} {}{label}", name, node.kind(), node_id(node))
 }
 
-fn page<F: Serialize>(front: &F, body: &str) -> String {
-    // Every front matter is a mapping of texts, numbers and lists, which YAML can say.
-    let front = serde_saphyr::to_string(front).unwrap_or_default();
-    let end = if front.ends_with('\n') { "" } else { "\n" };
-    format!("---\n{front}{end}---\n{body}\n")
+fn page<F: Serialize + DeserializeOwned + PartialEq>(front: &F, body: &str) -> String {
+    let with = |written: &str| format!("---\n{}\n---\n{body}\n", written.trim_end_matches('\n'));
+    let is_same = |page: &String| {
+        let (written, rest) = front::split(page);
+        rest.len() == body.len() + 1 && written.is_some_and(|written| front::read::<F>(written).is_ok_and(|read| read == *front))
+    };
+    let readable = serde_saphyr::to_string(front).ok().map(|written| with(&written)).filter(is_same);
+    // Odd texts, such as those with control characters, do not survive the readable form.
+    readable.unwrap_or_else(|| with(&quoted(front)))
+}
+
+/// Writes front matter with each value as JSON, which is YAML as well, and odd characters as escapes.
+fn quoted<F: Serialize>(front: &F) -> String {
+    let entries = serde_json::to_value(front).unwrap_or_default();
+    let mut written = String::new();
+    for (name, value) in entries.as_object().into_iter().flatten() {
+        written.push_str(name);
+        written.push_str(": ");
+        for letter in value.to_string().chars() {
+            match u32::from(letter) {
+                code if letter == '\u{7f}' || !letter.is_ascii() && !letter.is_alphanumeric() => {
+                    written.push_str(&if code > 0xffff { format!("\\U{code:08x}") } else { format!("\\u{code:04x}") });
+                }
+                _ => written.push(letter),
+            }
+        }
+        written.push('\n');
+    }
+    written
 }
 
 /// Reads a page.
@@ -352,17 +388,20 @@ fn parts(body: &str) -> (&str, Option<String>) {
     (body, None)
 }
 
+/// Returns whether a line is the heading of details, perhaps after backslashes.
+fn is_details_after(line: &str) -> bool {
+    line.trim_start_matches('\\').trim_end() == DETAILS
+}
+
 /// A statement may have the line that separates details.
 fn escaped(statement: &str) -> String {
-    let lines = statement
-        .split('\n')
-        .map(|line| if line.trim_start_matches('\\') == DETAILS { format!("\\{line}") } else { line.to_owned() });
+    let lines = statement.split('\n').map(|line| if is_details_after(line) { format!("\\{line}") } else { line.to_owned() });
     lines.collect::<Vec<_>>().join("\n")
 }
 
 fn unescaped(statement: &str) -> String {
     let lines = statement.split('\n').map(|line| match line.strip_prefix('\\') {
-        Some(rest) if rest.trim_start_matches('\\') == DETAILS => rest,
+        Some(rest) if is_details_after(rest) => rest,
         _ => line,
     });
     lines.collect::<Vec<_>>().join("\n")
@@ -418,17 +457,8 @@ impl MemoryPage {
     /// Reads the fields of a kind.
     fn fields(&self, kind: MemoryKind) -> Result<Option<Fields>, String> {
         let Value::Object(given) = &self.front.fields else { return Ok(None) };
-        let of = match kind {
-            MemoryKind::Solution => "solution",
-            MemoryKind::Pattern => "pattern",
-            MemoryKind::Decision => "decision",
-            MemoryKind::Standard => "standard",
-            MemoryKind::Preference => "preference",
-            MemoryKind::Question | MemoryKind::Problem | MemoryKind::Todo => "open",
-            _ => "none",
-        };
         let mut given = given.clone();
-        given.insert("of".to_owned(), Value::from(of));
+        given.insert("of".to_owned(), Value::from(Fields::name_of(kind)));
         serde_json::from_value(Value::Object(given)).map(Some).map_err(|error| format!("fields: {error}"))
     }
 
@@ -473,7 +503,8 @@ impl MemoryPage {
         let kind = self.kind()?.filter(|kind| *kind != memory.kind);
         let text = |given: &Option<String>, known: &Option<String>| {
             let given = given.as_deref().map(str::trim).filter(|given| !given.is_empty());
-            (given != known.as_deref().map(str::trim)).then(|| given.unwrap_or_default().to_owned())
+            let known = known.as_deref().map(str::trim).filter(|known| !known.is_empty());
+            (given != known).then(|| given.unwrap_or_default().to_owned())
         };
         let time = |field, words: &Option<String>, known: Option<UtcMillis>| {
             self.time(field, words.as_deref()).map(|given| given.filter(|given| known != Some(*given)))
@@ -513,5 +544,231 @@ impl MemoryPage {
         let is_wrong = status == Some(Status::Invalidated);
         let pinned = Some(self.front.pinned).filter(|pinned| *pinned != memory.is_pinned);
         Ok(Changes { edit, archived, is_wrong, pinned })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use yore_core::conflict::Aspect;
+    use yore_core::entity::EntityKind;
+    use yore_core::id::{EntityId, EpisodeId, MemoryId, TurnId};
+    use yore_core::memory::{CodeChange, Evidence, Source};
+    use yore_core::note::NoteFacts;
+    use yore_engine::{MemoryUse, NamedRelation};
+
+    use super::*;
+
+    /// Pieces of texts that YAML, Markdown or these pages could take for something else.
+    const PIECES: [&str; 42] = [
+        "Leases",
+        "yes",
+        "null",
+        "~",
+        "1.50",
+        "0x1f",
+        "2026-01-01",
+        ": ",
+        " #",
+        "---",
+        "...",
+        "\n",
+        "\r\n",
+        "\t",
+        "## Details",
+        "\\",
+        "\"",
+        "'",
+        "- ",
+        "[x]",
+        "{",
+        "}",
+        "|",
+        ">",
+        "\u{85}",
+        "\u{2028}",
+        "\u{feff}",
+        "\u{7f}",
+        "\u{1b}",
+        "\u{202e}",
+        "ü",
+        "🚢",
+        " ",
+        "%",
+        "@",
+        "&a",
+        "*a",
+        "!!str",
+        "? ",
+        ",",
+        "`",
+        "\n---\n",
+    ];
+
+    fn text() -> impl Strategy<Value = String> {
+        prop::collection::vec(prop::sample::select(&PIECES[..]), 0..7).prop_map(|pieces| pieces.concat())
+    }
+
+    fn texts() -> impl Strategy<Value = Vec<String>> {
+        prop::collection::vec(text(), 0..3)
+    }
+
+    fn maybe() -> impl Strategy<Value = Option<String>> {
+        prop::option::of(text())
+    }
+
+    fn time() -> impl Strategy<Value = UtcMillis> {
+        0..253_402_300_799_999_i64
+    }
+
+    /// Fields of a kind, each of them with any texts, and now and then none.
+    fn fields(kind: MemoryKind) -> BoxedStrategy<Fields> {
+        let change = (maybe(), maybe(), maybe(), text(), maybe())
+            .prop_map(|(file, language, before, after, explanation)| CodeChange { file, language, before, after, explanation });
+        let of = match Fields::name_of(kind) {
+            "solution" => (text(), maybe(), texts(), prop::collection::vec(change, 0..3), texts())
+                .prop_map(|(problem, error, tried, changes, files)| Fields::Solution { problem, error, tried, changes, files })
+                .boxed(),
+            "pattern" => (maybe(), maybe(), texts())
+                .prop_map(|(use_case, example, related)| Fields::Pattern { use_case, example, related })
+                .boxed(),
+            "decision" => (maybe(), texts(), texts())
+                .prop_map(|(reason, alternatives, tradeoffs)| Fields::Decision { reason, alternatives, tradeoffs })
+                .boxed(),
+            "standard" => (maybe(), texts(), texts(), maybe())
+                .prop_map(|(category, examples, counter_examples, reason)| Fields::Standard {
+                    category,
+                    examples,
+                    counter_examples,
+                    reason,
+                })
+                .boxed(),
+            "preference" => (maybe(), maybe()).prop_map(|(aspect, corrected)| Fields::Preference { aspect, corrected }).boxed(),
+            "open" => any::<bool>().prop_map(|is_closed| Fields::Open { is_closed }).boxed(),
+            _ => Just(Fields::None).boxed(),
+        };
+        prop_oneof![1 => Just(Fields::None), 4 => of].boxed()
+    }
+
+    fn memory() -> impl Strategy<Value = Memory> {
+        let kinds = prop::sample::select(MemoryKind::ALL.to_vec());
+        let words = (text(), maybe(), maybe(), texts(), texts(), maybe());
+        let numbers = (0.0_f32..=1.0, any::<bool>(), prop::option::of(time()), prop::option::of(time()), time());
+        let states = (
+            prop::sample::select(Status::ALL.to_vec()),
+            prop::sample::select(Confidence::ALL.to_vec()),
+            prop::sample::select(Lane::ALL.to_vec()),
+            prop::sample::select(SourceKind::ALL.to_vec()),
+        );
+        let fields = kinds.prop_flat_map(|kind| (Just(kind), fields(kind)));
+        (fields, words, numbers, states).prop_map(|((kind, fields), words, numbers, states)| {
+            let (statement, title, details, tags, quotes, place) = words;
+            let (importance, is_pinned, valid_from, valid_until, recorded) = numbers;
+            let (status, confidence, lane, source) = states;
+            let evidence = quotes.into_iter().map(|quote| Evidence { turn: TurnId::from_bytes([3; 16]), quote });
+            let asserts = title.clone().map(|subject| StatedValue { value: subject.clone(), subject, aspect: Aspect::default() });
+            let new = Memory::new(MemoryId::new(1, [7; 10]), kind, format!("x{statement}"), recorded);
+            Memory {
+                fields,
+                title,
+                details,
+                tags,
+                importance,
+                is_pinned,
+                valid_from,
+                valid_until,
+                status,
+                confidence,
+                lane,
+                source: Source { kind: source, place, ..Source::default() },
+                evidence: evidence.collect(),
+                asserts,
+                ..new
+            }
+            .normalised()
+        })
+    }
+
+    fn opened(memory: Memory, project: Option<String>, entities: &[String]) -> OpenedMemory {
+        let about = |name: &String| NamedRelation {
+            name: RelationType::About.as_str().to_owned(),
+            node: Node::Entity(EntityId::new(1, [1; 10])),
+            label: Some(name.clone()),
+            weight: 1.0,
+            reason: None,
+        };
+        OpenedMemory {
+            stored: StoredMemory { memory, project, uses: MemoryUse::default(), relations: Vec::new() },
+            relations: entities.iter().map(about).collect(),
+            operations: Vec::new(),
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn page_of_a_memory_that_nobody_touched_changes_no_field_of_it(
+            memory in memory(), project in maybe(), entities in texts()
+        ) {
+            let opened = opened(memory, project, &entities);
+            let page = of_memory(&opened);
+            let Page::Memory(read) = read(&page).map_err(|error| TestCaseError::fail(format!("{error}\n{page}")))? else {
+                return Err(TestCaseError::fail(page));
+            };
+            let changes = read.changes(&opened.stored, &entities);
+            prop_assert_eq!(changes, Ok(Changes::default()), "{}", page);
+            let new = read.as_new().map_err(TestCaseError::fail)?.memory;
+            let memory = &opened.stored.memory;
+            let is_told = memory.fields != Fields::None && fields_of(memory) != Value::Null;
+            prop_assert!(!is_told || new.fields == memory.fields, "{:?} {}", new.fields, page);
+            prop_assert_eq!(
+                (new.kind, new.is_pinned, new.valid_from, new.valid_until, &new.asserts, new.confidence, new.lane),
+                (memory.kind, memory.is_pinned, memory.valid_from, memory.valid_until, &memory.asserts, memory.confidence, memory.lane)
+            );
+        }
+
+        #[test]
+        fn page_of_a_note_that_nobody_touched_says_what_the_note_says(
+            title in maybe(), tags in texts(), text in text(), project in maybe(), is_confirmed in any::<bool>(),
+            kind in prop::sample::select(NoteKind::ALL.to_vec()),
+            priority in prop::option::of(prop::sample::select(Priority::ALL.to_vec()))
+        ) {
+            let facts = NoteFacts { kind, title, tags, priority, is_confirmed, ..NoteFacts::default() };
+            let note = NoteSummary {
+                episode: EpisodeId::from_bytes([1; 16]),
+                turn: TurnId::from_bytes([2; 16]),
+                facts,
+                project,
+                at: Some(5),
+                is_by_agent: false,
+                version: 2,
+                until: None,
+                accessed: None,
+                access_count: 0,
+                text,
+                related: Vec::new(),
+            };
+            let page = of_note(&note);
+            let Ok(Page::Note(read)) = read(&page) else { return Err(TestCaseError::fail(page)) };
+            prop_assert!(read.says(&note), "{}", page);
+            prop_assert_eq!((&read.project, read.is_unconfirmed), (&note.project, !is_confirmed));
+        }
+
+        #[test]
+        fn page_of_an_entity_that_nobody_touched_says_what_the_entity_says(
+            name in text(), aliases in texts(), description in maybe(), given_kind in maybe()
+        ) {
+            let new = Entity::new(EntityId::new(1, [1; 10]), EntityKind::Tool, name, 5);
+            let entity = Entity { aliases, description, given_kind, ..new }.normalised();
+            let page = of_entity(&entity, vec!["uses entity x: y".to_owned()]);
+            let Ok(Page::Entity(read)) = read(&page) else { return Err(TestCaseError::fail(page)) };
+            let described = entity.description.as_deref().map(str::trim).filter(|text| !text.is_empty());
+            prop_assert_eq!(
+                (&read.name, &read.aliases, read.description.as_deref()),
+                (&entity.name, &entity.aliases, described)
+            );
+            prop_assert_eq!(&read.kind, entity.given_kind.as_deref().unwrap_or(entity.kind.as_str()));
+        }
     }
 }

@@ -15,6 +15,7 @@ use yore_engine::{ByModel, Engine, ExtractRequest, MemoryList, Spent, Terms, dol
 use super::lines;
 use super::measure::cpu;
 use crate::cli::Context;
+use crate::config::replace_file;
 use crate::error::{CliError, CliResult, Exit};
 use crate::llm;
 use crate::render::text;
@@ -63,7 +64,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     }
     let report = arguments.out.join("report.json");
     let text = serde_json::to_string_pretty(&measured).unwrap_or_default();
-    std::fs::write(&report, text).map_err(|error| CliError::io(&report, &error))?;
+    replace_file(&report, text).map_err(|error| CliError::io(&report, &error))?;
     if context.printer.is_json() {
         context.printer.json(&measured)?;
     } else {
@@ -143,7 +144,7 @@ fn by_model(engine: &Engine, arguments: &Arguments, context: &mut Context) -> Cl
             std::fs::create_dir_all(folder).map_err(|error| CliError::io(folder, &error))?;
             let who = Recorded { model: model.name().to_owned(), is_small: model.is_small() };
             let path = folder.join(WHO);
-            std::fs::write(&path, json!(who).to_string()).map_err(|error| CliError::io(&path, &error))?;
+            replace_file(&path, json!(who).to_string()).map_err(|error| CliError::io(&path, &error))?;
             let model = Arc::try_unwrap(model).map_err(|_| CliError::usage("the model is in use", None))?;
             Arc::new(model.recorded(folder.clone()))
         }

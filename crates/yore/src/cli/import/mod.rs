@@ -14,7 +14,7 @@ use yore_engine::{Engine, GivenRecords, Imported};
 
 use super::{Context, export};
 use crate::error::{CliError, CliResult, Exit};
-use crate::portable::{Format, Home, basic, files_below, join, rules, server};
+use crate::portable::{Format, Found, Home, basic, files_below, join, rules, server};
 use crate::render::text::{self, counted};
 use crate::results::Moved;
 
@@ -50,6 +50,9 @@ pub struct Arguments {
     #[arg(long)]
     as_new: bool,
 }
+
+/// Why a link is not read.
+const LINK: &str = "it is a link; name the file that it leads to";
 
 /// The record of a page that changed something.
 enum Written {
@@ -92,8 +95,17 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             continue;
         }
         let metadata = std::fs::metadata(path).map_err(|error| CliError::io(path, &error))?;
-        let files = if metadata.is_dir() { files_below(path) } else { vec![path.clone()] };
-        if files.is_empty() && !import.has_files_below(path)? {
+        // A pipe or a device may never end.
+        if !metadata.is_dir() && !metadata.is_file() {
+            let message = format!("{} is neither a file nor a folder", path.display());
+            return Err(CliError::usage(message, Some("lines of JSON come from the standard input with `yore import -`")));
+        }
+        let Found { files, links } =
+            if metadata.is_dir() { files_below(path) } else { Found { files: vec![path.clone()], links: Vec::new() } };
+        for link in &links {
+            import.skip(link, "it is a link to a file that is no rule of this folder");
+        }
+        if files.is_empty() && links.is_empty() && !import.has_files_below(path)? {
             let message = format!("{} has neither rules for agents nor Markdown", path.display());
             return Err(CliError::usage(message, None));
         }

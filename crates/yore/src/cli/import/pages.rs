@@ -6,7 +6,8 @@ use yore_core::operation::Cause;
 use yore_core::relation::{Node, RelationType};
 use yore_engine::{EngineError, MemoryEdit, MemoryError, RememberRequest};
 
-use super::{Import, Written};
+use super::{Import, LINK, Written};
+use crate::config::replace_file;
 use crate::error::{CliError, CliResult};
 use crate::portable::page::{self, EntityPage, MemoryPage, NotePage, Page};
 
@@ -16,6 +17,11 @@ const UNKNOWN: &str = "nothing with its id is known here, or it was forgotten; -
 impl Import<'_> {
     /// Reads a page.
     pub(super) fn page(&mut self, path: &Path, text: &str) -> CliResult<()> {
+        // It may have to be written anew, which would change a file elsewhere.
+        if path.is_symlink() {
+            self.skip(path, LINK);
+            return Ok(());
+        }
         let done = match page::read(text) {
             Ok(Page::Memory(page)) => self.memory(&page),
             Ok(Page::Note(page)) => self.note(&page),
@@ -45,7 +51,7 @@ impl Import<'_> {
             Some(Written::Note(id)) => page::of_note(&self.engine.note(&id)?),
             None => return Ok(()),
         };
-        std::fs::write(path, page).map_err(|error| CliError::io(path, &error))
+        replace_file(path, page).map_err(|error| CliError::io(path, &error))
     }
 
     /// Changes a memory as its page says. Returns whether anything was changed, or why it is not.
@@ -137,9 +143,7 @@ impl Import<'_> {
             None => None,
         };
         if let Some(known) = &known {
-            let facts = &known.facts;
-            let is_same = facts.kind == *kind && facts.title == *title && facts.tags == *tags && facts.priority == *priority;
-            if is_same && known.text.trim_end() == text.trim_end() {
+            if page.says(known) {
                 return Ok(Ok(false));
             }
             if version.is_some_and(|version| version < known.version) {
