@@ -7,13 +7,14 @@ use serde_json::Value;
 use yore_core::episode::{Outcome, Role, TitleRank};
 use yore_core::time::{RecordedTime, TimeQuality};
 
-use super::super::shapes::{Answer, Message, first_text, flatten, id_of, short, text_of, without_elements};
+use super::super::shapes::{Answer, Message, first_text, flatten, id_of, short, text_of};
+use super::super::speaker::{Marks, divide};
 use super::super::{Computer, Reading};
 use super::form::{Facts, Line, Parsed, Said, facts_in, first_values, lines_below, name_of, read_content, time_of};
 
 const START: &str = "session_start";
 /// Elements that the program puts into a prompt.
-const PUT_IN: [&str; 1] = ["system-reminder"];
+const PUT_IN: Marks = Marks { elements: &["system-reminder"], tails: &[] };
 /// Lines without words.
 const WORDLESS: [&str; 4] = [START, "todo_state", "settings", "session_end"];
 
@@ -89,7 +90,9 @@ pub(super) fn read(line: &Value, tool_bytes: usize, out: &mut Vec<Reading>) -> O
     message.role = match role {
         "user" if text_of(native, "visibility") == Some("llm_only") => Role::Injected,
         "user" => {
-            let said = without_elements(&message.text, &PUT_IN).trim().to_owned();
+            let (said, beside, caveat) = divide(&message.text, &PUT_IN).settled();
+            message.caveat = caveat;
+            message.tool_text.push_str(&beside);
             if said.is_empty() {
                 Role::Injected
             } else {
