@@ -73,6 +73,8 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         }
         _ => roots,
     };
+    let is_document = |root: &SourceRoot| source_named(&root.source).is_some_and(|source| source.nature() == Nature::Document);
+    let has_documents_only = roots.iter().all(is_document);
     let pages = match &engine {
         Some(engine) if !arguments.dry_run => {
             addresses.iter().map(|address| fetch(engine, address, context)).collect::<CliResult<Vec<_>>>()?
@@ -130,8 +132,9 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if let Some(engine) = engine.filter(|_| !arguments.dry_run) {
         embed::after_reading(&engine, arguments.no_embed, false, context)?;
     }
-    let has_refused = !arguments.dry_run && (unknown > 0 || !unread.is_empty());
-    let is_nothing = has_refused && report.turns_added + report.turns_updated + report.turns_shared + report.files_unchanged == 0;
+    // A second reading finds the refused files unchanged.
+    let is_refused = unknown > 0 && report.files_unchanged == 0 || !unread.is_empty() && has_documents_only;
+    let is_nothing = !arguments.dry_run && is_refused && report.turns_added + report.turns_updated + report.turns_shared == 0;
     let is_whole = report.unread().next().is_none() && without.len() == unread.len() && !is_nothing;
     Ok(if is_whole { Exit::Success } else { Exit::Nothing })
 }

@@ -113,7 +113,7 @@ fn words_of_a_document_are_nobodys() {
         .write("home/tides/notes.md", "# Piers\n\nThe capstan is at pier nine.\n\n## Winches\n\nThe winch is at pier ten.\n");
     environment.yore(["ingest", "--no-embed"]).arg(environment.path("home/tides")).run().success();
     let found = environment.yore(["recall", "capstan", "--all", "--json"]).run().success().json();
-    let hit = &found["hits"][0];
+    let hit = &found["results"][0];
     assert_eq!(hit["role"], "document", "{hit}");
     let text = environment.yore(["recall", "capstan", "--all"]).run().success().stdout;
     assert!(text.contains("document") && !text.contains("assistant"), "{text}");
@@ -125,5 +125,5 @@ fn words_of_a_document_are_nobodys() {
     // A note was written by somebody.
     environment.yore(["remember", "The anchor is at pier one."]).run().success();
     let found = environment.yore(["recall", "anchor", "--all", "--json"]).run().success().json();
-    assert_eq!(found["hits"][0]["role"], "human");
+    assert_eq!(found["results"][0]["role"], "human");
 }

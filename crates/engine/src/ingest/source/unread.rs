@@ -11,7 +11,7 @@ const MAX_DEPTH: usize = 8;
 
 /// Agents by the folders where they keep histories, below the home directory. Some of them use the same folders
 /// on all platforms.
-const AGENTS: [(&str, &[&str]); 38] = [
+const AGENTS: [(&str, &[&str]); 37] = [
     ("Amp", &[".local/share/amp/threads"]),
     ("Augment", &[".augment/sessions"]),
     ("Amazon Q", &[".local/share/amazon-q", "Library/Application Support/amazon-q", ".aws/amazonq/history"]),
@@ -27,7 +27,6 @@ const AGENTS: [(&str, &[&str]); 38] = [
     ("IcodeMate", &[".local/share/icodemate"]),
     ("iFlow", &[".iflow/projects"]),
     ("Junie", &[".junie/sessions"]),
-    ("Kiro", &[".kiro/sessions", ".local/share/kiro-cli", "Library/Application Support/kiro-cli"]),
     ("MiMoCode", &[".local/share/mimocode"]),
     ("Omnigent", &[".omnigent"]),
     ("OpenClaude", &[".openclaude/projects"]),
