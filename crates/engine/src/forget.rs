@@ -152,7 +152,11 @@ impl Engine {
             return Ok(());
         }
         let buried: Vec<(MemoryId, String)> = memories.iter().map(|memory| (memory.id, memory.statement.clone())).collect();
-        Ok(self.reader()?.bury_memories(&buried, self.now())?)
+        let mut entities = Vec::new();
+        for memory in memories {
+            entities.extend(self.store().entities_of(memory.id)?.into_iter().map(|(_, name)| name));
+        }
+        Ok(self.reader()?.bury_memories(&buried, &entities, self.now())?)
     }
 
     /// Adds a session with its side conversations to those that are to be forgotten.

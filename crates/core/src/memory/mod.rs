@@ -2,6 +2,7 @@
 //!
 //! - [`Memory`]: the record; `kind`: kinds of statements, `fields`: what a kind has besides the statement
 //! - [`check`]: what makes a record valid
+//! - [`is_of_rules`] (`rules`): whether a file is one that agents read by themselves
 //!
 //! A memory is derived: its evidence is turns, which hold the words. Every change of it is an operation
 //! ([`crate::operation`]).
@@ -9,6 +10,7 @@
 mod fields;
 mod kind;
 mod record;
+mod rules;
 
 pub use self::fields::{CodeChange, Fields};
 pub use self::kind::{Design, MemoryKind, MemoryType, Outdated};
@@ -16,3 +18,4 @@ pub use self::record::{
     Anchor, AnchorKind, AnchorVerdict, Confidence, Evidence, FORGOTTEN, Invalid, Lane, MAX_STATEMENT_CHARS, Memory, REPLACED,
     Source, SourceKind, Status, Use, Verdict, asserted, check,
 };
+pub use self::rules::{RULE_FILES, RULE_FOLDERS, is_of_rules};

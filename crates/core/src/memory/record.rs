@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Fields, MemoryKind, MemoryType};
+use super::{Fields, MemoryKind, MemoryType, is_of_rules};
 use crate::conflict::{Assertion, StatedValue};
 use crate::id::{MemoryId, ProjectId, TurnId};
 use crate::time::UtcMillis;
@@ -344,6 +344,12 @@ impl Memory {
         let Some(told) = told else { return (Status::Holds, None) };
         let (status, cause) = told.split_once(": ").map_or((told, None), |(status, cause)| (status, Some(cause.to_owned())));
         (Status::parse(status).unwrap_or_default(), cause)
+    }
+
+    /// Returns whether only a file says it that agents read by themselves: nobody is told that unasked.
+    pub fn is_read_by_agents(&self) -> bool {
+        let is_of_rules = self.source.place.as_deref().is_some_and(is_of_rules);
+        self.source.kind == SourceKind::Import && is_of_rules && self.evidence.is_empty() && !self.is_pinned
     }
 
     /// Returns whether it is a question, a problem or a todo that nobody closed.

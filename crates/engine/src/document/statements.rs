@@ -1,5 +1,6 @@
 //! Cuts Markdown that people write for agents (`CLAUDE.md`, rules, notes) into single statements: an item of a list, a
-//! paragraph, a row of a table, or a block of code under its heading.
+//! paragraph, a row of a table, or a block of code under its heading. A line that only announces what follows (`Do NOT:`)
+//! is no statement: its words stand before each item of the list below it.
 
 use std::ops::Range;
 
@@ -49,7 +50,7 @@ pub fn statements(text: &str) -> Vec<Statement> {
         | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS
         | Options::ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
         | Options::ENABLE_TASKLISTS;
-    let mut reader = Reader { text, headings: Vec::new(), found: Vec::new(), line: (0, 1) };
+    let mut reader = Reader { text, headings: Vec::new(), stub: None, found: Vec::new(), line: (0, 1) };
     let mut items: Vec<Item> = Vec::new();
     let mut words: Option<String> = None;
     let (mut columns, mut cells): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
@@ -80,9 +81,10 @@ pub fn statements(text: &str) -> Vec<Statement> {
                 };
                 match items.last_mut() {
                     Some(above) => above.below.push(cut),
-                    None => reader.item(&cut, ""),
+                    None => reader.item_below_stub(&cut),
                 }
             }
+            Event::End(TagEnd::List(_)) if items.is_empty() => reader.stub = None,
             Event::End(TagEnd::Paragraph) if items.is_empty() => reader.paragraph(range),
             Event::Start(Tag::CodeBlock(kind)) if items.is_empty() => {
                 let language = match kind {
@@ -114,6 +116,8 @@ struct Reader<'t> {
     text: &'t str,
     /// Level and words.
     headings: Vec<(usize, String)>,
+    /// A line that announces what follows, and where it begins.
+    stub: Option<(usize, String)>,
     found: Vec<Statement>,
     /// A place in the text, and its line.
     line: (usize, u64),
@@ -121,13 +125,21 @@ struct Reader<'t> {
 
 impl Reader<'_> {
     fn heading(&mut self, level: usize, words: &str) {
+        self.stub = None;
         self.headings.retain(|(above, _)| *above < level);
         self.headings.push((level, one_line(words)));
     }
 
     fn paragraph(&mut self, range: Range<usize>) {
         let words = unmarked(slice(self.text, range.clone()));
+        self.stub = announced(&words).map(|words| (range.start, words));
         self.add(range.start, words, None);
+    }
+
+    /// Adds an item of a list, after the words that announce the list.
+    fn item_below_stub(&mut self, item: &Cut) {
+        let lead = self.stub.as_ref().map(|(_, words)| words.clone()).unwrap_or_default();
+        self.item(item, if lead.chars().count() <= LEAD_CHARS { &lead } else { "" });
     }
 
     /// Adds an item, or the items below it if it is long.
@@ -159,6 +171,9 @@ impl Reader<'_> {
     /// Adds a block of code to the statement before it under the same heading, or to the heading.
     fn code(&mut self, start: usize, code: String) {
         let headings: Vec<String> = self.headings.iter().map(|(_, words)| words.clone()).collect();
+        if let Some((start, words)) = self.stub.take() {
+            return self.add(start, words, Some(code));
+        }
         if let Some(last) = self.found.last_mut().filter(|last| last.headings == headings && last.code.is_none()) {
             last.code = Some(code);
         } else if let Some(heading) = headings.last() {
@@ -170,7 +185,8 @@ impl Reader<'_> {
     fn add(&mut self, start: usize, text: String, code: Option<String>) {
         let text = text.trim().to_owned();
         let is_import = text.split_whitespace().all(|word| word.starts_with('@') || word.starts_with("!["));
-        if text.chars().filter(|letter| letter.is_alphanumeric()).count() < 2 || is_import {
+        let is_stub = code.is_none() && announced(&text).is_some();
+        if text.chars().filter(|letter| letter.is_alphanumeric()).count() < 2 || is_import || is_stub {
             return;
         }
         let (place, line) = self.line;
@@ -179,6 +195,19 @@ impl Reader<'_> {
         let headings = self.headings.iter().map(|(_, words)| words.clone()).filter(|words| !words.is_empty()).collect();
         self.found.push(Statement { line, headings, text, code });
     }
+}
+
+/// Returns the words of a text that only announces what follows, with a colon after them: it ends with one, or is a line in
+/// bold letters that is no sentence.
+fn announced(text: &str) -> Option<String> {
+    let bare = text.trim_end_matches(['*', '_', ' ']);
+    let bold = text.strip_prefix("**").and_then(|rest| rest.strip_suffix("**")).filter(|bold| !bold.contains("**"));
+    let is_title = bold.is_some_and(|bold| !bold.ends_with(['.', '!', '?']));
+    if text.contains('\n') || !bare.ends_with([':', '\u{ff1a}']) && !is_title {
+        return None;
+    }
+    let words = bare.trim_end_matches([':', '\u{ff1a}']).trim_matches(['*', '_', ' ']);
+    Some(format!("{words}:"))
 }
 
 fn slice(text: &str, range: Range<usize>) -> &str {
@@ -265,6 +294,21 @@ mod tests {
         let found: Vec<String> = statements(&text).into_iter().map(|found| found.text).collect();
         assert_eq!(found.len(), 2);
         assert!(found[0].starts_with("Deploys: on Tuesday") && found[1].starts_with("Deploys: never on Friday"), "{found:?}");
+    }
+
+    #[test]
+    fn lines_that_announce_a_list_stand_before_its_items_and_are_no_statements() {
+        let text = "# Work\n\n**Do NOT:**\n\n- log a token\n- push to `main`\n\nAll strategies implement:\n1. `Save()`, which writes\n\n**Orphaned branches:**\n\nThey stay.\n\nRun the tests:\n\n```sh\ncargo test\n```\n\n**Important**\n\n- Colons: see the table:\n";
+        let found: Vec<(u64, String)> = statements(text).into_iter().map(|found| (found.line, found.text)).collect();
+        let expected = [
+            (5, "Do NOT: log a token"),
+            (6, "Do NOT: push to `main`"),
+            (9, "All strategies implement: `Save()`, which writes"),
+            (13, "They stay."),
+            (15, "Run the tests:"),
+        ];
+        assert_eq!(found, expected.map(|(line, text)| (line, text.to_owned())));
+        assert!(statements(text)[4].code.is_some());
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use serde_json::Value;
+use yore_core::entity::key_of;
 use yore_core::id::MemoryId;
 use yore_core::time::UtcMillis;
 
@@ -126,12 +127,13 @@ impl Ingest<'_> {
         Ok(SOURCES.iter().any(|source| known.contains(&self.keys.tombstone_hash(source.kind(), "session", native_session))))
     }
 
-    /// Remembers memories that were forgotten for good: their ids and statements, as keyed hashes.
-    pub(crate) fn bury_memories(&self, memories: &[(MemoryId, String)], now: UtcMillis) -> StoreResult<()> {
-        let hashes: Vec<[u8; 16]> = memories
+    /// Remembers memories that were forgotten for good, and the names of what they were about: as keyed hashes.
+    pub(crate) fn bury_memories(&self, memories: &[(MemoryId, String)], entities: &[String], now: UtcMillis) -> StoreResult<()> {
+        let of_memory = memories
             .iter()
-            .flat_map(|(id, statement)| [self.memory_hash("id", &id.to_string()), self.memory_hash("statement", statement)])
-            .collect();
+            .flat_map(|(id, statement)| [self.memory_hash("id", &id.to_string()), self.memory_hash("statement", statement)]);
+        let hashes: Vec<[u8; 16]> =
+            of_memory.chain(entities.iter().map(|name| self.memory_hash("entity", &key_of(name)))).collect();
         self.store.bury(&hashes, now)
     }
 
@@ -143,6 +145,11 @@ impl Ingest<'_> {
     /// Returns whether a memory with this statement was forgotten for good.
     pub(crate) fn is_statement_buried(&self, statement: &str) -> bool {
         self.tombstones.contains(&self.memory_hash("statement", statement))
+    }
+
+    /// Returns whether a memory about something with this name was forgotten for good.
+    pub(crate) fn is_entity_buried(&self, name: &str) -> bool {
+        self.tombstones.contains(&self.memory_hash("entity", &key_of(name)))
     }
 
     fn memory_hash(&self, what: &str, value: &str) -> [u8; 16] {

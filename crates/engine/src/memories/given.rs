@@ -17,6 +17,7 @@ use super::settle::{leave, settle_again, settle_by_itself, settle_with};
 use super::step::{draw, draw_relation, entity_for};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
+use crate::ingest::Ingest;
 use crate::store::{MemoryFilter, OperationTx};
 
 /// Cause of a memory that was put away because its file says it no more.
@@ -87,7 +88,18 @@ impl Engine {
         let near =
             |prepared: &Prepared| if is_new(prepared) { self.near(&prepared.memory).unwrap_or_default() } else { Vec::new() };
         let near: Vec<Vec<Memory>> = memories.iter().map(near).collect();
-        let (entities, relations) = (self.redacted_entities(&given.entities)?, self.redacted_relations(&given.relations)?);
+        let (mut entities, mut relations) =
+            (self.redacted_entities(&given.entities)?, self.redacted_relations(&given.relations)?);
+        // The name of something that was forgotten for good with its memories stays so, unless it is known by others.
+        let mut gone: HashSet<String> = HashSet::new();
+        let names = entities.iter().map(|entity| &entity.name);
+        for name in names.chain(relations.iter().flat_map(|relation| [&relation.from, &relation.to])) {
+            if self.is_entity_gone(&reader, name)? {
+                gone.insert(name.clone());
+            }
+        }
+        entities.retain(|entity| !gone.contains(&entity.name));
+        relations.retain(|relation| !gone.contains(&relation.from) && !gone.contains(&relation.to));
         // A file is only read whole if everything in it could be stored.
         let refused: HashSet<&str> = imported.problems.iter().filter_map(|(place, _)| file_of_place(place)).collect();
         let whole: HashSet<&str> = given.whole.iter().map(String::as_str).filter(|file| !refused.contains(file)).collect();
@@ -131,6 +143,11 @@ impl Engine {
             Ok::<_, EngineError>(imported)
         })?;
         Ok(Imported { operation, ..imported })
+    }
+
+    /// Returns whether nothing with a name is known any more because the memories about it were forgotten for good.
+    pub(super) fn is_entity_gone(&self, reader: &Ingest<'_>, name: &str) -> Result<bool, EngineError> {
+        Ok(reader.is_entity_buried(name) && self.store().entities(Some(name), 1)?.is_empty())
     }
 
     /// Returns the memories that were read from files, by file, project and statement.

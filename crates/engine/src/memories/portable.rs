@@ -202,6 +202,9 @@ impl Engine {
                         .collect();
                     projects.insert(id, self.store().project_like(id, &name, &aliases, self.now())?);
                 }
+                Ok(Line::Entity(entity)) if self.is_entity_gone(&reader, &entity.name)? => {
+                    skip(&mut imported, line(number), BURIED.to_owned());
+                }
                 Ok(Line::Entity(mut entity)) => {
                     let names = entity.aliases.iter_mut().chain([&mut entity.name]);
                     self.redact(names.chain(&mut entity.description).chain(&mut entity.given_kind))?;

@@ -227,7 +227,7 @@ impl Store {
     }
 
     /// Returns the memories of a project (`None`: those of none) that hold, are of these kinds and not closed, pinned ones first, then a
-    /// person's, then the latest; extracted ones only from this certainty on.
+    /// person's, then the latest; extracted ones only from this certainty on. Rules that agents read by themselves are left out.
     pub(crate) fn latest_memories(
         &self,
         project: Option<ProjectKey>,
@@ -241,10 +241,12 @@ impl Store {
                 "SELECT id FROM memory WHERE project_id IS ?1 AND status = 'holds' AND kind IN (SELECT value FROM json_each(?2))
                      AND (lane = 'curated' OR coalesce(json_extract(rest, '$.certainty'), 1.0) >= ?3)
                      AND coalesce(json_extract(rest, '$.fields.is_closed'), 0) = 0
-                 ORDER BY is_pinned DESC, lane = 'curated' DESC, coalesce(valid_from_ms, recorded_ms) DESC, id DESC LIMIT ?4",
-                params![project, kinds, f64::from(least_certainty), limit as i64],
+                 ORDER BY is_pinned DESC, lane = 'curated' DESC, coalesce(valid_from_ms, recorded_ms) DESC, id DESC",
+                params![project, kinds, f64::from(least_certainty)],
             )?;
-            rows.into_iter().filter_map(|row| view.memory_of_row(row).transpose()).collect()
+            let found = rows.into_iter().filter_map(|row| view.memory_of_row(row).transpose());
+            let is_told = |memory: &StoreResult<Memory>| memory.as_ref().map_or(true, |memory| !memory.is_read_by_agents());
+            found.filter(is_told).take(limit).collect()
         })
     }
 

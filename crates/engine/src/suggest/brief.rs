@@ -174,7 +174,8 @@ fn fill_memories(store: &Store, project: Option<ProjectKey>, now: UtcMillis, bri
     brief.orders.retain(|memory| !excepted.contains(&memory.id));
     brief.orders.truncate(ORDERS);
     let Some(project) = project else { return Ok(()) };
-    brief.orders.splice(0..0, store.latest_memories(Some(project), &ASKED_OF_ALL, CERTAIN, ORDERS)?);
+    let own = store.latest_memories(Some(project), &ASKED_OF_ALL, CERTAIN, ORDERS)?;
+    brief.orders.splice(0..0, own);
     brief.orders.sort_by_key(|memory| (!memory.is_pinned, memory.lane != Lane::Curated));
     brief.orders.truncate(ORDERS);
     brief.decided = store.latest_memories(Some(project), &[MemoryKind::Decision], 0.0, DECIDED)?;

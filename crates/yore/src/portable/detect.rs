@@ -70,13 +70,9 @@ pub fn files_below(directory: &Path) -> Found {
     Found { files: found, links: Vec::new() }
 }
 
-/// Returns whether a path names a regular file of a directory, through no link on the way.
+/// Returns whether a path below a directory leads to its file through no link.
 fn is_within(path: &Path, directory: &Path) -> bool {
-    let place = |path: &Path| path.canonicalize().ok();
-    match (place(path), place(directory), path.strip_prefix(directory)) {
-        (Some(path), Some(directory), Ok(name)) => path == directory.join(name),
-        _ => false,
-    }
+    path.ancestors().take_while(|part| *part != directory).all(|part| !part.is_symlink())
 }
 
 /// Deepest folder in which files are looked for.

@@ -1,31 +1,15 @@
-//! Files that tell agents about a project: each statement becomes a curated memory, with the place where it stands.
+//! Files that tell agents about a project: each statement becomes a memory, with the place where it stands. Those of a project may
+//! come with a clone, so nobody has confirmed them; those of the person, or that they let hold everywhere, are their own word.
 
 use std::path::{Path, PathBuf};
 
-use yore_core::memory::{Anchor, AnchorKind, MemoryKind, SourceKind};
-use yore_engine::document::statements::statements;
+use yore_core::memory::{Anchor, AnchorKind, MemoryKind, RULE_FILES, RULE_FOLDERS, SourceKind};
+use yore_engine::document::statements::{Statement, statements};
 use yore_engine::{GivenRecords, NewMemory};
 
-use super::common::{Home, short, title};
+use super::common::{Home, by_agent, short, title};
 use super::front;
 
-/// Files and folders of rules, relative to the directory of a project.
-const FILES: [&str; 12] = [
-    "CLAUDE.md",
-    ".claude/CLAUDE.md",
-    "CLAUDE.local.md",
-    "AGENTS.md",
-    "GEMINI.md",
-    ".cursorrules",
-    ".windsurfrules",
-    ".clinerules",
-    ".github/copilot-instructions.md",
-    "CONVENTIONS.md",
-    ".junie/guidelines.md",
-    ".goosehints",
-];
-const FOLDERS: [&str; 6] =
-    [".claude/rules", ".cursor/rules", ".windsurf/rules", ".clinerules", ".github/instructions", ".kiro/steering"];
 /// Words that make a statement a rule, at its beginning or anywhere.
 const ORDERS: [&str; 15] = [
     "always",
@@ -47,12 +31,14 @@ const ORDERS: [&str; 15] = [
 const ORDERS_ANYWHERE: [&str; 7] = [" must ", " never ", " always ", " do not ", " don't ", " should ", " instead of "];
 const DECISIONS: [&str; 4] = ["we decided", "decided to", "decision", "we chose"];
 const TODOS: [&str; 3] = ["todo", "to do", "fixme"];
+/// A fact that is no sentence has at least so many words.
+const LEAST_WORDS: usize = 4;
 const WISHES: [&str; 5] = ["prefer", "i prefer", "i like", "i want", "we prefer"];
 
 /// Returns the files of rules that the directory of a project has, each once.
 pub fn files_of(directory: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = FILES.iter().map(|name| directory.join(name)).filter(|path| path.is_file()).collect();
-    for folder in FOLDERS {
+    let mut found: Vec<PathBuf> = RULE_FILES.iter().map(|name| directory.join(name)).filter(|path| path.is_file()).collect();
+    for folder in RULE_FOLDERS {
         let entries = std::fs::read_dir(directory.join(folder)).into_iter().flatten().filter_map(Result::ok);
         let is_rule =
             |path: &PathBuf| path.is_file() && path.extension().is_some_and(|extension| extension == "md" || extension == "mdc");
@@ -77,7 +63,7 @@ const FOLDERS_OF_THE_PERSON: [&str; 2] = [".claude/rules", ".cursor/rules"];
 /// Returns whether a file is one of rules, by its name: a known one, or Markdown.
 pub fn is_one(path: &Path) -> bool {
     let is_markdown = path.extension().is_some_and(|extension| extension == "md" || extension == "mdc" || extension == "txt");
-    is_markdown || FILES.iter().any(|name| path.ends_with(name))
+    is_markdown || RULE_FILES.iter().any(|name| path.ends_with(name))
 }
 
 /// Returns whether a file of an agent applies to every project.
@@ -107,7 +93,7 @@ pub fn read(path: &Path, text: &str, home: &Home) -> GivenRecords {
     let globs = ["globs", "paths", "applyTo"].iter().flat_map(|name| front::strings(&about[*name]));
     let anchors: Vec<Anchor> = globs.map(|text| Anchor { kind: AnchorKind::SourceFile, text }).collect();
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let of = |said: yore_engine::document::statements::Statement| {
+    let of = |said: Statement| {
         let (statement, mut details) = short(&said.text);
         let mut new = NewMemory::new(kind_of(&statement), statement);
         details.extend(said.code);
@@ -115,15 +101,26 @@ pub fn read(path: &Path, text: &str, home: &Home) -> GivenRecords {
         new.memory.title = title(&said.headings);
         new.memory.tags = vec![name.clone()];
         new.memory.anchors = anchors.clone();
+        if *home != Home::Everywhere {
+            by_agent(&mut new);
+        }
         new.memory.source.kind = SourceKind::Import;
         new.memory.source.place = Some(format!("{place}:{}", said.line));
         home.takes(new)
     };
     GivenRecords {
-        memories: statements(text).into_iter().map(of).collect(),
+        memories: statements(text).into_iter().filter(is_whole).map(of).collect(),
         whole: vec![place.clone()],
         ..GivenRecords::default()
     }
+}
+
+/// Returns whether a statement can be understood alone: an order, a sentence, or words about code. A few words, such as an entry of
+/// a list of files, cannot.
+fn is_whole(said: &Statement) -> bool {
+    let words = said.text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count();
+    let is_sentence = said.text.trim_end_matches(['*', '_', '`', ')', '"']).ends_with(['.', '!', '\u{3002}']);
+    said.code.is_some() || is_sentence || words >= LEAST_WORDS || kind_of(&said.text) != MemoryKind::Fact
 }
 
 /// Returns the kind of a statement of a rules file, by the words that it begins with or has.
@@ -143,6 +140,8 @@ fn kind_of(statement: &str) -> MemoryKind {
 
 #[cfg(test)]
 mod tests {
+    use yore_core::memory::{Confidence, Lane};
+
     use super::*;
 
     #[test]
@@ -161,6 +160,23 @@ mod tests {
         );
         assert_eq!(read.memories[0].memory.anchors.len(), 2);
         assert_eq!(read.whole, ["/home/dev/AGENTS.md"]);
+    }
+
+    #[test]
+    fn pieces_of_lists_are_no_facts_and_rules_of_a_project_are_nobodys_confirmed_word() {
+        let text = "# Harbour\n\n**Do NOT:**\n\n- log a token\n\n## Folders\n\n- `cmd/` - commands\n- Register in root.go\n- Always gofmt\n- The daemon owns the lock file\n";
+        let of = |home: &Home| read(Path::new("/home/dev/AGENTS.md"), text, home).memories;
+        let told: Vec<(MemoryKind, String)> =
+            of(&Home::Everywhere).into_iter().map(|new| (new.memory.kind, new.memory.statement)).collect();
+        let expected = [
+            (MemoryKind::Standard, "Do NOT: log a token"),
+            (MemoryKind::Standard, "Always gofmt"),
+            (MemoryKind::Fact, "The daemon owns the lock file"),
+        ];
+        assert_eq!(told, expected.map(|(kind, said)| (kind, said.to_owned())));
+        let trust = |home: &Home| of(home).into_iter().map(|new| (new.memory.lane, new.memory.confidence)).next();
+        assert_eq!(trust(&Home::Everywhere), Some((Lane::Curated, Confidence::Verified)));
+        assert_eq!(trust(&Home::Named("harbour".to_owned())), Some((Lane::Extracted, Confidence::Inferred)));
     }
 
     #[test]

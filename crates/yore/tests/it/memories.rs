@@ -435,7 +435,7 @@ fn rules_for_agents_are_memories_with_their_place_until_the_file_no_longer_says_
     let listed = here.call(&["memories", "--json", "--kind", "standard"]).json();
     let token = listed[0]["id"].as_str().unwrap().to_owned();
     let shown = here.call(&["show", &token, "--json"]).json();
-    assert_eq!((&shown["lane"], &shown["title"], &shown["project"]), (&"curated".into(), &"Harbor".into(), &"harbor".into()));
+    assert_eq!((&shown["lane"], &shown["title"], &shown["project"]), (&"extracted".into(), &"Harbor".into(), &"harbor".into()));
     assert!(here.call(&["show", &token]).success().stdout.contains("AGENTS.md:3"));
     // A correction by hand stays, whatever the file says.
     let _ = here.call(&["memories", "edit", &token, "Never log a token or a key."]).success();
@@ -453,6 +453,71 @@ fn rules_for_agents_are_memories_with_their_place_until_the_file_no_longer_says_
     let operation = back["operation"].to_string();
     let _ = here.call(&["op", "undo", &operation]).success();
     assert!(!here.statements(&[]).contains(&"Leases live in SQLite.".to_owned()), "one operation takes an import back");
+}
+
+#[test]
+fn rules_are_listed_before_they_are_recorded_and_told_to_nobody_who_reads_them_anyway() {
+    let environment = projects();
+    let here = Place(&environment, "harbor");
+    let _ = here.id(&["remember", "Answers are short.", "-k", "preference"]);
+    environment.write("work/harbor/CLAUDE.md", "**Do NOT:**\n\n- log a token\n- push on Fridays\n");
+    let listed = here.call(&["import", ".", "--dry-run"]).success().stdout;
+    assert!(listed.contains("standard: Do NOT: log a token") && listed.contains("CLAUDE.md:3"), "{listed}");
+    assert!(listed.contains("2 records would be stored"), "{listed}");
+    assert_eq!(here.statements(&[]), ["Answers are short."], "a dry run records nothing");
+    let _ = here.call(&["import", "."]).success();
+    assert!(here.call(&["import", ".", "--dry-run"]).success().stdout.contains("0 records"));
+    let brief = here.call(&["brief"]).stdout;
+    assert!(brief.contains("Answers are short.") && !brief.contains("log a token"), "{brief}");
+    assert!(here.call(&["recall", "--memories", "log a token"]).success().stdout.contains("Do NOT: log a token"));
+}
+
+#[test]
+fn name_of_what_was_forgotten_for_good_does_not_come_back_with_its_file() {
+    let environment = projects();
+    let here = Place(&environment, "harbor");
+    let entity = r#"{"type":"entity","name":"Tidelock","entityType":"tool","observations":["Tidelock listens on port 6666."]}"#;
+    environment.write("work/harbor/memory.jsonl", format!("{entity}\n"));
+    let _ = here.call(&["import", "memory.jsonl"]).success();
+    let id = here.call(&["memories", "--json"]).json()[0]["id"].as_str().unwrap().to_owned();
+    let lines = |what: &str| here.call(&["export", "-"]).success().stdout.matches(what).count();
+    assert!(lines("Tidelock") > 0);
+    let _ = here.call(&["forget", "--hard", &id]).success();
+    assert_eq!(lines("Tidelock"), 0);
+    let _ = here.call(&["import", "memory.jsonl"]);
+    assert_eq!(lines("Tidelock"), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_import_reads_no_file_through_a_link_and_nothing_that_may_never_end() {
+    use std::os::unix::fs::symlink;
+    let environment = projects();
+    let here = Place(&environment, "quarry");
+    let secret = environment.write("diary.md", "- Always be at home on Sundays.\n");
+    symlink(&secret, environment.path("work/quarry/CLAUDE.md")).unwrap();
+    let refused = here.call(&["import", "."]).ends_with(1);
+    assert!(refused.stderr.contains("CLAUDE.md is skipped: it is a link"), "{}", refused.stderr);
+    // A folder that is a link leads elsewhere as well.
+    std::fs::create_dir_all(environment.path("rules")).unwrap();
+    environment.write("rules/own.md", "- Never tell anybody.\n");
+    std::fs::create_dir_all(environment.path("work/quarry/.cursor")).unwrap();
+    symlink(environment.path("rules"), environment.path("work/quarry/.cursor/rules")).unwrap();
+    assert!(here.call(&["import", "."]).ends_with(1).stderr.contains("own.md is skipped"));
+    // Another name of rules that are read is no fault.
+    std::fs::remove_file(environment.path("work/quarry/CLAUDE.md")).unwrap();
+    std::fs::remove_file(environment.path("work/quarry/.cursor/rules")).unwrap();
+    environment.write("work/quarry/AGENTS.md", "- Always sort the stones.\n");
+    symlink("AGENTS.md", environment.path("work/quarry/CLAUDE.md")).unwrap();
+    let _ = here.call(&["import", "."]).success();
+    assert_eq!(here.statements(&[]), ["Always sort the stones."]);
+    let endless = here.call(&["import", "/dev/zero"]).ends_with(2);
+    assert!(endless.stderr.contains("neither a file nor a folder"), "{}", endless.stderr);
+    // A page is never written through a link.
+    let page = environment.write("page.md", "---\nyore: memory\n---\nThe crusher runs at night.\n");
+    symlink(&page, environment.path("work/quarry/page.md")).unwrap();
+    let _ = here.call(&["import", "page.md"]).ends_with(1);
+    assert_eq!(std::fs::read_to_string(&page).unwrap().matches("id:").count(), 0);
 }
 
 #[test]

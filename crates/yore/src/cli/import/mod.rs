@@ -1,6 +1,7 @@
 //! Reads memories from files: of yore, of people, of other programs.
 
 mod pages;
+mod plan;
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -12,6 +13,7 @@ use yore_core::operation::{Actor, Cause};
 use yore_engine::ingest::{ProjectNames, names_of};
 use yore_engine::{Engine, GivenRecords, Imported};
 
+use self::plan::{Planned, tell_plan};
 use super::{Context, export};
 use crate::error::{CliError, CliResult, Exit};
 use crate::portable::{Format, Found, Home, basic, files_below, join, rules, server};
@@ -49,6 +51,9 @@ pub struct Arguments {
     /// Record pages of Markdown whose ids are not known here, with new ids
     #[arg(long)]
     as_new: bool,
+    /// Only list what would be recorded or changed
+    #[arg(long)]
+    dry_run: bool,
 }
 
 /// Why a link is not read.
@@ -75,10 +80,13 @@ struct Import<'a> {
     given: GivenRecords,
     /// The record of the page that was read last, if it changed something.
     written: Option<Written>,
+    /// In a dry run: what would be recorded or changed.
+    planned: Vec<Planned>,
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
-    let engine = context.settings.engine(true)?;
+    // A dry run must not create a memory.
+    let engine = context.settings.engine(!arguments.dry_run)?;
     let mut import = Import {
         arguments,
         engine: &engine,
@@ -88,6 +96,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         operations: Vec::new(),
         given: GivenRecords::default(),
         written: None,
+        planned: Vec::new(),
     };
     for path in &arguments.paths {
         if path.as_os_str() == "-" {
@@ -115,6 +124,10 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         if metadata.is_dir() {
             import.gone_below(path)?;
         }
+    }
+    if arguments.dry_run {
+        import.plan_given()?;
+        return tell_plan(&import, context);
     }
     if import.given != GivenRecords::default() {
         let input = arguments.paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
@@ -178,6 +191,9 @@ impl Import<'_> {
 
     /// Reads lines of JSON that yore wrote.
     fn lines(&mut self, input: &mut dyn std::io::BufRead, path: &Path) -> CliResult<()> {
+        if self.arguments.dry_run {
+            return self.plan_lines(input, path);
+        }
         let input_name = path.file_name().map(|name| name.to_string_lossy().into_owned());
         let cause = Cause { actor: Actor::Import, by: "yore import".to_owned(), input: input_name };
         let done = self.engine.import_memories(input, &cause)?;

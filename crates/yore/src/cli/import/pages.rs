@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use yore_core::entity::EntityKind;
 use yore_core::operation::Cause;
 use yore_core::relation::{Node, RelationType};
 use yore_engine::{EngineError, MemoryEdit, MemoryError, RememberRequest};
@@ -79,6 +80,9 @@ impl Import<'_> {
             } else if page.front.id.is_none() || is_chosen {
                 new = self.project().takes(new);
             }
+            if self.arguments.dry_run {
+                return Ok(self.plan(new.memory.kind.as_str(), &new.memory.statement, None));
+            }
             let done = match self.engine.add_memory(&new, &cause) {
                 Err(EngineError::UnknownProject { name, .. }) => {
                     return Ok(Err(format!(
@@ -105,6 +109,9 @@ impl Import<'_> {
             Ok(changes) => changes,
             Err(problem) => return Ok(Err(problem)),
         };
+        if self.arguments.dry_run {
+            return Ok(self.plan("change", &stored.memory.statement, None));
+        }
         let mut operations = Vec::new();
         // Taken out before it is changed, put away after that.
         if changes.archived == Some(false) {
@@ -165,6 +172,9 @@ impl Import<'_> {
             },
             _ => None,
         };
+        if self.arguments.dry_run {
+            return Ok(self.plan(kind.as_str(), text, None));
+        }
         let by_agent = known.as_ref().map_or(*is_by_agent, |known| known.is_by_agent);
         let mut tags = tags.clone();
         // An empty tag stands for no tags; an empty list would keep the former ones.
@@ -192,10 +202,24 @@ impl Import<'_> {
         if name.trim().is_empty() {
             return Ok(Err("it has no name".to_owned()));
         }
+        if self.arguments.dry_run {
+            return Ok(if self.is_known(page)? { Ok(false) } else { self.plan("entity", name, None) });
+        }
         let (_, operation) = self.engine.put_entity(kind, name, aliases, description.as_deref(), &by_person())?;
         self.operations.extend(operation);
         self.imported.stored.entities += u64::from(operation.is_some());
         Ok(Ok(operation.is_some()))
+    }
+
+    /// Returns whether the memory knows all that a page says of an entity.
+    fn is_known(&self, page: &EntityPage) -> Result<bool, EngineError> {
+        let known = match self.engine.entity_named(&format!("{}:{}", EntityKind::read(&page.kind).0.as_str(), page.name)) {
+            Ok(known) => known,
+            Err(EngineError::Memory(_)) => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        let says_same = page.description.as_deref().is_none_or(|said| known.description.as_deref().map(str::trim) == Some(said));
+        Ok(says_same && page.aliases.iter().all(|alias| known.aliases.contains(alias)))
     }
 
     /// Returns the directory of the project with a name, id or directory.
