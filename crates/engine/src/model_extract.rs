@@ -123,7 +123,8 @@ impl Engine {
             };
             let shape = shapes.get(&session.row).copied().unwrap_or_default();
             if misformed.get(&session.row) == Some(&shape) {
-                report.unchanged += 1;
+                let reason = "its answers could not be used before, so it was not asked for again; `--again` asks".to_owned();
+                report.failed.push(FailedSession { session: session.native_id.clone(), reason });
                 continue;
             }
             let answers = report.answers;

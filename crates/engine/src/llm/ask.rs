@@ -95,6 +95,14 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Returns what a server reported, but never less than half of the estimate: a server that reports nothing, or too little, would
+    /// not be limited.
+    pub fn reported(prompt: &Prompt, answer: &str, input: u64, output: u64) -> Self {
+        let least = Self::estimated(prompt, answer);
+        let (input, output) = (input.max(least.input / 2), output.max(least.output / 2));
+        Self { input, output, is_estimated: false }
+    }
+
     /// Estimates the tokens of a prompt and its answer.
     pub fn estimated(prompt: &Prompt, answer: &str) -> Self {
         Self { input: prompt.estimated_tokens(), output: estimated_tokens(answer), is_estimated: true }
@@ -121,4 +129,22 @@ pub trait Accounts {
 
     /// Returns whether a model has a tier, if that was learned.
     fn has(&self, model: &str, tier: Tier) -> Option<bool>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_reports_counts_but_never_less_than_half_of_the_estimate() {
+        let prompt = Prompt { user: "tide ".repeat(720), ..Prompt::default() };
+        let answer = "ebb ".repeat(90);
+        let told = |input, output| {
+            let usage = Usage::reported(&prompt, &answer, input, output);
+            (usage.input, usage.output, usage.is_estimated)
+        };
+        assert_eq!(told(0, 0), (500, 50, false));
+        assert_eq!(told(499, 51), (500, 51, false));
+        assert_eq!(told(720, 90), (720, 90, false));
+    }
 }

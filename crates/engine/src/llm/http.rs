@@ -4,9 +4,12 @@
 //! arrives.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
+
+use serde_json::Value;
 
 use super::ask::Accounts;
 use super::error::LlmError;
@@ -91,11 +94,20 @@ impl Connection {
         let Some(key) = self.key.get().and_then(Option::as_deref).filter(|key| key.len() > 3) else { return error };
         match error {
             LlmError::Status { server, status, message, retry_after } => {
-                LlmError::Status { server, status, message: message.replace(key, "…"), retry_after }
+                LlmError::Status { server, status, message: without_key(&message, key).unwrap_or(message), retry_after }
             }
-            LlmError::NotUnderstood { server, reason } => LlmError::NotUnderstood { server, reason: reason.replace(key, "…") },
+            LlmError::NotUnderstood { server, reason } => {
+                LlmError::NotUnderstood { server, reason: without_key(&reason, key).unwrap_or(reason) }
+            }
             other => other,
         }
+    }
+
+    /// Returns an answer that was put together from a stream without the key, which a server may repeat in pieces.
+    pub(super) fn cleaned_value(&self, value: Value) -> Value {
+        let key = self.key.get().and_then(Option::as_deref).filter(|key| key.len() > 3);
+        let cleaned = key.and_then(|key| without_key(&value.to_string(), key));
+        cleaned.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or(value)
     }
 
     fn failed(&self, error: TransportError) -> LlmError {
@@ -255,12 +267,64 @@ impl Connection {
             }
         }
         // A server may repeat the key in its message.
-        if let Some(key) = self.key()?.filter(|key| key.len() > 3 && memchr::memmem::find(&answer.body, key.as_bytes()).is_some())
+        if let Some(key) = self.key()?.filter(|key| key.len() > 3)
+            && let Some(cleaned) = without_key(&String::from_utf8_lossy(&answer.body), key)
         {
-            answer.body = String::from_utf8_lossy(&answer.body).replace(key, "…").into_bytes();
+            answer.body = cleaned.into_bytes();
         }
         Ok(Received::Whole(answer))
     }
+}
+
+/// Most backslashes before an escape: JSON within JSON doubles them.
+const MOST_SLASHES: usize = 16;
+
+/// Returns a text without a key, if it has it: plain, with characters that cannot be seen between its letters, or written as
+/// escapes of JSON, once or more.
+fn without_key(text: &str, key: &str) -> Option<String> {
+    let letters = read_letters(text);
+    let plain: Vec<char> = letters.iter().map(|(letter, _)| *letter).collect();
+    let wanted: Vec<char> = key.chars().collect();
+    let mut cleaned = String::new();
+    let (mut at, mut kept) = (0, 0);
+    while at + wanted.len() <= plain.len() {
+        if plain[at..at + wanted.len()] == wanted[..] {
+            let (begin, end) = (letters[at].1.start, letters[at + wanted.len() - 1].1.end);
+            cleaned.push_str(&text[kept..begin]);
+            cleaned.push('…');
+            kept = end;
+            at += wanted.len();
+        } else {
+            at += 1;
+        }
+    }
+    (kept > 0).then(|| cleaned + &text[kept..])
+}
+
+/// Returns the characters of a text that can be seen, each with its place. An escape of JSON is the character that it stands for,
+/// however many backslashes it begins with.
+fn read_letters(text: &str) -> Vec<(char, Range<usize>)> {
+    let mut letters = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let start = text.len() - rest.len();
+        let slashes = rest.bytes().take(MOST_SLASHES).take_while(|byte| *byte == b'\\').count();
+        let code = rest[slashes..].strip_prefix('u').and_then(|after| after.get(..4)).filter(|_| slashes > 0);
+        let escaped = code.and_then(|code| u32::from_str_radix(code, 16).ok()).and_then(char::from_u32);
+        let (letter, length) = escaped.map_or((first, first.len_utf8()), |letter| (letter, slashes + 5));
+        if !is_unseen(letter) {
+            letters.push((letter, start..start + length));
+        }
+        rest = &rest[length..];
+    }
+    letters
+}
+
+/// Returns whether a character takes no room where it is shown.
+fn is_unseen(letter: char) -> bool {
+    let is_format =
+        matches!(letter, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}');
+    is_format || letter.is_control() || matches!(letter, '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
 }
 
 /// Keeps a key that was found; where there was none, it is looked for again.
@@ -304,5 +368,27 @@ fn exchange(client: Client, request: Request) -> Receiver<Result<Part, Transport
 impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connection").field("server", &self.server).field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn key_that_a_server_repeats_is_found_in_every_form() {
+        let key = "k-Quay7";
+        let escaped: String = key.chars().map(|letter| format!("\\u{:04x}", u32::from(letter))).collect();
+        let twice = escaped.replace('\\', "\\\\");
+        let apart = key.chars().map(|letter| format!("{letter}\u{200b}")).collect::<String>();
+        let mixed = format!("k-\\u0051u\\u200bay7");
+        for form in [key.to_owned(), escaped, twice, apart, mixed] {
+            let text = format!("wrong \"{form}\" here, ü \\n \\u00zz {form}.");
+            let cleaned = without_key(&text, key).unwrap();
+            assert!(cleaned.starts_with("wrong \"…") && cleaned.contains("here, ü \\n \\u00zz …"), "{cleaned}");
+        }
+        for other in ["k-Quay", "", "\\u", "\\\\", "k-Quay\\u0038", "\\u12é4k-"] {
+            assert_eq!(without_key(other, key), None, "{other}");
+        }
     }
 }

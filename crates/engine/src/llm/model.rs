@@ -176,7 +176,7 @@ impl Model {
                     Received::Whole(answer) => protocol.decode(connection.server(), prompt, &answer),
                     Received::Events => {
                         let whole = stream.end().map_err(|error| connection.cleaned(error))?;
-                        protocol.read(connection.server(), prompt, &whole)
+                        protocol.read(connection.server(), prompt, &connection.cleaned_value(whole))
                     }
                 }
             }

@@ -65,7 +65,9 @@ impl ServerReranker {
                 Received::Events => return Err(wrong("it is a stream")),
             };
             let (scores, tokens) = self.protocol.decode(&body, passages.len()).map_err(wrong)?;
-            let usage = Usage { input: tokens.unwrap_or(most), output: 0, is_estimated: tokens.is_none() };
+            // Never less than half of the most, whatever the server reports.
+            let input = tokens.map_or(most, |tokens| tokens.max(most / 2));
+            let usage = Usage { input, output: 0, is_estimated: tokens.is_none() };
             // Some servers give logits: then all of them are.
             let are_logits = scores.iter().any(|score| !(0.0..=1.0).contains(score));
             Ok((scores.into_iter().map(|score| logit(score, are_logits)).collect(), usage))

@@ -15,6 +15,8 @@ pub const RETRIES: usize = 2;
 const MOST_MISFORMED: usize = 2;
 /// Brackets at which the JSON of an answer may begin that are tried.
 const MOST_STARTS: usize = 32;
+/// How many times as long the answer may be that is asked for after one that was cut off.
+const MORE_ROOM: u32 = 2;
 /// Most characters of an error that the model is told.
 const TOLD_CHARS: usize = 500;
 
@@ -51,10 +53,13 @@ pub fn ask<T: DeserializeOwned>(
     // Only where another tier answers was it the tier that the server refused.
     let mut refused: Vec<Tier> = Vec::new();
     let (mut misformed, mut retries) = (0, 0);
+    // The same question with room for a longer answer, once an answer was cut off.
+    let mut prompt = prompt.clone();
+    let mut has_more_room = false;
     for tier in model.tiers(accounts) {
         let mut told: Option<String> = None;
         for _ in 0..=RETRIES {
-            let asked = asked(prompt, form, tier, told.as_deref());
+            let asked = asked(&prompt, form, tier, told.as_deref());
             match model.complete(&asked, Some(Wanted { form, tier }), accounts) {
                 Ok(reply) => match read(&reply.text) {
                     Ok((value, is_cut)) => {
@@ -66,11 +71,26 @@ pub fn ask<T: DeserializeOwned>(
                         if let Some(kept) = model.reject(&asked) {
                             return Err(LlmError::Rejected { reason, kept: kept.display().to_string() });
                         }
-                        retries += 1;
+                        let is_empty = reply.text.trim().is_empty();
+                        let reason = if reply.is_cut { cut_off(is_empty, prompt.max_tokens) } else { reason };
                         told = Some(reason.chars().take(TOLD_CHARS).collect());
                         last = LlmError::Form(reason);
+                        if reply.is_cut && has_more_room {
+                            return Err(last);
+                        }
+                        retries += 1;
+                        if reply.is_cut {
+                            // The same way would be cut off again.
+                            (has_more_room, told) = (true, None);
+                            prompt.max_tokens = prompt.max_tokens.saturating_mul(MORE_ROOM);
+                        } else if is_empty {
+                            // Whoever says nothing in this way may say something in another.
+                            break;
+                        }
                     }
                 },
+                // The server does not allow so long an answer.
+                Err(LlmError::Status { status: 400 | 422, .. }) if has_more_room => return Err(last),
                 // A server that does not know the tier says so with such a status, and so may one that dislikes the prompt.
                 Err(error @ LlmError::Status { status: 400 | 422 | 501, .. }) if tier != Tier::Prompt => {
                     refused.push(tier);
@@ -86,6 +106,15 @@ pub fn ask<T: DeserializeOwned>(
         }
     }
     Err(last)
+}
+
+/// Says why an answer that was cut off cannot be used.
+fn cut_off(is_empty: bool, most: u32) -> String {
+    if is_empty {
+        format!("it said nothing within {most} tokens: its reasoning took them")
+    } else {
+        format!("it was cut off after {most} tokens")
+    }
 }
 
 /// Returns the prompt of a try.

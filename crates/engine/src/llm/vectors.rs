@@ -129,8 +129,10 @@ impl ServerEmbedder {
             let asked = Texts { model: &self.model, texts, are_questions, dimensions: self.dimensions };
             let body = self.ask(connection, asked, accounts)?;
             let (vectors, tokens) = self.protocol.decode(&body, texts.len()).map_err(|missing| self.wrong(missing.to_owned()))?;
-            let estimated = texts.iter().map(|text| estimated_tokens(text)).sum();
-            let usage = Usage { input: tokens.unwrap_or(estimated), output: 0, is_estimated: tokens.is_none() };
+            let estimated: u64 = texts.iter().map(|text| estimated_tokens(text)).sum();
+            // Never less than half of the estimate, whatever the server reports.
+            let input = tokens.map_or(estimated, |tokens| tokens.max(estimated / 2));
+            let usage = Usage { input, output: 0, is_estimated: tokens.is_none() };
             Ok((vectors.into_iter().map(unit).collect(), usage))
         })
     }

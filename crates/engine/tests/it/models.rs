@@ -482,7 +482,33 @@ fn what_is_no_answer_or_was_cut_off_is_not_taken_for_one_that_found_nothing() {
         let report = extract(&memory, &model, 1_000_000);
         assert_eq!((report.sessions, report.failed.len()), (0, 1), "{answer}: {report:?}");
         let again = extract(&memory, &model, 1_000_000);
-        assert_eq!((again.unchanged, again.failed.len()), (1, 0), "it is not asked again until it changes");
+        assert_eq!((again.unchanged, again.failed.len()), (0, 1), "it is told as not read");
+        assert_eq!(again.answers, 0, "and is not asked for again until it changes");
+    }
+}
+
+#[test]
+fn an_answer_that_reasoning_ate_is_asked_for_once_more_with_more_room_and_never_in_the_same_way() {
+    // What the server answers, the calls that it gets, what the report says.
+    for (text, reason, calls, told) in [
+        ("", "length", 2, "its reasoning took them"),
+        ("{\"items\": [{\"kind\": \"fact\", \"sta", "length", 2, "it was cut off after"),
+        ("", "stop", 2, "it is empty"),
+    ] {
+        let memory = memory();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&asked);
+        let (model, _) = scripted(&[Tier::Schema, Tier::Json], move |body, _| {
+            seen.lock().unwrap().push((body["max_tokens"].clone(), body["response_format"]["type"].clone()));
+            let mut body = said(text);
+            body["choices"][0]["finish_reason"] = json!(reason);
+            Ok(response(200, &body))
+        });
+        let report = extract(&memory, &model, 1_000_000);
+        let asked = asked.lock().unwrap();
+        assert_eq!((asked.len(), report.sessions), (calls, 0), "{text:?} {reason}: {asked:?}");
+        assert_ne!(asked[0], asked[1], "{text:?} {reason}");
+        assert!(report.failed[0].reason.contains(told), "{:?}", report.failed);
     }
 }
 

@@ -130,7 +130,7 @@ impl Protocol {
             return Err(LlmError::Refused(short(&refusal)));
         }
         let usage = match (input, output) {
-            (Some(input), Some(output)) => Usage { input, output, is_estimated: false },
+            (Some(input), Some(output)) => Usage::reported(prompt, &text, input, output),
             _ => Usage::estimated(prompt, &text),
         };
         Ok(Reply { text, usage, is_cut })
