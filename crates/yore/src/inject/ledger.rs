@@ -91,8 +91,8 @@ pub fn lock(directory: &Path, session: &str, patience: Duration) -> Option<FileL
 
 /// Returns the path of a session's ledger.
 pub fn path(directory: &Path, session: &str) -> PathBuf {
-    // A native id may hold any characters; the file name must be valid, and the same each time.
-    let plain = session.len() <= 64 && session.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
+    // A native id may hold any characters, even a secret; the file name must be valid, and the same each time. Most are UUIDs.
+    let plain = session.len() <= 40 && session.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
     let name = if plain && !session.is_empty() {
         session.to_owned()
     } else {
@@ -220,6 +220,8 @@ mod tests {
         }
         assert_ne!(path(directory, "a/b"), path(directory, "a/c"));
         assert!(path(directory, "0f3c-12").ends_with("0f3c-12.jsonl"));
+        let token = format!("gh{}_{}", "p", "Quay7tide".repeat(4));
+        assert!(!path(directory, &token).to_str().unwrap().contains("Quay7"), "a session id may be a secret by mistake");
     }
 
     #[test]

@@ -85,7 +85,8 @@ fn hooks_servers_and_status_lines_are_run_and_nothing_is_left_of_it() {
     assert!(find("status-line")["text"].as_str().unwrap().contains("yore · work · nothing given"), "{findings}");
     assert!(of(&outcome, "version").is_empty(), "{findings}");
     assert_eq!(find("capture")["agent"], "claude-code");
-    assert!(!environment.data().join("given").join("yore-doctor.jsonl").exists(), "it was given nothing");
+    let given = fs::read_dir(environment.data().join("given")).into_iter().flatten().filter_map(Result::ok);
+    assert_eq!(given.filter(|file| file.path().extension().is_some_and(|end| end == "jsonl")).count(), 0, "it was given nothing");
     assert!(!environment.data().join("spool").exists(), "nobody is told of it");
 }
 

@@ -41,6 +41,7 @@ pub(super) struct Patterns {
     private_tag: Option<Regex>,
     discord: Option<Regex>,
     twilio: Option<Regex>,
+    vault: Option<Regex>,
     mysql: Option<Regex>,
     sshpass: Option<Regex>,
     redis: Option<Regex>,
@@ -64,6 +65,7 @@ impl Patterns {
             private_tag: compile(r"(?i)(?:<|\\u003c)(/?)private(?:[\s\\/][^<>]{0,1000}?)??(?:>|\\u003e)"),
             discord: compile(r"\b[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}"),
             twilio: compile(r"\bSK[0-9a-f]{32}\b"),
+            vault: compile(r"\b[sbr]\.[A-Za-z0-9]{24}\b"),
             mysql: compile(
                 r#"^(?:mysql|mariadb)(?:dump|admin|import|-dump|-admin)?\s(?:[^|;&\n]{0,300}?\s)?-p(?:'([^'\n]+)'|"([^"\n]+)"|([^\s'"\\|;&-][^\s'"\\|;&]{3,}))"#,
             ),
@@ -83,7 +85,7 @@ impl Patterns {
             openssl: compile(r#"^-pass(?:in|out)?\s+(?:'pass:([^'\n]+)'|"pass:([^"\n]+)"|pass:([^\s'"\\]{3,}))"#),
             netrc: compile(r#"^machine\s+\S{1,200}\s+login\s+\S{1,200}\s+password\s+([^\s\\"']{3,})"#),
             login: compile(
-                r#"^(?:(?:wandb|cargo) login|snyk auth|add-authtoken|ngrok authtoken|--with-token\s*<<<)\s+(?:--?[a-z-]+(?:[ =]https?://\S+)?\s+)*['"]?([A-Za-z0-9_.-]{16,200})"#,
+                r#"^(?:(?:wandb|cargo) login|vastai set api-key|snyk auth|add-authtoken|ngrok authtoken|--with-token\s*<<<)\s+(?:--?[a-z-]+(?:[ =]https?://\S+)?\s+)*['"]?([A-Za-z0-9_.-]{16,200})"#,
             ),
             copilot: compile(r"^tid=[0-9a-f]{16,64};[A-Za-z0-9=;:_.-]{8,2000}[A-Za-z0-9]"),
             jwk: compile(r#"\\*["'](?:d|p|q|dp|dq|qi|k)\\*["']\s*:\s*\\*["']([A-Za-z0-9_-]{16,1200})"#),
@@ -102,6 +104,7 @@ impl Patterns {
             &self.private_tag,
             &self.discord,
             &self.twilio,
+            &self.vault,
             &self.mysql,
             &self.sshpass,
             &self.redis,
@@ -131,7 +134,7 @@ pub(super) struct Finder<'a> {
     /// Position of the token found last.
     token_at: Option<usize>,
     private_done: bool,
-    mentions: [bool; 2],
+    mentions: [bool; 3],
 }
 
 fn is_name_byte(b: u8) -> bool {
@@ -227,7 +230,7 @@ impl<'a> Finder<'a> {
             name_done: 0,
             token_at: None,
             private_done: false,
-            mentions: [false; 2],
+            mentions: [false; 3],
         }
     }
 
@@ -238,6 +241,9 @@ impl<'a> Finder<'a> {
         }
         if self.mentions[1] {
             self.everywhere(self.patterns.twilio.as_ref(), SecretKind::TwilioKey);
+        }
+        if self.mentions[2] {
+            self.everywhere(self.patterns.vault.as_ref(), SecretKind::VaultToken);
         }
         self.spans
     }
@@ -291,6 +297,7 @@ impl<'a> Finder<'a> {
             Action::Command(command) => self.command(at, command),
             Action::Mention(Mention::Discord) => self.mentions[0] = true,
             Action::Mention(Mention::Twilio) => self.mentions[1] = true,
+            Action::Mention(Mention::Vault) => self.mentions[2] = true,
         }
     }
 

@@ -143,6 +143,12 @@ fn tokens() -> Vec<(&'static str, String)> {
         t("azure-key", &[""], format!("{}{}{}", an(76, 94), concat!("AZ", "DO"), an(4, 95))),
         t("google-key", &["AAAA"], format!("{}{}{}", an(7, 96), concat!(":APA", "91b"), u64s(134, 97))),
         t("github-token", &["ti", "d="], format!("{};exp=1767225600;sku=free;8kp=1:{}", hex(32, 98), hex(64, 99))),
+        t("cloud-token", &["cf", "ut_"], an(48, 201)),
+        t("cloud-token", &["cf", "at_"], an(48, 202)),
+        t("cloud-token", &["cf", "k_"], an(48, 203)),
+        t("github-token", &["Z2h", "wX"], an(48, 204)),
+        t("github-token", &["Z2l0aHVi", "X3BhdF"], an(80, 205)),
+        t("anthropic-key", &["c2stYW", "50L"], an(80, 206)),
         t("discord-token", &["MT", "A"], format!("{}.G{}.{}", an(23, 170), an(5, 171), an(38, 172))),
     ]
 }
@@ -172,6 +178,16 @@ fn contexts() -> Vec<(&'static str, String, String)> {
         "Endpoint=sb://bus.servicebus.windows.net/;SharedAccessKeyName=Root;SharedAccessKey=@@",
     );
     add("url-password", pw().replace('&', "a"), "postgres://app:@@@db.internal:5432/main");
+    add("url-password", hex(32, 210), "SENTRY_DSN=https://@@@o4507.ingest.sentry.io/4509");
+    add("model-key", an(40, 211), "co = cohere.Client(\"@@\")");
+    add("model-key", uuid(212), "exa = Exa('@@')");
+    add("vault-token", format!("s.{}", an(24, 216)), "vault login @@ works again");
+    add("cli-password", hex(64, 217), "vastai set api-key @@");
+    add(
+        "webhook",
+        format!("T{}/B{}/{}", noise(UPPER, 10, 213), noise(UPPER, 10, 214), an(24, 215)),
+        "https://hooks.slack-gov.com/services/@@",
+    );
     add("url-password", "hunter2".into(), "redis://default:@@@10.0.0.3:6379/0");
     add("url-password", "p@ss:w0rd".into(), "mysql://root:@@@localhost/db");
     add("url-password", "swordfish".into(), "git clone https://alice:@@@git.example.org/repo.git");

@@ -93,6 +93,8 @@ pub(super) enum Mention {
     Discord,
     /// `SK` and 32 hexadecimal digits.
     Twilio,
+    /// `s.`, `b.` or `r.` and 24 letters and digits, as HashiCorp Vault made them before version 1.10.
+    Vault,
 }
 
 #[derive(Debug)]
@@ -157,12 +159,14 @@ static SPECIALS: &[Trigger] = &[
     exact("machine ", Action::Command(Command::Netrc)),
     exact("wandb login", Action::Command(Command::Login)),
     exact("cargo login", Action::Command(Command::Login)),
+    exact("vastai set api-key", Action::Command(Command::Login)),
     exact("snyk auth", Action::Command(Command::Login)),
     exact("add-authtoken", Action::Command(Command::Login)),
     exact("ngrok authtoken", Action::Command(Command::Login)),
     exact("--with-token", Action::Command(Command::Login)),
     fold("discord", Action::Mention(Mention::Discord)),
     fold("twilio", Action::Mention(Mention::Twilio)),
+    fold("vault", Action::Mention(Mention::Vault)),
 ];
 
 const SLOTS: usize = 1 << 14;

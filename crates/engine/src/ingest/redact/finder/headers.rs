@@ -43,7 +43,9 @@ impl Finder<'_> {
             }
             None => {
                 let user = self.slice(start, host);
-                if user.len() >= 20 && verdict::is_secret(user, Strength::Weak, Form::Quoted) {
+                // An address of Sentry begins with a key of 32 digits, which is no digest there.
+                let is_key = user.len() >= 32 && values::is_hex(user.as_bytes());
+                if is_key || user.len() >= 20 && verdict::is_secret(user, Strength::Weak, Form::Quoted) {
                     self.push(start, host, SecretKind::UrlPassword);
                 }
             }
