@@ -129,7 +129,8 @@ impl Engine {
         let mut proposals = self.proposed(extraction, now, &mut done)?;
         let name = format!("{}/{}", extraction.extractor, extraction.version);
         let cause = Cause { actor: extraction.actor, by: name.clone(), input: Some(extraction.session.to_owned()) };
-        let summary = format!("extracted {} memories from a session", proposals.len());
+        let count = if proposals.len() == 1 { "1 memory".to_owned() } else { format!("{} memories", proposals.len()) };
+        let summary = format!("extracted {count} from session {}", extraction.session);
         let (done, _) = self.operate(OperationKind::Extract, &cause, summary, |tx| {
             let meanwhile = mark.since(tx)?;
             for proposed in &mut proposals {

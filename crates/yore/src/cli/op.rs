@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use clap::{Args, Subcommand};
 use serde_json::Value;
 use yore_core::operation::Operation;
+use yore_engine::Engine;
 
 use super::Context;
 use super::memories::by_person;
@@ -10,6 +11,9 @@ use crate::error::{CliError, CliResult, Exit};
 use crate::render::plain::one_line;
 use crate::render::text::{self, DIM, RESET};
 use crate::results::{Changed, OperationRecord};
+
+/// Characters of a memory that a row of the log shows.
+const SHOWN_CHARS: usize = 60;
 
 /// List the changes of memories, show one, undo one or do it again
 #[derive(Args, Debug)]
@@ -60,7 +64,8 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
                 let records = operations.iter().map(|operation| OperationRecord::of(operation, &[])).collect::<Vec<_>>();
                 context.printer.json(&records)?;
             } else {
-                for line in text::table(&operations.iter().map(row).collect::<Vec<_>>()) {
+                let rows = operations.iter().map(|operation| named_row(&engine, operation)).collect::<CliResult<Vec<_>>>()?;
+                for line in text::table(&rows) {
                     context.printer.line(line)?;
                 }
             }
@@ -159,6 +164,19 @@ fn unknown(number: u64) -> CliError {
         exit: Exit::Nothing,
         ..CliError::usage(format!("there is no operation {number}"), Some("`yore op log` lists them"))
     }
+}
+
+/// Returns the row of an operation, with the first memory that it changed, if that is still there.
+fn named_row(engine: &Engine, operation: &Operation) -> CliResult<Vec<String>> {
+    let mut cells = row(operation);
+    let Some((operation, changes)) = engine.operation(operation.number)? else { return Ok(cells) };
+    let record = OperationRecord::of(&operation, &changes);
+    let first = record.changes.iter().find(|change| change.kind == "memory").and_then(|change| engine.memory(&change.id).ok());
+    cells.extend(first.filter(|stored| !stored.memory.is_forgotten()).map(|stored| {
+        let said = yore_core::text::preview(&stored.memory.statement, SHOWN_CHARS);
+        format!("{} {}", stored.memory.id.short(), one_line(&said))
+    }));
+    Ok(cells)
 }
 
 fn row(operation: &Operation) -> Vec<String> {

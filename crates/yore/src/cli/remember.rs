@@ -160,7 +160,16 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     context.printer.line(id)?;
     if remembered.was_known {
         context.printer.note("already known: nothing was stored")?;
-    } else if remembered.redactions > 0 {
+    } else {
+        let what = if arguments.standing == Some(true) { "a standing note" } else { "a note" };
+        let place = match (&arguments.replace, &directory) {
+            (Some(_), _) => "in the place of the former version".to_owned(),
+            (None, Some(directory)) => format!("for the project in {}", text::harmless(directory)),
+            (None, None) => "for all projects".to_owned(),
+        };
+        context.printer.note(format!("stored as {what} {place}"))?;
+    }
+    if !remembered.was_known && remembered.redactions > 0 {
         context.printer.note(format!("{} redacted before storing", text::counted(remembered.redactions, "secret")))?;
     }
     Ok(Exit::Success)
@@ -213,7 +222,12 @@ fn remember_memory(kind: MemoryKind, statement: String, arguments: &Arguments, c
     if done.operation.is_none() {
         context.printer.note("already known: nothing was stored")?;
     } else if is_anywhere {
-        context.printer.note("no project here: it holds everywhere")?;
+        context
+            .printer
+            .note(format!("stored as a memory of the kind {}; no project here: it holds everywhere", kind.as_str()))?;
+    } else {
+        let place = if new.here.is_some() { "for this project" } else { "for all projects" };
+        context.printer.note(format!("stored as a memory of the kind {} {place}", kind.as_str()))?;
     }
     for line in render::memories::outcome(&outcome.replaced, &outcome.conflicts) {
         context.printer.note(line)?;
