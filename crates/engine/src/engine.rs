@@ -28,6 +28,8 @@ const PURGE_TRIES: u32 = 1200;
 const PURGE_PAUSE: Duration = Duration::from_millis(50);
 /// Turns embedded between two updates of the vector index.
 const EMBEDDED_PER_SYNC: u64 = 1_000;
+/// Items that may lack vectors where the local model answers by itself: what was said in the last minutes is found by its words.
+const FEW_UNEMBEDDED: usize = 300;
 /// Maximum number of turns without vectors that an answer counts.
 const COUNTED_UNEMBEDDED: usize = 1_000;
 const COUNTED_UNEMBEDDED_U64: u64 = COUNTED_UNEMBEDDED as u64;
@@ -539,10 +541,11 @@ impl Engine {
         self.model.lock().unwrap_or_else(PoisonError::into_inner).take().is_some() || reranker.is_some()
     }
 
-    /// Returns whether full searches are possible: there is a model, and one has been chosen for the vectors.
+    /// Returns whether the local model is ready to answer: it is there, and all but a few items have its vectors.
     pub fn can_answer_in_full(&self) -> Result<bool, EngineError> {
         let has_model = self.options.servers.embedder.is_some() || self.options.model.as_deref().is_some_and(Path::exists);
-        Ok(has_model && self.store.chosen_embedder()?.is_some())
+        let is_complete = || Ok::<_, EngineError>(self.store.unembedded_count(FEW_UNEMBEDDED + 1)? <= FEW_UNEMBEDDED as u64);
+        Ok(has_model && self.store.chosen_embedder()?.is_some() && is_complete()?)
     }
 
     /// Returns the store, for the other modules of this crate.

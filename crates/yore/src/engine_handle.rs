@@ -134,19 +134,16 @@ impl Uses {
         engine.drop_model()
     }
 
-    /// Answers a question inside the daemon: with full search if the caller leaves the mode open, and after
-    /// the index took the turns that wait for it.
+    /// Answers a question inside the daemon, after the index took the turns that wait for it.
     pub fn recall(
         &self,
         engine: &Engine,
-        mut request: RecallRequest,
+        request: RecallRequest,
         is_synced: bool,
         may_be_full: bool,
     ) -> Result<RecallAnswer, EngineError> {
         self.touch();
-        if may_be_full && request.mode == SearchMode::Static && engine.can_answer_in_full().unwrap_or(false) {
-            request.mode = SearchMode::Full;
-        }
+        let request = settled(engine, request, may_be_full);
         if request.mode == SearchMode::Full {
             *lock(&self.model) = Some(Instant::now());
         }
@@ -157,6 +154,15 @@ impl Uses {
         }
         ask::recall(engine, &request)
     }
+}
+
+/// Settles the lists that a question searches: those of the local model if the caller leaves that open and the model is ready. It is
+/// the same in every process, so that one question has one answer.
+fn settled(engine: &Engine, mut request: RecallRequest, may_be_full: bool) -> RecallRequest {
+    if may_be_full && request.mode == SearchMode::Static && engine.can_answer_in_full().unwrap_or(false) {
+        request.mode = SearchMode::Full;
+    }
+    request
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -193,7 +199,7 @@ impl Memory {
         Ok(Self { directory: directory.to_path_buf(), config: Arc::clone(config), models, way })
     }
 
-    /// Answers a question; with full search if the caller leaves the mode open and the daemon supports it.
+    /// Answers a question; by the local model if the caller leaves that open and the model is ready.
     pub fn recall(&mut self, request: &RecallRequest, may_be_full: bool) -> CliResult<RecallAnswer> {
         let question = Question {
             request: request.clone(),
@@ -205,7 +211,9 @@ impl Memory {
             return Ok(uses.recall(engine, question.request, question.is_synced, may_be_full)?);
         }
         let config = Arc::clone(&self.config);
-        self.ask(&Request::Recall(Box::new(question)), |engine| ask::ask(engine, request, &config))
+        self.ask(&Request::Recall(Box::new(question)), |engine| {
+            ask::ask(engine, &settled(engine, request.clone(), may_be_full), &config)
+        })
     }
 
     /// Shows a turn or a session.
@@ -423,8 +431,8 @@ pub fn daemon_of(directory: &Path, config: &Config) -> Option<Client> {
     client
 }
 
-/// Returns whether a memory may be created without `yore up`.
-fn may_begin(config: &Config) -> bool {
+/// Returns whether a daemon may run without being asked for, and a memory be created without `yore up`.
+pub fn may_begin(config: &Config) -> bool {
     config.daemon.is_used && config.daemon.autostart && config.capture.enabled
 }
 

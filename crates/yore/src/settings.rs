@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use yore_engine::ingest::source::Source;
 use yore_engine::ingest::{ProjectNames, names_of};
 
-use crate::config::{Config, ConfigError, Environment, Layers, PROJECT_FILE, Resolved, Setting, UserFile, load};
+use crate::config::{Config, ConfigError, Environment, Layers, PROJECT_FILE, RecallEmbedder, Resolved, UserFile, load};
 use crate::models;
 use crate::paths::Paths;
 
@@ -43,9 +43,9 @@ impl Settings {
         Ok(load(&layers)?.config)
     }
 
-    /// Returns whether the daemon may choose the search mode, because the user has not set it.
+    /// Returns whether the local model answers where it is ready.
     pub fn may_be_full(&self) -> bool {
-        self.resolved.get("recall.embedder").is_ok_and(Setting::is_default)
+        self.config().recall.embedder == RecallEmbedder::Auto
     }
 
     /// Returns the folder of the local embedding model, whether or not it exists.

@@ -453,7 +453,9 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
     fn queue(&self, id: TurnKey, turn: &Turn, is_replaced: bool) -> StoreResult<()> {
         if turn.role.is_recalled() {
             self.tx.execute("INSERT INTO lexical_queue (turn_id) VALUES (?1)", [id])?;
-            if is_replaced || !turn.text.is_empty() {
+            // A turn without words has nothing to embed, but may have lost the words that its vectors were made of.
+            let had_words = || self.tx.count("SELECT count(*) FROM chunk WHERE turn_id = ?1", [id]);
+            if !turn.text.is_empty() || is_replaced && had_words()? > 0 {
                 self.tx.execute("INSERT INTO embed_queue (turn_id) VALUES (?1)", [id])?;
             }
         }

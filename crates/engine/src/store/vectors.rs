@@ -102,6 +102,7 @@ impl Store {
                 &format!(
                     "INSERT INTO embed_queue (turn_id)
                  SELECT turn.id FROM turn WHERE {IS_RECALLED}
+                     AND turn.role NOT IN ('tool_call', 'tool_result')
                      AND NOT EXISTS (SELECT 1 FROM chunk WHERE chunk.turn_id = turn.id AND chunk.embedder_id = ?1)
                  ORDER BY turn.id"
                 ),
@@ -238,10 +239,11 @@ impl Store {
         })
     }
 
-    /// Returns the length of the vector queue, counted up to `limit`.
+    /// Returns the number of items in the vector queue, among its first `limit` rows.
     pub(crate) fn vector_queue_length(&self, limit: usize) -> StoreResult<usize> {
         self.read(|view| {
-            view.count("SELECT count(*) FROM (SELECT 1 FROM vector_queue LIMIT ?1)", [limit as i64]).map(|count| count as usize)
+            view.count("SELECT count(DISTINCT turn_id) FROM (SELECT turn_id FROM vector_queue LIMIT ?1)", [limit as i64])
+                .map(|count| count as usize)
         })
     }
 

@@ -5,7 +5,9 @@ use clap::Args;
 use yore_engine::{EmbedReport, Engine, EngineError};
 
 use super::Context;
+use crate::engine_handle::may_begin;
 use crate::error::{CliError, CliResult, Exit};
+use crate::ipc::client;
 use crate::render::progress::Progress;
 use crate::render::text;
 use crate::results::Embedded;
@@ -47,9 +49,9 @@ fn end_with_standard_input() {
     });
 }
 
-/// After reading: computes the vectors of new turns if the model is installed. If it is not, and
-/// `is_offered`, offers to fetch it on a terminal and prints instructions elsewhere. A failure here does not
-/// undo what was read.
+/// After reading: says who makes the vectors of new turns, if the model is installed: the daemon, in the background, or `yore embed`
+/// where none may run. If the model is not installed, and `is_offered`, offers to fetch it on a terminal and prints instructions
+/// elsewhere.
 pub fn after_reading(engine: &Engine, is_unwanted: bool, is_offered: bool, context: &mut Context) -> CliResult<()> {
     let waiting = engine.unembedded()?;
     if is_unwanted || !context.settings.config().models.embed || waiting == 0 {
@@ -75,13 +77,13 @@ pub fn after_reading(engine: &Engine, is_unwanted: bool, is_offered: bool, conte
         }
         super::models::fetch_default(context)?;
     }
-    context.printer.note(format!(
-        "embedding {}; interrupt at any time, `yore embed` continues from there",
-        text::counted(waiting, "turn")
-    ))?;
-    match embed(engine, false, context) {
-        Ok(report) => context.printer.note(outcome(&report))?,
-        Err(error) => context.printer.error(&error),
+    let turns = text::counted(waiting, "turn");
+    if may_begin(context.settings.config()) {
+        client::ensure_started(engine.directory());
+        let told = format!("{turns} will be embedded in the background; `yore daemon status` says how many wait");
+        context.printer.note(told)?;
+    } else {
+        context.printer.note(format!("{turns} lack vectors of the local model; `yore embed` makes them"))?;
     }
     Ok(())
 }

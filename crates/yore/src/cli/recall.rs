@@ -9,7 +9,7 @@ use yore_core::scope::ScopeChoice;
 use yore_core::strength::Strength;
 use yore_core::time::UtcMillis;
 use yore_engine::ingest::source::{SOURCES, source_named};
-use yore_engine::{Anchor, RecallAnswer, RecallRequest};
+use yore_engine::{Anchor, Missing, RecallAnswer, RecallRequest};
 
 use super::Context;
 use super::memories::{kind, status};
@@ -220,7 +220,10 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if arguments.files && arguments.limit.is_none() {
         request.limit = request.limit.max(FILES_FROM);
     }
-    let may_be_full = arguments.embedder.is_none() && context.settings.may_be_full();
+    let may_be_full = match arguments.embedder {
+        Some(embedder) => embedder == RecallEmbedder::Auto,
+        None => context.settings.may_be_full(),
+    };
     let answer = memory.recall(&request, may_be_full)?;
     if context.printer.is_json() {
         context.printer.json(&Recalled::exact(&question, &answer))?;
@@ -264,7 +267,9 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     for period in answer.periods.iter().filter(|period| period.found == 0) {
         context.printer.note(format!("note: nothing was found {}", text::period(period)))?;
     }
-    for missing in &answer.missing {
+    // With "auto", the daemon makes the few vectors that lack.
+    let is_told = |missing: &&Missing| !(may_be_full && missing.code == MissingCode::Vectors);
+    for missing in answer.missing.iter().filter(is_told) {
         let remedy = missing.remedy.as_ref().map(|remedy| format!("; {remedy}")).unwrap_or_default();
         context.printer.note(format!("note: {}{remedy}", text::harmless(&missing.text)))?;
     }

@@ -10,6 +10,7 @@ use super::ingest::read_histories;
 use super::install::with_machine;
 use super::{Context, embed, extract, recall, scan};
 use crate::agents::AGENTS;
+use crate::engine_handle::may_begin;
 use crate::error::{CliError, CliResult, Exit};
 use crate::example;
 use crate::histories::{default_roots, known_roots};
@@ -167,20 +168,15 @@ fn nobody_is_told(context: &Context) -> bool {
 
 /// Starts the daemon, which reads agents' new text, unless the settings forbid it.
 fn start_daemon(engine: &Engine, context: &Context) {
-    if starts_daemon(context) {
+    if may_begin(context.settings.config()) {
         client::ensure_started(engine.directory());
     }
-}
-
-fn starts_daemon(context: &Context) -> bool {
-    let config = context.settings.config();
-    config.daemon.is_used && config.daemon.autostart && config.capture.enabled
 }
 
 /// Finds memories in what was read, unless the daemon will do it.
 fn extract_here(engine: &Engine, context: &mut Context) -> CliResult<()> {
     let config = context.settings.config();
-    if !config.extract.enabled || starts_daemon(context) {
+    if !config.extract.enabled || may_begin(config) {
         return Ok(());
     }
     let request = ExtractRequest { kinds: config.extract.kinds(), continue_on_error: true, ..ExtractRequest::default() };

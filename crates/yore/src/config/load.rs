@@ -75,11 +75,6 @@ impl Setting {
     pub fn origin(&self) -> &Origin {
         self.origins.last().unwrap_or(&Origin::Default)
     }
-
-    /// Returns whether the value is the default.
-    pub fn is_default(&self) -> bool {
-        matches!(self.origin(), Origin::Default)
-    }
 }
 
 impl Resolved {

@@ -17,8 +17,8 @@ fn without_layers_every_value_is_the_default() {
 
 #[test]
 fn each_layer_wins_over_the_ones_below_and_is_named_as_the_origin() {
-    let user = "[recall]\nlimit = 20\nquote_chars = 200\ntool_weight = 1\n\n[up]\nask_question = false\n";
-    let project = "[recall]\nlimit = 30\nquote_chars = 300\ntool_weight = 0.25\n";
+    let user = "[recall]\nlimit = 20\nquote_chars = 200\nbudget = 500\n\n[up]\nask_question = false\n";
+    let project = "[recall]\nlimit = 30\nquote_chars = 300\nbudget = 700\n";
     let setup = Setup::new()
         .user(user)
         .project(project)
@@ -35,7 +35,7 @@ fn each_layer_wins_over_the_ones_below_and_is_named_as_the_origin() {
     let user = Origin::UserFile { path: setup.path("config.toml"), line: 7 };
     assert_eq!(row("recall.limit"), ("50", Origin::Flag));
     assert_eq!(row("recall.quote_chars"), ("400", variable));
-    assert_eq!(row("recall.tool_weight"), ("0.25", project));
+    assert_eq!(row("recall.budget"), ("700", project));
     assert_eq!(row("up.ask_question"), ("false", user));
     assert_eq!(row("recall.scope"), ("\"auto\"", Origin::Default));
     assert_eq!(resolved.config.recall.limit, 50);

@@ -59,7 +59,7 @@ pub use document::{defaults_toml, schema};
 pub use edit::{set, unset};
 pub use environment::Environment;
 pub use error::ConfigError;
-pub use load::{Layers, PROJECT_FILE, Resolved, Setting, UserFile, check, defaults, load, load_here, load_only};
+pub use load::{Layers, PROJECT_FILE, Resolved, UserFile, check, defaults, load, load_here, load_only};
 pub use names::{COMMAND, FOLDER, ModelPrice, ModelUse, NONE, PURPOSES};
 pub use origin::FileKind;
 pub use replace::replace_file;

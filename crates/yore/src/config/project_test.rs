@@ -3,7 +3,7 @@
 use super::key::{Key, ProjectMay, Shape};
 use super::origin::Origin;
 use super::test_support::Setup;
-use super::{CaptureMode, RecallScope};
+use super::{CaptureMode, ConfigError, RecallScope};
 
 #[test]
 fn a_project_file_may_turn_off_but_not_on_and_narrow_but_not_widen() {
@@ -21,6 +21,9 @@ fn a_project_file_may_turn_off_but_not_on_and_narrow_but_not_widen() {
         ("", "sources.claude-code.roots = [\"/\"]"),
         ("", "redaction.extra_patterns = [\".+\"]"),
         ("", "recall.scope = \"all\""),
+        ("", "recall.tool_weight = 1"),
+        ("", "recall.rerank = \"always\""),
+        ("", "recall.embedder = \"local\""),
         ("", "forget.keep_tombstones = true"),
         ("", "store.busy_timeout_ms = 5000"),
     ] {
@@ -39,6 +42,28 @@ fn a_project_file_may_turn_off_but_not_on_and_narrow_but_not_widen() {
          it off (here over false from DIR/config.toml, line 2); remove the line, or set it in \
          your own file or on the command line"
     );
+}
+
+#[test]
+fn faults_of_a_project_file_are_told_and_the_rest_of_it_counts() {
+    let own = "[recall]\nlimit = 7\nquote_chars = 99\n";
+    for (fault, code) in [
+        ("mcp.http = true", "config/project-may-not"),
+        ("recall.tool_weight = 1", "config/project-may-not"),
+        ("recall.limits = 3", "config/unknown-key"),
+        ("recall.quote_chars = \"many\"", "config/wrong-type"),
+        ("recall.quote_chars = 1", "config/bad-value"),
+    ] {
+        let setup = Setup::new().user(own).project(&format!("{fault}\nrecall.limit = 3\n"));
+        let (resolved, faults) = setup.load_here().unwrap();
+        assert_eq!(faults.iter().map(ConfigError::code).collect::<Vec<_>>(), [code], "{fault}");
+        assert_eq!((resolved.config.recall.limit, resolved.config.recall.quote_chars), (3, 99), "{fault}");
+        assert!((resolved.config.recall.tool_weight - 0.15).abs() < 1e-9, "{fault}");
+    }
+    // A file that is no TOML counts for nothing; the person's own file must be right.
+    let (resolved, faults) = Setup::new().user(own).project("recall.limit = = 3").load_here().unwrap();
+    assert_eq!((resolved.config.recall.limit, faults.len()), (7, 1));
+    assert!(Setup::new().user("recall.limits = 3").project(own).load_here().is_err());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{ConfigError, Environment, Layers, Resolved, UserFile, check, load};
+use super::{ConfigError, Environment, Layers, Resolved, UserFile, check, load, load_here};
 
 /// Files, variables and flags for one test.
 pub(super) struct Setup {
@@ -64,6 +64,10 @@ impl Setup {
 
     pub(super) fn load(&self) -> Result<Resolved, ConfigError> {
         load(&self.layers())
+    }
+
+    pub(super) fn load_here(&self) -> Result<(Resolved, Vec<ConfigError>), ConfigError> {
+        load_here(&self.layers())
     }
 
     pub(super) fn check(&self) -> Vec<ConfigError> {

@@ -16,8 +16,9 @@ pub struct Recall {
     /// The conversations that are searched: those of this "project", none if the directory belongs to no
     /// known one; "all"; or, with "auto", this project's if the directory belongs to a known one, else all.
     pub scope: RecallScope,
-    /// The vectors that are used beside the words: those of the "static" table in the program, those of the
-    /// "local" model if it is installed and has been run (`yore embed`), or "none".
+    /// The vectors that are used beside the words: "none"; those of the "static" table in the program; those of the
+    /// "local" model; or, with "auto", those of the local model if it is installed and all but a few hundred turns have its
+    /// vectors, else those of the table. What hooks tell unasked is found with the table, unless this is "local".
     pub embedder: RecallEmbedder,
     /// When the cross-encoder of `models.reranker` reads the twenty best passages together with the question, beside
     /// the "local" embedder: "never", "always" (it takes about a second), or "idle" if no other question or text
@@ -51,6 +52,8 @@ pub enum RecallEmbedder {
     None,
     /// The table inside the program.
     Static,
+    /// The local model if it is installed and its vectors are there, else the table.
+    Auto,
     /// The local model.
     #[value(alias = "bge")]
     Local,
@@ -58,13 +61,13 @@ pub enum RecallEmbedder {
 
 impl RecallEmbedder {
     /// Names of the embedders on the command line and in the settings.
-    pub const NAMES: [&str; 3] = ["none", "static", "local"];
+    pub const NAMES: [&str; 4] = ["none", "static", "auto", "local"];
 
-    /// Returns the lists that are searched with this embedder.
+    /// Returns the lists that are searched with this embedder; with `auto`, those where the local model is not ready.
     pub fn mode(self) -> SearchMode {
         match self {
             Self::None => SearchMode::Lexical,
-            Self::Static => SearchMode::Static,
+            Self::Static | Self::Auto => SearchMode::Static,
             Self::Local => SearchMode::Full,
         }
     }
@@ -98,7 +101,7 @@ impl Default for Recall {
         Self {
             limit: 10,
             scope: RecallScope::Auto,
-            embedder: RecallEmbedder::Static,
+            embedder: RecallEmbedder::Auto,
             rerank: RecallRerank::Never,
             budget: 900,
             quote_chars: 240,
@@ -108,7 +111,7 @@ impl Default for Recall {
 }
 
 /// The keys of `[recall]`. A project's file may not widen the scope: a cloned repository must not bring
-/// another project's words into the conversation, make words of tools count like a person's, or make answers slow.
+/// another project's words into the conversation. Nor may it make answers slow, or the words of tools weigh more: those may be its own.
 pub(super) const KEYS: &[Key] = &[
     Key::new("recall.limit", Shape::Count { min: 1, max: 1000 }, ProjectMay::Set),
     Key::new("recall.scope", Shape::Choice(&["project", "auto", "all"]), ProjectMay::Narrow),
