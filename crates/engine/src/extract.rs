@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 use yore_core::consolidation::PipelineStatistics;
+use yore_core::episode::{PROGRAM, Role};
 use yore_core::files::relative;
 use yore_core::id::{MemoryId, ProjectId, TurnId};
 use yore_core::memory::{Anchor, AnchorKind, Confidence, Lane, Memory, MemoryKind, Source};
@@ -96,7 +97,7 @@ impl Engine {
         request: &ExtractRequest,
         proceed: &mut dyn FnMut(u64, u64) -> bool,
     ) -> Result<ExtractReport, EngineError> {
-        let sessions = self.sessions_to_extract(request)?;
+        let sessions = self.sessions_to_extract(request, true)?;
         let extractor = extractor_of(request);
         let shapes = self.store().shapes()?;
         let read = if request.again { HashMap::new() } else { self.store().extracted(&extractor)? };
@@ -159,12 +160,17 @@ impl Engine {
         Ok(())
     }
 
-    /// Returns the conversations that a request names, the newest first.
-    pub(crate) fn sessions_to_extract(&self, request: &ExtractRequest) -> Result<Vec<EpisodeSummary>, EngineError> {
+    /// Returns the conversations that a request names, the newest first; with those that only programs held, if asked for or
+    /// named.
+    pub(crate) fn sessions_to_extract(
+        &self,
+        request: &ExtractRequest,
+        with_programs: bool,
+    ) -> Result<Vec<EpisodeSummary>, EngineError> {
         let listed = SessionsRequest {
             projects: request.projects.clone(),
             since: request.since,
-            with_programs: !request.sessions.is_empty(),
+            with_programs: with_programs || !request.sessions.is_empty(),
             without_documents: true,
             order: SessionOrder::Recent,
             limit: usize::MAX >> 1,
@@ -182,6 +188,10 @@ impl Engine {
     /// Returns what the rules propose for a conversation, as memories of the projects in which it was said.
     fn proposals(&self, session: &EpisodeSummary) -> Result<Vec<NewMemory>, EngineError> {
         let read = ConversationTurns::read(self.store(), session.row)?;
+        // What programs do among themselves is found by asking; what was learnt of it before is retired.
+        if is_of_programs(&read.turns) {
+            return Ok(Vec::new());
+        }
         let proposed = rules::propose(&Conversation { turns: &read.shapes() });
         let by_id: HashMap<TurnId, &ShownTurn> = read.turns.iter().map(|turn| (turn.id, turn)).collect();
         let projects = self.store().projects_of(&read.turns.iter().map(|turn| turn.row).collect::<Vec<_>>())?;
@@ -196,6 +206,12 @@ impl Engine {
         };
         proposed.into_iter().map(new).collect()
     }
+}
+
+/// Returns whether programs sent all prompts of a conversation.
+fn is_of_programs(turns: &[ShownTurn]) -> bool {
+    let is_sent_by_program = |turn: &ShownTurn| turn.role == Role::Injected && turn.speaker.as_deref() == Some(PROGRAM);
+    turns.iter().any(is_sent_by_program) && turns.iter().all(|turn| turn.role != Role::Human)
 }
 
 /// Returns the name under which a conversation is noted as read: an extraction of some kinds is another.

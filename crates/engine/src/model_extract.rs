@@ -90,7 +90,7 @@ impl Engine {
         request: &ExtractRequest,
         proceed: &mut dyn FnMut(u64, u64) -> bool,
     ) -> Result<ModelReport, EngineError> {
-        let sessions = self.sessions_to_extract(request)?;
+        let sessions = self.sessions_to_extract(request, false)?;
         let mut report = ModelReport::default();
         // Two processes would pay for the same lines.
         let Some(_lock) = self.lock_for_models()? else {

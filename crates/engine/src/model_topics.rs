@@ -54,7 +54,7 @@ impl Engine {
     /// # Errors
     /// [`EngineError::UnknownProject`], [`EngineError::UnknownSession`]. Failures of the model are in the report.
     pub fn name_topics_by_model(&self, mut by: ByModel<'_>, request: &ExtractRequest) -> Result<NamedTopics, EngineError> {
-        let sessions = self.sessions_to_extract(request)?;
+        let sessions = self.sessions_to_extract(request, false)?;
         let (shapes, misformed) = (self.store().shapes()?, self.store().extracted(MISFORMED)?);
         let mut failures = 0;
         let mut report = NamedTopics::default();

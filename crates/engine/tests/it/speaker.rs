@@ -251,6 +251,7 @@ fn sessions_of_programs_are_found_by_asking_only() {
             }
             let memory = learned(source, &files);
             let engine = memory.engine();
+            assert_eq!(statements(&memory), Vec::<String>::new(), "{source}");
             let sessions = |with_programs| {
                 let request = SessionsRequest { with_programs, ..SessionsRequest::default() };
                 engine.sessions(&request).unwrap().len()
