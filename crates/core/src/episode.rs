@@ -43,6 +43,16 @@ named_enum! {
     }
 }
 
+impl Caveat {
+    /// Returns the caveat in words that stand behind the speaker's name.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::TakenBack => "taken back",
+            Self::UnknownAuthor => "author unknown",
+        }
+    }
+}
+
 named_enum! {
     /// The kind of an episode.
     EpisodeKind {

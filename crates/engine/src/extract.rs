@@ -143,6 +143,7 @@ impl Engine {
                 report.proposed.push(ExtractedSession { session, title, memories: proposals });
             }
         } else {
+            report.counts.put_away += self.put_away_taken_back(session.row, &session.native_id)?;
             let extraction = Extraction {
                 episode: session.row,
                 session: &session.native_id,

@@ -140,6 +140,11 @@ impl SessionBuilder {
         (call, result)
     }
 
+    /// Lets the next line continue from an earlier one, given by its uuid.
+    pub fn rewind_to(&mut self, uuid: &str) {
+        self.parent = Some(uuid.to_owned());
+    }
+
     /// Adds text that was typed while the model worked.
     pub fn queued(&mut self, text: &str) -> String {
         self.chain(

@@ -13,7 +13,9 @@ use super::lines::{Line, Lines};
 use super::parse::{NotJson, is_whole_object, parse_line};
 use super::policy::CapturePolicy;
 use super::redact::{RedactionCounts, Redactor};
-use super::source::{EpisodeReader, LineMark, Reading, Source, SourceLine, TEXT_CUT, cap_texts, drop_own_words, problem_of};
+use super::source::{
+    EpisodeReader, LineMark, Reading, Source, SourceLine, TEXT_CUT, cap_texts, cover_ciphertext, drop_own_words, problem_of,
+};
 use crate::store::Skips;
 
 /// Maximum number of turns in a transaction.
@@ -266,6 +268,7 @@ impl Reader<'_> {
             batch.skip(reason, detail, mark, is_new);
             return;
         }
+        cover_ciphertext(values);
         let before = batch.readings.len();
         self.episodes.read(&SourceLine { values, mark }, &mut batch.readings);
         batch.cap_texts(before, self.known_lines);

@@ -76,6 +76,7 @@ impl EntryMaker<'_> {
                     Reading::Title(episode, title) => Entry::Title(episode.id, self.redacted_title(title)),
                     Reading::TitleOfMessage(message, title) => Entry::TitleOfMessage(message, self.redacted_title(title)),
                     Reading::Link(episode, kind, value) => Entry::Link(episode.id, kind, value),
+                    Reading::Caveat(episode, messages, caveat) => Entry::Caveat(episode.id, messages, *caveat),
                     Reading::Note(..) | Reading::Skip(..) => return None,
                 })
             })

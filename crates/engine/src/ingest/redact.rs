@@ -17,8 +17,7 @@
 //! same as redacting once; the same secret under the same key always gives the same marker, and the marker
 //! reveals neither the key nor the secret.
 //!
-//! Not redacted: a password in a sentence, a random string without a telling name or prefix, and a
-//! `<private>` tag that is closed in another string.
+//! Not redacted: a password in a sentence, and a random string without a telling name or prefix.
 
 mod custom;
 mod escapes;
@@ -160,6 +159,27 @@ struct Members {
     is_web_key: bool,
 }
 
+/// Returns the text of a part of a message's content: a string, or an object with its text.
+fn part_text(item: &mut Value) -> Option<&mut String> {
+    match item {
+        Value::String(text) => Some(text),
+        Value::Object(members) => match members.get_mut("text") {
+            Some(Value::String(text)) => Some(text),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Returns whether a text may contain the opening tag of a private block.
+fn opens_private(text: &str) -> bool {
+    const NAME: &[u8] = b"private";
+    let bytes = text.as_bytes();
+    let follows = |at: usize| bytes.get(at..at + NAME.len()).is_some_and(|name| name.eq_ignore_ascii_case(NAME));
+    memchr::memchr_iter(b'<', bytes).any(|at| follows(at + 1))
+        || memmem::find_iter(bytes, "\\u003").any(|at| follows(at + "\\u003c".len()))
+}
+
 impl Redactor {
     /// Compiles the rules. `key` keys the hashes in the markers.
     pub fn new(key: &[u8; 32]) -> Self {
@@ -199,7 +219,9 @@ impl Redactor {
     /// Redacts every string and every key of a JSON value in place, based on names, neighbours and paths.
     /// Returns whether anything changed.
     pub fn json(&self, value: &mut Value, counts: &mut RedactionCounts) -> bool {
+        let is_divided = self.divided_blocks(value, counts);
         let (mut changed, is_credential_file) = self.walk(value, Surroundings::default(), counts);
+        changed |= is_divided;
         if is_credential_file {
             // The transcript contains a file twice: with its path, and as text.
             let beside = Surroundings { origin: Origin::BesideCredentialFile, is_environment: false };
@@ -356,6 +378,64 @@ impl Redactor {
     }
 
     // JSON.
+
+    /// Redacts the private blocks that begin in one part of a message's content and end in another, or nowhere: the parts are
+    /// read as one text. Returns whether anything changed.
+    fn divided_blocks(&self, root: &mut Value, counts: &mut RedactionCounts) -> bool {
+        let mut changed = false;
+        let mut open = vec![root];
+        while let Some(value) = open.pop() {
+            match value {
+                Value::Array(items) => {
+                    changed |= self.divided_block(items, counts);
+                    open.extend(items.iter_mut());
+                }
+                Value::Object(members) => open.extend(members.values_mut()),
+                Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            }
+        }
+        changed
+    }
+
+    fn divided_block(&self, items: &mut [Value], counts: &mut RedactionCounts) -> bool {
+        let mut parts: Vec<&mut String> = items.iter_mut().filter_map(part_text).collect();
+        if parts.len() < 2 || !parts.iter().any(|part| opens_private(part)) {
+            return false;
+        }
+        let mut whole = String::new();
+        let mut places = Vec::with_capacity(parts.len());
+        for part in &parts {
+            let start = whole.len();
+            whole.push_str(part);
+            places.push((start, whole.len()));
+            whole.push('\n');
+        }
+        let mut finder = Finder::new(&whole, &self.patterns);
+        finder.private();
+        let mut changed = false;
+        let mut spans = finder.finish();
+        // From the last to the first, so that the places before stay where they are.
+        spans.sort_by_key(|span| std::cmp::Reverse(span.start));
+        for span in spans {
+            if places.iter().any(|(start, end)| *start <= span.start && span.end <= *end) {
+                continue;
+            }
+            counts.add(SecretKind::PrivateBlock);
+            for (part, (start, end)) in parts.iter_mut().zip(&places) {
+                let (from, to) = (span.start.max(*start), span.end.min(*end));
+                if from < to {
+                    changed = true;
+                    let marker = self.marker(SecretKind::PrivateBlock, &whole[from..to]);
+                    // What comes behind the block in this part may have been replaced already.
+                    let rest = part.split_off(to - start);
+                    part.truncate(from - start);
+                    part.push_str(&marker);
+                    part.push_str(&rest);
+                }
+            }
+        }
+        changed
+    }
 
     /// Walks a value without recursion. Returns whether anything changed and whether a file of credentials
     /// was seen.

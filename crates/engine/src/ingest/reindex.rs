@@ -14,7 +14,9 @@ use super::error::IngestError;
 use super::parse::{NotJson, parse_line};
 use super::report::Observer;
 use super::run::{Ingest, IngestLock};
-use super::source::{LineMark, Nature, Reading, SourceLine, TEXT_CUT, cap_texts, drop_own_words, problem_of, source_named};
+use super::source::{
+    LineMark, Nature, Reading, SourceLine, TEXT_CUT, cap_texts, cover_ciphertext, drop_own_words, problem_of, source_named,
+};
 use super::source::{ReaderOptions, note};
 use crate::store::{BlobKey, FileKey, FileRow, RowKey, Skips, StoreResult};
 
@@ -134,6 +136,7 @@ impl Ingest<'_> {
                 skips.entry((reason.to_owned(), detail.to_owned())).or_insert((0, mark.line, 0)).0 += 1;
                 return Ok(());
             }
+            cover_ciphertext(&mut values);
             let before = pending.len();
             reader.read(&SourceLine { values: &values, mark }, &mut pending);
             count_cut(&mut pending, before, &mut skips);

@@ -16,6 +16,7 @@
 //! - `settle`: what settles itself: another value of what has one value at a time
 //! - `shown`: memories as they are shown: opened, listed, with their relations
 //! - `step`: steps that several operations share
+//! - `taken_back`: memories of what the person took back are put away
 //!
 //! Each method that changes something is one operation with its cause, in one transaction
 //! (`store/operations.rs`). Text is redacted before it is stored.
@@ -39,6 +40,7 @@ mod scope;
 mod settle;
 mod shown;
 mod step;
+mod taken_back;
 
 pub use self::alike::AlikeEntities;
 pub use self::conflicts::{OpenConflict, Settlement};

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use yore_core::episode::{Episode, Title, Turn};
+use yore_core::episode::{Caveat, Episode, Title, Turn};
 use yore_core::id::{EpisodeId, TurnId};
 use yore_core::note::NoteFacts;
 use yore_core::scope::{ProjectAlias, is_within, normalize_directory};
@@ -55,6 +55,8 @@ pub(crate) enum Entry<'a> {
     TitleOfMessage(&'a str, Title),
     /// A link of an episode: kind and value.
     Link(EpisodeId, &'a str, &'a str),
+    /// A caveat of the messages of an episode with these native ids; `None` removes it.
+    Caveat(EpisodeId, &'a [String], Option<Caveat>),
 }
 
 /// The entries read from a part of a file.
@@ -177,6 +179,11 @@ impl WriteTx<'_> {
                 Entry::Link(episode, kind, value) => {
                     if let Some(row) = upserter.find_episode(episode)? {
                         upserter.link(row.id, kind, value)?;
+                    }
+                }
+                Entry::Caveat(episode, messages, caveat) => {
+                    if let Some(row) = upserter.find_episode(episode)? {
+                        upserter.caveat(file, row.id, messages, *caveat)?;
                     }
                 }
             }

@@ -12,7 +12,7 @@ use super::sessions::IS_OF_PROGRAMS;
 use super::transaction::WriteTx;
 use super::{Store, StoreResult};
 
-/// Numbers by which a conversation is told from itself after it has grown or was read anew.
+/// Numbers by which a conversation is told from itself after it has grown, was read anew, or was partly taken back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub turns: i64,
@@ -24,9 +24,11 @@ impl Store {
     /// Returns the shapes of all conversations.
     pub(crate) fn shapes(&self) -> StoreResult<HashMap<EpisodeKey, Shape>> {
         self.read(|view| {
-            let rows = view.all("SELECT episode_id, count(*), sum(parts), max(id) FROM turn GROUP BY episode_id", [], |row| {
-                Ok((row.get(0)?, Shape { turns: row.get(1)?, parts: row.get(2)?, newest: row.get(3)? }))
-            })?;
+            let rows = view.all(
+                "SELECT episode_id, count(*), sum(parts) + count(caveat), max(id) FROM turn GROUP BY episode_id",
+                [],
+                |row| Ok((row.get(0)?, Shape { turns: row.get(1)?, parts: row.get(2)?, newest: row.get(3)? })),
+            )?;
             Ok(rows.into_iter().collect())
         })
     }
@@ -94,6 +96,20 @@ impl Store {
         self.read(|view| {
             let rows: Vec<MemoryKey> = view.column(
                 "SELECT DISTINCT memory_id FROM turn JOIN memory_evidence ON turn_uid = turn.uid WHERE episode_id = ?1",
+                [episode],
+            )?;
+            rows.into_iter().filter_map(|row| view.memory_of_row(row).transpose()).collect()
+        })
+    }
+
+    /// Returns the memories with evidence in a conversation whose evidence was all taken back.
+    pub(crate) fn memories_of_taken_back(&self, episode: EpisodeKey) -> StoreResult<Vec<Memory>> {
+        self.read(|view| {
+            let rows: Vec<MemoryKey> = view.column(
+                "SELECT memory_id FROM memory_evidence LEFT JOIN turn ON turn.uid = turn_uid
+                 WHERE memory_id IN (SELECT memory_id FROM turn JOIN memory_evidence ON turn_uid = turn.uid
+                     WHERE episode_id = ?1 AND caveat = 'taken_back')
+                 GROUP BY memory_id HAVING count(*) = sum(turn.caveat IS 'taken_back')",
                 [episode],
             )?;
             rows.into_iter().filter_map(|row| view.memory_of_row(row).transpose()).collect()

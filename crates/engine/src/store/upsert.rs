@@ -1,11 +1,12 @@
 //! Writes projects, episodes and turns: each once, and replaced only by a more complete copy.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{Row, ToSql, params};
-use yore_core::episode::{Caveat, Episode, Title, TitleRank, Turn};
-use yore_core::id::{EpisodeId, ProjectId};
+use yore_core::episode::{Caveat, Episode, Role, Title, TitleRank, Turn};
+use yore_core::id::{EpisodeId, ProjectId, TurnId};
 use yore_core::scope::{ProjectAlias, directory_name};
 use yore_core::time::UtcMillis;
 
@@ -56,6 +57,28 @@ pub(super) struct TurnFacts {
     pub pass: i64,
     /// True if it is a part of a document, which a new reading replaces, together with its time.
     pub is_document: bool,
+}
+
+/// The data of a stored turn that a further copy of it is compared with.
+struct StoredTurn {
+    id: TurnKey,
+    episode: EpisodeKey,
+    parts: u32,
+    role: String,
+    is_error: bool,
+    reading: i64,
+    project: Option<ProjectKey>,
+    caveat: Option<Caveat>,
+    file: FileKey,
+}
+
+/// Maximum number of different turns with one derived id.
+const MOST_OTHERS: u32 = 16;
+
+/// Returns whether a native id is only the position of a message: `#3`, or the line of a session (`abc:12`).
+fn is_position(native_id: &str) -> bool {
+    let is_line = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    native_id.starts_with('#') || native_id.rsplit_once(':').is_some_and(|(_, line)| is_line(line))
 }
 
 /// Writes episodes and turns inside one transaction, with a cache of look-ups.
@@ -288,7 +311,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         )
     }
 
-    /// Stores a turn of an episode.
+    /// Stores a turn of an episode. A copy of a known turn adds words and never takes any away.
     pub(super) fn turn(
         &mut self,
         agent: &str,
@@ -296,58 +319,19 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         turn: &Turn,
         facts: TurnFacts,
     ) -> StoreResult<UpsertOutcome> {
-        let stored = self.tx.first(
-            "SELECT id, episode_id, parts, role, is_error, reading, project_id, caveat FROM turn WHERE uid = ?1",
-            [turn.id.as_bytes()],
-            |row| {
-                Ok((
-                    row.get::<_, TurnKey>(0)?,
-                    row.get::<_, EpisodeKey>(1)?,
-                    row.get::<_, u32>(2)?,
-                    row.get::<_, String>(3)?,
-                    row.get::<_, bool>(4)?,
-                    row.get::<_, i64>(5)?,
-                    row.get::<_, Option<ProjectKey>>(6)?,
-                    row.get::<_, Option<String>>(7)?,
-                ))
-            },
-        )?;
-        if let Some((id, owner, ..)) = stored
-            && owner != episode.id
-        {
-            return self.share(episode, id, turn, facts.file);
+        let mut turn = Cow::Borrowed(turn);
+        let first_id = turn.id;
+        for other in 1..=MOST_OTHERS {
+            let Some(stored) = self.stored(turn.id)? else { break };
+            if stored.episode != episode.id {
+                return self.share(episode, stored.id, &turn, facts.file);
+            }
+            if other == MOST_OTHERS || !self.is_other(&stored, &turn, facts)? {
+                return self.known_turn(episode, stored, turn, facts);
+            }
+            turn.to_mut().id = TurnId::derive(agent, "", &first_id.to_string(), other);
         }
-        if let Some((id, _, parts, role, is_error, reading, project, caveat)) = stored {
-            self.cursors.insert((facts.file, episode.id), Some(id));
-            if reading < facts.pass {
-                self.tx.execute("UPDATE turn SET reading = ?2 WHERE id = ?1", params![id, facts.pass])?;
-            }
-            if project.is_none() && facts.project.is_some() {
-                self.learn_project(id, turn, facts.project)?;
-            }
-            let same = role == turn.role.as_str()
-                && is_error == turn.is_error
-                && caveat.as_deref() == turn.caveat.map(Caveat::as_str)
-                && parts == turn.parts
-                && self.words(id)? == (turn.text.clone(), turn.tool_text.clone());
-            if same && facts.is_document {
-                // The text is the same, but its location may have changed.
-                self.tx.execute(
-                    "UPDATE turn SET file_id = ?2, line = ?3 WHERE id = ?1 AND (file_id, line) IS NOT (?2, ?3)",
-                    params![id, facts.file, facts.line as i64],
-                )?;
-            }
-            if (turn.parts < parts && !facts.is_document) || same {
-                // The current reader may find more of its tools and files.
-                if same && reading < facts.pass {
-                    self.write_shape(id, episode.id, turn, true)?;
-                }
-                return Ok(UpsertOutcome::Unchanged);
-            }
-            self.replace(id, episode.id, turn, facts)?;
-            self.stretch(episode.id, turn.time.utc)?;
-            return Ok(UpsertOutcome::Updated);
-        }
+        let turn: &Turn = &turn;
         if let Some(owner) = self.owner_elsewhere(agent, episode.id, turn)? {
             return self.share(episode, owner, turn, facts.file);
         }
@@ -390,6 +374,123 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         self.cursors.insert((facts.file, episode.id), Some(id));
         self.stretch(episode.id, turn.time.utc)?;
         Ok(UpsertOutcome::Added)
+    }
+
+    /// Returns the stored turn with an id.
+    fn stored(&self, id: TurnId) -> StoreResult<Option<StoredTurn>> {
+        self.tx.first(
+            "SELECT id, episode_id, parts, role, is_error, reading, project_id, caveat, file_id FROM turn WHERE uid = ?1",
+            [id.as_bytes()],
+            |row| {
+                Ok(StoredTurn {
+                    id: row.get(0)?,
+                    episode: row.get(1)?,
+                    parts: row.get(2)?,
+                    role: row.get(3)?,
+                    is_error: row.get(4)?,
+                    reading: row.get(5)?,
+                    project: row.get(6)?,
+                    caveat: row.get::<_, Option<String>>(7)?.as_deref().and_then(Caveat::parse),
+                    file: row.get(8)?,
+                })
+            },
+        )
+    }
+
+    /// Returns whether a turn is another message than the stored one with its id: the id is only a position, at which two
+    /// copies of a conversation went on in different words.
+    fn is_other(&self, stored: &StoredTurn, turn: &Turn, facts: TurnFacts) -> StoreResult<bool> {
+        let is_read_anew = stored.file == facts.file && stored.reading < facts.pass;
+        if facts.is_document || is_read_anew || stored.parts != turn.parts || !is_position(&turn.native_id) {
+            return Ok(false);
+        }
+        let (text, tool_text) = self.words(stored.id)?;
+        let goes_on = |one: &str, other: &str| one.starts_with(other) || other.starts_with(one);
+        Ok(!goes_on(&text, &turn.text) || text.is_empty() && turn.text.is_empty() && !goes_on(&tool_text, &turn.tool_text))
+    }
+
+    /// Stores what a copy of a known turn adds to it.
+    fn known_turn(
+        &mut self,
+        episode: &EpisodeRow,
+        stored: StoredTurn,
+        mut turn: Cow<'_, Turn>,
+        facts: TurnFacts,
+    ) -> StoreResult<UpsertOutcome> {
+        let id = stored.id;
+        self.cursors.insert((facts.file, episode.id), Some(id));
+        if stored.reading < facts.pass {
+            self.tx.execute("UPDATE turn SET reading = ?2 WHERE id = ?1", params![id, facts.pass])?;
+        }
+        if stored.project.is_none() && facts.project.is_some() {
+            self.learn_project(id, &turn, facts.project)?;
+        }
+        let words = self.words(id)?;
+        // The first copy that a reading of the archive finds is what the current reader makes of it. Of all others, each
+        // says at least what was stored.
+        let is_first_copy = facts.is_document || stored.reading < facts.pass;
+        let is_lesser = turn.parts < stored.parts && !facts.is_document;
+        if !is_first_copy && !is_lesser && turn.parts == stored.parts {
+            let (lacks_text, lacks_tool_text) = (turn.text.len() < words.0.len(), turn.tool_text.len() < words.1.len());
+            if lacks_text || lacks_tool_text {
+                let turn = turn.to_mut();
+                turn.is_error |= stored.is_error;
+                if lacks_text {
+                    turn.text.clone_from(&words.0);
+                    turn.role = Role::parse(&stored.role).unwrap_or(turn.role);
+                }
+                if lacks_tool_text {
+                    turn.tool_text.clone_from(&words.1);
+                }
+            }
+        }
+        if turn.caveat.is_none() && stored.caveat.is_some() && !is_first_copy && stored.file != facts.file {
+            // A copy in another file does not know what happened later.
+            turn.to_mut().caveat = stored.caveat;
+        }
+        let same = stored.role == turn.role.as_str()
+            && stored.is_error == turn.is_error
+            && stored.parts == turn.parts
+            && words == (turn.text.clone(), turn.tool_text.clone());
+        if same && facts.is_document {
+            // The text is the same, but its location may have changed.
+            self.tx.execute(
+                "UPDATE turn SET file_id = ?2, line = ?3 WHERE id = ?1 AND (file_id, line) IS NOT (?2, ?3)",
+                params![id, facts.file, facts.line as i64],
+            )?;
+        }
+        if is_lesser || same {
+            if stored.caveat != turn.caveat {
+                self.tx.execute("UPDATE turn SET caveat = ?2 WHERE id = ?1", params![id, turn.caveat.map(Caveat::as_str)])?;
+            }
+            // The current reader may find more of its tools and files.
+            if same && stored.reading < facts.pass {
+                self.write_shape(id, episode.id, &turn, true)?;
+            }
+            return Ok(UpsertOutcome::Unchanged);
+        }
+        self.replace(id, episode.id, &turn, facts)?;
+        self.stretch(episode.id, turn.time.utc)?;
+        Ok(UpsertOutcome::Updated)
+    }
+
+    /// Sets or removes the caveat of the turns of an episode with these native ids. An id that is only a position names
+    /// the turn of this file.
+    pub(super) fn caveat(
+        &self,
+        file: FileKey,
+        episode: EpisodeKey,
+        messages: &[String],
+        caveat: Option<Caveat>,
+    ) -> StoreResult<()> {
+        for message in messages {
+            self.tx.execute(
+                "UPDATE turn SET caveat = ?4 WHERE native_id = ?1 AND episode_id = ?2 AND caveat IS NOT ?4
+                     AND (?5 = 0 OR file_id = ?3)",
+                params![NativeId(message), episode, file, caveat.map(Caveat::as_str), is_position(message)],
+            )?;
+        }
+        Ok(())
     }
 
     /// Writes the data that the file's next reading needs. Call once, before the commit.

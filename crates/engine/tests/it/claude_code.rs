@@ -168,7 +168,8 @@ fn skipped_lines_are_counted_by_reason() {
         let mut found: BTreeMap<&str, u64> = BTreeMap::new();
         for ((reason, _), count) in &report.skips {
             let name = match reason.as_str() {
-                "no-type" => "unknown-type",
+                "no-type" | "wordless-type" => "unknown-type",
+                "wordless-attachment" => "unknown-attachment",
                 other => other,
             };
             *found.entry(name).or_default() += count;
@@ -295,6 +296,9 @@ fn every_division_of_a_file_gives_the_same_turns() {
             from = to;
         }
     }
+    let output =
+        "projects/-home-dev-lanternfish/ca5e0401-8b8a-42b4-968e-c860d18123fc/tool-results/toolu_01gyKTT7pyDFQfWFunZH9Mpm.txt";
+    steps.write(output, std::fs::read(fixture("claude-code").join(output)).unwrap());
     // One of the listed prompts is in no transcript.
     steps.write("history.jsonl", std::fs::read(fixture("claude-code").join("history.jsonl")).unwrap());
     steps.read();

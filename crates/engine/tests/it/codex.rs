@@ -1,7 +1,7 @@
 //! Codex CLI: rollouts live, resumed, forked, archived and compressed, and the names of threads.
 
 use serde_json::{Value, json};
-use yore_core::episode::{EpisodeKind, Role};
+use yore_core::episode::{Caveat, EpisodeKind, Role};
 use yore_engine::ShownTurn;
 use yore_engine::ingest::IngestReport;
 use yore_testing::Memory;
@@ -314,6 +314,7 @@ fn rollback_abortion_and_compaction_leave_a_line_each() {
     let report = read(&memory);
     let turns = memory.turns(THREAD);
     assert_eq!(turns[7].text, "the last 1 prompts and all that followed were taken back");
+    assert!(turns[..7].iter().all(|turn| turn.caveat == Some(Caveat::TakenBack)) && turns[7].caveat.is_none());
     assert_eq!((turns[8].role, turns[8].text.as_str()), (Role::System, "turn aborted: interrupted"));
     assert_eq!((turns[9].role, turns[9].text.as_str()), (Role::Summary, "So far: gauges drift."));
     let reasons: Vec<&str> = report.skips.keys().map(|(reason, _)| reason.as_str()).collect();

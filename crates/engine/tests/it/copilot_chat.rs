@@ -50,12 +50,13 @@ fn session() -> Value {
         "requests": [request(), failed(), hidden()]})
 }
 
-const TOLD: [&str; 5] = [
+const TOLD: [&str; 6] = [
     "human exact: Why does the ferry test fail?",
     "assistant derived: I look at `ferry.rs`. /  / The quay is too short.> read_file / filePath: /home/ada/ferry/src/ferry.rs /  / run_in_terminal / message: Running / command: cargo test",
     "tool_result derived: > fn dock()",
     "human session: And now?",
     "system! session: rate limited",
+    "human session: undone words (taken back)",
 ];
 
 fn workspace(memory: &Memory) {
@@ -72,7 +73,7 @@ fn value_and_log_tell_the_same() {
     let root = memory.sources().join("User");
     let report = memory.read_as("copilot-chat", &root);
     assert_eq!(told(&memory, "chat-1"), TOLD);
-    assert_eq!(skipped(&report), ["undone  1", "unknown-part fireworks 1"]);
+    assert_eq!(skipped(&report), ["unknown-part fireworks 1"]);
     let turns = memory.turns("chat-1");
     assert_eq!(turns[0].title.as_deref(), Some("Ferry test"));
     assert_eq!(turns[0].project.as_deref(), Some("ferry"));
@@ -100,9 +101,9 @@ fn value_and_log_tell_the_same() {
     memory.write("User/workspaceStorage/abc/chatSessions/chat-1.jsonl", &log);
     let report = memory.read_as("copilot-chat", &root);
     assert_eq!((report.files, report.turns_added, report.turns_updated), (1, 1, 0));
-    assert_eq!(skipped(&report), ["lost-change  2", "undone  1", "unknown-part fireworks 1"]);
-    assert_eq!(told(&memory, "chat-1")[..5], TOLD);
-    assert_eq!(told(&memory, "chat-1")[5], "human session: One more?");
+    assert_eq!(skipped(&report), ["lost-change  2", "unknown-part fireworks 1"]);
+    assert_eq!(told(&memory, "chat-1")[..6], TOLD);
+    assert_eq!(told(&memory, "chat-1")[6], "human session: One more?");
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod antigravity;
 mod architecture;
 mod archive;
 mod bench;
+mod branches;
 mod chatgpt;
 mod claude_ai;
 mod claude_code;

@@ -230,7 +230,7 @@ fn touch(path: &Path) {
 }
 
 #[test]
-fn undone_messages_are_counted_and_not_told() {
+fn undone_messages_are_kept_and_marked() {
     let memory = Memory::new();
     let (path, connection) = database(&memory);
     harbour(&connection);
@@ -246,10 +246,17 @@ fn undone_messages_are_counted_and_not_told() {
         [
             "human exact: The table is an hour late.",
             "injected exact: Called the read tool with the following input",
-            "assistant exact: I look at the table.",
+            "assistant exact: I look at the table.> read / filePath: src/tide.rs (taken back)",
+            "tool_result exact: > let offset = 1; (taken back)",
+            "system! exact: overloaded (taken back)",
+            "summary exact: An offset was wrong. (taken back)",
         ]
     );
-    assert_eq!(skipped(&report), ["undone  2", "undone part 3"]);
+    assert_eq!(skipped(&report), ["unknown-part sonar 1"]);
+    // What was undone by mistake is done again.
+    connection.execute("UPDATE session SET revert = NULL, time_updated = time_updated + 1 WHERE id = 'ses_1'", []).unwrap();
+    memory.read_as("opencode", &path);
+    assert!(!told(&memory, "ses_1").iter().any(|line| line.contains("taken back")));
 }
 
 #[test]
@@ -268,8 +275,10 @@ fn session_across_the_day_when_ids_began_anew_is_told_in_order_and_undone_from_t
     connection
         .execute("UPDATE session SET revert = ?1, time_updated = 1772000009000", [json!({"messageID": "msg_0001"}).to_string()])
         .unwrap();
-    let report = memory.read_as("opencode", &path);
-    assert_eq!(skipped(&report), ["undone  2"]);
+    memory.read_as("opencode", &path);
+    let left: Vec<String> =
+        memory.turns("ses_1").into_iter().filter(|turn| turn.caveat.is_some()).map(|turn| turn.text).collect();
+    assert_eq!(left, ["third", "fourth"]);
 }
 
 fn tree(memory: &Memory, text: &str) {

@@ -3,7 +3,7 @@
 
 use rusqlite::Connection;
 use serde_json::json;
-use yore_core::episode::{FileAction, Outcome};
+use yore_core::episode::{FileAction, Outcome, Role};
 use yore_core::exchange::Exchanges;
 use yore_core::query::{Filter, MissingCode, SearchMode};
 use yore_engine::{ConversationSummary, EngineError, Hit, SessionsRequest, ShowRequest, Surroundings};
@@ -338,5 +338,7 @@ fn large_outputs_that_the_client_keeps_apart_are_no_transcripts() {
     memory.write("projects/p/s.jsonl", session.text());
     memory.write("projects/p/s/tool-results/toolu_1.jsonl", "{\"type\":\"plankton\"}\n");
     let report = memory.learn();
-    assert_eq!(report.files, 1);
+    assert_eq!(report.files, 2);
+    assert!(report.skips.is_empty(), "{:?}", report.skips);
+    assert!(memory.turns("s").iter().all(|turn| turn.role == Role::ToolResult));
 }

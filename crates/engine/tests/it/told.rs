@@ -20,6 +20,9 @@ pub fn told(memory: &Memory, native_id: &str) -> Vec<String> {
             if !turn.tool_text.is_empty() {
                 told.push_str(&format!("> {}", line(&turn.tool_text)));
             }
+            if let Some(caveat) = turn.caveat {
+                told.push_str(&format!(" ({})", caveat.words()));
+            }
             told
         })
         .collect()

@@ -443,11 +443,16 @@ fn database_of(path: &Path) -> PathBuf {
 fn files_in(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut pending = vec![directory.to_path_buf()];
+    let mut seen = HashSet::new();
     while let Some(directory) = pending.pop() {
+        // A link may lead back.
+        if !directory.canonicalize().is_ok_and(|real| seen.insert(real)) {
+            continue;
+        }
         for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() => pending.push(entry.path()),
-                Ok(kind) if kind.is_file() => found.push(entry.path()),
+            match entry.path().metadata() {
+                Ok(meta) if meta.is_dir() => pending.push(entry.path()),
+                Ok(meta) if meta.is_file() => found.push(entry.path()),
                 _ => {}
             }
             if found.len() >= MOST_NEW_FILES || pending.len() >= MOST_NEW_FILES {

@@ -82,16 +82,40 @@ pub fn unread_agent(agent: &UnreadAgent, home: Option<&Path>) -> String {
     format!("{} is on this computer ({files} in {}): {why}", agent.name, text::harmless(&path))
 }
 
-/// Returns one line about the lines and files that were skipped or taken in part.
-fn skipped(report: &IngestReport) -> Option<String> {
-    let reasons: Vec<String> = report
-        .skips
+/// Maximum number of kinds of skipped records that are named.
+const NAMED_KINDS: usize = 8;
+
+/// Returns a line about the lines and files that were skipped or taken in part, the most frequent first, and one about records
+/// of unknown kinds that hold no words.
+fn skipped(report: &IngestReport) -> Vec<String> {
+    let is_wordless = |reason: &str| reason.starts_with("wordless-");
+    let mut wordless = 0;
+    let mut kinds: Vec<(&str, &str, u64)> = Vec::new();
+    for ((reason, detail), count) in &report.skips {
+        if is_wordless(reason) {
+            wordless += count;
+        } else {
+            kinds.push((reason.as_str(), detail.as_str(), *count));
+        }
+    }
+    kinds.sort_by_key(|(.., count)| std::cmp::Reverse(*count));
+    let rest = kinds.split_off(kinds.len().min(NAMED_KINDS));
+    let mut told: Vec<String> = kinds
         .iter()
         .map(
-            |((reason, detail), count)| {
+            |(reason, detail, count)| {
                 if detail.is_empty() { format!("{count} {reason}") } else { format!("{count} {reason} {detail:?}") }
             },
         )
         .collect();
-    (!reasons.is_empty()).then(|| format!("skipped, or read in part: {}", reasons.join(", ")))
+    if !rest.is_empty() {
+        let count: u64 = rest.iter().map(|(.., count)| count).sum();
+        told.push(format!("{} of {} more", text::count(count), text::counted(rest.len() as u64, "kind")));
+    }
+    let mut lines = Vec::new();
+    lines.extend((!told.is_empty()).then(|| format!("skipped, or read in part: {}", told.join(", "))));
+    if wordless > 0 {
+        lines.push(format!("{} without words, of unknown kinds, left out", text::counted(wordless, "record")));
+    }
+    lines
 }

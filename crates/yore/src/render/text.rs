@@ -91,14 +91,15 @@ pub fn labels(note: &NoteSummary) -> Vec<String> {
     labels
 }
 
-/// Returns the speaker of a turn as a word.
+/// Returns the speaker of a turn as a word, and why nothing is learned from it, if that is so.
 pub fn speaker(turn: &ShownTurn) -> String {
     let role = match turn.role {
         _ if is_document(turn) => results::role_of(turn),
         Role::ToolResult if turn.is_error => "tool error",
         role => speaker_of(role),
     };
-    turn.speaker.as_ref().map_or_else(|| role.to_owned(), |name| harmless(name))
+    let who = turn.speaker.as_ref().map_or_else(|| role.to_owned(), |name| harmless(name));
+    turn.caveat.map_or_else(|| who.clone(), |caveat| format!("{who}, {}", caveat.words()))
 }
 
 fn speaker_of(role: Role) -> &'static str {

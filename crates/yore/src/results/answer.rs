@@ -186,6 +186,9 @@ pub struct Hit {
     /// Role of the speaker; `document` for a document's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
+    /// Why nothing is learned from the turn, if that is so: `taken_back`, `unknown_author`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caveat: Option<String>,
     /// Time of the turn, or when the memory was recorded, RFC 3339.
     pub time: Option<String>,
     /// Name of the project.
@@ -529,6 +532,7 @@ impl Hit {
             agent: turn.map(|turn| turn.agent.clone()),
             kind: turn.map(|turn| turn.kind),
             role: turn.map(|turn| role_of(turn).to_owned()),
+            caveat: turn.and_then(|turn| turn.caveat).map(|caveat| caveat.as_str().to_owned()),
             time: time(hit.time.utc),
             project: hit.project.clone(),
             branch: turn.and_then(|turn| turn.branch.clone()),

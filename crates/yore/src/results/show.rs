@@ -44,6 +44,9 @@ pub struct Turn {
     pub role: String,
     /// Name of the speaker.
     pub speaker: Option<String>,
+    /// Why nothing is learned from the turn, if that is so: `taken_back`, `unknown_author`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caveat: Option<String>,
     /// True if a tool reported failure.
     pub is_error: bool,
     /// Text of the turn.
@@ -204,6 +207,9 @@ pub struct OpenedTurn {
     pub role: String,
     /// Name of the speaker.
     pub speaker: Option<String>,
+    /// Why nothing is learned from the turn, if that is so: `taken_back`, `unknown_author`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caveat: Option<String>,
     /// Set if a tool reported failure.
     pub is_error: Option<bool>,
     /// Time of the turn, RFC 3339.
@@ -264,6 +270,7 @@ impl From<&ShownTurn> for Turn {
             kind: turn.kind,
             role: role_of(turn).to_owned(),
             speaker: turn.speaker.clone(),
+            caveat: turn.caveat.map(|caveat| caveat.as_str().to_owned()),
             is_error: turn.is_error,
             text: turn.text.clone(),
             tool_text: turn.tool_text.clone(),

@@ -328,7 +328,7 @@ impl<'a> Finder<'a> {
     /// closed covers the rest of the text only if it begins a line, since a mention in a sentence must not
     /// swallow a document. If nested tags lack closing tags, everything up to the last closing tag is
     /// redacted.
-    fn private(&mut self) {
+    pub(super) fn private(&mut self) {
         if std::mem::replace(&mut self.private_done, true) {
             return;
         }

@@ -12,6 +12,7 @@
 mod markdown;
 mod reader;
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ use serde_json::Value;
 use self::markdown::blocks;
 use self::reader::{AiderReader, KIND};
 use super::shapes::text_of;
-use super::{Computer, EpisodeReader, Known, LineOwner, ReaderOptions, Source, Unit};
+use super::{Computer, EpisodeReader, Known, LineOwner, ReaderOptions, Source, Unit, walk};
 
 /// Default file name of Aider's history.
 const HISTORY: &str = ".aider.chat.history.md";
@@ -60,26 +61,15 @@ impl Source for Aider {
         if root.is_file() {
             return Unit::records(root.to_path_buf()).into_iter().collect();
         }
-        let mut units = Vec::new();
-        let mut pending = vec![(root.to_path_buf(), 0)];
-        let mut seen = 0;
-        while let Some((directory, depth)) = pending.pop() {
-            seen += 1;
-            let Ok(entries) = std::fs::read_dir(&directory) else { continue };
-            for entry in entries.flatten() {
-                let Ok(kind) = entry.file_type() else { continue };
-                let name = entry.file_name();
-                if kind.is_file() && name == HISTORY {
-                    units.extend(Unit::records(entry.path()));
-                } else if kind.is_dir() && depth < MAX_DEPTH && seen < MAX_DIRECTORIES {
-                    let is_passed_over = PASSED_OVER.iter().any(|passed_over| name == *passed_over);
-                    if !is_passed_over {
-                        pending.push((entry.path(), depth + 1));
-                    }
-                }
-            }
-        }
-        units
+        let seen = Cell::new(0);
+        let enters = |path: &Path, depth: usize| {
+            let is_passed_over = PASSED_OVER.iter().any(|name| path.file_name().is_some_and(|found| found == *name));
+            let is_entered = depth <= MAX_DEPTH && !is_passed_over && seen.get() < MAX_DIRECTORIES;
+            seen.set(seen.get() + usize::from(is_entered));
+            is_entered
+        };
+        let files = walk(root, &enters, &|path| path.file_name().is_some_and(|name| name == HISTORY));
+        files.into_iter().filter_map(Unit::records).collect()
     }
 
     fn records(&self, unit: &Unit, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {

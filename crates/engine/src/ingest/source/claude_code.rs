@@ -3,10 +3,14 @@
 //! - [`ClaudeCode`]: finds the files
 //! - `ClaudeReader`: groups the lines of one API message, distinguishes people from software
 //! - `classify`: finds the real author of a "user" text
+//! - `chain`: finds the branches that the person left
+//! - `output`: reads the outputs of tools that were too large for a transcript
 //!
 //! Facts about the format were measured on 115,600 real lines of 24 client versions.
 
+mod chain;
 mod classify;
+mod output;
 
 use std::collections::HashSet;
 use std::io;
@@ -19,6 +23,7 @@ use yore_core::id::{EpisodeId, TurnId};
 use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
+use self::chain::{Chain, Kind, Parent};
 pub(super) use self::classify::classify_all;
 use self::classify::{Classified, Refusal};
 use super::own::is_own_tool;
@@ -39,7 +44,7 @@ const PROMPTS: &str = "history.jsonl";
 const MAX_OPEN_LINES: u64 = 400;
 
 /// Line types that carry no text of their own, or text that occurs elsewhere too.
-const WORDLESS_TYPES: [&str; 23] = [
+const WORDLESS_TYPES: [&str; 30] = [
     "api-request",
     "api-request-blob",
     "api-request-shape",
@@ -63,7 +68,36 @@ const WORDLESS_TYPES: [&str; 23] = [
     "result",
     "system",
     "worktree-state",
+    "relocated",
+    "isolation-latch",
+    "ended",
+    "attribution-snapshot",
+    "content-replacement",
+    "artifact-comment-monitor",
+    "artifact-autoreact-ledger",
 ];
+
+/// Number among the turns of a line, beyond those that a line gives itself, for an output that it refers to.
+const OUTPUT_NUMBER: u32 = 1 << 16;
+
+/// Minimum number of words of a text in a record of an unknown kind that is worth a report.
+const MIN_WORDS: usize = 4;
+
+/// Returns whether a record holds a text of several words, apart from the facts that every record may have.
+fn holds_words(record: &Value) -> bool {
+    let mut open = vec![record];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::String(text) if text.split_whitespace().nth(MIN_WORDS - 1).is_some() => return true,
+            Value::Array(list) => open.extend(list),
+            Value::Object(members) => {
+                open.extend(members.iter().filter(|(key, _)| !matches!(key.as_str(), "cwd" | "gitBranch")).map(|(_, item)| item));
+            }
+            _ => {}
+        }
+    }
+    false
+}
 
 /// Returns whether an attachment was written by the client; only `queued_command` holds text by a person.
 /// Hooks, reminders, lists and their changes have many names.
@@ -83,6 +117,20 @@ fn is_known_attachment(kind: &str) -> bool {
             | "model"
             | "session_context"
             | "remote_session_change"
+            | "goal_status"
+            | "agent_mention"
+            | "instructions"
+            | "relevant_memories"
+            | "task_status"
+            | "structured_output"
+            | "async_hook_response"
+            | "invoked_skills"
+            | "output_style"
+            | "auto_mode"
+            | "fork_briefing"
+            | "team_context"
+            | "already_read_file"
+            | "deferred_tools_record"
     ) || kind.starts_with("hook_")
         || kind.starts_with("plan_mode")
         || ["_reminder", "_listing", "_delta"].iter().any(|ending| kind.ends_with(ending))
@@ -133,10 +181,15 @@ impl Source for ClaudeCode {
         let projects = root.join("projects");
         let prompts = prompts_without_transcript(&root.join(PROMPTS), known);
         let root = if projects.is_dir() { projects } else { root.to_path_buf() };
-        transcripts_below(&root).into_iter().filter_map(Unit::lines).chain(prompts).collect()
+        let transcripts = transcripts_below(&root).into_iter().filter_map(Unit::lines);
+        transcripts.chain(output::outputs_below(&root)).chain(prompts).collect()
     }
 
     fn records(&self, unit: &Unit, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
+        if output::is_output(&unit.path) {
+            output::record(&unit.path).map(take);
+            return Ok(());
+        }
         typed::records(unit, prompt_of, ("sessionId", "cwd"), take)
     }
 
@@ -144,9 +197,10 @@ impl Source for ClaudeCode {
         if typed::is_list(file) {
             return Box::new(TypedReader { kind: KIND, options: options.clone() });
         }
-        let session = if state.is_empty() { session_of_path(file) } else { state.to_owned() };
+        let (session, chain) = parsed_state(state);
         Box::new(ClaudeReader {
-            session,
+            session: if session.is_empty() { session_of_path(file) } else { session },
+            chain,
             agent_of_file: agent_of_path(file),
             options: options.clone(),
             open: Vec::new(),
@@ -187,7 +241,7 @@ fn session_of_path(file: &Path) -> String {
 }
 
 /// Returns the transcripts below a folder, without journals of workflows, lists of typed prompts, and large
-/// tool outputs that the client keeps beside them.
+/// tool outputs, which are units of their own.
 fn transcripts_below(root: &Path) -> Vec<PathBuf> {
     let mut files = files_below(root, "jsonl", 8);
     files.retain(|file| !matches!(file.file_name().and_then(|name| name.to_str()), Some("journal.jsonl" | PROMPTS)));
@@ -245,9 +299,22 @@ fn agent_of_path(file: &Path) -> Option<String> {
     file.file_stem()?.to_str()?.strip_prefix("agent-").map(str::to_owned)
 }
 
+/// Returns the session and the lines of a reader's state, which is the session alone if there were none.
+fn parsed_state(state: &str) -> (String, Chain) {
+    match serde_json::from_str::<Value>(state) {
+        Ok(parsed @ Value::Object(_)) => {
+            let text = |key: &str| text_of(&parsed, key).unwrap_or("").to_owned();
+            (text("session"), Chain::of_text(&text("chain")))
+        }
+        _ => (state.to_owned(), Chain::default()),
+    }
+}
+
 struct ClaudeReader {
     /// Session named in the last line that named one.
     session: String,
+    /// The lines of the session that are linked with each other.
+    chain: Chain,
     agent_of_file: Option<String>,
     options: ReaderOptions,
     /// Messages of the model that may continue, oldest first; at most one per episode. Results of the first
@@ -262,13 +329,21 @@ struct ClaudeReader {
     own_calls: Vec<String>,
 }
 
+/// State before a line.
+#[derive(Clone, Debug)]
+struct Before {
+    session: String,
+    /// Number of lines in the chain.
+    lines: usize,
+}
+
 /// The lines of one API message.
 struct Group {
     key: String,
     episode: Arc<Episode>,
     began: LineMark,
-    /// State of the session before the group's first line.
-    session_before: String,
+    /// State before the group's first line.
+    before: Before,
     last_line: u64,
     native_id: String,
     line: u64,
@@ -375,11 +450,14 @@ impl EpisodeReader for ClaudeReader {
     }
 
     fn open_since(&self) -> Option<(LineMark, String)> {
-        self.open.iter().min_by_key(|group| group.began).map(|group| (group.began, group.session_before.clone()))
+        self.open
+            .iter()
+            .min_by_key(|group| group.began)
+            .map(|group| (group.began, self.state_of(&group.before.session, group.before.lines)))
     }
 
     fn state(&self) -> String {
-        self.session.clone()
+        self.state_of(&self.session, self.chain.len())
     }
 }
 
@@ -394,14 +472,14 @@ fn emit(group: Group, out: &mut Vec<Reading>) {
 
 impl ClaudeReader {
     fn record(&mut self, value: &Value, record: &Map<String, Value>, mark: LineMark, out: &mut Vec<Reading>) {
-        let session_before = self.session.clone();
+        let before = Before { session: self.session.clone(), lines: self.chain.len() };
         if let Some(session) = text_of(value, "sessionId").or_else(|| text_of(value, "session_id")) {
             session.clone_into(&mut self.session);
         }
         self.latest = self.latest.max(time_of(value).utc);
         let kind = record.get("type").and_then(Value::as_str).unwrap_or("");
         match kind {
-            "assistant" => self.assistant(value, mark, session_before, out),
+            "assistant" => self.assistant(value, mark, before, out),
             "user" => self.user(value, mark, out),
             "attachment" => self.attachment(value, mark, out),
             "summary" => {
@@ -426,10 +504,62 @@ impl ClaudeReader {
                     self.fact(Reading::Link(episode, "pull-request", url.to_owned()), out);
                 }
             }
+            output::RECORD => {
+                let call_id = text_of(value, "call").map(str::to_owned);
+                let is_error = value["is_error"].as_bool() == Some(true);
+                let outcome = Some(if is_error { Outcome::Failed } else { Outcome::Done });
+                let turn = SideTurn {
+                    // The line that refers to it gives turns with its own id.
+                    number: OUTPUT_NUMBER + value["number"].as_u64().unwrap_or(0).min(u64::from(u16::MAX)) as u32,
+                    tool_text: text_of(value, "text").unwrap_or("").to_owned(),
+                    is_error,
+                    tool: call_id.map(|id| ToolUse { call_id: Some(id), name: String::new(), outcome }),
+                    ..SideTurn::of(value, mark, Role::ToolResult)
+                };
+                self.side_turn(value, turn, out);
+            }
+            "system" | "away_summary" if kind == "away_summary" || text_of(value, "subtype") == Some("away_summary") => {
+                let text = ["content", "summary", "text"].iter().find_map(|key| text_of(value, key)).unwrap_or("").to_owned();
+                let turn = SideTurn { text, ..SideTurn::of(value, mark, Role::Summary) };
+                self.side_turn(value, turn, out);
+            }
             kind if WORDLESS_TYPES.contains(&kind) => {}
+            unknown if !unknown.is_empty() && !holds_words(value) => {
+                out.push(Reading::Skip("wordless-type", unknown.chars().take(48).collect()));
+            }
             "" => out.push(Reading::Skip("no-type", String::new())),
             unknown => out.push(Reading::Skip("unknown-type", unknown.chars().take(48).collect())),
         }
+        self.link(value, kind, out);
+    }
+
+    /// Adds a line to the chain, and reports the turns of branches that it left or took up again.
+    fn link(&mut self, value: &Value, kind: &str, out: &mut Vec<Reading>) {
+        let Some(id) = text_of(value, "uuid").filter(|_| self.agent_of_file.is_none()) else { return };
+        if value["isSidechain"].as_bool() == Some(true) {
+            return;
+        }
+        let parent = match (text_of(value, "parentUuid").or_else(|| text_of(value, "logicalParentUuid")), value.get("parentUuid"))
+        {
+            (Some(parent), _) => Parent::Named(parent),
+            (None, Some(Value::Null)) => Parent::None,
+            (None, _) => Parent::Unknown,
+        };
+        let change = self.chain.add(id, parent, kind_in_chain(value, kind));
+        for (ids, caveat) in [(change.left, Some(Caveat::TakenBack)), (change.resumed, None)] {
+            if !ids.is_empty() {
+                let episode = self.episode(value);
+                self.deliver(&episode, vec![Reading::Caveat(Arc::clone(&episode), ids, caveat)], out);
+            }
+        }
+    }
+
+    /// Returns the text of a state.
+    fn state_of(&self, session: &str, lines: usize) -> String {
+        if lines == 0 {
+            return session.to_owned();
+        }
+        serde_json::json!({"session": session, "chain": self.chain.text(lines)}).to_string()
     }
 
     fn fact(&mut self, fact: Reading, out: &mut Vec<Reading>) {
@@ -471,7 +601,7 @@ impl ClaudeReader {
         episode
     }
 
-    fn assistant(&mut self, value: &Value, mark: LineMark, session_before: String, out: &mut Vec<Reading>) {
+    fn assistant(&mut self, value: &Value, mark: LineMark, before: Before, out: &mut Vec<Reading>) {
         let message = &value["message"];
         if !message.is_object() {
             out.push(Reading::Skip("wrong-shape", "assistant without message".to_owned()));
@@ -495,7 +625,7 @@ impl ClaudeReader {
                 self.open.push(Group {
                     key,
                     began: mark,
-                    session_before,
+                    before,
                     last_line: mark.line,
                     native_id: uuid.clone(),
                     line: mark.line,
@@ -518,6 +648,7 @@ impl ClaudeReader {
             }
         };
         let tool_bytes = self.options.tool_bytes;
+        let mut results = Vec::new();
         let group = &mut self.open[at];
         group.last_line = mark.line;
         if group.uuids.contains(&uuid) {
@@ -547,7 +678,7 @@ impl ClaudeReader {
                 Block::Other("tool_use", block) if text_of(block, "name").is_some_and(is_own_tool) => {
                     self.own_calls.extend(text_of(block, "id").map(str::to_owned));
                 }
-                Block::Other("tool_use" | "server_tool_use", block) => {
+                Block::Other("tool_use" | "server_tool_use" | "mcp_tool_use", block) => {
                     let call = render_call(text_of(block, "name").unwrap_or("tool"), &block["input"]);
                     append(&mut group.tool_text, &excerpt(&call, tool_bytes));
                     group.files.extend(file_of(block));
@@ -556,10 +687,51 @@ impl ClaudeReader {
                 Block::Other("web_search_tool_result", block) => {
                     append(&mut group.tool_text, &excerpt(&flatten(&block["content"]), tool_bytes));
                 }
+                Block::Other(kind, block) if kind.ends_with("_tool_result") => results.push(block),
                 Block::Other(kind, _) => skip_unknown_block(kind, out),
             }
         }
         group.uuids.push(uuid);
+        for (number, block) in (1..).zip(results) {
+            let (tool_text, is_error) = server_output(&block["content"], block["is_error"].as_bool() == Some(true));
+            let outcome = Some(if is_error { Outcome::Failed } else { Outcome::Done });
+            let call_id = text_of(block, "tool_use_id").map(str::to_owned);
+            let tool = Some(ToolUse { call_id, name: String::new(), outcome });
+            let turn = SideTurn { tool_text, is_error, tool, number, ..SideTurn::of(value, mark, Role::ToolResult) };
+            self.side_turn(value, turn, out);
+        }
+    }
+
+    /// Outputs a turn that a line gives besides, or instead of, a message.
+    fn side_turn(&mut self, value: &Value, side: SideTurn, out: &mut Vec<Reading>) {
+        let SideTurn { native_id, number, line, role, speaker, text, tool_text, is_error, tool } = side;
+        let (text, tool_text) = (text.trim().to_owned(), excerpt(tool_text.trim(), self.options.tool_bytes).into_owned());
+        if text.is_empty() && tool_text.is_empty() && !is_error {
+            return;
+        }
+        let episode = self.episode(value);
+        let turn = Reading::Turn(Box::new(ReadTurn {
+            line,
+            turn: Turn {
+                id: TurnId::derive(KIND, &episode.native_id, &native_id, number),
+                native_id,
+                role,
+                speaker,
+                caveat: None,
+                text,
+                tool_text,
+                is_error,
+                time: time_of(value),
+                cwd: text_of(value, "cwd").map(str::to_owned),
+                branch: text_of(value, "gitBranch").map(str::to_owned),
+                model: None,
+                parts: 1,
+                tools: tool.into_iter().collect(),
+                files: Vec::new(),
+            },
+            episode: Arc::clone(&episode),
+        }));
+        self.deliver(&episode, vec![turn], out);
     }
 
     fn user(&mut self, value: &Value, mark: LineMark, out: &mut Vec<Reading>) {
@@ -655,7 +827,25 @@ impl ClaudeReader {
         let attachment = &value["attachment"];
         match text_of(attachment, "type") {
             Some("queued_command") => {}
+            Some("teammate_mailbox") => {
+                for (number, letter) in (0..).zip(attachment["messages"].as_array().into_iter().flatten()) {
+                    let tool_text = ["text", "content", "message"].iter().find_map(|key| text_of(letter, key)).unwrap_or("");
+                    let speaker = Some(text_of(letter, "from").unwrap_or("teammate").to_owned());
+                    let turn = SideTurn {
+                        tool_text: tool_text.to_owned(),
+                        speaker,
+                        number,
+                        ..SideTurn::of(value, mark, Role::ToolResult)
+                    };
+                    self.side_turn(value, turn, out);
+                }
+                return;
+            }
             Some(kind) if is_known_attachment(kind) => return,
+            Some(kind) if !holds_words(attachment) => {
+                out.push(Reading::Skip("wordless-attachment", kind.chars().take(48).collect()));
+                return;
+            }
             Some(kind) => {
                 out.push(Reading::Skip("unknown-attachment", kind.chars().take(48).collect()));
                 return;
@@ -715,6 +905,35 @@ impl ClaudeReader {
     }
 }
 
+/// Returns the kind of a line in the chain.
+fn kind_in_chain(value: &Value, kind: &str) -> Kind {
+    let is_true = |key: &str| value[key].as_bool() == Some(true);
+    match kind {
+        "assistant" if !is_true("isApiErrorMessage") => Kind::Answer,
+        "attachment" if text_of(&value["attachment"], "type") == Some("queued_command") => Kind::Result,
+        "system" if text_of(value, "subtype") == Some("compact_boundary") => Kind::Compaction,
+        "user" if is_true("isCompactSummary") => Kind::Compaction,
+        "user" if sender(speaker::CLAUDE_CODE, value) != Some(Sender::Client) => {
+            let (mut texts, mut has_picture) = (Vec::new(), false);
+            for block in blocks(&value["message"]["content"]) {
+                match block {
+                    Block::Text(words) => texts.push(words),
+                    Block::Other("tool_result", _) => return Kind::Result,
+                    Block::Other(kind, _) => has_picture |= matches!(kind, "image" | "document"),
+                }
+            }
+            let is_silent = texts.iter().all(|text| text.trim().is_empty());
+            match classify_all(&texts).role {
+                Role::Human | Role::System => Kind::Prompt,
+                Role::Summary => Kind::Compaction,
+                _ if has_picture && is_silent => Kind::Prompt,
+                _ => Kind::Other,
+            }
+        }
+        _ => Kind::Other,
+    }
+}
+
 /// Returns the role of a "user" line, its text, words beside it that may be anybody's, and its caveat.
 fn words_of_user(value: &Value, texts: &[&str], is_side: bool) -> (Role, String, String, Option<Caveat>) {
     let whole = |role: Role| (role, texts.join("\n\n"), String::new(), None);
@@ -738,6 +957,48 @@ fn skip_unknown_block(kind: &str, out: &mut Vec<Reading>) {
     if !WORDLESS_BLOCKS.contains(&kind) {
         out.push(Reading::Skip("unknown-block", kind.chars().take(48).collect()));
     }
+}
+
+/// A turn that a line gives besides, or instead of, a message.
+struct SideTurn {
+    native_id: String,
+    /// Distinguishes the turns of a line.
+    number: u32,
+    line: u64,
+    role: Role,
+    speaker: Option<String>,
+    text: String,
+    tool_text: String,
+    is_error: bool,
+    tool: Option<ToolUse>,
+}
+
+impl SideTurn {
+    /// Returns an empty turn of a line.
+    fn of(value: &Value, mark: LineMark, role: Role) -> Self {
+        Self {
+            native_id: text_of(value, "uuid").map_or_else(|| format!("#{}", mark.line), str::to_owned),
+            number: 0,
+            line: mark.line,
+            role,
+            speaker: None,
+            text: String::new(),
+            tool_text: String::new(),
+            is_error: false,
+            tool: None,
+        }
+    }
+}
+
+/// Returns the output of a tool that ran on the server, and whether it failed.
+fn server_output(content: &Value, is_error: bool) -> (String, bool) {
+    let has_failed = content["return_code"].as_i64().is_some_and(|code| code != 0)
+        || text_of(content, "type").is_some_and(|kind| kind.ends_with("_error"));
+    let output = match twin_output(content) {
+        output if output.trim().is_empty() => flatten(content),
+        output => output,
+    };
+    (output, is_error || has_failed)
 }
 
 /// One block of a message's content.

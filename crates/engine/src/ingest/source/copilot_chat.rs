@@ -312,10 +312,6 @@ fn read_request(session: &mut Session, value: &Value, tool_bytes: usize, line: u
         return;
     };
     let request = &value["request"];
-    if request["isHidden"].as_bool() == Some(true) {
-        out.push(Reading::Skip("undone", String::new()));
-        return;
-    }
     let own_time = shapes::time_of(&request["timestamp"], TimeQuality::Exact);
     let time = own_time.clone().or_else(|| session.created.clone()).unwrap_or(RecordedTime::UNKNOWN);
     let mut asked = Message::new(id.to_owned(), Role::Human, time.clone());
@@ -352,6 +348,9 @@ fn read_request(session: &mut Session, value: &Value, tool_bytes: usize, line: u
     let at = asked.time.utc;
     asked.turns(KIND, &session.episode, tool_bytes, line, out);
     answer.turns(KIND, &session.episode, tool_bytes, line, out);
+    if request["isHidden"].as_bool() == Some(true) {
+        shapes::take_back(&mut out[before..]);
+    }
     if out.len() > before
         && let Some(words) = session.title.take()
     {

@@ -19,7 +19,7 @@ use zip::result::ZipError;
 
 use super::super::parse::{parse_document, parse_line};
 use super::shapes::{short, text_of};
-use super::{Reading, Unit, problem};
+use super::{Reading, Unit, problem, walk};
 
 /// Maximum size of a conversation in bytes. A longer one is counted and skipped.
 const MAX_CONVERSATION_BYTES: usize = 256 << 20;
@@ -69,21 +69,8 @@ pub(super) fn discover(root: &Path, mark: &[u8]) -> Vec<Unit> {
     if root.is_file() {
         return Unit::records(root.to_path_buf()).into_iter().collect();
     }
-    let mut found = Vec::new();
-    let mut pending = vec![(root.to_path_buf(), 0)];
-    while let Some((directory, depth)) = pending.pop() {
-        let Ok(entries) = std::fs::read_dir(&directory) else { continue };
-        for entry in entries.flatten() {
-            let Ok(kind) = entry.file_type() else { continue };
-            let path = entry.path();
-            if kind.is_dir() && depth < MAX_DEPTH {
-                pending.push((path, depth + 1));
-            } else if kind.is_file() && is_export(&path, mark) {
-                found.extend(Unit::records(path));
-            }
-        }
-    }
-    found
+    let files = walk(root, &|_, depth| depth <= MAX_DEPTH, &|path| is_export(path, mark));
+    files.into_iter().filter_map(Unit::records).collect()
 }
 
 fn is_export(path: &Path, mark: &[u8]) -> bool {

@@ -18,14 +18,16 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use self::log::Conversation;
+use self::log::{Conversation, OUTPUT};
 pub(super) use self::reader::{FILES, parts};
 use self::reader::{GeminiReader, KIND};
-use super::shapes::{self, drop_payloads, text_of};
+use super::shapes::{self, drop_payloads, output_referred_to, text_of};
 use super::{Computer, EpisodeReader, Known, LineOwner, NO_CONVERSATION, ReaderOptions, Source, Unit, files_below, problem};
 
 /// Maximum size of a file in bytes. A larger one is not a conversation.
 const MAX_FILE_BYTES: u64 = 256 << 20;
+/// Folder of the outputs that were too large for a conversation.
+const OUTPUTS: &str = "tool-outputs";
 /// Name that Gemini's agent-to-agent server gives to each of its sessions.
 const SERVER: &str = "a2a-server";
 /// Maximum size of the list of projects in bytes. A larger file is ignored.
@@ -99,6 +101,7 @@ impl Source for Gemini {
         if !take(header) {
             return Ok(());
         }
+        let outputs = project_folder(&unit.path).map(|project| project.join(OUTPUTS));
         for mut message in conversation.messages {
             if let Value::Object(members) = &mut message {
                 // Thoughts are not part of the conversation, and numbers of tokens change while a message
@@ -108,6 +111,9 @@ impl Source for Gemini {
                 }
                 for call in members.get_mut("toolCalls").and_then(Value::as_array_mut).into_iter().flatten() {
                     slim(call);
+                    if let Some(text) = outputs.as_ref().and_then(|folder| output_referred_to(&call["result"], folder)) {
+                        call[OUTPUT] = text.into();
+                    }
                 }
             }
             drop_payloads(&mut message);

@@ -36,6 +36,7 @@ mod specstory;
 mod transcripts;
 mod typed;
 mod unread;
+mod walk;
 mod web;
 mod zed;
 
@@ -45,7 +46,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
-use yore_core::episode::{Episode, Role, Title, Turn};
+use yore_core::episode::{Caveat, Episode, Role, Title, Turn};
 use yore_core::id::TurnId;
 use yore_core::note::NoteFacts;
 use yore_core::time::UtcMillis;
@@ -75,10 +76,12 @@ pub use jsonl::Jsonl;
 pub use note::Notes;
 pub use opencode::{KILO_CLI, OPENCODE, OpenCode};
 pub use qwen::Qwen;
+pub(crate) use shapes::cover_ciphertext;
 pub use shapes::{EDITORS, VSCODE_BUILDS};
 pub use specstory::SpecStory;
 pub use transcripts::{DROID, GROK, KIMI, KIRO, OMP, OPENCLAW, PI, Transcripts, VIBE};
 pub use unread::{UnreadAgent, unread_agents, unread_agents_at};
+use walk::{files_below, folders_in, walk};
 pub use web::Web;
 pub use zed::Zed;
 
@@ -483,6 +486,8 @@ pub enum Reading {
     TitleOfMessage(String, Title),
     /// A link from an episode: kind and value.
     Link(Arc<Episode>, &'static str, String),
+    /// A caveat of the messages of an episode with these native ids, read before; `None` removes it.
+    Caveat(Arc<Episode>, Vec<String>, Option<Caveat>),
     /// Facts about a note besides its text, which is in this turn. Comes before the turn.
     Note(TurnId, Box<NoteFacts>),
     /// An element that could not be interpreted: stable reason and detail.
@@ -574,24 +579,4 @@ pub struct ReadTurn {
     pub turn: Turn,
     /// 1-based line where its text begins.
     pub line: u64,
-}
-
-/// Returns the files with this extension below `root`, at most `max_depth` directories deep. Does not follow
-/// symbolic links.
-fn files_below(root: &Path, extension: &str, max_depth: usize) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut pending = vec![(root.to_path_buf(), 0)];
-    while let Some((directory, depth)) = pending.pop() {
-        let Ok(entries) = std::fs::read_dir(&directory) else { continue };
-        for entry in entries.flatten() {
-            let Ok(kind) = entry.file_type() else { continue };
-            let path = entry.path();
-            if kind.is_dir() && depth < max_depth {
-                pending.push((path, depth + 1));
-            } else if kind.is_file() && path.extension().is_some_and(|found| found == extension) {
-                found.push(path);
-            }
-        }
-    }
-    found
 }

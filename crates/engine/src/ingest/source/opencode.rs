@@ -189,10 +189,7 @@ fn read_message(session: &mut Current, value: &Value, tool_bytes: usize, line: u
         out.push(Reading::Skip("wrong-shape", "message".to_owned()));
         return;
     };
-    if session.is_undone(id) {
-        out.push(Reading::Skip("undone", String::new()));
-        return;
-    }
+    let mut is_taken_back = session.is_undone(id);
     let data = &value["data"];
     let parts: Vec<&Value> = value["parts"].as_array().into_iter().flatten().collect();
     let is_side = session.episode.kind == EpisodeKind::Subagent;
@@ -215,8 +212,7 @@ fn read_message(session: &mut Current, value: &Value, tool_bytes: usize, line: u
     let mut count = 0;
     for part in parts {
         if text_of(part, "id").is_some_and(|part| session.is_part_undone(id, part)) {
-            out.push(Reading::Skip("undone", "part".to_owned()));
-            continue;
+            is_taken_back = true;
         }
         count += 1;
         match text_of(part, "type") {
@@ -268,6 +264,9 @@ fn read_message(session: &mut Current, value: &Value, tool_bytes: usize, line: u
         put_in.turns(session.kind, &session.episode, tool_bytes, line, out);
     } else {
         message.turns(session.kind, &session.episode, tool_bytes, line, out);
+    }
+    if is_taken_back {
+        shapes::take_back(&mut out[before..]);
     }
     let has_turn = out[before..].iter().any(|reading| matches!(reading, Reading::Turn(_)));
     if has_turn && let Some(words) = session.title.take() {

@@ -2,7 +2,7 @@
 //! and messages to be converted to turns.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -191,6 +191,62 @@ pub(super) fn drop_payloads(value: &mut Value) {
         Value::Object(map) => map.values_mut().for_each(drop_payloads),
         _ => {}
     }
+}
+
+/// Minimum number of letters of a ciphertext.
+const CIPHERTEXT: usize = 200;
+/// Beginning of the ciphertexts that agents exchange.
+const CIPHER_MARK: &str = "gAAAA";
+
+/// Replaces ciphertexts by their length, in the values as readers get them: they are not words. A ciphertext is a long run of
+/// base64url with the beginning that agents' ciphertexts have, or the value of a member that is named or marked as encrypted.
+pub(crate) fn cover_ciphertext(values: &mut [Value]) {
+    let mut open: Vec<(&mut Value, bool)> = values.iter_mut().map(|value| (value, false)).collect();
+    while let Some((value, is_marked)) = open.pop() {
+        match value {
+            Value::String(text) if is_marked && text.len() >= 64 && !text.contains(char::is_whitespace) => {
+                *text = encrypted(text.len());
+            }
+            Value::String(text) => {
+                if let Some(covered) = without_ciphertext(text) {
+                    *text = covered;
+                }
+            }
+            Value::Array(list) => open.extend(list.iter_mut().map(|item| (item, is_marked))),
+            Value::Object(members) => {
+                let marks = ["encrypted", "isEncrypted", "is_encrypted"];
+                let is_marked = is_marked || marks.iter().any(|mark| members.get(*mark) == Some(&Value::Bool(true)));
+                open.extend(members.iter_mut().map(|(key, item)| {
+                    let is_named = key.contains("encrypted") || key.contains("Encrypted");
+                    (item, is_marked || is_named)
+                }));
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+}
+
+fn encrypted(letters: usize) -> String {
+    format!("[encrypted, {letters} letters]")
+}
+
+/// Returns the text with its ciphertexts replaced; `None` if it has none.
+fn without_ciphertext(text: &str) -> Option<String> {
+    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'=');
+    let bytes = text.as_bytes();
+    let (mut covered, mut done) = (String::new(), 0);
+    for start in memchr::memmem::find_iter(bytes, CIPHER_MARK) {
+        if start < done || start > 0 && is_digit(bytes[start - 1]) {
+            continue;
+        }
+        let end = start + bytes[start..].iter().take_while(|byte| is_digit(**byte)).count();
+        if end - start >= CIPHERTEXT {
+            covered.push_str(&text[done..start]);
+            covered.push_str(&encrypted(end - start));
+            done = end;
+        }
+    }
+    (done > 0).then(|| covered + &text[done..])
 }
 
 fn is_payload(text: &str) -> bool {
@@ -386,6 +442,46 @@ pub(super) fn document_of(bytes: &[u8]) -> io::Result<(Value, Option<Value>)> {
         Some(Document { value, damage }) => Ok((value, damage.map(|(reason, detail)| problem(reason, &detail)))),
         None => Err(io::Error::new(io::ErrorKind::InvalidData, "the file is not JSON")),
     }
+}
+
+/// Maximum number of bytes that are read of an output that a client keeps beside its transcript: half from its beginning, half
+/// from its end.
+const MAX_OUTPUT_BYTES: u64 = 4 << 20;
+
+/// Returns the text of an output that a client keeps in a file of its own. A link, or anything else that is no file, is no output.
+pub(super) fn read_output(path: &Path) -> Option<String> {
+    if !path.symlink_metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut file = File::open(path).ok()?;
+    let size = file.metadata().ok()?.len();
+    let mut bytes = Vec::new();
+    if size <= MAX_OUTPUT_BYTES {
+        file.take(MAX_OUTPUT_BYTES).read_to_end(&mut bytes).ok()?;
+    } else {
+        file.by_ref().take(MAX_OUTPUT_BYTES / 2).read_to_end(&mut bytes).ok()?;
+        bytes.extend_from_slice(format!("\n[{} bytes left out]\n", size - MAX_OUTPUT_BYTES).as_bytes());
+        file.seek(SeekFrom::End(-(MAX_OUTPUT_BYTES as i64 / 2))).ok()?;
+        file.take(MAX_OUTPUT_BYTES / 2).read_to_end(&mut bytes).ok()?;
+    }
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Returns the text of the output that a result refers to by a path in `folder`, the agent's own folder of outputs. A path that
+/// leads elsewhere is not followed.
+pub(super) fn output_referred_to(result: &Value, folder: &Path) -> Option<String> {
+    let name = folder.file_name()?.to_str()?;
+    let words = flatten(result);
+    let is_of_path = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '_' | '-' | '/' | '\\');
+    let real = folder.canonicalize().ok()?;
+    words.match_indices(name).find_map(|(at, _)| {
+        let rest = words[at + name.len()..].strip_prefix(['/', '\\'])?;
+        let end = rest.find(|letter| !is_of_path(letter)).unwrap_or(rest.len());
+        let below = rest[..end].trim_end_matches('.').replace('\\', "/");
+        let path = folder.join(&below);
+        let is_inside = path.canonicalize().is_ok_and(|path| path.starts_with(&real));
+        if is_inside { read_output(&path) } else { None }
+    })
 }
 
 /// Returns a number for a stamp: different parts give a different number.
@@ -610,6 +706,15 @@ impl Message {
     }
 }
 
+/// Marks the turns among these readings as taken back.
+pub(super) fn take_back(readings: &mut [Reading]) {
+    for reading in readings {
+        if let Reading::Turn(read) = reading {
+            read.turn.caveat = Some(Caveat::TakenBack);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -626,6 +731,41 @@ mod tests {
             ("exit code: unknown", None),
         ] {
             assert_eq!(exit_code(output), code, "{output}");
+        }
+    }
+
+    #[test]
+    fn ciphertexts_are_covered_wherever_they_stand_and_words_stay() {
+        let cipher = |letters: usize| CIPHER_MARK.to_owned() + &"Zx9_-".repeat(letters / 5 - 1);
+        let (long, short) = (cipher(500), cipher(100));
+        for (value, expected) in [
+            (json!(long), json!("[encrypted, 500 letters]")),
+            (
+                json!(format!("{{\"message\":\"{long}\",\"name\":\"tide\"}}")),
+                json!("{\"message\":\"[encrypted, 500 letters]\",\"name\":\"tide\"}"),
+            ),
+            (
+                json!([{"text": format!("see {long} and {long}.")}]),
+                json!([{"text": "see [encrypted, 500 letters] and [encrypted, 500 letters]."}]),
+            ),
+            (
+                json!({"encrypted_content": "Q".repeat(80), "id": "rs_1"}),
+                json!({"encrypted_content": "[encrypted, 80 letters]", "id": "rs_1"}),
+            ),
+            (
+                json!({"is_encrypted": true, "body": "Q".repeat(80)}),
+                json!({"is_encrypted": true, "body": "[encrypted, 80 letters]"}),
+            ),
+            (json!(short), json!(short)),
+            (json!(format!("x{long}")), json!(format!("x{long}"))),
+            (
+                json!({"encrypted": "the tide table is encrypted, and this sentence about it is not a ciphertext at all"}),
+                json!({"encrypted": "the tide table is encrypted, and this sentence about it is not a ciphertext at all"}),
+            ),
+        ] {
+            let mut values = [value];
+            cover_ciphertext(&mut values);
+            assert_eq!(values, [expected]);
         }
     }
 

@@ -473,6 +473,9 @@ impl Found {
         if let Some(speaker) = &turn.speaker {
             line.push_str(&format!(" ({})", name(speaker)));
         }
+        if let Some(caveat) = turn.caveat {
+            line.push_str(&format!(" ({})", caveat.words()));
+        }
         line.push_str(&self.when(hit));
         line.extend(text::relation(hit).map(|relation| format!(", {relation}")));
         if turn.kind == EpisodeKind::Document {

@@ -222,6 +222,7 @@ impl<T: Serialize> Page<T> {
                 id: turn.id.to_string(),
                 role: role_of(turn).to_owned(),
                 speaker: turn.speaker.clone(),
+                caveat: turn.caveat.map(|caveat| caveat.as_str().to_owned()),
                 is_error: turn.is_error.then_some(true),
                 time: turn.time.utc.map(format_utc),
                 text: shown.to_owned(),
@@ -401,6 +402,9 @@ fn line(turn: &ShownTurn) -> String {
     }
     if turn.is_error {
         line.push_str(" error");
+    }
+    if let Some(caveat) = turn.caveat {
+        line.push_str(&format!(" ({})", caveat.words()));
     }
     match turn.time.utc {
         Some(utc) => line.extend([" ", &minute(utc)]),

@@ -141,6 +141,8 @@ struct State {
     calls: VecDeque<String>,
     /// Ids of calls of yore's own tools, whose answers are to be left out.
     own_calls: VecDeque<String>,
+    /// First lines of the prompts that still count.
+    prompts: Vec<u64>,
     /// The running script: the id of its call, and whether a tool that it called was reported separately.
     script: Option<(String, bool)>,
 }
@@ -417,13 +419,12 @@ impl RolloutReader {
                 let text = format!("turn aborted: {}", text_of(event, "reason").unwrap_or("no reason given"));
                 self.say(value, mark, ordinal, Role::System, Said { text, ..Said::default() }, out);
             }
-            // The messages that were taken back are kept, with a note that they were.
+            // The messages that were taken back are kept and marked, with a note that they were.
             "thread_rolled_back" => {
                 self.settle(out);
-                let text = format!(
-                    "the last {} prompts and all that followed were taken back",
-                    event["num_turns"].as_u64().unwrap_or(1)
-                );
+                let count = event["num_turns"].as_u64().unwrap_or(1);
+                self.take_back(count, mark, out);
+                let text = format!("the last {count} prompts and all that followed were taken back");
                 self.say(value, mark, ordinal, Role::System, Said { text, ..Said::default() }, out);
             }
             "error" | "stream_error" | "warning" => {
@@ -443,6 +444,17 @@ impl RolloutReader {
                 }
             }
             unknown => out.push(Reading::Skip("unknown-event", short(unknown))),
+        }
+    }
+
+    /// Marks the last prompts and everything after them as taken back.
+    fn take_back(&mut self, count: u64, mark: LineMark, out: &mut Vec<Reading>) {
+        let kept = self.state.prompts.len().saturating_sub(usize::try_from(count).unwrap_or(usize::MAX));
+        let Some(first) = self.state.prompts.get(kept).copied() else { return };
+        self.state.prompts.truncate(kept);
+        if let Some(episode) = self.episode() {
+            let lines = (first..mark.line).map(|line| format!("{}:{line}", episode.native_id)).collect();
+            out.push(Reading::Caveat(episode, lines, Some(Caveat::TakenBack)));
         }
     }
 
@@ -492,6 +504,9 @@ impl RolloutReader {
         // The prompt has only pictures, or the line is damaged. It would confirm any waiting prompt and
         // replace it with nothing.
         if message.trim().is_empty() {
+            if event["images"].as_array().is_some_and(|images| !images.is_empty()) {
+                self.state.prompts.push(mark.line);
+            }
             return;
         }
         // Older clients also report text that they gave to the model themselves.
@@ -561,8 +576,9 @@ impl RolloutReader {
     }
 
     fn turn(&mut self, place: Place, ordinal: &mut u32, role: Role, said: Said, out: &mut Vec<Reading>) {
-        if role == Role::Human && is_own_call(&said.text) {
-            self.state.is_own_call = true;
+        if role == Role::Human {
+            self.state.prompts.push(place.key);
+            self.state.is_own_call |= is_own_call(&said.text);
         }
         let text = without_own_words(said.text.trim()).trim().to_owned();
         let tool_text = without_own_output(&said.tool_text).into_owned();

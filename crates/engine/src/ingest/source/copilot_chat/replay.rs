@@ -1,6 +1,8 @@
 //! Replays a log of changes to build a value: `{kind: 0, v}` sets the whole value, `{kind: 1, k, v}` sets the
 //! value at a path, `{kind: 2, k, v, i}` appends to a list (after cutting it to length `i`), `{kind: 3, k}`
 //! removes a value.
+//!
+//! The value is what the window shows. A request that a change removes was said all the same: it is kept as a hidden one.
 
 use std::fs::File;
 use std::io;
@@ -26,6 +28,7 @@ pub(super) fn replay(path: &Path, max_bytes: u64) -> io::Result<(Value, u64)> {
     }
     let mut lines = Lines::new(file, 0, size, MAX_LINE_BYTES)?;
     let mut state = Value::Null;
+    let mut removed = Vec::new();
     let mut values = Vec::new();
     let mut lost = 0;
     while let Some(line) = lines.next_line()? {
@@ -41,10 +44,54 @@ pub(super) fn replay(path: &Path, max_bytes: u64) -> io::Result<(Value, u64)> {
         };
         lost += u64::from(!is_whole);
         for change in values.drain(..) {
+            removed.extend(removed_requests(&state, &change));
             lost += u64::from(!apply(&mut state, change));
         }
     }
+    keep_removed(&mut state, removed);
     Ok((state, lost))
+}
+
+/// Returns the requests of which a change makes others, fewer or none.
+fn removed_requests(state: &Value, change: &Value) -> Vec<Value> {
+    let requests = state["requests"].as_array().map_or(&[][..], Vec::as_slice);
+    let path = change["k"].as_array().map_or(&[][..], Vec::as_slice);
+    let is_of_requests = path.first().is_none_or(|first| first == "requests");
+    let from = match (change["kind"].as_u64(), path) {
+        (Some(0), _) => 0,
+        (Some(1 | 3), [_]) => 0,
+        (Some(1 | 3), [_, at]) => {
+            return at
+                .as_u64()
+                .and_then(|at| requests.get(usize::try_from(at).ok()?))
+                .filter(|_| is_of_requests)
+                .cloned()
+                .into_iter()
+                .collect();
+        }
+        (Some(2), [_]) => change["i"].as_u64().and_then(|length| usize::try_from(length).ok()).unwrap_or(usize::MAX),
+        _ => return Vec::new(),
+    };
+    if is_of_requests { requests.get(from..).unwrap_or_default().to_vec() } else { Vec::new() }
+}
+
+/// Adds removed requests that the value no longer has, as hidden ones, where their times place them.
+fn keep_removed(state: &mut Value, removed: Vec<Value>) {
+    let Some(requests) = state.get_mut("requests").and_then(Value::as_array_mut) else { return };
+    // The last copy of a removed request has the most of its response.
+    for mut request in removed.into_iter().rev() {
+        let is_there = match request["requestId"].as_str() {
+            Some(id) => requests.iter().any(|known| known["requestId"] == id),
+            None => !request.is_object() || requests.contains(&request),
+        };
+        if !is_there {
+            request["isHidden"] = true.into();
+            let at = request["timestamp"].as_f64();
+            let next =
+                requests.iter().position(|known| known["timestamp"].as_f64().zip(at).is_some_and(|(known, at)| known > at));
+            requests.insert(next.unwrap_or(requests.len()), request);
+        }
+    }
 }
 
 /// Makes one change. Returns whether it could be made.
@@ -139,6 +186,35 @@ mod tests {
             assert!(apply(&mut state, change.clone()), "{change}");
         }
         assert_eq!(state, json!({"requests": [{"id": 1, "response": ["new"]}, {"id": 2, "response": ["a", "c"]}]}));
+    }
+
+    #[test]
+    fn requests_that_a_change_removes_are_kept_as_hidden_ones() {
+        let request = |id: &str, at: u64| json!({"requestId": id, "timestamp": at, "message": id});
+        let all = || json!({"requests": [request("a", 1), request("b", 2), request("c", 3)]});
+        for (change, expected) in [
+            (json!({"kind": 2, "k": ["requests"], "i": 1, "v": [request("d", 4)]}), "a b! c! d"),
+            (json!({"kind": 1, "k": ["requests"], "v": [request("a", 1)]}), "a b! c!"),
+            (json!({"kind": 1, "k": ["requests", 1], "v": request("d", 4)}), "a b! d c"),
+            (json!({"kind": 0, "v": {"requests": [request("c", 3)]}}), "a! b! c"),
+            (json!({"kind": 2, "k": ["requests"], "v": [request("d", 4)]}), "a b c d"),
+            (json!({"kind": 1, "k": ["title"], "v": "x"}), "a b c"),
+        ] {
+            let mut state = all();
+            let removed = removed_requests(&state, &change);
+            assert!(apply(&mut state, change.clone()), "{change}");
+            keep_removed(&mut state, removed);
+            let told: Vec<String> = state["requests"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|request| {
+                    let hidden = if request["isHidden"] == true { "!" } else { "" };
+                    format!("{}{hidden}", request["requestId"].as_str().unwrap())
+                })
+                .collect();
+            assert_eq!(told.join(" "), expected, "{change}");
+        }
     }
 
     #[test]

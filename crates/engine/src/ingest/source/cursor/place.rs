@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::super::address::path_of_address;
 use super::super::shapes::text_of;
+use super::super::{folders_in, walk};
 
 const DATABASE: &str = "state.vscdb";
 const STORE: &str = "store.db";
@@ -64,7 +65,7 @@ pub(super) fn find(root: &Path) -> Found {
     match root.file_name().and_then(|name| name.to_str()) {
         Some("globalStorage") => found.add_database(root.join(DATABASE)),
         Some("workspaceStorage") => workspaces_below(root, &mut found),
-        Some("chats") => folders(root).iter().for_each(|folder| stores_below(folder, &mut found)),
+        Some("chats") => folders_in(root).iter().for_each(|folder| stores_below(folder, &mut found)),
         Some("acp-sessions") => stores_below(root, &mut found),
         Some("projects") => transcripts_of_projects(root, &mut found),
         _ => {
@@ -76,12 +77,12 @@ pub(super) fn find(root: &Path) -> Found {
                 user_folder(&root.join(user), &mut found);
             }
             for own in [root.to_path_buf(), root.join(".cursor")] {
-                folders(&own.join("chats")).iter().for_each(|folder| stores_below(folder, &mut found));
+                folders_in(&own.join("chats")).iter().for_each(|folder| stores_below(folder, &mut found));
                 stores_below(&own.join("acp-sessions"), &mut found);
                 transcripts_of_projects(&own.join("projects"), &mut found);
             }
             if found.is_empty() {
-                walk(root, 0, &mut found);
+                copies_below(root, &mut found);
             }
         }
     }
@@ -98,62 +99,48 @@ fn user_folder(user: &Path, found: &mut Found) {
 }
 
 fn workspaces_below(storage: &Path, found: &mut Found) {
-    for folder in folders(storage) {
+    for folder in folders_in(storage) {
         found.add_database(folder.join(DATABASE));
     }
 }
 
 fn stores_below(folder: &Path, found: &mut Found) {
-    for folder in folders(folder) {
+    for folder in folders_in(folder) {
         found.add_store(folder.join(STORE));
     }
 }
 
 fn transcripts_of_projects(projects: &Path, found: &mut Found) {
-    for project in folders(projects) {
-        transcripts_below(&project.join(TRANSCRIPTS), 0, found);
+    for project in folders_in(projects) {
+        transcripts_below(&project.join(TRANSCRIPTS), found);
     }
 }
 
 /// Finds `<uuid>/<uuid>.jsonl`, `<uuid>/subagents/<id>.jsonl` and `<uuid>.txt`.
-fn transcripts_below(folder: &Path, depth: usize, found: &mut Found) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
-    for entry in entries.flatten() {
-        let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
-        if kind.is_dir() && depth < 3 {
-            transcripts_below(&path, depth + 1, found);
-        } else if kind.is_file() && matches!(path.extension().and_then(|found| found.to_str()), Some("jsonl" | "txt")) {
-            found.transcripts.push(path);
-        }
-    }
+fn transcripts_below(folder: &Path, found: &mut Found) {
+    let is_wanted = |path: &Path| matches!(path.extension().and_then(|found| found.to_str()), Some("jsonl" | "txt"));
+    found.transcripts.extend(walk(folder, &|_, depth| depth <= 3, &is_wanted));
 }
 
 /// Searches a folder of copies, in any arrangement.
-fn walk(folder: &Path, depth: usize, found: &mut Found) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
-    for entry in entries.flatten() {
-        let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
-        let name = entry.file_name();
-        let name = name.to_str().unwrap_or("");
-        if kind.is_dir() && depth < 8 && !PASSED_OVER.contains(&name) {
-            if name == TRANSCRIPTS { transcripts_below(&path, 0, found) } else { walk(&path, depth + 1, found) }
-        } else if kind.is_file() && name.ends_with(".vscdb") {
+fn copies_below(folder: &Path, found: &mut Found) {
+    let is_named = |path: &Path, names: &[&str]| name_of(Some(path)).is_some_and(|name| names.contains(&name));
+    let enters = |path: &Path, depth: usize| depth <= 8 && !is_named(path, &PASSED_OVER);
+    let ends = |path: &Path, ending: &str| name_of(Some(path)).is_some_and(|name| name.ends_with(ending));
+    let is_of_transcripts =
+        |path: &Path| path.strip_prefix(folder).is_ok_and(|below| below.iter().any(|part| part == TRANSCRIPTS));
+    let is_wanted = |path: &Path| {
+        ends(path, ".vscdb") || is_store(path) || ends(path, ".jsonl") || ends(path, ".txt") && is_of_transcripts(path)
+    };
+    for path in walk(folder, &enters, &is_wanted) {
+        if ends(&path, ".vscdb") {
             found.databases.push(path);
-        } else if kind.is_file() && name == STORE {
+        } else if is_store(&path) {
             found.stores.push(path);
-        } else if kind.is_file() && name.ends_with(".jsonl") {
+        } else {
             found.transcripts.push(path);
         }
     }
-}
-
-/// Returns the folders in a folder, without symbolic links.
-fn folders(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let mut folders: Vec<PathBuf> =
-        entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path()).collect();
-    folders.sort();
-    folders
 }
 
 pub(super) fn is_store(path: &Path) -> bool {
@@ -207,7 +194,7 @@ pub(super) fn stores_of_home(path: &Path) -> Vec<PathBuf> {
     let mut found = Found::default();
     if let Some(home) = home_of(path) {
         let own = home.join(".cursor");
-        folders(&own.join("chats")).iter().for_each(|folder| stores_below(folder, &mut found));
+        folders_in(&own.join("chats")).iter().for_each(|folder| stores_below(folder, &mut found));
         stores_below(&own.join("acp-sessions"), &mut found);
     }
     found.stores
@@ -247,7 +234,7 @@ pub(super) struct Workspace {
 
 /// Returns the windows of a user folder that had a folder open.
 pub(super) fn workspaces(user: &Path) -> Vec<Workspace> {
-    let folders = folders(&user.join("workspaceStorage"));
+    let folders = folders_in(&user.join("workspaceStorage"));
     folders
         .into_iter()
         .filter_map(|storage| {

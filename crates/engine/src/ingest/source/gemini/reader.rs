@@ -11,6 +11,7 @@ use super::super::own::is_own_call;
 use super::super::shapes::{self, Answer, Message, append, flatten, short, text_of};
 use super::super::speaker::{Marks, PARENT_AGENT};
 use super::super::{EpisodeReader, ReaderOptions, Reading, SourceLine};
+use super::log::{OUTPUT, TAKEN_BACK};
 
 pub(super) const KIND: &str = "gemini";
 
@@ -134,7 +135,11 @@ impl GeminiReader {
             turn.speaker = Some(PARENT_AGENT);
         }
         if !self.is_own_call {
+            let from = out.len();
             turn.turns(KIND, &episode, self.options.tool_bytes, line, out);
+            if message[TAKEN_BACK].as_bool() == Some(true) {
+                shapes::take_back(&mut out[from..]);
+            }
         }
     }
 
@@ -155,6 +160,10 @@ impl GeminiReader {
         }
         if words.is_empty() {
             append(&mut words, &flatten(&call["resultDisplay"]));
+        }
+        // The result has a piece of an output that was too large.
+        if let Some(output) = text_of(call, OUTPUT).filter(|output| output.len() > words.len()) {
+            output.clone_into(&mut words);
         }
         // If the command failed, the call itself still succeeded.
         let has_failed = name == "run_shell_command" && shapes::exit_code(&words).is_some_and(|code| code != 0);

@@ -4,7 +4,6 @@
 //! `session`; before that `session/info/<session>.json` with `message/<session>/` and
 //! `part/<session>/<message>/` beside `info`.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +11,7 @@ use serde_json::Value;
 use yore_core::time::format_utc;
 
 use super::super::shapes::{hash_of, id_of, read_json, text_of};
-use super::super::{Stamp, Unit, files_below};
+use super::super::{Stamp, Unit, files_below, folders_in};
 use super::session::Session;
 
 /// Maximum size of a file of a session, message or part, in bytes.
@@ -21,10 +20,10 @@ const MAX_FILE_BYTES: u64 = 64 << 20;
 /// Returns the sessions below one of OpenCode's directories: its data directory, or `storage` in it.
 pub(super) fn units(root: &Path) -> Vec<Unit> {
     let mut roots = vec![root.join("storage/session"), root.join("session")];
-    roots.extend(directories(&root.join("project")).into_iter().map(|project| project.join("storage/session")));
+    roots.extend(folders_in(&root.join("project")).into_iter().map(|project| project.join("storage/session")));
     let mut units = Vec::new();
     for root in roots {
-        for directory in directories(&root) {
+        for directory in folders_in(&root) {
             // The older layout keeps messages and parts beside `info`.
             if !matches!(name_of(&directory), "message" | "part" | "share") {
                 units.extend(files_below(&directory, "json", 0).iter().filter_map(|file| unit(file)));
@@ -146,11 +145,6 @@ fn files_of(directory: &Path) -> Vec<PathBuf> {
     let mut files = files_below(directory, "json", 0);
     files.sort();
     files
-}
-
-fn directories(path: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(path) else { return Vec::new() };
-    entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path()).collect()
 }
 
 fn name_of(path: &Path) -> &str {

@@ -1,0 +1,42 @@
+//! Puts away the memories of what the person took back.
+
+use yore_core::memory::{Lane, Memory, Status};
+use yore_core::operation::{Actor, Cause, OperationKind};
+
+use super::settle::{leave, revive_replaced};
+use crate::Engine;
+use crate::error::EngineError;
+use crate::store::EpisodeKey;
+
+/// Cause of a memory that was put away because all that it rests on was taken back.
+const TAKEN_BACK: &str = "the person took back what it rests on";
+/// Name of the cause of the operation.
+const BY: &str = "taken back";
+
+impl Engine {
+    /// Puts away the extracted memories of a conversation that rest only on turns that were taken back, as one operation; what
+    /// they had replaced holds again. Memories that a person confirmed or pinned stay. Returns the number that was put away.
+    pub(crate) fn put_away_taken_back(&self, episode: EpisodeKey, session: &str) -> Result<u64, EngineError> {
+        let mut due = self.store().memories_of_taken_back(episode)?;
+        due.retain(|memory| memory.lane == Lane::Extracted && !memory.is_pinned && memory.is_in_effect());
+        if due.is_empty() {
+            return Ok(0);
+        }
+        let now = self.now();
+        let cause = Cause { actor: Actor::Rule, by: BY.to_owned(), input: Some(session.to_owned()) };
+        let summary = format!("put away {} memories of what was taken back", due.len());
+        let ids: Vec<_> = due.iter().map(|memory| memory.id).collect();
+        self.operate(OperationKind::Archive, &cause, summary, |tx| {
+            for id in &ids {
+                let Some(memory) = tx.memory(*id)?.filter(Memory::is_in_effect) else { continue };
+                let cause = Some(TAKEN_BACK.to_owned());
+                leave(tx, Memory { status: Status::Archived, cause, status_since: Some(now), changed: now, ..memory }, now)?;
+            }
+            for id in &ids {
+                revive_replaced(tx, *id, &ids, Actor::Rule, now)?;
+            }
+            Ok::<_, EngineError>(())
+        })?;
+        Ok(ids.len() as u64)
+    }
+}
