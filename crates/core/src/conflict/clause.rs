@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::words::{
-    CONDITIONS, JOINTS, LIGHT, MONTH_NAMES, MONTHS, NO_DENIALS, NUMBERED, PAST, STRONG, STRONG_PAIRS, UNITS, WEAK,
+    BINDING, CONDITION_CUES, CONDITIONS, GIVING, JOINTS, LIGHT, MONTH_NAMES, MONTHS, NO_DENIALS, NUMBERED, PAST, STRONG,
+    STRONG_PAIRS, UNITS, VERBS, WEAK,
 };
 use crate::text::{TokenKind, Tokenizer, Tokens, is_stop_word};
 
@@ -61,6 +62,12 @@ pub(super) struct Clause {
     pub(super) words: BTreeSet<String>,
     pub(super) values: Vec<Value>,
     pub(super) negation: Negation,
+    /// Things that are told apart by a number or letter after their noun, which is no value: "shard 3", "worker B".
+    pub(super) numbered: BTreeSet<(String, String)>,
+    /// Words after the last value that do not bind it: where or when somebody looked, not of what it is the value.
+    pub(super) loose: BTreeSet<String>,
+    /// Words of the condition under which it holds.
+    pub(super) conditional: BTreeSet<String>,
     /// True if it says that something is no longer so.
     pub(super) is_end: bool,
 }
@@ -133,7 +140,7 @@ pub(super) fn clause(text: &str, range: Range<usize>, tokenizer: &mut Tokenizer)
     for word in raw.iter().filter(|word| is_content(word)) {
         words.extend(stems(word, tokenizer).into_iter().filter(|stem| stem.chars().count() > 2 && !is_number(stem)));
     }
-    let mut values = Vec::new();
+    let (mut values, mut numbered, mut last) = (Vec::new(), BTreeSet::new(), raw.len());
     for (at, word) in raw.iter().enumerate() {
         let next = |step: usize| raw.get(at + step).map_or("", String::as_str);
         let heads = || {
@@ -144,6 +151,10 @@ pub(super) fn clause(text: &str, range: Range<usize>, tokenizer: &mut Tokenizer)
         let is_about = ["about", "around", "some", "nearly", "almost", "roughly", "over", "etwa", "rund", "circa"]
             .contains(&before)
             || word.starts_with('~');
+        if let Some(thing) = numbered_thing(before, word, next(1)) {
+            numbered.extend(stems(thing, tokenizer).into_iter().map(|thing| (thing, word.clone())));
+            continue;
+        }
         if NUMBERED.contains(&before) {
             continue;
         }
@@ -166,9 +177,31 @@ pub(super) fn clause(text: &str, range: Range<usize>, tokenizer: &mut Tokenizer)
                 },
             };
             values.push(Value { of, text: value, is_about });
+            last = at;
         }
     }
-    Clause { range, words, values, negation, is_end }
+    // Conditions are compared by themselves.
+    let condition = raw.iter().position(|word| CONDITION_CUES.contains(&word.as_str())).unwrap_or(raw.len());
+    let conditional = raw[condition..].iter().flat_map(|word| stems(word, tokenizer)).collect();
+    let after = raw.iter().skip(last + 1).take_while(|word| !BINDING.contains(&word.as_str()));
+    let after: Vec<&String> = after.filter(|word| is_content(word)).collect();
+    let loose = after.into_iter().flat_map(|word| stems(word, tokenizer)).collect();
+    Clause { range, words, values, negation, numbered, loose, conditional, is_end }
+}
+
+/// Returns the noun that a number or a letter after it makes a name of: the thing then does something, or it is one of those that are always
+/// counted so.
+fn numbered_thing<'w>(before: &'w str, word: &str, next: &str) -> Option<&'w str> {
+    let is_number = word.len() < 6 && word.bytes().all(|byte| byte.is_ascii_digit());
+    let is_letter = word.len() == 1 && word.starts_with(|letter: char| letter.is_ascii_alphabetic());
+    let has_unit = UNITS.iter().any(|(unit, _)| *unit == next);
+    let is_verb = GIVING.contains(&next)
+        || VERBS.contains(&next)
+        || ["was", "were", "will", "can", "must", "should"].contains(&next)
+        || next.len() > 3 && next.ends_with('s') && !next.ends_with("ss");
+    let is_noun = is_content(before) && !before.ends_with('s') && !GIVING.contains(&before) && !MONTH_NAMES.contains(&before);
+    let is_name = is_noun && is_verb && !has_unit && (is_number || is_letter) || is_number && NUMBERED.contains(&before);
+    is_name.then_some(before)
 }
 
 /// Returns the last word that says something.

@@ -15,6 +15,7 @@ mod words;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,8 +23,8 @@ pub use self::aspect::Aspect;
 pub use self::assertion::{Assertion, StatedValue};
 use self::clause::{Clause, Negation, Of, Value, clause, clauses};
 pub use self::condition::Condition;
-use self::words::{CONTRASTS, OPPOSITES};
-use crate::text::{Tokenizer, code_blocks};
+use self::words::{CHANGING, CONTRASTS, GIVING, OPPOSITES, VERBS};
+use crate::text::{Tokenizer, Tokens, code_blocks};
 
 named_enum! {
     /// The way in which two statements conflict.
@@ -233,7 +234,7 @@ fn differing(first: &Clause, second: &Clause, of_first: &Claims, of_second: &Cla
     let shared: Vec<String> = first.words.intersection(&second.words).cloned().collect();
     let overlap = shared.len() as f32 / first.words.len().min(second.words.len()).max(1) as f32;
     let mut found = Vec::new();
-    if overlap < VALUE_SHARE || are_of_two_things(first, second) {
+    if overlap < VALUE_SHARE || are_qualified_apart(first, second) || are_of_two_things(first, second) {
         return found;
     }
     for a in &first.values {
@@ -266,13 +267,42 @@ fn differing(first: &Clause, second: &Clause, of_first: &Claims, of_second: &Cla
     found
 }
 
-/// Returns whether each of two clauses names one of several things that are told apart by a word.
+/// Stems of the words that give a thing its value, or tell that it changed: no part of what the thing is.
+static GIVING_STEMS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+    let (mut tokenizer, mut tokens, mut stems) = (Tokenizer::default(), Tokens::default(), BTreeSet::new());
+    for word in GIVING.iter().chain(VERBS).chain(CHANGING) {
+        tokenizer.tokenize(word, &mut tokens);
+        stems.extend(tokens.iter().map(|token| token.text.to_owned()));
+    }
+    stems
+});
+
+/// Returns whether a word that only one of two clauses has makes another thing of it: the port of metrics is not that of the service.
+fn are_qualified_apart(first: &Clause, second: &Clause) -> bool {
+    let own = |clause: &Clause, other: &Clause| -> Vec<String> {
+        let is_own = |word: &&String| !GIVING_STEMS.contains(*word) && !clause.conditional.contains(*word);
+        clause.words.difference(&other.words).filter(is_own).cloned().collect()
+    };
+    let (of_first, of_second) = (own(first, second), own(second, first));
+    let binds = |clause: &Clause, own: &[String]| own.iter().any(|word| !clause.loose.contains(word));
+    !of_first.is_empty() && !of_second.is_empty() || binds(first, &of_first) || binds(second, &of_second)
+}
+
+/// Returns whether each of two clauses names one of several things that are told apart by a word, or by a number or letter.
 fn are_of_two_things(first: &Clause, second: &Clause) -> bool {
-    CONTRASTS.iter().any(|group| {
-        let named = |clause: &Clause| group.iter().filter(|word| clause.words.contains(**word)).copied().collect::<Vec<_>>();
-        let (a, b) = (named(first), named(second));
-        !a.is_empty() && !b.is_empty() && a.iter().all(|word| !b.contains(word))
-    })
+    let ids = |clause: &Clause, noun: &String| -> BTreeSet<String> {
+        clause.numbered.iter().filter(|(thing, _)| thing == noun).map(|(_, id)| id.clone()).collect()
+    };
+    let is_numbered_apart = first.numbered.iter().any(|(noun, _)| {
+        let (one, other) = (ids(first, noun), ids(second, noun));
+        !other.is_empty() && one.is_disjoint(&other)
+    });
+    is_numbered_apart
+        || CONTRASTS.iter().any(|group| {
+            let named = |clause: &Clause| group.iter().filter(|word| clause.words.contains(**word)).copied().collect::<Vec<_>>();
+            let (a, b) = (named(first), named(second));
+            !a.is_empty() && !b.is_empty() && a.iter().all(|word| !b.contains(word))
+        })
 }
 
 /// Returns whether one value is only more exact than the other.
@@ -329,6 +359,42 @@ mod tests {
             ),
         ] {
             assert_eq!(kind(first, second), expected, "{first} | {second}");
+        }
+    }
+
+    #[test]
+    fn things_that_a_word_a_number_or_a_letter_tells_apart_contradict_nothing() {
+        let service = [
+            "The gauge service listens on port 7010.",
+            "The gauge service exposes metrics on port 9090.",
+            "The admin page of the gauge service is on port 7011.",
+            "The staging gauge service listens on port 7020.",
+        ];
+        let pairs = service.iter().flat_map(|first| service.iter().map(move |second| (*first, *second)));
+        for (first, second) in pairs.filter(|(first, second)| first != second).chain([
+            ("Shard 3 lives on host 12.", "Shard 4 lives on host 13."),
+            ("Step 2 takes 5 minutes.", "Step 3 takes 9 minutes."),
+            ("Worker A handles 7 queues.", "Worker B handles 9 queues."),
+            ("The API rate limit is 100.", "The API rate limit for partners is 1000."),
+            ("The harbour server listens on 9090.", "The staging harbour server listens on 7070."),
+            ("The gauge keeps logs for 30 days.", "The gauge keeps backups for 90 days."),
+            ("The timeout of shard 3 is 30 seconds.", "The timeout of shard 4 is 60 seconds."),
+            ("Worker 1 is enabled in the pool.", "Worker 2 is disabled in the pool."),
+            ("The login page takes 3 seconds.", "The search page takes 5 seconds."),
+            ("The nightly build takes 40 minutes.", "The build takes 12 minutes."),
+            ("The harbour server listens on port 9090 in staging.", "The harbour server listens on port 7070."),
+        ]) {
+            assert_eq!(kind(first, second), None, "{first} | {second}");
+        }
+        for (first, second) in [
+            ("Shard 3 lives on host 12.", "Shard 3 lives on host 13."),
+            ("Worker A handles 7 queues.", "Worker A handles 9 queues."),
+            ("The timeout of shard 3 is 30 seconds.", "The timeout of shard 3 is 60 seconds."),
+            ("The gallery has 8 cards.", "The gallery now holds 10 cards."),
+            ("The nightly build takes 40 minutes.", "The nightly build needs 12 minutes."),
+            ("The gallery has 8 cards on the first page.", "There are 10 cards in the gallery."),
+        ] {
+            assert_eq!(kind(first, second), Some(ConflictKind::Value), "{first} | {second}");
         }
     }
 

@@ -399,6 +399,11 @@ pub(super) const QUALIFIERS: &[&str] = &[
     "for", "in", "on", "as", "with", "at", "by", "to", "since", "because", "so", "during", "via", "from", "within", "without",
     "when", "für", "bei", "beim", "auf", "mit", "ohne", "als", "per", "weil", "im", "am", "während", "von", "vom", "seit",
 ];
+/// Words after a value that begin what it is the value of.
+pub(super) const BINDING: &[&str] = &[
+    "for", "in", "per", "via", "with", "without", "within", "during", "from", "für", "im", "bei", "beim", "mit", "ohne", "pro",
+    "von", "vom",
+];
 /// Words of what is no single value.
 pub(super) const NO_VALUE: &[&str] = &["and", "or", "not", "no", "und", "oder", "nicht", "kein", "keine"];
 /// Words after which a value stands.
