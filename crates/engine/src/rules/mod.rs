@@ -12,7 +12,8 @@
 //!   makes one understandable alone
 //!
 //! Only what a person typed can become a standing order or a preference: results of tools, pages and inserted texts are
-//! not looked at, except for a client's own notice that a tool call was refused.
+//! not looked at, except for a client's own notice that a tool call was refused. `own` tells where a message ceases to be the person's
+//! words: what is said from there on is proposed for a review, and holds for nobody until then.
 
 mod command;
 mod commit;
@@ -21,12 +22,15 @@ mod context;
 mod milestone;
 mod names;
 mod option;
+mod own;
 mod person;
 mod plan;
 mod proposal;
 mod repair;
 mod report;
 mod sentence;
+#[cfg(test)]
+mod tests;
 mod undone;
 mod words;
 
@@ -38,13 +42,15 @@ use yore_core::text::Shingles;
 
 pub use self::command::form;
 use self::context::Context;
-pub use self::names::{StatedRelation, aliases, entities, stated};
+pub use self::names::{StatedRelation, aliases, differ_in_names, entities, stated};
+pub use self::own::own_bytes;
+pub use self::person::is_typed;
 pub use self::proposal::{Proposal, cut, plain};
 pub use self::sentence::{Sentence, content_words, sentences};
 pub use self::words::{Words, normal};
 
 /// Version of the rules. Another one extracts every conversation anew.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// Their name as an extractor.
 pub const NAME: &str = "rules";
 /// Least certainty of a proposal.
@@ -78,14 +84,15 @@ pub fn propose(conversation: &Conversation<'_>) -> Vec<Proposal> {
         let end = starts.get(number + 1).copied().unwrap_or(turns.len());
         let mut found = of_exchange(conversation, *start, end);
         found.retain(|proposal| proposal.certainty >= LEAST_CERTAINTY);
-        found.sort_by(|a, b| b.certainty.total_cmp(&a.certainty));
+        found.sort_by(|a, b| a.waits.cmp(&b.waits).then(b.certainty.total_cmp(&a.certainty)));
         let mut count = 0;
         for proposal in found {
             let shingles = Shingles::of(&proposal.statement);
-            let is_known =
-                kept.iter().rev().take(COMPARED).any(|(other, known)| {
-                    known.similarity(&shingles) >= SAME || other.evidence.first() == proposal.evidence.first()
-                });
+            // What waits for a review keeps no word of the person back.
+            let is_known = kept.iter().rev().take(COMPARED).any(|(other, known)| {
+                (known.similarity(&shingles) >= SAME || other.evidence.first() == proposal.evidence.first())
+                    && (proposal.waits || !other.waits)
+            });
             let is_answer = proposal.rule == plan::ANSWER;
             if is_known || count >= MOST_OF_EXCHANGE && !is_answer {
                 continue;

@@ -3,18 +3,23 @@
 use yore_core::exchange::TurnShape;
 use yore_core::memory::{Fields, MemoryKind, SourceKind};
 
-use super::context::{Context, alone};
+use super::context::{CONTENT_ALONE, Context, alone};
+use super::own::{LONG, own_bytes, without_quoted};
 use super::proposal::{MOST_STATEMENT_CHARS, Proposal, cut, plain};
-use super::sentence::{Sentence, sentences};
-use super::words::Words;
+use super::sentence::{Sentence, sentences, without_fillers};
+use super::words::{Words, normal};
 
-/// A longer message holds pasted text: then only sentences that speak of persons count.
-const PASTED_FROM: usize = 700;
 /// A longer message is no message.
 const LONGEST: usize = 6_000;
 /// Fewest words of a sentence, and fewest that say something.
 const FEWEST_WORDS: usize = 4;
 const FEWEST_CONTENT: usize = 3;
+/// The same of an order or a preference: "Never push to main."
+const FEWEST_ORDERED: usize = 2;
+/// Words before a clause that orders something: "Just to be clear, never ...".
+const MOST_BEFORE_ORDER: usize = 4;
+/// Words that name the place for which something is ordered: "in all of our repositories".
+const WORDS_OF_SCOPE: usize = 6;
 /// A longer correction holds pasted text, in bytes.
 const LONGEST_CORRECTION: usize = 260;
 /// Room for the words that a sentence refers to, in characters, without which it is not understandable.
@@ -35,16 +40,77 @@ pub fn propose(turn: &TurnShape<'_>, context: &Context<'_>, found: &mut Vec<Prop
         return;
     }
     let words = Words::of(turn.text);
-    let is_pasted = turn.text.len() > PASTED_FROM;
-    let said = sentences(turn.text, words);
-    let with_reason = said.iter().any(|sentence| words.has("reason", &sentence.normal));
-    for (at, sentence) in said.iter().enumerate() {
-        if sentence.is_question || sentence.count() < FEWEST_WORDS || is_pasted && !words.has("person", &sentence.normal) {
+    let (own, pasted) = turn.text.split_at(own_bytes(turn.text, words));
+    let (own, pasted) = (sentences(own, words), sentences(pasted, words));
+    let is_long = turn.text.len() > LONG;
+    let with_reason = own.iter().chain(&pasted).any(|sentence| words.has("reason", &sentence.normal));
+    let said = own.iter().map(|sentence| (sentence, false)).chain(pasted.iter().map(|sentence| (sentence, true)));
+    for (at, (sentence, waits)) in said.enumerate() {
+        let is_of_page = waits && is_long && !words.has("person", &sentence.normal);
+        if sentence.is_question || sentence.count() < FEWEST_WORDS || is_of_page {
             continue;
         }
         let Some(act) = act_of(sentence, words, with_reason, at) else { continue };
-        found.extend(proposal(turn, sentence, act, context, words));
+        let made = proposal(turn, sentence, act, context, words);
+        found.extend(made.map(|made| match waits {
+            // Whose words they are is not known.
+            true => Proposal { waits, said_by: SourceKind::Research, ..made },
+            false => made,
+        }));
     }
+}
+
+/// Returns whether a sentence orders something for all work to come: it, or a clause of it, begins like an order, beside a word that says
+/// so for all times.
+fn is_order(sentence: &Sentence<'_>, words: &Words) -> bool {
+    let own = without_quoted(sentence.text);
+    if !words.has("standing", &normal(&own)) {
+        return false;
+    }
+    let whole = without_fillers(&normal(&own), words);
+    if words.has("order", &whole) {
+        return asks(&whole, words);
+    }
+    if let Some(clause) = after_scope(&whole, words).filter(|clause| words.has("order", clause)) {
+        return asks(clause, words);
+    }
+    let mut ends = own.match_indices([',', ':', ';', '–', '—']).map(|(at, mark)| at + mark.len());
+    ends.any(|end| {
+        let before = without_fillers(&normal(&own[..end]), words);
+        let clause = without_fillers(&normal(&own[end..]), words);
+        let leads = before.split_whitespace().count() <= MOST_BEFORE_ORDER || words.has("lead", &before);
+        let orders = words.has("order", &clause) && words.has("standing", &clause) && asks(&clause, words);
+        leads && orders && !words.has("source", &before)
+    })
+}
+
+/// Returns what follows the place at the beginning of a sentence: "in this repo never use tabs" gives "never use tabs".
+fn after_scope<'n>(normal: &'n str, words: &Words) -> Option<&'n str> {
+    words.begins("scope", normal)?;
+    let spaces: Vec<usize> = normal.match_indices(' ').map(|(at, _)| at).take(WORDS_OF_SCOPE + 1).collect();
+    let end = spaces.windows(2).find(|pair| words.is("place", &normal[pair[0]..=pair[1]]))?[1];
+    Some(&normal[end..])
+}
+
+/// Returns whether a clause that begins like an order asks for something, and does not tell what happens: "never seen before".
+fn asks(clause: &str, words: &Words) -> bool {
+    let Some(end) = words.found("standing", clause) else { return true };
+    let next = clause[end..].split_whitespace().next().unwrap_or_default();
+    let last = clause[..end].split_whitespace().next_back().unwrap_or_default();
+    let is_of = |section: &str, word: &str| words.is(section, &format!(" {word} "));
+    match () {
+        () if is_of("ever", last) => !is_of("no request", next) && !(words.language == "en" && is_told(next)),
+        () if words.is("from now", &clause[..=end]) => !is_of("told", next),
+        () => true,
+    }
+}
+
+/// Returns whether an English verb has the ending of what somebody does or did: "returns", "failed", "missing".
+fn is_told(verb: &str) -> bool {
+    let is_third = verb.ends_with('s') && !verb.ends_with("ss") && !verb.ends_with("us");
+    let is_past = verb.ends_with("ed") && !verb.ends_with("eed") && verb != "embed";
+    let is_going_on = verb.len() > 4 && verb.ends_with("ing") && verb != "bring";
+    verb.len() > 3 && (is_third || is_past) || is_going_on
 }
 
 /// Returns whether a message was typed: no command of the client, no marked-up text of a program.
@@ -61,13 +127,14 @@ pub fn doubts(text: &str) -> bool {
 }
 
 fn act_of(sentence: &Sentence<'_>, words: &Words, with_reason: bool, at: usize) -> Option<Act> {
+    let prefers = words.has("prefer", &normal(&without_quoted(sentence.text)));
     let normal = sentence.normal.as_str();
     let has = |section: &str| words.has(section, normal);
     let is_once = has("once");
-    if has("standing") && has("order") && !is_once {
+    if is_order(sentence, words) && !is_once {
         return Some(Act { rule: "standing order", kind: MemoryKind::Standard, certainty: 0.75, importance: 0.8 });
     }
-    if has("prefer") && !is_once {
+    if prefers && !is_once {
         return Some(Act { rule: "preference", kind: MemoryKind::Preference, certainty: 0.65, importance: 0.7 });
     }
     let says_how = has("instead") || normal.contains(" should ") || normal.contains(" not correct");
@@ -115,10 +182,12 @@ fn act_of(sentence: &Sentence<'_>, words: &Words, with_reason: bool, at: usize) 
 
 fn proposal(turn: &TurnShape<'_>, sentence: &Sentence<'_>, act: Act, context: &Context<'_>, words: &Words) -> Option<Proposal> {
     let own = plain(sentence.text.trim_start_matches('('));
-    if sentence.content() < FEWEST_CONTENT && sentence.names() == 0 {
+    let is_order = matches!(act.kind, MemoryKind::Standard | MemoryKind::Preference);
+    let (fewest, least) = if is_order { (FEWEST_ORDERED, FEWEST_ORDERED) } else { (FEWEST_CONTENT, CONTENT_ALONE) };
+    if sentence.content() < fewest && sentence.names() == 0 {
         return None;
     }
-    let is_alone = alone(sentence, words);
+    let is_alone = alone(sentence, words, least);
     let before = if is_alone { None } else { context.before(sentence, words) };
     if !is_alone && before.is_none() {
         return None;

@@ -44,6 +44,8 @@ pub struct Proposal {
     pub at: Option<UtcMillis>,
     /// True if its rule saw the outcome.
     pub is_proven: bool,
+    /// True if its words are not certainly the person's own: it waits until a person reviews it.
+    pub waits: bool,
 }
 
 impl Proposal {
@@ -72,6 +74,7 @@ impl Proposal {
             language: words.language,
             at: turn.at,
             is_proven: false,
+            waits: false,
         }
     }
 

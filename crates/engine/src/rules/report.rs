@@ -7,7 +7,7 @@ use yore_core::episode::FileAction;
 use yore_core::exchange::TurnShape;
 use yore_core::memory::{Fields, MemoryKind, SourceKind};
 
-use super::context::alone;
+use super::context::{CONTENT_ALONE, alone};
 use super::proposal::{MOST_STATEMENT_CHARS, Proposal, cut, names_of, plain, solution};
 use super::sentence::{Sentence, is_content, sentences};
 use super::words::{Words, normal};
@@ -85,7 +85,7 @@ pub fn propose(turn: &TurnShape<'_>, wrote: &[String], is_last: bool, found: &mu
         if let Some(mut proposal) = report.proposal(at, is_last) {
             let sentence = &report.said[at];
             let first = sentence.normal.split_whitespace().next().map(|word| format!(" {word} ")).unwrap_or_default();
-            let is_alone = alone(sentence, words) && !words.is("pronoun", &first);
+            let is_alone = alone(sentence, words, CONTENT_ALONE) && !words.is("pronoun", &first);
             proposal.certainty += if sentence.names() > 1 { NAMED } else { 0.0 };
             proposal.certainty -= if is_alone { 0.0 } else { NOT_ALONE };
             proposal.certainty -= if words.has("hedge", &sentence.normal) { HEDGED } else { 0.0 };

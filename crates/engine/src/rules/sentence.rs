@@ -81,7 +81,7 @@ fn code_ranges(text: &str) -> Vec<std::ops::Range<usize>> {
 }
 
 /// Returns a sentence in normal form without interjections at its beginning.
-fn without_fillers(normal: &str, words: &Words) -> String {
+pub fn without_fillers(normal: &str, words: &Words) -> String {
     let mut rest = normal;
     loop {
         let first = |count: usize| rest.match_indices(' ').nth(count).map_or("", |(end, _)| &rest[..=end]);

@@ -73,6 +73,13 @@ impl Words {
         })
     }
 
+    /// Returns the offset behind the phrase of a section with which words in normal form begin.
+    pub fn begins(&self, section: &str, normal: &str) -> Option<usize> {
+        let first = normal.split_whitespace().next()?;
+        let fits = |phrase: &&Phrase| normal.starts_with(&phrase.padded);
+        self.phrases(section)?.get(first)?.iter().find(fits).map(|phrase| phrase.padded.len() - 1)
+    }
+
     /// Returns whether these words are exactly a phrase of a section.
     pub fn is(&self, section: &str, normal: &str) -> bool {
         let first = normal.split_whitespace().next().unwrap_or_default();
