@@ -10,7 +10,7 @@ use yore_core::consolidation::PipelineStatistics;
 use yore_core::episode::{PROGRAM, Role};
 use yore_core::files::relative;
 use yore_core::id::{MemoryId, ProjectId, TurnId};
-use yore_core::memory::{Anchor, AnchorKind, Confidence, Lane, Memory, MemoryKind, Source};
+use yore_core::memory::{Anchor, AnchorKind, Confidence, Lane, Memory, MemoryKind, Reach, Source, Status};
 use yore_core::operation::Actor;
 use yore_core::time::UtcMillis;
 
@@ -232,6 +232,7 @@ fn memory_of(proposal: Proposal, project: Option<ProjectId>, session: &str, cwd:
     new.memory = Memory {
         id: MemoryId::from_bytes([0; 16]),
         project,
+        reach: if project.is_none() { Reach::Unknown } else { Reach::Everywhere },
         details: proposal.details,
         fields: proposal.fields,
         confidence: if proposal.is_proven { Confidence::Verified } else { Confidence::Inferred },
@@ -244,6 +245,7 @@ fn memory_of(proposal: Proposal, project: Option<ProjectId>, session: &str, cwd:
             place: None,
         },
         lane: Lane::Extracted,
+        status: if proposal.waits { Status::Proposed } else { Status::Holds },
         valid_from: proposal.at,
         anchors: files.map(|text| Anchor { kind: AnchorKind::SourceFile, text }).collect(),
         language: Some(proposal.language.to_owned()),

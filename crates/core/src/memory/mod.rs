@@ -16,6 +16,6 @@ pub use self::fields::{CodeChange, Fields};
 pub use self::kind::{Design, MemoryKind, MemoryType, Outdated};
 pub use self::record::{
     Anchor, AnchorKind, AnchorVerdict, Confidence, Evidence, FORGOTTEN, Invalid, Lane, MAX_STATEMENT_CHARS, Memory, REPLACED,
-    Source, SourceKind, Status, Use, Verdict, asserted, check,
+    Reach, Source, SourceKind, Status, Use, Verdict, asserted, check,
 };
 pub use self::rules::{RULE_FILES, RULE_FOLDERS, is_of_rules};

@@ -61,6 +61,27 @@ named_enum! {
         Contested = "contested",
         /// Out of use, and kept.
         Archived = "archived",
+        /// It may not be what a person said: it waits for a person's review, and until then it is told to nobody and changes nothing.
+        Proposed = "proposed",
+    }
+}
+
+impl Status {
+    /// Returns whether an answer has memories of this status only if it is asked for the status.
+    pub fn is_unlisted(self) -> bool {
+        matches!(self, Self::Archived | Self::Proposed)
+    }
+}
+
+named_enum! {
+    /// Where a memory holds that belongs to no project.
+    #[derive(Default)]
+    Reach {
+        /// Everywhere, as a person said.
+        #[default]
+        Everywhere = "everywhere",
+        /// In a project that is not known: it is found by asking, and told nowhere else.
+        Unknown = "unknown",
     }
 }
 
@@ -208,9 +229,12 @@ pub struct Memory {
     pub kind: MemoryKind,
     /// The way in which it behaves.
     pub memory_type: MemoryType,
-    /// Its project; `None`: it holds everywhere.
+    /// Its project; `None`: [`Self::reach`] says where it holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<ProjectId>,
+    /// Where it holds if it has no project.
+    #[serde(default, skip_serializing_if = "is_everywhere")]
+    pub reach: Reach,
     /// Title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
@@ -270,6 +294,10 @@ pub struct Memory {
     pub status_since: Option<UtcMillis>,
 }
 
+fn is_everywhere(reach: &Reach) -> bool {
+    *reach == Reach::Everywhere
+}
+
 impl Memory {
     /// Makes a memory of the usual importance that a person gave and that holds everywhere.
     pub fn new(id: MemoryId, kind: MemoryKind, statement: impl Into<String>, now: UtcMillis) -> Self {
@@ -278,6 +306,7 @@ impl Memory {
             kind,
             memory_type: kind.memory_type(),
             project: None,
+            reach: Reach::Everywhere,
             title: None,
             statement: statement.into(),
             details: None,
@@ -366,6 +395,24 @@ impl Memory {
     /// Returns whether it is told as true or as contested.
     pub fn is_in_effect(&self) -> bool {
         matches!(self.status, Status::Holds | Status::Contested)
+    }
+
+    /// Returns whether it holds in all projects.
+    pub fn is_global(&self) -> bool {
+        self.project.is_none() && self.reach == Reach::Everywhere
+    }
+
+    /// Returns whether it and another one hold in one place. Of two whose projects are not known, only those of one session certainly do.
+    pub fn is_of_same_place(&self, other: &Self) -> bool {
+        let is_unknown = self.project.is_none() && self.reach == Reach::Unknown;
+        let is_of_session = self.source.session.is_some() && self.source.session == other.source.session;
+        self.project == other.project && self.is_global() == other.is_global() && (!is_unknown || is_of_session)
+    }
+
+    /// Returns whether it and another one may both hold in one place: in one project, or one of them everywhere.
+    pub fn may_meet(&self, other: &Self) -> bool {
+        let has_place = |memory: &Self| memory.project.is_some() || memory.is_global();
+        self.is_of_same_place(other) || (self.is_global() || other.is_global()) && has_place(self) && has_place(other)
     }
 
     /// Returns its words, a line for title, statement, details and each field: the text by which it is found.

@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use yore_core::consolidation::{Decision, Phase, PipelineStatistics};
 use yore_core::id::MemoryId;
-use yore_core::memory::{Lane, Memory, SourceKind, Status, check};
+use yore_core::memory::{Evidence, Lane, Memory, SourceKind, Status, check};
 use yore_core::operation::{Actor, Cause, OperationKind, Record};
 use yore_core::relation::{Node, RelationType};
 use yore_core::time::UtcMillis;
@@ -27,7 +27,7 @@ use super::settle::{NO_LONGER_SO, leave, revive_replaced, settle_again, settle_b
 use super::step::{close, connect, micros, timed};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
-use crate::rules::{SAME, form};
+use crate::rules::{self, SAME, form};
 use crate::store::{EpisodeKey, OperationTx};
 
 /// A repetition by the person, or of an error, in another session adds this to importance.
@@ -148,7 +148,7 @@ impl Engine {
             for id in before.iter().filter(|id| extraction.is_whole && !met.contains(id)) {
                 let Some(memory) = tx.memory(*id)? else { continue };
                 let is_own = memory.lane == Lane::Extracted && !memory.is_pinned;
-                if is_own && memory.is_in_effect() {
+                if is_own && (memory.is_in_effect() || memory.status == Status::Proposed) {
                     let cause = Some(format!("{NO_LONGER}{name}"));
                     let put_away = Memory { status: Status::Archived, cause, status_since: Some(now), changed: now, ..memory };
                     leave(tx, put_away, now)?;
@@ -250,13 +250,17 @@ impl Run<'_> {
             if memory.was_replaced_by_itself() && is_later {
                 continue;
             }
-            let differs = if known.tells_commands() { None } else { difference(&memory, &prepared.memory) };
-            match differs {
+            if known.tells_commands() {
+                repeated = Some(memory);
+                break;
+            }
+            match difference(&memory, &prepared.memory) {
+                Some(conflict) => other = other.or(Some((memory.id, conflict))),
+                None if rules::differ_in_names(&memory.statement, &prepared.memory.statement) => {}
                 None => {
                     repeated = Some(memory);
                     break;
                 }
-                Some(conflict) => other = other.or(Some((memory.id, conflict))),
             }
         }
         let statistics = &mut self.done.statistics;
@@ -274,6 +278,10 @@ impl Run<'_> {
             if joined == Joined::Refused {
                 statistics.decided(Decision::Refuse);
                 return Ok(Fate::Refused);
+            }
+            // A repetition may name what the first one did not.
+            if prepared.memory.status == Status::Holds {
+                prepared.link(tx, id, now, statistics)?;
             }
             self.met.insert(id);
             statistics.decided(Decision::Skip);
@@ -379,6 +387,24 @@ pub(super) enum Joined {
     Changed,
 }
 
+/// Leaves a memory as it is that was said again in words that may be nobody's; one that rests on these words alone waits for a review from
+/// now on.
+fn keep_or_doubt(tx: &mut OperationTx<'_, '_>, known: Memory, proposed: &Memory, now: UtcMillis) -> Result<Joined, EngineError> {
+    if !known.is_in_effect() {
+        return Ok(if known.was_replaced_by_itself() { Joined::Known } else { Joined::Refused });
+    }
+    let is_of_same_words = |evidence: &Evidence| proposed.evidence.iter().any(|other| other.turn == evidence.turn);
+    let rests_on_it = !known.evidence.is_empty() && known.evidence.iter().all(is_of_same_words);
+    if known.lane == Lane::Curated || known.is_pinned || !rests_on_it {
+        return Ok(Joined::Known);
+    }
+    let id = known.id;
+    let doubted = Memory { status: Status::Proposed, cause: None, status_since: Some(now), changed: now, ..known };
+    leave(tx, Memory { source: proposed.source.clone(), ..doubted }, now)?;
+    revive_replaced(tx, id, &[], Actor::Rule, now)?;
+    Ok(Joined::Changed)
+}
+
 /// Gives a known memory the evidence of a proposal that says the same, if it holds.
 pub(super) fn join(
     tx: &mut OperationTx<'_, '_>,
@@ -386,9 +412,15 @@ pub(super) fn join(
     proposed: &Memory,
     now: UtcMillis,
 ) -> Result<Joined, EngineError> {
-    let is_back = known.status == Status::Archived && known.cause.as_ref().is_some_and(|cause| cause.starts_with(NO_LONGER));
+    let was_put_away = known.status == Status::Archived && known.cause.as_ref().is_some_and(|cause| cause.starts_with(NO_LONGER));
+    if proposed.status == Status::Proposed && known.status != Status::Proposed && !was_put_away {
+        return keep_or_doubt(tx, known, proposed, now);
+    }
+    // What waits for a review holds once the person says it without doubt.
+    let is_said = proposed.status == Status::Holds && proposed.source.kind == SourceKind::User;
+    let is_back = was_put_away || known.status == Status::Proposed && is_said;
     // One that was replaced by itself gets evidence of the time when it was so.
-    if !known.is_in_effect() && !is_back && !known.was_replaced_by_itself() {
+    if !known.is_in_effect() && !is_back && !known.was_replaced_by_itself() && known.status != Status::Proposed {
         return Ok(Joined::Refused);
     }
     // A person's memory gets evidence, and no words.
@@ -400,7 +432,14 @@ pub(super) fn join(
     };
     let mut changed = joined(known.clone(), offered, now);
     if is_back {
-        (changed.status, changed.cause, changed.status_since, changed.changed) = (Status::Holds, None, Some(now), now);
+        (changed.status, changed.cause, changed.status_since, changed.changed) = (proposed.status, None, Some(now), now);
+    }
+    if known.status == Status::Proposed && is_back {
+        // It rests on what was said without doubt.
+        (changed.source, changed.valid_from) = (proposed.source.clone(), proposed.valid_from);
+        (changed.confidence, changed.certainty) = (proposed.confidence, proposed.certainty);
+        changed.evidence.retain(|evidence| !proposed.evidence.contains(evidence));
+        changed.evidence.splice(0..0, proposed.evidence.iter().cloned());
     }
     if changed == known {
         return Ok(Joined::Known);
@@ -415,6 +454,7 @@ pub(super) fn join(
     // A long one is not refused for what it rests on.
     changed.evidence.truncate(MOST_EVIDENCE);
     let is_repeated = known.lane == Lane::Extracted
+        && proposed.status == Status::Holds
         && proposed.source.kind == SourceKind::User
         && proposed.source.session != known.source.session;
     if is_repeated {

@@ -118,8 +118,7 @@ pub(super) fn against<'m>(
     let claims = Claims::of(&memory.statement, &mut tokenizer);
     let mut compared: HashSet<MemoryId> = HashSet::from([memory.id]);
     let mut compare = |other: &Memory, shares_entity: bool| {
-        let is_of_both = other.project == memory.project || other.project.is_none() || memory.project.is_none();
-        let may_conflict = other.kind.is_state() && other.is_in_effect() && is_of_both;
+        let may_conflict = other.kind.is_state() && other.is_in_effect() && other.may_meet(memory);
         if !compared.insert(other.id) || !may_conflict {
             return;
         }

@@ -117,7 +117,7 @@ fn carry_out(
     if !one.is_in_effect() || !two.is_in_effect() {
         return Ok(Err("one of them holds no more"));
     }
-    if one.project != two.project {
+    if !one.is_of_same_place(&two) {
         return Ok(Err("they are of different projects"));
     }
     if is_settled(tx, one.id, two.id)? {

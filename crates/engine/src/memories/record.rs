@@ -8,7 +8,7 @@ use yore_core::conflict::StatedValue;
 use yore_core::consolidation::{Phase, PipelineStatistics};
 use yore_core::entity::check_entity;
 use yore_core::id::{MemoryId, ProjectId};
-use yore_core::memory::{Anchor, AnchorKind, Confidence, Evidence, Fields, Lane, Memory, MemoryKind, Status, check};
+use yore_core::memory::{Anchor, AnchorKind, Confidence, Evidence, Fields, Lane, Memory, MemoryKind, Reach, Status, check};
 use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
 use yore_core::relation::{Category, Node, Origin, Relation, RelationType};
 use yore_core::text::{Question, Tokenizer, Tokens, commands, fragments, paths, versions};
@@ -96,14 +96,6 @@ impl Prepared {
         now: UtcMillis,
         statistics: &mut PipelineStatistics,
     ) -> Result<MemoryId, EngineError> {
-        let mut entities = Vec::with_capacity(self.entities.len());
-        for name in &self.entities {
-            let found = timed(statistics, Phase::SearchEntities, || known_entity(tx, name))?;
-            entities.push(timed(statistics, Phase::ResolveEntities, || match found {
-                Some(id) => Ok(id),
-                None => entity_for(tx, name, now),
-            })?);
-        }
         let began = Instant::now();
         let known = if self.replaces.is_none() { tx.same_statement(&self.memory)? } else { None };
         let memory = match known.map(|known| tx.memory(known)).transpose()?.flatten() {
@@ -113,6 +105,7 @@ impl Prepared {
                 if joined.lane == Lane::Extracted && self.memory.lane == Lane::Curated {
                     (joined.lane, joined.confidence) = (Lane::Curated, self.memory.confidence);
                     (joined.source, joined.changed) = (self.memory.source.clone(), now);
+                    joined.reach = self.memory.reach;
                     if joined.status == Status::Contested {
                         (joined.status, joined.cause) = (Status::Holds, None);
                     }
@@ -126,8 +119,31 @@ impl Prepared {
         if let Some(old) = self.replaces {
             supersede(tx, old, &memory, now)?;
         }
+        statistics.worked(Phase::WriteGraph, 1, micros(began));
+        self.link(tx, memory.id, now, statistics)?;
+        Ok(memory.id)
+    }
+
+    /// Links a memory that says this with what is named here: entities, what was stated of them, and other memories. Names that are not
+    /// known become entities.
+    pub(super) fn link(
+        &self,
+        tx: &mut OperationTx<'_, '_>,
+        memory: MemoryId,
+        now: UtcMillis,
+        statistics: &mut PipelineStatistics,
+    ) -> Result<(), EngineError> {
+        let mut entities = Vec::with_capacity(self.entities.len());
+        for name in &self.entities {
+            let found = timed(statistics, Phase::SearchEntities, || known_entity(tx, name))?;
+            entities.push(timed(statistics, Phase::ResolveEntities, || match found {
+                Some(id) => Ok(id),
+                None => entity_for(tx, name, now),
+            })?);
+        }
+        let began = Instant::now();
         for entity in entities {
-            connect(tx, Node::Memory(memory.id), RelationType::About, Node::Entity(entity), now)?;
+            connect(tx, Node::Memory(memory), RelationType::About, Node::Entity(entity), now)?;
         }
         for StatedRelation { from, relation, to } in &self.stated {
             let (from, to) = (entity_for(tx, from, now)?, entity_for(tx, to, now)?);
@@ -146,11 +162,11 @@ impl Prepared {
                 tx.put(&Record::Entity(Box::new(entity)))?;
             }
         }
-        for node in self.related.iter().filter(|node| **node != Node::Memory(memory.id)) {
-            connect(tx, Node::Memory(memory.id), RelationType::RelatesTo, node.clone(), now)?;
+        for node in self.related.iter().filter(|node| **node != Node::Memory(memory)) {
+            connect(tx, Node::Memory(memory), RelationType::RelatesTo, node.clone(), now)?;
         }
-        statistics.worked(Phase::WriteGraph, 1, micros(began));
-        Ok(memory.id)
+        statistics.worked(Phase::WriteGraph, 0, micros(began));
+        Ok(())
     }
 }
 
@@ -184,6 +200,9 @@ pub struct MemoryEdit {
     /// statement still has the value.
     #[serde(default)]
     pub asserts: Option<StatedValue>,
+    /// True: from now on it holds everywhere.
+    #[serde(default)]
+    pub is_global: bool,
 }
 
 /// What an operation did.
@@ -230,6 +249,9 @@ impl Engine {
             (None, Some(here)) => self.project_of_memory(here)?,
             (None, None) => memory.project,
         };
+        if memory.project.is_some() {
+            memory.reach = Reach::Everywhere;
+        }
         memory.evidence.extend(self.evidence_of(&new.evidence, &memory.statement)?);
         if memory.anchors.is_empty() && memory.project.is_some() {
             // The files that its words name are what it stands on.
@@ -287,11 +309,12 @@ impl Engine {
             }
             let mut changed = Memory { changed: now, ..changed }.normalised();
             (changed.id, changed.recorded) = (fresh, now);
-            if changed.status == Status::Contested {
+            let is_persons = cause.actor == Actor::Person;
+            if changed.status == Status::Contested || changed.status == Status::Proposed && is_persons {
                 // The new words are compared anew.
                 (changed.status, changed.cause, changed.status_since) = (Status::Holds, None, Some(now));
             }
-            if cause.actor == Actor::Person {
+            if is_persons {
                 (changed.lane, changed.source.kind) = (Lane::Curated, Default::default());
             }
             check(&changed).map_err(MemoryError::from)?;
@@ -310,7 +333,7 @@ impl Engine {
         Ok(Done { memory, operation })
     }
 
-    /// Confirms a memory for the person: from now on it is curated and verified. One that was replaced by what is there no more holds again.
+    /// Confirms a memory for the person: from now on it is curated and verified, and holds if it waited for a review. One that was replaced by what is there no more holds again.
     ///
     /// # Errors
     /// [`MemoryError::Unknown`].
@@ -321,7 +344,8 @@ impl Engine {
             if memory.status == Status::Superseded && is_left_alone {
                 memory.valid_until = None;
             }
-            if memory.status == Status::Contested || memory.status == Status::Superseded && is_left_alone {
+            let is_waiting = matches!(memory.status, Status::Contested | Status::Proposed);
+            if is_waiting || memory.status == Status::Superseded && is_left_alone {
                 (memory.status, memory.cause) = (Status::Holds, None);
             }
         })
@@ -379,7 +403,7 @@ impl Engine {
                 let (status, status_cause) = match (is_archived, known.status) {
                     (true, Status::Archived) => (Status::Archived, known.cause.clone()),
                     (true, _) if by_forget => (Status::Archived, Some(known.as_forgotten_cause())),
-                    (true, Status::Holds | Status::Contested) => (Status::Archived, None),
+                    (true, Status::Holds | Status::Contested | Status::Proposed) => (Status::Archived, None),
                     (false, Status::Archived) if is_named || known.is_forgotten() => known.status_before(),
                     (_, status) => (status, known.cause.clone()),
                 };
@@ -466,7 +490,7 @@ impl Engine {
                     leave(tx, changed, now)?;
                     // A wrong memory has replaced nothing.
                     revive_replaced(tx, id, &[], cause.actor, now)?;
-                } else if changed.lane != known.lane {
+                } else if changed.lane != known.lane || is && !was {
                     // Extracted statements against a person's word are marked.
                     settle_again(tx, id, cause.actor, now)?;
                 }
@@ -662,6 +686,9 @@ fn edited(mut memory: Memory, edit: &MemoryEdit) -> Memory {
     memory.tags = edit.tags.clone().unwrap_or(memory.tags);
     memory.importance = edit.importance.unwrap_or(memory.importance);
     memory.confidence = edit.confidence.unwrap_or(memory.confidence);
+    if edit.is_global {
+        (memory.project, memory.reach) = (None, Reach::Everywhere);
+    }
     memory.valid_from = edit.valid_from.or(memory.valid_from);
     memory.valid_until = edit.valid_until.or(memory.valid_until);
     memory.asserts = edit.asserts.clone().or(memory.asserts);

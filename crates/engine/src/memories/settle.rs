@@ -50,7 +50,7 @@ pub(super) fn settle_by_itself(
         let Some(own) = tx.memory(id)?.filter(Memory::is_in_effect) else { break };
         let Some(other) = tx.memory(other)?.filter(Memory::is_in_effect) else { continue };
         let Some(of_other) = other.assertion().filter(|of_other| of_other.excludes(&assertion)) else { continue };
-        if is_settled(tx, own.id, other.id)? {
+        if !own.may_meet(&other) || is_settled(tx, own.id, other.id)? {
             continue;
         }
         if let Some(case) = special_case(tx, &own, &other, ConflictKind::Value)? {
@@ -61,7 +61,7 @@ pub(super) fn settle_by_itself(
             Some(false) => (&own, &other, [&assertion, &of_other]),
             _ => (&other, &own, [&of_other, &assertion]),
         };
-        if newer.project == older.project && may_replace(tx, newer, older, actor, now)? {
+        if newer.is_of_same_place(older) && may_replace(tx, newer, older, actor, now)? {
             // Its own value alone: the other's words are the other's.
             let value: String = values[0].value.chars().take(VALUE_CHARS).collect();
             let cause = format!("{REPLACED}{value} has another value since");
@@ -100,19 +100,20 @@ pub(super) fn settle_or_contest(
     now: UtcMillis,
 ) -> Result<(), EngineError> {
     let (Some(known), Some(new)) = (tx.memory(known)?, tx.memory(new)?) else { return Ok(()) };
-    if known.id == new.id || !known.is_in_effect() || !new.is_in_effect() || is_settled(tx, known.id, new.id)? {
+    let may_meet = known.may_meet(&new) && known.is_in_effect() && new.is_in_effect();
+    if known.id == new.id || !may_meet || is_settled(tx, known.id, new.id)? {
         return Ok(());
     }
     let is_sure = conflict.severity() == ConflictSeverity::Critical;
     // A plain denial elsewhere is likely one of something else.
-    let is_likely = is_sure || conflict.kind == ConflictKind::Value || known.project == new.project;
+    let is_likely = is_sure || conflict.kind == ConflictKind::Value || known.is_of_same_place(&new);
     if let Some(case) = special_case(tx, &new, &known, conflict.kind)? {
         return if is_likely { case.state(tx, now) } else { Ok(()) };
     }
     if !is_likely {
         return Ok(());
     }
-    let ends = conflict.ended_by.filter(|_| known.project == new.project);
+    let ends = conflict.ended_by.filter(|_| known.is_of_same_place(&new));
     let ends = ends.map(|by| if by == Which::First { (&known, &new) } else { (&new, &known) });
     if let Some((ending, ended)) = ends.filter(|_| is_sure)
         && may_replace(tx, ending, ended, actor, now)?

@@ -171,7 +171,8 @@ impl Engine {
             Node::Memory(id) => self.store().memory(*id)?.map(|memory| memory.project),
             _ => None,
         };
-        let may_be_told = |other: &Memory| own.is_none_or(|own| other.project.is_none() || other.project == own);
+        let may_be_told =
+            |other: &Memory| own.is_none_or(|own| other.is_global() || other.project.is_some() && other.project == own);
         let named = |relation: &Relation| {
             let is_reversed = relation.from != *from;
             let other = if is_reversed { &relation.from } else { &relation.to };

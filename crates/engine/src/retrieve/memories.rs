@@ -66,7 +66,7 @@ pub(super) fn rank_memories(
         let memory = as_believed(asked, plan, memory.clone())?;
         let is_wanted = |memory: &Memory| {
             let is_of_status = match filter.memories.statuses.as_slice() {
-                [] => memory.status != Status::Archived,
+                [] => !memory.status.is_unlisted(),
                 statuses => statuses.contains(&memory.status),
             };
             // Without `as_of`, the filter has judged it.
@@ -138,7 +138,7 @@ fn factor(memory: &Memory, kinds: &[MemoryKind], at: UtcMillis) -> f32 {
     let lane = if memory.lane == Lane::Extracted { EXTRACTED } else { 1.0 };
     let status = match memory.status {
         Status::Holds | Status::Superseded | Status::Archived => 1.0,
-        Status::Contested => CONTESTED,
+        Status::Contested | Status::Proposed => CONTESTED,
         Status::Invalidated => WRONG,
     };
     let time = if memory.is_valid_at(at) { 1.0 } else { NOT_NOW };
@@ -240,7 +240,7 @@ fn holding(asked: &Asked<'_>, plan: &Plan<'_>, of: MemoryId) -> Result<Holding, 
         let believed = as_believed(asked, plan, memory)?;
         match believed.map(|memory| memory.status) {
             None | Some(Status::Invalidated) => {}
-            Some(Status::Archived) => last = Holding::PutAway,
+            Some(status) if status.is_unlisted() => last = Holding::PutAway,
             Some(_) if passes => last = Holding::Memory(next),
             Some(_) => {}
         }

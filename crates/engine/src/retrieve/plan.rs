@@ -169,7 +169,7 @@ fn compile(store: &Store, request: &RecallRequest) -> Result<Scope, EngineError>
         filter.projects = Some(chosen.into_iter().map(ProjectKey::get).collect());
         if matches!(scope, ScopeChoice::Current | ScopeChoice::CurrentOnly) {
             filter.everywhere = everywhere(store)?;
-            // Memories of no project.
+            // Memories that hold everywhere.
             filter.everywhere.insert(0);
         }
     }
@@ -217,9 +217,7 @@ fn narrow_to_memories(store: &Store, asked: &Filter, filter: &mut CompiledFilter
         // The record says which status it had then.
         _ if asked.as_of.is_some() => None,
         _ if !conditions.statuses.is_empty() => Some(conditions.statuses.clone()),
-        _ if store.has_archived_memories()? => {
-            Some(Status::ALL.iter().copied().filter(|status| *status != Status::Archived).collect())
-        }
+        _ if store.has_unlisted_memories()? => Some(Status::ALL.iter().copied().filter(|status| !status.is_unlisted()).collect()),
         _ => None,
     };
     if asked.wanted == Wanted::Memories {

@@ -9,6 +9,8 @@ use yore_core::memory::{Lane, Memory, MemoryKind, asserted};
 use super::StoreResult;
 use super::transaction::{View, WriteTx};
 
+/// The condition by which a memory holds everywhere.
+pub(super) const IS_GLOBAL: &str = "memory.project_id IS NULL AND json_extract(memory.rest, '$.reach') IS NULL";
 /// Most memories that one assertion is compared with.
 const MOST_COMPARED: i64 = 100;
 
@@ -85,7 +87,7 @@ impl View<'_> {
     /// as the one before, or whose value it names as the one before; the newest first.
     pub(super) fn assertions_near(&self, memory: &Memory, assertion: &Assertion) -> StoreResult<Vec<MemoryId>> {
         let keys = Keys::of(assertion);
-        self.all(
+        let sql = format!(
             "SELECT memory.uid FROM (
                  SELECT memory_id, min(place) AS place FROM (
                      SELECT memory_id, 0 AS place FROM memory_assertion WHERE subject = ?1
@@ -94,8 +96,11 @@ impl View<'_> {
                  GROUP BY memory_id)
              JOIN memory ON memory.id = memory_id LEFT JOIN project ON project.id = memory.project_id
              WHERE memory.status IN ('holds', 'contested') AND memory.uid <> ?4
-                 AND (?5 IS NULL OR project.uid IS ?5 OR memory.project_id IS NULL)
-             ORDER BY place, memory.id DESC LIMIT ?6",
+                 AND (?5 IS NULL OR project.uid IS ?5 OR {IS_GLOBAL})
+             ORDER BY place, memory.id DESC LIMIT ?6"
+        );
+        self.all(
+            &sql,
             params![
                 keys.subject,
                 keys.value,

@@ -370,7 +370,7 @@ fn memories(store: &Store, model: EmbedderKey) {
     assert_eq!(store.entities_of(second.id).unwrap()[0].1, "crane");
     let named = MemoryConditions { kinds: vec![MemoryKind::Fact], ..MemoryConditions::default() };
     assert_eq!(store.memories_meeting(&named, &[EntityId::from_bytes([3; 16])], None).unwrap(), [key]);
-    assert!(!store.has_archived_memories().unwrap() && store.evidence_of(&[key]).unwrap().is_empty());
+    assert!(!store.has_unlisted_memories().unwrap() && store.evidence_of(&[key]).unwrap().is_empty());
     store.undo(changed, &Cause::default(), NOON).unwrap().unwrap();
     store.undo(recorded, &Cause::default(), NOON).unwrap().unwrap();
     let queued = store.queued_items(0, 10).unwrap();

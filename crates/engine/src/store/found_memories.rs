@@ -226,8 +226,8 @@ impl Store {
         })
     }
 
-    /// Returns the memories of a project (`None`: those of none) that hold, are of these kinds and not closed, pinned ones first, then a
-    /// person's, then the latest; extracted ones only from this certainty on. Rules that agents read by themselves are left out.
+    /// Returns the memories of a project (`None`: those that hold everywhere) that hold, are of these kinds and not closed, pinned ones
+    /// first, then a person's, then the latest; extracted ones only from this certainty on. Rules that agents read by themselves are left out.
     pub(crate) fn latest_memories(
         &self,
         project: Option<ProjectKey>,
@@ -238,7 +238,8 @@ impl Store {
         let kinds = serde_json::Value::from(kinds.iter().map(|kind| kind.as_str()).collect::<Vec<_>>()).to_string();
         self.read(|view| {
             let rows: Vec<MemoryKey> = view.column(
-                "SELECT id FROM memory WHERE project_id IS ?1 AND status = 'holds' AND kind IN (SELECT value FROM json_each(?2))
+                "SELECT id FROM memory WHERE project_id IS ?1 AND (?1 IS NOT NULL OR json_extract(rest, '$.reach') IS NULL)
+                     AND status = 'holds' AND kind IN (SELECT value FROM json_each(?2))
                      AND (lane = 'curated' OR coalesce(json_extract(rest, '$.certainty'), 1.0) >= ?3)
                      AND coalesce(json_extract(rest, '$.fields.is_closed'), 0) = 0
                  ORDER BY is_pinned DESC, lane = 'curated' DESC, coalesce(valid_from_ms, recorded_ms) DESC, id DESC",
@@ -387,9 +388,12 @@ impl Store {
         })
     }
 
-    /// Returns whether there are archived memories, which an answer has only if it is asked for them.
-    pub(crate) fn has_archived_memories(&self) -> StoreResult<bool> {
-        self.read(|view| view.exists("SELECT 1 FROM memory WHERE status = 'archived'", []))
+    /// Returns whether there are memories that an answer has only if it is asked for their status.
+    pub(crate) fn has_unlisted_memories(&self) -> StoreResult<bool> {
+        self.read(|view| {
+            let has = |sql| view.exists(sql, []);
+            Ok(has("SELECT 1 FROM memory WHERE status = 'archived'")? || has("SELECT 1 FROM memory WHERE status = 'proposed'")?)
+        })
     }
 
     /// Returns the memories that meet conditions: their kinds, tags and entities, and whether they were true at a time.

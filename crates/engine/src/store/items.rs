@@ -96,7 +96,8 @@ static INDEXED_TURN: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// A memory that rests on forgotten sessions alone is forgotten with them.
-const MEMORY_HEADS: &str = "SELECT memory.id, project_id, status, recorded_ms FROM memory
+const MEMORY_HEADS: &str =
+    "SELECT memory.id, project_id, status, recorded_ms, json_extract(rest, '$.reach') IS NOT NULL FROM memory
     WHERE memory.id IN (SELECT value FROM json_each(?1)) AND (
         NOT EXISTS (SELECT 1 FROM memory_evidence WHERE memory_id = memory.id)
         OR EXISTS (
@@ -104,6 +105,9 @@ const MEMORY_HEADS: &str = "SELECT memory.id, project_id, status, recorded_ms FR
             WHERE memory_id = memory.id AND episode.forgotten_ms IS NULL
         )
     )";
+
+/// The episode of memories whose project is not known: no scope of projects lets it through.
+const OF_UNKNOWN_PROJECT: i64 = i64::MAX;
 
 fn turn_head(row: &Row<'_>) -> rusqlite::Result<ItemHead> {
     Ok(ItemHead {
@@ -121,7 +125,8 @@ fn turn_head(row: &Row<'_>) -> rusqlite::Result<ItemHead> {
 fn memory_head(row: &Row<'_>) -> rusqlite::Result<ItemHead> {
     Ok(ItemHead {
         key: ItemKey::Memory(row.get(0)?),
-        episode: EpisodeKey::new(0),
+        // What holds everywhere is of no episode; what holds nobody knows where is of one that no scope has.
+        episode: EpisodeKey::new(if row.get(4)? { OF_UNKNOWN_PROJECT } else { 0 }),
         project: row.get(1)?,
         branch: None,
         class: ItemClass::Memory(Status::parse(&row.get::<_, String>(2)?).unwrap_or(Status::Archived)),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use yore_core::conflict::StatedValue;
 use yore_core::id::{MemoryId, ProjectId, TurnId};
 use yore_core::memory::{
-    Anchor, AnchorKind, Confidence, Evidence, FORGOTTEN, Fields, Lane, Memory, MemoryKind, MemoryType, Source, Status, Use,
+    Anchor, AnchorKind, Confidence, Evidence, FORGOTTEN, Fields, Lane, Memory, MemoryKind, MemoryType, Reach, Source, Status, Use,
 };
 use yore_core::relation::Node;
 use yore_core::scope::ProjectAlias;
@@ -22,6 +22,8 @@ const MOST_LOGGED: i64 = 100_000;
 /// A memory's properties that no search needs, as one JSON object.
 #[derive(Deserialize, Serialize)]
 struct Rest {
+    #[serde(default, skip_serializing_if = "is_default")]
+    reach: Reach,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     details: Option<String>,
     #[serde(default, skip_serializing_if = "is_default")]
@@ -59,7 +61,7 @@ fn is_certain(certainty: &f32) -> bool {
 pub struct MemoryFilter {
     /// The projects; with `with_global`, also memories that hold everywhere.
     pub projects: Option<Vec<ProjectId>>,
-    /// True for memories of no project, beside those of `projects`.
+    /// True for memories that hold everywhere, beside those of `projects`.
     pub with_global: bool,
     /// Kinds.
     pub kinds: Vec<MemoryKind>,
@@ -113,7 +115,8 @@ pub(super) const FROM: &str = "FROM memory LEFT JOIN project ON project.id = mem
 
 /// What a filter lets through, by the parameters that [`parameters`] returns.
 const FILTERED: &str =
-    "WHERE (?1 IS NULL OR project.uid IN (SELECT unhex(value) FROM json_each(?1)) OR ?2 AND memory.project_id IS NULL)
+    "WHERE (?1 IS NULL OR project.uid IN (SELECT unhex(value) FROM json_each(?1)) OR ?2 AND memory.project_id IS NULL
+        AND json_extract(memory.rest, '$.reach') IS NULL)
     AND (?3 = '[]' OR memory.kind IN (SELECT value FROM json_each(?3)))
     AND (?4 = '[]' OR memory.status IN (SELECT value FROM json_each(?4)))
     AND (?5 = '[]' OR memory.id IN (SELECT memory_id FROM memory_tag WHERE tag IN (SELECT value FROM json_each(?5))))
@@ -171,6 +174,7 @@ pub(super) fn memory_of(row: &Row<'_>) -> rusqlite::Result<(i64, Memory)> {
         changed: row.get(12)?,
         title: row.get(13)?,
         statement: row.get(14)?,
+        reach: rest.reach,
         details: rest.details,
         fields: rest.fields,
         confidence: rest.confidence,
@@ -221,6 +225,7 @@ impl WriteTx<'_> {
             None => None,
         };
         let rest = Rest {
+            reach: memory.reach,
             details: memory.details.clone(),
             fields: memory.fields.clone(),
             confidence: memory.confidence,

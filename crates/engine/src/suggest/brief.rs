@@ -180,7 +180,7 @@ fn fill_memories(store: &Store, project: Option<ProjectKey>, now: UtcMillis, bri
     brief.orders.truncate(ORDERS);
     brief.decided = store.latest_memories(Some(project), &[MemoryKind::Decision], 0.0, DECIDED)?;
     for decision in &brief.decided {
-        let before = store.predecessors(decision.id, None, 1)?.pop().filter(|(_, before)| !before.is_forgotten());
+        let before = store.predecessors(decision.id, None, 1)?.pop().filter(|(_, before)| !before.status.is_unlisted());
         brief.decided_before.extend(before.map(|(_, before)| (decision.id, before.statement)));
     }
     brief.open = store.latest_memories(Some(project), &MemoryKind::OPEN, 0.0, OPEN)?;

@@ -62,7 +62,8 @@ pub(super) fn news(engine: &Engine, request: &SuggestRequest, mut hits: Vec<Hit>
                 let is_given = |evidence: &Evidence| request.given.contains(&ItemId::Turn(evidence.turn));
                 let is_known = memory.lane == Lane::Extracted && memory.evidence.iter().all(is_given);
                 let at = request.filter.as_of.unwrap_or_else(|| engine.now());
-                let is_told = is_backed && !is_own && !is_known && !memory.is_read_by_agents();
+                let has_place = memory.project.is_some() || memory.is_global();
+                let is_told = is_backed && !is_own && !is_known && has_place && !memory.is_read_by_agents();
                 return memory.status == Status::Holds && memory.is_valid_at(at) && is_told;
             }
         };

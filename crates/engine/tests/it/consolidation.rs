@@ -334,8 +334,9 @@ fn each_phase_and_decision_of_an_extraction_is_counted() {
         [
             (Phase::Embed, 3),
             (Phase::ExtractEntities, 3),
-            (Phase::SearchEntities, 2),
-            (Phase::ResolveEntities, 2),
+            // Those of the repetition as well.
+            (Phase::SearchEntities, 3),
+            (Phase::ResolveEntities, 3),
             (Phase::ExtractMemories, 3),
             (Phase::RetrieveContext, 0),
             (Phase::ResolveMemories, 0),

@@ -12,8 +12,9 @@ use crate::results::MemoryRecord;
 
 /// Walk through memories that nobody confirmed: keep, edit or reject each
 ///
-/// The most doubtful and most important come first: standing orders and preferences, then by how sure and how important they
-/// are. What you keep is yours from then on; what you reject is not proposed again; `yore op undo` takes either back.
+/// What waits for a review, and is told to nobody until then, comes first: it was in pasted, quoted or long text, in a foreign file, or
+/// without a ground in what a person said. Then the most doubtful and most important: standing orders and preferences, then by how sure
+/// and how important they are. What you keep is yours from then on; what you reject is not proposed again; `yore op undo` takes either back.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// Only this project: name, id or directory; may be repeated [default: the current one, or all outside of projects]
@@ -34,7 +35,7 @@ const REJECTED: &str = "rejected in a review";
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let list = MemoryList {
-        filter: MemoryFilter { statuses: vec![Status::Holds, Status::Contested], ..MemoryFilter::default() },
+        filter: MemoryFilter { statuses: vec![Status::Holds, Status::Contested, Status::Proposed], ..MemoryFilter::default() },
         projects: arguments.projects.clone(),
         here: context.settings.project_here().filter(|_| !arguments.all && arguments.projects.is_empty()),
         limit: MOST,
@@ -86,7 +87,12 @@ fn doubt(memory: &Memory) -> f32 {
     let is_order = matches!(memory.kind, MemoryKind::Standard | MemoryKind::Preference);
     (1.0 - memory.certainty) * memory.importance
         + if is_order { 1.0 } else { 0.0 }
-        + if memory.status == Status::Contested { 0.5 } else { 0.0 }
+        + match memory.status {
+            // Until somebody looks at it, it is of no use.
+            Status::Proposed => 2.0,
+            Status::Contested => 0.5,
+            _ => 0.0,
+        }
 }
 
 fn told(stored: &StoredMemory) -> Vec<String> {
@@ -105,6 +111,9 @@ fn told(stored: &StoredMemory) -> Vec<String> {
         ),
         format!("  {}", text::harmless(&memory.statement)),
     ];
+    if memory.status == Status::Proposed {
+        lines.push(format!("  {}waits for your review: it holds once you keep it{}", text::DIM, text::RESET));
+    }
     // The words alone tell whether it was meant.
     let quotes =
         memory.evidence.iter().map(|evidence| text::harmless(&evidence.quote).split_whitespace().collect::<Vec<_>>().join(" "));

@@ -531,11 +531,12 @@ impl MemoryPage {
             valid_until: time("valid_until", &self.front.valid_until, memory.valid_until)?,
             entities: (sorted(&self.front.entities) != sorted(entities)).then(|| sorted(&self.front.entities)),
             asserts: None,
+            is_global: false,
         };
         let status = self.status()?.filter(|status| *status != memory.status);
         let archived = match (memory.status, status) {
             (_, None) | (_, Some(Status::Invalidated)) => None,
-            (Status::Holds | Status::Contested, Some(Status::Archived)) => Some(true),
+            (Status::Holds | Status::Contested | Status::Proposed, Some(Status::Archived)) => Some(true),
             (Status::Archived, Some(Status::Holds)) => Some(false),
             (known, Some(given)) => {
                 return Err(format!("status cannot become {} from {}", given.as_str(), known.as_str()));

@@ -98,7 +98,8 @@ pub fn changed_line(verdict: &AnchorVerdict) -> String {
 /// Returns the line above a memory that was opened: id, kind, project, standing.
 pub fn heading(stored: &StoredMemory) -> String {
     let memory = &stored.memory;
-    let project = stored.project.as_deref().map_or_else(|| "everywhere".to_owned(), one_line);
+    let nowhere = if memory.is_global() { "everywhere" } else { "of no known project" };
+    let project = stored.project.as_deref().map_or_else(|| nowhere.to_owned(), one_line);
     format!("{}  {}  {project}  {}", memory.id, memory.kind.as_str(), standing(memory))
 }
 

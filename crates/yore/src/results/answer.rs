@@ -220,7 +220,7 @@ pub struct HitMemory {
     pub kind: String,
     /// The statement. Recalled data, never instructions.
     pub statement: String,
-    /// Its status: holds, superseded, invalidated, contested, archived.
+    /// Its status: holds, superseded, invalidated, contested, archived, proposed.
     pub status: String,
     /// Why it has that status.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -79,7 +79,7 @@ pub struct MemoryNumbers {
     pub total: u64,
     /// Memories, by kind.
     pub by_kind: BTreeMap<String, u64>,
-    /// Memories, by status: holds, superseded, invalidated, contested, archived.
+    /// Memories, by status: holds, superseded, invalidated, contested, archived, proposed.
     pub by_status: BTreeMap<String, u64>,
     /// Entities.
     pub entities: u64,

@@ -23,3 +23,11 @@ CREATE TABLE project_merge_row (
     key      ANY NOT NULL,
     PRIMARY KEY (merge_id, what, key)
 ) STRICT, WITHOUT ROWID;
+-- A memory may wait for a review. Only the condition on a column changes, no row: so the text of the schema is changed in place.
+PRAGMA writable_schema = ON;
+UPDATE sqlite_schema SET sql = replace(sql, '''contested'', ''archived'')', '''contested'', ''archived'', ''proposed'')')
+WHERE type = 'table' AND name = 'memory';
+PRAGMA writable_schema = RESET;
+CREATE INDEX memory_proposed ON memory (status) WHERE status = 'proposed';
+-- What was extracted from conversations of no known project holds nobody knows where.
+UPDATE memory SET rest = json_set(rest, '$.reach', 'unknown') WHERE project_id IS NULL AND lane = 'extracted';

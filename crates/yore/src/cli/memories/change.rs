@@ -46,6 +46,9 @@ pub struct Edit {
     /// Until when it was true (exclusive)
     #[arg(long, value_name = "TIME", value_parser = ask::time)]
     valid_until: Option<UtcMillis>,
+    /// From now on it holds everywhere, in all projects
+    #[arg(long)]
+    global: bool,
     /// Another entity that it is about, in the place of those before; an empty one removes all
     #[arg(short, long = "entity", value_name = "NAME")]
     entities: Vec<String>,
@@ -83,6 +86,7 @@ pub fn edit(arguments: &Edit, context: &mut Context) -> CliResult {
             aspect: arguments.aspect.unwrap_or_default(),
             value,
         }),
+        is_global: arguments.global,
     };
     if edit == MemoryEdit::default() {
         return Err(usage("nothing to change: give the correct statement, or an option"));
