@@ -5,22 +5,24 @@
 //! distilled, so that a long one is distilled in parts and nothing is given twice.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use yore_core::conflict::{Aspect, StatedValue};
 use yore_core::consolidation::PipelineStatistics;
 use yore_core::episode::{Caveat, Role};
 use yore_core::id::{MemoryId, ProjectId};
-use yore_core::memory::{Confidence, Fields, Lane, Memory, MemoryKind, Source, SourceKind, Status};
+use yore_core::memory::{Confidence, Fields, Lane, Memory, MemoryKind, Reach, Source, SourceKind, Status};
 use yore_core::operation::{Actor, Cause};
 use yore_core::relation::{Node, RelationType};
+use yore_core::text::fragments;
 use yore_core::time::UtcMillis;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::ingest::ProjectNames;
 use crate::memories::{Consolidated, Extraction, Fate, GivenEvidence, NewMemory};
-use crate::rules::content_words;
+use crate::rules::{SAME, Words, content_words, is_typed, own_bytes};
 use crate::sessions::{AGENT, AGENT_VERSION};
 use crate::store::{EpisodeKey, EpisodeSummary, MemoryFilter, RowKey, Shape, ShownTurn, StoredSpan};
 
@@ -42,6 +44,10 @@ const SURE: f32 = 0.8;
 pub(crate) const NEW_CHARS: usize = 16_000;
 const LINE_CHARS: usize = 1_600;
 const RECENT_CHARS: usize = 300;
+/// Fewest words of the quote of a standard or preference, unless it is the whole message.
+const QUOTED_WORDS: usize = 3;
+/// Letters that the forms of a word share.
+const STEM_CHARS: usize = 5;
 /// Lines before the new ones that are given for context.
 const RECENT_LINES: usize = 4;
 /// Memories of the session that are given, so that they are not repeated.
@@ -291,7 +297,8 @@ impl Engine {
             let turn = turn_of(item.line);
             let project = turn.and_then(|turn| projects.get(&turn.row).copied());
             match proposal(item, turn, project, session, by) {
-                Ok(new) => {
+                Ok((new, doubt)) => {
+                    report.problems.extend(doubt.map(|doubt| format!("item {number} waits for the person's review: {doubt}")));
                     proposals.push(new);
                     of_item.push((number, item));
                 }
@@ -467,7 +474,7 @@ impl Engine {
         }
         let left = (after.len() - new.len()) as u64;
         let mut known = self.store().memories_with_evidence_in(session.row)?;
-        known.retain(|memory| !memory.is_forgotten());
+        known.retain(|memory| !memory.is_forgotten() && memory.status != Status::Proposed);
         known.sort_by_key(|memory| std::cmp::Reverse(memory.recorded));
         let open = self.open_in(&new, &turns, &known)?;
         let (mut proposed, mut known): (Vec<_>, Vec<_>) = known.into_iter().partition(is_proposed);
@@ -545,14 +552,49 @@ fn is_spoken(turn: &ShownTurn) -> bool {
     turn.caveat.is_none() && matches!(turn.role, Role::Human | Role::Assistant | Role::Summary) && !turn.text.trim().is_empty()
 }
 
-/// Makes a memory of an item, or tells why not.
+/// The ground that a statement has in the line that it rests on.
+struct Ground {
+    /// True if the quote is of the person's own words, and not of what they pasted.
+    is_own: bool,
+    /// True if the sentences of the quote say most of the statement, and its value.
+    is_said: bool,
+}
+
+/// Returns the ground of an item in a line.
+fn ground(item: &DistilledItem, asserts: Option<&StatedValue>, turn: &ShownTurn) -> Ground {
+    let Some(at) = turn.text.find(item.quote.as_str()) else { return Ground { is_own: false, is_said: false } };
+    let quoted = at..at + item.quote.len();
+    let is_quoted = |part: &Range<usize>| part.start < quoted.end && quoted.start < part.end;
+    let mut said: String =
+        fragments(&turn.text).into_iter().filter(is_quoted).map(|part| turn.text[part].to_owned() + " ").collect();
+    said.push_str(&item.quote);
+    let is_own = turn.role == Role::Human
+        && turn.caveat.is_none()
+        && is_typed(&turn.text)
+        && at < own_bytes(&turn.text, Words::of(&turn.text));
+    let value = asserts.is_none_or(|asserts| support(&asserts.value, &said) >= 1.0);
+    Ground { is_own, is_said: value && support(&item.statement, &said) >= SAME }
+}
+
+/// Returns the share of the words of a statement that a text has, with its numbers; forms of a word count as the same.
+fn support(statement: &str, text: &str) -> f32 {
+    let words = |text: &str| -> HashSet<String> {
+        let numbers = text.split(|letter: char| !letter.is_alphanumeric() && letter != '.').map(|word| word.trim_matches('.'));
+        let numbers = numbers.filter(|word| word.contains(|letter: char| letter.is_ascii_digit())).map(str::to_owned);
+        content_words(text).map(|word| word.chars().take(STEM_CHARS).collect()).chain(numbers).collect()
+    };
+    let (wanted, said) = (words(statement), words(text));
+    if wanted.is_empty() { 1.0 } else { wanted.intersection(&said).count() as f32 / wanted.len() as f32 }
+}
+
+/// Makes a memory of an item, with the reason why it waits for a review if it does; or tells why not.
 fn proposal(
     item: &DistilledItem,
     turn: Option<&ShownTurn>,
     project: Option<ProjectId>,
     session: &EpisodeSummary,
     by: &Distiller,
-) -> Result<NewMemory, String> {
+) -> Result<(NewMemory, Option<&'static str>), String> {
     let turn = turn.ok_or_else(|| format!("there is no line {}", item.line))?;
     if let Some(caveat) = turn.caveat {
         let why = match caveat {
@@ -588,11 +630,21 @@ fn proposal(
         }
         _ => None,
     };
-    let is_of_person = turn.role == Role::Human;
+    let is_order = matches!(kind, MemoryKind::Standard | MemoryKind::Preference);
     // Otherwise an agent in good faith could make an order of words of a tool or a page.
-    if matches!(kind, MemoryKind::Standard | MemoryKind::Preference) && !is_of_person {
+    if is_order && (turn.role != Role::Human || turn.caveat.is_some()) {
         return Err(format!("a {} must rest on words of the person", kind.as_str()));
     }
+    if is_order && item.quote.split_whitespace().count() < QUOTED_WORDS && item.quote.trim() != turn.text.trim() {
+        return Err(format!("the quote of a {} has at least {QUOTED_WORDS} words", kind.as_str()));
+    }
+    let Ground { is_own, is_said } = ground(item, asserts.as_ref(), turn);
+    let doubt = match (is_own, is_said) {
+        _ if !is_order => None,
+        (false, _) => Some("its quote is of pasted, quoted or long text"),
+        (true, false) => Some("the sentence that it quotes says little of the statement"),
+        (true, true) => None,
+    };
     let mut new = NewMemory::new(kind, statement);
     new.memory = Memory {
         id: MemoryId::from_bytes([0; 16]),
@@ -607,19 +659,22 @@ fn proposal(
         confidence: if confidence >= SURE { Confidence::Inferred } else { Confidence::Speculative },
         certainty: confidence,
         source: Source {
-            kind: if is_of_person { SourceKind::User } else { SourceKind::Agent },
+            // A conclusion from what the person said is whose it is.
+            kind: if is_own && is_said { SourceKind::User } else { SourceKind::Agent },
             extractor: Some(by.name()),
             session: Some(session.native_id.clone()),
             place: None,
         },
         lane: Lane::Extracted,
+        reach: if project.is_none() { Reach::Unknown } else { Reach::Everywhere },
+        status: if doubt.is_some() { Status::Proposed } else { Status::Holds },
         valid_from: turn.time.utc,
         asserts,
         ..new.memory
     };
     new.evidence = vec![GivenEvidence { turn: turn.id.to_string(), quote: Some(item.quote.clone()) }];
     new.entities = item.entities.iter().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).take(8).collect();
-    Ok(new)
+    Ok((new, doubt))
 }
 
 /// Returns a text without line breaks; none if it is empty.

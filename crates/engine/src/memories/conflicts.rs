@@ -10,7 +10,7 @@ use yore_core::time::UtcMillis;
 
 use super::contest::difference;
 use super::record::Done;
-use super::settle::{leave, release};
+use super::settle::{authority, leave, release};
 use super::shown::StoredMemory;
 use super::step::{connect, draw_relation, state};
 use crate::Engine;
@@ -205,7 +205,8 @@ impl Engine {
                 }
                 Settlement::Keep(_) => {
                     let Some(retired) = tx.memory(other)? else { return Err(MemoryError::Unknown(other.to_string()).into()) };
-                    if retired.lane == Lane::Curated && cause.actor != Actor::Person {
+                    let counts_less = tx.memory(kept)?.is_none_or(|kept| authority(&kept) < authority(&retired));
+                    if (retired.lane == Lane::Curated || counts_less) && cause.actor != Actor::Person {
                         return Err(MemoryError::OfPerson(other.short()).into());
                     }
                     tx.remove(Subject::Relation(known.id))?;

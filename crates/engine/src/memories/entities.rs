@@ -10,7 +10,7 @@ use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
 use yore_core::relation::{Node, Relation, RelationType, check_relation};
 use yore_core::time::UtcMillis;
 
-use super::settle::{leave, release, revive};
+use super::settle::{authority, leave, release, revive};
 use super::shown::NamedRelation;
 use super::step::{USER, close, draw, draw_relation, move_end};
 use crate::Engine;
@@ -324,10 +324,15 @@ impl Engine {
             {
                 let held = tx.memory(*older)?;
                 let is_of_person = held.as_ref().is_some_and(|held| held.lane == Lane::Curated);
-                if is_of_person && cause.actor != Actor::Person {
+                let by = tx.memory(*newer)?;
+                // What an agent concludes retires nothing that a person said.
+                let counts_less =
+                    |held: &Memory| by.as_ref().is_none_or(|by| !by.is_in_effect() || authority(by) < authority(held));
+                let is_kept = is_of_person || held.as_ref().is_some_and(counts_less);
+                if is_kept && cause.actor != Actor::Person {
                     return Err(MemoryError::OfPerson(older.short()).into());
                 }
-                let is_open = tx.memory(*newer)?.zip(held).is_some_and(|(newer, held)| !newer.kind.may_replace(held.kind));
+                let is_open = by.zip(held).is_some_and(|(newer, held)| !newer.kind.may_replace(held.kind));
                 if is_open && cause.actor != Actor::Person {
                     return Err(MemoryError::IsOpen(newer.short()).into());
                 }
