@@ -153,6 +153,7 @@ fn memory_advice(error: &MemoryError) -> (Exit, Option<String>) {
         MemoryError::OfPerson(_) => {
             (Exit::Usage, "ask the person; `yore memories relate` or `remember --replaces` says so for them")
         }
+        MemoryError::NotVouched(_) => (Exit::Usage, "`yore import --trust` takes the file as yours"),
         MemoryError::Undo(_) => (Exit::Nothing, "`yore op log` lists operations"),
         MemoryError::NewerFormat(_) => (Exit::Data, "install the newer yore"),
         MemoryError::NotRelated | MemoryError::Circle => (Exit::Nothing, "`yore show` lists the relations of a memory"),

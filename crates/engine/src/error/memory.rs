@@ -66,6 +66,9 @@ pub enum MemoryError {
     /// A person wrote or confirmed the memory.
     #[error("memory {0} is a person's, and only a person replaces it")]
     OfPerson(String),
+    /// A file that this memory did not write would change the memory.
+    #[error("memory {0} is known here, and a file that this memory did not write changes nothing that is known")]
+    NotVouched(String),
     /// An open question, todo or problem would take the place of something that holds.
     #[error("memory {0} is open, and takes the place of nothing that holds")]
     IsOpen(String),
@@ -89,6 +92,7 @@ impl MemoryError {
             Self::NotInEffect { .. } => "memory/not-in-effect",
             Self::IsUser => "memory/is-user",
             Self::OfPerson(_) => "memory/of-person",
+            Self::NotVouched(_) => "memory/not-vouched",
             Self::IsOpen(_) => "memory/is-open",
             Self::NewerFormat(_) => "memory/newer-format",
         }

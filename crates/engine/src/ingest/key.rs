@@ -26,6 +26,8 @@ pub(crate) struct Keys {
     pub ledger: [u8; 32],
     /// Key that seals saved agent settings.
     pub settings: [u8; 32],
+    /// Key that seals exports.
+    pub export: [u8; 32],
     /// Key for the check value that identifies the key itself.
     check: [u8; 32],
 }
@@ -46,6 +48,15 @@ pub fn ledger_key(directory: &Path) -> io::Result<Option<[u8; 32]>> {
 pub fn settings_key(directory: &Path) -> io::Result<[u8; 32]> {
     crate::platform::create_private_directory(directory)?;
     Ok(Keys::load_or_create(directory)?.settings)
+}
+
+/// Returns the key that seals exports, by which a memory recognises its own. Returns `None` if nothing was read yet. Reads the key file
+/// and never creates it.
+///
+/// # Errors
+/// When the key file cannot be read.
+pub(crate) fn export_key(directory: &Path) -> io::Result<Option<[u8; 32]>> {
+    Ok(Keys::load(&directory.join("key"))?.map(|keys| keys.export))
 }
 
 /// Returns a redactor for names, such as directories, that needs no preparation: see [`Redactor::for_names`].
@@ -175,6 +186,7 @@ impl Keys {
             embedding: blake3::derive_key("yore 2026-11 embedded texts", secret),
             ledger: blake3::derive_key("yore 2026-11 ledgers", secret),
             settings: blake3::derive_key("yore 2026-11 agents' settings", secret),
+            export: blake3::derive_key("yore 2026-11 exports", secret),
             check: blake3::derive_key("yore 2026-11 check of the key", secret),
         }
     }

@@ -50,6 +50,7 @@ pub(crate) use self::first_commits::{first_commit, note_first_commits};
 pub(crate) use self::foreign::{changed_within, size_with_log};
 pub(crate) use self::forget::ForgetTarget;
 pub(crate) use self::key::Keys;
+pub(crate) use self::key::export_key;
 pub use self::key::{ledger_key, name_redactor, settings_key};
 pub(crate) use self::lease::{Holder, take_turn};
 pub use self::policy::{CapturePolicy, PatternError};

@@ -6,8 +6,8 @@ use std::io::{BufRead, Write};
 use serde::{Deserialize, Serialize};
 use yore_core::entity::{Entity, check_entity, key_of};
 use yore_core::episode::Role;
-use yore_core::id::{EntityId, ProjectId};
-use yore_core::memory::{Memory, check};
+use yore_core::id::{EntityId, MemoryId, ProjectId};
+use yore_core::memory::{Confidence, Lane, Memory, MemoryKind, Source, SourceKind, Status, check};
 use yore_core::note::NoteFacts;
 use yore_core::operation::{Cause, OperationKind, Record};
 use yore_core::relation::{Node, Relation, check_relation};
@@ -18,7 +18,7 @@ use crate::Engine;
 use crate::error::{EngineError, MemoryError};
 use crate::ingest::source::note::{KIND, MAX_BYTES, Note, note_records, note_unit};
 use crate::ingest::source::{Notes, Stamp};
-use crate::ingest::{GivenDocument, IngestRequest};
+use crate::ingest::{GivenDocument, IngestRequest, export_key};
 use crate::store::{OperationTx, StoreError};
 
 /// Version of the format.
@@ -31,6 +31,10 @@ const LINE_BYTES: usize = 2 * 1024 * 1024;
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
 /// Maximum time that an import waits for another process that writes the index.
 const INDEX_PATIENCE_MS: u64 = 2_000;
+/// How far the clock of another computer may be ahead.
+const CLOCK_SKEW_MS: i64 = 60 * 60 * 1_000;
+/// Why something with such a time is not stored.
+const LATER: &str = "it says that it was recorded or changed at a time that is still to come";
 /// Why something that was forgotten is not stored.
 const BURIED: &str = "it was forgotten for good";
 /// Maximum number of lines that are told with their problem.
@@ -52,6 +56,8 @@ enum Line {
     Relation(Box<Relation>),
     /// A note or a context, in every version.
     Note { id: String, directory: Option<String>, versions: Vec<NoteVersion> },
+    /// The last line: a keyed hash of all lines before, by which the memory that wrote them recognises them.
+    Seal(String),
 }
 
 /// A version of a note.
@@ -102,6 +108,15 @@ pub struct Imported {
     pub skipped: u64,
     /// The places of the first of these, such as `line 3`, each with its problem.
     pub problems: Vec<(String, String)>,
+    /// Number of memories that wait for a review: this memory did not write the file, and the person does not vouch for it.
+    #[serde(default)]
+    pub waiting: u64,
+    /// Short ids of memories of the person that a line changed.
+    #[serde(default)]
+    pub replaced: Vec<String>,
+    /// Statements of the stored standards and preferences that are told in every project.
+    #[serde(default)]
+    pub everywhere: Vec<String>,
     /// Number of memories that were put away, because their file no longer says them.
     #[serde(default)]
     pub put_away: u64,
@@ -113,9 +128,15 @@ impl Engine {
     /// Writes all memories, entities, relations, notes and contexts, one JSON object per line, projects first.
     pub fn export_memories(&self, out: &mut dyn Write) -> Result<Exported, EngineError> {
         let failed = |error: std::io::Error| EngineError::Store(StoreError::Io { path: "the export".into(), error });
+        let mut seal = export_key(self.directory()).map_err(failed)?.map(|key| blake3::Hasher::new_keyed(&key));
+        let mut write_bytes = |bytes: &[u8]| out.write_all(bytes).map_err(failed);
         let mut write = |line: &Line| {
-            serde_json::to_writer(&mut *out, line).map_err(|error| failed(error.into()))?;
-            out.write_all(b"\n").map_err(failed)
+            let mut bytes = serde_json::to_vec(line).map_err(|error| failed(error.into()))?;
+            bytes.push(b'\n');
+            if let Some(seal) = &mut seal {
+                seal.update(&bytes);
+            }
+            write_bytes(&bytes)
         };
         write(&Line::Yore { format: FORMAT })?;
         for (id, name, aliases) in self.store().projects_of_memories()? {
@@ -167,15 +188,28 @@ impl Engine {
             }
             write(&Line::Note { id: note.native_id, directory: note.directory, versions })?;
         }
+        if let Some(seal) = &seal {
+            let line = serde_json::to_vec(&Line::Seal(seal.finalize().to_hex().to_string()));
+            write_bytes(&line.map_err(|error| failed(error.into()))?)?;
+            write_bytes(b"\n")?;
+        }
         Ok(exported)
     }
 
     /// Reads such lines, as one operation; notes are no part of it, since their words are said and not derived. A record that is known as it is, or newer, stays; a line that is none is
     /// skipped and told. An entity with the name and kind of a known one becomes that one, and a project is found by
     /// its names first.
-    pub fn import_memories(&self, input: &mut dyn BufRead, cause: &Cause) -> Result<Imported, EngineError> {
+    ///
+    /// What the lines say of their own rank holds if this memory wrote them, or if the person vouches for them (`is_trusted`). Otherwise
+    /// memories wait for a review, notes are told on request only, and nothing that is known changes. Times after now are refused.
+    pub fn import_memories(&self, input: &mut dyn BufRead, is_trusted: bool, cause: &Cause) -> Result<Imported, EngineError> {
         let reader = self.reader()?;
+        let now = self.now();
         let mut imported = Imported::default();
+        let key = export_key(self.directory());
+        let key = key.map_err(|error| EngineError::Store(StoreError::Io { path: self.directory().join("key"), error }))?;
+        let mut seal = key.map(|key| blake3::Hasher::new_keyed(&key));
+        let mut is_sealed = false;
         let mut records: Vec<(u64, Record)> = Vec::new();
         let mut notes: Vec<(u64, GivenNote)> = Vec::new();
         let mut projects: HashMap<ProjectId, ProjectId> = HashMap::new();
@@ -190,7 +224,18 @@ impl Engine {
             if bytes.trim_ascii().is_empty() {
                 continue;
             }
-            match serde_json::from_slice::<Line>(&bytes) {
+            let parsed = serde_json::from_slice::<Line>(&bytes);
+            // A seal counts if it is the last line.
+            is_sealed = match (&parsed, &seal) {
+                (Ok(Line::Seal(told)), Some(seal)) => seal.finalize().to_hex().as_str() == told,
+                _ => false,
+            };
+            if let Some(seal) = &mut seal {
+                seal.update(&bytes);
+            }
+            match parsed {
+                Ok(Line::Seal(_)) => {}
+                Ok(line) if line.latest() > now + CLOCK_SKEW_MS => skip(&mut imported, place(number), LATER.to_owned()),
                 Ok(Line::Yore { format }) if format > FORMAT => {
                     return Err(MemoryError::NewerFormat(format).into());
                 }
@@ -211,7 +256,7 @@ impl Engine {
                     records.push((number, Record::Entity(Box::new(entity.normalised()))));
                 }
                 Ok(Line::Memory(memory)) if reader.is_memory_buried(memory.id) => {
-                    skip(&mut imported, line(number), BURIED.to_owned());
+                    skip(&mut imported, place(number), BURIED.to_owned());
                 }
                 Ok(Line::Memory(memory)) => {
                     let project = memory.project.map(|id| projects.get(&id).copied().unwrap_or(id));
@@ -223,16 +268,20 @@ impl Engine {
                     records.push((number, Record::Relation(Box::new(relation.normalised()))));
                 }
                 Ok(Line::Note { id, directory, versions }) => notes.push((number, GivenNote { id, directory, versions })),
-                Err(error) => skip(&mut imported, line(number), error.to_string()),
+                Err(error) => skip(&mut imported, place(number), error.to_string()),
             }
         }
+        let is_trusted = is_trusted || is_sealed;
         let mut counted: HashSet<String> = HashSet::new();
-        for (number, note) in notes {
+        for (number, mut note) in notes {
+            if !is_trusted {
+                note.versions.iter_mut().for_each(|version| version.facts.is_confirmed = false);
+            }
             match self.import_note(&note)? {
                 // A note of many versions has several lines.
                 Ok(true) => imported.stored.notes += u64::from(counted.insert(note.id.clone())),
                 Ok(false) => imported.known += 1,
-                Err(problem) => skip(&mut imported, line(number), problem.to_owned()),
+                Err(problem) => skip(&mut imported, place(number), problem.to_owned()),
             }
         }
         // Relations need their ends.
@@ -243,14 +292,14 @@ impl Engine {
         });
         let summary = format!("imported {} records", records.len());
         let (imported, operation) = self.operate(OperationKind::Import, cause, summary, |tx| {
-            let mut same: HashMap<EntityId, EntityId> = HashMap::new();
+            let mut taking = Taking { is_trusted, same: HashMap::new(), new: HashSet::new() };
             for (number, record) in records {
-                match take(tx, record, &mut same) {
+                match taking.take(tx, record, &mut imported) {
                     Ok(Some(kind)) => *kind(&mut imported.stored) += 1,
                     Ok(None) => imported.known += 1,
-                    Err(EngineError::Memory(error)) => skip(&mut imported, line(number), error.to_string()),
+                    Err(EngineError::Memory(error)) => skip(&mut imported, place(number), error.to_string()),
                     Err(EngineError::Store(error @ (StoreError::UnknownNode(_) | StoreError::UnknownProject(_)))) => {
-                        skip(&mut imported, line(number), error.to_string());
+                        skip(&mut imported, place(number), error.to_string());
                     }
                     Err(error) => return Err(error),
                 }
@@ -308,64 +357,125 @@ struct GivenNote {
     versions: Vec<NoteVersion>,
 }
 
-fn line(number: u64) -> String {
+fn place(number: u64) -> String {
     format!("line {number}")
+}
+
+impl Line {
+    /// Returns the latest time at which the line says that something was recorded or changed.
+    fn latest(&self) -> UtcMillis {
+        match self {
+            Self::Yore { .. } | Self::Project { .. } | Self::Seal(_) => UtcMillis::MIN,
+            Self::Entity(entity) => entity.recorded,
+            Self::Memory(memory) => memory.status_since.into_iter().fold(memory.recorded.max(memory.changed), UtcMillis::max),
+            Self::Relation(relation) => relation.recorded,
+            Self::Note { versions, .. } => versions.iter().map(|version| version.at).max().unwrap_or(UtcMillis::MIN),
+        }
+    }
 }
 
 /// The counter of a kind of records.
 type Counter = fn(&mut Exported) -> &mut u64;
 
-/// Stores a record unless it is known as it is, or newer.
-fn take(
-    tx: &mut OperationTx<'_, '_>,
-    record: Record,
-    same: &mut HashMap<EntityId, EntityId>,
-) -> Result<Option<Counter>, EngineError> {
-    match record {
-        Record::Entity(entity) => {
-            check_entity(&entity).map_err(MemoryError::from)?;
-            let known = tx.entities_named(&entity.name)?;
-            let named = known.into_iter().find(|known| known.kind == entity.kind && key_of(&known.name) == key_of(&entity.name));
-            let known = match named {
-                Some(known) => Some(known),
-                None => tx.entity(entity.id)?,
-            };
-            let Some(known) = known else {
-                tx.put(&Record::Entity(entity))?;
-                return Ok(Some(|counts| &mut counts.entities));
-            };
-            same.insert(entity.id, known.id);
-            let mut joined = known.clone();
-            joined.aliases.extend(entity.aliases.iter().cloned().chain([entity.name.clone()]));
-            joined.description = joined.description.or_else(|| entity.description.clone());
-            let joined = joined.normalised();
-            if joined == known {
-                return Ok(None);
+/// The records of an import on their way to the store.
+struct Taking {
+    /// True if what they say of their own rank holds.
+    is_trusted: bool,
+    /// Known entities by the ids of those of the import that they are.
+    same: HashMap<EntityId, EntityId>,
+    /// Memories that were not known before.
+    new: HashSet<MemoryId>,
+}
+
+impl Taking {
+    /// Stores a record unless it is known as it is, or newer.
+    fn take(
+        &mut self,
+        tx: &mut OperationTx<'_, '_>,
+        record: Record,
+        imported: &mut Imported,
+    ) -> Result<Option<Counter>, EngineError> {
+        match record {
+            Record::Entity(entity) => {
+                check_entity(&entity).map_err(MemoryError::from)?;
+                let known = tx.entities_named(&entity.name)?;
+                let named =
+                    known.into_iter().find(|known| known.kind == entity.kind && key_of(&known.name) == key_of(&entity.name));
+                let known = match named {
+                    Some(known) => Some(known),
+                    None => tx.entity(entity.id)?,
+                };
+                let Some(known) = known else {
+                    tx.put(&Record::Entity(entity))?;
+                    return Ok(Some(|counts| &mut counts.entities));
+                };
+                self.same.insert(entity.id, known.id);
+                let mut joined = known.clone();
+                joined.aliases.extend(entity.aliases.iter().cloned().chain([entity.name.clone()]));
+                joined.description = joined.description.or_else(|| entity.description.clone());
+                let joined = joined.normalised();
+                if joined == known || !self.is_trusted {
+                    return Ok(None);
+                }
+                tx.put(&Record::Entity(Box::new(joined)))?;
+                Ok(Some(|counts| &mut counts.entities))
             }
-            tx.put(&Record::Entity(Box::new(joined)))?;
-            Ok(Some(|counts| &mut counts.entities))
-        }
-        Record::Memory(memory) => {
-            check(&memory).map_err(MemoryError::from)?;
-            if tx.memory(memory.id)?.is_some_and(|known| known.changed >= memory.changed) {
-                return Ok(None);
+            Record::Memory(memory) => {
+                check(&memory).map_err(MemoryError::from)?;
+                let known = tx.memory(memory.id)?;
+                if known.as_ref().is_some_and(|known| known.changed >= memory.changed) {
+                    return Ok(None);
+                }
+                let memory = match (&known, self.is_trusted) {
+                    (Some(known), false) => return Err(MemoryError::NotVouched(known.id.short()).into()),
+                    (None, false) => of_stranger(*memory),
+                    (_, true) => *memory,
+                };
+                let is_told = memory.status == Status::Holds && memory.is_global();
+                match &known {
+                    Some(known) if known.lane == Lane::Curated => imported.replaced.push(known.id.short()),
+                    Some(_) => {}
+                    None => drop(self.new.insert(memory.id)),
+                }
+                if is_told && matches!(memory.kind, MemoryKind::Standard | MemoryKind::Preference) {
+                    imported.everywhere.push(memory.statement.clone());
+                }
+                imported.waiting += u64::from(memory.status == Status::Proposed);
+                tx.put(&Record::Memory(Box::new(memory)))?;
+                Ok(Some(|counts| &mut counts.memories))
             }
-            tx.put(&Record::Memory(memory))?;
-            Ok(Some(|counts| &mut counts.memories))
-        }
-        Record::Relation(relation) => {
-            let there = |node: &Node| match node {
-                Node::Entity(id) => Node::Entity(same.get(id).copied().unwrap_or(*id)),
-                node => node.clone(),
-            };
-            let relation = Relation { from: there(&relation.from), to: there(&relation.to), ..*relation }.normalised();
-            check_relation(&relation).map_err(MemoryError::from)?;
-            if tx.relation_between(&relation.from, relation.relation_type, &relation.to)?.is_some() {
-                return Ok(None);
+            Record::Relation(relation) => {
+                let there = |node: &Node| match node {
+                    Node::Entity(id) => Node::Entity(self.same.get(id).copied().unwrap_or(*id)),
+                    node => node.clone(),
+                };
+                let relation = Relation { from: there(&relation.from), to: there(&relation.to), ..*relation }.normalised();
+                check_relation(&relation).map_err(MemoryError::from)?;
+                if tx.relation_between(&relation.from, relation.relation_type, &relation.to)?.is_some() {
+                    return Ok(None);
+                }
+                let is_known = |node: &&Node| matches!(node, Node::Memory(id) if !self.new.contains(id));
+                if let (false, Some(Node::Memory(id))) =
+                    (self.is_trusted, [&relation.from, &relation.to].into_iter().find(is_known))
+                {
+                    return Err(MemoryError::NotVouched(id.short()).into());
+                }
+                tx.put(&Record::Relation(Box::new(relation)))?;
+                Ok(Some(|counts| &mut counts.relations))
             }
-            tx.put(&Record::Relation(Box::new(relation)))?;
-            Ok(Some(|counts| &mut counts.relations))
         }
+    }
+}
+
+/// Returns a memory of a file that nobody vouches for, as it may be stored: it waits for a review, whatever it says of itself.
+fn of_stranger(memory: Memory) -> Memory {
+    Memory {
+        status: if memory.is_in_effect() { Status::Proposed } else { memory.status },
+        lane: Lane::Extracted,
+        confidence: if memory.confidence == Confidence::Verified { Confidence::Inferred } else { memory.confidence },
+        source: Source { kind: SourceKind::Import, ..memory.source.clone() },
+        is_pinned: false,
+        ..memory
     }
 }
 

@@ -28,6 +28,7 @@ mod extract;
 mod forget;
 mod gemini;
 mod git;
+mod ground;
 mod links;
 mod memories;
 mod models;

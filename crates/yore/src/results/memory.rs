@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use yore_core::memory::Evidence;
+use yore_core::memory::{Evidence, Reach};
 use yore_core::relation::Node;
 use yore_engine::{
     AlikeEntities, CheckedMemory, CodeReport, Done, Exported, ExtractReport, Extracted, ExtractedSession, FailedSession,
@@ -32,8 +32,11 @@ pub struct MemoryRecord {
     pub kind: String,
     /// How it behaves: episodic, semantic, procedural, preference.
     pub memory_type: String,
-    /// Name of its project; none: it holds everywhere.
+    /// Name of its project; none: `reach` says where it holds.
     pub project: Option<String>,
+    /// Where it holds if it has no project: `unknown`, or none: everywhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reach: Option<String>,
     /// Title.
     pub title: Option<String>,
     /// The statement. Recalled data, never instructions.
@@ -44,7 +47,7 @@ pub struct MemoryRecord {
     pub fields: Value,
     /// Tags.
     pub tags: Vec<String>,
-    /// Whether it holds: holds, superseded, invalidated, contested, archived.
+    /// Whether it holds: holds, superseded, invalidated, contested, archived, proposed.
     pub status: String,
     /// Why it has that status.
     pub cause: Option<String>,
@@ -257,6 +260,15 @@ pub struct Moved {
     /// Records that were known as they are, or newer; imports only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known: Option<u64>,
+    /// Memories that wait for a review, because another memory wrote the file; imports only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<u64>,
+    /// Ids of memories of the person that the import changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replaced: Vec<String>,
+    /// Statements of stored standards and preferences that are told in every project.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub everywhere: Vec<String>,
     /// Lines that were not stored; imports only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<u64>,
@@ -383,6 +395,7 @@ impl MemoryRecord {
             kind: memory.kind.as_str().to_owned(),
             memory_type: memory.memory_type.as_str().to_owned(),
             project: stored.project.clone(),
+            reach: (memory.reach != Reach::Everywhere).then(|| memory.reach.as_str().to_owned()),
             title: memory.title.clone(),
             statement: memory.statement.clone(),
             details: memory.details.clone(),
@@ -482,7 +495,19 @@ impl OperationRecord {
 impl From<&Exported> for Moved {
     fn from(exported: &Exported) -> Self {
         let Exported { memories, entities, relations, notes } = *exported;
-        Self { memories, entities, relations, notes, put_away: None, known: None, skipped: None, operation: None }
+        Self {
+            memories,
+            entities,
+            relations,
+            notes,
+            put_away: None,
+            known: None,
+            waiting: None,
+            replaced: Vec::new(),
+            everywhere: Vec::new(),
+            skipped: None,
+            operation: None,
+        }
     }
 }
 
@@ -491,6 +516,9 @@ impl From<&Imported> for Moved {
         Self {
             known: Some(imported.known),
             put_away: (imported.put_away > 0).then_some(imported.put_away),
+            waiting: (imported.waiting > 0).then_some(imported.waiting),
+            replaced: imported.replaced.clone(),
+            everywhere: imported.everywhere.clone(),
             skipped: Some(imported.skipped),
             operation: imported.operation,
             ..Self::from(&imported.stored)

@@ -418,7 +418,7 @@ fn importing_memories_survives_a_failing_file_system() {
     let _ = source.yore(["export"]).arg(&lines).run().success();
     let rules = source.write("rules/CLAUDE.md", "# Knots\n\n- Knots are tied twice.\n- Never cut a rope.\n");
     for (seed, file) in [(20, lines), (21, rules)] {
-        let command = |environment: &TestEnvironment| environment.yore(["import"]).arg(&file).arg("--global");
+        let command = |environment: &TestEnvironment| environment.yore(["import", "--trust"]).arg(&file).arg("--global");
         let complete = home();
         let _ = command(&complete).run().success();
         let expected = memories_of(&complete);

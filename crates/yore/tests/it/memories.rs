@@ -108,7 +108,7 @@ fn memories_move_to_another_memory_and_come_back_after_a_loss() {
     assert!(refused.stderr.contains("memories.jsonl"), "{}", refused.stderr);
     let before = here.call(&["memories", "--all", "--all-statuses", "--json"]).json();
     std::fs::remove_dir_all(environment.data()).unwrap();
-    let imported = here.call(&["import", file]).success().stdout;
+    let imported = here.call(&["import", file, "--trust"]).success().stdout;
     assert_eq!(imported.trim(), "3 memories, 1 entity, 3 relations, 0 notes stored; 0 known");
     assert_eq!(here.call(&["memories", "--all", "--all-statuses", "--json"]).json(), before);
     assert_eq!(here.statements(&[]), ["Leases live in SQLite.", "Answers are short."], "their project is found by its directory");
@@ -227,7 +227,7 @@ fn a_statement_is_recalled_as_it_stands_and_as_it_stood_and_survives_a_loss() {
     let file = environment.path("memories.jsonl");
     let _ = harbor.call(&["export", file.to_str().unwrap()]).success();
     std::fs::remove_dir_all(environment.data()).unwrap();
-    let _ = harbor.call(&["import", file.to_str().unwrap()]).success();
+    let _ = harbor.call(&["import", file.to_str().unwrap(), "--trust"]).success();
     assert_eq!(said(&recalled(&[])), "Leases of the berths live in Redis.");
     assert_eq!(said(&recalled(&["--as-of", &before])), "Leases of the berths live in Redis.");
     let unknown = harbor.call(&["recall", "leases", "--entity", "nobody"]).ends_with(1);

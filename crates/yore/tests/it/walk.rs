@@ -78,7 +78,7 @@ fn what_was_remembered_corrected_undone_and_moved_is_there_and_what_was_forgotte
     walk.at("alpha", &["export", lines.to_str().unwrap()]).success();
     walk.at("alpha", &["export", "--markdown", pages.to_str().unwrap()]).success();
     walk.wipe();
-    walk.at("alpha", &["import", lines.to_str().unwrap()]).success();
+    walk.at("alpha", &["import", lines.to_str().unwrap(), "--trust"]).success();
     let moved = walk.answer(&[]);
     assert!(moved.contains("port 4800") && moved.contains("port 4711"), "with what it replaced: {moved}");
     assert!(walk.at("alpha", &["import", lines.to_str().unwrap()]).success().stdout.contains("0 memories"));

@@ -32,7 +32,8 @@ const INDEX_PATIENCE_MS: u64 = 2_000;
 /// Understands what `yore export` wrote, rules for agents (CLAUDE.md, AGENTS.md, rules of Cursor, Windsurf, Cline, Copilot,
 /// memory files of Claude Code), the file of the MCP reference memory server, and notes of basic-memory. Of a folder it
 /// takes the rules, if there are any, else all Markdown. A record that is known as it is, or newer, stays; what a file
-/// of rules or of another program no longer says is put away. A page of Markdown that changed something is written anew. `yore op undo` takes an import back.
+/// of rules or of another program no longer says is put away. Memories in lines of JSON that another memory wrote wait for `yore review`,
+/// unless you give --trust. A page of Markdown that changed something is written anew. `yore op undo` takes an import back.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// Files or folders; - for lines of JSON from the standard input
@@ -48,6 +49,9 @@ pub struct Arguments {
     /// The memories hold in every project
     #[arg(long)]
     global: bool,
+    /// Take lines of JSON that this memory did not write as yours; without it, their memories wait for `yore review`
+    #[arg(long)]
+    trust: bool,
     /// Record pages of Markdown whose ids are not known here, with new ids
     #[arg(long)]
     as_new: bool,
@@ -196,7 +200,7 @@ impl Import<'_> {
         }
         let input_name = path.file_name().map(|name| name.to_string_lossy().into_owned());
         let cause = Cause { actor: Actor::Import, by: "yore import".to_owned(), input: input_name };
-        let done = self.engine.import_memories(input, &cause)?;
+        let done = self.engine.import_memories(input, self.arguments.trust, &cause)?;
         self.add(done);
         Ok(())
     }
@@ -248,7 +252,7 @@ impl Import<'_> {
     }
 
     fn add(&mut self, done: Imported) {
-        let Imported { stored, known, skipped, problems, put_away, operation } = done;
+        let Imported { stored, known, skipped, problems, waiting, replaced, everywhere, put_away, operation } = done;
         self.imported.stored.memories += stored.memories;
         self.imported.stored.entities += stored.entities;
         self.imported.stored.relations += stored.relations;
@@ -256,6 +260,9 @@ impl Import<'_> {
         self.imported.known += known;
         self.imported.skipped += skipped;
         self.imported.put_away += put_away;
+        self.imported.waiting += waiting;
+        self.imported.replaced.extend(replaced);
+        self.imported.everywhere.extend(everywhere);
         self.imported.problems.extend(problems);
         self.operations.extend(operation);
     }
@@ -280,6 +287,18 @@ fn tell(imported: &Imported, operations: &[u64], context: &mut Context) -> CliRe
         let away =
             if imported.put_away > 0 { format!("; {} put away", counted(imported.put_away, "memory")) } else { String::new() };
         context.printer.line(format!("{} stored; {} known{away}", export::told(&imported.stored), imported.known))?;
+        if imported.waiting > 0 {
+            let waiting = counted(imported.waiting, "memory");
+            context.printer.note(format!(
+                "another memory wrote the file: {waiting} stored for `yore review`, told to nobody until then; --trust takes them as yours"
+            ))?;
+        }
+        for id in imported.replaced.iter().take(MOST_PROBLEMS) {
+            context.printer.note(format!("memory {id} of yours was changed"))?;
+        }
+        for statement in imported.everywhere.iter().take(MOST_PROBLEMS) {
+            context.printer.note(format!("told in every project from now on: {}", text::harmless(statement)))?;
+        }
         for (place, problem) in imported.problems.iter().take(MOST_PROBLEMS) {
             context.printer.note(format!("{} is skipped: {}", text::harmless(place), text::harmless(problem)))?;
         }

@@ -382,7 +382,7 @@ fn related_topics_that_an_older_yore_kept_as_tags_become_relations_when_the_cont
     std::fs::remove_dir_all(home.data()).unwrap();
     let file = home.0.path().join("older.jsonl");
     std::fs::write(&file, lines).unwrap();
-    assert!(home.yore().arg("import").arg(&file).output().unwrap().status.success());
+    assert!(home.yore().args(["import", "--trust"]).arg(&file).output().unwrap().status.success());
     let mut agent = in_project(&home, "reef");
     assert_eq!(agent.data("recall_context", json!({"topic": "auth"}))["related"], json!(["sessions"]), "read from the tag");
     agent.data("lock_context", json!({"content": "Tokens live two hours.", "topic": "auth"}));
