@@ -187,7 +187,27 @@ pub fn network_file_system(path: &Path) -> Option<String> {
 }
 
 fn network_mount(mounts: &str, path: &str) -> Option<String> {
-    const NETWORK: [&str; 9] = ["nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "fuse.sshfs"];
+    const NETWORK: [&str; 19] = [
+        "nfs",
+        "nfs4",
+        "cifs",
+        "smb3",
+        "smbfs",
+        "9p",
+        "afs",
+        "ceph",
+        "fuse.ceph",
+        "fuse.sshfs",
+        "lustre",
+        "gpfs",
+        "beegfs",
+        "glusterfs",
+        "fuse.glusterfs",
+        "panfs",
+        "virtiofs",
+        "fuse.rclone",
+        "ocfs2",
+    ];
     let (_, kind) = mounts
         .lines()
         .filter_map(|line| {
@@ -221,5 +241,9 @@ mod tests {
         assert_eq!(network_mount(mounts, "/home/dev/.local"), Some("nfs4".into()));
         assert_eq!(network_mount(mounts, "/home/local disk/yore"), None);
         assert_eq!(network_mount(mounts, "/homes"), None);
+        for kind in ["lustre", "gpfs", "beegfs", "fuse.glusterfs", "panfs", "virtiofs", "fuse.rclone"] {
+            let mounts = format!("/dev/sda / ext4 rw 0 0\nsrv /home {kind} rw 0 0\n");
+            assert_eq!(network_mount(&mounts, "/home/dev").as_deref(), Some(kind));
+        }
     }
 }
