@@ -21,7 +21,12 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let was_running = stop_for(context)?;
-    let restored = yore_engine::restore(&context.settings.engine_options(false), arguments.file.as_deref())?;
+    let restored = yore_engine::restore(&context.settings.engine_options(false), arguments.file.as_deref());
+    // Where nothing was restored, the daemon goes on with what there is.
+    if was_running && restored.is_err() {
+        context.settings.wake_daemon();
+    }
+    let restored = restored?;
     if context.printer.is_json() {
         context.printer.json(&RestoredBackup::from(&restored))?;
     } else {
