@@ -63,7 +63,8 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             text::counted(report.lost_blobs, "blob")
         ))?;
         for (path, lines, is_there) in &report.lost {
-            let what = if *is_there { "was read again from its source" } else { "is lost: its source was deleted" };
+            let what =
+                if *is_there { "is read again from its source by `yore ingest`" } else { "is lost: its source was deleted" };
             context.printer.line(format!("  {}: {} {what}", text::harmless(path), text::counted(*lines, "damaged line")))?;
         }
         if turns > 0 {
