@@ -75,8 +75,11 @@ impl Engine {
         }
         let own = backup::directory_of(self.directory());
         let last = backup::list(self.directory()).into_iter().find(|backup| backup.path.starts_with(&own));
+        let now = self.now();
         let is_due = last.is_none_or(|last| {
-            self.now() - last.made >= BETWEEN_BACKUPS_MS && self.written_at().is_none_or(|written| written > last.made)
+            // One from the future was made while the clock was wrong.
+            last.made > now
+                || now - last.made >= BETWEEN_BACKUPS_MS && self.written_at().is_none_or(|written| written > last.made)
         });
         if is_due && self.store().is_keyed()? { self.back_up(None, keep).map(Some) } else { Ok(None) }
     }

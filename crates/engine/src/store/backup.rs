@@ -1,7 +1,7 @@
 //! Backups of the database: whole copies, for their owner only, each with the key that it was written with.
 //!
-//! They are in `backups/store` of the data directory: `yore-MS.db` and `yore-MS.key`, named after the time at
-//! which they were made in milliseconds; `replaced-MS.db` is a database that a restore or repair replaced. An
+//! They are in `backups/store` of the data directory: `yore-MS-NUMBER.db` and `yore-MS-NUMBER.key`, named after the
+//! time at which they were made in milliseconds, and a number that grows; `replaced-MS.db` is a database that a restore or repair replaced. An
 //! upgrade leaves `yore.db.backup-SCHEMA` beside the database.
 
 use std::fs;
@@ -35,7 +35,8 @@ pub(crate) fn key_of(backup: &Path) -> PathBuf {
     backup.with_extension("key")
 }
 
-/// Returns the backups of a data directory that can be restored, newest first.
+/// Returns the backups of a data directory that can be restored, newest first. Their numbers decide: the clock may have
+/// been wrong when one was made.
 pub(crate) fn list(data: &Path) -> Vec<Backup> {
     // The time of an upgrade's backup is that of the file.
     let made_by_upgrade = |path: &Path, meta: &fs::Metadata| {
@@ -50,17 +51,25 @@ pub(crate) fn list(data: &Path) -> Vec<Backup> {
         .flat_map(Iterator::flatten)
         .filter_map(|entry| {
             let meta = entry.metadata().ok().filter(fs::Metadata::is_file)?;
-            let made = made_of(&entry.path()).or_else(|| made_by_upgrade(&entry.path(), &meta))?;
+            let made = named(&entry.path()).map(|(made, _)| made).or_else(|| made_by_upgrade(&entry.path(), &meta))?;
             Some(Backup { path: entry.path(), made, bytes: meta.len() })
         })
         .collect();
-    found.sort_by_key(|backup| std::cmp::Reverse(backup.made));
+    let numbered: Vec<(u64, UtcMillis)> = found.iter().filter_map(|backup| Some((named(&backup.path)?.1, backup.made))).collect();
+    // An upgrade's backup follows those that were made before it.
+    let before = |made| numbered.iter().filter(|(_, at)| *at <= made).map(|(number, _)| *number).max().unwrap_or(0);
+    found.sort_by_key(|backup| {
+        let number = named(&backup.path).map_or_else(|| before(backup.made), |(_, number)| number);
+        std::cmp::Reverse((number, backup.made))
+    });
     found
 }
 
-/// Returns the time of a backup from its name.
-fn made_of(path: &Path) -> Option<UtcMillis> {
-    path.file_name()?.to_str()?.strip_prefix("yore-")?.strip_suffix(".db")?.parse().ok()
+/// Returns the time and the number of a backup from its name. Backups of older versions have no number.
+fn named(path: &Path) -> Option<(UtcMillis, u64)> {
+    let name = path.file_name()?.to_str()?.strip_prefix("yore-")?.strip_suffix(".db")?;
+    let (made, number) = name.split_once('-').unwrap_or((name, "0"));
+    Some((made.parse().ok()?, number.parse().ok()?))
 }
 
 /// Returns every file with earlier content of the database: backups, their keys, and databases that were
@@ -87,15 +96,23 @@ impl Store {
         let data = self.path().parent().unwrap_or(Path::new("."));
         let fail = |error: io::Error| StoreError::Backup { path: self.path().to_path_buf(), detail: error.to_string() };
         let target = match target {
-            Some(target) => target.to_path_buf(),
+            Some(target) => {
+                let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+                fs::metadata(folder).map_err(|error| StoreError::Io { path: folder.to_path_buf(), error })?;
+                target.to_path_buf()
+            }
             None => {
                 let directory = directory_of(data);
                 if let Some(above) = directory.parent() {
                     platform::create_private_directory(above).map_err(fail)?;
                 }
                 platform::create_private_directory(&directory).map_err(fail)?;
-                // Backups made in the same millisecond get different names.
-                (now..).map(|made| directory.join(format!("yore-{made}.db"))).find(|path| !path.exists()).unwrap_or_default()
+                let newest = list(data).iter().filter_map(|backup| named(&backup.path)).map(|(_, number)| number).max();
+                // Another process may be making one.
+                (newest.unwrap_or(0) + 1..)
+                    .map(|number| directory.join(format!("yore-{now}-{number}.db")))
+                    .find(|path| !path.exists())
+                    .unwrap_or_default()
             }
         };
         let db = Connection::open_with_flags(self.path(), OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
@@ -103,14 +120,14 @@ impl Store {
         db.busy_timeout(self.options.busy_timeout).map_err(|error| self.fail(error))?;
         migrate::copy_database(&db, self.path(), &target)?;
         let key = data.join("key");
+        // The key of another memory, whose copy this one replaces, must not stay beside it.
+        let _ = fs::remove_file(key_of(&target));
         if key.is_file() {
             let bytes = fs::read(&key).map_err(fail)?;
-            let _ = fs::remove_file(key_of(&target));
             platform::write_new_private_file(&key_of(&target), &bytes).map_err(fail)?;
         }
         let bytes = target.metadata().map_err(fail)?.len();
-        let made = made_of(&target).unwrap_or(now);
-        Ok(Backup { path: target, made, bytes })
+        Ok(Backup { path: target, made: now, bytes })
     }
 }
 

@@ -66,8 +66,8 @@ pub enum StoreError {
     /// The caller of a transaction refused to go on.
     #[error("nothing was changed")]
     Refused,
-    /// The backup that must precede an upgrade could not be made.
-    #[error("cannot back up {path} before the upgrade: {detail}")]
+    /// A backup could not be made.
+    #[error("cannot back up {path}: {detail}")]
     Backup {
         /// The database.
         path: PathBuf,

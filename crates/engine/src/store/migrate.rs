@@ -155,7 +155,13 @@ pub(super) fn backups(path: &Path) -> Vec<PathBuf> {
 
 /// Copies the database to `yore.db.backup-VERSION`; leaves no partial copy.
 fn back_up(db: &Connection, path: &Path, version: i32) -> StoreResult<()> {
-    copy_database(db, path, &path.with_file_name(format!("yore.db.backup-{version}")))
+    let copied = copy_database(db, path, &path.with_file_name(format!("yore.db.backup-{version}")));
+    copied.map_err(|error| match error {
+        StoreError::Backup { path, detail } => {
+            StoreError::Backup { path, detail: format!("needed before the upgrade: {detail}") }
+        }
+        other => other,
+    })
 }
 
 /// Copies the database of a connection to `target`, for its owner only; leaves no partial copy.

@@ -354,3 +354,33 @@ fn what_models_took_today_still_counts_after_a_repair() {
     let spent = memory.engine().spent_on(9).unwrap();
     assert_eq!((spent.calls, spent.input, spent.output, spent.cost_micro), (1, 70, 7, 3));
 }
+
+#[test]
+fn backup_made_while_the_clock_was_a_year_ahead_is_not_the_newest_for_a_year() {
+    let mut memory = Memory::new();
+    memory.write("projects/p/a.jsonl", SessionBuilder::new(1).turns(4).text());
+    memory.learn();
+    memory.open_at(|| Memory::now() + 365 * 86_400_000);
+    memory.engine().back_up(None, 2).unwrap();
+    memory.open();
+    assert!(memory.engine().back_up_if_due(2).unwrap().is_some(), "the one from the future counts for no day");
+    let second = memory.engine().back_up(None, 2).unwrap();
+    let third = memory.engine().back_up(None, 2).unwrap();
+    let listed: Vec<_> = yore_engine::backups(&memory.data()).into_iter().map(|backup| backup.path).collect();
+    assert_eq!(listed, [third.path, second.path]);
+}
+
+#[test]
+fn copy_for_elsewhere_names_the_missing_folder_and_leaves_no_key_of_another_memory() {
+    let memory = Memory::new();
+    memory.write("projects/p/a.jsonl", SessionBuilder::new(1).turns(4).text());
+    memory.learn();
+    let missing = memory.sources().join("missing");
+    let error = memory.engine().back_up(Some(&missing.join("copy.db")), 2).unwrap_err();
+    assert!(error.to_string().starts_with(&missing.display().to_string()), "{error}");
+    let (copy, key) = (memory.sources().join("copy.db"), memory.sources().join("copy.key"));
+    std::fs::write(&key, "the key of another memory").unwrap();
+    std::fs::remove_file(memory.data().join("key")).unwrap();
+    memory.engine().back_up(Some(&copy), 2).unwrap();
+    assert!(copy.is_file() && !key.exists());
+}

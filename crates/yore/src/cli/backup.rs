@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Context;
-use crate::error::{CliResult, Exit};
+use crate::error::{CliError, CliResult, Exit};
 use crate::render::text;
 use crate::results::{BackupFile, BackupList};
 
@@ -16,6 +16,9 @@ pub struct Arguments {
     /// Write the copy to FILE instead of the data directory; its key goes beside it
     #[arg(long, value_name = "FILE", conflicts_with = "list")]
     to: Option<PathBuf>,
+    /// Replace FILE if it exists
+    #[arg(long, requires = "to")]
+    force: bool,
     /// Only list the existing backups
     #[arg(long)]
     list: bool,
@@ -38,6 +41,14 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             }
         }
         return Ok(if found.is_empty() { Exit::Nothing } else { Exit::Success });
+    }
+    if let Some(target) = arguments.to.as_ref().filter(|target| target.exists() && !arguments.force) {
+        return Err(CliError {
+            exit: Exit::Usage,
+            code: "backup/exists".to_owned(),
+            message: format!("{} exists", target.display()),
+            hint: Some("name another file, or replace it with --force".to_owned()),
+        });
     }
     let engine = context.settings.engine(false)?;
     let keep = context.settings.config().store.backups.max(1) as usize;
