@@ -2,8 +2,8 @@
 //!
 //! It searches: each file as stored; the content of every zstd frame in it, wherever the frame's magic
 //! occurs; every value of every table of a SQLite database (the pages of a large value are not adjacent in
-//! the file), also decompressed; every term of a full-text index, including those of deleted turns (terms are
-//! stored without the prefix that they share with their neighbour). A database's free pages must be empty,
+//! the file), also decompressed; every term of a full-text index, including those of deleted turns and of files that
+//! the index does not use any more (terms are stored without the prefix that they share with their neighbour). A database's free pages must be empty,
 //! since their content could not be interpreted.
 
 use std::fs;
@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
+use tantivy::directory::{CompositeFile, Directory};
+use tantivy::termdict::TermDictionary;
 
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
@@ -91,16 +93,16 @@ impl Scan {
         }
     }
 
+    /// Takes the terms of every segment in the directory, also of those that no commit names.
     fn index(&mut self, name: &str, directory: &Path) {
         let index = tantivy::Index::open_in_dir(directory).unwrap();
-        let searcher = index.reader().unwrap().searcher();
-        for segment in searcher.segment_readers() {
+        for file in files_below(directory).into_iter().filter(|file| file.extension().is_some_and(|ending| ending == "term")) {
+            let slice = index.directory().open_read(Path::new(file.file_name().unwrap())).unwrap();
+            let fields = CompositeFile::open(&slice).unwrap();
             for (field, entry) in index.schema().fields() {
-                if !entry.is_indexed() {
-                    continue;
-                }
-                let inverted = segment.inverted_index(field).unwrap();
-                let mut terms = inverted.terms().stream().unwrap();
+                let Some(dictionary) = fields.open_read(field) else { continue };
+                let dictionary = TermDictionary::open(dictionary).unwrap();
+                let mut terms = dictionary.stream().unwrap();
                 while terms.advance() {
                     self.pieces.push((format!("{name}: term of {}", entry.name()), terms.key().to_ascii_lowercase()));
                 }
