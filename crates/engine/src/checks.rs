@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::UpkeepState;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::ingest::source::ReaderOptions;
@@ -90,6 +91,12 @@ pub enum Finding {
     },
     /// Number of damaged files of the full-text index.
     IndexFilesDamaged(usize),
+    /// Number of files of the full-text index that it does not use, and that may hold removed words.
+    IndexFilesDead(usize),
+    /// A hard forgetting is going on, or was cut short.
+    ForgettingUnfinished,
+    /// A kind of upkeep failed since it was done last.
+    UpkeepFails(UpkeepState),
     /// The vector indexes cannot be used, and the reason.
     VectorsUnusable(String),
     /// The index of the static table holds all turns that have words; the number is theirs.
@@ -135,7 +142,9 @@ impl Finding {
                 "archive-sources"
             }
             Self::IndexWhole(_) | Self::IndexBehind(_) | Self::IndexDiffers { .. } => "index",
-            Self::IndexFilesDamaged(_) => "index-files",
+            Self::IndexFilesDamaged(_) | Self::IndexFilesDead(_) => "index-files",
+            Self::ForgettingUnfinished => "forgetting",
+            Self::UpkeepFails(_) => "upkeep",
             Self::VectorsUnusable(_) | Self::VectorsWhole(_) | Self::VectorsBehind(_) => "vectors",
             Self::VectorFilesDamaged(_) => "vectors-files",
             Self::Embedded(_) | Self::Unembedded { .. } | Self::EmbedFailed { .. } => "embedding",
@@ -169,6 +178,9 @@ impl Finding {
             | Self::SourcesBehind { .. }
             | Self::IndexDiffers { .. }
             | Self::IndexFilesDamaged(_)
+            | Self::IndexFilesDead(_)
+            | Self::ForgettingUnfinished
+            | Self::UpkeepFails(_)
             | Self::VectorsUnusable(_)
             | Self::VectorFilesDamaged(_) => Severity::Warning,
             Self::StoreDamaged(_)
@@ -196,6 +208,10 @@ impl Engine {
         if self.is_scan_due().unwrap_or(false) {
             findings.push(Finding::RedactionDue);
         }
+        if self.owes_forgetting()? {
+            findings.push(Finding::ForgettingUnfinished);
+        }
+        findings.extend(self.upkeep()?.into_iter().filter(UpkeepState::is_failing).map(Finding::UpkeepFails));
         self.examine_sources(&mut findings)?;
         self.examine_indexes(&mut findings)?;
         let open: Vec<PathBuf> = private_paths(self.directory())
@@ -208,7 +224,7 @@ impl Engine {
         {
             findings.push(Finding::EmbedFailed { turns, error });
         }
-        let backups = self.store().backups();
+        let backups = self.store().upgrade_backups();
         if !backups.is_empty() {
             findings.push(Finding::UpgradeBackups(backups.len()));
         }
@@ -302,6 +318,10 @@ impl Engine {
         let damaged = self.damaged_index_files()?;
         if damaged > 0 {
             findings.push(Finding::IndexFilesDamaged(damaged));
+        }
+        let dead = self.dead_index_files()?;
+        if dead > 0 {
+            findings.push(Finding::IndexFilesDead(dead));
         }
         match self.vector_health() {
             Err(error) => findings.push(Finding::VectorsUnusable(error.to_string())),

@@ -146,7 +146,7 @@ impl Engine {
     /// [`StoreError`] names.
     pub fn open(options: EngineOptions) -> Result<Self, EngineError> {
         let store = Store::open(&options.directory, options.create, options.store.clone())?;
-        Ok(Self {
+        let engine = Self {
             options,
             store,
             index: RwLock::default(),
@@ -156,7 +156,10 @@ impl Engine {
             model_uses: AtomicUsize::new(0),
             redactor: Mutex::default(),
             tokenizer: Mutex::default(),
-        })
+        };
+        // What fails here is tried again, and reported, by the commands that write; `doctor` tells of it.
+        let _ = engine.settle_forgetting();
+        Ok(engine)
     }
 
     /// The data directory.
@@ -167,6 +170,7 @@ impl Engine {
     /// Reads histories into the archive and the store. [`Self::sync_index`] adds them to the index; recall
     /// finds them before that.
     pub fn ingest(&self, request: &IngestRequest, observer: &mut dyn Observer) -> Result<IngestReport, EngineError> {
+        self.settle_forgetting()?;
         Ok(self.reader()?.run(request, observer)?)
     }
 
@@ -273,6 +277,19 @@ impl Engine {
             self.sync_index(10_000, &mut |_| {})?;
         }
         Ok(damaged)
+    }
+
+    /// Removes the files of the full-text index that its commit does not name; returns their number.
+    ///
+    /// # Errors
+    /// When the directory of the index cannot be read or locked.
+    pub fn remove_dead_index_files(&self) -> Result<usize, EngineError> {
+        Ok(self.index()?.dead_files(true)?)
+    }
+
+    /// Returns the number of files of the full-text index that its commit does not name.
+    pub(crate) fn dead_index_files(&self) -> Result<usize, EngineError> {
+        Ok(self.index()?.dead_files(false)?)
     }
 
     /// Discards the full-text index, sound or not; the next use rebuilds it.
@@ -481,6 +498,7 @@ impl Engine {
         options: &ReaderOptions,
         observer: &mut dyn Observer,
     ) -> Result<(ReindexReport, SyncReport), EngineError> {
+        self.settle_forgetting()?;
         let report = self.reader()?.reindex(options, observer)?;
         self.store.release_paths()?;
         self.drop_index()?;
@@ -511,7 +529,8 @@ impl Engine {
     /// pending, and the next index update does it.
     fn purge_index(&self) -> Result<(), EngineError> {
         for _ in 0..PURGE_TRIES {
-            if !self.index()?.sync(&self.store, true, &mut |_| {})?.is_busy {
+            let report = self.index()?.sync(&self.store, true, &mut |_| {})?;
+            if !report.is_busy && !report.holds_removed {
                 return Ok(());
             }
             std::thread::sleep(PURGE_PAUSE);

@@ -4,6 +4,7 @@
 //! nothing, and one that was interrupted is read again.
 
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::{Deserialize, Serialize};
 use yore_core::consolidation::PipelineStatistics;
@@ -112,7 +113,19 @@ impl Engine {
                 report.unchanged += 1;
                 continue;
             }
-            match self.extract_from(session, request, &mut report) {
+            // A rule that fails on one conversation must not keep the others from being read.
+            let outcome = if request.continue_on_error {
+                let extracted = catch_unwind(AssertUnwindSafe(|| self.extract_from(session, request, &mut report)));
+                let Ok(outcome) = extracted else {
+                    let reason = "internal error, please report it".to_owned();
+                    report.failed.push(FailedSession { session: session.native_id.clone(), reason });
+                    continue;
+                };
+                outcome
+            } else {
+                self.extract_from(session, request, &mut report)
+            };
+            match outcome {
                 Ok(()) if request.is_dry_run => {}
                 Ok(()) => self.store().note_extraction(session.row, &extractor, shape, self.now())?,
                 Err(error) if request.continue_on_error && !error.is_transient() => {

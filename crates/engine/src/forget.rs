@@ -13,8 +13,9 @@ use crate::error::{EngineError, MemoryError};
 use crate::ingest::source::{note, source_named};
 use crate::ingest::{ForgetTarget, IngestError};
 use crate::memories::{FEWEST_DIGITS, FORGET};
+use crate::platform::{self, FileLock};
 use crate::sessions::SessionsRequest;
-use crate::store::{EpisodeKey, Forgotten, MemoryFilter, SelectedItem};
+use crate::store::{EpisodeKey, Forgotten, MemoryFilter, SelectedItem, StoreError};
 
 /// Name of the state that says that a hard forgetting began and was not finished.
 const OWED: &str = "forgetting";
@@ -75,6 +76,13 @@ pub struct ForgetRequest {
 impl Engine {
     /// Forgets a session with its side conversations, a note, or a memory. A memory is archived softly, as an operation.
     pub fn forget(&self, request: &ForgetRequest) -> Result<Forgotten, EngineError> {
+        if !request.is_hard || request.is_dry_run {
+            return self.forget_named(request);
+        }
+        self.alone(|| self.forget_named(request))
+    }
+
+    fn forget_named(&self, request: &ForgetRequest) -> Result<Forgotten, EngineError> {
         let id = request.session.trim();
         let mut found = self.store().episodes_by_prefix(id, true, 9)?;
         if found.first().is_none_or(|(_, _, native)| native != id) {
@@ -137,9 +145,10 @@ impl Engine {
             self.sync_index(2_000, &mut |_| {})?;
             return Ok(outcome);
         }
+        self.store().set_index_state(OWED, "begun")?;
         self.bury(&self.memories_of(&resting)?, request.keep_tombstones)?;
-        let outcome = Forgotten { memories: resting.len() as u64, memories_kept, ..self.reader()?.forget(&target, now)? };
-        self.finish_forgetting(outcome, false)
+        let archive_lines = self.reader()?.forget(&[&target], now)?;
+        self.finish_forgetting(Forgotten { archive_lines, backups: Vec::new(), ..outcome }, false)
     }
 
     fn memories_of(&self, ids: &[MemoryId]) -> Result<Vec<Memory>, EngineError> {
@@ -184,11 +193,13 @@ impl Engine {
         if let Some(unknown) = selection.agents.iter().find(|agent| source_named(agent).is_none()) {
             return Err(IngestError::UnknownSource(unknown.clone()).into());
         }
-        let does_hard = selection.is_hard && !selection.is_dry_run;
-        if does_hard && self.store().index_state(OWED)?.is_some() {
-            self.finish_removal()?;
-            self.store().clear_index_state(OWED)?;
+        if !selection.is_hard || selection.is_dry_run {
+            return self.forget_what_meets(selection);
         }
+        self.alone(|| self.forget_what_meets(selection))
+    }
+
+    fn forget_what_meets(&self, selection: &ForgetSelection) -> Result<Forgotten, EngineError> {
         let targets = self.selected_sessions(selection)?;
         let (mut memories, mut logged) = self.selected_memories(selection)?;
         let episodes: Vec<EpisodeKey> = targets.iter().flat_map(|(target, _)| target.episodes.iter().copied()).collect();
@@ -245,12 +256,9 @@ impl Engine {
         self.bury(&self.memories_of(&resting.iter().copied().collect::<Vec<_>>())?, selection.keep_tombstones)?;
         self.store().forget_memories(&own, now)?;
         self.store().forget_log_of(&logged.iter().map(|memory| memory.id).collect::<Vec<_>>())?;
-        for (target, _) in &targets {
-            outcome.archive_lines += self.reader()?.forget(target, now)?.archive_lines;
-        }
-        let outcome = self.finish_forgetting(outcome, false)?;
-        self.store().clear_index_state(OWED)?;
-        Ok(outcome)
+        let targets: Vec<&ForgetTarget> = targets.iter().map(|(target, _)| target).collect();
+        outcome.archive_lines = self.reader()?.forget(&targets, now)?;
+        self.finish_forgetting(outcome, false)
     }
 
     /// Returns the selected sessions and notes by agent, each with its description. A side conversation stands for
@@ -390,6 +398,7 @@ impl Engine {
             return Ok(Some(outcome));
         }
         // The backups go first: as long as the record is there, a killed command can be repeated.
+        self.store().set_index_state(OWED, "begun")?;
         let backups = self.store().purge_backups()?;
         self.bury(&[memory], request.keep_tombstones)?;
         self.store().forget_memories(&[id], self.now())?;
@@ -421,8 +430,51 @@ impl Engine {
     fn finish_forgetting(&self, mut outcome: Forgotten, is_dry_run: bool) -> Result<Forgotten, EngineError> {
         if !is_dry_run {
             outcome.backups.extend(self.finish_removal()?);
+            self.store().clear_index_state(OWED)?;
         }
         Ok(outcome)
+    }
+
+    /// Finishes hard forgettings that were cut short, unless another process is forgetting now.
+    pub(crate) fn settle_forgetting(&self) -> Result<(), EngineError> {
+        if self.store().is_passive() || !self.owes_forgetting()? {
+            return Ok(());
+        }
+        let turn = self.forgetting_turn()?;
+        // Where locks do not work, a step is done twice at worst.
+        if matches!(turn.try_lock(), Ok(false)) || !self.owes_forgetting()? {
+            return Ok(());
+        }
+        self.finish_what_is_owed()
+    }
+
+    /// Returns whether a hard forgetting is going on, or was cut short.
+    pub(crate) fn owes_forgetting(&self) -> Result<bool, EngineError> {
+        Ok(self.store().index_state(OWED)?.is_some() || !self.store().forget_plans()?.is_empty())
+    }
+
+    fn finish_what_is_owed(&self) -> Result<(), EngineError> {
+        self.reader()?.finish_forgetting(self.now())?;
+        self.finish_forgetting(Forgotten::default(), false).map(drop)
+    }
+
+    /// Forgets for good while no other process does, after what is left of an earlier forgetting.
+    fn alone(&self, forget: impl FnOnce() -> Result<Forgotten, EngineError>) -> Result<Forgotten, EngineError> {
+        let turn = self.forgetting_turn()?;
+        // Where locks do not work, a step is done twice at worst.
+        let _ = turn.wait();
+        if self.owes_forgetting()? {
+            self.finish_what_is_owed()?;
+        }
+        forget()
+    }
+
+    /// Opens the lock that a process holds while it forgets for good.
+    fn forgetting_turn(&self) -> Result<FileLock, EngineError> {
+        let locks = self.directory().join("locks");
+        let path = locks.join("forget.turn");
+        let open = platform::create_private_directory(&locks).and_then(|()| FileLock::open(&path));
+        open.map_err(|error| StoreError::Io { path, error }.into())
     }
 }
 

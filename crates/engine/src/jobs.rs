@@ -50,7 +50,8 @@ pub enum Work {
 }
 
 /// Recurring maintenance work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Upkeep {
     /// Copy the database, if the last copy is a day old and something was written since.
     Backup,
@@ -251,6 +252,28 @@ impl From<JobRow> for Job {
     }
 }
 
+/// When a kind of upkeep was done and failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UpkeepState {
+    /// The kind.
+    pub upkeep: Upkeep,
+    /// Time of the last success.
+    pub done: Option<UtcMillis>,
+    /// Time of the last failure.
+    pub failed: Option<UtcMillis>,
+    /// Code and text of the last failure.
+    pub error: Option<(String, String)>,
+    /// True if it failed too often, and is tried again only when it is next due.
+    pub is_given_up: bool,
+}
+
+impl UpkeepState {
+    /// Returns whether it failed since it was done last.
+    pub fn is_failing(&self) -> bool {
+        self.failed.is_some_and(|failed| self.done.is_none_or(|done| failed > done))
+    }
+}
+
 /// Reason why a job failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
@@ -349,14 +372,15 @@ impl Engine {
         Ok(self.store().hurry_jobs(INGEST, self.now())?)
     }
 
-    /// Requests the upkeep that is due, also after the computer slept or its clock was set back.
+    /// Requests the upkeep that is due, also after the computer slept or its clock was set back. What was given up is tried
+    /// again when it would be due after a success.
     pub fn queue_due_upkeep(&self) -> Result<(), EngineError> {
         let now = self.now();
         let mut due = Vec::new();
-        for upkeep in Upkeep::ALL {
-            let last = self.store().last_run(upkeep.as_str())?;
-            if last.is_none_or(|last| last > now || now - last >= upkeep.every_ms()) {
-                due.push(NewJob { work: Work::Upkeep(upkeep), delay_ms: 0, stamp: None });
+        for state in self.upkeep()? {
+            let is_past = |at: Option<UtcMillis>| at.is_none_or(|at| at > now || now - at >= state.upkeep.every_ms());
+            if is_past(state.done) && (!state.is_given_up || is_past(state.failed)) {
+                due.push(NewJob { work: Work::Upkeep(state.upkeep), delay_ms: 0, stamp: None });
             }
         }
         self.queue_jobs(&due).map(drop)
@@ -365,6 +389,28 @@ impl Engine {
     /// Records that upkeep was done now.
     pub fn note_upkeep(&self, upkeep: Upkeep) -> Result<(), EngineError> {
         Ok(self.store().note_run(upkeep.as_str(), self.now())?)
+    }
+
+    /// Records the failure of upkeep, which is retried after a pause or given up like any other job. Returns whether it was
+    /// given up.
+    pub fn fail_upkeep(&self, worker: &JobWorker, job: &Job, upkeep: Upkeep, failure: &Failure) -> Result<bool, EngineError> {
+        self.store().note_failure(upkeep.as_str(), self.now(), &failure.code, &failure.text)?;
+        self.fail_job(worker, job, failure, None)
+    }
+
+    /// Returns when each kind of upkeep was done last, and when and why it failed last.
+    pub fn upkeep(&self) -> Result<Vec<UpkeepState>, EngineError> {
+        let state = |upkeep: Upkeep| -> StoreResult<UpkeepState> {
+            let failure = self.store().last_failure(upkeep.as_str())?;
+            Ok(UpkeepState {
+                upkeep,
+                done: self.store().last_run(upkeep.as_str())?,
+                failed: failure.as_ref().map(|(at, ..)| *at),
+                error: failure.map(|(_, code, text)| (code, text)),
+                is_given_up: self.store().is_given_up(UPKEEP, upkeep.as_str())?,
+            })
+        };
+        Ok(Upkeep::ALL.into_iter().map(state).collect::<StoreResult<_>>()?)
     }
 
     /// Returns the number of jobs of a lane that are due or being done.
@@ -686,5 +732,33 @@ mod tests {
             assert_eq!(all.len(), due, "after {jump} hours");
             done(&all);
         }
+    }
+
+    #[test]
+    fn upkeep_that_fails_is_not_done_and_is_given_up_until_it_is_next_due() {
+        let fixture = fixture();
+        let (engine, worker) = (&fixture.engine, &fixture.worker);
+        for upkeep in Upkeep::ALL.into_iter().filter(|upkeep| *upkeep != Upkeep::Backup) {
+            engine.note_upkeep(upkeep).unwrap();
+        }
+        let failure = Failure { code: "store/backup".to_owned(), text: "no room".to_owned(), is_transient: false };
+        for tries in 1..=MOST_FAILURES {
+            engine.queue_due_upkeep().unwrap();
+            let job = engine.take_jobs(worker, Lane::Upkeep, 9).unwrap().pop().unwrap();
+            assert_eq!(engine.fail_upkeep(worker, &job, Upkeep::Backup, &failure).unwrap(), tries == MOST_FAILURES);
+            CLOCK.fetch_add(10_000, Ordering::SeqCst);
+        }
+        engine.queue_due_upkeep().unwrap();
+        assert_eq!(engine.take_jobs(worker, Lane::Upkeep, 9).unwrap(), []);
+        let backup = || engine.upkeep().unwrap().into_iter().find(|state| state.upkeep == Upkeep::Backup).unwrap();
+        assert!(backup().is_failing() && backup().is_given_up && backup().done.is_none());
+        assert_eq!(backup().error, Some(("store/backup".to_owned(), "no room".to_owned())));
+        CLOCK.fetch_add(60 * 60 * 1_000, Ordering::SeqCst);
+        engine.queue_due_upkeep().unwrap();
+        let job = engine.take_jobs(worker, Lane::Upkeep, 9).unwrap().pop().unwrap();
+        engine.note_upkeep(Upkeep::Backup).unwrap();
+        engine.finish_jobs(worker, &[job.id]).unwrap();
+        assert!(!backup().is_failing() && !backup().is_given_up);
+        assert_eq!(backup().error, Some(("store/backup".to_owned(), "no room".to_owned())), "the last failure stays known");
     }
 }

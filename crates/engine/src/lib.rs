@@ -56,7 +56,7 @@ pub use index::vector::{
     VectorSearch, VectorWriter, Written,
 };
 pub use index::{CompiledFilter, IndexError, SyncReport};
-pub use jobs::{Failure, Job, JobCounts, JobWorker, Lane, MOST_FAILURES, NewJob, Upkeep, Work};
+pub use jobs::{Failure, Job, JobCounts, JobWorker, Lane, MOST_FAILURES, NewJob, Upkeep, UpkeepState, Work};
 pub use memories::{
     AlikeEntities, Done, Exported, Extracted, GivenEntity, GivenEvidence, GivenRecords, GivenRelation, Imported, Judged,
     MemoryEdit, MemoryList, NamedRelation, NewMemory, OpenConflict, OpenedEntity, OpenedMemory, Reached, Settlement,

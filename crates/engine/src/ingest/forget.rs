@@ -23,7 +23,7 @@ use super::report::Silent;
 use super::run::Ingest;
 use super::source::ReaderOptions;
 use super::source::{SOURCES, Source, source_named};
-use crate::store::{BlobKey, EpisodeKey, FileKey, Forgetting, Forgotten, StoreResult};
+use crate::store::{BlobKey, EpisodeKey, FileKey, ForgetPlan, Forgetting, StoreResult};
 
 /// The sessions of an agent to forget.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,86 +39,144 @@ pub(crate) struct ForgetTarget {
     pub keep_tombstones: bool,
 }
 
+/// For each generation of a file, which of its lines go.
+type Cut = Vec<(FileKey, i64, Vec<bool>)>;
+
 impl Ingest<'_> {
-    /// Removes sessions from the archive and the store. The caller removes them from the index.
-    pub(crate) fn forget(&mut self, target: &ForgetTarget, now: UtcMillis) -> Result<Forgotten, IngestError> {
-        let mut outcome = Forgotten {
-            episodes: target.native_ids.clone(),
-            turns: self.store.count_turns(&target.episodes)?,
-            is_hard: true,
-            ..Forgotten::default()
-        };
-        let source = source_named(&target.agent).ok_or_else(|| IngestError::UnknownSource(target.agent.clone()))?;
+    /// Removes sessions from the archive and the store; returns the number of lines removed. The caller removes them from
+    /// the index. What is to be removed is stored before the first step; [`Self::finish_forgetting`] finishes what was cut
+    /// short.
+    pub(crate) fn forget(&mut self, targets: &[&ForgetTarget], now: UtcMillis) -> Result<u64, IngestError> {
         // No process may read the sessions in again while they are being removed.
         let _turn = self.take_turn(&Silent)?;
-        let generations: Vec<(FileKey, i64)> = self.generations_of(source)?;
+        let mut planned: Vec<(ForgetPlan, Cut)> = Vec::new();
+        let mut buried: Vec<[u8; 16]> = Vec::new();
+        for target in targets {
+            let (plan, cut) = self.plan(target)?;
+            if target.keep_tombstones {
+                let hash = |what, id: &String| self.keys.tombstone_hash(&target.agent, what, id);
+                buried.extend(plan.sessions.iter().map(|session| hash("session", session)));
+                buried.extend(plan.messages.iter().map(|message| hash("message", message)));
+            }
+            planned.push((plan, cut));
+        }
+        let numbers = self.store.begin_forgetting(&planned.iter().map(|(plan, _)| plan).collect::<Vec<_>>(), &buried, now)?;
+        self.tombstones.extend(&buried);
+        let mut lines = 0;
+        for (number, (plan, cut)) in numbers.into_iter().zip(planned) {
+            lines += cut.iter().flat_map(|(.., gone)| gone).filter(|gone| **gone).count() as u64;
+            self.carry_out(number, plan, &cut, now)?;
+        }
+        Ok(lines)
+    }
+
+    /// Does the steps that are left of every stored plan.
+    pub(crate) fn finish_forgetting(&mut self, now: UtcMillis) -> Result<(), IngestError> {
+        let _turn = self.take_turn(&Silent)?;
+        for (number, plan) in self.store.forget_plans()? {
+            let (cut, _) = self.cut(&plan.agent, &plan.sessions, &plan.messages)?;
+            self.carry_out(number, plan, &cut, now)?;
+        }
+        Ok(())
+    }
+
+    /// Finds everything that belongs to sessions. The ids of their messages come from their turns and from their own lines; with
+    /// them, copies of the messages, and lines about them, are found in any file.
+    fn plan(&self, target: &ForgetTarget) -> Result<(ForgetPlan, Cut), IngestError> {
+        let mut messages: HashSet<String> = self.store.messages_of(&target.episodes)?.into_iter().collect();
+        let source = source_of(&target.agent)?;
         let mut archive = Archive::new(self.store, self.keys.line);
-        // The first pass over the sessions' own lines collects the ids of all its messages. The second finds
-        // copies of them, and lines about them, in any file.
-        let mut messages = HashSet::new();
-        let mut begins_ours = HashSet::new();
-        for (file, generation) in &generations {
+        for (file, generation) in self.generations_of(source)? {
             let mut judge = Judge::new(source, &target.native_sessions, None);
             // Damaged lines cannot be judged; the rest is forgotten all the same.
-            archive.read_what_is_whole(*file, *generation, |line| {
+            archive.read_what_is_whole(file, generation, |line| {
                 judge.is_ours(line);
                 messages.extend(judge.message.take());
                 Ok(())
             })?;
-            if judge.first_named == Some(true) {
-                begins_ours.insert((*file, *generation));
-            }
         }
-        let mut cut: Vec<(FileKey, i64, Vec<bool>)> = Vec::new();
-        let mut touched_blobs = HashSet::new();
-        for (file, generation) in &generations {
-            let mut judge = Judge::new(source, &target.native_sessions, Some(&messages));
-            judge.was_ours = begins_ours.contains(&(*file, *generation));
-            let mut gone = Vec::new();
-            archive.read_what_is_whole(*file, *generation, |line| {
-                gone.push(!line.is_empty() && judge.is_ours(line));
+        let (cut, blobs) = self.cut(&target.agent, &target.native_sessions, &messages)?;
+        // Sessions that repeat a forgotten message may have a title that was derived from it.
+        let titled = self.store.episodes_with_messages(&target.agent, messages.iter())?;
+        let files = cut.iter().filter(|(.., gone)| gone.contains(&true)).map(|(file, ..)| *file).collect();
+        let plan = ForgetPlan {
+            agent: target.agent.clone(),
+            sessions: target.native_sessions.clone(),
+            episodes: target.episodes.clone(),
+            messages,
+            blobs,
+            files,
+            titled,
+        };
+        Ok((plan, cut))
+    }
+
+    /// Judges every line of an agent's archive; returns also the blobs with lines that go.
+    fn cut(
+        &self,
+        agent: &str,
+        sessions: &HashSet<String>,
+        messages: &HashSet<String>,
+    ) -> Result<(Cut, HashSet<BlobKey>), IngestError> {
+        let source = source_of(agent)?;
+        let mut archive = Archive::new(self.store, self.keys.line);
+        let (mut cut, mut touched) = (Vec::new(), HashSet::new());
+        for (file, generation) in self.generations_of(source)? {
+            let mut judge = Judge::new(source, sessions, Some(messages));
+            let (mut gone, mut nameless) = (Vec::new(), Vec::new());
+            archive.read_what_is_whole(file, generation, |line| {
+                let is_ours = judge.is_ours(line) && !line.is_empty();
+                if judge.first_named.is_none() && !is_ours && !line.is_empty() {
+                    nameless.push(gone.len());
+                }
+                gone.push(is_ours);
                 Ok(())
             })?;
+            // Lines before the first that names a session belong to that session.
+            if judge.first_named == Some(true) {
+                nameless.into_iter().for_each(|at| gone[at] = true);
+            }
             let mut at = 0;
-            for segment in self.store.segments(*file, *generation)? {
+            for segment in self.store.segments(file, generation)? {
                 let count = segment.run.count as usize;
                 if gone[at..at + count].contains(&true) {
-                    touched_blobs.insert(segment.run.blob);
+                    touched.insert(segment.run.blob);
                 }
                 at += count;
             }
-            outcome.archive_lines += gone.iter().filter(|gone| **gone).count() as u64;
-            cut.push((*file, *generation, gone));
+            cut.push((file, generation, gone));
         }
-        for (file, generation, gone) in &cut {
+        Ok((cut, touched))
+    }
+
+    /// Removes what a stored plan names. Every step can be done again, and a file is rewritten as a whole or not at all.
+    fn carry_out(&mut self, number: i64, plan: ForgetPlan, cut: &Cut, now: UtcMillis) -> Result<(), IngestError> {
+        let mut archive = Archive::new(self.store, self.keys.line);
+        for (file, generation, gone) in cut {
             let uses_touched =
-                self.store.segments(*file, *generation)?.iter().any(|segment| touched_blobs.contains(&segment.run.blob));
+                self.store.segments(*file, *generation)?.iter().any(|segment| plan.blobs.contains(&segment.run.blob));
             if uses_touched {
-                self.rewrite(&mut archive, *file, *generation, &touched_blobs, |at, line| {
+                self.rewrite(&mut archive, *file, *generation, &plan.blobs, |at, line| {
                     if gone.get(at).copied().unwrap_or(false) { Cow::Borrowed(&[]) } else { Cow::Borrowed(line) }
                 })?;
             }
         }
-        // Sessions that repeat a forgotten message may have a title that was derived from it.
-        let titled = self.store.episodes_with_messages(&target.agent, messages.iter())?;
-        let touched: Vec<FileKey> = cut.iter().filter(|(.., gone)| gone.contains(&true)).map(|(file, ..)| *file).collect();
-        let sessions = target.native_sessions.iter();
-        let mut buried: Vec<[u8; 16]> =
-            sessions.map(|session| self.keys.tombstone_hash(&target.agent, "session", session)).collect();
-        buried.extend(messages.iter().map(|message| self.keys.tombstone_hash(&target.agent, "message", message)));
-        if !target.keep_tombstones {
-            buried.clear();
-        }
+        // Rows of what is deleted may be used for something else afterwards: the plan keeps only what is left to do.
+        let rest = ForgetPlan {
+            agent: plan.agent.clone(),
+            files: plan.files.clone(),
+            titled: plan.titled.clone(),
+            ..ForgetPlan::default()
+        };
         self.store.forget(&Forgetting {
-            agent: &target.agent,
-            messages: &messages,
-            episodes: &target.episodes,
-            tombstones: &buried,
+            agent: &plan.agent,
+            messages: &plan.messages,
+            episodes: &plan.episodes,
             now,
+            plan: Some((number, &rest)),
         })?;
-        self.tombstones.extend(&buried);
-        self.derive_titles(&touched, &titled)?;
-        Ok(outcome)
+        self.derive_titles(&plan.files, &plan.titled)?;
+        Ok(self.store.end_forgetting(number)?)
     }
 
     /// Returns whether a session with this native id was forgotten for good.
@@ -207,13 +265,16 @@ impl Ingest<'_> {
     }
 }
 
+fn source_of(agent: &str) -> Result<&'static dyn Source, IngestError> {
+    source_named(agent).ok_or_else(|| IngestError::UnknownSource(agent.to_owned()))
+}
+
 /// Decides line by line, in file order, whether a line belongs to one of these sessions.
 struct Judge<'a> {
     source: &'a dyn Source,
     sessions: &'a HashSet<String>,
     messages: Option<&'a HashSet<String>>,
-    /// True if the last line that named a session named one of these. Before any does, true if the first line
-    /// that will do so names one of these.
+    /// True if the last line that named a session named one of these.
     was_ours: bool,
     /// True if the first line that named a session named one of these.
     first_named: Option<bool>,

@@ -17,8 +17,8 @@ use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
 use super::{
     Advance, ArchivePlan, BlobKey, ChangeFilter, Checkpoint, Commit, EmbeddedItem, EmbedderKey, Entries, Entry, EpisodeKey,
-    Failed, FileRow, Forgetting, Home, ItemClass, ItemKey, LineRun, MODEL_LIST, MemoryFilter, NewBlob, NewJob, NewOperation,
-    OperationTx, RowKey, Run, SaidTurn, SessionFilter, SessionOrder, Skips, Store, StoreError, StoreOptions,
+    Failed, FileRow, ForgetPlan, Forgetting, Home, ItemClass, ItemKey, LineRun, MODEL_LIST, MemoryFilter, NewBlob, NewJob,
+    NewOperation, OperationTx, RowKey, Run, SaidTurn, SessionFilter, SessionOrder, Skips, Store, StoreError, StoreOptions,
 };
 
 const AGENT: &str = "claude-code";
@@ -306,7 +306,17 @@ fn story(store: &Store) {
     assert_eq!(store.sweep_turns(1, store.newest_turn().unwrap()).unwrap(), 5);
     assert_eq!(texts(store, &session), ["which berth is free?", "berth four, until six"]);
     let messages: HashSet<String> = [message(1), message(2), message(3)].into();
-    store.forget(&Forgetting { agent: AGENT, messages: &messages, episodes: &rows, tombstones: &[[7; 16]], now: NOON }).unwrap();
+    let plan =
+        ForgetPlan { agent: AGENT.to_owned(), messages: messages.clone(), episodes: rows.to_vec(), ..ForgetPlan::default() };
+    let number = store.begin_forgetting(&[&plan], &[[7; 16]], NOON).unwrap()[0];
+    assert_eq!(store.forget_plans().unwrap(), [(number, plan)]);
+    let rest = ForgetPlan { agent: AGENT.to_owned(), ..ForgetPlan::default() };
+    store
+        .forget(&Forgetting { agent: AGENT, messages: &messages, episodes: &rows, now: NOON, plan: Some((number, &rest)) })
+        .unwrap();
+    assert_eq!(store.forget_plans().unwrap(), [(number, rest)]);
+    store.end_forgetting(number).unwrap();
+    assert_eq!(store.forget_plans().unwrap(), []);
     assert_eq!((turns(store), store.tombstones().unwrap()), (0, HashSet::from([[7; 16]])));
     assert!(store.queued_items(0, 100).unwrap().iter().all(|(_, _, turn)| turn.is_none()), "the indexes are told");
     assert!(store.unembedded_items(10).unwrap().is_empty());

@@ -401,7 +401,8 @@ fn uuid_range(prefix: &str) -> Option<([u8; 16], [u8; 16])> {
     Some((fill(0), fill(15)))
 }
 
-fn native_id(value: ValueRef<'_>) -> String {
+/// Returns the id of a message: UUIDs are stored as bytes.
+pub(super) fn native_id(value: ValueRef<'_>) -> String {
     match value {
         ValueRef::Blob(bytes) => match uuid::Uuid::from_slice(bytes) {
             Ok(id) => id.hyphenated().to_string(),

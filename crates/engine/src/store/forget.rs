@@ -11,7 +11,8 @@ use yore_core::id::{EpisodeId, MemoryId, TurnId};
 use yore_core::relation::Node;
 use yore_core::time::UtcMillis;
 
-use super::keys::{EpisodeKey, FileKey, TurnKey, json_of};
+use super::episodes::native_id;
+use super::keys::{BlobKey, EpisodeKey, FileKey, TurnKey, json_of};
 use super::transaction::WriteTx;
 use super::upsert::NativeId;
 use super::{Store, StoreError, StoreResult, backup, words};
@@ -59,6 +60,26 @@ pub struct Forgotten {
     pub selected: Vec<SelectedItem>,
 }
 
+/// What a hard forgetting deletes. It is stored before the first step, because later steps need what earlier ones
+/// destroy; whoever finds it afterwards does all steps that are left.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct ForgetPlan {
+    /// The agent of the sessions.
+    pub agent: String,
+    /// Native ids of the sessions.
+    pub sessions: HashSet<String>,
+    /// The sessions and their sub-agents; empty once they are deleted.
+    pub episodes: Vec<EpisodeKey>,
+    /// Native ids of their messages; copies of them in other sessions are deleted too.
+    pub messages: HashSet<String>,
+    /// Blobs that hold lines of them.
+    pub blobs: HashSet<BlobKey>,
+    /// Files that hold lines of them.
+    pub files: Vec<FileKey>,
+    /// Sessions whose titles may be derived from them.
+    pub titled: Vec<EpisodeKey>,
+}
+
 /// The content to delete permanently. Its lines have already been removed from the archive.
 pub(crate) struct Forgetting<'a> {
     /// The agent of the session.
@@ -67,10 +88,10 @@ pub(crate) struct Forgetting<'a> {
     pub messages: &'a HashSet<String>,
     /// The session and its sub-agents.
     pub episodes: &'a [EpisodeKey],
-    /// Keyed hashes of the content that must not be read again.
-    pub tombstones: &'a [[u8; 16]],
     /// Time of the deletion.
     pub now: UtcMillis,
+    /// The stored plan, and what is left of it afterwards.
+    pub plan: Option<(i64, &'a ForgetPlan)>,
 }
 
 impl Store {
@@ -201,7 +222,63 @@ impl Store {
             }
             tx.delete_episodes(what.episodes)?;
             tx.release_blobs()?;
-            tx.bury(what.tombstones, what.now)
+            if let Some((number, rest)) = what.plan {
+                tx.execute("UPDATE forget_plan SET plan = ?2 WHERE id = ?1", params![number, tx.plan_text(rest)?])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Stores plans of hard forgettings, together with the keyed hashes of what must not be read again; returns the numbers
+    /// of the plans.
+    pub(crate) fn begin_forgetting(
+        &self,
+        plans: &[&ForgetPlan],
+        tombstones: &[[u8; 16]],
+        now: UtcMillis,
+    ) -> StoreResult<Vec<i64>> {
+        self.write(|tx| {
+            tx.bury(tombstones, now)?;
+            let mut numbers = Vec::new();
+            for plan in plans {
+                tx.execute("INSERT INTO forget_plan (plan) VALUES (?1)", [tx.plan_text(plan)?])?;
+                numbers.push(tx.value("SELECT max(id) FROM forget_plan", [])?);
+            }
+            Ok(numbers)
+        })
+    }
+
+    /// Returns the plans that were not finished, oldest first.
+    pub(crate) fn forget_plans(&self) -> StoreResult<Vec<(i64, ForgetPlan)>> {
+        self.read(|view| {
+            let rows = view.all("SELECT id, plan FROM forget_plan ORDER BY id", [], |row| {
+                Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
+            })?;
+            rows.into_iter()
+                .map(|(number, plan)| Ok((number, serde_json::from_str(&plan).map_err(|error| view.failed(error.into()))?)))
+                .collect()
+        })
+    }
+
+    /// Removes a plan whose last step is done.
+    pub(crate) fn end_forgetting(&self, number: i64) -> StoreResult<()> {
+        self.write(|tx| tx.execute("DELETE FROM forget_plan WHERE id = ?1", [number]).map(drop))
+    }
+
+    /// Returns the native ids of the messages of these episodes, by the stored turns: those that no message of another session can
+    /// have by chance, because they are UUIDs.
+    pub(crate) fn messages_of(&self, episodes: &[EpisodeKey]) -> StoreResult<Vec<String>> {
+        self.read(|view| {
+            let mut found = Vec::new();
+            for episode in episodes {
+                found.extend(view.all(
+                    "SELECT native_id FROM turn WHERE episode_id = ?1 AND typeof(native_id) = 'blob'",
+                    [episode],
+                    |row| Ok(native_id(row.get_ref(0)?)),
+                )?);
+            }
+            found.retain(|message| !message.is_empty());
+            Ok(found)
         })
     }
 
@@ -278,6 +355,11 @@ impl Store {
         Ok(found)
     }
 
+    /// Returns the backups that upgrades left beside the database.
+    pub(crate) fn upgrade_backups(&self) -> Vec<PathBuf> {
+        super::migrate::backups(self.path())
+    }
+
     /// Returns every file with earlier content of the database.
     pub(crate) fn backups(&self) -> Vec<PathBuf> {
         self.path().parent().map(backup::files).unwrap_or_default()
@@ -345,6 +427,10 @@ impl WriteTx<'_> {
             params![NativeId(message), agent],
         )?)?;
         self.execute("DELETE FROM pending_title WHERE message = ?1 AND agent = ?2", params![message, agent]).map(drop)
+    }
+
+    fn plan_text(&self, plan: &ForgetPlan) -> StoreResult<String> {
+        serde_json::to_string(plan).map_err(|error| self.failed(error.into()))
     }
 
     /// Records, as keyed hashes, the content that must not be read again.

@@ -307,6 +307,28 @@ impl Store {
         self.write(|tx| tx.execute("INSERT OR REPLACE INTO last_run (name, at_ms) VALUES (?1, ?2)", params![name, at]).map(drop))
     }
 
+    /// Returns when work of this name failed last: time, code, text.
+    pub(crate) fn last_failure(&self, name: &str) -> StoreResult<Option<(UtcMillis, String, String)>> {
+        self.read(|view| {
+            view.first("SELECT at_ms, code, text FROM last_failure WHERE name = ?1", [name], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            })
+        })
+    }
+
+    /// Records that work of this name failed.
+    pub(crate) fn note_failure(&self, name: &str, at: UtcMillis, code: &str, text: &str) -> StoreResult<()> {
+        self.write(|tx| {
+            let sql = "INSERT OR REPLACE INTO last_failure (name, at_ms, code, text) VALUES (?1, ?2, ?3, ?4)";
+            tx.execute(sql, params![name, at, code, text]).map(drop)
+        })
+    }
+
+    /// Returns whether a job was given up.
+    pub(crate) fn is_given_up(&self, kind: &str, target: &str) -> StoreResult<bool> {
+        self.read(|view| view.exists("SELECT 1 FROM job WHERE kind = ?1 AND target = ?2 AND state = 'dead'", [kind, target]))
+    }
+
     /// Returns how many jobs of these kinds wait, are being done, and were given up.
     pub(crate) fn job_counts(&self, kinds: &[&str]) -> StoreResult<(u64, u64, u64)> {
         self.read(|view| {

@@ -72,7 +72,7 @@ pub use connection::{DATABASE_FILE, Store};
 pub use episodes::ShownTurn;
 pub use error::{StoreError, StoreResult};
 pub(crate) use extraction::Shape;
-pub(crate) use forget::Forgetting;
+pub(crate) use forget::{ForgetPlan, Forgetting};
 pub use forget::{Forgotten, SelectedItem};
 pub(crate) use found_memories::{Beside, EvidenceRow, NamedMemory, Stands};
 pub(crate) use items::{IndexedItem, ItemClass, ItemHead, SPOKEN_GAP};

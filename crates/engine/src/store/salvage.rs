@@ -50,6 +50,7 @@ const TABLES: &[Table] = &[
     },
     Table { name: "redaction", columns: "file_id, kind, count", key: 2 },
     Table { name: "tombstone", columns: "hash, created_ms", key: 1 },
+    Table { name: "forget_plan", columns: "id, plan", key: 1 },
     Table { name: "fact", columns: "name, value", key: 1 },
     Table {
         name: "memory",

@@ -479,3 +479,119 @@ fn the_beginning_of_two_ids_forgets_nothing_even_if_one_is_a_notes() {
         ForgetRequest { session: fact[..4].to_owned(), is_hard: true, is_dry_run: true, restore: false, keep_tombstones: true };
     assert_eq!(engine.forget(&request).unwrap_err().code(), "ambiguous-id");
 }
+
+/// Returns the files of full-text segments that the index's commit does not name.
+fn dead_files(memory: &Memory) -> Vec<String> {
+    let index =
+        std::fs::read_dir(memory.data().join("index")).unwrap().flatten().find(|entry| entry.path().is_dir()).unwrap().path();
+    let named = std::fs::read_to_string(index.join("meta.json")).unwrap().replace('-', "");
+    let names = std::fs::read_dir(&index).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.split('.').next().is_some_and(|id| id.len() == 32 && !named.contains(id))).collect()
+}
+
+#[test]
+fn index_that_two_processes_write_in_turn_keeps_no_dead_file_and_no_forgotten_word() {
+    let mut memory = Memory::new();
+    let victim = plant_victim_alone(&memory);
+    memory.learn();
+    let other = Engine::open(Memory::options(memory.data())).unwrap();
+    for round in 0..25 {
+        let note = |who: &str| RememberRequest {
+            text: format!("{who} counted {round} ropes on the pier"),
+            ..RememberRequest::default()
+        };
+        memory.engine().remember(&note("Anna")).unwrap();
+        memory.index();
+        other.remember(&note("Bert")).unwrap();
+        other.sync_index(10_000, &mut |_| {}).unwrap();
+        assert!(dead_files(&memory).len() < 20, "round {round}: {:?}", dead_files(&memory));
+    }
+    memory.forget_hard(victim.id());
+    assert_eq!(dead_files(&memory), Vec::<String>::new());
+    drop(other);
+    assert_eq!(scan(&mut memory), Vec::<String>::new());
+    assert!(!memory.ask("ropes on the pier").is_empty());
+}
+
+#[test]
+fn dead_file_of_the_index_is_told_and_removed_on_request() {
+    let memory = Memory::new();
+    plant_others(&memory);
+    memory.learn();
+    let told = |memory: &Memory| {
+        let findings = memory.engine().examine(None).unwrap();
+        findings.into_iter().find(|finding| finding.code() == "index-files")
+    };
+    assert_eq!(told(&memory), None);
+    let index =
+        std::fs::read_dir(memory.data().join("index")).unwrap().flatten().find(|entry| entry.path().is_dir()).unwrap().path();
+    std::fs::write(index.join("0123456789abcdef0123456789abcdef.term"), "left by a killed writer").unwrap();
+    assert_eq!(told(&memory), Some(yore_engine::Finding::IndexFilesDead(1)));
+    assert_eq!(memory.engine().remove_dead_index_files().unwrap(), 1);
+    assert_eq!(told(&memory), None);
+    let findings = memory.engine().examine(None).unwrap();
+    assert!(findings.iter().any(|finding| matches!(finding, yore_engine::Finding::IndexWhole(_))), "the files in use stay");
+}
+
+/// Writes the victim and sessions that resumed it: they hold copies of its messages, with words of their own after them.
+fn plant_victim_alone(memory: &Memory) -> SessionBuilder {
+    let victim = victim();
+    memory.write("projects/p/victim.jsonl", victim.text());
+    for number in 0..3 {
+        let mut resumed = SessionBuilder::new(140 + number).at(1_781_000_000_000 + number as i64);
+        resumed.copy_from(&victim, victim.lines().len());
+        resumed.human(&format!("go on with rope number {number}"));
+        resumed.assistant("The rope is tied.");
+        memory.write(&format!("projects/p/resumed-{number}.jsonl"), resumed.text());
+    }
+    victim
+}
+
+/// Every step of a hard forgetting fails once, as if the process had been killed there; the next process finishes it.
+#[test]
+fn forgetting_that_was_cut_short_is_finished_by_the_next_process() {
+    let steps = [
+        ("the first file", "BEFORE DELETE ON segment"),
+        ("the second file", "BEFORE DELETE ON segment WHEN OLD.file_id <> (SELECT min(file_id) FROM segment)"),
+        ("the turns", "BEFORE DELETE ON turn"),
+        ("the tombstones", "BEFORE INSERT ON tombstone"),
+        ("the titles", "BEFORE UPDATE OF title ON episode"),
+        ("the plan", "BEFORE DELETE ON forget_plan"),
+        ("the index", "BEFORE DELETE ON index_state WHEN OLD.name = 'purge'"),
+        ("the mark", "BEFORE DELETE ON index_state WHEN OLD.name = 'forgetting'"),
+    ];
+    let undisturbed = Memory::new();
+    let victim = plant_victim_alone(&undisturbed);
+    plant_others(&undisturbed);
+    undisturbed.learn();
+    undisturbed.forget_hard(victim.id());
+    for (step, when) in steps {
+        let mut memory = Memory::new();
+        plant_victim_alone(&memory);
+        plant_others(&memory);
+        memory.learn();
+        let database = |sql: &str| rusqlite::Connection::open(memory.data().join("yore.db")).unwrap().execute_batch(sql).unwrap();
+        database(&format!("CREATE TRIGGER cut_short {when} BEGIN SELECT RAISE(ABORT, 'cut short'); END"));
+        let request = ForgetRequest {
+            session: victim.id().to_owned(),
+            is_hard: true,
+            is_dry_run: false,
+            restore: false,
+            keep_tombstones: true,
+        };
+        assert!(memory.engine().forget(&request).is_err(), "{step}");
+        database("DROP TRIGGER cut_short");
+        memory.open();
+        if step == "the tombstones" {
+            // Nothing was begun: the person was told, and asks again.
+            assert!(!memory.turns(victim.id()).is_empty());
+        }
+        memory.forget_hard(victim.id());
+        assert_eq!(memory.state(), undisturbed.state(), "{step}");
+        assert_eq!(scan(&mut memory), Vec::<String>::new(), "{step}");
+        let findings = memory.engine().examine(None).unwrap();
+        assert!(!findings.contains(&yore_engine::Finding::ForgettingUnfinished), "{step}");
+        memory.read();
+        assert_eq!(memory.state(), undisturbed.state(), "{step}: nothing comes back");
+    }
+}

@@ -3,6 +3,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 use serde_json::Value;
+use yore_engine::UpkeepState;
 
 use super::Context;
 use crate::daemon::{self, log};
@@ -183,6 +184,7 @@ fn status(context: &mut Context) -> CliResult {
             format!("{} watched, {} polled", text::count(status.watched.len() as u64), text::count(status.polled.len() as u64)),
         ],
     ];
+    rows.extend(status.upkeep.iter().map(|state| vec![state.upkeep.as_str().to_owned(), runs_of(state)]));
     if let Some(url) = &status.url {
         rows.push(vec!["MCP".to_owned(), format!("{url}; `yore mcp url` shows the token")]);
     }
@@ -282,4 +284,16 @@ fn tell_line(line: &str, context: &mut Context) -> CliResult<()> {
         context.printer.line(line)?;
     }
     Ok(())
+}
+
+/// Formats when a kind of upkeep was done last, and how it failed since.
+fn runs_of(state: &UpkeepState) -> String {
+    let done = if state.done.is_some() { format!("last done {}", text::time(state.done)) } else { "not done yet".to_owned() };
+    match &state.error {
+        Some((_, error)) if state.is_failing() => {
+            let given_up = if state.is_given_up { ", given up until it is next due" } else { "" };
+            format!("{done}; failed {}: {}{given_up}", text::time(state.failed), text::harmless(error))
+        }
+        _ => done,
+    }
 }

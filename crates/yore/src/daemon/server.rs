@@ -263,6 +263,7 @@ fn status(shared: &Shared<'_>) -> CliResult<DaemonStatus> {
         polled,
         jobs: shared.engine.job_counts(Lane::Capture)?,
         dead: shared.engine.dead_jobs(LISTED)?,
+        upkeep: shared.engine.upkeep()?,
         batches: shared.batches.load(Ordering::Relaxed),
         turns: shared.turns.load(Ordering::Relaxed),
         last_batch_ms: (last_batch > 0).then_some(last_batch),

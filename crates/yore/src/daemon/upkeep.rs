@@ -3,6 +3,7 @@
 //!
 //! The wall clock decides when upkeep is due: timers stop while a computer sleeps.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
@@ -52,22 +53,28 @@ fn turn(shared: &Shared<'_>, worker: &mut Option<JobWorker>) -> CliResult<Option
 
 fn do_job(shared: &Shared<'_>, worker: &JobWorker, job: &Job) -> CliResult<()> {
     let Work::Upkeep(upkeep) = job.work else { return Ok(shared.engine.return_jobs(worker, &[job.id])?) };
-    let outcome = match upkeep {
+    let outcome = guarded(|| match upkeep {
         Upkeep::Backup => back_up(shared),
         Upkeep::CheckIndex => check_index(shared),
         Upkeep::Extract => extract(shared),
         Upkeep::CheckCode => check_code(shared),
-    };
+    });
     if let Err(failure) = outcome {
-        shared.log.error(format!("{}: {} [{}]", upkeep.as_str(), failure.text, failure.code));
-        if failure.is_transient {
-            shared.engine.fail_job(worker, job, &failure, None)?;
-            return Ok(());
-        }
+        let is_given_up = shared.engine.fail_upkeep(worker, job, upkeep, &failure)?;
+        let next = if is_given_up { "given up until it is next due" } else { "will be tried again" };
+        shared.log.error(format!("{}: {} [{}], {next}", upkeep.as_str(), failure.text, failure.code));
+        return Ok(());
     }
-    // A failure that waiting does not cure is tried again when the upkeep is next due.
     shared.engine.note_upkeep(upkeep)?;
     Ok(shared.engine.finish_jobs(worker, &[job.id])?)
+}
+
+/// Converts a panic of the work into a failure, so that it ends neither the thread nor the other jobs.
+fn guarded(work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        let text = "internal error, please report it".to_owned();
+        Err(Failure { code: "internal".to_owned(), text, is_transient: false })
+    })
 }
 
 /// Makes the day's backup, if it is due. If it finds damage, it logs an error and keeps the older backups.
@@ -116,4 +123,16 @@ fn extract(shared: &Shared<'_>) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panic_of_upkeep_is_a_failure_with_a_reason() {
+        assert_eq!(guarded(|| Ok(())), Ok(()));
+        let failure = guarded(|| panic!("a rule of mine")).unwrap_err();
+        assert_eq!((failure.code.as_str(), failure.is_transient), ("internal", false));
+    }
 }

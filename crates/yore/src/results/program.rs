@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use yore_engine::{Job, JobCounts};
+use yore_engine::{Job, JobCounts, UpkeepState};
 
 /// A finding of `yore doctor`.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -294,6 +294,10 @@ pub struct DaemonStatus {
     /// Jobs that failed for good.
     #[schemars(with = "Vec<FailedJob>")]
     pub dead: Vec<Job>,
+    /// When each kind of upkeep was done and failed.
+    #[serde(default)]
+    #[schemars(with = "Vec<UpkeepRuns>")]
+    pub upkeep: Vec<UpkeepState>,
     /// Batches read since the start.
     pub batches: u64,
     /// Turns read since the start.
@@ -330,6 +334,22 @@ struct JobTotals {
     leased: u64,
     /// Number of jobs that were given up.
     dead: u64,
+}
+
+/// When a kind of upkeep was done and failed, for the schema.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "describes a type of the engine")]
+struct UpkeepRuns {
+    /// `backup`, `check-index`, `extract` or `check-code`.
+    upkeep: String,
+    /// Time of the last success, in milliseconds since 1970.
+    done: Option<i64>,
+    /// Time of the last failure, in milliseconds since 1970.
+    failed: Option<i64>,
+    /// Code and text of the last failure.
+    error: Option<(String, String)>,
+    /// True if it failed too often, and is tried again only when it is next due.
+    is_given_up: bool,
 }
 
 /// A job of the queue, for the schema.

@@ -19,7 +19,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use tantivy::directory::error::LockError;
-use tantivy::indexer::IndexWriterOptions;
+use tantivy::directory::{Directory, INDEX_WRITER_LOCK, META_LOCK};
+use tantivy::indexer::{IndexWriterOptions, NoMergePolicy};
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyError, Term};
 use yore_core::memory::Status;
 use yore_core::text::{Question, TOKENIZER_VERSION};
@@ -57,6 +58,8 @@ pub struct SyncReport {
     pub is_rebuilt: bool,
     /// True if another process is writing the index; that process will process the queue.
     pub is_busy: bool,
+    /// True if a reader still holds files with removed text, which the system does not delete before it ends.
+    pub holds_removed: bool,
 }
 
 /// A commit of the index, identified by time and size of its file, with its counts.
@@ -196,8 +199,12 @@ impl LexicalIndex {
             Err(TantivyError::LockFailure(LockError::LockBusy, _)) => return Ok(SyncReport { is_busy: true, ..report }),
             Err(error) => return Err(fail(error)),
         };
+        if purge {
+            // No merge may be writing a segment while the dead ones are searched for.
+            writer.set_merge_policy(Box::new(NoMergePolicy));
+        }
         // Files left by a killed process would conflict with new files of the same name.
-        writer.garbage_collect_files().wait().map_err(fail)?;
+        self.remove_unnamed_files()?;
         let token = store.index_state("lexical")?.unwrap_or_default();
         // Another process may have committed since, and so may an attempt that failed after all.
         self.reader.reload().map_err(fail)?;
@@ -239,18 +246,22 @@ impl LexicalIndex {
             }
         }
         if purge {
-            self.purge(&mut writer)?;
-            store.clear_index_state(PURGE)?;
+            report.holds_removed = !self.purge(&mut writer)?;
+            if !report.holds_removed {
+                store.clear_index_state(PURGE)?;
+            }
         }
         writer.wait_merging_threads().map_err(fail)?;
+        self.make_files_private()?;
         self.reader.reload().map_err(fail)?;
         // Words that were removed are kept nowhere.
         *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = Waiting::default();
         Ok(report)
     }
 
-    /// Rewrites every segment that still holds removed turns, and deletes the old files.
-    fn purge(&self, writer: &mut IndexWriter) -> Result<(), IndexError> {
+    /// Rewrites every segment that still holds removed turns, and deletes the old files. Returns whether none is left:
+    /// some systems do not delete a file that a reader has mapped.
+    fn purge(&self, writer: &mut IndexWriter) -> Result<bool, IndexError> {
         let fail = |error: TantivyError| failure(&self.directory, error);
         for meta in self.index.searchable_segment_metas().map_err(fail)? {
             if meta.has_deletes() {
@@ -258,7 +269,72 @@ impl LexicalIndex {
             }
         }
         self.reader.reload().map_err(fail)?;
-        writer.garbage_collect_files().wait().map_err(fail)?;
+        self.remove_unnamed_files()?;
+        Ok(self.unnamed_files()?.is_empty())
+    }
+
+    /// Removes every file of a segment that the commit does not name; returns their number. The library deletes only
+    /// what is on a list that each process keeps in memory, so it never deletes the segments of another process.
+    /// The caller holds the writer's lock, and no merge is running.
+    fn remove_unnamed_files(&self) -> Result<usize, IndexError> {
+        // A reader holds this lock until it has opened all files of a commit.
+        let _opening = self
+            .index
+            .directory()
+            .acquire_lock(&META_LOCK)
+            .map_err(|error| failure(&self.directory, TantivyError::LockFailure(error, None)))?;
+        let unnamed = self.unnamed_files()?;
+        for path in &unnamed {
+            // A system that does not delete mapped files leaves them to a later writer.
+            let _ = std::fs::remove_file(path);
+        }
+        if !unnamed.is_empty() {
+            // Where a directory cannot be flushed, a computer that fails brings back a file, and the next writer removes it.
+            let _ = crate::platform::sync_directory(&self.directory);
+        }
+        Ok(unnamed.len())
+    }
+
+    /// Returns the files of segments that the commit does not name.
+    fn unnamed_files(&self) -> Result<Vec<PathBuf>, IndexError> {
+        let named = self.index.load_metas().map_err(|error| failure(&self.directory, error))?.list_segment_files();
+        let is_of_segment = |name: &str| name.len() > 32 && name.as_bytes()[..32].iter().all(u8::is_ascii_hexdigit);
+        let mut unnamed = Vec::new();
+        for entry in std::fs::read_dir(&self.directory).map_err(|error| io_failure(&self.directory, &error))?.flatten() {
+            let name = entry.file_name();
+            if name.to_str().is_some_and(is_of_segment) && !named.contains(Path::new(&name)) {
+                unnamed.push(entry.path());
+            }
+        }
+        Ok(unnamed)
+    }
+
+    /// Returns the files that no commit names: of writers that were killed. With `removes`, deletes them. While another
+    /// process writes, none is taken for dead.
+    pub(crate) fn dead_files(&self, removes: bool) -> Result<usize, IndexError> {
+        if self.is_in_memory {
+            return Ok(0);
+        }
+        let _writing = match self.index.directory().acquire_lock(&INDEX_WRITER_LOCK) {
+            Ok(lock) => lock,
+            Err(LockError::LockBusy) => return Ok(0),
+            // A medium that cannot be written has no locks.
+            Err(_) if !removes => return Ok(self.unnamed_files()?.len()),
+            Err(error) => return Err(failure(&self.directory, TantivyError::LockFailure(error, None))),
+        };
+        if removes { self.remove_unnamed_files() } else { Ok(self.unnamed_files()?.len()) }
+    }
+
+    /// Removes other users' permissions from the files: the library makes them as the umask says.
+    fn make_files_private(&self) -> Result<(), IndexError> {
+        let fail = |error: std::io::Error| io_failure(&self.directory, &error);
+        for entry in std::fs::read_dir(&self.directory).map_err(fail)?.flatten() {
+            match crate::platform::make_private(&entry.path()) {
+                // A writer that came later removed it.
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(fail(error)),
+                _ => {}
+            }
+        }
         Ok(())
     }
 
@@ -267,12 +343,22 @@ impl LexicalIndex {
         &self.directory
     }
 
-    /// Returns the files whose checksums do not match.
+    /// Returns the files whose checksums do not match, of all that the commit names, whichever process wrote them.
     pub(crate) fn damaged_files(&self) -> Result<Vec<PathBuf>, IndexError> {
+        let check = || -> Result<Vec<PathBuf>, TantivyError> {
+            let mut damaged = Vec::new();
+            for file in self.index.load_metas()?.list_segment_files() {
+                // Only a segment with deleted rows has a file of them.
+                if self.directory.join(&file).exists() && !self.index.directory().validate_checksum(&file)? {
+                    damaged.push(file);
+                }
+            }
+            Ok(damaged)
+        };
         let mut tries = 0;
         loop {
-            match self.index.validate_checksum() {
-                Ok(damaged) => return Ok(damaged.into_iter().collect()),
+            match check() {
+                Ok(damaged) => return Ok(damaged),
                 // Another process merged segments meanwhile, and deleted their files.
                 Err(_) if tries < CHECK_TRIES => tries += 1,
                 Err(error) => return Err(failure(&self.directory, error)),

@@ -23,6 +23,7 @@ CREATE TABLE project_merge_row (
     key      ANY NOT NULL,
     PRIMARY KEY (merge_id, what, key)
 ) STRICT, WITHOUT ROWID;
+
 -- A memory may wait for a review. Only the condition on a column changes, no row: so the text of the schema is changed in place.
 PRAGMA writable_schema = ON;
 UPDATE sqlite_schema SET sql = replace(sql, '''contested'', ''archived'')', '''contested'', ''archived'', ''proposed'')')
@@ -31,3 +32,17 @@ PRAGMA writable_schema = RESET;
 CREATE INDEX memory_proposed ON memory (status) WHERE status = 'proposed';
 -- What was extracted from conversations of no known project holds nobody knows where.
 UPDATE memory SET rest = json_set(rest, '$.reach', 'unknown') WHERE project_id IS NULL AND lane = 'extracted';
+
+-- Ground: what a hard forgetting deletes, recorded before its first step and removed after its last.
+CREATE TABLE forget_plan (
+    id INTEGER PRIMARY KEY,
+    plan TEXT NOT NULL CHECK (json_valid(plan))
+) STRICT;
+
+-- Index: when work that comes back failed last, and why.
+CREATE TABLE last_failure (
+    name  TEXT PRIMARY KEY,
+    at_ms INTEGER NOT NULL,
+    code  TEXT NOT NULL,
+    text  TEXT NOT NULL
+) STRICT, WITHOUT ROWID;

@@ -18,6 +18,7 @@ pub(super) fn examine(deep: bool, fix: bool, context: &Context) -> CliResult<Vec
         Ok(engine) => {
             if fix {
                 engine.make_private()?;
+                engine.remove_dead_index_files()?;
                 engine.sync_index(PATIENCE_MS, &mut |_| {})?;
             }
             let options = reader_options(context.settings.config());
@@ -100,6 +101,26 @@ fn in_words(finding: &Finding) -> Told {
             (format!("the full-text index holds {indexed} turns instead of {expected}"), Some(REINDEX))
         }
         Finding::IndexFilesDamaged(files) => (format!("{files} files of the full-text index are damaged"), Some(REINDEX)),
+        Finding::IndexFilesDead(files) => (
+            format!(
+                "{} of the full-text index no longer used, which may hold removed words",
+                text::counted(*files as u64, "file")
+            ),
+            Some("`yore doctor --fix` removes them"),
+        ),
+        Finding::ForgettingUnfinished => (
+            "a hard forgetting is going on, or was cut short".to_owned(),
+            Some("the next `yore ingest` or `yore forget` finishes it"),
+        ),
+        Finding::UpkeepFails(state) => {
+            let error = state.error.as_ref().map(|(_, error)| error.as_str()).unwrap_or_default();
+            let given_up = if state.is_given_up { ", and was given up until it is next due" } else { "" };
+            let name = state.upkeep.as_str();
+            (
+                format!("{name} failed {}{given_up}: {}", text::time(state.failed), text::harmless(error)),
+                Some("`yore daemon retry` tries again; `yore daemon logs` says more"),
+            )
+        }
         Finding::VectorsUnusable(error) => {
             (format!("the vector indexes cannot be used, only full-text search works: {error}"), Some(REINDEX))
         }
@@ -120,7 +141,7 @@ fn in_words(finding: &Finding) -> Told {
             (format!("others can read {}", paths.join(", ")), Some("run `yore doctor --fix`"))
         }
         Finding::UpgradeBackups(backups) => (
-            format!("{backups} backups from upgrades are kept beside the database"),
+            format!("{} from upgrades kept beside the database", text::counted(*backups as u64, "backup")),
             Some("delete them once you trust the upgrade"),
         ),
     };
