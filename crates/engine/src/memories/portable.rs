@@ -248,7 +248,7 @@ impl Engine {
                     projects.insert(id, self.store().project_like(id, &name, &aliases, self.now())?);
                 }
                 Ok(Line::Entity(entity)) if self.is_entity_gone(&reader, &entity.name)? => {
-                    skip(&mut imported, line(number), BURIED.to_owned());
+                    skip(&mut imported, place(number), BURIED.to_owned());
                 }
                 Ok(Line::Entity(mut entity)) => {
                     let names = entity.aliases.iter_mut().chain([&mut entity.name]);
