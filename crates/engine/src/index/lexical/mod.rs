@@ -252,8 +252,10 @@ impl LexicalIndex {
             }
         }
         writer.wait_merging_threads().map_err(fail)?;
-        self.make_files_private()?;
         self.reader.reload().map_err(fail)?;
+        // Merges leave segments that another process wrote; a writer that came meanwhile removes them.
+        self.dead_files(true)?;
+        self.make_files_private()?;
         // Words that were removed are kept nowhere.
         *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = Waiting::default();
         Ok(report)
