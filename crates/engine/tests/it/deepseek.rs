@@ -84,7 +84,7 @@ fn events_become_turns_and_streamed_pieces_count_only_when_the_answer_was_interr
         "assistant exact: There are fi",
         "system! exact: overloaded",
         "summary exact: So far: five locks",
-        "human exact: And bridges?",
+        "human exact: And bridges? (author unknown)",
     ];
     for (name, is_packed) in [("session.jsonl", false), ("session.jsonl.zstd", true)] {
         let memory = Memory::new();

@@ -189,7 +189,7 @@ fn hermes_keeps_summaries_other_peoples_words_and_what_was_taken_back_apart() {
             "injected exact: The tide is out",
             "summary exact: Five locks were counted",
             "summary exact: [CONTEXT SUMMARY]: five locks",
-            "human exact: Paint it red",
+            "human exact: Paint it red (taken back)",
             "human exact: Paint it blue",
             "human exact: See this gate",
             "assistant exact: I see",

@@ -183,7 +183,7 @@ fn failures(memory: &Memory) -> (u64, String) {
 #[test]
 fn turns_get_their_vectors_from_a_server_and_a_question_finds_them_by_meaning() {
     let mut memory = with_cars();
-    let (address, calls) = embedding_server("no such text", 5);
+    let (address, calls) = embedding_server("no such text", 50);
     with_embedder(&mut memory, &address, 100_000);
     let engine = memory.engine();
     let report = engine.embed(None, false, &mut |_| true).unwrap();
@@ -197,7 +197,7 @@ fn turns_get_their_vectors_from_a_server_and_a_question_finds_them_by_meaning() 
     assert!(answer.hits.iter().take(2).any(|hit| hit.turn().text == CARS), "{:?}", answer.hits);
     assert!(engine.model_identity().unwrap().0.contains("server harbour/m-1"));
     let spent = engine.spent_on(engine.day(0)).unwrap();
-    assert_eq!((spent.calls, spent.input, spent.output), (3, 5 * (1 + 4 + 1), 0));
+    assert_eq!((spent.calls, spent.input, spent.output), (3, 50 * (1 + 4 + 1), 0));
     assert_eq!(engine.ledger(engine.day(0)).unwrap()[0].purpose, "embed");
 }
 
@@ -287,7 +287,7 @@ fn passages_are_ranked_by_a_server_and_its_failure_is_named() {
         let score = |text: &str| if text.contains("automobile") { 0.99 } else { 0.001 };
         let results: Vec<Value> =
             passages.iter().enumerate().map(|(index, text)| json!({"index": index, "relevance_score": score(text)})).collect();
-        write_answer(stream, "200 OK", "", &json!({"results": results, "usage": {"total_tokens": 70}}).to_string());
+        write_answer(stream, "200 OK", "", &json!({"results": results, "usage": {"total_tokens": 700}}).to_string());
     });
     let reranker = Arc::new(ServerReranker::new("r-1", RelevanceProtocol::Jina, connection(&judge)));
     let servers = |tokens: u64| ModelServers {
@@ -311,7 +311,7 @@ fn passages_are_ranked_by_a_server_and_its_failure_is_named() {
     }
     assert_eq!(judged.lock().unwrap().len(), 1, "all passages in one call");
     let rows = memory.engine().ledger(memory.engine().day(0)).unwrap();
-    assert!(rows.iter().any(|row| row.purpose == "rerank" && row.spent.input == 70), "{rows:?}");
+    assert!(rows.iter().any(|row| row.purpose == "rerank" && row.spent.input == 700), "{rows:?}");
     memory.open_with_servers(servers(0));
     let answer = ask(&memory);
     assert!(answer.hits.iter().all(|hit| hit.parts.iter().all(|part| part.part != Part::Rerank)));

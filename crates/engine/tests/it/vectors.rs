@@ -25,7 +25,7 @@ pub(crate) fn write_cars(memory: &Memory) {
 fn with_cars() -> Memory {
     let memory = Memory::new();
     write_cars(&memory);
-    memory.write("projects/p/other.jsonl", SessionBuilder::new(2).turns(40).text());
+    memory.write("projects/p/other.jsonl", SessionBuilder::new(2).turns(120).text());
     memory
 }
 

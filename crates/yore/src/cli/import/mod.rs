@@ -8,12 +8,12 @@ use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde::Serialize;
 use yore_core::id::MemoryId;
 use yore_core::operation::{Actor, Cause};
 use yore_engine::ingest::{ProjectNames, names_of};
 use yore_engine::{Engine, GivenRecords, Imported};
 
-use self::plan::{Planned, tell_plan};
 use super::{Context, export};
 use crate::error::{CliError, CliResult, Exit};
 use crate::portable::{Format, Found, Home, basic, files_below, join, rules, server};
@@ -69,6 +69,18 @@ enum Written {
     Memory(MemoryId),
     /// A note, by its id.
     Note(String),
+}
+
+/// A record that an import would make or change.
+#[derive(Debug, Serialize)]
+struct Planned {
+    /// `change` for a memory that is known, else the kind of the record.
+    what: String,
+    /// Its words.
+    text: String,
+    /// Where it stands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place: Option<String>,
 }
 
 /// An import under way.
@@ -131,7 +143,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     }
     if arguments.dry_run {
         import.plan_given()?;
-        return tell_plan(&import, context);
+        return import.tell_plan(context);
     }
     if import.given != GivenRecords::default() {
         let input = arguments.paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");

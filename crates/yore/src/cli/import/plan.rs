@@ -4,12 +4,11 @@ use std::collections::HashSet;
 use std::io::{BufRead, Read};
 use std::path::Path;
 
-use serde::Serialize;
 use serde_json::Value;
 use yore_core::memory::{MemoryKind, SourceKind};
 use yore_engine::{EngineError, MemoryError, MemoryList};
 
-use super::{Import, MOST_BYTES};
+use super::{Import, MOST_BYTES, Planned};
 use crate::cli::Context;
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::text::{self, counted};
@@ -18,18 +17,6 @@ use crate::render::text::{self, counted};
 const SHOWN_CHARS: usize = 200;
 /// Memories that are looked through for known ones.
 const MOST: usize = usize::MAX >> 1;
-
-/// A record that an import would make or change.
-#[derive(Debug, Serialize)]
-pub(super) struct Planned {
-    /// `change` for a memory that is known, else the kind of the record.
-    what: String,
-    /// Its words.
-    text: String,
-    /// Where it stands.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    place: Option<String>,
-}
 
 impl Import<'_> {
     /// Notes what would be done. Returns that nothing was changed.
@@ -100,23 +87,23 @@ impl Import<'_> {
             Err(error) => Err(error),
         }
     }
-}
 
-/// Lists what would be recorded.
-pub(super) fn tell_plan(import: &Import<'_>, context: &mut Context) -> CliResult {
-    if context.printer.is_json() {
-        context.printer.json(&import.planned)?;
-    } else {
-        for Planned { what, text: words, place } in &import.planned {
-            let place = place.as_deref().map(|place| format!("  {}{}{}", text::DIM, text::harmless(place), text::RESET));
-            let said = yore_core::text::preview(words, SHOWN_CHARS);
-            context.printer.line(format!("{what}: {}{}", text::harmless(&said), place.unwrap_or_default()))?;
+    /// Lists what would be recorded.
+    pub(super) fn tell_plan(&self, context: &mut Context) -> CliResult {
+        if context.printer.is_json() {
+            context.printer.json(&self.planned)?;
+        } else {
+            for Planned { what, text: words, place } in &self.planned {
+                let place = place.as_deref().map(|place| format!("  {}{}{}", text::DIM, text::harmless(place), text::RESET));
+                let said = yore_core::text::preview(words, SHOWN_CHARS);
+                context.printer.line(format!("{what}: {}{}", text::harmless(&said), place.unwrap_or_default()))?;
+            }
+            let count = counted(self.planned.len() as u64, "record");
+            context.printer.line(format!("{count} would be stored or changed; nothing was"))?;
         }
-        let count = counted(import.planned.len() as u64, "record");
-        context.printer.line(format!("{count} would be stored or changed; nothing was"))?;
+        for (place, problem) in &self.imported.problems {
+            context.printer.note(format!("{} would be skipped: {}", text::harmless(place), text::harmless(problem)))?;
+        }
+        Ok(if self.imported.skipped > 0 { Exit::Nothing } else { Exit::Success })
     }
-    for (place, problem) in &import.imported.problems {
-        context.printer.note(format!("{} would be skipped: {}", text::harmless(place), text::harmless(problem)))?;
-    }
-    Ok(if import.imported.skipped > 0 { Exit::Nothing } else { Exit::Success })
 }
