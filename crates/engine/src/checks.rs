@@ -169,6 +169,8 @@ impl Finding {
             | Self::SourcesBeingWritten(_)
             | Self::SourcesGone(_)
             | Self::IndexBehind(_)
+            // The next write removes them; words that must go keep a forgetting unfinished.
+            | Self::IndexFilesDead(_)
             | Self::VectorsBehind(_)
             | Self::Unembedded { .. }
             | Self::EmbedFailed { .. }
@@ -178,7 +180,6 @@ impl Finding {
             | Self::SourcesBehind { .. }
             | Self::IndexDiffers { .. }
             | Self::IndexFilesDamaged(_)
-            | Self::IndexFilesDead(_)
             | Self::ForgettingUnfinished
             | Self::UpkeepFails(_)
             | Self::VectorsUnusable(_)

@@ -43,9 +43,9 @@ impl Settings {
         Ok(load(&layers)?.config)
     }
 
-    /// Returns whether the local model answers where it is ready.
+    /// Returns whether the local model answers where it is ready. A server, which may cost money, only answers where it was chosen.
     pub fn may_be_full(&self) -> bool {
-        self.config().recall.embedder == RecallEmbedder::Auto
+        self.config().recall.embedder == RecallEmbedder::Auto && !self.config().models.embedder.contains('/')
     }
 
     /// Returns the folder of the local embedding model, whether or not it exists.

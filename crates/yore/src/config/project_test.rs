@@ -62,7 +62,7 @@ fn faults_of_a_project_file_are_told_and_the_rest_of_it_counts() {
     }
     // A file that is no TOML counts for nothing; the person's own file must be right.
     let (resolved, faults) = Setup::new().user(own).project("recall.limit = = 3").load_here().unwrap();
-    assert_eq!((resolved.config.recall.limit, faults.len()), (7, 1));
+    assert!(resolved.config.recall.limit == 7 && faults.iter().any(|fault| fault.code() == "config/syntax"), "{faults:?}");
     assert!(Setup::new().user("recall.limits = 3").project(own).load_here().is_err());
 }
 

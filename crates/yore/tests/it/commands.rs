@@ -561,7 +561,7 @@ fn doctor_finds_nothing_wrong_with_a_fresh_memory() {
     // The time since the last capture differs each time.
     let captured = shown.lines().find(|line| line.contains("Claude Code: last captured ")).unwrap();
     insta::assert_snapshot!(shown.replacen(&format!("{captured}\n"), "", 1), @"
-    ✓ program          yore 0.1.0, schema 19
+    ✓ program          yore 0.1.0, schema 20
     ✓ data-directory   [root]/data
     · store            [root]/data/yore.db opens; its content was not checked
                        `yore doctor --deep` checks all of it

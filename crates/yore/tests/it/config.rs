@@ -183,7 +183,7 @@ fn project_file_that_asks_for_what_it_may_not_is_ignored_with_a_warning_and_memo
         assert!(outcome.stderr.contains("ignored in this project's settings"), "{line}: {}", outcome.stderr);
         assert!(outcome.stderr.contains(&format!("{}, line 1", file.display())), "{}", outcome.stderr);
         assert_eq!(key(name), before, "{line}");
-        assert_eq!(environment.yore(["config", "check"]).run().status.code(), Some(1), "{line}");
+        assert_eq!(environment.yore(["config", "check"]).run().status.code(), Some(2), "{line}");
     }
     for odd in ["[nonsense]\nx = 1\n", "recall.limit = \"many\"\n", "not toml ["] {
         environment.write("work/.yore.toml", odd);

@@ -119,7 +119,7 @@ struct Arguments {
     budget: Option<usize>,
     /// Leave out what is less likely, 0 to 1
     min_confidence: Option<f32>,
-    /// Answer within so many milliseconds; what is left out is named
+    /// Answer within so many milliseconds
     #[schemars(range(min = 1, max = MAX_DEADLINE_MS))]
     deadline_ms: Option<usize>,
 }

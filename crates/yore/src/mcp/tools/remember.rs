@@ -32,7 +32,7 @@ pub const MAX_CHARS: usize = 100_000;
 struct Arguments {
     /// The statement or note
     text: String,
-    /// The person saw these words and agreed
+    /// The person agreed to these words
     confirmed: bool,
     /// Short title
     title: Option<String>,

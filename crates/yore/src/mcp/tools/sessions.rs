@@ -17,7 +17,7 @@ use crate::mcp::cursor::{self, Cursor};
 use crate::render::text::counted;
 use crate::results::{Session, SessionPage, compact};
 
-const DESCRIPTION: &str = "Sessions, last used first: what was worked on, when, with which agent. Call when the person asks what was \
+const DESCRIPTION: &str = "Sessions, last used first: what was worked on, when, with which agent. For what was \
 done in some time or place; `show` opens one.";
 const MAX_LIMIT: usize = 100;
 const USUAL_LIMIT: usize = 15;
@@ -35,11 +35,11 @@ struct Arguments {
     agent: Option<String>,
     /// Only with exactly these words in it
     text: Option<String>,
-    /// Used not before this date (or RFC 3339 time)
+    /// Used since this date or time
     since: Option<String>,
     /// Begun before this date
     until: Option<String>,
-    /// Also those that only programs held; default: false
+    /// Also those of programs
     programs: Option<bool>,
     /// Most sessions
     #[schemars(range(min = 1, max = MAX_LIMIT))]

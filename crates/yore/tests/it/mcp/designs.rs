@@ -122,7 +122,7 @@ fn calls() -> Vec<Call> {
             "S1-128",
             "search_past_solutions",
             json!({"query": "where do we moor"}),
-            vec![Text("No solution is recorded for it: this was only said.")],
+            vec![Text("No solution is recorded for it. Recorded otherwise: 3. Only said: 1, 2.")],
         ),
         (
             "S1-129",

@@ -33,7 +33,7 @@ fn recalled_words_cannot_leave_their_fence() {
         ("search", json!({"query": "pelican"})),
         ("search_past_solutions", json!({"query": "pelican"})),
         ("find_similar_issues", json!({"context": "pelican"})),
-        ("search_semantic", json!({"query": "pelican runbook"})),
+        ("search_semantic", json!({"query": HOSTILE})),
         ("search_hybrid", json!({"query": "pelican runbook"})),
         ("wake_up", json!({})),
         ("recall_context", json!({"topic": topic})),

@@ -47,7 +47,11 @@ fn names_are_served_where_they_are_switched_on() {
     assert_eq!(home.yore().args(["mcp", "--tools", "everything"]).output().unwrap().status.code(), Some(2));
     std::fs::write(home.0.path().join(".yore.toml"), "[mcp]\ntools = \"all\"\n").unwrap();
     let output = home.yore().arg("mcp").output().unwrap();
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && told.contains("ignored in this project's settings: `mcp.tools`"), "{told}");
+    let mut agent = Agent::connected(&home);
+    assert!(listed(&mut agent).len() < 29, "a project's file switches no tools on");
+    assert!(agent.close().success());
 }
 
 #[test]

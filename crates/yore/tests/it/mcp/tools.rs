@@ -690,7 +690,6 @@ fn memory_may_come_after_the_server() {
         ("brief", json!({})),
         ("sessions", json!({})),
         ("notes", json!({})),
-        ("remember", json!({"text": "words", "confirmed": true})),
         ("forget", json!({"id": "abcd"})),
         ("status", json!({})),
     ] {
