@@ -400,7 +400,7 @@ fn kind_of_transcript(path: &Path, value: &Value) -> Option<&'static str> {
     let name = name_of(Some(path));
     match text("type") {
         // Pi and its relatives keep one format.
-        "session" if text("timestamp") != "" || has("cwd") && has("version") && !has("createdAt") => Some(match () {
+        "session" if !text("timestamp").is_empty() || has("cwd") && has("version") && !has("createdAt") => Some(match () {
             () if is_below(".omp") || has("title") => "omp",
             () if is_below(".openclaw") || is_beside("sessions.json") => "openclaw",
             () => "pi",

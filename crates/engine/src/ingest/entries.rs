@@ -99,7 +99,7 @@ fn home(names: &ProjectNames) -> Home<'_> {
 /// Returns the project of a directory whose remote the conversation records.
 fn home_of_remote<'r>(remote: &str, of_directory: Option<&'r ProjectNames>) -> Option<Home<'r>> {
     let names = of_directory.cloned().unwrap_or_default().with_remote(remote);
-    (!names.aliases.is_empty()).then(|| Home { aliases: Cow::Owned(names.aliases), name: Cow::Owned(names.name) })
+    (!names.aliases.is_empty()).then_some(Home { aliases: Cow::Owned(names.aliases), name: Cow::Owned(names.name) })
 }
 
 /// Returns a project that has only a name.

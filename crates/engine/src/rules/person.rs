@@ -99,7 +99,7 @@ fn asks(clause: &str, words: &Words) -> bool {
     let last = clause[..end].split_whitespace().next_back().unwrap_or_default();
     let is_of = |section: &str, word: &str| words.is(section, &format!(" {word} "));
     match () {
-        () if is_of("ever", last) => !is_of("no request", next) && !(words.language == "en" && is_told(next)),
+        () if is_of("ever", last) => !(is_of("no request", next) || words.language == "en" && is_told(next)),
         () if words.is("from now", &clause[..=end]) => !is_of("told", next),
         () => true,
     }

@@ -135,7 +135,9 @@ fn copies_and_deleted_sessions_of_openclaw_are_passed_over_and_those_begun_anew_
 
 #[test]
 fn prompts_that_a_program_wrote_are_nobodys_words_by_the_fields_of_the_record() {
-    let rows: [(&str, &str, &[(&str, Value)], &str); 8] = [
+    /// Agent, path, other files, and the text.
+    type Row<'t> = (&'t str, &'t str, &'t [(&'t str, Value)], &'t str);
+    let rows: [Row<'_>; 8] = [
         (
             "openclaw",
             "a schedule",

@@ -88,6 +88,7 @@ fn default_tools_are_few_and_short() {
     text: string
     since: string
     until: string
+    programs: boolean
     limit: integer 1..=100
     cursor: string
     required: [], additional: false

@@ -75,7 +75,7 @@ pub(super) fn read(line: &Value, tool_bytes: usize, out: &mut Vec<Reading>) -> O
     read_content(&native["content"], &mut message, out, |kind, block, message| {
         match kind {
             "tool_use" => {
-                message.call(id_of(&block["id"]), text_of(block, "name").unwrap_or("tool"), &block["input"], tool_bytes)
+                message.call(id_of(&block["id"]), text_of(block, "name").unwrap_or("tool"), &block["input"], tool_bytes);
             }
             "tool_result" => message.answers.push(Answer {
                 call_id: id_of(&block["tool_use_id"]),

@@ -143,7 +143,7 @@ impl Steps {
             "context.append_message" => {
                 let message = &value["message"];
                 let words = plain(&message["content"]);
-                let is_repeated = text_of(message, "role") == Some("user") && self.sent.iter().any(|sent| *sent == words);
+                let is_repeated = text_of(message, "role") == Some("user") && self.sent.contains(&words);
                 if is_repeated {
                     self.sent.retain(|sent| *sent != words);
                 } else {
