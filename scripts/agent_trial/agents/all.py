@@ -13,11 +13,18 @@ from .base import KEY, Agent
 # Reasons why some agents cannot pass a check, used by several of them.
 NO_BRANCH = "its sessions do not record the branch"
 NO_HOOKS = "it has no hooks and no plugins"
+# These record that a program sent the prompts of a run without a terminal; no such prompt is a person's word, and none is told.
+OF_PROGRAMS = dict.fromkeys(
+    ("told: brief", "told: prompt", "told: file", "recall", "right project", "compaction"),
+    "the trial runs it without a terminal, and its sessions record that a program sent the prompts",
+)
 
 
 class ClaudeCode(Agent):
     name, title = "claude-code", "Claude Code"
     install = source = "claude-code"
+    prompted = "injected"
+    impossible = OF_PROGRAMS
 
     def environment(self, place: Place, url: str) -> dict[str, str]:
         return {
@@ -45,12 +52,14 @@ class ClaudeCode(Agent):
 class ClaudeCodeOlder(ClaudeCode):
     name, title = "claude-code-older", "Claude Code (older line)"
     listed_as = "Claude Code"
-    impossible = {"caches hold/resumed": "a resumed session of the older line omits the context added by a PreToolUse hook; its transcript contains it"}
+    impossible = OF_PROGRAMS | {"caches hold/resumed": "a resumed session of the older line omits the context added by a PreToolUse hook; its transcript contains it"}
 
 
 class Codex(Agent):
     name, title, listed_as = "codex", "Codex CLI", "Codex"
     install = source = "codex"
+    prompted = "injected"
+    impossible = OF_PROGRAMS
     model = "gpt-trial"
     # The runs of the trial bypass the trust check.
     warned_of = ": not trusted yet"
