@@ -217,7 +217,11 @@ class Cline(Agent):
     name, title, listed_as = "cline", "Cline CLI", "Cline"
     install = source = "cline"
     can_resume = False
-    impossible = {"compaction": "it can resume a session only in its terminal interface"}
+    prompted = "injected"
+    impossible = OF_PROGRAMS | {
+        "no echo/quotes": OF_PROGRAMS["recall"],
+        "compaction": "it can resume a session only in its terminal interface",
+    }
 
     def set_up(self, place: Place, url: str) -> None:
         place.run([self.program, "auth", "-p", "openai-compatible", "-k", KEY, "-m", MODEL, "-b", f"{url}/v1"], name="set-up")
