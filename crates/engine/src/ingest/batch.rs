@@ -71,6 +71,8 @@ pub(crate) struct Reader<'a> {
     pub policy: &'a CapturePolicy,
     /// True if lines that name no directory may be kept. Takes the value of the last line that named one.
     pub is_allowed: bool,
+    /// The directory of which `is_allowed` was taken last.
+    pub checked_directory: Option<String>,
     /// True if the session that was named last was forgotten for good. Before any session is named, this
     /// refers to the one that the file's first line names.
     pub is_session_buried: bool,
@@ -227,8 +229,10 @@ impl Reader<'_> {
         }
         if self.policy.looks_at_directories() {
             let directory = values.iter().find_map(|value| self.source.owner(value).directory);
-            if let Some(directory) = directory {
+            // Most lines record the directory of the line before them.
+            if let Some(directory) = directory.filter(|directory| self.checked_directory.as_deref() != Some(*directory)) {
                 self.is_allowed = self.policy.allows_directory(directory);
+                self.checked_directory = Some(directory.to_owned());
             }
             if !self.is_allowed {
                 if is_new {

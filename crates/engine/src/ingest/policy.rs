@@ -49,6 +49,9 @@ impl Projects {
     }
 
     fn contain(&self, directory: &str) -> bool {
+        if self.directories.is_empty() && self.patterns.is_empty() {
+            return false;
+        }
         // A pattern may be written for the recorded spelling, with its letter case, or for the key form.
         let (recorded, directory) = (tidy_path(directory), normalize_directory(directory));
         let is_matched = |form: &str| {

@@ -156,6 +156,7 @@ impl Ingest<'_> {
                 Some(directory) => request.policy.allows_directory(&directory),
                 None => request.policy.allows_unknown(),
             },
+            checked_directory: None,
             policy: &request.policy,
             is_session_buried: !self.tombstones.is_empty()
                 && file.is_some()

@@ -207,21 +207,22 @@ pub(crate) fn cover_ciphertext(values: &mut [Value]) {
             Value::String(text) if is_marked && text.len() >= 64 && !text.contains(char::is_whitespace) => {
                 *text = encrypted(text.len());
             }
-            Value::String(text) => {
+            // Most strings of a transcript are shorter than a ciphertext.
+            Value::String(text) if text.len() >= CIPHERTEXT => {
                 if let Some(covered) = without_ciphertext(text) {
                     *text = covered;
                 }
             }
             Value::Array(list) => open.extend(list.iter_mut().map(|item| (item, is_marked))),
             Value::Object(members) => {
-                let marks = ["encrypted", "isEncrypted", "is_encrypted"];
-                let is_marked = is_marked || marks.iter().any(|mark| members.get(*mark) == Some(&Value::Bool(true)));
+                let is_mark = |key: &str| ["encrypted", "isEncrypted", "is_encrypted"].contains(&key);
+                let is_marked = is_marked || members.iter().any(|(key, item)| *item == Value::Bool(true) && is_mark(key));
                 open.extend(members.iter_mut().map(|(key, item)| {
-                    let is_named = key.contains("encrypted") || key.contains("Encrypted");
+                    let is_named = memchr::memmem::find(key.as_bytes(), b"ncrypted").is_some();
                     (item, is_marked || is_named)
                 }));
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
 }
