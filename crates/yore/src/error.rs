@@ -172,6 +172,10 @@ fn store_advice(error: &StoreError) -> (Exit, Option<String>) {
     let (exit, hint) = match error {
         StoreError::Missing(_) => (Exit::Data, "run `yore up` first, or name the data directory with --data-dir or YORE_HOME"),
         StoreError::Newer { .. } => (Exit::Data, "install the newer yore again, or use another data directory"),
+        StoreError::TooOld { .. } => (
+            Exit::Data,
+            "run `yore repair`, which builds a new database from its archive, memories and notes, and keeps the old one beside it",
+        ),
         StoreError::Older(_) => (Exit::Data, "run `yore doctor`, which upgrades it"),
         StoreError::Foreign(_) => (Exit::Data, "name another data directory with --data-dir or YORE_HOME"),
         StoreError::Corrupt { .. } => (

@@ -158,7 +158,8 @@ pub(crate) fn problem(path: &Path, is_whole: impl Fn(&[u8; 32], usize, &[u8]) ->
         Err(error) => return Ok(Some(error.to_string())),
     };
     match migrate::check(&db, path) {
-        Ok(_) => {}
+        // One that is too old can be repaired once it is in place.
+        Ok(_) | Err(StoreError::TooOld { .. }) => {}
         Err(error @ (StoreError::Newer { .. } | StoreError::Foreign(_))) => return Err(error),
         Err(error) => return Ok(Some(error.to_string())),
     }

@@ -21,6 +21,16 @@ pub enum StoreError {
         /// The newest schema that this program supports.
         known: i32,
     },
+    /// The database is older than any that this yore can upgrade.
+    #[error("the database {path} has schema {found}, which is older than {oldest}, the oldest that this yore upgrades")]
+    TooOld {
+        /// The database.
+        path: PathBuf,
+        /// Its schema.
+        found: i32,
+        /// The oldest schema that can be upgraded.
+        oldest: i32,
+    },
     /// An older yore wrote the database, and it may not be upgraded now.
     #[error("the database {0} needs an upgrade")]
     Older(PathBuf),
@@ -101,6 +111,7 @@ impl StoreError {
         match self {
             Self::Missing(_) => "store/missing",
             Self::Newer { .. } => "store/newer",
+            Self::TooOld { .. } => "store/too-old",
             Self::Older(_) => "store/older",
             Self::Foreign(_) => "store/foreign",
             Self::Corrupt { .. } => "store/corrupt",

@@ -1,13 +1,12 @@
-//! Numbered migrations over `user_version`, forward only, all due ones in one transaction. An existing
-//! database is backed up once before the first of a series that changes ground or derived tables; a newer
-//! database is refused.
+//! The schema: created whole in a new database, reached from an older one by numbered migrations over `user_version`, forward
+//! only, all due ones in one transaction. A database is backed up once before the first of them that changes ground or derived
+//! tables. A newer one is refused, and one that is too old for the migrations is left to `repair`.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::assertions::fill_assertions;
 use super::error::{StoreError, StoreResult};
 use super::merges::renew_directories;
 use super::options::StoreOptions;
@@ -25,33 +24,15 @@ struct Migration {
     sql: &'static str,
 }
 
-const MIGRATIONS: &[Migration] = &[
-    Migration { version: 1, is_precious: true, sql: include_str!("migrations/0001_ground.sql") },
-    Migration { version: 2, is_precious: false, sql: include_str!("migrations/0002_lexical_queue.sql") },
-    Migration { version: 3, is_precious: true, sql: include_str!("migrations/0003_vectors.sql") },
-    Migration { version: 4, is_precious: true, sql: include_str!("migrations/0004_shape.sql") },
-    Migration { version: 5, is_precious: false, sql: include_str!("migrations/0005_jobs.sql") },
-    Migration { version: 6, is_precious: true, sql: include_str!("migrations/0006_embed_failures.sql") },
-    Migration { version: 7, is_precious: false, sql: include_str!("migrations/0007_facts.sql") },
-    Migration { version: 8, is_precious: false, sql: include_str!("migrations/0008_job_kinds.sql") },
-    Migration { version: 9, is_precious: true, sql: include_str!("migrations/0009_notes.sql") },
-    Migration { version: 10, is_precious: true, sql: include_str!("migrations/0010_memories.sql") },
-    Migration { version: 11, is_precious: true, sql: include_str!("migrations/0011_memory_index.sql") },
-    Migration { version: 12, is_precious: false, sql: include_str!("migrations/0012_extraction.sql") },
-    Migration { version: 13, is_precious: false, sql: include_str!("migrations/0013_spans.sql") },
-    Migration { version: 14, is_precious: false, sql: include_str!("migrations/0014_models.sql") },
-    Migration { version: 15, is_precious: false, sql: include_str!("migrations/0015_assertions.sql") },
-    Migration { version: 16, is_precious: false, sql: include_str!("migrations/0016_judged.sql") },
-    Migration { version: 17, is_precious: false, sql: include_str!("migrations/0017_session_summary.sql") },
-    Migration { version: 18, is_precious: true, sql: include_str!("migrations/0018_branches_and_anchors.sql") },
-    Migration { version: 19, is_precious: true, sql: include_str!("migrations/0019_compact.sql") },
-    Migration { version: 20, is_precious: true, sql: include_str!("migrations/0020_repairs.sql") },
-];
+/// The whole schema of [`SCHEMA_VERSION`], for a new database.
+const SCHEMA: &str = include_str!("schema.sql");
+/// The steps from [`OLDEST`] to [`SCHEMA_VERSION`]. Each one is also in [`SCHEMA`].
+const MIGRATIONS: &[Migration] = &[Migration { version: 20, is_precious: true, sql: include_str!("migrations/20.sql") }];
 
-/// Migrations after which what memories assert is read: SQL cannot. With 16, statements are read in another way.
-const ASSERTIONS: [i32; 2] = [15, 16];
-/// The migration after which the keys of directories are computed again, because their form changed.
-const DIRECTORIES: i32 = 20;
+/// The oldest schema that the migrations start from. Older databases are rebuilt from their archive by `repair`.
+const OLDEST: i32 = MIGRATIONS[0].version - 1;
+/// The schema with which keys of directories have another form, and an unknown project is told apart from all projects.
+const UNKNOWN_REACH: i32 = 20;
 /// Maximum number of copies before an upgrade gives up because another process writes during each. Opening
 /// counts as writing if the other process changes the journal's mode.
 const MOST_COPIES: u32 = 10;
@@ -62,7 +43,7 @@ pub const SCHEMA_VERSION: i32 = MIGRATIONS[MIGRATIONS.len() - 1].version;
 /// Returns the database's schema version.
 ///
 /// # Errors
-/// [`StoreError::Newer`] or [`StoreError::Foreign`] if this yore must not change the database.
+/// [`StoreError::Newer`], [`StoreError::TooOld`] or [`StoreError::Foreign`] if this yore must not change the database.
 pub(super) fn check(db: &Connection, path: &Path) -> StoreResult<i32> {
     let fail = |error| StoreError::from_sqlite(path, error);
     let version: i32 = db.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(fail)?;
@@ -73,6 +54,9 @@ pub(super) fn check(db: &Connection, path: &Path) -> StoreResult<i32> {
     }
     if version > SCHEMA_VERSION {
         return Err(StoreError::Newer { path: path.to_path_buf(), found: version, known: SCHEMA_VERSION });
+    }
+    if (1..OLDEST).contains(&version) {
+        return Err(StoreError::TooOld { path: path.to_path_buf(), found: version, oldest: OLDEST });
     }
     Ok(version)
 }
@@ -87,8 +71,6 @@ pub(super) fn run(db: &mut Connection, path: &Path, options: &StoreOptions) -> S
     // One process backs up and upgrades, the others then find it done. Without working locks, there is no
     // wait.
     let _turn = turn(path).ok();
-    // Rows that 0018 and 0019 keep in temporary tables are on no disk.
-    db.pragma_update(None, "temp_store", "MEMORY").map_err(fail)?;
     let version = check(db, path)?;
     let owes_backup = MIGRATIONS.iter().any(|step| step.version > version && step.is_precious);
     let makes_backup = version > 0 && owes_backup && options.backup_before_upgrade;
@@ -109,18 +91,27 @@ pub(super) fn run(db: &mut Connection, path: &Path, options: &StoreOptions) -> S
         }
     };
     let version = check(&tx, path)?;
-    for step in MIGRATIONS.iter().filter(|step| step.version > version) {
-        tx.execute_batch(step.sql).map_err(fail)?;
-        if ASSERTIONS.contains(&step.version) {
-            fill_assertions(&tx).map_err(fail)?;
-        }
-        if step.version == DIRECTORIES && version > 0 {
-            renew_directories(&WriteTx::new(&tx, path))?;
-        }
+    if version == 0 {
+        tx.execute_batch(SCHEMA).map_err(fail)?;
     }
+    for step in MIGRATIONS.iter().filter(|step| version > 0 && step.version > version) {
+        tx.execute_batch(step.sql).map_err(fail)?;
+    }
+    adapt_rows(&tx, path, version)?;
     tx.pragma_update(None, "application_id", APPLICATION_ID).map_err(fail)?;
     tx.pragma_update(None, "user_version", SCHEMA_VERSION).map_err(fail)?;
     tx.commit().map_err(fail)
+}
+
+/// Changes rows that a yore of schema `from` wrote to what this schema means by them. The tables are those of this schema already.
+pub(super) fn adapt_rows(tx: &Transaction<'_>, path: &Path, from: i32) -> StoreResult<()> {
+    if !(1..UNKNOWN_REACH).contains(&from) {
+        return Ok(());
+    }
+    // Nobody knows where a statement holds that was extracted from a conversation of no known project.
+    let sql = "UPDATE memory SET rest = json_set(rest, '$.reach', 'unknown') WHERE project_id IS NULL AND lane = 'extracted'";
+    tx.execute(sql, []).map_err(|error| StoreError::from_sqlite(path, error))?;
+    renew_directories(&WriteTx::new(tx, path))
 }
 
 /// Returns a number that changes with each commit of another connection.

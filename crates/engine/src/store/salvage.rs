@@ -18,7 +18,7 @@ use rusqlite::{Connection, OpenFlags, params_from_iter};
 
 use super::archive::StoredBlob;
 use super::assertions::fill_assertions;
-use super::{Store, StoreError, StoreResult};
+use super::{Store, StoreError, StoreResult, migrate};
 
 /// A table to save: its columns, in the order in which they are stored, and the number of its key columns.
 struct Table {
@@ -131,6 +131,12 @@ impl Salvage {
         Ok(Self { path: path.to_path_buf(), db })
     }
 
+    /// Returns the schema of the damaged database; 0 if it cannot be read.
+    fn schema(&self) -> i32 {
+        let read = |db: &Connection| db.query_row("PRAGMA user_version", [], |row| row.get(0));
+        self.db.as_ref().and_then(|db| read(db).ok()).unwrap_or(0)
+    }
+
     /// Copies the intact rows into a new, empty store. `look` decodes a blob's data, `pack` makes a blob of
     /// the given number of empty lines.
     pub(crate) fn save_into(
@@ -151,11 +157,16 @@ impl Salvage {
                         _ => None,
                     };
                     if let Some(column) = project.filter(|column| !is_known(&tx, "project", &row[*column])) {
+                        // A memory of a project that is lost must not become one of all projects.
+                        if table.name == "memory" && row[column] != Value::Null {
+                            without_reach(&mut row);
+                        }
                         row[column] = Value::Null;
                     }
                     saved.refused_rows += u64::from(!insert(&tx, table, &row).map_err(|error| store.fail(error))?);
                 }
             }
+            migrate::adapt_rows(&tx, &self.path, self.schema())?;
             // Derived from the rows above.
             fill_assertions(&tx).map_err(|error| store.fail(error))?;
             // A file whose own row is lost can still be found in the index: its lines matter more than its
@@ -436,6 +447,15 @@ fn is_known(tx: &Connection, table: &str, id: &Value) -> bool {
     tx.prepare_cached(&format!("SELECT 1 FROM {table} WHERE id = ?1"))
         .and_then(|mut statement| statement.exists([id]))
         .unwrap_or(false)
+}
+
+/// Marks a row of `memory` as one of which nobody knows where it holds.
+fn without_reach(row: &mut [Value]) {
+    let Some(Value::Text(rest)) = row.last_mut() else { return };
+    if let Ok(serde_json::Value::Object(mut members)) = serde_json::from_str(rest) {
+        members.insert("reach".to_owned(), "unknown".into());
+        *rest = serde_json::Value::Object(members).to_string();
+    }
 }
 
 fn key_of(values: &[Value]) -> Vec<u8> {

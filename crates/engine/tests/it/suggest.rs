@@ -346,7 +346,7 @@ fn passive_engine_changes_nothing() {
     );
     assert!(!memory.data().join("index").exists());
     let old = tempfile::tempdir().unwrap();
-    let fixture = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../testing/fixtures/databases/schema-2.db");
+    let fixture = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../testing/fixtures/databases/schema-19.db");
     std::fs::copy(fixture, old.path().join("yore.db")).unwrap();
     let before = std::fs::read(old.path().join("yore.db")).unwrap();
     let mut options = EngineOptions { create: false, ..Memory::options(old.path().to_path_buf()) };

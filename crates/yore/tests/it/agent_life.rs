@@ -606,7 +606,7 @@ fn memory_that_is_damaged_older_newer_or_held_is_left_as_it_is() {
             None
         }),
         ("older", |environment| {
-            fs::copy(fixture("databases/schema-3.db"), environment.database()).unwrap();
+            fs::copy(fixture("databases/schema-19.db"), environment.database()).unwrap();
             None
         }),
         ("newer", |environment| {

@@ -30,8 +30,6 @@ UPDATE sqlite_schema SET sql = replace(sql, '''contested'', ''archived'')', '''c
 WHERE type = 'table' AND name = 'memory';
 PRAGMA writable_schema = RESET;
 CREATE INDEX memory_proposed ON memory (status) WHERE status = 'proposed';
--- What was extracted from conversations of no known project holds nobody knows where.
-UPDATE memory SET rest = json_set(rest, '$.reach', 'unknown') WHERE project_id IS NULL AND lane = 'extracted';
 
 -- Ground: what a hard forgetting deletes, recorded before its first step and removed after its last.
 CREATE TABLE forget_plan (
