@@ -500,6 +500,7 @@ CREATE TRIGGER memory_changed AFTER UPDATE ON memory BEGIN
     INSERT INTO embed_queue (turn_id) SELECT -new.id
         WHERE (old.title, old.statement, old.rest) IS NOT (new.title, new.statement, new.rest);
 END;
+CREATE INDEX memory_changed ON memory (changed_ms);
 CREATE INDEX memory_project ON memory (project_id, changed_ms);
 -- Memories that no answer has unless it is asked for them.
 CREATE INDEX memory_archived ON memory (status) WHERE status = 'archived';

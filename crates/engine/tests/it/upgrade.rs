@@ -176,7 +176,7 @@ fn operations_of_a_database_that_is_too_old_are_undone_and_done_again_after_a_re
 /// Returns the tables, indexes and triggers of a database, with their texts without comments and blanks.
 fn schema_of(path: &Path) -> Vec<(String, String)> {
     let db = Connection::open(path).unwrap();
-    let mut statement = db.prepare("SELECT name, coalesce(sql, '') FROM sqlite_schema ORDER BY name").unwrap();
+    let mut statement = db.prepare("SELECT name, coalesce(sql, '') FROM sqlite_schema ORDER BY name, type").unwrap();
     let rows = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))).unwrap();
     let plain = |sql: &str| {
         let code = sql.lines().map(|line| line.split("--").next().unwrap_or(line));
