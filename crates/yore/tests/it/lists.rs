@@ -1,0 +1,105 @@
+//! Commands that list and count on a small memory: sessions, projects, statistics.
+
+use serde_json::{Value, json};
+
+use crate::environment::TestEnvironment;
+use crate::small_memory::{HARBOR, HARBOR_OLD, Memory, QUARRY, text};
+use crate::transcript::Transcript;
+
+#[test]
+fn sessions_are_listed_last_used_first() {
+    let memory = Memory::new();
+    insta::assert_snapshot!(memory.call(&["sessions"]).success().shown(), @"
+    2026-03-02 09:02  ddbd5e4076  harbor  6 turns  Crane scheduler takes over leases
+    2026-02-13 16:27  6615d0f87b  quarry  2 turns  publish the blasting plan with [yore:redacted registry-token [hash]]
+    2026-02-02 02:40  801a71052f  harbor  2 turns  import the tide tables
+    ");
+    let list = |arguments: &[&str]| -> Vec<String> {
+        let outcome = memory.environment.yore(["sessions", "--json"]).args(arguments).run().success();
+        outcome.json().as_array().unwrap().iter().map(|session| text(&session["session"]).to_owned()).collect()
+    };
+    assert_eq!(list(&[]), [HARBOR, QUARRY, HARBOR_OLD]);
+    assert_eq!(list(&["--oldest", "-n", "1"]), [HARBOR_OLD]);
+    assert_eq!(list(&["-p", "harbor"]), [HARBOR, HARBOR_OLD]);
+    assert_eq!(list(&["--subagents"]).len(), 4);
+}
+
+#[test]
+fn project_is_renamed_and_found_by_its_new_name_and_its_short_id() {
+    let environment = TestEnvironment::new();
+    for (at, name) in ["tide", "reef"].into_iter().enumerate() {
+        let directory = environment.path("work").join(name).to_str().unwrap().to_owned();
+        let session = format!("4a5b000{at}-3f0{at}-4714-9c3{at}-5c452003a142");
+        Transcript::new(&session, &directory)
+            .human(&format!("when is high water at the {name}"))
+            .assistant("At noon.")
+            .write(&environment.projects());
+    }
+    environment.ingest(&environment.projects());
+    let projects = |arguments: &[&str]| environment.yore(["projects", "--json"]).args(arguments).run();
+    let named = |outcome: &crate::environment::Outcome, name: &str| {
+        let listed = outcome.json();
+        listed
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|project| project["name"] == name)
+            .map(|project| project["id"].as_str().unwrap().to_owned())
+    };
+    let before = projects(&[]).success();
+    let id = named(&before, "tide").unwrap();
+    let table = environment.yore(["projects"]).run().success().stdout;
+    let short = &id[id.len() - 10..];
+    assert!(table.contains(short), "{table}");
+    let after = projects(&["rename", short, "Tide tables"]).success();
+    assert_eq!(named(&after, "Tide tables"), Some(id));
+    for (project, name) in [("Tide tables", "REEF"), ("reef", " ")] {
+        let refused = environment.yore(["projects", "rename", project, name]).run().ends_with(2);
+        assert_eq!(refused.code(), "bad-project-name");
+    }
+    environment.yore(["recall", "high water", "--project", "tide tables"]).run().success();
+    environment.yore(["reindex"]).run().success();
+    assert!(named(&projects(&[]).success(), "Tide tables").is_some(), "reading again gives no name back");
+}
+
+#[test]
+fn projects_are_listed_and_merged() {
+    let memory = Memory::new();
+    let list = |arguments: &[&str]| -> Vec<Value> {
+        let outcome = memory.environment.yore(["projects", "--json"]).args(arguments).run().success();
+        outcome.json().as_array().unwrap().clone()
+    };
+    let names: Vec<Value> =
+        list(&[]).iter().map(|project| json!([project["name"], project["sessions"], project["turns"]])).collect();
+    assert_eq!(names, [json!(["harbor", 2, 10]), json!(["quarry", 1, 2])]);
+    assert_eq!(memory.call(&["projects"]).success().stdout.lines().count(), 2);
+
+    assert_eq!(memory.call(&["projects", "merge", "quarrry", "harbor"]).ends_with(1).code(), "unknown-project");
+    let merged = list(&["merge", "quarry", "harbor"]);
+    assert_eq!(merged.len(), 1);
+    assert_eq!(json!([merged[0]["name"], merged[0]["sessions"]]), json!(["harbor", 3]));
+    assert_eq!(memory.recalled(&["-p", "harbor", "blasting"]).len(), 2, "found under the new project");
+    assert_eq!(memory.recalled(&["-p", "/home/dev/quarry", "blasting"]).len(), 2, "the old directory still names it");
+    memory.environment.is_sound();
+}
+
+#[test]
+fn stats_count_everything() {
+    let memory = Memory::new();
+    insta::assert_snapshot!(memory.call(&["stats"]).success().shown(), @"
+    claude-code  3 sessions, 1 side conversation, 12 turns
+    projects     2
+    turns        6 assistant, 4 human, 1 tool_result, 1 injected
+    sources      4 files of [size]
+    archive      [size] ([share] of the sources)
+    index        11 turns, 0 waiting turns for [size]
+    vectors      10 turns of the static table; none of a local model; [size]
+    on disk      [size] ([share] of the sources) in [root]/data
+    redacted     1 registry-token
+    ");
+    let stats = memory.call(&["stats", "--json"]).success().json();
+    assert_eq!(stats["agents"], json!([{"agent": "claude-code", "sessions": 3, "subagents": 1, "documents": 0, "turns": 12}]));
+    assert_eq!(stats["redactions"], json!({"registry-token": 1}));
+    assert_eq!(stats["index"]["turns"], stats["index"]["expected"]);
+    assert_eq!(stats["files"], 4);
+}

@@ -1,0 +1,195 @@
+//! `yore recall` on a small memory: answers, filters, and forms of a question.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::small_memory::{HARBOR, Memory};
+use crate::transcript::Transcript;
+
+#[test]
+fn recall_shows_words_and_place() {
+    let memory = Memory::new();
+    insta::assert_snapshot!(memory.call(&["recall", "crane lease at boot", "-n", "2"]).success().shown(), @"
+    [5b710b7d59] assistant 2026-03-02 harbor
+      Done: leases of dead processes are taken over at boot.
+    [1c86f8a355] you 2026-03-02 harbor
+      why is the crane scheduler slow after a restart?
+    [28818959b1] assistant
+      I look at the log.
+    [47e4184dcf] assistant
+      The scheduler waits for the lease of the dead process. It should take over leases at boot.
+    ");
+}
+
+#[test]
+fn recall_as_json_has_every_part() {
+    let memory = Memory::new();
+    let answer = memory.call(&["recall", "--json", "--role", "tool_result", "ERR_LEASE_GONE"]).success().json();
+    let hit = &answer["results"][0];
+    assert_eq!(hit["role"], "tool_result");
+    assert_eq!(hit["session"], HARBOR);
+    assert_eq!(hit["project"], "harbor");
+    assert_eq!(hit["branch"], "main");
+    assert_eq!(hit["title"], "Crane scheduler takes over leases");
+    assert_eq!(hit["source"]["path"], memory.harbor.canonicalize().unwrap().to_str().unwrap());
+    assert_eq!(hit["source"]["line"], 5);
+    assert_eq!(hit["source"]["is_gone"], false);
+    let parts: f64 = hit["score_parts"].as_object().unwrap().values().map(|part| part.as_f64().unwrap()).sum();
+    assert!((parts - hit["score"].as_f64().unwrap()).abs() < 0.001, "{hit}");
+}
+
+#[test]
+fn further_wordings_find_what_the_question_does_not_name() {
+    let memory = Memory::new();
+    let planted = "Done: leases of dead processes are taken over at boot.";
+    assert!(!memory.recalled(&["--all", "how did it end"]).contains(&planted.to_owned()));
+    let worded =
+        memory.recalled(&["--all", "how did it end", "-w", "leases of \"dead processes", "--wording", "taken over at \"boot"]);
+    assert_eq!(worded.first().map(String::as_str), Some(planted));
+}
+
+#[test]
+fn recall_explains_its_scores() {
+    let memory = Memory::new();
+    let outcome = memory.call(&["recall", "--explain", "-n", "1", "tide tables"]).success();
+    assert!(outcome.stdout.contains("score "), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("looked up: "), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("turns landed"), "{}", outcome.stdout);
+}
+
+#[test]
+fn search_is_another_name_of_recall() {
+    let memory = Memory::new();
+    let shown = memory.call(&["recall", "tide tables"]).success().shown();
+    assert_eq!(memory.call(&["search", "tide tables"]).success().shown(), shown);
+}
+
+#[test]
+fn filters_narrow_what_is_recalled() {
+    let memory = Memory::new();
+    assert_eq!(memory.recalled(&["-p", "quarry", "plan"]).len(), 2);
+    assert_eq!(memory.recalled(&["-p", "quarry", "crane"]), [""; 0]);
+    assert_eq!(memory.recalled(&["--branch", "feature/tides", "tide tables crane"]).len(), 2);
+    assert_eq!(memory.recalled(&["--branch", "nowhere", "crane"]), [""; 0]);
+    assert_eq!(memory.recalled(&["--session", "4a5b0002", "crane tables"]).len(), 2);
+    assert_eq!(memory.recalled(&["--role", "tool_result", "lease"]), ["ERR_LEASE_GONE: lease 4711 expired at boot"]);
+    assert_eq!(memory.recalled(&["--kind", "subagent", "crane"]), ["Only the crane module renews."]);
+    assert_eq!(memory.recalled(&["--agent", "jsonl", "crane"]), [""; 0]);
+    assert_eq!(memory.recalled(&["--until", "2026-02-10", "tide tables crane"]).len(), 2);
+    assert_eq!(memory.recalled(&["--since", "2026-02-10", "tide tables"]), [""; 0]);
+    assert_eq!(memory.recalled(&["--as-of", "2026-02-02T02:40:30Z", "tables"]), ["import the tide tables"]);
+}
+
+#[test]
+fn current_project_is_asked_unless_told_otherwise() {
+    let memory = Memory::new();
+    let here = memory.environment.path("work/ship");
+    fs::create_dir_all(here.join("deep")).unwrap();
+    let session = "5e110004-a0b1-48f7-97ac-550c53cfdb11";
+    Transcript::new(session, here.to_str().unwrap())
+        .human("where is the anchor plan?")
+        .assistant("In the bow.")
+        .write(&memory.environment.projects());
+    memory.environment.ingest(&memory.environment.projects());
+    let ask = |more: &[&str]| {
+        let outcome = memory.environment.yore(["recall", "--json", "plan"]).args(more).current_dir(here.join("deep")).run();
+        let answer = outcome.success().json();
+        (answer["projects"].clone(), answer["results"].as_array().unwrap().len())
+    };
+    assert_eq!(ask(&[]), (json!(["ship"]), 1));
+    assert_eq!(ask(&["--all"]), (json!([]), 3));
+    assert_eq!(ask(&["-c", "recall.scope=all"]), (json!([]), 3));
+}
+
+#[test]
+fn nothing_opened_is_told_where_files_are_asked_for() {
+    let memory = Memory::new();
+    insta::assert_snapshot!(memory.call(&["recall", "--files", "crane lease at boot"]).success().shown(), @"
+    --- standard error
+    no agent opened a file in what was found
+    ");
+}
+
+#[test]
+fn history_too_short_to_replay_is_said_to_be() {
+    let memory = Memory::new();
+    let outcome = memory.call(&["replay"]).ends_with(1);
+    assert!(outcome.shown().contains("nothing to replay"), "{}", outcome.shown());
+    assert_eq!(memory.call(&["replay", "--json"]).ends_with(1).json()["prompts"], 0);
+}
+
+#[test]
+fn an_answer_below_the_asked_confidence_is_refused() {
+    let memory = Memory::new();
+    let outcome = memory.call(&["recall", "--min-confidence", "1", "zeppelin lease crane"]).ends_with(1);
+    assert!(
+        outcome.shown().contains("nothing that bears on it") && outcome.shown().contains("never met: zeppelin"),
+        "{}",
+        outcome.shown()
+    );
+    let answer = memory.call(&["recall", "--json", "zeppelin lease crane"]).success().json();
+    let confidence = answer["confidence"].as_f64().unwrap();
+    assert!((0.0..1.0).contains(&confidence) && answer["results"][0]["confidence"].as_f64().unwrap() <= confidence, "{answer}");
+}
+
+#[test]
+fn nothing_found_is_told_beside_the_result() {
+    let memory = Memory::new();
+    insta::assert_snapshot!(memory.call(&["recall", "zeppelin"]).shown(), @"
+    --- standard error
+    no matches in any project; looked through 11 turns; never met: zeppelin
+    --- exit code Some(1)
+    ");
+    insta::assert_snapshot!(memory.call(&["recall", "-p", "harbor", "zeppelin"]).shown(), @"
+    --- standard error
+    no matches in project harbor (--all asks every project); never met: zeppelin
+    --- exit code Some(1)
+    ");
+    let outcome = memory.call(&["recall", "--json", "zeppelin"]).ends_with(1);
+    assert_eq!(outcome.json()["results"], json!([]));
+    assert_eq!(outcome.stderr, "");
+}
+
+#[test]
+fn question_may_be_anything_that_can_be_typed() {
+    let memory = Memory::new();
+    for question in ["\"", "()[]{}", "AND OR NOT", "a:b", "*", "''", "\u{0}x".trim_start_matches('\u{0}'), "é漢字🦀", "\\"] {
+        let outcome = memory.call(&["recall", "--json", question]);
+        assert!(matches!(outcome.status.code(), Some(0 | 1)), "{question:?}: {outcome:?}");
+    }
+}
+
+#[test]
+fn question_comes_from_standard_input() {
+    let memory = Memory::new();
+    let outcome = memory.environment.yore(["recall", "--json", "-"]).stdin("tide\ntables").run().success();
+    assert_eq!(outcome.json()["question"], "tide\ntables");
+    let broken = memory.environment.yore(["recall", "-"]).stdin(b"\xff\xfe").run().ends_with(2);
+    assert_eq!(broken.code(), "usage");
+}
+
+#[test]
+fn question_may_begin_with_a_dash() {
+    let memory = Memory::new();
+    memory.call(&["recall", "-u crane"]).ends_with(2);
+    let outcome = memory.call(&["recall", "--json", "--", "-u crane"]).success();
+    assert_eq!(outcome.json()["question"], "-u crane");
+}
+
+#[test]
+fn unknown_project_is_answered_with_the_nearest() {
+    let memory = Memory::new();
+    insta::assert_snapshot!(memory.call(&["recall", "-p", "harbour", "x"]).shown(), @r#"
+    --- standard error
+    error: unknown project "harbour" [unknown-project]
+    hint: did you mean "harbor"? `yore projects` lists all
+    --- exit code Some(1)
+    "#);
+    insta::assert_snapshot!(memory.call(&["sessions", "-p", "zzz"]).shown(), @r#"
+    --- standard error
+    error: unknown project "zzz" [unknown-project]
+    hint: `yore projects` lists all
+    --- exit code Some(1)
+    "#);
+}
