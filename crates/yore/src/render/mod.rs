@@ -127,7 +127,7 @@ fn failure(error: &CliError) -> Failure {
 fn in_escapes(json: &str) -> String {
     let mut shown = String::with_capacity(json.len());
     for letter in json.chars() {
-        if (letter.is_control() && letter != '\n') || text::is_unseen(letter) {
+        if text::is_unsafe(letter) || letter == '\t' {
             let mut units = [0u16; 2];
             for unit in letter.encode_utf16(&mut units) {
                 shown.push_str(&format!("\\u{unit:04x}"));
@@ -145,9 +145,9 @@ mod tests {
 
     #[test]
     fn json_for_a_terminal_means_the_same_and_holds_nothing_to_obey() {
-        let value = serde_json::json!({"a\u{9b}": "x\u{1b}]0;T\u{7}\u{202e}\u{e0041}ü\n"});
+        let value = serde_json::json!({"a\u{9b}": "x\u{1b}]0;T\u{7}\u{202e}\u{e0041}\u{2028}ü\n"});
         let shown = in_escapes(&format!("{value:#}"));
-        assert!(shown.chars().all(|letter| letter == '\n' || !letter.is_control() && !text::is_unseen(letter)), "{shown:?}");
+        assert!(shown.chars().all(|letter| letter != '\t' && !text::is_unsafe(letter)), "{shown:?}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
         assert_eq!(text::visible("a\u{1b}[0m\tb\u{9b}\n"), "a\\u{1b}[0m\tb\\u{9b}\n");
     }

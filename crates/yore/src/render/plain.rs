@@ -52,6 +52,7 @@ pub fn counted(number: u64, singular: &str) -> String {
 /// Removes what a terminal would obey: control characters other than newline and tab, and those that change
 /// the direction of writing. Also removes characters that people cannot see but a model reads (tags,
 /// variation selectors, zero-width spaces): they can spell hidden words or split a word that is searched for.
+/// A line or paragraph separator of Unicode becomes a space: some readers break the line there, others do not.
 /// A character that joins letters of a script or signs of an emoji is kept, one at a time between two of
 /// these. Recalled text is data.
 pub fn harmless(text: &str) -> String {
@@ -59,11 +60,12 @@ pub fn harmless(text: &str) -> String {
     let mut letters = text.chars().peekable();
     let mut before = ' ';
     while let Some(letter) = letters.next() {
+        let letter = if is_separator(letter) { ' ' } else { letter };
         let is_kept = match u32::from(letter) {
             // Keep a joiner between letters, and an emoji's variation selector after its sign.
             0x200C | 0x200D => !before.is_ascii() && letters.peek().is_some_and(|next| !next.is_ascii() && !is_unseen(*next)),
             0xFE0F => !before.is_ascii(),
-            _ => (!letter.is_control() || matches!(letter, '\n' | '\t')) && !is_unseen(letter),
+            _ => !is_unsafe(letter),
         };
         if is_kept {
             safe.push(letter);
@@ -85,12 +87,22 @@ pub fn is_unseen(letter: char) -> bool {
     )
 }
 
-/// Escapes control characters, which a terminal would obey, and invisible characters: for text that is shown
-/// unchanged.
+/// Returns whether a character is the line or the paragraph separator of Unicode.
+fn is_separator(letter: char) -> bool {
+    matches!(letter, '\u{2028}' | '\u{2029}')
+}
+
+/// Returns whether a terminal may obey or hide a character; newline and tab are not of these.
+pub fn is_unsafe(letter: char) -> bool {
+    (letter.is_control() && !matches!(letter, '\n' | '\t')) || is_separator(letter) || is_unseen(letter)
+}
+
+/// Escapes control characters, which a terminal would obey, separators of lines, and invisible characters:
+/// for text that is shown unchanged.
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for letter in text.chars() {
-        if (letter.is_control() && !matches!(letter, '\n' | '\t')) || is_unseen(letter) {
+        if is_unsafe(letter) {
             shown.push_str(&letter.escape_unicode().to_string());
         } else {
             shown.push(letter);
@@ -149,6 +161,12 @@ mod tests {
     fn text_cannot_steer_a_terminal() {
         assert_eq!(harmless("a\x1b[2Jb\u{202e}c\n"), "a[2Jbc\n");
         assert_eq!(harmless("a\u{e0001}\u{e0041}\u{e007f}b\u{e0080}\u{e01ef}"), "ab");
+    }
+
+    #[test]
+    fn separators_of_lines_do_not_reach_a_terminal() {
+        assert_eq!(harmless("one\u{2028}two\u{2029}three\u{85}"), "one two three");
+        assert_eq!(visible("one\u{2028}\u{2029}two"), "one\\u{2028}\\u{2029}two");
     }
 
     #[test]

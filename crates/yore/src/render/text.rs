@@ -13,7 +13,7 @@ use yore_engine::{
 
 use super::memories;
 use super::plain::one_line;
-pub use super::plain::{bytes, count, counted, day, harmless, indent, is_unseen, table, time, visible};
+pub use super::plain::{bytes, count, counted, day, harmless, indent, is_unsafe, table, time, visible};
 use crate::results::{self, is_document};
 
 /// Escape sequence for red. The stream removes all escape sequences where colours are not shown.
