@@ -10,10 +10,12 @@ use crate::error::EngineError;
 use crate::ingest::source::ReaderOptions;
 use crate::ingest::{Keys, changed_within, damaged_blobs, is_there, size_with_log};
 use crate::platform;
-use crate::store::{BlobKey, RowKey, StoreError};
+use crate::store::{BlobKey, DATABASE_FILE, RowKey, StoreError};
 
 /// A source that changed within this time is not reported as behind: its reader has not had the time.
 const BEING_WRITTEN: Duration = Duration::from_secs(60);
+/// Bytes that should be free beside a small database.
+const LEAST_ROOM: u64 = 200_000_000;
 
 /// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -125,6 +127,17 @@ pub enum Finding {
     Private,
     /// Other users can read these paths.
     OpenToOthers(Vec<PathBuf>),
+    /// The data directory belongs to another user, who may change it.
+    OfAnother(PathBuf),
+    /// Free bytes of the data directory's file system.
+    DiskRoom(u64),
+    /// The data directory's file system has too few free bytes to rewrite the database, or to rebuild an index.
+    DiskLow {
+        /// Free bytes.
+        free: u64,
+        /// Bytes that should be free.
+        wanted: u64,
+    },
     /// Number of backups from upgrades beside the database.
     UpgradeBackups(usize),
 }
@@ -148,7 +161,8 @@ impl Finding {
             Self::VectorsUnusable(_) | Self::VectorsWhole(_) | Self::VectorsBehind(_) => "vectors",
             Self::VectorFilesDamaged(_) => "vectors-files",
             Self::Embedded(_) | Self::Unembedded { .. } | Self::EmbedFailed { .. } => "embedding",
-            Self::Private | Self::OpenToOthers(_) => "permissions",
+            Self::Private | Self::OpenToOthers(_) | Self::OfAnother(_) => "permissions",
+            Self::DiskRoom(_) | Self::DiskLow { .. } => "disk",
             Self::UpgradeBackups(_) => "backups",
         }
     }
@@ -163,7 +177,8 @@ impl Finding {
             | Self::IndexWhole(_)
             | Self::VectorsWhole(_)
             | Self::Embedded(_)
-            | Self::Private => Severity::Fine,
+            | Self::Private
+            | Self::DiskRoom(_) => Severity::Fine,
             Self::StoreUnchecked(_)
             | Self::RedactionDue
             | Self::SourcesBeingWritten(_)
@@ -183,7 +198,9 @@ impl Finding {
             | Self::ForgettingUnfinished
             | Self::UpkeepFails(_)
             | Self::VectorsUnusable(_)
-            | Self::VectorFilesDamaged(_) => Severity::Warning,
+            | Self::VectorFilesDamaged(_)
+            | Self::OfAnother(_)
+            | Self::DiskLow { .. } => Severity::Warning,
             Self::StoreDamaged(_)
             | Self::BlobsDamaged(_)
             | Self::BlobsUnreadable(_)
@@ -213,13 +230,20 @@ impl Engine {
             findings.push(Finding::ForgettingUnfinished);
         }
         findings.extend(self.upkeep()?.into_iter().filter(UpkeepState::is_failing).map(Finding::UpkeepFails));
+        findings.extend(examine_disk(self.directory()));
         self.examine_sources(&mut findings)?;
         self.examine_indexes(&mut findings)?;
         let open: Vec<PathBuf> = private_paths(self.directory())
             .into_iter()
             .filter(|path| platform::is_open_to_others(path).unwrap_or(false))
             .collect();
-        findings.push(if open.is_empty() { Finding::Private } else { Finding::OpenToOthers(open) });
+        findings.push(if !open.is_empty() {
+            Finding::OpenToOthers(open)
+        } else if platform::close_to_writers(self.directory()).is_ok_and(|owner| owner == platform::Owner::Other) {
+            Finding::OfAnother(self.directory().to_path_buf())
+        } else {
+            Finding::Private
+        });
         if self.has_embedder()
             && let Some((turns, error)) = self.store().embed_failures()?
         {
@@ -351,6 +375,21 @@ impl Engine {
     }
 }
 
+/// Returns the finding on the free space of a data directory's file system, also where no engine can be
+/// opened; `None` where the system does not tell.
+pub fn examine_disk(directory: &Path) -> Option<Finding> {
+    let database = directory.join(DATABASE_FILE);
+    let size = |path: &Path| path.metadata().map_or(0, |meta| meta.len());
+    Some(disk(fs4::available_space(directory).ok()?, size(&database) + size(&database.with_extension("db-wal"))))
+}
+
+/// Decides whether the free bytes are enough for a database of this size: rewriting it takes its size for the
+/// copy, and once more for the log.
+fn disk(free: u64, database: u64) -> Finding {
+    let wanted = LEAST_ROOM.max(database.saturating_mul(2));
+    if free < wanted { Finding::DiskLow { free, wanted } } else { Finding::DiskRoom(free) }
+}
+
 /// Returns the data directory and its entries, all of which must be private.
 fn private_paths(directory: &Path) -> Vec<PathBuf> {
     let mut paths = vec![directory.to_path_buf()];
@@ -358,4 +397,19 @@ fn private_paths(directory: &Path) -> Vec<PathBuf> {
         paths.push(entry.path());
     }
     paths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn disk_is_low_when_the_database_could_not_be_rewritten() {
+        let mb = 1_000_000;
+        assert_eq!(disk(200 * mb, 5 * mb), Finding::DiskRoom(200 * mb));
+        assert_eq!(disk(199 * mb, 5 * mb), Finding::DiskLow { free: 199 * mb, wanted: 200 * mb });
+        assert_eq!(disk(900 * mb, 500 * mb), Finding::DiskLow { free: 900 * mb, wanted: 1_000 * mb });
+        assert_eq!(disk(0, 0).severity(), Severity::Warning);
+        assert_eq!(disk(0, u64::MAX).code(), "disk");
+    }
 }

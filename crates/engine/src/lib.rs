@@ -44,7 +44,7 @@ mod upkeep;
 mod witness;
 
 pub use accounts::{Ledger, Price, Terms, dollars};
-pub use checks::{Finding, Severity};
+pub use checks::{Finding, Severity, examine_disk};
 pub use distil::{DistilReport, Distilled, DistilledItem, DistilledRelation, DistilledTopic, Line, Material, MaterialRequest};
 pub use embedding::EmbedReport;
 pub use engine::{Engine, EngineOptions, IndexHealth, ModelServers, Statistics, VectorHealth};

@@ -117,6 +117,52 @@ pub fn is_open_to_others(path: &Path) -> io::Result<bool> {
     }
 }
 
+/// The result of [`close_to_writers`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// This user or root.
+    Trusted,
+    /// Another user, who alone may write.
+    Other,
+    /// Another user, and more users may write.
+    OtherAndOpen,
+}
+
+/// Makes a directory private that other users may write to, where this user may do that: on a file system
+/// without modes it stays as it is, and `doctor` reports it. Returns whose directory it is; always
+/// [`Owner::Trusted`] where permissions are access control lists.
+///
+/// # Errors
+/// When the directory's owner and permissions cannot be read.
+pub fn close_to_writers(path: &Path) -> io::Result<Owner> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let (meta, me) = (fs::metadata(path)?, rustix::process::geteuid().as_raw());
+        if meta.mode() & WRITABLE_BY_OTHERS != 0 && (meta.uid() == me || me == 0) {
+            let _ = make_private(path);
+        }
+        Ok(owner(meta.uid(), meta.mode(), me))
+    }
+    #[cfg(not(unix))]
+    {
+        fs::metadata(path).map(|_| Owner::Trusted)
+    }
+}
+
+#[cfg(unix)]
+const WRITABLE_BY_OTHERS: u32 = 0o022;
+
+/// Decides whose a file of this user and mode is for `me`. Root may write everywhere, whatever the mode is.
+#[cfg(unix)]
+fn owner(user: u32, mode: u32, me: u32) -> Owner {
+    match mode & WRITABLE_BY_OTHERS {
+        _ if user == me || user == 0 || me == 0 => Owner::Trusted,
+        0 => Owner::Other,
+        _ => Owner::OtherAndOpen,
+    }
+}
+
 /// Removes every permission of other users.
 pub fn make_private(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
@@ -233,6 +279,26 @@ mod tests {
         drop(held);
         assert!(FileLock::take(&path).unwrap().is_some());
         drop(copy);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn directory_that_others_may_write_to_is_made_private_by_its_owner() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let mode = || fs::metadata(directory.path()).unwrap().permissions().mode() & 0o777;
+        for (before, after) in [(0o777, 0o700), (0o720, 0o700), (0o755, 0o755), (0o700, 0o700)] {
+            fs::set_permissions(directory.path(), fs::Permissions::from_mode(before)).unwrap();
+            assert_eq!(close_to_writers(directory.path()).unwrap(), Owner::Trusted);
+            assert_eq!(mode(), after, "{before:o}");
+        }
+        let (me, other) = (1000, 1001);
+        for (user, by) in [(me, me), (0, me), (other, 0)] {
+            assert_eq!(owner(user, 0o40777, by), Owner::Trusted);
+        }
+        assert_eq!(owner(other, 0o40755, me), Owner::Other);
+        assert_eq!(owner(other, 0o40775, me), Owner::OtherAndOpen);
+        assert_eq!(owner(other, 0o40757, me), Owner::OtherAndOpen);
     }
 
     #[test]

@@ -189,6 +189,9 @@ fn store_advice(error: &StoreError) -> (Exit, Option<String>) {
         ),
         StoreError::Busy(_) | StoreError::LeaseLost(_) => (Exit::Busy, "try again in a moment"),
         StoreError::NetworkFileSystem { .. } => (Exit::Data, "name a directory on a local disk with --data-dir or YORE_HOME"),
+        StoreError::OpenToOthers(_) => {
+            (Exit::Data, "its owner can close it with `chmod 700`; or name another data directory with --data-dir or YORE_HOME")
+        }
         StoreError::Backup { .. } => (Exit::Data, "free some space, or set store.backup_before_upgrade to false"),
         StoreError::Io { .. } => {
             (Exit::Data, "check the path and its permissions, or name another data directory with --data-dir or YORE_HOME")

@@ -11,6 +11,7 @@ use super::error::{StoreError, StoreResult};
 use super::migrate::{self, SCHEMA_VERSION};
 use super::options::StoreOptions;
 use super::transaction::{View, WriteTx};
+use crate::platform::{Owner, close_to_writers};
 
 /// Name of the database in the data directory.
 pub const DATABASE_FILE: &str = "yore.db";
@@ -29,19 +30,25 @@ pub struct Store {
 
 impl Store {
     /// Opens the database in `directory`, creates both if `create` is set, and upgrades an older schema after
-    /// a backup.
+    /// a backup. A directory that other users may write to is made private first.
     ///
     /// # Errors
-    /// [`StoreError::Missing`] without `create`; every other [`StoreError`].
+    /// [`StoreError::Missing`] without `create`; [`StoreError::OpenToOthers`] if the directory cannot be made
+    /// private; every other [`StoreError`].
     pub fn open(directory: &Path, create: bool, options: StoreOptions) -> StoreResult<Self> {
         let path = directory.join(DATABASE_FILE);
         let store = Self { path, options, writer: Mutex::new(None), readers: Mutex::new(Vec::new()) };
         let exists = store.path.metadata().map(|meta| meta.len() > 0).unwrap_or(false);
+        if !exists && !create {
+            return Err(StoreError::Missing(directory.to_path_buf()));
+        }
         if !exists {
-            if !create {
-                return Err(StoreError::Missing(directory.to_path_buf()));
-            }
             crate::platform::create_private_directory(directory).map_err(|error| StoreError::from_io(directory, error))?;
+        }
+        if close_to_writers(directory).map_err(|error| StoreError::from_io(directory, error))? == Owner::OtherAndOpen {
+            return Err(StoreError::OpenToOthers(directory.to_path_buf()));
+        }
+        if !exists {
             crate::platform::create_private_file(&store.path).map_err(|error| StoreError::from_io(&store.path, error))?;
             store.with_writer(|_| Ok(()))?;
             return Ok(store);

@@ -67,6 +67,9 @@ pub enum StoreError {
         /// The file system's name.
         kind: String,
     },
+    /// Another user owns the data directory, and more users may write to it.
+    #[error("the data directory {0} belongs to another user, and others may write to it")]
+    OpenToOthers(PathBuf),
     /// A memory cannot belong to a project that is not known.
     #[error("there is no project {0}")]
     UnknownProject(String),
@@ -119,6 +122,7 @@ impl StoreError {
             Self::ReadOnly { .. } => "store/read-only",
             Self::Busy(_) => "store/busy",
             Self::NetworkFileSystem { .. } => "store/network-file-system",
+            Self::OpenToOthers(_) => "store/open-to-others",
             Self::Backup { .. } => "store/backup",
             Self::LeaseLost(_) => "store/lease-lost",
             Self::UnknownProject(_) => "store/unknown-project",

@@ -98,7 +98,7 @@ impl TestEnvironment {
         let outcome = self.yore(["doctor", "--deep", "--json"]).run();
         let findings = outcome.json();
         for finding in findings.as_array().unwrap() {
-            let is_ours = !matches!(finding["code"].as_str(), Some("retention" | "archive-sources"));
+            let is_ours = !matches!(finding["code"].as_str(), Some("retention" | "archive-sources" | "disk"));
             let is_well = matches!(finding["severity"].as_str(), Some("fine" | "note"));
             assert!(is_well || !is_ours, "{finding}");
         }

@@ -22,14 +22,16 @@ fn reindex_keeps_ids_and_answers_without_the_sources() {
 fn doctor_finds_nothing_wrong_with_a_fresh_memory() {
     let memory = Memory::new();
     let shown = memory.call(&["doctor"]).success().shown();
-    // The time since the last capture differs each time.
-    let captured = shown.lines().find(|line| line.contains("Claude Code: last captured ")).unwrap();
-    insta::assert_snapshot!(shown.replacen(&format!("{captured}\n"), "", 1), @"
+    // The time since the last capture differs each time, and so does the free space.
+    let varies = |line: &&str| line.contains("Claude Code: last captured ") || line.contains(" free for the data directory");
+    let (varying, same): (Vec<&str>, Vec<&str>) = shown.lines().partition(varies);
+    assert_eq!(varying.len(), 2, "{varying:?}");
+    insta::assert_snapshot!(same.join("\n"), @"
     ✓ program          yore 0.1.0, schema 20
     ✓ data-directory   [root]/data
     · store            [root]/data/yore.db opens; its content was not checked
                        `yore doctor --deep` checks all of it
-    ✓ archive-sources  every source was read to its end
+    ✓ archive-sources  every recorded source was read to its end
     ✓ index            the full-text index holds all 11 turns
     ✓ vectors          the static table's index holds the 10 turns that have words
     ✓ permissions      only you can read the data directory
@@ -72,6 +74,18 @@ fn doctor_reports_open_permissions_and_mends_them() {
     assert!(outcome.stdout.contains("run `yore doctor --fix`"), "{}", outcome.stdout);
     memory.call(&["doctor", "--fix"]).success();
     assert_eq!((mode(memory.environment.data()), mode(memory.environment.database())), (0o700, 0o600));
+    memory.call(&["doctor"]).success();
+}
+
+#[cfg(unix)]
+#[test]
+fn data_directory_that_others_may_write_to_is_closed_by_the_next_command() {
+    use std::os::unix::fs::PermissionsExt;
+    let memory = Memory::new();
+    let data = memory.environment.data();
+    fs::set_permissions(&data, fs::Permissions::from_mode(0o777)).unwrap();
+    memory.call(&["sessions"]).success();
+    assert_eq!(fs::metadata(&data).unwrap().permissions().mode() & 0o777, 0o700);
     memory.call(&["doctor"]).success();
 }
 

@@ -1,7 +1,7 @@
 //! Checks the data directory: store, archive, indexes, permissions.
 
 use yore_engine::ingest::source::ReaderOptions;
-use yore_engine::{Engine, EngineError, Finding, Severity};
+use yore_engine::{Engine, EngineError, Finding, Severity, examine_disk};
 
 use super::super::Context;
 use super::super::reindex::reader_options;
@@ -26,7 +26,8 @@ pub(super) fn examine(deep: bool, fix: bool, context: &Context) -> CliResult<Vec
         }
         Err(error) => {
             let severity = if error.code == "store/missing" { Severity::Note } else { Severity::Broken };
-            Ok(vec![told(severity, error)])
+            let disk = examine_disk(&context.settings.directory).map(|finding| in_words(&finding));
+            Ok(after_room(std::iter::once(told(severity, error)).chain(disk).collect()))
         }
     }
 }
@@ -34,9 +35,10 @@ pub(super) fn examine(deep: bool, fix: bool, context: &Context) -> CliResult<Vec
 /// Returns the findings of an open engine. A store that fails during the check is a finding too.
 fn of_engine(engine: &Engine, deep: Option<&ReaderOptions>) -> CliResult<Vec<Told>> {
     match engine.examine(deep) {
-        Ok(findings) => Ok(findings.iter().map(in_words).collect()),
+        Ok(findings) => Ok(after_room(findings.iter().map(in_words).collect())),
         Err(error) if error.store_error().is_some() || matches!(error, EngineError::Index(_)) => {
-            Ok(vec![told(Severity::Broken, error.into())])
+            let disk = examine_disk(engine.directory()).map(|finding| in_words(&finding));
+            Ok(after_room(std::iter::once(told(Severity::Broken, error.into())).chain(disk).collect()))
         }
         Err(error) => Err(error.into()),
     }
@@ -50,6 +52,25 @@ fn told(severity: Severity, error: CliError) -> Told {
     }
 }
 
+/// Puts free space before every remedy that writes, where the disk is low: a rebuild would fail, and leave less
+/// than there was.
+fn after_room(mut told: Vec<Told>) -> Vec<Told> {
+    let is_low = |told: &Told| told.code == DISK && told.severity >= Severity::Warning;
+    if told.iter().any(is_low) {
+        for told in told.iter_mut().filter(|told| told.code != DISK) {
+            let writes = |remedy: &str| WRITING.iter().any(|command| remedy.contains(command));
+            if let Some(remedy) = told.remedy.take_if(|remedy| writes(remedy)) {
+                told.remedy = Some(format!("free some space first, then {remedy}"));
+            }
+        }
+    }
+    told
+}
+
+/// Code of the finding on free space.
+const DISK: &str = "disk";
+/// Commands that need space.
+const WRITING: [&str; 5] = ["`yore repair`", "`yore restore`", "`yore reindex`", "`yore ingest`", "`yore embed`"];
 /// Remedies for damage.
 const REPAIR: &str =
     "run `yore repair`, which saves undamaged data and reads existing sources again, or `yore restore`, which takes a backup";
@@ -87,7 +108,7 @@ fn in_words(finding: &Finding) -> Told {
             format!("{files} source files changed within the last minute and are not read yet"),
             Some("the daemon reads them in a moment; without one, `yore ingest` does"),
         ),
-        Finding::SourcesRead => ("every source was read to its end".to_owned(), None),
+        Finding::SourcesRead => ("every recorded source was read to its end".to_owned(), None),
         Finding::SourcesGone(gone) => (format!("{gone} source files were deleted; the archive has them"), None),
         Finding::SourcesBehind { files, bytes, gone } => (
             format!("{files} source files have {bytes} bytes that are not archived; {gone} were deleted and are archived"),
@@ -140,6 +161,15 @@ fn in_words(finding: &Finding) -> Told {
             let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
             (format!("others can read {}", paths.join(", ")), Some("run `yore doctor --fix`"))
         }
+        Finding::OfAnother(path) => (
+            format!("{} belongs to another user, who can change it", path.display()),
+            Some("name a data directory of your own with --data-dir or YORE_HOME"),
+        ),
+        Finding::DiskRoom(free) => (format!("{} free for the data directory", text::bytes(*free)), None),
+        Finding::DiskLow { free, wanted } => (
+            format!("{} free for the data directory; {} should be", text::bytes(*free), text::bytes(*wanted)),
+            Some("free some space, or move the data directory (`yore backup --to FILE` copies the memory)"),
+        ),
         Finding::UpgradeBackups(backups) => (
             format!("{} from upgrades kept beside the database", text::counted(*backups as u64, "backup")),
             Some("delete them once you trust the upgrade"),
@@ -158,4 +188,43 @@ fn shortened(numbers: &[i64]) -> String {
     let shown: Vec<String> = numbers.iter().take(MOST).map(i64::to_string).collect();
     let shown = shown.join(", ");
     if numbers.len() > MOST { format!("{shown} and {} more", numbers.len() - MOST) } else { shown }
+}
+
+#[cfg(test)]
+mod tests {
+    use yore_engine::{Upkeep, UpkeepState};
+
+    use super::*;
+
+    #[test]
+    fn on_a_full_disk_nothing_is_rebuilt_before_there_is_room() {
+        let remedies = |findings: &[Finding]| -> Vec<Option<String>> {
+            after_room(findings.iter().map(in_words).collect()).into_iter().map(|told| told.remedy).collect()
+        };
+        let damaged = Finding::IndexFilesDamaged(1);
+        let low = Finding::DiskLow { free: 0, wanted: 200_000_000 };
+        assert_eq!(remedies(&[damaged.clone(), Finding::DiskRoom(1)]), [Some(REINDEX.to_owned()), None]);
+        let told = remedies(&[damaged, low, Finding::OpenToOthers(Vec::new())]);
+        assert_eq!(told[0].as_deref(), Some("free some space first, then run `yore reindex`"));
+        assert!(told[1].as_deref().is_some_and(|remedy| remedy.starts_with("free some space, or")), "{told:?}");
+        assert_eq!(told[2].as_deref(), Some("run `yore doctor --fix`"));
+    }
+
+    #[test]
+    fn upkeep_that_failed_is_told_with_its_last_error() {
+        let state = UpkeepState {
+            upkeep: Upkeep::Backup,
+            done: None,
+            failed: Some(0),
+            error: Some(("store/disk-full".to_owned(), "no space left for /a\u{1b}[2J".to_owned())),
+            is_given_up: false,
+        };
+        let given_up = UpkeepState { is_given_up: true, ..state.clone() };
+        let told = in_words(&Finding::UpkeepFails(state));
+        assert_eq!(told.text, format!("backup failed {}: no space left for /a[2J", text::time(Some(0))));
+        assert!(told.remedy.is_some_and(|remedy| remedy.contains("`yore daemon retry`")));
+        let told = in_words(&Finding::UpkeepFails(given_up));
+        assert!(told.text.contains(", and was given up until it is next due: no space"), "{}", told.text);
+        assert_eq!((told.code, told.severity), ("upkeep", Severity::Warning));
+    }
 }
