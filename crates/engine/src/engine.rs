@@ -26,6 +26,9 @@ use crate::store::{MemoryKey, ProjectKey, SourceFileSummary, Store, StoreError, 
 /// Number and length of the pauses in which a hard forgetting waits for the index: a minute in all.
 const PURGE_TRIES: u32 = 1200;
 const PURGE_PAUSE: Duration = Duration::from_millis(50);
+/// Number and length of the pauses after which an index that another process replaced is opened again.
+const REPLACED_TRIES: u32 = 5;
+const REPLACED_PAUSE: Duration = Duration::from_millis(20);
 /// Turns embedded between two updates of the vector index.
 const EMBEDDED_PER_SYNC: u64 = 1_000;
 /// Items that may lack vectors where the local model answers by itself: what was said in the last minutes is found by its words.
@@ -205,10 +208,9 @@ impl Engine {
         // Turns stored by an older yore are processed once.
         while self.store.reshape()? {}
         self.restore_note_versions()?;
-        let index = self.index()?;
         let (mut waited, mut queued) = (0, usize::MAX);
         let report = loop {
-            let report = index.sync(&self.store, false, advanced)?;
+            let report = self.on_index(|index| index.sync(&self.store, false, advanced))?;
             let left = self.store.queue_length(1_000_000)?;
             if !report.is_busy || left == 0 {
                 break report;
@@ -271,7 +273,7 @@ impl Engine {
     /// # Errors
     /// When the store fails, or the new index cannot be written.
     pub fn mend_index(&self) -> Result<Vec<PathBuf>, EngineError> {
-        let damaged = self.index()?.damaged_files()?;
+        let damaged = self.on_index(|index| index.damaged_files())?;
         if !damaged.is_empty() && !self.store.is_passive() {
             self.drop_index()?;
             self.sync_index(10_000, &mut |_| {})?;
@@ -284,12 +286,12 @@ impl Engine {
     /// # Errors
     /// When the directory of the index cannot be read or locked.
     pub fn remove_dead_index_files(&self) -> Result<usize, EngineError> {
-        Ok(self.index()?.dead_files(true)?)
+        self.on_index(|index| index.dead_files(true))
     }
 
     /// Returns the number of files of the full-text index that its commit does not name.
     pub(crate) fn dead_index_files(&self) -> Result<usize, EngineError> {
-        Ok(self.index()?.dead_files(false)?)
+        self.on_index(|index| index.dead_files(false))
     }
 
     /// Discards the full-text index, sound or not; the next use rebuilds it.
@@ -357,7 +359,7 @@ impl Engine {
     /// Answers a query. Parts that were unavailable are listed in [`RecallAnswer::missing`]; they are not
     /// errors.
     pub fn recall(&self, request: &RecallRequest) -> Result<RecallAnswer, EngineError> {
-        match self.recall_as_it_is(request) {
+        match self.with_replacing(|| self.recall_as_it_is(request)) {
             // Its files may be damaged at a place that no query has read before.
             Err(error @ EngineError::Index(IndexError::Failed { .. })) => match self.mend_index() {
                 Ok(damaged) if damaged.is_empty() => Err(error),
@@ -459,12 +461,12 @@ impl Engine {
         let filter = Filter::default();
         let asking =
             Asking { question: &question, text: Some(text), asked_for: asked_for(text), parts: &[], filter: &filter, given };
-        retrieve::pack(&self.store, &self.index()?.state()?, hits, &asking, packing, &mut tokenizer)
+        self.with_replacing(|| retrieve::pack(&self.store, &self.index()?.state()?, hits, &asking, packing, &mut tokenizer))
     }
 
     /// Returns the inverse document frequencies of terms in the full-text index.
     pub(crate) fn rarity(&self, terms: &[String]) -> Result<Vec<f32>, EngineError> {
-        Ok(self.index()?.state()?.rarity(terms)?)
+        self.on_index(|index| index.state()?.rarity(terms))
     }
 
     /// Returns the number of turns that the full-text index holds.
@@ -529,7 +531,7 @@ impl Engine {
     /// pending, and the next index update does it.
     fn purge_index(&self) -> Result<(), EngineError> {
         for _ in 0..PURGE_TRIES {
-            let report = self.index()?.sync(&self.store, true, &mut |_| {})?;
+            let report = self.on_index(|index| index.sync(&self.store, true, &mut |_| {}))?;
             if !report.is_busy && !report.holds_removed {
                 return Ok(());
             }
@@ -540,7 +542,7 @@ impl Engine {
 
     /// Returns the number of damaged files of the full-text index.
     pub(crate) fn damaged_index_files(&self) -> Result<usize, EngineError> {
-        Ok(self.index()?.damaged_files()?.len())
+        Ok(self.on_index(|index| index.damaged_files())?.len())
     }
 
     /// Describes the damage to the vector indexes; empty if they cannot be opened.
@@ -633,6 +635,42 @@ impl Engine {
         Ok(())
     }
 
+    /// Does work on the full-text index, again on the new one if another process replaced it meanwhile.
+    fn on_index<T>(&self, mut work: impl FnMut(&LexicalIndex) -> Result<T, IndexError>) -> Result<T, EngineError> {
+        self.with_replacing(|| Ok(work(&*self.index()?)?))
+    }
+
+    /// Does work that uses the full-text index. `reindex`, `restore` and the mending of damage replace its files while
+    /// other processes have them open: the work is then done again with the new index.
+    fn with_replacing<T>(&self, mut work: impl FnMut() -> Result<T, EngineError>) -> Result<T, EngineError> {
+        for _ in 0..REPLACED_TRIES {
+            match work() {
+                Err(EngineError::Index(IndexError::Failed { .. } | IndexError::Replaced(_))) if self.let_go_of_replaced()? => {
+                    std::thread::sleep(REPLACED_PAUSE);
+                }
+                done => return done,
+            }
+        }
+        work()
+    }
+
+    /// Lets go of the full-text index if another process has replaced it; returns whether that is so.
+    fn let_go_of_replaced(&self) -> Result<bool, EngineError> {
+        if self.store.is_replaced() {
+            return Err(StoreError::Replaced(self.store.path().to_path_buf()).into());
+        }
+        let mut held = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        let is_replaced = match &*held {
+            Some(index) => index.is_replaced(&self.store)?,
+            // It was let go of meanwhile, or could not be opened while another process replaced it.
+            None => true,
+        };
+        if is_replaced {
+            *held = None;
+        }
+        Ok(is_replaced)
+    }
+
     fn index(&self) -> Result<Arc<LexicalIndex>, EngineError> {
         if let Some(index) = &*self.index.read().unwrap_or_else(PoisonError::into_inner) {
             return Ok(Arc::clone(index));
@@ -666,7 +704,7 @@ impl Engine {
         };
         // A phrase in quotation marks asks for nothing here.
         let question = Question { terms: question.terms, ..Question::default() };
-        let search = || Ok(self.index()?.nearest_memories(&self.store, &question, project, limit)?);
+        let search = || self.on_index(|index| index.nearest_memories(&self.store, &question, project, limit));
         match search() {
             // Its files may be damaged at a place that no query has read before.
             Err(error @ EngineError::Index(IndexError::Failed { .. })) => match self.mend_index() {

@@ -163,6 +163,23 @@ fn owner(user: u32, mode: u32, me: u32) -> Owner {
     }
 }
 
+/// Device and number of a file, which tell it from one that took its place.
+pub type FileId = (u64, u64);
+
+/// Returns the identity of a file; `None` if it does not exist, or where files have none.
+pub fn file_id(path: &Path) -> Option<FileId> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        None
+    }
+}
+
 /// Removes every permission of other users.
 pub fn make_private(path: &Path) -> io::Result<()> {
     #[cfg(unix)]

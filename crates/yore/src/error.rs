@@ -83,6 +83,7 @@ impl From<EngineError> for CliError {
                 EngineError::Index(IndexError::DiskFull(_)) => {
                     (Exit::Data, Some("free some space and run the command again; no data is lost".to_owned()))
                 }
+                EngineError::Index(IndexError::Replaced(_)) => (Exit::Busy, Some("run the command again".to_owned())),
                 EngineError::Index(_) => (Exit::Data, Some("the index can be rebuilt: run `yore reindex`".to_owned())),
                 EngineError::Ingest(IngestError::DataDirectory { .. }) => {
                     (Exit::Data, Some("check that you own the data directory and that its disk has space".to_owned()))
@@ -188,6 +189,7 @@ fn store_advice(error: &StoreError) -> (Exit, Option<String>) {
             "check that you own the data directory and may write to it, or name another with --data-dir or YORE_HOME",
         ),
         StoreError::Busy(_) | StoreError::LeaseLost(_) => (Exit::Busy, "try again in a moment"),
+        StoreError::Replaced(_) => (Exit::Busy, "run the command again"),
         StoreError::NetworkFileSystem { .. } => (Exit::Data, "name a directory on a local disk with --data-dir or YORE_HOME"),
         StoreError::OpenToOthers(_) => {
             (Exit::Data, "its owner can close it with `chmod 700`; or name another data directory with --data-dir or YORE_HOME")

@@ -103,6 +103,7 @@ impl EngineError {
             Self::Store(error) | Self::Index(IndexError::Store(error)) | Self::Ingest(IngestError::Store(error)) => error.code(),
             Self::Index(IndexError::Missing(_)) => "index/missing",
             Self::Index(IndexError::DiskFull(_)) => "index/disk-full",
+            Self::Index(IndexError::Replaced(_)) => "index/replaced",
             Self::Index(IndexError::Failed { .. }) => "index/failed",
             Self::Index(IndexError::Vectors(_)) => "index/vectors",
             Self::Embed(error) => error.code(),
@@ -139,7 +140,9 @@ impl EngineError {
     /// was full, or a file system was away for a moment.
     pub fn is_transient(&self) -> bool {
         match self {
-            Self::Index(IndexError::DiskFull(_)) | Self::Ingest(IngestError::DataDirectory { .. }) => true,
+            Self::Index(IndexError::DiskFull(_) | IndexError::Replaced(_)) | Self::Ingest(IngestError::DataDirectory { .. }) => {
+                true
+            }
             other => other.store_error().is_some_and(|error| {
                 error.is_transient()
                     || matches!(error, StoreError::DiskFull(_) | StoreError::ReadOnly { .. } | StoreError::Io { .. })

@@ -11,7 +11,7 @@ use super::error::{StoreError, StoreResult};
 use super::migrate::{self, SCHEMA_VERSION};
 use super::options::StoreOptions;
 use super::transaction::{View, WriteTx};
-use crate::platform::{Owner, close_to_writers};
+use crate::platform::{FileId, Owner, close_to_writers, file_id};
 
 /// Name of the database in the data directory.
 pub const DATABASE_FILE: &str = "yore.db";
@@ -26,6 +26,8 @@ pub struct Store {
     pub(super) options: StoreOptions,
     writer: Mutex<Option<Connection>>,
     readers: Mutex<Vec<Connection>>,
+    /// Identity of the file that was opened.
+    file: Option<FileId>,
 }
 
 impl Store {
@@ -37,7 +39,7 @@ impl Store {
     /// private; every other [`StoreError`].
     pub fn open(directory: &Path, create: bool, options: StoreOptions) -> StoreResult<Self> {
         let path = directory.join(DATABASE_FILE);
-        let store = Self { path, options, writer: Mutex::new(None), readers: Mutex::new(Vec::new()) };
+        let mut store = Self { path, options, writer: Mutex::new(None), readers: Mutex::new(Vec::new()), file: None };
         let exists = store.path.metadata().map(|meta| meta.len() > 0).unwrap_or(false);
         if !exists && !create {
             return Err(StoreError::Missing(directory.to_path_buf()));
@@ -51,8 +53,10 @@ impl Store {
         if !exists {
             crate::platform::create_private_file(&store.path).map_err(|error| StoreError::from_io(&store.path, error))?;
             store.with_writer(|_| Ok(()))?;
+            store.file = file_id(&store.path);
             return Ok(store);
         }
+        store.file = file_id(&store.path);
         let version = store.with_reader(|db| migrate::check(db, &store.path))?;
         if version < SCHEMA_VERSION {
             if store.options.is_passive {
@@ -62,6 +66,12 @@ impl Store {
             store.with_writer(|_| Ok(()))?;
         }
         Ok(store)
+    }
+
+    /// Returns whether another database is in the place of the one that was opened. Always `false` where files have
+    /// no numbers.
+    pub(crate) fn is_replaced(&self) -> bool {
+        self.file.is_some() && file_id(&self.path) != self.file
     }
 
     /// Returns whether upgrades and new indexes are forbidden.

@@ -59,6 +59,9 @@ pub enum StoreError {
     /// Another process held the database for longer than the busy timeout.
     #[error("{0} is busy: another process has been writing for too long")]
     Busy(PathBuf),
+    /// A restore or a repair has put another database in the place of the one that was opened.
+    #[error("the database {0} was replaced by a restore or a repair")]
+    Replaced(PathBuf),
     /// WAL needs shared memory, which network file systems do not provide.
     #[error("{path} is on a network file system ({kind}), which SQLite cannot use safely")]
     NetworkFileSystem {
@@ -121,6 +124,7 @@ impl StoreError {
             Self::DiskFull(_) => "store/disk-full",
             Self::ReadOnly { .. } => "store/read-only",
             Self::Busy(_) => "store/busy",
+            Self::Replaced(_) => "store/replaced",
             Self::NetworkFileSystem { .. } => "store/network-file-system",
             Self::OpenToOthers(_) => "store/open-to-others",
             Self::Backup { .. } => "store/backup",
@@ -135,7 +139,7 @@ impl StoreError {
 
     /// Returns whether the same call may succeed later without any action.
     pub fn is_transient(&self) -> bool {
-        matches!(self, Self::Busy(_) | Self::LeaseLost(_))
+        matches!(self, Self::Busy(_) | Self::LeaseLost(_) | Self::Replaced(_))
     }
 
     pub(super) fn from_sqlite(path: &Path, error: rusqlite::Error) -> Self {

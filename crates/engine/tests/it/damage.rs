@@ -4,9 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use rusqlite::Connection;
+use yore_core::scope::ScopeChoice;
 use yore_engine::ingest::source::ReaderOptions;
 use yore_engine::ingest::{IngestRequest, KeyProblem, Silent, SourceRoot};
-use yore_engine::{Engine, Finding, ForgetRequest, SessionsRequest, Severity, backups, repair, restore};
+use yore_engine::{Engine, Finding, ForgetRequest, RecallRequest, SessionsRequest, Severity, backups, repair, restore};
 use yore_testing::{Memory, Random, SessionBuilder, TurnOf};
 
 /// Creates sessions, each in a file and a blob of its own.
@@ -168,6 +169,48 @@ fn backup_is_restored_with_its_key_and_what_came_since_is_read_again() {
     memory.learn();
     assert_eq!(everything(&memory, 4), whole);
     assert_eq!(finding(&memory, true, "key"), None);
+}
+
+#[test]
+fn index_that_another_process_replaces_is_opened_again_by_whatever_uses_it() {
+    let memory = memory_of(3);
+    let words = &everything(&memory, 1)[0][0].1;
+    let found = memory.ask(words).len();
+    assert!(found > 0);
+    // As it is for a moment while another process reindexes: the files are gone, or not yet those of this database.
+    let lose_index = || fs::remove_dir_all(memory.data().join("index")).unwrap();
+    lose_index();
+    assert_eq!(memory.ask(words).len(), found);
+    lose_index();
+    memory.write("projects/p/3.jsonl", SessionBuilder::new(103).turns(8).text());
+    memory.learn();
+    let other = Engine::open(Memory::options(memory.data())).unwrap();
+    other.reindex(&ReaderOptions::default(), &mut Silent).unwrap();
+    assert_eq!(memory.ask(words).len(), found);
+    lose_index();
+    let id = SessionBuilder::new(103).turns(8).id().to_owned();
+    let request = ForgetRequest { session: id, is_hard: true, is_dry_run: false, restore: false, keep_tombstones: true };
+    memory.engine().forget(&request).unwrap();
+    assert_eq!(memory.ask(words).len(), found);
+    let health = other.statistics().unwrap().index;
+    assert_eq!((health.indexed, health.queued), (health.expected, 0));
+}
+
+#[cfg(unix)]
+#[test]
+fn database_that_a_restore_replaced_is_told_as_such_and_its_index_is_left_alone() {
+    let memory = memory_of(2);
+    let words = &everything(&memory, 1)[0][0].1;
+    let found = memory.ask(words).len();
+    memory.engine().back_up(None, 2).unwrap();
+    restore(&Memory::options(memory.data()), None).unwrap();
+    let fresh = Engine::open(Memory::options(memory.data())).unwrap();
+    fresh.sync_index(10_000, &mut |_| {}).unwrap();
+    let mut request = RecallRequest::new(words);
+    request.filter.scope = ScopeChoice::All;
+    let error = memory.engine().recall(&request).unwrap_err();
+    assert_eq!((error.code(), error.is_transient()), ("store/replaced", true));
+    assert_eq!(fresh.recall(&request).unwrap().hits.len(), found);
 }
 
 #[test]

@@ -18,6 +18,9 @@ pub enum IndexError {
     /// No space is left for the index.
     #[error("no space left for the index {0}")]
     DiskFull(PathBuf),
+    /// Another process has replaced the index, or is about to, since it was opened.
+    #[error("the index {0} was replaced by another process")]
+    Replaced(PathBuf),
     /// A vector index failed.
     #[error(transparent)]
     Vectors(Box<crate::index::vector::VectorError>),

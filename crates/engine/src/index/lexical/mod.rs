@@ -16,10 +16,10 @@ mod waiting;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use tantivy::directory::error::LockError;
-use tantivy::directory::{Directory, INDEX_WRITER_LOCK, META_LOCK};
+use tantivy::directory::{Directory, INDEX_WRITER_LOCK, META_LOCK, MmapDirectory};
 use tantivy::indexer::{IndexWriterOptions, NoMergePolicy};
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyError, Term};
 use yore_core::memory::Status;
@@ -34,7 +34,7 @@ pub(crate) use self::state::{LexicalState, SearchOptions};
 use self::waiting::Waiting;
 use super::tantivy_tokenizer::{NAME, YoreTokenizer};
 use crate::index::filter::CompiledFilter;
-use crate::store::{ItemKey, MemoryKey, ProjectKey, RowKey, Store};
+use crate::store::{ItemKey, MemoryKey, ProjectKey, RowKey, Store, StoreError};
 
 /// Fact of the store: text was deleted of which the index must not keep a byte.
 const PURGE: &str = "purge";
@@ -44,6 +44,13 @@ const WRITER_BYTES: usize = 48 * 1024 * 1024;
 const COMMIT_TURNS: usize = 50_000;
 /// Turns read from the store at once.
 const READ_TURNS: usize = 500;
+/// File of the index that names the files of its last commit.
+const META_FILE: &str = "meta.json";
+/// Number and length of the pauses in which a rebuild waits for a writer of the index that it replaces.
+const WRITER_TRIES: u32 = 100;
+const WRITER_PAUSE: Duration = Duration::from_millis(50);
+/// Maximum number of retries when removing the files.
+const REMOVE_TRIES: u32 = 10;
 /// Maximum number of retries when checking the files.
 const CHECK_TRIES: u32 = 3;
 
@@ -72,12 +79,12 @@ struct SeenCommit {
 /// The full-text index of one store.
 pub(crate) struct LexicalIndex {
     directory: PathBuf,
+    /// Ties the index to its database; `None` for one in memory.
+    token: Option<String>,
     index: Index,
     reader: IndexReader,
     fields: Fields,
     is_new: bool,
-    /// True if no part of it is on disk.
-    is_in_memory: bool,
     /// The commit that was read last.
     seen: Mutex<Option<SeenCommit>>,
     graph: KnownGraph,
@@ -99,7 +106,7 @@ impl LexicalIndex {
             None => None,
         };
         if let Some(index) = existing
-            && let Ok(opened) = Self::with_index(directory.clone(), index, fields, false)
+            && let Ok(opened) = Self::with_index(directory.clone(), token.clone(), index, fields, false)
         {
             return Ok(opened);
         }
@@ -117,23 +124,32 @@ impl LexicalIndex {
             drop(turnstile);
             return Self::open(parent, store);
         }
+        if store.is_replaced() {
+            return Err(StoreError::Replaced(store.path().to_path_buf()).into());
+        }
+        wait_for_writer(&directory);
         let parent = parent.join("index");
-        match std::fs::remove_dir_all(&parent) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(io(error)),
-            _ => {}
+        let mut tries = 0;
+        while let Err(error) = std::fs::remove_dir_all(&parent) {
+            match error.kind() {
+                std::io::ErrorKind::NotFound => break,
+                // A writer has come since, and added a file.
+                std::io::ErrorKind::DirectoryNotEmpty if tries < REMOVE_TRIES => tries += 1,
+                _ => return Err(io(error)),
+            }
         }
         crate::platform::create_private_directory(&directory).map_err(io)?;
         let index = Index::create_in_dir(&directory, schema).map_err(fail)?;
         let token = uuid::Uuid::now_v7().simple().to_string();
         {
-            let mut writer: IndexWriter = index.writer_with_num_threads(1, 15_000_000).map_err(fail)?;
+            let mut writer = first_writer(&index).map_err(fail)?;
             let mut commit = writer.prepare_commit().map_err(fail)?;
             commit.set_payload(&token);
             commit.commit().map_err(fail)?;
         }
         store.queue_all()?;
         store.set_index_state("lexical", &token)?;
-        Self::with_index(directory, index, fields, true)
+        Self::with_index(directory, Some(token), index, fields, true)
     }
 
     /// Makes an index in memory of everything in the store, for places without write access: a full disk, a
@@ -142,8 +158,7 @@ impl LexicalIndex {
         let directory = parent.join("index");
         let fail = |error: TantivyError| failure(&directory, error);
         let (schema, fields) = schema();
-        let mut made = Self::with_index(directory.clone(), Index::create_in_ram(schema), fields, false)?;
-        made.is_in_memory = true;
+        let made = Self::with_index(directory.clone(), None, Index::create_in_ram(schema), fields, false)?;
         let mut writer: IndexWriter = made.index.writer_with_num_threads(1, WRITER_BYTES).map_err(fail)?;
         let mut after = ItemKey::new(0);
         loop {
@@ -160,27 +175,47 @@ impl LexicalIndex {
         Ok(made)
     }
 
-    fn with_index(directory: PathBuf, index: Index, fields: Fields, is_new: bool) -> Result<Self, IndexError> {
+    fn with_index(
+        directory: PathBuf,
+        token: Option<String>,
+        index: Index,
+        fields: Fields,
+        is_new: bool,
+    ) -> Result<Self, IndexError> {
         index.tokenizers().register(NAME, YoreTokenizer::default());
         let reader =
             index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().map_err(|error| failure(&directory, error))?;
         Ok(Self {
             directory,
+            token,
             index,
             reader,
             fields,
             is_new,
-            is_in_memory: false,
             seen: Mutex::default(),
             graph: Mutex::default(),
             waiting: Mutex::default(),
         })
     }
 
+    /// Returns whether no part of it is on disk.
+    fn is_in_memory(&self) -> bool {
+        self.token.is_none()
+    }
+
+    /// Returns whether another process has replaced the index since it was opened, or is about to.
+    pub(crate) fn is_replaced(&self, store: &Store) -> Result<bool, IndexError> {
+        Ok(!self.is_in_memory() && (store.index_state("lexical")? != self.token || !self.directory.join(META_FILE).exists()))
+    }
+
+    fn replaced(&self) -> IndexError {
+        IndexError::Replaced(self.directory.clone())
+    }
+
     /// Processes the store's queue. With `purge`, no byte of removed text stays in the index.
     pub(crate) fn sync(&self, store: &Store, purge: bool, advanced: &mut dyn FnMut(u64)) -> Result<SyncReport, IndexError> {
         let mut report = SyncReport { is_rebuilt: self.is_new, ..SyncReport::default() };
-        if self.is_in_memory {
+        if self.is_in_memory() {
             return Ok(report);
         }
         // A killed process may not have finished its purge.
@@ -203,9 +238,11 @@ impl LexicalIndex {
             // No merge may be writing a segment while the dead ones are searched for.
             writer.set_merge_policy(Box::new(NoMergePolicy));
         }
+        let Some(token) = store.index_state("lexical")?.filter(|token| self.token.as_ref() == Some(token)) else {
+            return Err(self.replaced());
+        };
         // Files left by a killed process would conflict with new files of the same name.
         self.remove_unnamed_files()?;
-        let token = store.index_state("lexical")?.unwrap_or_default();
         // Another process may have committed since, and so may an attempt that failed after all.
         self.reader.reload().map_err(fail)?;
         let mut is_empty = self.reader.searcher().num_docs() == 0;
@@ -314,7 +351,7 @@ impl LexicalIndex {
     /// Returns the files that no commit names: of writers that were killed. With `removes`, deletes them. While another
     /// process writes, none is taken for dead.
     pub(crate) fn dead_files(&self, removes: bool) -> Result<usize, IndexError> {
-        if self.is_in_memory {
+        if self.is_in_memory() {
             return Ok(0);
         }
         let _writing = match self.index.directory().acquire_lock(&INDEX_WRITER_LOCK) {
@@ -377,7 +414,7 @@ impl LexicalIndex {
             fields: self.fields,
             searcher: self.reader.searcher(),
             filled,
-            is_in_memory: self.is_in_memory,
+            is_in_memory: self.is_in_memory(),
             graph: &self.graph,
         })
     }
@@ -399,7 +436,7 @@ impl LexicalIndex {
             ..CompiledFilter::default()
         };
         // The index in memory is complete. The queue is read first: what another process takes from it meanwhile is in its index.
-        let waiting = if self.is_in_memory {
+        let waiting = if self.is_in_memory() {
             Vec::new()
         } else {
             let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -421,17 +458,23 @@ impl LexicalIndex {
     /// Loads commits of other processes, and returns the numbers of turns with spoken text and with tool
     /// text.
     fn refresh(&self) -> Result<[u64; 2], IndexError> {
-        if self.is_in_memory {
+        if self.is_in_memory() {
             return count_filled(&self.reader.searcher(), self.fields).map_err(|error| failure(&self.directory, error));
         }
-        let stamp = std::fs::metadata(self.directory.join("meta.json"))
+        let stamp = std::fs::metadata(self.directory.join(META_FILE))
             .and_then(|meta| Ok((meta.modified()?, meta.len())))
-            .map_err(|error| io_failure(&self.directory, &error))?;
+            .map_err(|error| match error.kind() {
+                std::io::ErrorKind::NotFound => self.replaced(),
+                _ => io_failure(&self.directory, &error),
+            })?;
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         match *seen {
             Some(SeenCommit { stamp: known, filled }) if known == stamp => Ok(filled),
             _ => {
                 let fail = |error: TantivyError| failure(&self.directory, error);
+                if self.index.load_metas().map_err(fail)?.payload != self.token {
+                    return Err(self.replaced());
+                }
                 self.reader.reload().map_err(fail)?;
                 let filled = count_filled(&self.reader.searcher(), self.fields).map_err(fail)?;
                 *seen = Some(SeenCommit { stamp, filled });
@@ -439,4 +482,28 @@ impl LexicalIndex {
             }
         }
     }
+}
+
+/// Waits until no process writes the index in a directory, which would fail if its files went; not for ever: the writer
+/// then opens the new index.
+fn wait_for_writer(directory: &Path) {
+    let Ok(replaced) = MmapDirectory::open(directory) else { return };
+    for _ in 0..WRITER_TRIES {
+        if !matches!(replaced.acquire_lock(&INDEX_WRITER_LOCK), Err(LockError::LockBusy)) {
+            return;
+        }
+        std::thread::sleep(WRITER_PAUSE);
+    }
+}
+
+/// Returns the writer of an index that was just created. A process that had the replaced index open may hold its lock
+/// for a moment, until it sees that this is another one.
+fn first_writer(index: &Index) -> Result<IndexWriter, TantivyError> {
+    for _ in 0..WRITER_TRIES {
+        match index.writer_with_num_threads(1, 15_000_000) {
+            Err(TantivyError::LockFailure(LockError::LockBusy, _)) => std::thread::sleep(WRITER_PAUSE),
+            made => return made,
+        }
+    }
+    index.writer_with_num_threads(1, 15_000_000)
 }
