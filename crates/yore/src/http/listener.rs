@@ -8,8 +8,8 @@ use std::io::{self, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use hyper::server::conn::http1;
@@ -21,8 +21,15 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use super::guard::{IsAuthorized, LONGEST_HEAD};
 
-/// Most connections at once. When all are taken, the oldest without a valid token gives way to the next.
+/// Most connections at once.
 const MOST_CONNECTIONS: usize = 128;
+/// Most of these that have not sent a valid token. The oldest gives way to the next.
+const MOST_STRANGERS: usize = 64;
+/// Time that a connection has to send its token before it gives way. Connections that are opened again and again
+/// wait for it, and cannot push a client out that is about to send one.
+const GRACE: Duration = Duration::from_millis(100);
+/// Time after which a connection without a valid token is closed.
+const STRANGER: Duration = Duration::from_secs(5);
 /// Longest wait for the place of a connection that was ended.
 const GIVING_WAY: Duration = Duration::from_millis(100);
 /// Time in which the head of a request must arrive; a connection without one is closed.
@@ -83,7 +90,7 @@ impl Listener {
         let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
         let mut ended = pin!(ended);
         let (_open, ending) = watch::channel(());
-        let mut connected: Vec<(AbortHandle, IsAuthorized)> = Vec::new();
+        let mut connected: Vec<Connected> = Vec::new();
         loop {
             let accepted = tokio::select! {
                 biased;
@@ -96,13 +103,18 @@ impl Listener {
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
             };
-            connected.retain(|(connection, _)| !connection.is_finished());
-            if places.available_permits() == 0 {
-                // Any program on this computer can connect: one that holds places without a token must not
-                // keep others out.
-                let stranger = connected.iter().position(|(_, is_authorized)| !is_authorized.load(Ordering::Relaxed));
-                if let Some(at) = stranger {
-                    connected.remove(at).0.abort();
+            // Any program on this computer can connect: one that holds places without a token must not keep
+            // others out.
+            while let Some(at) = stranger_in_the_way(&mut connected, places.available_permits() == 0) {
+                let grace = GRACE.saturating_sub(connected[at].since.elapsed());
+                if grace.is_zero() {
+                    connected.remove(at).task.abort();
+                    break;
+                }
+                tokio::select! {
+                    biased;
+                    () = &mut ended => return Ok(()),
+                    () = tokio::time::sleep(grace) => {}
                 }
             }
             let Ok(Ok(place)) = tokio::time::timeout(GIVING_WAY, Arc::clone(&places).acquire_owned()).await else {
@@ -111,18 +123,39 @@ impl Listener {
             };
             let is_authorized = IsAuthorized::default();
             let router = router.clone().layer(axum::Extension(Arc::clone(&is_authorized)));
-            let ending = ending.clone();
-            let connection = connections.spawn(async move {
+            let (ending, known) = (ending.clone(), Arc::clone(&is_authorized));
+            let task = connections.spawn(async move {
                 let _place = place;
-                serve_connection(stream, router, ending).await;
+                serve_connection(stream, router, ending, &known).await;
             });
-            connected.push((connection, is_authorized));
+            connected.push(Connected { task, is_authorized, since: Instant::now() });
         }
     }
 }
 
-/// Answers one connection until it is silent, sends something invalid, or `ending` fires.
-async fn serve_connection(stream: TcpStream, router: Router, mut ending: watch::Receiver<()>) {
+/// An open connection.
+struct Connected {
+    task: AbortHandle,
+    is_authorized: IsAuthorized,
+    since: Instant,
+}
+
+/// Returns the oldest connection without a token if another one has no place beside it, because all places or those
+/// of strangers are taken. Connections that have ended are removed.
+fn stranger_in_the_way(connected: &mut Vec<Connected>, is_full: bool) -> Option<usize> {
+    connected.retain(|connection| !connection.task.is_finished());
+    let mut strangers = connected
+        .iter()
+        .enumerate()
+        .filter(|(_, connection)| !connection.is_authorized.load(Ordering::Relaxed))
+        .map(|(at, _)| at);
+    let oldest = strangers.next();
+    oldest.filter(|_| is_full || 1 + strangers.count() >= MOST_STRANGERS)
+}
+
+/// Answers one connection until it is silent, sends something invalid, has sent no token for too long, or `ending`
+/// fires.
+async fn serve_connection(stream: TcpStream, router: Router, mut ending: watch::Receiver<()>, is_authorized: &AtomicBool) {
     let _ = stream.set_nodelay(true);
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -132,8 +165,15 @@ async fn serve_connection(stream: TcpStream, router: Router, mut ending: watch::
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
     let mut connection = pin!(connection);
     // An error here concerns the client only.
+    let sent_no_token = async {
+        tokio::time::sleep(STRANGER).await;
+        if is_authorized.load(Ordering::Relaxed) {
+            std::future::pending().await
+        }
+    };
     tokio::select! {
         _ = connection.as_mut() => return,
+        () = sent_no_token => return,
         _ = ending.changed() => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;

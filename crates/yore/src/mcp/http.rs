@@ -35,7 +35,8 @@ const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
 /// Maximum number of sessions at once.
 const MOST_SESSIONS: usize = 64;
-/// Silence after which a session may be ended for a new one when the maximum is reached.
+/// Silence after which a session may be ended for a new one when the maximum is reached. One that was only begun may be
+/// ended at any time: an agent goes on at once.
 const QUIET: Duration = Duration::from_secs(5 * 60);
 /// Same for a session that was used for no longer than this, usually for a single call.
 const BURST: Duration = Duration::from_secs(30);
@@ -142,10 +143,12 @@ impl Heard {
         Self { first: at, last: at }
     }
 
-    /// Returns whether the session was silent for so long that it may be ended for another.
-    fn is_quiet(self, now: Instant) -> bool {
+    /// Returns whether the session may be ended for another: it was begun and never used, or silent for long.
+    fn may_end(self, now: Instant) -> bool {
         let silence = now.saturating_duration_since(self.last);
-        silence >= QUIET || silence >= BURST && self.last.saturating_duration_since(self.first) <= BURST
+        self.last == self.first
+            || silence >= QUIET
+            || silence >= BURST && self.last.saturating_duration_since(self.first) <= BURST
     }
 }
 
@@ -203,7 +206,7 @@ impl<S: ServerHandler + Clone> SessionGate<S> {
         if sessions.len() < MOST_SESSIONS {
             return Ok(());
         }
-        let quietest = heard.iter().filter(|(_, heard)| heard.is_quiet(now)).min_by_key(|(_, heard)| heard.last);
+        let quietest = heard.iter().filter(|(_, heard)| heard.may_end(now)).min_by_key(|(_, heard)| heard.last);
         let Some(id) = quietest.map(|(id, _)| id.clone()) else {
             let words = format!("yore has {MOST_SESSIONS} sessions, and all are in use; end one, or try again later");
             return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, words).with(RETRY_AFTER, "30"));
@@ -287,13 +290,22 @@ mod tests {
         assert!(!lock(&gate.heard).contains_key("gone"));
         drop(left);
         // A session with a single call may be ended after seconds.
-        let (handle, _) = create_local_session("9".to_owned(), SessionConfig::default());
-        sessions.sessions.write().await.insert(handle.id().clone(), handle);
-        let once = Heard::once(later - BURST + second);
-        lock(&gate.heard).extend([("7".to_owned(), used(later)), ("9".to_owned(), once)]);
+        let begin = async |id: &str| {
+            let (handle, _) = create_local_session(id.to_owned(), SessionConfig::default());
+            sessions.sessions.write().await.insert(handle.id().clone(), handle);
+        };
+        begin("9").await;
+        let single = Heard { first: later - BURST, last: later - BURST + second };
+        lock(&gate.heard).extend([("7".to_owned(), used(later)), ("9".to_owned(), single)]);
         assert!(gate.make_place(later).await.is_err());
         gate.make_place(later + second).await.unwrap();
         assert!(!sessions.sessions.read().await.contains_key("9"));
+        // One that was only begun gives way at once, the oldest first.
+        begin("9").await;
+        lock(&gate.heard).extend([("8".to_owned(), Heard::once(later - second)), ("9".to_owned(), Heard::once(later))]);
+        gate.make_place(later).await.unwrap();
+        let left = sessions.sessions.read().await;
+        assert_eq!((left.contains_key("8"), left.contains_key("9")), (false, true));
     }
 
     #[test]

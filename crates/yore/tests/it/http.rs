@@ -8,6 +8,7 @@ use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -405,28 +406,27 @@ fn requests_that_never_end_take_their_room_only() {
 }
 
 #[test]
-fn a_thousand_sessions_are_refused_and_the_first_go_on() {
+fn a_thousand_sessions_that_are_only_begun_push_none_out_that_is_used() {
     let environment = memory();
     let daemon = Daemon::start(&environment);
     daemon.is_well();
     let before = daemon.memory();
-    let mut sessions = Vec::new();
-    let mut refused = 0;
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
+    let mut sessions: Vec<String> = (0..SESSIONS / 2).map(|_| daemon.session(&[])).collect();
     for _ in 0..1_000 {
-        match daemon.begin(&[]) {
-            Ok(id) => sessions.push(id),
-            Err(answer) => {
-                assert_eq!(answer.status, 503, "{answer:?}");
-                assert!(answer.body.contains("64 sessions") && answer.header("retry-after").is_some(), "{answer:?}");
-                refused += 1;
-            }
-        }
+        daemon.begin(&[]).unwrap_or_else(|answer| panic!("{answer:?}"));
     }
-    assert_eq!((sessions.len(), refused), (SESSIONS, 1_000 - SESSIONS));
     assert!(daemon.memory() - before < BOUND, "{} bytes more", daemon.memory() - before);
-    // The existing sessions are all served, and so is a client without a session.
+    // The sessions in use are all served, and so is a client without a session.
     for id in &sessions {
-        let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
+        assert_eq!(daemon.post(&[("Mcp-Session-Id", id)], &call).status, 200);
+    }
+    // Where all are in use, another one is refused.
+    sessions.extend((SESSIONS / 2..SESSIONS).map(|_| daemon.session(&[])));
+    let refused = daemon.begin(&[]).unwrap_err();
+    assert_eq!(refused.status, 503, "{refused:?}");
+    assert!(refused.body.contains("64 sessions") && refused.header("retry-after").is_some(), "{refused:?}");
+    for id in &sessions {
         assert_eq!(daemon.post(&[("Mcp-Session-Id", id)], &call).status, 200);
     }
     daemon.is_well();
@@ -436,7 +436,6 @@ fn a_thousand_sessions_are_refused_and_the_first_go_on() {
     assert!(matches!(ended.status, 200 | 202 | 204), "{ended:?}");
     let new = daemon.begin(&[]).unwrap_or_else(|answer| panic!("{answer:?}"));
     assert!(!sessions.contains(&new));
-    assert_eq!(daemon.begin(&[]).unwrap_err().status, 503);
     daemon.stop();
 }
 
@@ -492,6 +491,29 @@ fn connections_without_a_word_give_way_and_are_closed() {
         let mut rest = Vec::new();
         let _ = stream.read_to_end(&mut rest);
     }
+    daemon.stop();
+}
+
+#[test]
+fn a_client_is_served_while_others_open_connections_again_and_again() {
+    let environment = memory();
+    let daemon = Daemon::start(&environment);
+    daemon.is_well();
+    let (is_over, began) = (AtomicBool::new(false), Instant::now());
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) && began.elapsed() < LONG {
+                let held: Vec<_> = (0..CONNECTIONS + 2)
+                    .map_while(|_| TcpStream::connect_timeout(&(Ipv4Addr::LOCALHOST, daemon.port).into(), LONG).ok())
+                    .collect();
+                std::thread::sleep(Duration::from_millis(5));
+                drop(held);
+            }
+        });
+        let statuses: Vec<u16> = (0..40).map(|_| daemon.list().status).collect();
+        is_over.store(true, Ordering::Relaxed);
+        assert_eq!(statuses, [200; 40]);
+    });
     daemon.stop();
 }
 
