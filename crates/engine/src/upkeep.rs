@@ -166,25 +166,27 @@ pub struct Restored {
 /// The indexes are rebuilt. No other process may have the data directory open.
 ///
 /// # Errors
-/// [`EngineError::NoBackup`] when no backup is intact.
+/// [`EngineError::NoBackup`] when no backup is intact; [`EngineError::BadBackup`] when `which` is not.
 pub fn restore(options: &EngineOptions, which: Option<&Path>) -> Result<Restored, EngineError> {
     let data = &options.directory;
     let _turn = take_turn(data)?;
     let candidates = match which {
         None => backup::list(data),
-        Some(path) => {
-            let meta = fs::metadata(path).map_err(|error| StoreError::Io { path: path.to_path_buf(), error })?;
-            vec![Backup { path: path.to_path_buf(), made: 0, bytes: meta.len() }]
-        }
+        Some(path) => vec![named_backup(path)?],
     };
     let mut damaged = Vec::new();
     let mut chosen = None;
     for candidate in candidates {
-        match backup::problem(&candidate.path, is_whole)? {
+        let problem = match backup::problem(&candidate.path, is_whole) {
+            Err(StoreError::Foreign(_)) if which.is_some() => Some("it is a database, but not yore's".to_owned()),
+            checked => checked?,
+        };
+        match problem {
             None => {
                 chosen = Some(candidate);
                 break;
             }
+            Some(detail) if which.is_some() => return Err(EngineError::BadBackup { path: candidate.path, detail }),
             Some(_) => damaged.push(candidate.path),
         }
     }
@@ -196,6 +198,20 @@ pub fn restore(options: &EngineOptions, which: Option<&Path>) -> Result<Restored
     put_key(data, &backup::key_of(&from.path), now)?;
     forget_indexes(options)?;
     Ok(Restored { from, damaged, replaced })
+}
+
+/// Returns the file that a caller names as a backup, if it may be one.
+fn named_backup(path: &Path) -> Result<Backup, EngineError> {
+    let bad = |detail: &str| EngineError::BadBackup { path: path.to_path_buf(), detail: detail.to_owned() };
+    let meta = fs::metadata(path).map_err(|error| bad(&error.to_string()))?;
+    if !meta.is_file() {
+        return Err(bad("it is no file"));
+    }
+    // SQLite takes an empty file for an empty database.
+    if meta.len() == 0 {
+        return Err(bad("it is empty"));
+    }
+    Ok(Backup { path: path.to_path_buf(), made: 0, bytes: meta.len() })
 }
 
 /// Saves the intact part of a damaged database into a new one, which replaces it, and reads the archive

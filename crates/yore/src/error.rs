@@ -111,6 +111,9 @@ impl From<EngineError> for CliError {
                         count => format!("{count} backups are damaged; `yore repair` saves undamaged data of the memory itself"),
                     }),
                 ),
+                EngineError::BadBackup { .. } => {
+                    (Exit::Usage, Some("nothing was changed; `yore backup --list` names the backups".to_owned()))
+                }
                 EngineError::BadNote(_) | EngineError::BadProjectName(_) => (Exit::Usage, None),
                 EngineError::Memory(error) => memory_advice(error),
                 EngineError::Fetch(error) => (Exit::Data, Some(error.remedy().to_owned())),

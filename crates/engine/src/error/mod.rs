@@ -50,6 +50,14 @@ pub enum EngineError {
         /// Backups that exist and are damaged.
         damaged: Vec<PathBuf>,
     },
+    /// The file that was named is no backup that can be restored.
+    #[error("{} cannot be restored: {detail}", path.display())]
+    BadBackup {
+        /// The file.
+        path: PathBuf,
+        /// The problem with it.
+        detail: String,
+    },
     /// A local model is needed, and none was configured.
     #[error("no local model is installed")]
     NoModel,
@@ -113,6 +121,7 @@ impl EngineError {
             Self::BadNote(_) => "bad-note",
             Self::BadProjectName(_) => "bad-project-name",
             Self::NoBackup { .. } => "no-backup",
+            Self::BadBackup { .. } => "backup/damaged",
             Self::NoModel => "model/none",
             Self::Ingest(IngestError::DataDirectory { .. }) => "data-directory",
             Self::Ingest(IngestError::Key { .. }) => "key",

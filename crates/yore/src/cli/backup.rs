@@ -50,6 +50,17 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             hint: Some("name another file, or replace it with --force".to_owned()),
         });
     }
+    if let Some(folder) = arguments.to.as_ref().and_then(|target| target.parent())
+        && !folder.as_os_str().is_empty()
+        && !folder.is_dir()
+    {
+        return Err(CliError {
+            exit: Exit::Usage,
+            code: "backup/no-folder".to_owned(),
+            message: format!("there is no folder {}", folder.display()),
+            hint: Some("make it, or name a file in another folder".to_owned()),
+        });
+    }
     let engine = context.settings.engine(false)?;
     let keep = context.settings.config().store.backups.max(1) as usize;
     let made = engine.back_up(arguments.to.as_deref(), keep)?;

@@ -129,6 +129,11 @@ pub fn stop_for(context: &Context) -> CliResult<bool> {
     Ok(was_running)
 }
 
+/// Starts the daemon that [`stop_for`] ended: it was asked for, also where none starts by itself.
+pub fn start_again(context: &Context) {
+    client::start_again(&context.settings.directory);
+}
+
 fn stop(context: &mut Context) -> CliResult {
     let was_running = stop_for(context)?;
     if context.printer.is_json() {

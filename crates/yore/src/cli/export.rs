@@ -27,17 +27,24 @@ const RELATIONS: usize = 100;
 /// everything.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// The file, which must not exist yet; - for the standard output. With --markdown, the folder, which must be empty
+    /// The file, which must not exist yet unless --force is given; - for the standard output. With --markdown, the folder, which must be empty
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Write Markdown with front matter, to a folder
     #[arg(long)]
     markdown: bool,
+    /// Replace FILE if it exists
+    #[arg(long, conflicts_with = "markdown")]
+    force: bool,
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
-    let engine = context.settings.engine(false)?;
     let is_stdout = arguments.file.as_os_str() == "-";
+    if !is_stdout && !arguments.markdown && !arguments.force && arguments.file.exists() {
+        let hint = "name another file, or replace it with --force";
+        return Err(exists(format!("{} exists", arguments.file.display()), hint));
+    }
+    let engine = context.settings.engine(false)?;
     let exported = match (arguments.markdown, is_stdout) {
         (true, _) => pages(&engine, &arguments.file)?,
         (false, true) => {
@@ -48,11 +55,19 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         }
         (false, false) => {
             let failed = |error| CliError::io(&arguments.file, &error);
-            write_new_private_file(&arguments.file, b"").map_err(failed)?;
-            let mut out = BufWriter::new(File::options().append(true).open(&arguments.file).map_err(failed)?);
-            let exported = engine.export_memories(&mut out)?;
-            out.flush().and_then(|()| out.get_ref().sync_all()).map_err(failed)?;
-            exported
+            // A file that is replaced stays until the new one is whole.
+            let draft = if arguments.force { draft_of(&arguments.file) } else { arguments.file.clone() };
+            let write = || -> CliResult<Exported> {
+                let mut out = BufWriter::new(File::options().append(true).open(&draft).map_err(failed)?);
+                let exported = engine.export_memories(&mut out)?;
+                out.flush().and_then(|()| out.get_ref().sync_all()).map_err(failed)?;
+                if arguments.force {
+                    std::fs::rename(&draft, &arguments.file).map_err(failed)?;
+                }
+                Ok(exported)
+            };
+            write_new_private_file(&draft, b"").map_err(failed)?;
+            write().inspect_err(|_| drop(std::fs::remove_file(&draft)))?
         }
     };
     if context.printer.is_json() {
@@ -61,6 +76,18 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         context.printer.line(told(&exported))?;
     }
     Ok(Exit::Success)
+}
+
+/// Makes the error for a target that would be overwritten.
+fn exists(message: String, hint: &str) -> CliError {
+    CliError { exit: Exit::Usage, code: "export/exists".to_owned(), message, hint: Some(hint.to_owned()) }
+}
+
+/// Returns the path of a file until it replaces `file`.
+fn draft_of(file: &Path) -> PathBuf {
+    let mut draft = file.to_path_buf().into_os_string();
+    draft.push(format!(".{}.partial", std::process::id()));
+    draft.into()
 }
 
 /// Returns how much was moved.
@@ -78,8 +105,7 @@ fn pages(engine: &Engine, folder: &Path) -> CliResult<Exported> {
     };
     create_private_directory(folder).map_err(failed(folder))?;
     if std::fs::read_dir(folder).map_err(failed(folder))?.next().is_some() {
-        let error = std::io::Error::new(std::io::ErrorKind::AlreadyExists, "the folder is not empty");
-        return Err(CliError::io(folder, &error));
+        return Err(exists(format!("{} is not empty", folder.display()), "name an empty folder, or a new one"));
     }
     let write = |parts: [&str; 2], name: String, text: &str| -> CliResult<()> {
         let mut path = folder.to_path_buf();

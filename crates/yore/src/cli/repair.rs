@@ -1,7 +1,7 @@
 use clap::Args;
 
 use super::Context;
-use super::daemon::stop_for;
+use super::daemon::{start_again, stop_for};
 use super::ingest::read_histories;
 use super::reindex::reader_options;
 use crate::error::{CliResult, Exit};
@@ -36,7 +36,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             context.printer.line("the memory now uses the present key")?;
         }
         if was_running {
-            context.settings.wake_daemon();
+            start_again(context);
         }
         return Ok(Exit::Success);
     }
@@ -44,6 +44,10 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let mut bar = Progress::new("reading the archive", context.printer.shows_progress());
     let result = yore_engine::repair(&context.settings.engine_options(false), &options, &mut bar);
     bar.finish();
+    // Where nothing was repaired, the daemon goes on with what there is.
+    if was_running && result.is_err() {
+        start_again(context);
+    }
     let report = result?;
     let mut turns = 0;
     if !arguments.no_sources {
@@ -75,7 +79,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         }
     }
     if was_running {
-        context.settings.wake_daemon();
+        start_again(context);
     }
     Ok(if lost_for_good.is_empty() { Exit::Success } else { Exit::Nothing })
 }

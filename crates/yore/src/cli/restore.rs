@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Context;
-use super::daemon::stop_for;
+use super::daemon::{start_again, stop_for};
 use crate::error::{CliResult, Exit};
 use crate::render::text;
 use crate::results::RestoredBackup;
@@ -24,7 +24,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let restored = yore_engine::restore(&context.settings.engine_options(false), arguments.file.as_deref());
     // Where nothing was restored, the daemon goes on with what there is.
     if was_running && restored.is_err() {
-        context.settings.wake_daemon();
+        start_again(context);
     }
     let restored = restored?;
     if context.printer.is_json() {
@@ -41,7 +41,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         context.printer.line("next: `yore ingest` reads what was said since")?;
     }
     if was_running {
-        context.settings.wake_daemon();
+        start_again(context);
     }
     Ok(Exit::Success)
 }

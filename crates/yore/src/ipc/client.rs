@@ -173,6 +173,12 @@ pub fn ensure_started(directory: &Path) {
     let _ = spawn(directory, &[]);
 }
 
+/// Starts a daemon that this process has stopped, however soon after its last start.
+pub fn start_again(directory: &Path) {
+    let _ = std::fs::remove_file(directory.join("locks").join("daemon.started"));
+    ensure_started(directory);
+}
+
 /// Creates a data directory, and starts the daemon that creates a memory in it and reads what the agents of
 /// this computer have written.
 pub fn begin(directory: &Path) {

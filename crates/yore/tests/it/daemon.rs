@@ -560,3 +560,18 @@ fn what_was_settled_becomes_a_memory_by_itself_unless_that_is_switched_off() {
         }
     }
 }
+
+#[test]
+fn daemon_goes_on_after_a_restore_that_failed_and_after_one_that_did_not() {
+    let environment = home();
+    let daemon = Daemon::start(&environment);
+    let _ = environment.yore(["backup"]).run().success();
+    let junk = environment.write("junk.db", "no database");
+    let answers = || environment.yore(["daemon", "status", "--json"]).run().json()["answers"] == true;
+    assert_eq!(environment.yore(["restore"]).arg(&junk).run().ends_with(2).code(), "backup/damaged");
+    until("it answers again", answers);
+    let _ = environment.yore(["restore"]).run().success();
+    until("it answers again", answers);
+    let _ = environment.yore(["daemon", "stop"]).run().success();
+    drop(daemon);
+}

@@ -104,8 +104,13 @@ fn memories_move_to_another_memory_and_come_back_after_a_loss() {
     let file = file.to_str().unwrap();
     let exported = here.call(&["export", file]).success().stdout;
     assert_eq!(exported.trim(), "3 memories, 1 entity, 3 relations, 0 notes");
-    let refused = here.call(&["export", file]).ends_with(3);
-    assert!(refused.stderr.contains("memories.jsonl"), "{}", refused.stderr);
+    let refused = here.call(&["export", file]).ends_with(2);
+    assert_eq!(refused.code(), "export/exists");
+    assert!(refused.stderr.contains("memories.jsonl") && refused.stderr.contains("--force"), "{}", refused.stderr);
+    let first = std::fs::read(file).unwrap();
+    std::fs::write(file, "something else").unwrap();
+    let _ = here.call(&["export", file, "--force"]).success();
+    assert_eq!(std::fs::read(file).unwrap(), first);
     let before = here.call(&["memories", "--all", "--all-statuses", "--json"]).json();
     std::fs::remove_dir_all(environment.data()).unwrap();
     let imported = here.call(&["import", file, "--trust"]).success().stdout;
@@ -356,7 +361,7 @@ fn pages_are_read_and_what_was_changed_there_comes_back_as_operations() {
         .map(|(path, _)| path[folder.to_str().unwrap().len()..].split_inclusive('-').next().unwrap().to_owned())
         .collect();
     assert_eq!(names, ["/entities/redis-", "/memories/everywhere/say-", "/memories/harbor/leases-", "/notes/ropes-"]);
-    let _ = here.call(&["export", "--markdown", folder.to_str().unwrap()]).ends_with(3);
+    assert_eq!(here.call(&["export", "--markdown", folder.to_str().unwrap()]).ends_with(2).code(), "export/exists");
     let import = |arguments: &[&str]| here.call(&[&["import"], arguments, &["--json"]].concat());
     let same = import(&[folder.to_str().unwrap()]).success().json();
     assert_eq!((&same["known"], &same["operation"]), (&Value::from(4), &Value::Null), "{same}");

@@ -200,3 +200,43 @@ fn memory_is_backed_up_restored_and_repaired_by_one_command_each() {
     memory.call(&["repair", "--new-key"]).success();
     memory.call(&["remember", "the tide comes at nine"]).success();
 }
+
+#[test]
+fn backup_replaces_a_file_only_if_forced_and_is_restored_from_it() {
+    let memory = Memory::new();
+    let copy = memory.environment.path("copy.db");
+    let to = copy.to_str().unwrap();
+    fs::write(&copy, "something else").unwrap();
+    let refused = memory.call(&["backup", "--to", to]).ends_with(2);
+    assert_eq!(refused.code(), "backup/exists");
+    assert!(refused.stderr.contains("--force"), "{}", refused.stderr);
+    assert_eq!(fs::read(&copy).unwrap(), b"something else");
+    memory.call(&["backup", "--to", to, "--force"]).success();
+    let sessions = memory.call(&["sessions"]).success().stdout;
+    memory.call(&["remember", "said after the backup", "--global"]).success();
+    memory.call(&["restore", to]).success();
+    assert_eq!(memory.call(&["sessions"]).success().stdout, sessions);
+    memory.call(&["notes", "--all"]).ends_with(1);
+    memory.environment.is_sound();
+
+    let missing = memory.environment.path("nowhere");
+    let refused = memory.call(&["backup", "--to", missing.join("copy.db").to_str().unwrap()]).ends_with(2);
+    assert_eq!(refused.code(), "backup/no-folder");
+    assert!(refused.stderr.contains(missing.to_str().unwrap()), "{}", refused.stderr);
+}
+
+#[test]
+fn file_that_is_no_backup_is_named_and_changes_nothing() {
+    let memory = Memory::new();
+    let sessions = memory.call(&["sessions"]).success().stdout;
+    let junk = memory.environment.write("junk.db", &"no database ".repeat(1_000));
+    let empty = memory.environment.write("empty.db", "");
+    let missing = memory.environment.path("missing.db");
+    for (file, why) in [(&junk, "not a database"), (&empty, "it is empty"), (&missing, "o such file")] {
+        let refused = memory.call(&["restore", file.to_str().unwrap()]).ends_with(2);
+        assert_eq!(refused.code(), "backup/damaged");
+        assert!(refused.stderr.contains(file.to_str().unwrap()) && refused.stderr.contains(why), "{}", refused.stderr);
+        assert!(!refused.stderr.contains("yore repair"), "{}", refused.stderr);
+    }
+    assert_eq!(memory.call(&["sessions"]).success().stdout, sessions);
+}
