@@ -30,6 +30,9 @@ const MOST_TOGETHER: u32 = 3;
 /// Longest path, in characters.
 const PATH_CHARS: usize = 200;
 
+/// Rules that read a conversation.
+type Propose = fn(&Conversation<'_>) -> Vec<Proposal>;
+
 /// The conversations to extract from.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct ExtractRequest {
@@ -98,6 +101,16 @@ impl Engine {
         request: &ExtractRequest,
         proceed: &mut dyn FnMut(u64, u64) -> bool,
     ) -> Result<ExtractReport, EngineError> {
+        self.extract_by(rules::propose, request, proceed)
+    }
+
+    /// Does [`Engine::extract`] with these rules.
+    fn extract_by(
+        &self,
+        propose: Propose,
+        request: &ExtractRequest,
+        proceed: &mut dyn FnMut(u64, u64) -> bool,
+    ) -> Result<ExtractReport, EngineError> {
         let sessions = self.sessions_to_extract(request, true)?;
         let extractor = extractor_of(request);
         let shapes = self.store().shapes()?;
@@ -115,7 +128,7 @@ impl Engine {
             }
             // A rule that fails on one conversation must not keep the others from being read.
             let outcome = if request.continue_on_error {
-                let extracted = catch_unwind(AssertUnwindSafe(|| self.extract_from(session, request, &mut report)));
+                let extracted = catch_unwind(AssertUnwindSafe(|| self.extract_from(session, propose, request, &mut report)));
                 let Ok(outcome) = extracted else {
                     let reason = "internal error, please report it".to_owned();
                     report.failed.push(FailedSession { session: session.native_id.clone(), reason });
@@ -123,7 +136,7 @@ impl Engine {
                 };
                 outcome
             } else {
-                self.extract_from(session, request, &mut report)
+                self.extract_from(session, propose, request, &mut report)
             };
             match outcome {
                 Ok(()) if request.is_dry_run => {}
@@ -145,10 +158,11 @@ impl Engine {
     fn extract_from(
         &self,
         session: &EpisodeSummary,
+        propose: Propose,
         request: &ExtractRequest,
         report: &mut ExtractReport,
     ) -> Result<(), EngineError> {
-        let mut proposals = self.proposals(session)?;
+        let mut proposals = self.proposals(session, propose)?;
         proposals.retain(|proposal| request.kinds.is_empty() || request.kinds.contains(&proposal.memory.kind));
         if request.is_dry_run {
             if !proposals.is_empty() {
@@ -200,13 +214,13 @@ impl Engine {
     }
 
     /// Returns what the rules propose for a conversation, as memories of the projects in which it was said.
-    fn proposals(&self, session: &EpisodeSummary) -> Result<Vec<NewMemory>, EngineError> {
+    fn proposals(&self, session: &EpisodeSummary, propose: Propose) -> Result<Vec<NewMemory>, EngineError> {
         let read = ConversationTurns::read(self.store(), session.row)?;
         // What programs do among themselves is found by asking; what was learnt of it before is retired.
         if is_of_programs(&read.turns) {
             return Ok(Vec::new());
         }
-        let proposed = rules::propose(&Conversation { turns: &read.shapes() });
+        let proposed = propose(&Conversation { turns: &read.shapes() });
         let by_id: HashMap<TurnId, &ShownTurn> = read.turns.iter().map(|turn| (turn.id, turn)).collect();
         let projects = self.store().projects_of(&read.turns.iter().map(|turn| turn.row).collect::<Vec<_>>())?;
         let new = |mut proposal: Proposal| {
@@ -267,4 +281,58 @@ fn memory_of(proposal: Proposal, project: Option<ProjectId>, session: &str, cwd:
     new.evidence =
         proposal.evidence.into_iter().map(|(turn, quote)| GivenEvidence { turn: turn.to_string(), quote: Some(quote) }).collect();
     new
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::engine::{EngineOptions, ModelServers};
+    use crate::ingest::{IngestRequest, Silent, SourceRoot};
+    use crate::store::StoreOptions;
+
+    /// Rules that fail on one of the conversations.
+    fn failing(conversation: &Conversation<'_>) -> Vec<Proposal> {
+        assert!(conversation.turns.iter().all(|turn| !turn.text.contains("reef")), "a rule fails here");
+        rules::propose(conversation)
+    }
+
+    #[test]
+    fn a_session_on_which_the_rules_panic_is_counted_and_the_others_are_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let (data, root) = (directory.path().join("data"), directory.path().join("projects"));
+        std::fs::create_dir_all(root.join("p")).unwrap();
+        for (at, word) in ["tide", "reef", "wreck"].into_iter().enumerate() {
+            let session = format!("6a7e000{at}-0000-4000-8000-000000000000");
+            let line = json!({
+                "type": "user", "uuid": format!("{at}a7e0000-0000-4000-8000-000000000000"), "parentUuid": null,
+                "sessionId": session, "timestamp": format!("2026-01-22T14:0{at}:00.000Z"), "cwd": "/home/dev/harbour",
+                "message": {"role": "user", "content": format!("From now on always use `rg` to search the {word} logs.")},
+            });
+            std::fs::write(root.join("p").join(format!("{session}.jsonl")), format!("{line}\n")).unwrap();
+        }
+        let engine = Engine::open(EngineOptions {
+            directory: data,
+            create: true,
+            store: StoreOptions::default(),
+            redaction_patterns: Vec::new(),
+            model: None,
+            reranker: None,
+            servers: ModelServers::default(),
+            model_threads: 1,
+            now: || 1_770_000_000_000,
+        })
+        .unwrap();
+        let root = SourceRoot { source: "claude-code".into(), path: root };
+        assert_eq!(engine.ingest(&IngestRequest::new(vec![root]), &mut Silent).unwrap().turns_added, 3);
+        let request = ExtractRequest { continue_on_error: true, ..ExtractRequest::default() };
+        let report = engine.extract_by(failing, &request, &mut |_, _| true).unwrap();
+        assert_eq!((report.sessions, report.unchanged, report.failed.len()), (2, 0, 1), "{report:?}");
+        assert_eq!(report.failed[0].session, "6a7e0001-0000-4000-8000-000000000000");
+        assert!(report.failed[0].reason.contains("internal error"), "{report:?}");
+        // A rule that was mended reads it.
+        let mended = engine.extract(&request, &mut |_, _| true).unwrap();
+        assert_eq!((mended.sessions, mended.unchanged, mended.failed.len()), (1, 2, 0), "{mended:?}");
+    }
 }

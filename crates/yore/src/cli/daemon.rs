@@ -302,3 +302,23 @@ fn runs_of(state: &UpkeepState) -> String {
         _ => done,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use yore_engine::Upkeep;
+
+    use super::*;
+
+    #[test]
+    fn status_tells_of_upkeep_that_failed_since_it_was_done() {
+        let error = Some(("store/disk-full".to_owned(), "no space left for /a\u{1b}[2J".to_owned()));
+        let state = UpkeepState { upkeep: Upkeep::Backup, done: Some(1), failed: Some(60_000), error, is_given_up: true };
+        let (done, failed) = (text::time(state.done), text::time(state.failed));
+        assert_eq!(
+            runs_of(&state),
+            format!("last done {done}; failed {failed}: no space left for /a[2J, given up until it is next due")
+        );
+        assert_eq!(runs_of(&UpkeepState { done: Some(60_001), ..state.clone() }), format!("last done {failed}"));
+        assert_eq!(runs_of(&UpkeepState { done: None, failed: None, ..state }), "not done yet");
+    }
+}
