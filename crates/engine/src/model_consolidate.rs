@@ -156,7 +156,7 @@ impl Engine {
                     break;
                 }
             };
-            match self.compare(&group, project, request.is_supposing, (&model, &ledger), &mut report)? {
+            match self.compare_in_parts(&group, project, request.is_supposing, (&model, &ledger), 0, &mut report)? {
                 Ok(()) => failures = 0,
                 Err(LlmError::Unanswered(_)) => report.waiting += group.rows.len() as u64,
                 Err(error) if ends_run(&error) => {
@@ -180,13 +180,39 @@ impl Engine {
         Ok(report)
     }
 
-    /// Lets a model compare the memories of a group, and carries out what it decides.
+    /// Does [`Engine::compare`], by halves where the answer was cut off, at most [`structured::HALVINGS`] times.
+    fn compare_in_parts(
+        &self,
+        group: &Group,
+        project: Option<&Project>,
+        is_supposing: bool,
+        by: (&Model, &Ledger<'_>),
+        halvings: u32,
+        report: &mut ConsolidateReport,
+    ) -> Result<Result<(), LlmError>, EngineError> {
+        match self.compare(group, project, is_supposing, by, halvings > 0, report)? {
+            Err(LlmError::CutOff(_)) if halvings < structured::HALVINGS && group.rows.len() > 1 => {
+                report.statistics.retries += 1;
+                for half in group.rows.chunks(group.rows.len().div_ceil(2)) {
+                    let half = Group { project: group.project, rows: half.to_vec() };
+                    if let Err(error) = self.compare_in_parts(&half, project, is_supposing, by, halvings + 1, report)? {
+                        return Ok(Err(error));
+                    }
+                }
+                Ok(Ok(()))
+            }
+            outcome => Ok(outcome),
+        }
+    }
+
+    /// Lets a model compare the memories of a group, or with `is_part` of a part of one, and carries out what it decides.
     fn compare(
         &self,
         group: &Group,
         project: Option<&Project>,
         is_supposing: bool,
         (model, ledger): (&Model, &Ledger<'_>),
+        is_part: bool,
         report: &mut ConsolidateReport,
     ) -> Result<Result<(), LlmError>, EngineError> {
         // A memory that was forgotten, retired or rejected meanwhile is shown to nobody.
@@ -207,7 +233,7 @@ impl Engine {
                     supposed
                 }
                 // They are compared with what is found without it.
-                Err(LlmError::Form(_) | LlmError::Rejected { .. }) => Hypothetical::default(),
+                Err(LlmError::Form(_) | LlmError::CutOff(_) | LlmError::Rejected { .. }) => Hypothetical::default(),
                 Err(error) => return Ok(Err(error)),
             }
         } else {
@@ -227,7 +253,8 @@ impl Engine {
         }
         let prompt = self.comparison(group, &memories, &near)?;
         let began = Instant::now();
-        let answered = match structured::ask::<Decided>(model, &prompt, &form(), ledger) {
+        let ask = if is_part { structured::ask_for_part::<Decided> } else { structured::ask::<Decided> };
+        let answered = match ask(model, &prompt, &form(), ledger) {
             Ok(answered) => answered,
             Err(error) => return Ok(Err(error)),
         };

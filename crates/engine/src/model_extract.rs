@@ -166,16 +166,29 @@ impl Engine {
     ) -> Result<Result<(), LlmError>, EngineError> {
         let manner = if model.is_small() { SMALL } else { CAPABLE };
         let form = form(&request.kinds, manner.is_full);
+        // Fewer once an answer was cut off.
+        let (mut most_lines, mut halvings) = (usize::MAX, 0);
         for piece in 0..MOST_PIECES {
-            let Some(material) = self.material_of(session, &manner.by)? else {
+            let Some(mut material) = self.material_of(session, &manner.by)? else {
                 if piece == 0 {
                     report.unchanged += 1;
                 }
                 break;
             };
-            let answered = match structured::ask::<Found>(model, &prompt(&material, &manner), &form, ledger) {
-                Ok(answered) => answered,
-                Err(error) => return Ok(Err(error)),
+            material.new.truncate(most_lines);
+            let answered = loop {
+                let ask = if halvings == 0 { structured::ask::<Found> } else { structured::ask_for_part::<Found> };
+                match ask(model, &prompt(&material, &manner), &form, ledger) {
+                    Ok(answered) => break answered,
+                    // The next piece begins with the other half.
+                    Err(LlmError::CutOff(_)) if halvings < structured::HALVINGS && material.new.len() > 1 => {
+                        halvings += 1;
+                        most_lines = material.new.len().div_ceil(2);
+                        material.new.truncate(most_lines);
+                        report.statistics.retries += 1;
+                    }
+                    Err(error) => return Ok(Err(error)),
+                }
             };
             let mut distilled = answered.value.distilled();
             report.sessions += u64::from(piece == 0);

@@ -125,11 +125,16 @@ impl Engine {
         if spans.is_empty() || known.as_ref().is_some_and(|known| known.last == last) {
             return Ok(Ok(None));
         }
-        let topics = topics_of(spans, known.as_ref(), &turns);
-        let prompt = self.prompt(session, known.as_ref(), &topics, &turns)?;
-        let Answered { value, is_partial, .. } = match structured::ask::<Named>(model, &prompt, &form(), ledger) {
-            Ok(answered) => answered,
-            Err(error) => return Ok(Err(error)),
+        let mut topics = topics_of(spans, known.as_ref(), &turns);
+        let mut halvings = 0;
+        let Answered { value, is_partial, .. } = loop {
+            let prompt = self.prompt(session, known.as_ref(), &topics, &turns)?;
+            let ask = if halvings == 0 { structured::ask::<Named> } else { structured::ask_for_part::<Named> };
+            match ask(model, &prompt, &form(), ledger) {
+                Ok(answered) => break answered,
+                Err(LlmError::CutOff(_)) if halvings < structured::HALVINGS && halve(&mut topics) => halvings += 1,
+                Err(error) => return Ok(Err(error)),
+            }
         };
         let mut named: Vec<(TurnKey, String, String)> = Vec::new();
         for NamedTopic { number, name, summary } in value.topics {
@@ -142,14 +147,15 @@ impl Engine {
             }
         }
         let summary = match value.session {
-            Some(Summarised { title, summary }) => {
+            // Of a half, it is no summary of the session.
+            Some(Summarised { title, summary }) if halvings == 0 => {
                 let (mut title, mut summary) = (short(&title, TITLE_CHARS), sentences_of(&summary, SUMMARY_CHARS));
                 self.redact([&mut title, &mut summary].into_iter())?;
                 Some(StoredSummary { title, summary, last })
             }
             // The complete part is kept, and the rest is asked for with the next run.
-            None if is_partial && !named.is_empty() => None,
-            None => return Ok(Err(LlmError::Form("the session has no title and summary".to_owned()))),
+            _ if (is_partial || halvings > 0) && !named.is_empty() => None,
+            _ => return Ok(Err(LlmError::Form("the session has no title and summary".to_owned()))),
         };
         let given: Vec<TurnKey> = turns.iter().map(|turn| turn.row).collect();
         let is_stored = self.store().put_summary(session.row, &given, &named, summary.as_ref(), NAME, self.now())?;
@@ -209,6 +215,18 @@ struct TopicToTell {
     is_asked: bool,
     /// True if the summary of the session does not know its lines.
     has_lines: bool,
+}
+
+/// Leaves the second half of the topics that are asked about to the next run; returns whether there were several.
+fn halve(topics: &mut [TopicToTell]) -> bool {
+    let asked = topics.iter().filter(|topic| topic.is_asked).count();
+    if asked < 2 {
+        return false;
+    }
+    for topic in topics.iter_mut().filter(|topic| topic.is_asked).skip(asked.div_ceil(2)) {
+        (topic.is_asked, topic.has_lines) = (false, false);
+    }
+    true
 }
 
 /// Returns what is told of the topics of a session: lines of those that its summary does not know, or not as they are now.

@@ -54,6 +54,9 @@ pub enum LlmError {
     /// No answer had the form that was asked for.
     #[error("the answer has not the form that was asked for: {0}")]
     Form(String),
+    /// The answer was cut off, also where a longer one was allowed: less must be asked for at once.
+    #[error("the answer has not the form that was asked for: {0}")]
+    CutOff(String),
     /// A program that should answer failed.
     #[error("`{program}` failed: {reason}")]
     Program {
@@ -122,7 +125,7 @@ impl LlmError {
                     Class::Permanent
                 }
             }
-            Self::Form(_) => Class::Validation,
+            Self::Form(_) | Self::CutOff(_) => Class::Validation,
             Self::Budget(_) => Class::Budget,
         }
     }
@@ -143,6 +146,7 @@ impl LlmError {
             Self::NotUnderstood { .. } => "llm/not-understood",
             Self::Refused(_) => "llm/refused",
             Self::Form(_) => "llm/form",
+            Self::CutOff(_) => "llm/cut-off",
             Self::Program { .. } => "llm/program",
             Self::Unanswered(_) => "llm/unanswered",
             Self::Rejected { .. } => "llm/rejected",

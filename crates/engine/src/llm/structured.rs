@@ -17,6 +17,8 @@ const MOST_MISFORMED: usize = 2;
 const MOST_STARTS: usize = 32;
 /// How many times as long the answer may be that is asked for after one that was cut off.
 const MORE_ROOM: u32 = 2;
+/// How often the input is halved whose answer was cut off, before it counts as one that cannot be answered.
+pub const HALVINGS: u32 = 2;
 /// Most characters of an error that the model is told.
 const TOLD_CHARS: usize = 500;
 
@@ -42,12 +44,37 @@ pub fn object(properties: Value) -> Value {
 /// Asks a model for an answer in a form.
 ///
 /// # Errors
-/// Those of [`Model::complete`]; [`LlmError::Form`]: no tier gave an answer of the form.
+/// Those of [`Model::complete`]; [`LlmError::Form`]: no tier gave an answer of the form; [`LlmError::CutOff`]: the
+/// answer was too long, also with more room.
 pub fn ask<T: DeserializeOwned>(
     model: &Model,
     prompt: &Prompt,
     form: &Form,
     accounts: &dyn Accounts,
+) -> Result<Answered<T>, LlmError> {
+    ask_with_room(model, prompt, form, accounts, true)
+}
+
+/// Asks for a part of what [`ask`] had no whole answer to: without more room, which did not help before.
+///
+/// # Errors
+/// As [`ask`].
+pub fn ask_for_part<T: DeserializeOwned>(
+    model: &Model,
+    prompt: &Prompt,
+    form: &Form,
+    accounts: &dyn Accounts,
+) -> Result<Answered<T>, LlmError> {
+    ask_with_room(model, prompt, form, accounts, false)
+}
+
+/// Asks for an answer; `may_grow`: once more with room for a longer one, if it was cut off.
+fn ask_with_room<T: DeserializeOwned>(
+    model: &Model,
+    prompt: &Prompt,
+    form: &Form,
+    accounts: &dyn Accounts,
+    may_grow: bool,
 ) -> Result<Answered<T>, LlmError> {
     let mut last = LlmError::Form("no way to ask for it".to_owned());
     // Only where another tier answers was it the tier that the server refused.
@@ -74,8 +101,8 @@ pub fn ask<T: DeserializeOwned>(
                         let is_empty = reply.text.trim().is_empty();
                         let reason = if reply.is_cut { cut_off(is_empty, prompt.max_tokens) } else { reason };
                         told = Some(reason.chars().take(TOLD_CHARS).collect());
-                        last = LlmError::Form(reason);
-                        if reply.is_cut && has_more_room {
+                        last = if reply.is_cut { LlmError::CutOff(reason) } else { LlmError::Form(reason) };
+                        if reply.is_cut && (has_more_room || !may_grow) {
                             return Err(last);
                         }
                         retries += 1;

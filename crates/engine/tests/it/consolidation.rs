@@ -57,7 +57,7 @@ fn decisions(decided: Vec<(String, &'static str, String)>) -> Value {
     json!({ "decisions": decisions })
 }
 
-/// The same, with a request; `answer` is given what the model is asked.
+/// The same, with a request; `answer` is given what the model is asked, and cut off where it is null.
 fn asked(
     memory: &Memory,
     request: &ConsolidateRequest,
@@ -68,8 +68,11 @@ fn asked(
         let asked = body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();
         // After a wrong answer, words follow.
         let asked = serde_json::Deserializer::from_str(asked).into_iter::<Value>().next().unwrap().unwrap();
-        let text = answer(&asked).to_string();
-        let said = json!({"choices": [{"message": {"content": text}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 90, "completion_tokens": 10}});
+        let (text, reason) = match answer(&asked) {
+            Value::Null => (String::new(), "length"),
+            answer => (answer.to_string(), "stop"),
+        };
+        let said = json!({"choices": [{"message": {"content": text}, "finish_reason": reason}], "usage": {"prompt_tokens": 90, "completion_tokens": 10}});
         let body = said.to_string().into_bytes();
         Ok(Response { status: 200, headers: Vec::new(), length: None, body: Box::new(std::io::Cursor::new(body)) })
     });
@@ -92,6 +95,25 @@ fn asked(
 
 fn status_of(engine: &Engine, id: &str) -> Status {
     engine.memory(id).unwrap().memory.status
+}
+
+#[test]
+fn a_group_whose_answer_is_too_long_is_compared_by_halves() {
+    let memory = Memory::new();
+    let engine = memory.engine();
+    let newer = extracted(engine, MemoryKind::Fact, MOVED, 2_000);
+    let older = extracted(engine, MemoryKind::Fact, PORT, 1_000);
+    let ids = (older.clone(), newer.clone());
+    let (report, calls) =
+        asked(&memory, &ConsolidateRequest::default(), move |asked| match asked["memories"].as_array().unwrap().as_slice() {
+            [one] if one["statement"] == PORT => decisions(vec![(ids.0.clone(), "update", ids.1.clone())]),
+            [_] => decisions(Vec::new()),
+            _ => Value::Null,
+        });
+    assert_eq!((calls, report.compared, report.failed.len()), (4, 2, 0), "{report:?}");
+    assert_eq!((status_of(engine, &older), status_of(engine, &newer)), (Status::Superseded, Status::Holds));
+    let (again, calls) = compared(&memory, false, |_| panic!("nothing is new"));
+    assert_eq!((calls, again.compared), (0, 0));
 }
 
 #[test]

@@ -491,15 +491,16 @@ fn what_is_no_answer_or_was_cut_off_is_not_taken_for_one_that_found_nothing() {
 fn an_answer_that_reasoning_ate_is_asked_for_once_more_with_more_room_and_never_in_the_same_way() {
     // What the server answers, the calls that it gets, what the report says.
     for (text, reason, calls, told) in [
-        ("", "length", 2, "its reasoning took them"),
-        ("{\"items\": [{\"kind\": \"fact\", \"sta", "length", 2, "it was cut off after"),
+        ("", "length", 3, "its reasoning took them"),
+        ("{\"items\": [{\"kind\": \"fact\", \"sta", "length", 3, "it was cut off after"),
         ("", "stop", 2, "it is empty"),
     ] {
         let memory = memory();
         let asked = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&asked);
         let (model, _) = scripted(&[Tier::Schema, Tier::Json], move |body, _| {
-            seen.lock().unwrap().push((body["max_tokens"].clone(), body["response_format"]["type"].clone()));
+            let way = (body["max_tokens"].clone(), body["response_format"]["type"].clone(), lines_of(body));
+            seen.lock().unwrap().push(way);
             let mut body = said(text);
             body["choices"][0]["finish_reason"] = json!(reason);
             Ok(response(200, &body))
@@ -507,9 +508,46 @@ fn an_answer_that_reasoning_ate_is_asked_for_once_more_with_more_room_and_never_
         let report = extract(&memory, &model, 1_000_000);
         let asked = asked.lock().unwrap();
         assert_eq!((asked.len(), report.sessions), (calls, 0), "{text:?} {reason}: {asked:?}");
-        assert_ne!(asked[0], asked[1], "{text:?} {reason}");
+        assert!((1..calls).all(|at| !asked[..at].contains(&asked[at])), "{text:?} {reason}: {asked:?}");
         assert!(report.failed[0].reason.contains(told), "{:?}", report.failed);
     }
+}
+
+/// Returns the numbers of the lines that a request asks about.
+fn lines_of(body: &Value) -> Vec<u64> {
+    let asked = body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();
+    let asked = serde_json::Deserializer::from_str(asked).into_iter::<Value>().next().unwrap().unwrap();
+    asked["new_messages"].as_array().unwrap().iter().map(|line| line["line"].as_u64().unwrap()).collect()
+}
+
+#[test]
+fn a_piece_whose_answer_is_too_long_is_asked_for_in_smaller_ones_until_all_of_it_is_read() {
+    let memory = Memory::new();
+    let mut session = SessionBuilder::new(1).cwd(QUAY);
+    for berth in 1..=4 {
+        session.human(&format!("Berth {berth} is leased until the autumn, please write that down."));
+        session.assistant("Noted.");
+    }
+    memory.write("projects/p/a.jsonl", session.text());
+    memory.learn();
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&asked);
+    let (model, _) = scripted(&[Tier::Schema], move |body, _| {
+        let lines = lines_of(body);
+        let mut answer = said(&empty().to_string());
+        if lines.len() > 2 {
+            answer = said("");
+            answer["choices"][0]["finish_reason"] = json!("length");
+        }
+        seen.lock().unwrap().push(lines);
+        Ok(response(200, &answer))
+    });
+    let report = extract(&memory, &model, 1_000_000);
+    assert_eq!((report.sessions, report.answers, report.failed.len()), (1, 4, 0), "{report:?}");
+    let asked = asked.lock().unwrap();
+    assert_eq!(asked.iter().map(Vec::len).collect::<Vec<_>>(), [8, 8, 4, 2, 2, 2, 2], "{asked:?}");
+    assert!(asked[3..].concat().is_sorted(), "{asked:?}");
+    assert_eq!(extract(&memory, &model, 1_000_000).unchanged, 1);
 }
 
 fn is_stated(memory: &Memory, words: &str) -> Option<Status> {
