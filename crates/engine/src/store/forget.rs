@@ -17,6 +17,9 @@ use super::transaction::WriteTx;
 use super::upsert::NativeId;
 use super::{Store, StoreError, StoreResult, backup, words};
 
+/// How often the backups are listed until none is left.
+const LISTINGS: u32 = 10;
+
 const UNUSED_LABELS: &str = "DELETE FROM label WHERE id NOT IN ( SELECT branch_id FROM turn WHERE branch_id IS NOT NULL
                  UNION SELECT cwd_id FROM turn WHERE cwd_id IS NOT NULL UNION SELECT model_id FROM turn
                  WHERE model_id IS NOT NULL UNION SELECT speaker_id FROM turn WHERE speaker_id IS NOT NULL
@@ -348,11 +351,23 @@ impl Store {
     /// # Errors
     /// [`StoreError::Io`] with the first that could not be deleted.
     pub(crate) fn purge_backups(&self) -> StoreResult<Vec<PathBuf>> {
-        let found = self.backups();
-        for backup in &found {
-            std::fs::remove_file(backup).map_err(|error| StoreError::from_io(backup, error))?;
+        let mut removed = Vec::new();
+        // Another process that makes a backup renames it, and removes its journal: what is missing may be there by
+        // another name.
+        for _ in 0..LISTINGS {
+            let found = self.backups();
+            if found.is_empty() {
+                break;
+            }
+            for backup in found {
+                match std::fs::remove_file(&backup) {
+                    Ok(()) => removed.push(backup),
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                    Err(error) => return Err(StoreError::from_io(&backup, error)),
+                }
+            }
         }
-        Ok(found)
+        Ok(removed)
     }
 
     /// Returns the backups that upgrades left beside the database.
