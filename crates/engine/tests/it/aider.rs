@@ -129,3 +129,15 @@ fn long_history_is_read_in_a_blink() {
     let report = memory.read_as("aider", &path);
     assert_eq!(report.turns_added, 500 * 9, "a banner, and four prompts with their answers, in each");
 }
+
+#[test]
+fn blank_line_in_the_output_of_a_command_makes_no_answer_of_the_rest() {
+    let memory = Memory::new();
+    let output = "> == test session starts ==\ndef test_gauge():\n    \n    # Create a gauge\n1 failed  \n";
+    memory.write(HISTORY, format!("{FIRST}#### /test pytest  \n\n{output}\n#### mend it  \n\nDone.\n"));
+    read(&memory);
+    let turns = memory.turns("tide/2026-01-05 10:00:00");
+    let last: Vec<(Role, &str)> = turns.iter().rev().take(3).map(|turn| (turn.role, turn.text.as_str())).collect();
+    assert_eq!(last, [(Role::Assistant, "Done."), (Role::Human, "mend it"), (Role::ToolResult, "")]);
+    assert!(turns[turns.len() - 3].tool_text.ends_with("1 failed"), "{turns:?}");
+}

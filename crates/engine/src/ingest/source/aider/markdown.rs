@@ -129,7 +129,8 @@ fn start_of(line: &str) -> Option<&str> {
 /// the next end belongs to another message, so that the line was a quotation by the model.
 fn message_lines(lines: &[&str], at: usize, next_end: &mut usize) -> Option<usize> {
     *next_end = at.max(*next_end);
-    let is_end = |line: &&str| line.ends_with(LINE_END) || start_of(line).is_some();
+    // The program removes blank lines at the end of a message, so that one with spaces is part of the output that it repeats.
+    let is_end = |line: &&str| line.ends_with(LINE_END) && !line.trim().is_empty() || start_of(line).is_some();
     *next_end += lines[*next_end..].iter().position(is_end).unwrap_or(lines.len() - *next_end);
     let end = lines.get(*next_end).filter(|_| *next_end - at < MAX_MESSAGE_LINES)?;
     let is_own = !end.starts_with("> ") && !end.starts_with("#### ") && start_of(end).is_none();
