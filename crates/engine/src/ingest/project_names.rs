@@ -8,17 +8,22 @@ use std::path::{Path, PathBuf};
 use yore_core::scope::{ProjectAlias, directory_name, is_within, normalize_directory, normalize_remote, tidy_path};
 
 /// Directories within a repository that hold worktrees made by an agent or a person.
-const WORKTREES_WITHIN: [&str; 3] = ["/.claude/worktrees/", "/.worktrees/", "/.conductor/"];
+const WORKTREES_WITHIN: [&str; 6] =
+    ["/.claude/worktrees/", "/.worktrees/", "/.conductor/", "/.gemini/worktrees/", "/.qwen/worktrees/", "/.kilocode/worktrees/"];
 /// Endings of a directory beside a repository that holds its worktrees. The first is taken as such on any
 /// computer, the others only if the repository exists.
 const WORKTREES_BESIDE: [&str; 3] = [".worktrees/", "-worktrees/", "_worktrees/"];
 /// Folders in which a program keeps the worktrees of all repositories, and whether the name of the repository is
 /// the first component below (`NAME/ID`) or the second (`ID/NAME`).
-const WORKTREES_AWAY: [(&str, bool); 4] = [
+const WORKTREES_AWAY: [(&str, bool); 8] = [
     ("/.codex/worktrees/", false),
     ("/.cursor/worktrees/", true),
     ("/.claude-worktrees/", true),
     ("/conductor/workspaces/", true),
+    ("/.windsurf/worktrees/", true),
+    ("/.superset/worktrees/", true),
+    ("/superpowers/worktrees/", true),
+    ("/vibe-kanban/worktrees/", false),
 ];
 /// Maximum number of directories checked beside one that is gone.
 const MOST_SIBLINGS: usize = 500;

@@ -85,10 +85,19 @@ fn one_folder_is_one_project_in_whatever_spelling_an_agent_records_it() {
             "/home/nobody-here/pond/.claude/worktrees/one",
             "/home/nobody-here/pond/.worktrees/two",
             "/home/nobody-here/pond/.conductor/rome",
+            "/home/nobody-here/pond/.gemini/worktrees/three",
+            "/home/nobody-here/pond/.qwen/worktrees/four/src",
+            "/home/nobody-here/pond/.kilocode/worktrees/five",
+            r"\\wsl$\Ubuntu\home\nobody-here\pond\.claude\worktrees\six",
         ],
         &["/home/nobody-here/.codex/worktrees/77fe/pond", "/home/nobody-here/.codex/worktrees/12ab/pond/src"],
         &["/home/nobody-here/.cursor/worktrees/pond/x1", "/home/nobody-here/.cursor/worktrees/pond/x2"],
         &["/home/nobody-here/conductor/workspaces/pond/oslo", "/home/nobody-here/conductor/workspaces/pond/rome"],
+        &["/home/nobody-here/.windsurf/worktrees/pond/pond-1a", "/home/nobody-here/.windsurf/worktrees/pond/pond-2b/src"],
+        &["/home/nobody-here/.superset/worktrees/pond/one", "/home/nobody-here/.superset/worktrees/pond/two"],
+        &["/home/nobody-here/.config/superpowers/worktrees/pond/one", "/home/nobody-here/.config/superpowers/worktrees/pond/two"],
+        &["/var/tmp/vibe-kanban/worktrees/1a-pump/pond", "/var/tmp/vibe-kanban/worktrees/2b-gate/pond/src"],
+        &[r"C:\Users\nobody\.codex\worktrees\77fe\pond", r"c:\users\nobody\.codex\worktrees\12ab\pond\src"],
     ] {
         let memory = Memory::new();
         for (seed, spelling) in (1..).zip(spellings) {
