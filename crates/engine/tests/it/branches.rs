@@ -196,6 +196,159 @@ fn branch_that_the_person_left_is_kept_marked_and_not_learned_from_however_the_f
     assert_eq!(crate::told::words_from_archive(&whole), before);
 }
 
+const LEFT: &str = "From now on always start redis-server before the tests.";
+const HELD: &str = "From now on always run `make lint` before you push.";
+
+/// A minute of the third of February.
+fn at(minute: u32) -> String {
+    format!("2026-02-03T10:{minute:02}:00.000Z")
+}
+
+/// Agents with a way back, each with the path of a file and its lines: the person goes back behind an order and gives another.
+fn ways_back() -> Vec<(&'static str, String, Vec<Value>)> {
+    let gemini = |id: &str, kind: &str, text: &str| gemini(id, kind, text);
+    let codex = |minute: u32, kind: &str, payload: Value| json!({"timestamp": at(minute), "type": kind, "payload": payload});
+    let typed =
+        |minute, text: &str| codex(minute, "event_msg", json!({"type": "user_message", "message": text, "kind": "plain"}));
+    let said = |minute, text: &str| {
+        let content = json!([{"type": "output_text", "text": text}]);
+        codex(minute, "response_item", json!({"type": "message", "role": "assistant", "content": content}))
+    };
+    let qwen = |id: u32, parent: u32, kind: &str, more: Value| {
+        let uuid = |id: u32| format!("b0000000-0000-4000-8000-{id:012}");
+        let mut line = json!({"uuid": uuid(id), "parentUuid": if parent == 0 { Value::Null } else { uuid(parent).into() }, "sessionId": "q-1",
+            "timestamp": at(id), "type": kind, "cwd": "/home/dev/tide", "version": "0.24.4"});
+        line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        line
+    };
+    let words = |text: &str| json!({"message": {"role": "user", "parts": [{"text": text}]}});
+    let pi = |id: u32, parent: u32, role: &str, text: &str| {
+        json!({"type": "message", "id": format!("e{id}"), "parentId": if parent == 0 { Value::Null } else { format!("e{parent}").into() },
+            "timestamp": at(id), "message": {"role": role, "content": [{"type": "text", "text": text}]}})
+    };
+    let pi = vec![
+        json!({"type": "session", "version": 3, "id": "p-1", "timestamp": at(0), "cwd": "/home/dev/tide"}),
+        pi(1, 0, "user", "Where should the tide cache live?"),
+        pi(2, 1, "assistant", "In Redis or in SQLite."),
+        pi(3, 2, "user", LEFT),
+        pi(4, 3, "assistant", "Understood."),
+        pi(5, 2, "user", HELD),
+        pi(6, 5, "assistant", "Understood, too."),
+    ];
+    let kimi = |role: &str, text: &str| {
+        json!({"type": "context.append_message", "time": 1_772_359_200_000_i64, "message": {"role": role, "content": [{"type": "text", "text": text}],
+            "toolCalls": [], "origin": if role == "user" { json!({"kind": "user"}) } else { Value::Null }}})
+    };
+    let asked = |id: &str, minute: i64, prompt: &str, answer: &str| {
+        json!({"requestId": id, "timestamp": 1_772_000_000_000_i64 + minute * 60_000, "message": {"text": prompt},
+            "variableData": {"variables": []}, "response": [{"value": answer}]})
+    };
+    vec![
+        (
+            "gemini",
+            CHAT.to_owned(),
+            vec![
+                json!({"sessionId": "s-1", "projectHash": "00", "startTime": at(0), "kind": "main"}),
+                gemini("u1", "user", "Where should the tide cache live?"),
+                gemini("g1", "gemini", "In Redis or in SQLite."),
+                gemini("u2", "user", LEFT),
+                gemini("g2", "gemini", "Understood."),
+                json!({"$rewindTo": "u2"}),
+                gemini("u3", "user", HELD),
+                gemini("g3", "gemini", "Understood, too."),
+            ],
+        ),
+        (
+            "codex",
+            format!("sessions/2026/02/03/rollout-2026-02-03T10-00-00-{THREAD}.jsonl"),
+            vec![
+                codex(0, "session_meta", json!({"id": THREAD, "timestamp": at(0), "cwd": "/home/dev/tide"})),
+                typed(1, "Where should the tide cache live?"),
+                said(2, "In Redis or in SQLite."),
+                typed(3, LEFT),
+                said(4, "Understood."),
+                codex(5, "event_msg", json!({"type": "thread_rolled_back", "num_turns": 1})),
+                typed(6, HELD),
+                said(7, "Understood, too."),
+            ],
+        ),
+        (
+            "qwen",
+            "projects/p/chats/q-1.jsonl".to_owned(),
+            vec![
+                qwen(1, 0, "user", words("Where should the tide cache live?")),
+                qwen(2, 1, "assistant", words("In Redis or in SQLite.")),
+                qwen(3, 2, "system", json!({"subtype": "ui_telemetry"})),
+                qwen(4, 3, "user", words(LEFT)),
+                qwen(5, 4, "assistant", words("Understood.")),
+                qwen(6, 3, "system", json!({"subtype": "rewind", "systemPayload": {"truncatedCount": 2}})),
+                qwen(
+                    7,
+                    6,
+                    "system",
+                    json!({"subtype": "custom_title", "systemPayload": {"customTitle": "Caches", "titleSource": "auto"}}),
+                ),
+                qwen(8, 7, "user", words(HELD)),
+                qwen(9, 8, "assistant", words("Understood, too.")),
+            ],
+        ),
+        (
+            "copilot-chat",
+            "workspaceStorage/abc/chatSessions/c-1.jsonl".to_owned(),
+            vec![
+                json!({"kind": 0, "v": {"version": 3, "sessionId": "c-1", "creationDate": 1_772_000_000_000_i64, "requests": [
+                    asked("r1", 1, "Where should the tide cache live?", "In Redis or in SQLite.")]}}),
+                json!({"kind": 2, "k": ["requests"], "v": [asked("r2", 2, LEFT, "Understood.")]}),
+                json!({"kind": 2, "k": ["requests"], "i": 1, "v": [asked("r3", 3, HELD, "Understood, too.")]}),
+            ],
+        ),
+        ("pi", "agent/sessions/--tide--/2026-02-03T10-00-00-000Z_p-1.jsonl".to_owned(), pi.clone()),
+        ("omp", "agent/sessions/-tide/2026-02-03T10-00-00-000Z_p-1.jsonl".to_owned(), pi.clone()),
+        ("openclaw", "agents/main/sessions/p-1.jsonl".to_owned(), pi),
+        (
+            "kimi",
+            "sessions/wd/k-1/agents/main/wire.jsonl".to_owned(),
+            vec![
+                json!({"type": "config.update", "cwd": "/home/dev/tide", "modelAlias": "tide-4", "time": 1_772_359_200_000_i64}),
+                kimi("user", "Where should the tide cache live?"),
+                kimi("assistant", "In Redis or in SQLite."),
+                kimi("user", LEFT),
+                kimi("assistant", "Understood."),
+                json!({"type": "context.undo", "count": 1, "time": 1_772_359_200_000_i64}),
+                kimi("user", HELD),
+                kimi("assistant", "Understood, too."),
+            ],
+        ),
+    ]
+}
+
+#[test]
+fn order_that_a_person_took_back_is_kept_marked_and_not_learned_from_whatever_the_agent() {
+    for (source, path, log) in ways_back() {
+        let (whole, steps) = (Memory::new(), Memory::new());
+        whole.write(&path, lines(&log));
+        whole.read_as(source, &whole.sources());
+        for line in lines(&log).split_inclusive('\n') {
+            steps.append(&path, line.as_bytes());
+            steps.read_as(source, &steps.sources());
+        }
+        for memory in [&whole, &steps] {
+            memory.index();
+            extract(memory);
+            let turns: Vec<_> = memory.episodes().iter().flat_map(|episode| memory.turns(&episode.native_id)).collect();
+            let left: Vec<&str> =
+                turns.iter().filter(|turn| turn.caveat == Some(Caveat::TakenBack)).map(|turn| turn.text.as_str()).collect();
+            assert_eq!(left, [LEFT, "Understood."], "{source}: {turns:?}");
+            let known: Vec<String> =
+                statements(memory).into_iter().filter(|(_, status)| *status == Status::Holds).map(|(words, _)| words).collect();
+            assert_eq!(known, [HELD], "{source}");
+        }
+        let before = whole.words();
+        assert_eq!(steps.words(), before, "{source}");
+        assert_eq!(crate::told::words_from_archive(&whole), before, "{source}");
+    }
+}
+
 #[test]
 fn memory_of_an_order_is_put_away_when_the_order_is_taken_back_later() {
     let session = rewound();
@@ -279,26 +432,66 @@ fn output_that_a_client_keeps_beside_its_transcript_is_read_with_its_call_and_er
     assert!(archive.contains("sluicegate"), "it stays when the client deletes it");
 }
 
+/// The files of a conversation with a result, by their paths.
+type WithResult = fn(&str) -> Vec<(&'static str, String)>;
+
 #[test]
-fn gemini_result_that_refers_to_a_file_of_its_own_folder_has_the_text_of_that_file_alone() {
-    let call = |path: &str| {
+fn result_that_refers_to_a_file_of_the_agents_own_folder_has_the_text_of_that_file_alone() {
+    let gemini: WithResult = |output| {
         let mut message = gemini("g1", "gemini", "I build.");
         message["toolCalls"] = json!([{"id": "run-1", "name": "run_shell_command", "args": {"command": "make"}, "status": "success",
-            "result": [{"functionResponse": {"id": "run-1", "response": {"output": format!("Output too large. Full output saved to: {path}")}}}]}]);
-        lines(&[json!({"sessionId": "s-1", "projectHash": "00", "startTime": "2026-02-03T10:00:00.000Z"}), message])
+            "result": [{"functionResponse": {"id": "run-1", "response": {"output": output}}}]}]);
+        let header = json!({"sessionId": "s-1", "projectHash": "00", "startTime": "2026-02-03T10:00:00.000Z"});
+        vec![(CHAT, lines(&[header, message]))]
     };
-    for (path, is_read) in [
-        ("/home/ada/.gemini/tmp/tide/tool-outputs/session-s-1/run_1.txt", true),
-        ("/home/ada/.gemini/tmp/tide/tool-outputs/../../../elsewhere.txt", false),
-        ("/etc/elsewhere.txt", false),
+    let kimi: WithResult = |output| {
+        let event = |event: Value| json!({"type": "context.append_loop_event", "event": event, "time": 1_772_359_200_000_i64});
+        let log = [
+            event(json!({"type": "step.begin", "uuid": "step-1"})),
+            event(json!({"type": "content.part", "part": {"type": "text", "text": "I build."}})),
+            event(json!({"type": "tool.call", "toolCallId": "t1", "name": "Bash", "args": {"command": "make"}})),
+            event(json!({"type": "tool.result", "toolCallId": "t1", "result": {"output": output, "truncated": true}})),
+        ];
+        vec![("sessions/wd/s-1/agents/main/wire.jsonl", lines(&log))]
+    };
+    let opencode: WithResult = |output| {
+        let time = json!({"created": 1_772_000_000_000_i64, "updated": 1_772_000_000_000_i64});
+        let part = json!({"id": "prt_1", "sessionID": "s-1", "messageID": "msg_1", "type": "tool", "tool": "bash", "callID": "t1",
+            "state": {"status": "completed", "input": {"command": "make"}, "output": output}});
+        vec![
+            (
+                "storage/session/p/s-1.json",
+                json!({"id": "s-1", "projectID": "p", "directory": "/home/dev/tide", "time": time}).to_string(),
+            ),
+            (
+                "storage/message/s-1/msg_1.json",
+                json!({"id": "msg_1", "sessionID": "s-1", "role": "assistant", "time": time}).to_string(),
+            ),
+            ("storage/part/msg_1/prt_1.json", part.to_string()),
+        ]
+    };
+    for (source, files, folder) in [
+        ("gemini", gemini, "tmp/tide/tool-outputs"),
+        ("kimi", kimi, "sessions/wd/s-1/agents/main/tool-results"),
+        ("opencode", opencode, "tool-output"),
     ] {
-        let memory = Memory::new();
-        memory.write("tmp/tide/tool-outputs/session-s-1/run_1.txt", format!("{}\nthe sluice is stuck", "line\n".repeat(400)));
-        memory.write("elsewhere.txt", format!("{}\nthe sluice is stuck", "line\n".repeat(400)));
-        memory.write(CHAT, call(path));
-        memory.read_as("gemini", &memory.sources());
-        let turns = memory.turns("s-1");
-        assert_eq!(turns.iter().any(|turn| turn.tool_text.contains("the sluice is stuck")), is_read, "{path}");
+        for (path, is_read) in [
+            (format!("/home/ada/.agent/{folder}/session-s-1/run_1.txt"), true),
+            (format!("/home/ada/.agent/{folder}/../../../elsewhere.txt"), false),
+            ("/etc/elsewhere.txt".to_owned(), false),
+        ] {
+            let memory = Memory::new();
+            let whole = format!("{}\nthe sluice is stuck", "line\n".repeat(400));
+            memory.write(&format!("{folder}/session-s-1/run_1.txt"), &whole);
+            memory.write("elsewhere.txt", &whole);
+            for (name, content) in files(&format!("Output too large. Full output saved to: {path}")) {
+                memory.write(name, content);
+            }
+            memory.read_as(source, &memory.sources());
+            let turns = memory.turns("s-1");
+            assert!(!turns.is_empty(), "{source}");
+            assert_eq!(turns.iter().any(|turn| turn.tool_text.contains("the sluice is stuck")), is_read, "{source} {path}");
+        }
     }
 }
 

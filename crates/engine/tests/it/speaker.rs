@@ -205,7 +205,18 @@ fn table() -> Vec<Row> {
             ],
             vec![json!({}), json!({"source": "vscode", "originator": "codex_vscode"}), json!({"source": null})],
         ),
-        ("qwen", qwen, vec![json!({"provenance": "hook"})], vec![json!({}), json!({"provenance": "real_user"})]),
+        (
+            "qwen",
+            qwen,
+            vec![
+                json!({"provenance": "hook"}),
+                json!({"provenance": "system", "subtype": "cron"}),
+                json!({"subtype": "cron"}),
+                json!({"subtype": "notification"}),
+                json!({"subtype": "goal_runtime"}),
+            ],
+            vec![json!({}), json!({"provenance": "real_user"}), json!({"subtype": "mid_turn_user_message"})],
+        ),
         ("copilot-cli", copilot, vec![json!({"source": "skill"})], vec![json!({}), json!({"source": "user"})]),
         ("antigravity", antigravity, vec![json!({"source": "SYSTEM"})], vec![json!({})]),
         (

@@ -3,12 +3,10 @@
 //! - [`ClaudeCode`]: finds the files
 //! - `ClaudeReader`: groups the lines of one API message, distinguishes people from software
 //! - `classify`: finds the real author of a "user" text
-//! - `chain`: finds the branches that the person left
 //! - `output`: reads the outputs of tools that were too large for a transcript
 //!
 //! Facts about the format were measured on 115,600 real lines of 24 client versions.
 
-mod chain;
 mod classify;
 mod output;
 
@@ -23,9 +21,9 @@ use yore_core::id::{EpisodeId, TurnId};
 use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
-use self::chain::{Chain, Kind, Parent};
 pub(super) use self::classify::classify_all;
 use self::classify::{Classified, Refusal};
+use super::chain::{Chain, Kind, Parent};
 use super::own::is_own_tool;
 use super::speaker::{self, Divided, Sender, role_by, sender};
 use super::typed::{self, List, Prompt, TypedReader};

@@ -4,6 +4,7 @@
 mod address;
 mod aider;
 mod antigravity;
+mod chain;
 mod chatgpt;
 mod claude_ai;
 mod claude_code;

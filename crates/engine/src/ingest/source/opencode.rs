@@ -32,6 +32,9 @@ use super::{Computer, EpisodeReader, Known, LineOwner, ReaderOptions, Reading, S
 /// Types of parts without text of their own.
 const WORDLESS: [&str; 8] = ["reasoning", "step-start", "step-finish", "snapshot", "agent", "retry", "compaction", "source-url"];
 
+/// Folder of the outputs that were too large for a session.
+const OUTPUTS: &str = "tool-output";
+
 /// OpenCode itself.
 pub const OPENCODE: OpenCode = OpenCode { kind: "opencode", title: "OpenCode", name: "opencode" };
 /// Kilo Code's program for the command line.
@@ -98,6 +101,13 @@ impl Source for OpenCode {
     }
 
     fn records(&self, unit: &Unit, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
+        let outputs = unit.path.ancestors().map(|folder| folder.join(OUTPUTS)).find(|folder| folder.is_dir());
+        let take = &mut |mut record: Value| {
+            if let Some(folder) = &outputs {
+                complete_outputs(&mut record, folder);
+            }
+            take(record)
+        };
         match &unit.part {
             _ if unit.closes_file => database::check(&unit.path),
             Some(session) => database::records(&unit.path, session, take),
@@ -271,6 +281,16 @@ fn read_message(session: &mut Current, value: &Value, tool_bytes: usize, line: u
     let has_turn = out[before..].iter().any(|reading| matches!(reading, Reading::Turn(_)));
     if has_turn && let Some(words) = session.title.take() {
         out.push(Reading::Title(Arc::clone(&session.episode), shapes::title(&words, TitleRank::Ai, at, line)));
+    }
+}
+
+/// Gives each result that refers to a file of the program's own folder the text of that file.
+fn complete_outputs(record: &mut Value, folder: &Path) {
+    for part in record.get_mut("parts").and_then(Value::as_array_mut).into_iter().flatten() {
+        let Some(output) = part.pointer_mut("/state/output") else { continue };
+        if let Some(whole) = shapes::output_referred_to(output, folder).filter(|whole| whole.len() > flatten(output).len()) {
+            *output = whole.into();
+        }
     }
 }
 

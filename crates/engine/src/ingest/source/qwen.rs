@@ -2,16 +2,17 @@
 //! contain messages as in Gemini's interface; sub-agents in `projects/<project>/subagents/<session>/`.
 //!
 //! - [`Qwen`]: finds the files
-//! - `LineReader`: lines to turns
+//! - `LineReader`: lines to turns; the tree of the lines tells which of them the person left
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
-use yore_core::episode::{Episode, EpisodeKind, Outcome, Role};
+use yore_core::episode::{Caveat, Episode, EpisodeKind, Outcome, Role, TitleRank};
 use yore_core::time::{RecordedTime, TimeQuality};
 
+use super::chain::{Chain, Kind, Parent};
 use super::gemini::parts;
 use super::shapes::{self, Message, short, text_of};
 use super::speaker::{self, Marks, PARENT_AGENT, sender};
@@ -48,8 +49,8 @@ impl Source for Qwen {
         files_below(&root, "jsonl", 5).into_iter().filter(|file| is_conversation(file)).filter_map(Unit::lines).collect()
     }
 
-    fn reader(&self, _unit: &Path, _state: &str, options: &ReaderOptions) -> Box<dyn EpisodeReader> {
-        Box::new(LineReader { options: options.clone() })
+    fn reader(&self, _unit: &Path, state: &str, options: &ReaderOptions) -> Box<dyn EpisodeReader> {
+        Box::new(LineReader { options: options.clone(), chain: Chain::of_text(state) })
     }
 
     fn owner<'v>(&self, value: &'v Value) -> LineOwner<'v> {
@@ -72,6 +73,8 @@ fn is_conversation(file: &Path) -> bool {
 
 struct LineReader {
     options: ReaderOptions,
+    /// The lines of the session that are linked with each other.
+    chain: Chain,
 }
 
 impl EpisodeReader for LineReader {
@@ -80,10 +83,14 @@ impl EpisodeReader for LineReader {
             self.line(value, line.mark.line, out);
         }
     }
+
+    fn state(&self) -> String {
+        self.chain.text(self.chain.len())
+    }
 }
 
 impl LineReader {
-    fn line(&self, value: &Value, line: u64, out: &mut Vec<Reading>) {
+    fn line(&mut self, value: &Value, line: u64, out: &mut Vec<Reading>) {
         let Some(session) = text_of(value, "sessionId") else {
             out.push(Reading::Skip("no-session", String::new()));
             return;
@@ -96,7 +103,7 @@ impl LineReader {
             "assistant" => Role::Assistant,
             "tool_result" => Role::ToolResult,
             // Measurements, snapshots and settings.
-            "system" => return,
+            "system" => Role::System,
             unknown => {
                 out.push(Reading::Skip("unknown-type", short(unknown)));
                 return;
@@ -110,6 +117,16 @@ impl LineReader {
             ..shapes::episode(KIND, &agent.map_or_else(|| session.to_owned(), |agent| format!("{session}/{agent}")))
         });
         let time = shapes::time_of(&value["timestamp"], TimeQuality::Exact).unwrap_or(RecordedTime::UNKNOWN);
+        if role == Role::System {
+            let payload = &value["systemPayload"];
+            if let Some(title) = text_of(payload, "customTitle") {
+                let is_given = text_of(payload, "titleSource") != Some("auto");
+                let rank = if is_given { TitleRank::Custom } else { TitleRank::Ai };
+                out.push(Reading::Title(Arc::clone(&episode), shapes::title(title, rank, time.utc, line)));
+            }
+            self.link(value, &episode, role, out);
+            return;
+        }
         let mut message = Message::new(text_of(value, "uuid").map_or_else(|| format!("#{line}"), str::to_owned), role, time);
         message.cwd.clone_from(&episode.cwd);
         message.branch = text_of(value, "gitBranch").map(str::to_owned);
@@ -133,6 +150,34 @@ impl LineReader {
         if agent.is_some() && message.role == Role::Injected {
             message.speaker = Some(PARENT_AGENT);
         }
+        let role = message.role;
         message.turns(KIND, &episode, self.options.tool_bytes, line, out);
+        if agent.is_none() {
+            self.link(value, &episode, role, out);
+        }
+    }
+
+    /// Adds a line to the chain, and reports the turns of branches that it left or took up again. The client goes back with a
+    /// record of its own, which hangs on the line before the prompt that was taken back.
+    fn link(&mut self, value: &Value, episode: &Arc<Episode>, role: Role, out: &mut Vec<Reading>) {
+        let Some(id) = text_of(value, "uuid") else { return };
+        let parent = match value.get("parentUuid") {
+            Some(Value::String(parent)) => Parent::Named(parent),
+            Some(Value::Null) => Parent::None,
+            _ => Parent::Unknown,
+        };
+        let kind = match role {
+            Role::Human => Kind::Prompt,
+            Role::System if text_of(value, "subtype") == Some("rewind") => Kind::Prompt,
+            Role::Assistant | Role::ToolCall => Kind::Answer,
+            Role::ToolResult => Kind::Result,
+            _ => Kind::Other,
+        };
+        let change = self.chain.add(id, parent, kind);
+        for (ids, caveat) in [(change.left, Some(Caveat::TakenBack)), (change.resumed, None)] {
+            if !ids.is_empty() {
+                out.push(Reading::Caveat(Arc::clone(episode), ids, caveat));
+            }
+        }
     }
 }

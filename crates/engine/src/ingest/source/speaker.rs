@@ -86,9 +86,11 @@ pub(super) const CODEX: &[Field] = &[
     Field::new(&["originator"], &[("codex_exec", Sender::Program), ("codex_sdk_", Sender::Program)]),
 ];
 
-/// Fields of Qwen Code's lines.
-pub(super) const QWEN: &[Field] =
-    &[Field { path: &["provenance"], says: &[("real_user", Sender::Person)], others: Some(Sender::Client) }];
+/// Fields of Qwen Code's lines. Versions before February 2026 record no `provenance`.
+pub(super) const QWEN: &[Field] = &[
+    Field::new(&["subtype"], &[("cron", Sender::Program), ("notification", Sender::Client), ("goal_runtime", Sender::Client)]),
+    Field { path: &["provenance"], says: &[("real_user", Sender::Person)], others: Some(Sender::Client) },
+];
 
 /// Fields of the messages of Copilot's command line.
 pub(super) const COPILOT_CLI: &[Field] =

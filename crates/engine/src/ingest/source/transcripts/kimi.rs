@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use yore_core::episode::{Outcome, Role, TitleRank};
 use yore_core::time::{RecordedTime, TimeQuality};
 
-use super::super::shapes::{Answer, Message, append, arguments, first_text, flatten, id_of, short, text_of};
+use super::super::shapes::{Answer, Message, append, arguments, first_text, flatten, id_of, output_referred_to, short, text_of};
 use super::super::{Computer, Reading};
 use super::form::{Facts, Line, Parsed, Said, facts_in, lines_below, name_of, read_content, time_of};
 
@@ -16,11 +16,13 @@ const WIRE: &str = "wire.jsonl";
 const STATE: &str = "state.json";
 /// Folder of a session's agents.
 const AGENTS: &str = "agents";
+/// Folder of the outputs of an agent's tools that were too large for its file.
+const OUTPUTS: &str = "tool-results";
 /// The agent that a person talks to.
 const MAIN: &str = "main";
 
 /// Beginnings of the types of records without words.
-const WORDLESS: [&str; 14] = [
+const WORDLESS: [&str; 21] = [
     "metadata",
     "config.",
     "usage.",
@@ -35,6 +37,13 @@ const WORDLESS: [&str; 14] = [
     "full_compaction.",
     "plan_mode.",
     "goal.",
+    "micro_compaction.",
+    "swarm_mode.",
+    "cron.",
+    "file_history.",
+    "profile.",
+    "background.",
+    "forked",
 ];
 /// Events of a step, and messages of the older program, without words.
 const WORDLESS_EVENTS: [&str; 10] = [
@@ -95,7 +104,7 @@ pub(super) fn parse(path: &Path, lines: Vec<Line>) -> Option<Parsed> {
         began: state["createdAt"].clone(),
         ..Facts::default()
     };
-    let mut steps = Steps::default();
+    let mut steps = Steps { outputs: path.with_file_name(OUTPUTS), ..Steps::default() };
     for Line { number, value } in lines {
         if facts.cwd.is_none() && text_of(&value, "type") == Some("config.update") {
             facts.cwd = text_of(&value, "cwd").map(str::to_owned);
@@ -116,6 +125,10 @@ struct Steps {
     /// Prompts that were sent and not yet repeated as a message of the context.
     sent: Vec<String>,
     model: Option<String>,
+    /// Folder of the outputs that were too large.
+    outputs: PathBuf,
+    /// Position from which on prompts can be taken back: compressing or clearing the context moves it.
+    floor: usize,
     /// True if any record was understood.
     is_known: bool,
 }
@@ -155,7 +168,12 @@ impl Steps {
                 let kind = text_of(&event, "type").unwrap_or("").to_owned();
                 self.event(line, &kind, event, &time);
             }
-            "context.apply_compaction" => self.push(line, json!({"summary": value["summary"], "time": time})),
+            "context.apply_compaction" => {
+                self.push(line, json!({"summary": value["summary"], "time": time}));
+                self.floor = self.said.len();
+            }
+            "context.clear" => self.floor = self.said.len(),
+            "context.undo" => self.undo(value["count"].as_u64().unwrap_or(0)),
             _ if WORDLESS.iter().any(|beginning| kind.starts_with(beginning)) => {}
             _ => return self.push(line, json!({"unknown": kind})),
         }
@@ -207,6 +225,21 @@ impl Steps {
         self.sent.push(words);
     }
 
+    /// Marks the last prompts and all that followed them as taken back. The program does nothing if there are not as many.
+    fn undo(&mut self, count: u64) {
+        let is_prompt = |said: &Said| {
+            let message = &said.message["message"];
+            let is_of_person = text_of(&message["origin"], "kind").is_none_or(|by| by == "user");
+            text_of(message, "role") == Some("user") && is_of_person && !said.is_taken_back
+        };
+        let prompts: Vec<usize> = (self.floor..self.said.len()).filter(|at| is_prompt(&self.said[*at])).collect();
+        let first = usize::try_from(count).ok().and_then(|count| prompts.len().checked_sub(count));
+        if let Some(first) = first.and_then(|at| prompts.get(at)) {
+            self.said[*first..].iter_mut().for_each(|said| said.is_taken_back = true);
+        }
+        self.open = None;
+    }
+
     /// Adds an event to the step that goes on, and a result to the step that made its call.
     fn event(&mut self, line: u64, kind: &str, mut event: Value, time: &Value) {
         if kind == "step.begin" {
@@ -240,6 +273,13 @@ impl Steps {
             return;
         }
         event["type"] = kind.into();
+        if kind == "tool.result"
+            && let Some(output) = output_referred_to(&event["result"], &self.outputs)
+            && output.len() > flatten(&event["result"]["output"]).len()
+            && let Some(result) = event.get_mut("result").and_then(Value::as_object_mut)
+        {
+            result.insert("output".to_owned(), output.into());
+        }
         if let Some(events) = self.said[at].message["events"].as_array_mut() {
             events.push(event);
         }
