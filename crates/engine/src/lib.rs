@@ -71,7 +71,7 @@ pub use projects::{MergeOffer, ProjectMerged, ProjectQuery};
 pub use replay::{CUTS, ReplayReport, ReplayRequest, ReplayRow};
 pub use retrieve::{
     Anchor, AnswerTopic, ExchangeHits, Found, FoundMemory, Hit, MemorySource, Missing, Packing, Passage, PastStatement,
-    Qualified, RecallAnswer, RecallRequest, Said, SearchedPeriod, SessionHit, WorkDone, exchanges,
+    Qualified, RecallAnswer, RecallRequest, Said, SearchedPeriod, SessionHit, Tuning, WorkDone, exchanges,
 };
 pub use sessions::SessionsRequest;
 pub use show::{NoPlace, Page, PageTurn, ShowAnswer, ShowRequest, Start, Surroundings};

@@ -16,7 +16,7 @@ use crate::store::ItemKey;
 
 /// Searches the lists of the plan.
 pub(super) fn collect(asked: &Asked<'_>, plan: &Plan<'_>) -> Result<Vec<Candidate>, EngineError> {
-    let mut candidates = Candidates { fusion: plan.request.fusion, ..Candidates::default() };
+    let mut candidates = Candidates { fusion: plan.request.tuning.fusion, ..Candidates::default() };
     for planned in &plan.lists {
         let Some(row) = row_of(planned.list) else { continue };
         // The words are searched in any case.

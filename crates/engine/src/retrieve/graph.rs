@@ -59,7 +59,7 @@ pub(super) fn follow_relations(
 ) -> Result<Vec<Anchor>, EngineError> {
     // A memory that relations lead to need not have the quoted words.
     let needs_phrases = plan.question.are_phrases_required && !plan.question.phrases.is_empty();
-    let is_wanted = plan.request.is_graph_followed && plan.request.filter.wanted != Wanted::Turns && !needs_phrases;
+    let is_wanted = plan.request.tuning.is_graph_followed && plan.request.filter.wanted != Wanted::Turns && !needs_phrases;
     if !is_wanted || !asked.store.has_entities()? || !asked.deadline.allows(LatePart::Graph) {
         return Ok(Vec::new());
     }

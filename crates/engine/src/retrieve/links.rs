@@ -67,7 +67,7 @@ pub(super) fn rank_by_links(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut Vec
     let asks = question.ends_with('?') || ASKING.contains(&first_word);
     // A linked passage need not have the quoted words.
     let needs_phrases = plan.question.are_phrases_required && !plan.question.phrases.is_empty();
-    if !plan.request.are_links_ranked || needs_phrases || !asks || question.split_whitespace().count() < QUESTION_WORDS {
+    if !plan.request.tuning.are_links_ranked || needs_phrases || !asks || question.split_whitespace().count() < QUESTION_WORDS {
         return Ok(false);
     }
     let first_are_documents = ranked.iter().take(FOLLOWED).filter(|ranked| ranked.candidate.standing.is_document).count();
@@ -85,7 +85,7 @@ pub(super) fn rank_by_links(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut Vec
     }
     let mut signs = Signs::of(asked, plan, &graph, ranked, &lower)?;
     signs.retain_allowed(plan, &graph);
-    let weights = if plan.request.has_walk { WEIGHTS_WITH_WALK } else { WEIGHTS };
+    let weights = if plan.request.tuning.has_walk { WEIGHTS_WITH_WALK } else { WEIGHTS };
     reorder(&graph, &signs, &weights, ranked);
     Ok(true)
 }
@@ -114,7 +114,7 @@ impl Signs {
             let known = column.entry(at).or_insert(value);
             *known = known.max(value);
         };
-        if plan.request.has_walk {
+        if plan.request.tuning.has_walk {
             for (place, (at, height)) in walked(graph, &known, question).into_iter().enumerate() {
                 columns[WALK].insert(at, height);
                 if place < WALKED {

@@ -60,7 +60,7 @@ pub(crate) use self::files::opened_in_exchanges;
 pub(crate) use self::judge::Judge;
 pub(crate) use self::pack::{Asking, pack};
 pub(crate) use self::project::{project_around, project_here, projects_named};
-pub use self::request::{Packing, RecallRequest};
+pub use self::request::{Packing, RecallRequest, Tuning};
 use self::texts::Texts;
 use crate::error::EngineError;
 use crate::index::MOST_PENDING_VECTORS;
@@ -165,7 +165,7 @@ fn period_of_change(
         quote_chars: 0,
         is_bare: true,
         is_period_searched: false,
-        is_graph_followed: false,
+        tuning: Tuning { is_graph_followed: false, ..request.tuning.clone() },
         rerank: Rerank::Never,
         with_files: false,
         with_work: false,

@@ -33,7 +33,7 @@ pub(super) fn newer_first(
     ranked: &mut [Ranked],
     texts: &mut Texts,
 ) -> Result<HashMap<ItemKey, ItemKey>, EngineError> {
-    let choice = plan.request.newer_first;
+    let choice = plan.request.tuning.newer_first;
 
     let is_state = !matches!(plan.asked_for, AskedFor::List | AskedFor::History) && !asks_for_past(&plan.request.question);
     let is_wanted = choice != NewerFirst::Never && is_state;

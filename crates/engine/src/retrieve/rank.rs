@@ -44,7 +44,7 @@ pub(super) fn rank(landed: Vec<Candidate>, plan: &Plan<'_>) -> Vec<Ranked> {
             score: candidate.score(),
         })
         .collect();
-    let weight = plan.request.neighbour_weight;
+    let weight = plan.request.tuning.neighbour_weight;
     let neighbours: Vec<f32> = neighbour_support(&placed).into_iter().map(|support| weight * support).collect();
     for (placed, neighbour) in placed.iter_mut().zip(&neighbours) {
         placed.score += neighbour;
@@ -55,7 +55,7 @@ pub(super) fn rank(landed: Vec<Candidate>, plan: &Plan<'_>) -> Vec<Ranked> {
         .zip(neighbours)
         .zip(sessions)
         .map(|((candidate, neighbour), session)| {
-            let session = plan.request.session_weight * session;
+            let session = plan.request.tuning.session_weight * session;
             let score = candidate.score() + neighbour + session;
             let support = [(Part::Neighbour, neighbour), (Part::Session, session)];
             Ranked { candidate, support: support.map(|(part, value)| ScorePart { part, value }).to_vec(), score }

@@ -68,17 +68,30 @@ pub struct RecallRequest {
     pub quote_chars: usize,
     /// Weight of tool inputs and outputs relative to the spoken text, 0 to 1.
     pub tool_weight: f32,
+    /// Minutes by which the asker's clock is ahead of UTC, for days that the question names.
+    #[serde(default)]
+    pub offset_minutes: i32,
+    /// True if what was said in a period that the question names comes before the rest.
+    pub is_period_searched: bool,
+    /// When a cross-encoder reads the best candidates, in the full mode.
+    #[serde(default)]
+    pub rerank: Rerank,
+    /// True if near duplicates of a better turn are listed with it instead of as hits.
+    pub is_folded: bool,
+    /// Parts of the ranking that measurements vary. It stays in this process.
+    #[serde(skip)]
+    pub tuning: Tuning,
+}
+
+/// Weights and steps of the ranking, for measurements and for questions that have no time for all steps.
+#[derive(Clone, Debug)]
+pub struct Tuning {
     /// Weight of similarity of meaning relative to the words, in place of the tuned one.
     pub meaning_weight: Option<f32>,
     /// Weight of the best nearby turn of the same conversation relative to the turn's own score, 0 to 1.
     pub neighbour_weight: f32,
     /// Weight of the session's best turns relative to the turn's own score, 0 to 1.
     pub session_weight: f32,
-    /// Minutes by which the asker's clock is ahead of UTC, for days that the question names.
-    #[serde(default)]
-    pub offset_minutes: i32,
-    /// True if what was said in a period that the question names comes before the rest.
-    pub is_period_searched: bool,
     /// True if relations are followed from the entities of the question.
     pub is_graph_followed: bool,
     /// True if people's talk is ranked by its own signs.
@@ -86,22 +99,30 @@ pub struct RecallRequest {
     /// True if titled passages are ranked by the links between them.
     pub are_links_ranked: bool,
     /// True if a random walk over names is one of those links.
-    #[serde(default)]
     pub has_walk: bool,
     /// The way in which the lists' scores become one.
-    #[serde(default)]
     pub fusion: Fusion,
     /// True if hits that say something else come before those that say the same again.
-    #[serde(default)]
     pub is_diverse: bool,
     /// Conversations in which a newer turn about the same subject comes before the older.
-    #[serde(default)]
     pub newer_first: NewerFirst,
-    /// When a cross-encoder reads the best candidates, in the full mode.
-    #[serde(default)]
-    pub rerank: Rerank,
-    /// True if near duplicates of a better turn are listed with it instead of as hits.
-    pub is_folded: bool,
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        Self {
+            meaning_weight: None,
+            neighbour_weight: 0.1,
+            session_weight: 0.5,
+            is_graph_followed: true,
+            is_talk_ranked: true,
+            are_links_ranked: true,
+            has_walk: false,
+            fusion: Fusion::Heights,
+            is_diverse: false,
+            newer_first: NewerFirst::Agents,
+        }
+    }
 }
 
 impl RecallRequest {
@@ -124,20 +145,11 @@ impl RecallRequest {
             deadline: None,
             quote_chars: 240,
             tool_weight: 0.15,
-            meaning_weight: None,
-            neighbour_weight: 0.1,
-            session_weight: 0.5,
             offset_minutes: 0,
             is_period_searched: true,
-            is_graph_followed: true,
-            is_talk_ranked: true,
-            are_links_ranked: true,
-            has_walk: false,
-            fusion: Fusion::Heights,
-            is_diverse: false,
-            newer_first: NewerFirst::Agents,
             rerank: Rerank::Never,
             is_folded: true,
+            tuning: Tuning::default(),
         }
     }
 

@@ -36,7 +36,7 @@ const LENGTH: f32 = 0.2;
 
 /// Ranks people's talk anew; other candidates stay as they are.
 pub(super) fn rank_talk(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut [Ranked], texts: &mut Texts) -> Result<(), EngineError> {
-    if !plan.request.is_talk_ranked || ranked.is_empty() {
+    if !plan.request.tuning.is_talk_ranked || ranked.is_empty() {
         return Ok(());
     }
     let first: Vec<ItemKey> = ranked.iter().take(TOLD_BY).map(Ranked::key).collect();

@@ -80,7 +80,7 @@ fn weights(list: List, mode: SearchMode, question: &Question, request: &RecallRe
     let tuned = Weights::tuned(list, mode);
     match list {
         List::Words if !request.is_worded => Weights::both(0.0),
-        List::Static | List::Model => match request.meaning_weight {
+        List::Static | List::Model => match request.tuning.meaning_weight {
             Some(weight) => Weights::both(weight),
             None if question.is_error_message => tuned.times(ERROR_MEANING),
             None => tuned,

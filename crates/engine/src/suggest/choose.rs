@@ -9,7 +9,7 @@ use yore_core::relevance::{SkipReason, is_announcement};
 
 use super::suggestion::{SuggestRequest, Suggestion, Suggestions, Trigger};
 use crate::error::EngineError;
-use crate::{Engine, Found, Hit, RecallAnswer, RecallRequest, Said};
+use crate::{Engine, Found, Hit, RecallAnswer, RecallRequest, Said, Tuning};
 
 /// Number of bytes read of a prompt: the request is at its beginning or end.
 const LONGEST: usize = 4_000;
@@ -30,9 +30,7 @@ pub(super) fn ask(engine: &Engine, request: &SuggestRequest, filter: Filter, tex
         is_bare: true,
         // These cost further searches and texts, and a hook does not know the person's calendar.
         is_period_searched: false,
-        is_talk_ranked: false,
-        is_graph_followed: false,
-        are_links_ranked: false,
+        tuning: Tuning { is_talk_ranked: false, is_graph_followed: false, are_links_ranked: false, ..Tuning::default() },
         ..RecallRequest::new(text)
     })
 }

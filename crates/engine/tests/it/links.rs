@@ -42,7 +42,7 @@ fn a_passage_that_the_best_one_names_comes_before_those_that_only_share_words() 
     let memory = Memory::new();
     films(&memory);
     let with = memory.ask_with(QUESTION, |_| {});
-    let without = memory.ask_with(QUESTION, |request| request.are_links_ranked = false);
+    let without = memory.ask_with(QUESTION, |request| request.tuning.are_links_ranked = false);
     assert_eq!(titles(&with)[0], "Harbour Lights");
     let place = |answer: &RecallAnswer| titles(answer).iter().position(|title| *title == "Ada Quill");
     assert_eq!(place(&with), Some(2), "the first place from which links decide: {:?}", titles(&with));
@@ -62,7 +62,7 @@ fn short_questions_and_words_are_answered_as_before() {
     films(&memory);
     for question in ["director of Harbour Lights?", "harbour lights film director town silent film number three"] {
         let [with, without] = [true, false]
-            .map(|are_links_ranked| memory.ask_with(question, |request| request.are_links_ranked = are_links_ranked));
+            .map(|are_links_ranked| memory.ask_with(question, |request| request.tuning.are_links_ranked = are_links_ranked));
         assert_eq!(titles(&with), titles(&without), "{question}");
     }
 }

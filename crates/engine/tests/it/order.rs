@@ -35,7 +35,7 @@ fn of_two_agents_statements_about_one_subject_the_newer_that_says_a_change_comes
     let memory = Memory::new();
     said(&memory, &[(90, OLD), (30, NEW), (10, "Gulls are counted by eye in the harbour."), (5, "The harbour has a crane.")]);
     let question = "where does the lease cache of the crane scheduler live, in Redis?";
-    let asked = |question: &str, newer_first| memory.ask_with(question, |request| request.newer_first = newer_first);
+    let asked = |question: &str, newer_first| memory.ask_with(question, |request| request.tuning.newer_first = newer_first);
     let never = asked(question, NewerFirst::Never);
     assert_eq!(texts(&never)[..2], [OLD, NEW], "without it the older matches better");
     let answer = asked(question, NewerFirst::Agents);
@@ -79,7 +79,7 @@ fn in_peoples_talk_the_answer_of_the_person_who_is_named_comes_before_the_questi
         ],
     );
     let asked =
-        |is_talk_ranked| memory.ask_with("What pottery did Bert make?", |request| request.is_talk_ranked = is_talk_ranked);
+        |is_talk_ranked| memory.ask_with("What pottery did Bert make?", |request| request.tuning.is_talk_ranked = is_talk_ranked);
     let answer = asked(true);
     assert!(texts(&answer)[0].starts_with("I made a blue bowl"), "{:?}", texts(&answer));
     assert!(answer.hits.iter().all(|hit| has_part(hit, Part::Talk)));

@@ -343,7 +343,7 @@ fn relations_lead_from_the_entities_of_a_question_to_what_no_word_of_it_stands_i
     memory.index();
     let lexical = |question: &str, is_followed: bool| {
         memory.ask_with(question, |request| {
-            (request.mode, request.is_graph_followed) = (SearchMode::Lexical, is_followed);
+            (request.mode, request.tuning.is_graph_followed) = (SearchMode::Lexical, is_followed);
         })
     };
     let answer = lexical("how do I look after big bertha and the slipway?", true);

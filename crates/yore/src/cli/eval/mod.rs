@@ -332,31 +332,31 @@ fn request(question: &GoldQuestion, arguments: &OfRecall, context: &Context) -> 
     }
     request.is_worded = !arguments.no_words;
     request.is_folded = !arguments.no_fold;
-    request.meaning_weight = arguments.meaning_weight.or(request.meaning_weight);
+    request.tuning.meaning_weight = arguments.meaning_weight.or(request.tuning.meaning_weight);
     if arguments.no_neighbour {
-        request.neighbour_weight = 0.0;
+        request.tuning.neighbour_weight = 0.0;
     }
     if let Some(weight) = arguments.neighbour_weight {
-        request.neighbour_weight = weight;
+        request.tuning.neighbour_weight = weight;
     }
     if arguments.no_session {
-        request.session_weight = 0.0;
+        request.tuning.session_weight = 0.0;
     }
     if let Some(weight) = arguments.session_weight {
-        request.session_weight = weight;
+        request.tuning.session_weight = weight;
     }
     request.is_period_searched = !arguments.no_period;
-    request.is_talk_ranked = !arguments.no_talk;
-    request.is_graph_followed = !arguments.no_graph;
-    request.are_links_ranked = !arguments.no_links;
-    request.has_walk = arguments.walk;
-    request.is_diverse = arguments.diverse;
-    request.fusion = arguments.fusion.as_deref().and_then(Fusion::parse).unwrap_or_default();
+    request.tuning.is_talk_ranked = !arguments.no_talk;
+    request.tuning.is_graph_followed = !arguments.no_graph;
+    request.tuning.are_links_ranked = !arguments.no_links;
+    request.tuning.has_walk = arguments.walk;
+    request.tuning.is_diverse = arguments.diverse;
+    request.tuning.fusion = arguments.fusion.as_deref().and_then(Fusion::parse).unwrap_or_default();
     request.rerank = if arguments.rerank { Rerank::Always } else { Rerank::Never };
     // Questions were written by people in no particular zone.
     request.offset_minutes = 0;
     if let Some(choice) = arguments.newer_first.as_deref().and_then(NewerFirst::parse) {
-        request.newer_first = choice;
+        request.tuning.newer_first = choice;
     }
     if arguments.no_tool {
         request.tool_weight = 0.0;

@@ -365,8 +365,6 @@ pub(super) async fn find(access: &Access, question: &str, most: usize) -> CliRes
     let mut request = RecallRequest {
         limit: notes.iter().filter(|note| note.is_by_agent).count().max(most),
         quote_chars: 0,
-        neighbour_weight: 0.0,
-        session_weight: 0.0,
         is_folded: false,
         ..ask::request(question, access.handle.config(), access.here.clone())
     };
