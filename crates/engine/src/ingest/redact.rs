@@ -163,10 +163,15 @@ struct Members {
 fn part_text(item: &mut Value) -> Option<&mut String> {
     match item {
         Value::String(text) => Some(text),
-        Value::Object(members) => match members.get_mut("text") {
-            Some(Value::String(text)) => Some(text),
-            _ => None,
-        },
+        Value::Object(members) => {
+            // Kiro's blocks have their text in `data`.
+            let is_of_kiro = !members.contains_key("text") && members.get("kind").is_some_and(|kind| kind == "text");
+            let key = if is_of_kiro { "data" } else { "text" };
+            match members.get_mut(key) {
+                Some(Value::String(text)) => Some(text),
+                _ => None,
+            }
+        }
         _ => None,
     }
 }

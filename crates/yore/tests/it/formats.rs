@@ -1047,9 +1047,8 @@ fn faults(row: &Row, environment: &TestEnvironment) -> Vec<String> {
     faults
 }
 
-#[test]
-fn every_format_is_read_whole_once_and_rightly_with_its_source_named_and_without() {
-    let rows = [
+fn all_rows() -> Vec<Row> {
+    [
         other_rows(),
         codex_rows(),
         cursor_rows(),
@@ -1064,9 +1063,16 @@ fn every_format_is_read_whole_once_and_rightly_with_its_source_named_and_without
         goose_rows(),
         row_database_rows(),
         deepseek_rows(),
-    ];
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+#[test]
+fn every_format_is_read_whole_once_and_rightly_with_its_source_named_and_without() {
     let mut wrong = Vec::new();
-    for row in rows.iter().flatten() {
+    for row in &all_rows() {
         for is_named in [true, false] {
             let environment = TestEnvironment::new();
             for (name, content) in &row.files {
@@ -1097,4 +1103,281 @@ fn every_format_is_read_whole_once_and_rightly_with_its_source_named_and_without
         }
     }
     assert!(wrong.is_empty(), "{} cells are wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Ingests a path with the source of a row, whether or not it fails.
+fn ingest(environment: &TestEnvironment, row: &Row, path: &str) -> Value {
+    let outcome = environment.yore(["ingest", "--json", "--source", row.source]).arg(environment.path(path)).run();
+    if outcome.stdout.is_empty() { json!({"error": outcome.stderr}) } else { outcome.json() }
+}
+
+#[cfg(unix)]
+#[test]
+fn histories_that_people_keep_behind_links_are_read_once_in_every_format() {
+    use std::os::unix::fs::symlink;
+    let mut wrong = Vec::new();
+    // A folder in which files are looked for by their content is a person's own: links in it are not followed.
+    for row in all_rows().iter().filter(|row| row.named != "home/saved" && row.files.iter().all(|(name, _)| name != row.named)) {
+        for is_folder_linked in [true, false] {
+            let environment = TestEnvironment::new();
+            let (root, disk) = (environment.path(row.named), row.named.replacen("home/", "disk/", 1));
+            for (name, content) in &row.files {
+                let below = name.strip_prefix(row.named).unwrap().trim_start_matches('/');
+                let real = environment.write(&format!("{disk}/{below}"), content);
+                if !is_folder_linked {
+                    let link = root.join(below);
+                    fs::create_dir_all(link.parent().unwrap()).unwrap();
+                    symlink(real, link).unwrap();
+                }
+            }
+            if is_folder_linked {
+                // Every entry of the folder is a link, and one leads in a circle.
+                fs::create_dir_all(&root).unwrap();
+                for entry in fs::read_dir(environment.path(&disk)).unwrap().flatten() {
+                    symlink(entry.path(), root.join(entry.file_name())).unwrap();
+                }
+                symlink(&root, environment.path(&disk).join("back")).unwrap();
+            }
+            symlink(&root, root.join("circle")).unwrap();
+            symlink("/nowhere/at/all.jsonl", root.join("dangling.jsonl")).unwrap();
+            let report = ingest(&environment, row, row.named);
+            let mut found = faults(row, &environment);
+            if report["skips"] != json!([]) || report["failures"] != json!([]) {
+                found.push(format!("passed over: {report}"));
+            }
+            if !found.is_empty() {
+                let how = if is_folder_linked { "folders" } else { "files" };
+                wrong.push(format!("{}, linked {how}: {}", row.name, found.join("\n    ")));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Returns a lesser copy of a file: its first lines, or the beginning of a file that is no text of lines. A database and a file of
+/// facts beside a history have none.
+fn shorter(content: &[u8]) -> Option<Vec<u8>> {
+    if content.starts_with(b"SQLite") || content.len() < 400 {
+        return None;
+    }
+    let lines: Vec<&[u8]> = content.split_inclusive(|byte| *byte == b'\n').collect();
+    Some(if lines.len() > 2 { lines[..lines.len() / 2 + 1].concat() } else { content[..content.len() * 2 / 3].to_vec() })
+}
+
+#[test]
+fn shorter_copy_empty_file_or_emptied_database_takes_back_nothing_that_was_said_in_any_format() {
+    let mut wrong = Vec::new();
+    for row in &all_rows() {
+        for is_shorter_first in [false, true] {
+            let environment = TestEnvironment::new();
+            let lesser = || {
+                for (name, content) in row.files.iter().filter(|(_, content)| !content.starts_with(b"SQLite")) {
+                    let content = shorter(content).unwrap_or_else(|| content.clone());
+                    environment.write(&name.replacen("home/", "copy/", 1), content);
+                }
+                fs::create_dir_all(environment.path("copy")).unwrap();
+                ingest(&environment, row, &row.named.replacen("home/", "copy/", 1));
+            };
+            let whole = || {
+                for (name, content) in &row.files {
+                    environment.write(name, content);
+                }
+                ingest(&environment, row, row.named);
+            };
+            let mut steps: Vec<(&str, Vec<String>)> = Vec::new();
+            if is_shorter_first {
+                lesser();
+                whole();
+                steps.push(("a shorter copy before", faults(row, &environment)));
+            } else {
+                whole();
+                lesser();
+                steps.push(("a shorter copy after", faults(row, &environment)));
+                for (name, content) in &row.files {
+                    match shorter(content) {
+                        Some(content) => drop(environment.write(name, content)),
+                        None if content.starts_with(b"SQLite") => empty_database(&environment.path(name)),
+                        None => {}
+                    }
+                }
+                ingest(&environment, row, row.named);
+                steps.push(("the file was shortened", faults(row, &environment)));
+                for (name, _) in &row.files {
+                    environment.write(name, "");
+                }
+                ingest(&environment, row, row.named);
+                steps.push(("the file was emptied", faults(row, &environment)));
+                whole();
+                steps.push(("the file came back", faults(row, &environment)));
+            }
+            for (how, found) in steps {
+                if !found.is_empty() {
+                    wrong.push(format!("{}, {how}: {}", row.name, found.join("\n    ")));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Removes all rows of a database.
+fn empty_database(path: &std::path::Path) {
+    let connection = Connection::open(path).unwrap();
+    for table in tables(&connection) {
+        connection.execute(&format!("DELETE FROM \"{table}\""), []).unwrap();
+    }
+}
+
+fn tables(connection: &Connection) -> Vec<String> {
+    let mut query = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").unwrap();
+    query.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+}
+
+/// Returns a file with each JSON value in it changed: a file of JSON or JSON lines, or the cells of a database that hold JSON.
+/// Other files stay as they are.
+fn changed(content: &[u8], change: &dyn Fn(&mut Value)) -> Vec<u8> {
+    let of_text = |text: &str| -> Option<String> {
+        let values: Option<Vec<Value>> = serde_json::Deserializer::from_str(text).into_iter().map(Result::ok).collect();
+        let mut values =
+            values.filter(|values| !values.is_empty() && values.iter().all(|value| value.is_object() || value.is_array()))?;
+        values.iter_mut().for_each(change);
+        Some(if values.len() == 1 { values[0].to_string() } else { lines(&values) })
+    };
+    if let Ok(text) = std::str::from_utf8(content)
+        && !text.starts_with("SQLite")
+    {
+        return of_text(text).map_or_else(|| content.to_vec(), String::into_bytes);
+    }
+    if !content.starts_with(b"SQLite") {
+        return content.to_vec();
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("made.db");
+    fs::write(&path, content).unwrap();
+    let connection = Connection::open(&path).unwrap();
+    for table in tables(&connection) {
+        let mut query = connection.prepare(&format!("SELECT rowid, * FROM \"{table}\"")).unwrap();
+        let columns: Vec<String> = query.column_names().into_iter().skip(1).map(str::to_owned).collect();
+        let mut cells: Vec<(i64, String, String)> = Vec::new();
+        let mut rows = query.query([]).unwrap();
+        while let Some(row) = rows.next().unwrap() {
+            for (at, column) in columns.iter().enumerate() {
+                if let Some(text) = row.get_ref(at + 1).unwrap().as_str().ok().and_then(of_text) {
+                    cells.push((row.get(0).unwrap(), column.clone(), text));
+                }
+            }
+        }
+        for (id, column, text) in cells {
+            connection.execute(&format!("UPDATE \"{table}\" SET \"{column}\" = ?1 WHERE rowid = ?2"), params![text, id]).unwrap();
+        }
+    }
+    connection.close().unwrap();
+    fs::read(path).unwrap()
+}
+
+/// Changes every text in a value.
+fn change_texts(value: &mut Value, change: &dyn Fn(&mut String)) {
+    match value {
+        Value::String(text) => change(text),
+        Value::Array(list) => list.iter_mut().for_each(|item| change_texts(item, change)),
+        Value::Object(members) => members.values_mut().for_each(|item| change_texts(item, change)),
+        _ => {}
+    }
+}
+
+/// Divides the block of a prompt so that a private passage begins in one block, goes on behind a picture, and ends in another.
+fn divide_prompt(value: &mut Value) {
+    if let Value::Array(list) = value {
+        // A message has more members than a block of one.
+        let is_prompt =
+            |item: &Value| item.as_object().is_some_and(|block| block.len() < 4 && block.values().any(|text| text == PROMPT));
+        if let Some(at) = list.iter().position(is_prompt) {
+            let part = |words: &str| {
+                let mut block = list[at].clone();
+                change_texts(&mut block, &|text| {
+                    if text == PROMPT {
+                        words.clone_into(text);
+                    }
+                });
+                block
+            };
+            let parts = [
+                part("<private>the client is Zanzibar One"),
+                json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGVsbG8="}}),
+                part(&format!("and Zanzibar Two</private> {PROMPT}")),
+            ];
+            list.splice(at..=at, parts);
+        }
+    }
+    match value {
+        Value::Array(list) => list.iter_mut().for_each(divide_prompt),
+        Value::Object(members) => members.values_mut().for_each(divide_prompt),
+        _ => {}
+    }
+}
+
+#[test]
+fn private_passage_stays_out_in_every_format_whether_in_one_text_or_divided_by_a_picture() {
+    let whole = format!("<private>the client is Zanzibar One\nand Zanzibar Two</private> {PROMPT}");
+    let (mut wrong, mut tried) = (Vec::new(), 0);
+    for row in &all_rows() {
+        for is_divided in [false, true] {
+            let environment = TestEnvironment::new();
+            let mut has_words = false;
+            for (name, content) in &row.files {
+                let content = changed(content, &|value| {
+                    if is_divided {
+                        divide_prompt(value);
+                    } else {
+                        change_texts(value, &|text| *text = text.replace(PROMPT, &whole));
+                    }
+                });
+                has_words |= content.windows(8).any(|bytes| bytes == b"Zanzibar");
+                environment.write(name, content);
+            }
+            if !has_words {
+                continue;
+            }
+            tried += 1;
+            ingest(&environment, row, row.named);
+            let shown = environment.yore(["show", row.session, "--json"]).run();
+            let original = environment.yore(["show", row.session, "--original"]).run().stdout;
+            let how = if is_divided { "divided" } else { "in one text" };
+            if shown.stdout.contains("Zanzibar") || original.contains("Zanzibar") {
+                wrong.push(format!("{}, {how}: told: {original}", row.name));
+            }
+            if !shown.stdout.contains(PROMPT) {
+                wrong.push(format!("{}, {how}: the words behind it are lost: {} {}", row.name, shown.stdout, shown.stderr));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {tried} are wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(tried >= 55, "{tried} readings held it");
+}
+
+#[test]
+fn ciphertext_in_a_call_is_told_by_its_length_in_every_format() {
+    let cipher = format!("gAAAA{}", "Bq7-_x".repeat(100));
+    let (mut wrong, mut tried) = (Vec::new(), 0);
+    // Heads of answers, which repeat the call, are not told.
+    for row in all_rows().iter().filter(|row| row.name != "Cline tasks, the API's file only") {
+        let environment = TestEnvironment::new();
+        let mut has_cipher = false;
+        for (name, content) in &row.files {
+            let content = changed(content, &|value| change_texts(value, &|text| *text = text.replace("cat chart", &cipher)));
+            has_cipher |= content.windows(cipher.len()).any(|bytes| bytes == cipher.as_bytes());
+            environment.write(name, content);
+        }
+        if !has_cipher {
+            continue;
+        }
+        tried += 1;
+        ingest(&environment, row, row.named);
+        let shown = environment.yore(["show", row.session, "--json"]).run().stdout;
+        if shown.contains("gAAAA") || !shown.contains("[encrypted, 605 letters]") {
+            wrong.push(format!("{}: {shown}", row.name));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {tried} are wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(tried >= 30, "{tried} formats held it");
 }
