@@ -667,11 +667,13 @@ fn proposal(
         },
         lane: Lane::Extracted,
         reach: if project.is_none() { Reach::Unknown } else { Reach::Everywhere },
-        status: if doubt.is_some() { Status::Proposed } else { Status::Holds },
         valid_from: turn.time.utc,
         asserts,
         ..new.memory
     };
+    if doubt.is_some() {
+        new.memory = new.memory.waiting_for_review();
+    }
     new.evidence = vec![GivenEvidence { turn: turn.id.to_string(), quote: Some(item.quote.clone()) }];
     new.entities = item.entities.iter().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).take(8).collect();
     Ok((new, doubt))

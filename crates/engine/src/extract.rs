@@ -11,7 +11,7 @@ use yore_core::consolidation::PipelineStatistics;
 use yore_core::episode::{PROGRAM, Role};
 use yore_core::files::relative;
 use yore_core::id::{MemoryId, ProjectId, TurnId};
-use yore_core::memory::{Anchor, AnchorKind, Confidence, Lane, Memory, MemoryKind, Reach, Source, Status};
+use yore_core::memory::{Anchor, AnchorKind, Confidence, Lane, Memory, MemoryKind, Reach, Source};
 use yore_core::operation::Actor;
 use yore_core::time::UtcMillis;
 
@@ -272,12 +272,14 @@ fn memory_of(proposal: Proposal, project: Option<ProjectId>, session: &str, cwd:
             place: None,
         },
         lane: Lane::Extracted,
-        status: if proposal.waits { Status::Proposed } else { Status::Holds },
         valid_from: proposal.at,
         anchors: files.map(|text| Anchor { kind: AnchorKind::SourceFile, text }).collect(),
         language: Some(proposal.language.to_owned()),
         ..new.memory
     };
+    if proposal.waits {
+        new.memory = new.memory.waiting_for_review();
+    }
     new.evidence =
         proposal.evidence.into_iter().map(|(turn, quote)| GivenEvidence { turn: turn.to_string(), quote: Some(quote) }).collect();
     new

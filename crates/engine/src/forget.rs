@@ -430,6 +430,7 @@ impl Engine {
     fn finish_forgetting(&self, mut outcome: Forgotten, is_dry_run: bool) -> Result<Forgotten, EngineError> {
         if !is_dry_run {
             outcome.backups.extend(self.finish_removal()?);
+            self.compare_freed()?;
             self.store().clear_index_state(OWED)?;
         }
         Ok(outcome)

@@ -1,6 +1,7 @@
 //! A memory: one statement that matters, typed, evidenced and dated.
 //!
 //! - [`Memory`]: the record; `kind`: kinds of statements, `fields`: what a kind has besides the statement
+//! - `lifecycle`: events, and the status that each leads to
 //! - [`check`]: what makes a record valid
 //! - [`is_of_rules`] (`rules`): whether a file is one that agents read by themselves
 //!
@@ -9,13 +10,17 @@
 
 mod fields;
 mod kind;
+mod lifecycle;
 mod record;
 mod rules;
 
 pub use self::fields::{CodeChange, Fields};
 pub use self::kind::{Design, MemoryKind, MemoryType, Outdated};
+pub use self::lifecycle::{
+    Event, FORGOTTEN, PutAway, Replacement, Why, is_clear_denial, is_found_contradiction, keeps_contested,
+};
 pub use self::record::{
-    Anchor, AnchorKind, AnchorVerdict, Confidence, Evidence, FORGOTTEN, Invalid, Lane, MAX_STATEMENT_CHARS, Memory, REPLACED,
-    Reach, Source, SourceKind, Status, Use, Verdict, asserted, check,
+    Anchor, AnchorKind, AnchorVerdict, Confidence, Evidence, Invalid, Lane, MAX_STATEMENT_CHARS, Memory, Reach, Source,
+    SourceKind, Status, Use, Verdict, asserted, check,
 };
 pub use self::rules::{RULE_FILES, RULE_FOLDERS, is_of_rules};

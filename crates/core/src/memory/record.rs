@@ -13,10 +13,6 @@ pub const MAX_STATEMENT_CHARS: usize = 2_000;
 const MAX_NAME_CHARS: usize = 200;
 /// Longest details and quote, in bytes.
 const MAX_TEXT_BYTES: usize = 1024 * 1024;
-/// Beginning of the cause of a memory that was forgotten softly.
-pub const FORGOTTEN: &str = "forgotten";
-/// Beginning of the cause of a memory whose place another took by itself.
-pub const REPLACED: &str = "newer: ";
 /// Most tags, pieces of evidence and anchors.
 const MOST_PARTS: usize = 100;
 
@@ -351,30 +347,6 @@ impl Memory {
         self
     }
 
-    /// Returns whether it was forgotten softly: then no answer has it, whatever it asks for.
-    pub fn is_forgotten(&self) -> bool {
-        self.status == Status::Archived && self.cause.as_ref().is_some_and(|cause| cause.starts_with(FORGOTTEN))
-    }
-
-    /// Returns whether another memory took its place by itself: then the same may become true again.
-    pub fn was_replaced_by_itself(&self) -> bool {
-        self.status == Status::Superseded && self.cause.as_ref().is_some_and(|cause| cause.starts_with(REPLACED))
-    }
-
-    /// Returns the status before and its cause as the cause of a memory that is forgotten softly.
-    pub fn as_forgotten_cause(&self) -> String {
-        let cause = self.cause.as_deref().map(|cause| format!(": {cause}")).unwrap_or_default();
-        format!("{FORGOTTEN}, {}{cause}", self.status.as_str()).chars().take(MAX_NAME_CHARS).collect()
-    }
-
-    /// Returns the status that it gets when it is taken out again, and its cause.
-    pub fn status_before(&self) -> (Status, Option<String>) {
-        let told = self.cause.as_deref().and_then(|cause| cause.strip_prefix(FORGOTTEN)?.strip_prefix(", "));
-        let Some(told) = told else { return (Status::Holds, None) };
-        let (status, cause) = told.split_once(": ").map_or((told, None), |(status, cause)| (status, Some(cause.to_owned())));
-        (Status::parse(status).unwrap_or_default(), cause)
-    }
-
     /// Returns whether only a file says it that agents read by themselves: nobody is told that unasked.
     pub fn is_read_by_agents(&self) -> bool {
         let is_of_rules = self.source.place.as_deref().is_some_and(is_of_rules);
@@ -543,18 +515,6 @@ mod tests {
         ] {
             assert_eq!(with(change), Err(expected));
         }
-    }
-
-    #[test]
-    fn what_is_forgotten_softly_gets_its_status_back() {
-        for (status, cause) in [(Status::Holds, None), (Status::Invalidated, Some("it was: painted".to_owned()))] {
-            let before = Memory { status, cause: cause.clone(), ..memory() };
-            let forgotten = Memory { status: Status::Archived, cause: Some(before.as_forgotten_cause()), ..memory() };
-            assert!(forgotten.is_forgotten() && !before.is_forgotten());
-            assert_eq!(forgotten.status_before(), (status, cause));
-        }
-        let put_away = Memory { status: Status::Archived, ..memory() };
-        assert_eq!((put_away.is_forgotten(), put_away.status_before()), (false, (Status::Holds, None)));
     }
 
     #[test]

@@ -3,21 +3,19 @@
 use serde::{Deserialize, Serialize};
 use yore_core::conflict::{Conflict, ConflictKind, ConflictSeverity, Resolution, conflict};
 use yore_core::id::MemoryId;
-use yore_core::memory::{Lane, Memory, Status, check};
+use yore_core::memory::{Lane, Memory, Replacement};
 use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
 use yore_core::relation::{Node, Relation, RelationType};
 use yore_core::time::UtcMillis;
 
 use super::contest::difference;
 use super::record::Done;
-use super::settle::{authority, leave, release};
+use super::settle::{authority, since};
 use super::shown::StoredMemory;
-use super::step::{connect, draw_relation, state};
+use super::step::{draw_relation, state};
+use super::write::{release, supersede};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
-
-/// Relations of a memory that are read.
-const MOST_OF_MEMORY: usize = 1_000;
 
 /// A conflict of two memories that is not settled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -91,7 +89,7 @@ impl Engine {
         // Somebody wants to be asked later.
         stated.retain(|relation| relation.valid_from.is_none_or(|from| from <= now));
         let mut open = self.open_of(stated, &is_of)?;
-        let at = |open: &OpenConflict| open.newer.memory.valid_from.unwrap_or(open.newer.memory.recorded);
+        let at = |open: &OpenConflict| since(&open.newer.memory, now);
         open.sort_by_key(|open| std::cmp::Reverse((open.severity(), at(open))));
         open.truncate(limit);
         Ok(open)
@@ -118,7 +116,7 @@ impl Engine {
     /// [`MemoryError::Unknown`].
     pub fn conflicts_of(&self, id: &str) -> Result<Vec<OpenConflict>, EngineError> {
         let id = self.memory_named(id)?;
-        let mut relations = self.store().relations_of(&Node::Memory(id), MOST_OF_MEMORY)?;
+        let mut relations = self.store().relations_of(&Node::Memory(id), usize::MAX >> 1)?;
         relations.retain(|relation| relation.relation_type == RelationType::Contradicts);
         self.open_of(relations, &|_, _| true)
     }
@@ -129,7 +127,7 @@ impl Engine {
         relations: Vec<Relation>,
         is_wanted: &dyn Fn(&Memory, &Memory) -> bool,
     ) -> Result<Vec<OpenConflict>, EngineError> {
-        let names = self.project_names_by_id()?;
+        let (names, now) = (self.project_names_by_id()?, self.now());
         let mut open = Vec::new();
         for relation in relations {
             let (Node::Memory(a), Node::Memory(b)) = (&relation.from, &relation.to) else { continue };
@@ -137,8 +135,8 @@ impl Engine {
             if !is_wanted(&a, &b) {
                 continue;
             }
-            let since = |memory: &Memory| memory.valid_from.unwrap_or(memory.recorded);
-            let (older, newer) = if since(&a) <= since(&b) { (a, b) } else { (b, a) };
+            let is_first = |a: &Memory, b: &Memory| since(a, now) <= since(b, now);
+            let (older, newer) = if is_first(&a, &b) { (a, b) } else { (b, a) };
             // As it was found: what somebody states of subject and value before the words.
             let conflict = difference(&older, &newer).or_else(|| conflict(&older.statement, &newer.statement));
             open.push(OpenConflict {
@@ -210,22 +208,9 @@ impl Engine {
                         return Err(MemoryError::OfPerson(other.short()).into());
                     }
                     tx.remove(Subject::Relation(known.id))?;
-                    let cause = reason.clone().or(known.reason);
-                    let until = tx
-                        .memory(kept)?
-                        .and_then(|kept| kept.valid_from)
-                        .filter(|until| retired.valid_from.is_none_or(|from| from <= *until));
-                    let retired = Memory {
-                        status: Status::Superseded,
-                        status_since: Some(now),
-                        changed: now,
-                        valid_until: retired.valid_until.or(until),
-                        cause,
-                        ..retired
-                    };
-                    check(&retired).map_err(MemoryError::from)?;
-                    leave(tx, retired, now)?;
-                    connect(tx, Node::Memory(kept), RelationType::Supersedes, Node::Memory(other), now)?;
+                    let (actor, reason) = (cause.actor, reason.clone().or(known.reason));
+                    let Some(kept) = tx.memory(kept)? else { return Err(MemoryError::Unknown(kept.to_string()).into()) };
+                    supersede(tx, &retired, &kept, Replacement::Stated(reason), actor, now)?;
                 }
                 Settlement::Both => {
                     tx.remove(Subject::Relation(known.id))?;

@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use yore_core::consolidation::{Decision, Phase, PipelineStatistics};
 use yore_core::id::MemoryId;
-use yore_core::memory::{Evidence, Lane, Memory, SourceKind, Status, check};
+use yore_core::memory::{Event, Evidence, Lane, Memory, PutAway, SourceKind, Status, Why, check};
 use yore_core::operation::{Actor, Cause, OperationKind, Record};
 use yore_core::relation::{Node, RelationType};
 use yore_core::time::UtcMillis;
@@ -23,8 +23,9 @@ use super::contest::{against, difference};
 use super::known::Known;
 use super::record::{NewMemory, Prepared, joined};
 use super::scope::lift_branch;
-use super::settle::{NO_LONGER_SO, leave, revive_replaced, settle_again, settle_by_itself, settle_or_contest};
+use super::settle::{settle_by_itself, settle_or_contest};
 use super::step::{close, connect, micros, timed};
+use super::write::{change, compare_again, put, revive_replaced};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
 use crate::rules::{self, SAME, form};
@@ -34,11 +35,6 @@ use crate::store::{EpisodeKey, OperationTx};
 const REPEATED: f32 = 0.1;
 /// Most evidence that an extractor gives a memory; a person may give more.
 const MOST_EVIDENCE: usize = 40;
-/// Beginning of the cause of a memory that was put away because another one says the same.
-pub(super) const SAME_AS: &str = "says the same as ";
-/// Cause of a memory that its extractor proposes no more.
-const NO_LONGER: &str = "no longer proposed by ";
-
 /// The findings of an extractor in a conversation.
 #[derive(Clone, Debug)]
 pub(crate) struct Extraction<'e> {
@@ -149,9 +145,8 @@ impl Engine {
                 let Some(memory) = tx.memory(*id)? else { continue };
                 let is_own = memory.lane == Lane::Extracted && !memory.is_pinned;
                 if is_own && (memory.is_in_effect() || memory.status == Status::Proposed) {
-                    let cause = Some(format!("{NO_LONGER}{name}"));
-                    let put_away = Memory { status: Status::Archived, cause, status_since: Some(now), changed: now, ..memory };
-                    leave(tx, put_away, now)?;
+                    let event = Event::PutAway(PutAway::NotProposedBy(name.to_owned()));
+                    change(tx, &memory, &event, extraction.actor, now)?;
                     done.counts.put_away += 1;
                 }
                 gone.push(*id);
@@ -287,7 +282,7 @@ impl Run<'_> {
             statistics.decided(Decision::Skip);
             return Ok(Fate::Memory(id));
         }
-        let id = prepared.record(tx, now, statistics)?;
+        let id = prepared.record(tx, actor, now, statistics)?;
         self.met.insert(id);
         self.done.counts.recorded += 1;
         let began = Instant::now();
@@ -323,8 +318,7 @@ pub(super) fn decision(tx: &OperationTx<'_, '_>, id: MemoryId) -> Result<Decisio
     for relation in tx.relations_of(&Node::Memory(id))? {
         match (relation.relation_type, relation.from, relation.to) {
             (RelationType::Supersedes, Node::Memory(newer), Node::Memory(older)) if newer == id => {
-                let cause = tx.memory(older)?.and_then(|older| older.cause);
-                let is_denied = cause.is_some_and(|cause| cause.ends_with(NO_LONGER_SO));
+                let is_denied = tx.memory(older)?.is_some_and(|older| older.why() == Why::NoLongerSo);
                 return Ok(if is_denied { Decision::Invalidate } else { Decision::Update });
             }
             (RelationType::Contradicts, ..) => decided = Decision::Contest,
@@ -361,8 +355,7 @@ fn end_todo(
 
 /// Returns the memory that was kept of two that say the same, if this is the other one.
 fn kept(tx: &OperationTx<'_, '_>, memory: Memory) -> Result<Memory, EngineError> {
-    let is_twin = memory.status == Status::Archived && memory.cause.as_ref().is_some_and(|cause| cause.starts_with(SAME_AS));
-    if !is_twin {
+    if memory.why() != Why::SameAs {
         return Ok(memory);
     }
     for relation in tx.relations_of(&Node::Memory(memory.id))? {
@@ -399,8 +392,9 @@ fn keep_or_doubt(tx: &mut OperationTx<'_, '_>, known: Memory, proposed: &Memory,
         return Ok(Joined::Known);
     }
     let id = known.id;
-    let doubted = Memory { status: Status::Proposed, cause: None, status_since: Some(now), changed: now, ..known };
-    leave(tx, Memory { source: proposed.source.clone(), ..doubted }, now)?;
+    if let Some(doubted) = known.after(&Event::Doubted, now) {
+        put(tx, &known, Memory { source: proposed.source.clone(), ..doubted }, Actor::Rule, now)?;
+    }
     revive_replaced(tx, id, &[], Actor::Rule, now)?;
     Ok(Joined::Changed)
 }
@@ -412,7 +406,7 @@ pub(super) fn join(
     proposed: &Memory,
     now: UtcMillis,
 ) -> Result<Joined, EngineError> {
-    let was_put_away = known.status == Status::Archived && known.cause.as_ref().is_some_and(|cause| cause.starts_with(NO_LONGER));
+    let was_put_away = known.why() == Why::NotProposed;
     if proposed.status == Status::Proposed && known.status != Status::Proposed && !was_put_away {
         return keep_or_doubt(tx, known, proposed, now);
     }
@@ -432,7 +426,8 @@ pub(super) fn join(
     };
     let mut changed = joined(known.clone(), offered, now);
     if is_back {
-        (changed.status, changed.cause, changed.status_since, changed.changed) = (proposed.status, None, Some(now), now);
+        let again = Event::ProposedAgain { waits: proposed.status == Status::Proposed };
+        changed = changed.after(&again, now).unwrap_or(changed);
     }
     if known.status == Status::Proposed && is_back {
         // It rests on what was said without doubt.
@@ -461,9 +456,10 @@ pub(super) fn join(
         changed.importance = (changed.importance + REPEATED).min(1.0);
     }
     check(&changed).map_err(MemoryError::from)?;
-    tx.put(&Record::Memory(Box::new(changed.clone())))?;
-    if lift_branch(tx, &changed)? || is_back {
-        settle_again(tx, known.id, Actor::Rule, now)?;
+    let (id, was_in_effect) = (known.id, known.is_in_effect());
+    put(tx, &known, changed.clone(), Actor::Rule, now)?;
+    if lift_branch(tx, &changed)? && was_in_effect {
+        compare_again(tx, id, Actor::Rule, now)?;
     }
     Ok(Joined::Changed)
 }

@@ -5,14 +5,15 @@ use std::collections::{HashSet, VecDeque};
 use serde::{Deserialize, Serialize};
 use yore_core::entity::{Entity, EntityKind, check_entity, key_of};
 use yore_core::id::{EntityId, MemoryId, RelationId};
-use yore_core::memory::{Lane, Memory, Status};
+use yore_core::memory::{Event, Lane, Memory, Replacement};
 use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
 use yore_core::relation::{Node, Relation, RelationType, check_relation};
 use yore_core::time::UtcMillis;
 
-use super::settle::{authority, leave, release, revive};
+use super::settle::{authority, since};
 use super::shown::NamedRelation;
 use super::step::{USER, close, draw, draw_relation, move_end};
+use super::write::{change, release, revive};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
 use crate::store::OperationTx;
@@ -78,7 +79,13 @@ pub struct Reached {
 ///
 /// # Errors
 /// [`MemoryError::Circle`] if the other one was replaced by it, directly or not.
-fn replaced_by(tx: &mut OperationTx<'_, '_>, older: MemoryId, newer: MemoryId, now: UtcMillis) -> Result<(), EngineError> {
+fn replaced_by(
+    tx: &mut OperationTx<'_, '_>,
+    older: MemoryId,
+    newer: MemoryId,
+    actor: Actor,
+    now: UtcMillis,
+) -> Result<(), EngineError> {
     let mut waiting = vec![older];
     let mut seen = HashSet::new();
     while let Some(id) = waiting.pop() {
@@ -100,8 +107,8 @@ fn replaced_by(tx: &mut OperationTx<'_, '_>, older: MemoryId, newer: MemoryId, n
     let Some(known) = tx.memory(older)?.filter(Memory::is_in_effect) else {
         return Ok(());
     };
-    let replaced = Memory { status: Status::Superseded, status_since: Some(now), changed: now, ..known };
-    leave(tx, replaced, now)
+    let since = tx.memory(newer)?.and_then(|newer| since(&newer, now));
+    change(tx, &known, &Event::Replaced { since, why: Replacement::Stated(None) }, actor, now).map(drop)
 }
 
 impl Engine {
@@ -336,7 +343,7 @@ impl Engine {
                 if is_open && cause.actor != Actor::Person {
                     return Err(MemoryError::IsOpen(newer.short()).into());
                 }
-                replaced_by(tx, *older, *newer, now)?;
+                replaced_by(tx, *older, *newer, cause.actor, now)?;
             }
             if let (true, Node::Memory(_), Node::Memory(open)) = (CLOSING.contains(&relation_type), &relation.from, &relation.to)
             {

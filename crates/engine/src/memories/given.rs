@@ -6,22 +6,20 @@ use serde::{Deserialize, Serialize};
 use yore_core::consolidation::PipelineStatistics;
 use yore_core::entity::{Entity, EntityKind, check_entity, key_of};
 use yore_core::id::{EntityId, MemoryId, ProjectId};
-use yore_core::memory::{Memory, SourceKind, Status};
+use yore_core::memory::{Event, Memory, PutAway, SourceKind, Status};
 use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
 use yore_core::relation::{Node, Relation, RelationType, check_relation};
 use yore_core::time::UtcMillis;
 
 use super::portable::{Exported, Imported, skip};
 use super::record::{NewMemory, Prepared};
-use super::settle::{leave, settle_again, settle_by_itself, settle_with};
+use super::settle::{settle_by_itself, settle_with};
 use super::step::{draw, draw_relation, entity_for};
+use super::write::{change, put};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
 use crate::ingest::Ingest;
 use crate::store::{MemoryFilter, OperationTx};
-
-/// Cause of a memory that was put away because its file says it no more.
-const GONE: &str = "no longer in ";
 
 /// Records from files. The place of a memory's source is a path, with `:` and a line.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -131,9 +129,8 @@ impl Engine {
                 if !whole.contains(file.as_str()) || !memory.is_in_effect() {
                     continue;
                 }
-                let cause = Some(format!("{GONE}{}", file.rsplit('/').next().unwrap_or(file)));
-                let gone = Memory { status: Status::Archived, cause, status_since: Some(now), changed: now, ..memory };
-                leave(tx, gone, now)?;
+                let file = file.rsplit('/').next().unwrap_or(file).to_owned();
+                change(tx, &memory, &Event::PutAway(PutAway::GoneFrom(file)), Actor::Import, now)?;
                 imported.put_away += 1;
             }
             // Not with what the file no longer says.
@@ -266,10 +263,7 @@ fn take(
         return Ok((false, None));
     }
     let mut changed = memory.clone();
-    let is_back = memory.status == Status::Archived && memory.cause.as_ref().is_some_and(|cause| cause.starts_with(GONE));
-    if is_back {
-        (changed.status, changed.cause, changed.status_since) = (Status::Holds, None, Some(now));
-    }
+    changed = changed.after(&Event::InFileAgain, now).unwrap_or(changed);
     if changed.is_in_effect() {
         changed.source.place.clone_from(&given.source.place);
         if !by_hand.contains(&memory.id) {
@@ -286,10 +280,7 @@ fn take(
         tx.put(&Record::Memory(Box::new(changed)))?;
         return Ok((false, None));
     }
-    tx.put(&Record::Memory(Box::new(Memory { changed: now, ..changed })))?;
-    if is_back {
-        settle_again(tx, memory.id, Actor::Import, now)?;
-    }
+    put(tx, &memory, Memory { changed: now, ..changed }, Actor::Import, now)?;
     Ok((true, None))
 }
 
@@ -303,7 +294,7 @@ fn take_new(
 ) -> Result<(bool, Option<MemoryId>), EngineError> {
     let given = &prepared.memory;
     let before = tx.same_statement(given)?.map(|id| tx.memory(id)).transpose()?.flatten();
-    let id = prepared.record(tx, now, &mut PipelineStatistics::default())?;
+    let id = prepared.record(tx, Actor::Import, now, &mut PipelineStatistics::default())?;
     met.insert(id);
     settle_by_itself(tx, id, Actor::Import, now)?;
     let Some(before) = before else { return Ok((true, Some(id))) };

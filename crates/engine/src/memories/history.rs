@@ -1,21 +1,65 @@
 //! The operations that changed memories.
 
-use yore_core::operation::{Cause, Change, Operation, Subject};
+use yore_core::id::MemoryId;
+use yore_core::operation::{Cause, Change, Operation, Record, Subject};
+use yore_core::relation::Node;
 
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
 
 impl Engine {
     /// Returns the latest operations before one (`None`: all), newest first; with `subject` only those that changed
-    /// it.
+    /// it. The words of memories that were forgotten softly are not told.
     pub fn operations(&self, before: Option<u64>, subject: Option<Subject>, limit: usize) -> Result<Vec<Operation>, EngineError> {
-        Ok(self.store().operations(before, subject, limit)?)
+        let operations = self.store().operations(before, subject, limit)?;
+        operations.into_iter().map(|operation| self.without_forgotten(operation)).collect()
     }
 
     /// Returns an operation with what it changed. The records after it are known as long as nothing changed them
-    /// since.
+    /// since. Those of memories that were forgotten softly, and of their relations, are not told.
     pub fn operation(&self, number: u64) -> Result<Option<(Operation, Vec<Change>)>, EngineError> {
-        Ok(self.store().operation(number)?)
+        let Some((operation, mut changes)) = self.store().operation(number)? else { return Ok(None) };
+        for change in &mut changes {
+            if self.is_of_forgotten(change)? {
+                (change.before, change.after) = (None, None);
+            }
+        }
+        Ok(Some((self.without_forgotten(operation)?, changes)))
+    }
+
+    /// Removes the words of what an operation was done to from its line, if one of its memories is forgotten softly.
+    fn without_forgotten(&self, mut operation: Operation) -> Result<Operation, EngineError> {
+        for subject in &operation.subjects {
+            if let Subject::Memory(id) = subject
+                && self.is_forgotten_softly(*id)?
+            {
+                operation.cause.input = None;
+                operation.summary.truncate(operation.summary.find(": ").unwrap_or(operation.summary.len()));
+                break;
+            }
+        }
+        Ok(operation)
+    }
+
+    fn is_forgotten_softly(&self, id: MemoryId) -> Result<bool, EngineError> {
+        Ok(self.store().memory(id)?.is_some_and(|memory| memory.is_forgotten()))
+    }
+
+    /// Returns whether a change is one of a memory that is forgotten softly, or of a relation of one.
+    fn is_of_forgotten(&self, change: &Change) -> Result<bool, EngineError> {
+        let ends = [&change.before, &change.after].into_iter().flatten().flat_map(|record| match record {
+            Record::Memory(memory) => vec![Node::Memory(memory.id)],
+            Record::Relation(relation) => vec![relation.from.clone(), relation.to.clone()],
+            Record::Entity(_) => Vec::new(),
+        });
+        for end in ends {
+            if let Node::Memory(id) = end
+                && self.is_forgotten_softly(id)?
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Undoes an operation, completely or not at all; undoing an undoing does the operation again. Returns the number

@@ -10,23 +10,22 @@ use std::collections::{BTreeSet, HashSet};
 use yore_core::conflict::{Conflict, ConflictKind};
 use yore_core::consolidation::Decision;
 use yore_core::id::MemoryId;
-use yore_core::memory::{Confidence, Lane, Memory, Outdated, REPLACED, Status};
+use yore_core::memory::{Confidence, Event, Lane, Memory, Outdated, PutAway, Replacement, Status};
 use yore_core::operation::{Actor, Cause, OperationKind, Subject};
 use yore_core::relation::{Node, Relation, RelationType};
 use yore_core::time::UtcMillis;
 
-use super::consolidate::{SAME_AS, join};
+use super::consolidate::join;
 use super::contest::{contest, difference, is_settled};
 use super::scope::special_case;
-use super::settle::{authority, is_later, leave, may_replace, replace};
+use super::settle::{authority, is_later, may_replace};
 use super::step::{close, connect, draw_relation, state};
+use super::write::{change, supersede};
 use crate::Engine;
 use crate::error::EngineError;
 use crate::rules::content_words;
 use crate::store::{MemoryKey, OperationTx};
 
-/// Cause of a memory that a model found to be no longer so; its reason stands in the relation to the one that took its place.
-const BY_MODEL: &str = "a model found that it is no longer so";
 /// Words that one of two statements that say the same may have beyond the other and be put away.
 const MOST_LOST: usize = 4;
 /// Longest reason that is kept, in characters.
@@ -134,7 +133,7 @@ fn carry_out(
         Decision::Refuse => Ok(Ok(None)),
         // Both stay, and the later one leads to what it changes a part of.
         Decision::Add => {
-            let (newer, older) = if is_later(&one, &two) == Some(false) { (two, one) } else { (one, two) };
+            let (newer, older) = if is_later(&one, &two, now) == Some(false) { (two, one) } else { (one, two) };
             relate(tx, &newer, RelationType::BuildsOn, &older, &reason, now)?;
             Ok(Ok(Some(judged(Decision::Add, &newer, &older))))
         }
@@ -154,12 +153,11 @@ fn carry_out(
             pass_on_replaced(tx, twice.id, keep.id, now)?;
             // The reason stands in the relation, which goes with either of them.
             relate(tx, &keep, RelationType::SimilarTo, &twice, &reason, now)?;
-            let cause = Some(format!("{SAME_AS}{}", keep.id.short()));
-            leave(tx, Memory { status: Status::Archived, cause, status_since: Some(now), changed: now, ..twice }, now)?;
+            change(tx, &twice, &Event::PutAway(PutAway::SameAs(keep.id)), actor, now)?;
             Ok(Ok(Some(done)))
         }
         Decision::Update | Decision::Invalidate => {
-            let (newer, older) = match is_later(&one, &two) {
+            let (newer, older) = match is_later(&one, &two, now) {
                 Some(true) => (one, two),
                 Some(false) => (two, one),
                 None => return contested(tx, &one, &two, reason, now),
@@ -187,7 +185,7 @@ fn carry_out(
                     None if may_replace(tx, &newer, &older, actor, now)? => {
                         let done = judged(*decision, &newer, &older);
                         relate(tx, &newer, RelationType::Supersedes, &older, &reason, now)?;
-                        replace(tx, &older, &newer, format!("{REPLACED}{BY_MODEL}"), now)?;
+                        supersede(tx, &older, &newer, Replacement::DeniedByModel, actor, now)?;
                         Ok(Ok(Some(done)))
                     }
                     None => contested(tx, &newer, &older, reason, now),

@@ -3,15 +3,16 @@
 use std::collections::BTreeSet;
 
 use yore_core::id::{MemoryId, ProjectId, RelationId};
-use yore_core::memory::{Memory, REPLACED};
+use yore_core::memory::{Memory, Replacement};
 use yore_core::operation::{Actor, Cause, OperationKind, Subject};
 use yore_core::relation::{Node, RelationType};
 use yore_core::time::UtcMillis;
 
 use super::contest::difference;
 use super::scope::{SpecialCase, TRUNKS, branch_in};
-use super::settle::{contest_marked, is_later, may_replace, replace};
+use super::settle::{contest_marked, is_later, may_replace};
 use super::step::connect;
+use super::write::supersede;
 use crate::Engine;
 use crate::error::EngineError;
 use crate::store::OperationTx;
@@ -66,10 +67,10 @@ fn settle(tx: &mut OperationTx<'_, '_>, fact: &BranchFact, actor: Actor, now: Ut
         case.state(tx, now)?;
         return Ok(true);
     }
-    let (newer, older) = if is_later(&own, &other) == Some(false) { (&other, &own) } else { (&own, &other) };
+    let (newer, older) = if is_later(&own, &other, now) == Some(false) { (&other, &own) } else { (&own, &other) };
     let is_excluded = newer.assertion().zip(older.assertion()).is_some_and(|(a, b)| a.excludes(&b));
     if is_excluded && may_replace(tx, newer, older, actor, now)? {
-        replace(tx, older, newer, format!("{REPLACED}its branch was merged"), now)?;
+        supersede(tx, older, newer, Replacement::BranchMerged, actor, now)?;
     } else if let Some(conflict) = difference(older, newer) {
         contest_marked(tx, older, newer, &conflict, now)?;
     } else {

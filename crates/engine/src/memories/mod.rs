@@ -17,6 +17,7 @@
 //! - `shown`: memories as they are shown: opened, listed, with their relations
 //! - `step`: steps that several operations share
 //! - `taken_back`: memories of what the person took back are put away
+//! - `write`: the only place that changes the status of a memory
 //!
 //! Each method that changes something is one operation with its cause, in one transaction
 //! (`store/operations.rs`). Text is redacted before it is stored.
@@ -41,6 +42,7 @@ mod settle;
 mod shown;
 mod step;
 mod taken_back;
+mod write;
 
 pub use self::alike::AlikeEntities;
 pub use self::conflicts::{OpenConflict, Settlement};

@@ -470,13 +470,13 @@ impl Taking {
 /// Returns a memory of a file that nobody vouches for, as it may be stored: it waits for a review, whatever it says of itself.
 fn of_stranger(memory: Memory) -> Memory {
     Memory {
-        status: if memory.is_in_effect() { Status::Proposed } else { memory.status },
         lane: Lane::Extracted,
         confidence: if memory.confidence == Confidence::Verified { Confidence::Inferred } else { memory.confidence },
         source: Source { kind: SourceKind::Import, ..memory.source.clone() },
         is_pinned: false,
         ..memory
     }
+    .waiting_for_review()
 }
 
 /// Counts something that is not stored, and tells the first of them.

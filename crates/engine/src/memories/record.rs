@@ -8,14 +8,18 @@ use yore_core::conflict::StatedValue;
 use yore_core::consolidation::{Phase, PipelineStatistics};
 use yore_core::entity::check_entity;
 use yore_core::id::{MemoryId, ProjectId};
-use yore_core::memory::{Anchor, AnchorKind, Confidence, Evidence, Fields, Lane, Memory, MemoryKind, Reach, Status, check};
+use yore_core::memory::{
+    Anchor, AnchorKind, Confidence, Event, Evidence, Fields, Lane, Memory, MemoryKind, PutAway, Reach, Replacement, Status,
+    check, is_found_contradiction,
+};
 use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
 use yore_core::relation::{Category, Node, Origin, Relation, RelationType};
 use yore_core::text::{Question, Tokenizer, Tokens, commands, fragments, paths, versions};
 use yore_core::time::UtcMillis;
 
-use super::settle::{leave, revive_replaced, settle_again, settle_by_itself, settle_with};
+use super::settle::{settle_by_itself, settle_with};
 use super::step::{connect, connect_as_stated, draw, draw_relation, entity_for, known_entity, micros, timed};
+use super::write::{change, compare_again, put, revive_replaced, supersede};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
 use crate::ingest::{ProjectNames, note_first_commits};
@@ -93,6 +97,7 @@ impl Prepared {
     pub(super) fn record(
         &self,
         tx: &mut OperationTx<'_, '_>,
+        actor: Actor,
         now: UtcMillis,
         statistics: &mut PipelineStatistics,
     ) -> Result<MemoryId, EngineError> {
@@ -106,9 +111,7 @@ impl Prepared {
                     (joined.lane, joined.confidence) = (Lane::Curated, self.memory.confidence);
                     (joined.source, joined.changed) = (self.memory.source.clone(), now);
                     joined.reach = self.memory.reach;
-                    if joined.status == Status::Contested {
-                        (joined.status, joined.cause) = (Status::Holds, None);
-                    }
+                    joined = joined.after(&Event::Vouched, now).unwrap_or(joined);
                 }
                 joined
             }
@@ -117,7 +120,8 @@ impl Prepared {
         check(&memory).map_err(MemoryError::from)?;
         tx.put(&Record::Memory(Box::new(memory.clone())))?;
         if let Some(old) = self.replaces {
-            supersede(tx, old, &memory, now)?;
+            let old = in_effect(tx, old)?;
+            supersede(tx, &old, &memory, Replacement::Stated(None), actor, now)?;
         }
         statistics.worked(Phase::WriteGraph, 1, micros(began));
         self.link(tx, memory.id, now, statistics)?;
@@ -232,7 +236,7 @@ impl Engine {
         let (mark, mut near) = (self.mark()?, self.near(memory).unwrap_or_default());
         let (id, operation) = self.operate(kind, cause, summary, |tx| {
             near.extend(mark.since(tx)?);
-            let id = prepared.record(tx, now, &mut PipelineStatistics::default())?;
+            let id = prepared.record(tx, cause.actor, now, &mut PipelineStatistics::default())?;
             settle_by_itself(tx, id, cause.actor, now)?;
             settle_with(tx, id, &names, near.iter(), cause.actor, now)?;
             Ok::<_, EngineError>(id)
@@ -310,10 +314,8 @@ impl Engine {
             let mut changed = Memory { changed: now, ..changed }.normalised();
             (changed.id, changed.recorded) = (fresh, now);
             let is_persons = cause.actor == Actor::Person;
-            if changed.status == Status::Contested || changed.status == Status::Proposed && is_persons {
-                // The new words are compared anew.
-                (changed.status, changed.cause, changed.status_since) = (Status::Holds, None, Some(now));
-            }
+            // The new words are compared anew.
+            changed = changed.after(if is_persons { &Event::Vouched } else { &Event::Released }, now).unwrap_or(changed);
             if is_persons {
                 (changed.lane, changed.source.kind) = (Lane::Curated, Default::default());
             }
@@ -323,7 +325,7 @@ impl Engine {
                 pass_on(tx, relation, id, fresh, now)?;
             }
             about_only(tx, fresh, edit.entities.as_deref(), now)?;
-            supersede(tx, id, &changed, now)?;
+            supersede(tx, &known, &changed, Replacement::Stated(None), cause.actor, now)?;
             settle_by_itself(tx, fresh, cause.actor, now)?;
             near.extend(mark.since(tx)?);
             let names: Vec<String> = edit.entities.iter().flatten().cloned().chain(rules::entities(&changed.statement)).collect();
@@ -339,15 +341,8 @@ impl Engine {
     /// [`MemoryError::Unknown`].
     pub fn confirm_memory(&self, id: &str, cause: &Cause) -> Result<Done, EngineError> {
         let is_left_alone = self.store().successor(self.memory_named(id)?)?.is_none();
-        self.change_memory(id, OperationKind::Confirm, cause, &|memory| {
+        self.change_memory(id, OperationKind::Confirm, cause, Some(&Event::Confirmed { is_left_alone }), &|memory| {
             (memory.lane, memory.confidence) = (Lane::Curated, Confidence::Verified);
-            if memory.status == Status::Superseded && is_left_alone {
-                memory.valid_until = None;
-            }
-            let is_waiting = matches!(memory.status, Status::Contested | Status::Proposed);
-            if is_waiting || memory.status == Status::Superseded && is_left_alone {
-                (memory.status, memory.cause) = (Status::Holds, None);
-            }
         })
     }
 
@@ -358,10 +353,7 @@ impl Engine {
     pub fn invalidate_memory(&self, id: &str, reason: Option<&str>, cause: &Cause) -> Result<Done, EngineError> {
         let mut reason = reason.map(str::to_owned);
         self.redact(reason.iter_mut())?;
-        self.change_memory(id, OperationKind::Invalidate, cause, &|memory| {
-            memory.status = Status::Invalidated;
-            memory.cause.clone_from(&reason);
-        })
+        self.change_memory(id, OperationKind::Invalidate, cause, Some(&Event::FoundWrong { reason }), &|_| {})
     }
 
     /// Pins a memory, so that it never fades, or unpins it.
@@ -369,7 +361,7 @@ impl Engine {
     /// # Errors
     /// [`MemoryError::Unknown`].
     pub fn pin_memory(&self, id: &str, is_pinned: bool, cause: &Cause) -> Result<Done, EngineError> {
-        self.change_memory(id, OperationKind::Pin, cause, &|memory| memory.is_pinned = is_pinned)
+        self.change_memory(id, OperationKind::Pin, cause, None, &|memory| memory.is_pinned = is_pinned)
     }
 
     /// Puts a memory away, or takes it out again.
@@ -400,20 +392,14 @@ impl Engine {
                     continue;
                 }
                 let known = tx.memory(id)?.ok_or_else(|| MemoryError::Unknown(id.short()))?;
-                let (status, status_cause) = match (is_archived, known.status) {
-                    (true, Status::Archived) => (Status::Archived, known.cause.clone()),
-                    (true, _) if by_forget => (Status::Archived, Some(known.as_forgotten_cause())),
-                    (true, Status::Holds | Status::Contested | Status::Proposed) => (Status::Archived, None),
-                    (false, Status::Archived) if is_named || known.is_forgotten() => known.status_before(),
-                    (_, status) => (status, known.cause.clone()),
+                let event = match is_archived {
+                    true if by_forget => Some(Event::Forgotten),
+                    true => Some(Event::PutAway(PutAway::Wanted)),
+                    false if is_named || known.is_forgotten() => Some(Event::TakenOut),
+                    false => None,
                 };
-                if status != known.status {
-                    let changed = Memory { status, cause: status_cause, status_since: Some(now), changed: now, ..known };
-                    let is_back = changed.is_in_effect();
-                    leave(tx, changed, now)?;
-                    if is_back {
-                        settle_again(tx, id, cause.actor, now)?;
-                    }
+                if let Some(event) = event {
+                    change(tx, &known, &event, cause.actor, now)?;
                 }
                 if by_forget {
                     for relation in tx.relations_of(&Node::Memory(id))? {
@@ -470,6 +456,7 @@ impl Engine {
         id: &str,
         kind: OperationKind,
         cause: &Cause,
+        event: Option<&Event>,
         change: &dyn Fn(&mut Memory),
     ) -> Result<Done, EngineError> {
         let (id, now) = (self.memory_named(id)?, self.now());
@@ -478,21 +465,18 @@ impl Engine {
             let known = tx.memory(id)?.ok_or_else(|| MemoryError::Unknown(id.short()))?;
             let mut changed = known.clone();
             change(&mut changed);
-            if changed.status != known.status {
-                changed.status_since = Some(now);
-            }
+            changed = event.and_then(|event| changed.after(event, now)).unwrap_or(changed);
             if changed != known {
                 changed.changed = now;
                 check(&changed).map_err(MemoryError::from)?;
-                let (was, is) = (known.is_in_effect(), changed.is_in_effect());
-                tx.put(&Record::Memory(Box::new(changed.clone())))?;
+                let (was, is, lane) = (known.is_in_effect(), changed.is_in_effect(), changed.lane);
+                put(tx, &known, changed, cause.actor, now)?;
                 if was && !is {
-                    leave(tx, changed, now)?;
                     // A wrong memory has replaced nothing.
                     revive_replaced(tx, id, &[], cause.actor, now)?;
-                } else if changed.lane != known.lane || is && !was {
+                } else if was && is && lane != known.lane {
                     // Extracted statements against a person's word are marked.
-                    settle_again(tx, id, cause.actor, now)?;
+                    compare_again(tx, id, cause.actor, now)?;
                 }
             }
             Ok(())
@@ -581,7 +565,7 @@ fn pass_on(
         return Ok(());
     }
     let is_found = match relation.relation_type {
-        RelationType::Contradicts => relation.reason.is_some(),
+        RelationType::Contradicts => is_found_contradiction(&relation),
         RelationType::Qualifies => relation.origin == Origin::Implicit,
         _ => false,
     };
@@ -633,23 +617,6 @@ fn in_effect(tx: &OperationTx<'_, '_>, id: MemoryId) -> Result<Memory, EngineErr
         return Err(MemoryError::NotInEffect { id: id.short(), status: memory.status.as_str() }.into());
     }
     Ok(memory)
-}
-
-/// Lets a new memory take the place of another: the other was true until then.
-fn supersede(tx: &mut OperationTx<'_, '_>, old: MemoryId, new: &Memory, now: UtcMillis) -> Result<(), EngineError> {
-    let known = in_effect(tx, old)?;
-    let until = new.valid_from.unwrap_or(now);
-    let valid_until = Some(known.valid_until.map_or(until, |known| known.min(until)));
-    let replaced = Memory {
-        status: Status::Superseded,
-        status_since: Some(now),
-        changed: now,
-        valid_until: valid_until.filter(|until| known.valid_from.is_none_or(|from| from <= *until)),
-        ..known
-    };
-    leave(tx, replaced, now)?;
-    connect(tx, Node::Memory(new.id), RelationType::Supersedes, Node::Memory(old), now)?;
-    Ok(())
 }
 
 /// Returns the versions and commands that a statement names.

@@ -123,7 +123,8 @@ impl Engine {
         Ok(self.store().memory(id)?.filter(|memory| !memory.is_forgotten()))
     }
 
-    /// Counts a use of memories and logs it, unless another process writes now: counts are no reason to wait.
+    /// Counts a use of memories and logs it, unless another process writes now or the medium takes no writes: counts are no reason
+    /// to wait, nor to withhold what can be read.
     pub fn record_memory_uses(
         &self,
         memories: &[MemoryId],

@@ -1,15 +1,13 @@
 //! Puts away the memories of what the person took back.
 
-use yore_core::memory::{Lane, Memory, Status};
+use yore_core::memory::{Event, Lane, Memory, PutAway};
 use yore_core::operation::{Actor, Cause, OperationKind};
 
-use super::settle::{leave, revive_replaced};
+use super::write::{change, revive_replaced};
 use crate::Engine;
 use crate::error::EngineError;
 use crate::store::EpisodeKey;
 
-/// Cause of a memory that was put away because all that it rests on was taken back.
-const TAKEN_BACK: &str = "the person took back what it rests on";
 /// Name of the cause of the operation.
 const BY: &str = "taken back";
 
@@ -29,8 +27,7 @@ impl Engine {
         self.operate(OperationKind::Archive, &cause, summary, |tx| {
             for id in &ids {
                 let Some(memory) = tx.memory(*id)?.filter(Memory::is_in_effect) else { continue };
-                let cause = Some(TAKEN_BACK.to_owned());
-                leave(tx, Memory { status: Status::Archived, cause, status_since: Some(now), changed: now, ..memory }, now)?;
+                change(tx, &memory, &Event::PutAway(PutAway::TakenBack), Actor::Rule, now)?;
             }
             for id in &ids {
                 revive_replaced(tx, *id, &ids, Actor::Rule, now)?;

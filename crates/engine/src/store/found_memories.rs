@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rusqlite::params;
 use yore_core::entity::key_of;
 use yore_core::id::{EntityId, MemoryId, ProjectId, TurnId};
-use yore_core::memory::{Memory, MemoryKind, Status};
+use yore_core::memory::{Memory, MemoryKind};
 use yore_core::operation::Record;
 use yore_core::query::MemoryConditions;
 use yore_core::relation::Node;
@@ -197,11 +197,7 @@ impl Store {
             // An import brings a record from elsewhere, where it was there before; what was extracted was said before.
             Some((None, false)) | None => {}
         }
-        let mut memory = memory;
-        if memory.status_since.is_some_and(|since| since >= at) {
-            (memory.status, memory.status_since, memory.cause) = (Status::Holds, None, None);
-        }
-        Ok(Some(memory))
+        Ok(Some(memory.as_of(at)))
     }
 
     /// Returns the memory that stood in the place of another at a time, and was undone since: it is in the log alone.

@@ -10,7 +10,7 @@ use rusqlite::{Row, params};
 use yore_core::conflict::Assertion;
 use yore_core::entity::Entity;
 use yore_core::id::{EntityId, MemoryId, ProjectId, RelationId, TurnId};
-use yore_core::memory::{Evidence, Lane, Memory, Status};
+use yore_core::memory::{Event, Evidence, Lane, Memory, Status, keeps_contested};
 use yore_core::operation::{Actor, Cause, Change, Operation, OperationKind, Record, Subject};
 use yore_core::relation::{Node, Relation, RelationType};
 use yore_core::time::UtcMillis;
@@ -19,6 +19,8 @@ use super::keys::{MemoryKey, hex_of};
 use super::transaction::{View, WriteTx};
 use super::{Store, StoreError, StoreResult};
 
+/// State of the indexes that names the memories that wait to be compared.
+const TO_COMPARE: &str = "compare-again";
 /// Most relations of one node that an operation moves or removes.
 const MOST_RELATIONS: usize = 100_000;
 
@@ -465,8 +467,10 @@ impl WriteTx<'_> {
     }
 
     /// Removes a memory with its relations, and the content of every operation that changed it.
+    ///
+    /// Memories that it superseded automatically hold again, and so do those that were contested for it; they wait to be compared with the
+    /// others ([`Store::to_compare`]).
     fn forget_memory(&self, id: MemoryId, at: UtcMillis) -> StoreResult<()> {
-        // Memories that it replaced by itself hold again, and so do those that were contested for it.
         let is_in_effect = self.memory(id)?.is_some_and(|memory| memory.is_in_effect());
         for relation in self.relations_of(&Node::Memory(id), MOST_RELATIONS)? {
             let other = match (relation.relation_type, &relation.from, &relation.to) {
@@ -481,16 +485,15 @@ impl WriteTx<'_> {
                 _ => continue,
             };
             let Some(other) = self.memory(other)? else { continue };
-            let is_freed = match other.status {
-                Status::Superseded => other.was_replaced_by_itself() && is_in_effect,
-                // Unless anything else in effect speaks against it.
-                Status::Contested => !self.is_contradicted(other.id, id)?,
-                _ => false,
+            let event = match other.status {
+                Status::Superseded if is_in_effect => Event::Revived,
+                Status::Contested if !self.stays_contested(other.id, id)? => Event::Released,
+                _ => continue,
             };
-            if is_freed {
-                let valid_until = other.valid_until.filter(|_| other.status == Status::Contested);
-                let (status, cause, status_since) = (Status::Holds, None, Some(at));
-                self.put_memory(&Memory { status, cause, status_since, valid_until, changed: at, ..other })?;
+            if let Some(freed) = other.after(&event, at) {
+                self.put_memory(&freed)?;
+                let waiting: Option<String> = self.first_value("SELECT value FROM index_state WHERE name = ?1", [TO_COMPARE])?;
+                self.set_state(TO_COMPARE, &format!("{} {}", waiting.unwrap_or_default(), freed.id))?;
             }
         }
         self.forget_aliases(id)?;
@@ -522,8 +525,8 @@ impl WriteTx<'_> {
         Ok(())
     }
 
-    /// Returns whether a memory contradicts one that is in effect, other than `except`.
-    fn is_contradicted(&self, id: MemoryId, except: MemoryId) -> StoreResult<bool> {
+    /// Returns whether a contested memory stays so for another one than `except`.
+    fn stays_contested(&self, id: MemoryId, except: MemoryId) -> StoreResult<bool> {
         for relation in self.relations_of(&Node::Memory(id), MOST_RELATIONS)? {
             let (RelationType::Contradicts, Node::Memory(a), Node::Memory(b)) =
                 (relation.relation_type, &relation.from, &relation.to)
@@ -531,7 +534,7 @@ impl WriteTx<'_> {
                 continue;
             };
             let other = if *a == id { *b } else { *a };
-            if other != except && self.memory(other)?.is_some_and(|other| other.is_in_effect()) {
+            if other != except && self.memory(other)?.is_some_and(|other| keeps_contested(&relation, &other)) {
                 return Ok(true);
             }
         }
@@ -623,6 +626,17 @@ impl Store {
             };
             Ok(records.into_iter().filter_map(memory).collect())
         })
+    }
+
+    /// Returns the memories that hold again since others were forgotten for good, and that were not compared with the rest since.
+    pub(crate) fn to_compare(&self) -> StoreResult<Vec<MemoryId>> {
+        let waiting = self.index_state(TO_COMPARE)?.unwrap_or_default();
+        Ok(waiting.split_whitespace().filter_map(|id| id.parse().ok()).collect())
+    }
+
+    /// Says that these memories were compared.
+    pub(crate) fn note_compared(&self) -> StoreResult<()> {
+        self.clear_index_state(TO_COMPARE)
     }
 
     /// Removes the content of the operations that changed memories, which stay as they are.
