@@ -17,7 +17,7 @@
 //! same as redacting once; the same secret under the same key always gives the same marker, and the marker
 //! reveals neither the key nor the secret.
 //!
-//! Not redacted: a password in a sentence, and a random string without a telling name or prefix.
+//! Not redacted: a password in a sentence that looks like a word, and a random string without a telling name or prefix.
 
 mod custom;
 mod escapes;
@@ -44,7 +44,7 @@ use trigger::Prefilter;
 use values::Form;
 
 /// Version of the rules, incremented whenever a rule changes. Stored per episode.
-pub const RULES_VERSION: u32 = 4;
+pub const RULES_VERSION: u32 = 5;
 
 /// Minimum length of a text that is scanned. In shorter texts a secret cannot be told from a word.
 const SHORTEST: usize = 8;

@@ -293,6 +293,7 @@ impl<'a> Finder<'a> {
             Action::Firebase => self.firebase(at),
             Action::Copilot => self.copilot(at),
             Action::Jwk => self.jwk(at),
+            Action::PasswordHash => self.password_hash(at),
             Action::PipedPassword => self.piped_password(at),
             Action::Command(command) => self.command(at, command),
             Action::Mention(Mention::Discord) => self.mentions[0] = true,

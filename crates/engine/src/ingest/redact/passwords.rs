@@ -137,7 +137,9 @@ pub(super) fn is_password(value: &str, form: Form) -> bool {
 pub(super) fn is_expression(value: &str) -> bool {
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
     let is_code = value.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.:->()[]{}<>?!&*|,;=+'\"/$".contains(&b) || b >= 0x80);
-    is_code && digits <= 2 && reads_as_words(value)
+    // No code ends with a number and an exclamation mark.
+    let is_exclaimed = value.strip_suffix('!').is_some_and(|rest| rest.ends_with(|letter: char| letter.is_ascii_digit()));
+    is_code && !is_exclaimed && digits <= 2 && reads_as_words(value)
 }
 
 /// Returns whether a value has the form `name(...)`, `name[...]` or `name{...}`. Nothing random has this form

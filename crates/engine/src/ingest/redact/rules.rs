@@ -92,6 +92,8 @@ kinds! {
     Bearer = "bearer",
     /// The value of a session cookie.
     SessionCookie = "session-cookie",
+    /// The salted hash of a password: bcrypt, argon2, crypt.
+    PasswordHash = "password-hash",
     /// A password given on a command line.
     CliPassword = "cli-password",
     /// A value of a `.env` body or of another file of credentials.

@@ -293,6 +293,22 @@ fn contexts() -> Vec<(&'static str, String, String)> {
         }
         add("assignment", secret(), "password = \"@@\"");
     }
+    for secret in ["Strawberry99!", "Dragon2025!", "Sunshine1!", "Welcome2024!"] {
+        add("assignment", secret.into(), "password: @@");
+        add("assignment", secret.into(), "x.password=@@");
+        add("assignment", secret.into(), "the password is @@ for now");
+    }
+    for (form, secret) in [
+        ("log in with password @@.", "Sommer2024"),
+        ("das Passwort lautet '@@'", "Kx7mQ2vTzR"),
+        ("use password @@, ok", "s3cr3t#pot"),
+    ] {
+        add("assignment", secret.into(), form);
+    }
+    let crypt = |length, seed| noise("./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", length, seed);
+    add("password-hash", format!("$2b$12${}", an(53, 220)), "hash: @@ of root");
+    add("password-hash", format!("$6$rounds=5000${}${}", an(16, 221), crypt(85, 222) + "a"), "root:@@:19000:0:99999:7:::");
+    add("password-hash", format!("$argon2id$v=19$m=65536,t=3,p=4${}${}", an(22, 223), b64(43, 224)), "password_hash = '@@'");
     add("url-password", format!("%29Vdc{}%40", an(12, 200)), "postgres://app:@@@db.internal/main");
     let aws = || ["wJalrXUtnFEMI", "/K7MDENG/", "bPxRfiCYEXAMPLEKEY"].concat();
     add("assignment", aws(), "AWS_SECRET_ACCESS_KEY=@@");

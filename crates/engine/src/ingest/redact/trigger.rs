@@ -55,6 +55,8 @@ pub(super) enum Action {
     Copilot,
     /// `kty` of a JSON web key.
     Jwk,
+    /// `$2b$`, `$6$`, `$argon2`: the beginning of a hash of a password.
+    PasswordHash,
     /// `--password-stdin`: the password may be piped into it.
     PipedPassword,
     /// A command whose options may hold a password.
@@ -141,6 +143,14 @@ static SPECIALS: &[Trigger] = &[
     exact(":APA91b", Action::Firebase),
     exact("tid=", Action::Copilot),
     exact("kty", Action::Jwk),
+    exact("$2a$", Action::PasswordHash),
+    exact("$2b$", Action::PasswordHash),
+    exact("$2y$", Action::PasswordHash),
+    exact("$1$", Action::PasswordHash),
+    exact("$5$", Action::PasswordHash),
+    exact("$6$", Action::PasswordHash),
+    exact("$y$", Action::PasswordHash),
+    exact("$argon2", Action::PasswordHash),
     exact("--password-stdin", Action::PipedPassword),
     fold("kennwort", Action::Name),
     fold("wachtwoord", Action::Name),

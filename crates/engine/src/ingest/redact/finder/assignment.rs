@@ -51,6 +51,9 @@ impl Finder<'_> {
         // `the key of`: most names occur in sentences and code.
         let may_take_blank = is_flag || names::is_upper(name) || name.eq_ignore_ascii_case("aws_secret_access_key");
         if how == Operator::Blank && !may_take_blank {
+            if names::classify(name) == Some(Strength::Password) {
+                self.password_in_sentence(value_at);
+            }
             return;
         }
         let (strength, variable) = match self.classify(start, end) {
@@ -80,6 +83,30 @@ impl Finder<'_> {
             }
         }
         self.value((start, end), strength, value_at, how, is_flag);
+    }
+
+    /// Redacts what follows the word password in a sentence (`the password is Kx7!mQ2v`), if no word and no name looks like it.
+    fn password_in_sentence(&mut self, from: usize) {
+        const VERBS: [&[u8]; 5] = [b"is ", b"was ", b"to ", b"ist ", b"lautet "];
+        let bytes = self.bytes;
+        let verb = VERBS.iter().find(|verb| bytes[from..].starts_with(verb));
+        let mut from = from + verb.map_or(0, |verb| verb.len());
+        from += usize::from(bytes.get(from).is_some_and(|b| is_quote(*b)));
+        let mut end = run_while(bytes, from, 64, |b| b.is_ascii_graphic() && !is_quote(b) && !b"\\,;)<".contains(&b));
+        while end > from && matches!(bytes[end - 1], b'.' | b':' | b'?') {
+            end -= 1;
+        }
+        let value = self.slice(from, end);
+        let count = |is: fn(&u8) -> bool| value.bytes().filter(is).count();
+        let has_sign = value.bytes().any(|b| b"!#$%&*@^+~?".contains(&b));
+        let year = value.bytes().rev().take_while(u8::is_ascii_digit).count();
+        let is_plain = value.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&*@^+~?-".contains(&b));
+        let is_mixed =
+            count(u8::is_ascii_lowercase) > 0 && count(u8::is_ascii_digit) > 0 && (has_sign || count(u8::is_ascii_uppercase) > 0);
+        let is_likely = is_plain && is_mixed && (has_sign || year >= 4 || values::restlessness(value.as_bytes()) >= 0.4);
+        if value.len() >= 8 && is_likely && verdict::is_secret(value, Strength::Password, Form::Quoted) {
+            self.push(from, end, SecretKind::Assignment);
+        }
     }
 
     /// Classifies the name between `start` and `end`. Includes the word before it if the two form a name
@@ -172,7 +199,9 @@ impl Finder<'_> {
             _ if self.fills_line(name_at, end) => Form::Line,
             _ => Form::Bare,
         };
-        let value = self.slice(from, end);
+        // After a digit, an exclamation mark may belong to the password: `Dragon2025!`.
+        let is_exclaimed = is_password && bytes.get(end) == Some(&b'!') && bytes[end - 1].is_ascii_digit();
+        let value = self.slice(from, end + usize::from(is_exclaimed));
         if how == Operator::Tag && !bytes[end..].starts_with(b"</") {
             return;
         }

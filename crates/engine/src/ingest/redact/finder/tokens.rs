@@ -70,6 +70,24 @@ impl Finder<'_> {
         }
     }
 
+    /// `$2b$12$...`, `$6$salt$...`, `$argon2id$v=19$...$salt$hash`: a hash that can be guessed against.
+    pub(super) fn password_hash(&mut self, at: usize) {
+        let end = run_while(self.bytes, at, 512, |b| b.is_ascii_alphanumeric() || b"$./=,+-".contains(&b));
+        let hash = self.slice(at, end).trim_end_matches(['.', ',', '=', '-']);
+        let mut parts = hash.split('$').skip(1);
+        // Characters of the hash, with bcrypt's salt; a full stop at its end may be one of them.
+        let least = match parts.next().unwrap_or_default() {
+            "2a" | "2b" | "2y" => 52,
+            "6" => 85,
+            "5" | "y" => 42,
+            _ => 22,
+        };
+        let last = parts.last().unwrap_or_default();
+        if last.len() >= least && values::is_token_body(last, false) {
+            self.push(at, at + hash.len(), SecretKind::PasswordHash);
+        }
+    }
+
     pub(super) fn telegram(&mut self, at: usize) {
         let mut start = at;
         while start > 0 && at - start < 12 && self.bytes[start - 1].is_ascii_digit() {
