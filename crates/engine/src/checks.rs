@@ -10,12 +10,15 @@ use crate::error::EngineError;
 use crate::ingest::source::ReaderOptions;
 use crate::ingest::{Keys, changed_within, damaged_blobs, is_there, size_with_log};
 use crate::platform;
-use crate::store::{BlobKey, DATABASE_FILE, RowKey, StoreError};
+use crate::store::{BlobKey, DATABASE_FILE, RowKey, StoreError, backup};
 
 /// A source that changed within this time is not reported as behind: its reader has not had the time.
 const BEING_WRITTEN: Duration = Duration::from_secs(60);
 /// Bytes that should be free beside a small database.
 const LEAST_ROOM: u64 = 200_000_000;
+
+/// A time that is further after now is no matter of time zones or of clocks that differ a little.
+const CLOCKS_DIFFER_MS: i64 = 86_400_000;
 
 /// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -140,6 +143,15 @@ pub enum Finding {
     },
     /// Number of backups from upgrades beside the database.
     UpgradeBackups(usize),
+    /// Some times are more than a day after now: a clock was wrong.
+    TimesToCome {
+        /// Number of turns said then.
+        turns: u64,
+        /// Number of memories recorded, changed or found in words said then.
+        memories: u64,
+        /// Number of backups made then.
+        backups: u64,
+    },
 }
 
 impl Finding {
@@ -164,6 +176,7 @@ impl Finding {
             Self::Private | Self::OpenToOthers(_) | Self::OfAnother(_) => "permissions",
             Self::DiskRoom(_) | Self::DiskLow { .. } => "disk",
             Self::UpgradeBackups(_) => "backups",
+            Self::TimesToCome { .. } => "times",
         }
     }
 
@@ -189,7 +202,8 @@ impl Finding {
             | Self::VectorsBehind(_)
             | Self::Unembedded { .. }
             | Self::EmbedFailed { .. }
-            | Self::UpgradeBackups(_) => Severity::Note,
+            | Self::UpgradeBackups(_)
+            | Self::TimesToCome { .. } => Severity::Note,
             Self::TurnsDiffer { .. }
             | Self::TurnsUnreadable(_)
             | Self::SourcesBehind { .. }
@@ -252,6 +266,12 @@ impl Engine {
         let backups = self.store().upgrade_backups();
         if !backups.is_empty() {
             findings.push(Finding::UpgradeBackups(backups.len()));
+        }
+        let limit = self.now().saturating_add(CLOCKS_DIFFER_MS);
+        let (turns, memories) = self.store().counts_after(limit)?;
+        let backups = backup::list(self.directory()).iter().filter(|backup| backup.made > limit).count() as u64;
+        if turns + memories + backups > 0 {
+            findings.push(Finding::TimesToCome { turns, memories, backups });
         }
         Ok(findings)
     }

@@ -229,8 +229,10 @@ impl Store {
         project: Option<ProjectKey>,
         kinds: &[MemoryKind],
         least_certainty: f32,
+        now: UtcMillis,
         limit: usize,
     ) -> StoreResult<Vec<Memory>> {
+        // A time after now is no reason to come first: the clock was wrong, or it is a plan.
         let kinds = serde_json::Value::from(kinds.iter().map(|kind| kind.as_str()).collect::<Vec<_>>()).to_string();
         self.read(|view| {
             let rows: Vec<MemoryKey> = view.column(
@@ -238,8 +240,9 @@ impl Store {
                      AND status = 'holds' AND kind IN (SELECT value FROM json_each(?2))
                      AND (lane = 'curated' OR coalesce(json_extract(rest, '$.certainty'), 1.0) >= ?3)
                      AND coalesce(json_extract(rest, '$.fields.is_closed'), 0) = 0
-                 ORDER BY is_pinned DESC, lane = 'curated' DESC, coalesce(valid_from_ms, recorded_ms) DESC, id DESC",
-                params![project, kinds, f64::from(least_certainty)],
+                 ORDER BY is_pinned DESC, lane = 'curated' DESC,
+                     CASE WHEN valid_from_ms <= ?4 THEN valid_from_ms WHEN recorded_ms <= ?4 THEN recorded_ms ELSE 0 END DESC, id DESC",
+                params![project, kinds, f64::from(least_certainty), now],
             )?;
             let found = rows.into_iter().filter_map(|row| view.memory_of_row(row).transpose());
             let is_told = |memory: &StoreResult<Memory>| memory.as_ref().map_or(true, |memory| !memory.is_read_by_agents());

@@ -154,6 +154,19 @@ impl Store {
         })
     }
 
+    /// Returns the numbers of turns and of memories with a time after `at`. A time that a person gave to a memory does not count.
+    pub(crate) fn counts_after(&self, at: UtcMillis) -> StoreResult<(u64, u64)> {
+        self.read(|view| {
+            let turns = view.count("SELECT count(*) FROM turn WHERE at_ms > ?1", [at])?;
+            let memories = view.count(
+                "SELECT count(*) FROM memory
+                 WHERE recorded_ms > ?1 OR changed_ms > ?1 OR lane = 'extracted' AND coalesce(valid_from_ms, 0) > ?1",
+                [at],
+            )?;
+            Ok((turns, memories))
+        })
+    }
+
     /// Replaces names (titles, directories, paths, labels and the like) by the result of `becomes`, unless it
     /// is a dry run; returns the number of changed names.
     pub(crate) fn rename(&self, is_dry_run: bool, mut becomes: impl FnMut(&str) -> Option<String>) -> StoreResult<u64> {

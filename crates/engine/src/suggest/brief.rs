@@ -170,20 +170,20 @@ fn fill_memories(store: &Store, project: Option<ProjectKey>, now: UtcMillis, bri
         Some(project) => store.excepted_in(project, IN_PROJECT, CERTAIN, now)?,
         None => Vec::new(),
     };
-    brief.orders = store.latest_memories(None, &ASKED_OF_ALL, CERTAIN, ORDERS + excepted.len())?;
+    brief.orders = store.latest_memories(None, &ASKED_OF_ALL, CERTAIN, now, ORDERS + excepted.len())?;
     brief.orders.retain(|memory| !excepted.contains(&memory.id));
     brief.orders.truncate(ORDERS);
     let Some(project) = project else { return Ok(()) };
-    let own = store.latest_memories(Some(project), &ASKED_OF_ALL, CERTAIN, ORDERS)?;
+    let own = store.latest_memories(Some(project), &ASKED_OF_ALL, CERTAIN, now, ORDERS)?;
     brief.orders.splice(0..0, own);
     brief.orders.sort_by_key(|memory| (!memory.is_pinned, memory.lane != Lane::Curated));
     brief.orders.truncate(ORDERS);
-    brief.decided = store.latest_memories(Some(project), &[MemoryKind::Decision], 0.0, DECIDED)?;
+    brief.decided = store.latest_memories(Some(project), &[MemoryKind::Decision], 0.0, now, DECIDED)?;
     for decision in &brief.decided {
         let before = store.predecessors(decision.id, None, 1)?.pop().filter(|(_, before)| !before.status.is_unlisted());
         brief.decided_before.extend(before.map(|(_, before)| (decision.id, before.statement)));
     }
-    brief.open = store.latest_memories(Some(project), &MemoryKind::OPEN, 0.0, OPEN)?;
+    brief.open = store.latest_memories(Some(project), &MemoryKind::OPEN, 0.0, now, OPEN)?;
     Ok(())
 }
 

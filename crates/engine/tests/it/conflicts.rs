@@ -524,3 +524,42 @@ fn an_open_question_takes_the_place_of_nothing_that_holds_unless_a_person_says_s
     relate(Actor::Person).unwrap();
     assert_eq!(status_of(&memory, &fact), Status::Superseded);
 }
+
+#[test]
+fn what_was_said_while_the_clock_was_ahead_is_not_the_newer_for_ever() {
+    const YEAR: i64 = 365 * 86_400_000;
+    let mut memory = Memory::new();
+    let value = |engine: &Engine, port: &str, at: i64| {
+        add(engine, MemoryKind::Fact, &format!("The quay port is {port}."), at, Actor::Agent)
+    };
+    // Said a year ahead and recorded today; and both, while the clock of this computer was a year ahead.
+    let said_ahead = value(memory.engine(), "7000", Memory::now() + YEAR);
+    memory.open_at(|| Memory::now() + 1_000);
+    let newer = value(memory.engine(), "8000", Memory::now() + 500);
+    assert_eq!((status_of(&memory, &said_ahead), status_of(&memory, &newer)), (Status::Superseded, Status::Holds));
+    memory.open_at(|| Memory::now() + YEAR);
+    let recorded_ahead = value(memory.engine(), "9000", Memory::now() + YEAR);
+    assert_eq!(status_of(&memory, &newer), Status::Superseded);
+    memory.open_at(|| Memory::now() + 2_000);
+    let newest = value(memory.engine(), "9100", Memory::now() + 1_500);
+    assert_eq!((status_of(&memory, &recorded_ahead), status_of(&memory, &newest)), (Status::Superseded, Status::Holds));
+}
+
+#[test]
+fn decision_from_after_now_is_not_the_first_for_ever() {
+    let memory = Memory::new();
+    memory.write("projects/p/a.jsonl", SessionBuilder::new(1).cwd("/home/dev/quay").turns(2).text());
+    memory.learn();
+    let decide = |statement: &str, at: i64| {
+        let mut new = NewMemory::new(MemoryKind::Decision, statement);
+        new.memory.valid_from = Some(at);
+        new.here = Some(names_of("/home/dev/quay"));
+        memory.engine().add_memory(&new, &by(Actor::Person)).unwrap();
+    };
+    decide("The gallery shows trees.", Memory::now() + 400 * 86_400_000);
+    decide("The quay has a crane.", Memory::now());
+    let request = BriefRequest { here: Some(names_of("/home/dev/quay")), session: None, is_compacted: false };
+    let decided: Vec<String> =
+        memory.engine().brief(&request).unwrap().decided.into_iter().map(|decision| decision.statement).collect();
+    assert_eq!(decided, ["The quay has a crane.", "The gallery shows trees."]);
+}

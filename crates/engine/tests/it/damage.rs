@@ -414,6 +414,39 @@ fn backup_made_while_the_clock_was_a_year_ahead_is_not_the_newest_for_a_year() {
 }
 
 #[test]
+fn times_after_now_are_counted_by_the_examination() {
+    use yore_core::memory::MemoryKind;
+    let mut memory = Memory::new();
+    memory.write("projects/p/a.jsonl", SessionBuilder::new(1).turns(4).text());
+    let ahead = SessionBuilder::new(2).at(Memory::now() + 30 * 86_400_000).turns(3).text();
+    memory.write("projects/p/ahead.jsonl", ahead);
+    memory.learn();
+    let to_come = |memory: &Memory| {
+        memory.engine().examine(None).unwrap().into_iter().find(|finding| matches!(finding, Finding::TimesToCome { .. }))
+    };
+    let note = |memory: &Memory, text: &str, from| {
+        let mut new = yore_engine::NewMemory::new(MemoryKind::Fact, text);
+        new.memory.valid_from = from;
+        memory.engine().add_memory(&new, &yore_core::operation::Cause::default()).unwrap();
+    };
+    // A plan has a time to come, and clocks differ a little.
+    note(&memory, "The quay moves.", Some(Memory::now() + 90 * 86_400_000));
+    memory.open_at(|| Memory::now() + 3_600_000);
+    note(&memory, "The quay is old.", None);
+    memory.open();
+    let turns = memory.turns(SessionBuilder::new(2).id()).len() as u64;
+    assert!(turns >= 3);
+    assert_eq!(to_come(&memory), Some(Finding::TimesToCome { turns, memories: 0, backups: 0 }));
+    memory.open_at(|| Memory::now() + 2 * 86_400_000);
+    note(&memory, "The quay is long.", None);
+    memory.engine().back_up(None, 2).unwrap();
+    memory.open();
+    assert_eq!(to_come(&memory), Some(Finding::TimesToCome { turns, memories: 1, backups: 1 }));
+    memory.open_at(|| Memory::now() + 365 * 86_400_000);
+    assert_eq!(to_come(&memory), None);
+}
+
+#[test]
 fn copy_for_elsewhere_names_the_missing_folder_and_leaves_no_key_of_another_memory() {
     let memory = Memory::new();
     memory.write("projects/p/a.jsonl", SessionBuilder::new(1).turns(4).text());

@@ -174,6 +174,15 @@ fn in_words(finding: &Finding) -> Told {
             format!("{} from upgrades kept beside the database", text::counted(*backups as u64, "backup")),
             Some("delete them once you trust the upgrade"),
         ),
+        Finding::TimesToCome { turns, memories, backups } => {
+            let counts =
+                [(turns, "turn"), (memories, "memory"), (backups, "backup")].into_iter().filter(|(count, _)| **count > 0);
+            let counts: Vec<String> = counts.map(|(count, what)| text::counted(*count, what)).collect();
+            (
+                format!("{} from the future: a clock was wrong", counts.join(", ")),
+                Some("they count as older than what is recorded now; check the clock if there are new ones"),
+            )
+        }
     };
     let told = Told::new(finding.code(), finding.severity(), text);
     match remedy {
