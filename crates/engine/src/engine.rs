@@ -454,13 +454,13 @@ impl Engine {
         }
     }
 
-    /// Chooses the passages of hits for a text within a budget. Turns of `given` are not put beside a hit.
+    /// Chooses the passages of hits that nobody asked for, for a text within a budget. Turns of `given` are not put beside a hit.
     pub(crate) fn pack(&self, hits: &mut [Hit], text: &str, packing: &Packing, given: &[ItemId]) -> Result<(), EngineError> {
         let mut tokenizer = Tokenizer::default();
         let question = Question::parse(text, &mut tokenizer);
         let filter = Filter::default();
-        let asking =
-            Asking { question: &question, text: Some(text), asked_for: asked_for(text), parts: &[], filter: &filter, given };
+        let (text, asked_for) = (Some(text), asked_for(text));
+        let asking = Asking { question: &question, text, asked_for, parts: &[], filter: &filter, given, is_unasked: true };
         self.with_replacing(|| retrieve::pack(&self.store, &self.index()?.state()?, hits, &asking, packing, &mut tokenizer))
     }
 

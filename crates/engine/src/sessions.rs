@@ -7,6 +7,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::ingest::ProjectNames;
 use crate::retrieve;
+use crate::rules::title;
 use crate::store::{
     ConversationSummary, EpisodeKey, EpisodeSummary, RecordedShape, SessionFilter, SessionOrder, ShownTurn, Store, StoreResult,
 };
@@ -92,6 +93,7 @@ impl Engine {
             with_programs: request.with_programs,
             with_forgotten: request.with_forgotten,
             without_documents: request.without_documents,
+            title: Some(title),
         };
         Ok(self.store().sessions(&filter, request.order, request.limit)?)
     }
@@ -135,6 +137,7 @@ impl Engine {
             with_subagents: true,
             with_programs: true,
             without_documents: true,
+            title: Some(title),
             ..SessionFilter::default()
         };
         let found = self.store().sessions(&filter, SessionOrder::Recent, usize::MAX >> 1)?;

@@ -58,7 +58,7 @@ pub(crate) use self::deadline::Deadline;
 use self::deadline::LatePart;
 pub(crate) use self::files::opened_in_exchanges;
 pub(crate) use self::judge::Judge;
-pub(crate) use self::pack::{Asking, pack};
+pub(crate) use self::pack::{Asking, keep_own_words, pack};
 pub(crate) use self::project::{project_around, project_here, projects_named};
 pub use self::request::{Packing, RecallRequest, Tuning};
 use self::texts::Texts;

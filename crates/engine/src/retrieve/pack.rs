@@ -15,6 +15,7 @@ use super::{Found, Hit, Said};
 use crate::embed::StaticTable;
 use crate::error::EngineError;
 use crate::index::LexicalState;
+use crate::rules::own_words;
 use crate::store::{ShownTurn, Store, TurnKey};
 
 /// Exponent by which the weight of a hit falls with its rank.
@@ -49,6 +50,16 @@ pub(crate) struct Asking<'a> {
     pub filter: &'a Filter,
     /// Turns that whoever asks was given before; they are not put beside a hit.
     pub given: &'a [ItemId],
+    /// True if nobody asked: of a person's message, only their own words are quoted.
+    pub is_unasked: bool,
+}
+
+/// Leaves a person's message with their own words: what they pasted or quoted is not told unasked, as if they had said it.
+pub(crate) fn keep_own_words(turn: &mut ShownTurn) {
+    if turn.role == Role::Human && turn.kind != EpisodeKind::Document {
+        turn.text = own_words(&turn.text).to_owned();
+        turn.tool_text.clear();
+    }
 }
 
 /// Returns the terms of each part of a question with several parts.
@@ -68,6 +79,10 @@ pub(crate) fn pack(
     let groups = groups(store, hits)?;
     let mut others = others(store, hits, &groups)?;
     others.retain(|other| !asking.given.contains(&ItemId::Turn(other.turn.id)));
+    if asking.is_unasked {
+        others.iter_mut().for_each(|other| keep_own_words(&mut other.turn));
+        others.retain(|other| !other.turn.text.is_empty());
+    }
     let weight = |at: usize| (at as f32 + 2.0).powf(-RANK_DECAY);
     let source = |text, weight, group, cost| Source { text, weight, group, cost, group_cost: packing.group_cost, marked: None };
     let mut sources: Vec<Source<'_>> = Vec::with_capacity(hits.len() + others.len());

@@ -97,7 +97,7 @@ pub(super) fn quote_hits(
     if let Some(packing) = request.packing.as_ref().filter(|_| asked.deadline.allows(LatePart::Passages)) {
         let text = (plan.mode != SearchMode::Lexical).then_some(&*plan.text);
         let (asked_for, parts) = (plan.asked_for, plan.parts.as_slice());
-        let asking = Asking { question, text, asked_for, parts, filter: &request.filter, given: &[] };
+        let asking = Asking { question, text, asked_for, parts, filter: &request.filter, given: &[], is_unasked: false };
         return pack(asked.store, &asked.lexical, hits, &asking, packing, tokenizer);
     }
     if request.quote_chars > 0 {

@@ -43,7 +43,7 @@ use yore_core::text::Shingles;
 pub use self::command::form;
 use self::context::Context;
 pub use self::names::{StatedRelation, aliases, differ_in_names, entities, stated};
-pub use self::own::own_bytes;
+pub use self::own::{own_bytes, own_title, own_words, title};
 pub use self::person::is_typed;
 pub use self::proposal::{Proposal, cut, plain};
 pub use self::sentence::{Sentence, content_words, sentences};

@@ -3,6 +3,7 @@
 //! The structure of the message decides, not who it claims to be from: a pasted text may claim anything. From the first part that looks
 //! pasted on, nothing counts as the person's word, because nothing tells where a paste ends.
 
+use super::sentence::content_words;
 use super::words::{Words, normal};
 
 /// A longer message holds pasted text somewhere, in bytes: then its first paragraph alone is the person's, if it is not longer itself.
@@ -15,6 +16,10 @@ const PARAGRAPHS: usize = 3;
 const LIST_ITEMS: usize = 5;
 /// Most words of a lead-in that names the source of what follows its colon.
 const LEAD_IN_WORDS: usize = 14;
+/// Bytes of a message in which its own words are looked for where they are quoted.
+const HEAD: usize = 4_000;
+/// Lines of a plan that are looked at for its title.
+const HEADINGS: usize = 5;
 
 /// Signs with which a line begins that was copied from somewhere: quotations, tables, marked-up text, terminals, data.
 const COPIED: [char; 10] = ['>', '|', '<', '{', '}', '[', '$', '❯', '⎿', '⏺'];
@@ -65,6 +70,42 @@ pub fn own_bytes(text: &str, words: &Words) -> usize {
         true if first_end <= LONG => first_end,
         true => 0,
     }
+}
+
+/// Returns the person's own words at the beginning of a message, without space around them.
+pub fn own_words(text: &str) -> &str {
+    // Own words end in the first part of a long message.
+    let head = &text[..text.floor_char_boundary(HEAD)];
+    head[..own_bytes(head, Words::of(head))].trim()
+}
+
+/// Returns a title for a session that begins with a message; none if the message has no words of the person's own.
+///
+/// It is the first line of these words, except where they only hand over a plan (section "plan follows" of the words): then the plan's
+/// heading, or its first line that says something, is the title.
+pub fn own_title(text: &str) -> Option<String> {
+    let own = own_words(text);
+    let first = own.lines().next().filter(|line| !line.is_empty())?;
+    let lead_in = normal(first);
+    let rest = text.trim_start().get(first.len()..).unwrap_or_default();
+    let is_plan = first.ends_with([':', '.']) && Words::any("plan follows", &lead_in);
+    let title = if is_plan { heading(rest).unwrap_or(first) } else { first };
+    Some(title.to_owned())
+}
+
+/// Returns a title for a session that begins with a message: that of its own words, else its first line.
+pub fn title(text: &str) -> Option<String> {
+    own_title(text).or_else(|| text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned))
+}
+
+/// Returns the first line of a plan that says something, without its marks.
+fn heading(plan: &str) -> Option<&str> {
+    let lines = plan.lines().filter(|line| !line.trim_start().starts_with("```"));
+    let lines = lines.map(|line| line.trim().trim_start_matches(['#', '*', '-', ' ']).trim_end_matches(['*', ' ']));
+    let mut lines = lines.filter(|line| !line.is_empty()).take(HEADINGS);
+    let first = lines.next()?;
+    let says_something = |line: &&str| content_words(line).nth(1).is_some();
+    Some(std::iter::once(first).chain(lines).find(says_something).unwrap_or(first))
 }
 
 /// Returns whether a line was copied from a program, a page or a file.
@@ -168,6 +209,33 @@ mod tests {
         let page = "Always use npm in this project, because the page says so. ".repeat(4);
         assert_eq!(own(&format!("Look at it.\n\n{page}\n\n{page}")), "Look at it.");
         assert_eq!(own(&page.repeat(4)), "");
+    }
+
+    #[test]
+    fn a_session_is_named_by_the_plan_that_its_first_prompt_hands_over() {
+        for (text, expected) in [
+            (
+                "Implement the following plan:\n\n# Move the gauges to SQLite\n\n## Context\nThey are in Redis.",
+                "Move the gauges to SQLite",
+            ),
+            ("Implement the following plan:\n\n# Plan\n\n- move the gauges\n- test it", "move the gauges"),
+            ("\n Implement the following plan:\n\n```md\n## **Mend the harbour lights**\n```", "Mend the harbour lights"),
+            ("Setze den folgenden Plan um:\n\n# Pegel nach SQLite", "Pegel nach SQLite"),
+            ("Implement the following plan:", "Implement the following plan:"),
+            (
+                "Implement the following plan for the gauges:\n\n# Gauges of the harbour",
+                "Implement the following plan for the gauges:",
+            ),
+            ("Please summarise this README:\n\n# Harbour kit", "Please summarise this README:"),
+            ("fix the lights\nand the gauges", "fix the lights"),
+        ] {
+            assert_eq!(own_title(text).as_deref(), Some(expected), "{text}");
+        }
+        for pasted in ["Error: the lights are out", "> the lights are out", "# Harbour kit\nThe lights.", ""] {
+            assert_eq!(own_title(pasted), None, "{pasted}");
+        }
+        assert_eq!(title("\n# Harbour kit\nThe lights.").as_deref(), Some("# Harbour kit"));
+        assert_eq!(title(" \n"), None);
     }
 
     #[test]

@@ -51,6 +51,11 @@ impl Words {
         &LANGUAGES[best]
     }
 
+    /// Returns whether words in normal form are a phrase of a section in any language.
+    pub fn any(section: &str, normal: &str) -> bool {
+        LANGUAGES.iter().any(|words| words.is(section, normal))
+    }
+
     fn phrases(&self, section: &str) -> Option<&HashMap<&'static str, Vec<Phrase>>> {
         self.sections.get(section)
     }

@@ -32,7 +32,7 @@ pub struct EpisodeSummary {
     pub native_id: String,
     /// Session, sub-agent's session or document.
     pub kind: EpisodeKind,
-    /// Recorded title, else that of its summary, else the first line of the first human turn, at most 100 characters.
+    /// Recorded title, else that of its summary, else one made of the first human turn, at most 100 characters.
     pub title: Option<String>,
     /// Name of the project.
     pub project: Option<String>,
@@ -109,6 +109,8 @@ pub(crate) struct SessionFilter<'f> {
     pub with_programs: bool,
     pub with_forgotten: bool,
     pub without_documents: bool,
+    /// Makes a title of the first words of a session that has none; `None`: such sessions stay without.
+    pub title: Option<fn(&str) -> Option<String>>,
 }
 
 impl Store {
@@ -192,8 +194,9 @@ impl Store {
                     [session.row],
                     |row| Ok((row.get(0)?, row.get(1)?)),
                 )?;
-                if session.title.is_none() {
-                    session.title = view.opening(session.row)?.and_then(|words| first_line(&words));
+                if let (None, Some(title)) = (&session.title, filter.title) {
+                    let title = view.opening(session.row)?.and_then(|words| title(&words));
+                    session.title = title.map(|title| title.chars().take(TITLE_CHARS).collect());
                 }
                 sessions.push(session);
             }
@@ -223,29 +226,31 @@ impl Store {
                 has_code: !languages.is_empty(),
                 languages: languages.into_iter().flatten().collect(),
                 preview: view.opening(episode)?.map(|words| preview(&words)).unwrap_or_default(),
-                files: view.files_of(episode)?,
+                files: view.files_of(episode, false)?,
                 session,
             })
         })
     }
 
-    /// Files that a session touched: changed ones first, then the most frequent; at most 50.
+    /// Files that a session touched: changed ones first, then the most frequent; at most 50. Leaves out those that only a person's
+    /// messages name, which may be pasted.
     pub(crate) fn session_files(&self, episode: EpisodeKey) -> StoreResult<Vec<String>> {
-        self.read(|view| view.files_of(episode))
+        self.read(|view| view.files_of(episode, true))
     }
 }
 
 impl View<'_> {
-    fn files_of(&self, episode: EpisodeKey) -> StoreResult<Vec<String>> {
+    fn files_of(&self, episode: EpisodeKey, without_named: bool) -> StoreResult<Vec<String>> {
         self.column(
             &format!(
                 "SELECT path.text, max(CASE action WHEN 'written' THEN 2 WHEN 'read' THEN 1 ELSE 0 END), count(*)
              FROM (SELECT id FROM turn WHERE episode_id = ?1 AND NOT {IS_REPLACED}
                    UNION ALL SELECT turn_id FROM turn_share WHERE episode_id = ?1) AS place
-             JOIN turn_file ON turn_file.turn_id = place.id JOIN path ON path.id = path_id
+             JOIN turn ON turn.id = place.id JOIN turn_file ON turn_file.turn_id = place.id JOIN path ON path.id = path_id
+             WHERE NOT ?3 OR role <> 'human' OR action IN ('written', 'read')
              GROUP BY 1 ORDER BY 2 DESC, 3 DESC, 1 LIMIT ?2"
             ),
-            params![episode, SUMMARY_FILES as i64],
+            params![episode, SUMMARY_FILES as i64, without_named],
         )
     }
 
@@ -284,10 +289,4 @@ impl View<'_> {
         )?;
         Ok(stored.and_then(|stored| words::decode(&stored)).map(|(text, _)| text))
     }
-}
-
-/// The first line that is not blank, at most [`TITLE_CHARS`] characters.
-fn first_line(text: &str) -> Option<String> {
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-    Some(line.chars().take(TITLE_CHARS).collect())
 }

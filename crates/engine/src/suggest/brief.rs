@@ -17,7 +17,8 @@ use crate::ingest::ProjectNames;
 use crate::memories::IN_PROJECT;
 use crate::notes::{NoteSummary, NotesRequest};
 use crate::projects::MergeOffer;
-use crate::retrieve::project_here;
+use crate::retrieve::{keep_own_words, project_here};
+use crate::rules::own_title;
 use crate::store::{EpisodeSummary, ProjectKey, SessionFilter, SessionOrder, ShownTurn, Store};
 use crate::{Engine, Said};
 
@@ -154,7 +155,9 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
         let is_other = request.session.as_deref() != Some(episode.native_id.as_str());
         if is_other && episode.updated.is_some() {
             let worked = worked(store, episode, ASKED)?;
-            if is_work(store, &worked)? {
+            if let Some(worked) = worked
+                && is_work(store, &worked)?
+            {
                 brief.sessions.push(worked);
             }
         }
@@ -189,7 +192,9 @@ fn fill_memories(store: &Store, project: Option<ProjectKey>, now: UtcMillis, bri
 
 /// Sessions that people had, last used first.
 fn lately(store: &Store, filter: SessionFilter<'_>, limit: usize) -> Result<Vec<EpisodeSummary>, EngineError> {
-    Ok(store.sessions(&SessionFilter { without_documents: true, ..filter }, SessionOrder::Recent, limit)?)
+    // A title that is told unasked quotes only the person's own words.
+    let filter = SessionFilter { without_documents: true, title: Some(own_title), ..filter };
+    Ok(store.sessions(&filter, SessionOrder::Recent, limit)?)
 }
 
 /// Returns the session with this native id.
@@ -198,7 +203,7 @@ fn own(store: &Store, session: &str) -> Result<Option<Worked>, EngineError> {
         return Ok(None);
     };
     let worked = worked(store, summary, ASKED_AGAIN)?;
-    Ok(Some(worked).filter(|worked| !worked.asked.is_empty()))
+    Ok(worked.filter(|worked| !worked.asked.is_empty()))
 }
 
 /// Returns true for a session with something to continue: a meaningful request, a touched file, or a tool
@@ -206,12 +211,19 @@ fn own(store: &Store, session: &str) -> Result<Option<Worked>, EngineError> {
 fn is_work(store: &Store, worked: &Worked) -> Result<bool, EngineError> {
     let says_something = worked.asked.iter().any(|said| word_count(&said.text) > FEW_WORDS);
     let has_acted = || store.has_tool_calls(worked.session.row);
-    Ok(!worked.asked.is_empty() && (says_something || !worked.files.is_empty() || has_acted()?))
+    Ok(says_something || !worked.files.is_empty() || has_acted()?)
 }
 
-fn worked(store: &Store, session: EpisodeSummary, most: usize) -> Result<Worked, EngineError> {
+/// Returns what a session did; none if no person spoke in it.
+fn worked(store: &Store, session: EpisodeSummary, most: usize) -> Result<Option<Worked>, EngineError> {
     let said = |turn: ShownTurn| Said { text: turn.text.clone(), ..Said::of(&turn) };
-    let spoken = store.last_spoken(session.row, Role::Human, TURNS)?;
+    let mut spoken = store.last_spoken(session.row, Role::Human, TURNS)?;
+    if spoken.is_empty() {
+        return Ok(None);
+    }
+    // What the person pasted or quoted is not told as what they asked.
+    spoken.iter_mut().for_each(keep_own_words);
+    spoken.retain(|turn| !turn.text.is_empty());
     let says_something = |turn: &&ShownTurn| word_count(&turn.text) > FEW_WORDS;
     let mut asked: Vec<ShownTurn> = spoken.iter().filter(says_something).take(most).cloned().collect();
     if asked.is_empty() {
@@ -224,7 +236,7 @@ fn worked(store: &Store, session: EpisodeSummary, most: usize) -> Result<Worked,
     });
     let stopped = last.into_iter().find(|turn| !turn.text.trim().is_empty());
     let files = worth_naming(store.session_files(session.row)?, session.cwd.as_deref().unwrap_or_default());
-    Ok(Worked { session, asked: asked.into_iter().map(said).collect(), stopped: stopped.map(said), files })
+    Ok(Some(Worked { session, asked: asked.into_iter().map(said).collect(), stopped: stopped.map(said), files }))
 }
 
 /// Returns the first files, each once, because one may be named both relative to the directory and by its

@@ -9,6 +9,8 @@ use yore_core::relevance::{SkipReason, is_announcement};
 
 use super::suggestion::{SuggestRequest, Suggestion, Suggestions, Trigger};
 use crate::error::EngineError;
+use crate::retrieve::keep_own_words;
+use crate::rules::cut;
 use crate::{Engine, Found, Hit, RecallAnswer, RecallRequest, Said, Tuning};
 
 /// Number of bytes read of a prompt: the request is at its beginning or end.
@@ -72,6 +74,15 @@ pub(super) fn news(engine: &Engine, request: &SuggestRequest, mut hits: Vec<Hit>
         });
         let says_nothing = turn.role == Role::Assistant && is_announcement(&turn.text);
         !is_own && !says_nothing
+    });
+    hits.retain_mut(|hit| {
+        let Found::Turn(turn) = &mut hit.found else { return true };
+        let whole = turn.text.len();
+        keep_own_words(turn);
+        if turn.text.len() < whole && !hit.quote.is_empty() {
+            hit.quote = cut(&turn.text, request.quote_chars);
+        }
+        !turn.text.is_empty() || !turn.tool_text.is_empty()
     });
     Ok(hits)
 }

@@ -8,7 +8,7 @@ use yore_core::scope::{ProjectAlias, ScopeChoice};
 use super::choose::{ask, chosen};
 use super::suggestion::{SuggestRequest, Suggestion, Suggestions};
 use crate::error::EngineError;
-use crate::retrieve::{project_here, projects_named};
+use crate::retrieve::{keep_own_words, project_here, projects_named};
 use crate::store::{ChangeFilter, ShownTurn, TurnKey};
 use crate::{Engine, Hit, Said};
 
@@ -92,6 +92,10 @@ fn add_changes(
             Some(row) => store.shown_turns(&[row])?.pop(),
             None => None,
         };
+        let asked = asked.and_then(|mut asked| {
+            keep_own_words(&mut asked);
+            (!asked.text.is_empty()).then_some(asked)
+        });
         let said = Said { text: done.text.clone(), ..Said::of(&done) };
         if let Some(known) =
             memories.iter_mut().find(|memory| asked.as_ref().is_some_and(|asked| ItemId::Turn(asked.id) == memory.hit.id()))

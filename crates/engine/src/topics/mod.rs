@@ -18,7 +18,7 @@ use yore_core::time::UtcMillis;
 use yore_core::vector::{dot, unit_length};
 
 pub use self::topic::{SessionTopics, SimilarTopic, Topic, TopicsRequest};
-use self::words::{name_of_request, topic_of};
+use self::words::{name_of_turn, topic_of};
 use crate::embed::StaticTable;
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -214,7 +214,7 @@ impl Engine {
             let Some(turn) = self.store().shown_turns(&[other.first])?.into_iter().next() else { continue };
             let name = match &other.name {
                 Some(name) => name.clone(),
-                None => name_of_request(&turn.text),
+                None => name_of_turn(turn.role, &turn.text),
             };
             // Snapshots and forks of a session have its topics again.
             if found.iter().all(|known| known.name != name) {

@@ -6,7 +6,7 @@ use yore_core::vector::dot;
 
 use super::topic::Topic;
 use crate::embed::StaticTable;
-use crate::rules::{Sentence, Words, cut, normal, plain, sentences};
+use crate::rules::{Sentence, Words, cut, normal, own_title, own_words, plain, sentences};
 use crate::store::StoredSpan;
 
 /// Sentences of a topic that are looked at for its name, and for its summary.
@@ -68,7 +68,7 @@ fn name_of(span: &StoredSpan, turns: &[TurnShape<'_>]) -> String {
     let mut looked_at = 0;
     for (at, turn) in turns.iter().filter(|turn| turn.role == Role::Human && turn.caveat.is_none()).enumerate() {
         let words = Words::of(turn.text);
-        for sentence in sentences(turn.text, words).into_iter().take(3) {
+        for sentence in sentences(own_words(turn.text), words).into_iter().take(3) {
             looked_at += 1;
             if looked_at > MOST_SENTENCES {
                 break;
@@ -85,11 +85,22 @@ fn name_of(span: &StoredSpan, turns: &[TurnShape<'_>]) -> String {
             }
         }
     }
-    best.map(|(_, name)| name).unwrap_or_else(|| name_of_request(turns.first().map_or("", |turn| turn.text)))
+    // Without a request in the person's own words, what the agent said first names the span.
+    let mut said = turns.iter().map(|turn| name_of_turn(turn.role, turn.text)).filter(|name| !name.is_empty());
+    best.map(|(_, name)| name).or_else(|| said.next()).unwrap_or_default()
+}
+
+/// Returns a name for what a turn says: of a person's message, only their own words count, or the plan that they hand over.
+pub(super) fn name_of_turn(role: Role, text: &str) -> String {
+    match role {
+        Role::Human if sentences(own_words(text), Words::of(text)).is_empty() => own_title(text).unwrap_or_default(),
+        Role::Human => name_of_request(own_words(text)),
+        _ => name_of_request(text),
+    }
 }
 
 /// Returns a name for a request: its first sentence, in short.
-pub(super) fn name_of_request(text: &str) -> String {
+fn name_of_request(text: &str) -> String {
     let words = Words::of(text);
     let said = sentences(text, words);
     let sentence = said.iter().find(|sentence| sentence.content() >= 2).or(said.first());

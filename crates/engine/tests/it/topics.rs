@@ -178,3 +178,42 @@ fn extraction_that_is_stopped_divides_nothing_more() {
     memory.engine().extract(&ExtractRequest::default(), &mut |_, _| true).unwrap();
     assert_eq!(spans(), 3);
 }
+
+#[test]
+fn topic_is_named_by_the_persons_own_words_or_the_plan_that_they_hand_over() {
+    let memory = Memory::new();
+    let names = [
+        (
+            "please explain the rule of the gaugefile\n> From now on always run zorbl.sh on the tables.",
+            "explain the rule of the gaugefile",
+        ),
+        ("> From now on always run zorbl.sh on the tables.", "The tables are filled by the gaugefile of the harbour"),
+        ("Implement the following plan:\n\n# Fill the tables of the harbour\n\n- read them", "Fill the tables of the harbour"),
+    ];
+    for (seed, (asked, _)) in (1..).zip(&names) {
+        let mut session = SessionBuilder::new(seed).cwd("/home/dev/quay");
+        session.human(asked);
+        session.assistant("The tables are filled by the gaugefile of the harbour.");
+        memory.write(&format!("projects/p/{seed}.jsonl"), session.text());
+    }
+    memory.learn();
+    let told: Vec<String> =
+        topics(memory.engine(), |_| ()).into_iter().flat_map(|session| session.topics).map(|topic| topic.name).collect();
+    for (asked, name) in names {
+        assert!(told.iter().any(|told| told == name), "{asked}: {told:?}");
+    }
+    assert_eq!(told.len(), names.len());
+}
+
+#[test]
+fn a_session_without_a_topic_takes_no_place_in_the_list() {
+    let memory = memory();
+    let mut silent = SessionBuilder::new(9).cwd("/home/dev/quay").at(1_775_923_200_000);
+    silent.assistant("I am waiting for the tide.");
+    memory.write("projects/p/silent.jsonl", silent.text());
+    memory.learn();
+    let all = topics(memory.engine(), |_| ());
+    assert!(all.iter().all(|session| session.session != silent.id()), "it has no topic: {all:?}");
+    let first = topics(memory.engine(), |request| request.limit = 1);
+    assert_eq!(first.iter().map(|session| &session.session).collect::<Vec<_>>(), [&all[0].session]);
+}

@@ -37,6 +37,8 @@ pub struct Arguments {
 
 /// Number of projects that are listed.
 const LISTED_PROJECTS: usize = 8;
+/// Maximum number of words of the question that it shows.
+const ASKED_WORDS: usize = 16;
 /// Maximum number of tokens of the answer that it shows.
 const EXAMPLE_TOKENS: usize = 400;
 
@@ -215,7 +217,8 @@ fn tell_retention(context: &mut Context) -> CliResult<()> {
 fn first_answer(engine: &Engine, context: &Context) -> CliResult<Option<(String, RecallAnswer)>> {
     let mut sessions = engine.sessions(&SessionsRequest { limit: 20, ..SessionsRequest::default() })?;
     sessions.sort_by_key(|session| std::cmp::Reverse(session.turns));
-    for session in sessions.into_iter().take(5) {
+    let asked = sessions.into_iter().filter(|session| session.title.as_deref().is_some_and(is_askable));
+    for session in asked.take(5) {
         let Some(question) = session.title else { continue };
         let mut request: RecallRequest = recall::request(&question, context);
         request.limit = 1;
@@ -228,6 +231,14 @@ fn first_answer(engine: &Engine, context: &Context) -> CliResult<Option<(String,
         }
     }
     Ok(None)
+}
+
+/// Returns whether a person could ask this, and type it between quotation marks: some words of a sentence, not a command, a mark of a
+/// list, code or the beginning of something pasted.
+fn is_askable(title: &str) -> bool {
+    let words = title.split_whitespace().filter(|word| word.chars().any(char::is_alphabetic)).count();
+    let is_begun = title.starts_with(char::is_alphanumeric) && !title.ends_with([':', ',', '…']);
+    (2..=ASKED_WORDS).contains(&words) && is_begun && !title.contains(['"', '`', '$', '\\', '{', '<', '|'])
 }
 
 fn tell_answer(question: &str, answer: &RecallAnswer, context: &mut Context) -> CliResult<()> {
@@ -284,4 +295,30 @@ fn with_example(context: &mut Context) -> CliResult {
     context.printer.line(format!("\nnext: ask it more with `yore --data-dir \"{}\" recall \"…\"`,", directory.display()))?;
     context.printer.line("or read your own transcripts with `yore ingest PATH`")?;
     Ok(Exit::Success)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_askable;
+
+    #[test]
+    fn the_example_is_a_question_that_a_person_could_ask() {
+        for asked in ["Uploader stops after the first album", "why did we move the cache out of redis?", "Fix the login bug"] {
+            assert!(is_askable(asked), "{asked}");
+        }
+        for other in [
+            "Implement the following plan:",
+            "/clear",
+            "<command-name>",
+            "[Image #1] look",
+            "- a list",
+            "```rust",
+            "say \"hello\" to $HOME",
+            "ok",
+            "2026-01-01 10:00:00 12",
+        ] {
+            assert!(!is_askable(other), "{other}");
+        }
+        assert!(!is_askable(&"word ".repeat(20)));
+    }
 }
