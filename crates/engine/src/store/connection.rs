@@ -104,8 +104,15 @@ impl Store {
         })
     }
 
-    /// Runs `work` as [`Self::write`] does, unless anybody else writes now; then returns false.
+    /// Runs `work` as [`Self::write`] does, unless anybody else writes now or the medium takes no writes; then returns false.
     pub(super) fn write_if_free(&self, work: impl FnOnce(&WriteTx<'_>) -> StoreResult<()>) -> StoreResult<bool> {
+        match self.write_unless_busy(work) {
+            Err(error) if error.is_unwritable() => Ok(false),
+            outcome => outcome,
+        }
+    }
+
+    fn write_unless_busy(&self, work: impl FnOnce(&WriteTx<'_>) -> StoreResult<()>) -> StoreResult<bool> {
         let Ok(mut writer) = self.writer.try_lock() else { return Ok(false) };
         if writer.is_none() {
             *writer = Some(self.open_writer()?);

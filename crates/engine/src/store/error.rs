@@ -142,6 +142,11 @@ impl StoreError {
         matches!(self, Self::Busy(_) | Self::LeaseLost(_) | Self::Replaced(_))
     }
 
+    /// Returns whether the medium takes no writes: it is read-only or full. What can be read is still there.
+    pub fn is_unwritable(&self) -> bool {
+        matches!(self, Self::ReadOnly { .. } | Self::DiskFull(_))
+    }
+
     pub(super) fn from_sqlite(path: &Path, error: rusqlite::Error) -> Self {
         let path = path.to_path_buf();
         match error.sqlite_error_code() {

@@ -35,8 +35,9 @@ impl Engine {
                 episodes.push(*episode);
             }
         }
-        self.divide_changed(&episodes, &mut || true)?;
-        let spans = self.store().spans_of(&episodes)?;
+        let unstored = self.divide_changed(&episodes, &mut || true)?;
+        let mut spans = self.store().spans_of(&episodes)?;
+        spans.extend(unstored);
         let mut topics: Vec<AnswerTopic> = Vec::new();
         for episode in &episodes {
             let own: Vec<(TurnKey, usize)> =

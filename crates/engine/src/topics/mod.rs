@@ -67,32 +67,35 @@ impl Engine {
             // Similar topics may be in any session of their projects.
             let is_beside = |other: &EpisodeSummary| wanted.iter().any(|session| session.project == other.project);
             let beside: Vec<EpisodeKey> = others.iter().filter(|other| is_beside(other)).map(|other| other.row).collect();
-            self.divide_changed(&beside, &mut || true)?;
+            let _ = self.divide_changed(&beside, &mut || true)?;
             sessions = wanted;
         }
         let most = if request.limit == 0 { usize::MAX } else { request.limit };
-        if request.text.is_none() {
-            // Each has one topic at least.
-            sessions.truncate(most);
-        }
-        let rows: Vec<EpisodeKey> = sessions.iter().map(|session| session.row).collect();
-        self.divide_changed(&rows, &mut || true)?;
-        let (mut stored, mut summaries) = (self.store().spans_of(&rows)?, self.store().summaries_of(&rows)?);
-        if let Some(text) = &request.text {
-            keep_nearest(&mut stored, text, most);
-        }
+        // Nearly all sessions have a topic, so those that come first suffice; a text is compared with the topics of all.
+        let page = if request.text.is_some() { sessions.len() } else { most.min(sessions.len()) };
         let mut found: Vec<(f32, SessionTopics)> = Vec::new();
         let mut count = 0;
-        for session in sessions {
-            let Some(spans) = stored.remove(&session.row).filter(|spans| !spans.is_empty()) else { continue };
-            if count >= most {
-                break;
+        while !sessions.is_empty() && count < most {
+            let later = sessions.split_off(page.min(sessions.len()));
+            let rows: Vec<EpisodeKey> = sessions.iter().map(|session| session.row).collect();
+            let unstored = self.divide_changed(&rows, &mut || true)?;
+            let (mut stored, mut summaries) = (self.store().spans_of(&rows)?, self.store().summaries_of(&rows)?);
+            stored.extend(unstored);
+            if let Some(text) = &request.text {
+                keep_nearest(&mut stored, text, most);
             }
-            let best = request.text.as_ref().and_then(|text| nearness(&spans, text)).unwrap_or(0.0);
-            let topics = self.told(session.row, &spans, is_few)?;
-            count += topics.len();
-            let summary = summaries.remove(&session.row).map(|known| known.summary);
-            found.push((best, session_topics(session, summary, topics)));
+            for session in sessions {
+                let Some(spans) = stored.remove(&session.row).filter(|spans| !spans.is_empty()) else { continue };
+                if count >= most {
+                    break;
+                }
+                let best = request.text.as_ref().and_then(|text| nearness(&spans, text)).unwrap_or(0.0);
+                let topics = self.told(session.row, &spans, is_few)?;
+                count += topics.len();
+                let summary = summaries.remove(&session.row).map(|known| known.summary);
+                found.push((best, session_topics(session, summary, topics)));
+            }
+            sessions = later;
         }
         if request.text.is_some() {
             found.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -100,14 +103,16 @@ impl Engine {
         Ok(found.into_iter().map(|(_, topics)| topics).collect())
     }
 
-    /// Divides those of these conversations that changed, as long as `proceed` says so.
+    /// Divides those of these conversations that changed, as long as `proceed` says so. Returns the spans that could not be stored,
+    /// because the medium takes no writes.
     pub(crate) fn divide_changed(
         &self,
         conversations: &[EpisodeKey],
         proceed: &mut dyn FnMut() -> bool,
-    ) -> Result<(), EngineError> {
+    ) -> Result<HashMap<EpisodeKey, Vec<StoredSpan>>, EngineError> {
+        let mut unstored = HashMap::new();
         if self.store().is_passive() {
-            return Ok(());
+            return Ok(unstored);
         }
         let shapes = self.store().shapes()?;
         let divided = self.store().extracted(DIVIDER)?;
@@ -119,13 +124,13 @@ impl Engine {
             if !proceed() {
                 break;
             }
-            self.divide_session(*conversation, shape)?;
+            unstored.extend(self.divide_session(*conversation, shape)?.map(|spans| (*conversation, spans)));
         }
-        Ok(())
+        Ok(unstored)
     }
 
-    /// Divides one conversation and stores its spans.
-    fn divide_session(&self, episode: EpisodeKey, shape: Shape) -> Result<(), EngineError> {
+    /// Divides one conversation and stores its spans; returns them if the medium takes no writes.
+    fn divide_session(&self, episode: EpisodeKey, shape: Shape) -> Result<Option<Vec<StoredSpan>>, EngineError> {
         let conversation = ConversationTurns::read(self.store(), episode)?;
         let (turns, read) = (&conversation.turns, conversation.shapes());
         let exchanges = exchanges("", &read).exchanges;
@@ -149,7 +154,10 @@ impl Engine {
             add(&span, 0);
             span.parts.iter().for_each(|part| add(part, 1));
         }
-        Ok(self.store().put_spans(episode, &stored, DIVIDER, shape, self.now())?)
+        match self.store().put_spans(episode, &stored, DIVIDER, shape, self.now()) {
+            Err(error) if error.is_unwritable() => Ok(Some(stored)),
+            outcome => Ok(outcome.map(|()| None)?),
+        }
     }
 
     /// Returns stored spans of a conversation as topics, each with its name and summary.
@@ -217,7 +225,7 @@ impl Engine {
                 None => name_of_turn(turn.role, &turn.text),
             };
             // Snapshots and forks of a session have its topics again.
-            if found.iter().all(|known| known.name != name) {
+            if !name.is_empty() && found.iter().all(|known| known.name != name) {
                 found.push(SimilarTopic { turn: turn.id, name, started: turn.time.utc, similarity: similarity.min(1.0) });
             }
             if found.len() == MOST_SIMILAR {

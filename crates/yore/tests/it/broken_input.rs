@@ -196,21 +196,11 @@ fn unreadable_file_is_reported_and_the_others_are_read() {
 #[cfg(unix)]
 #[test]
 fn read_only_data_directory_is_told_clearly() {
-    use std::os::unix::fs::PermissionsExt;
     let environment = home();
     let _ = environment.ingest(&environment.projects());
     let recalled = finds(&environment, "poplar");
     good(BAD).write(&environment.projects());
-    let mut paths = vec![environment.data()];
-    let mut modes = Vec::new();
-    while let Some(path) = paths.pop() {
-        if path.is_dir() {
-            paths.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
-        }
-        let mode = fs::metadata(&path).unwrap().permissions().mode();
-        fs::set_permissions(&path, fs::Permissions::from_mode(if path.is_dir() { 0o555 } else { 0o444 })).unwrap();
-        modes.push((path, mode));
-    }
+    let modes = lock(environment.data());
     if let Some(runner) = as_nobody(&environment) {
         let outcome = runner.args(["ingest"]).arg(environment.projects()).run().ends_with(3);
         assert!(matches!(outcome.code(), "store/read-only" | "data-directory"), "{outcome:?}");
@@ -221,14 +211,95 @@ fn read_only_data_directory_is_told_clearly() {
         // A directory that can only be read still answers.
         let outcome = as_nobody(&environment).unwrap().args(["recall", "--all", "--json", "poplar"]).run();
         assert_eq!(outcome.success().json()["results"].as_array().unwrap().len(), recalled);
-        as_nobody(&environment).unwrap().arg("sessions").run().success();
     }
-    for (path, mode) in modes {
-        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-    }
+    unlock(modes);
     let (_, report) = ingested(&environment);
     assert_eq!(report["turns_added"], 2);
     environment.is_sound();
+}
+
+/// Makes a directory with all that is in it read-only; returns the modes that it had.
+#[cfg(unix)]
+fn lock(directory: PathBuf) -> Vec<(PathBuf, u32)> {
+    use std::os::unix::fs::PermissionsExt;
+    let mut paths = vec![directory];
+    let mut modes = Vec::new();
+    while let Some(path) = paths.pop() {
+        if path.is_dir() {
+            paths.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        }
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        fs::set_permissions(&path, fs::Permissions::from_mode(if path.is_dir() { 0o555 } else { 0o444 })).unwrap();
+        modes.push((path, mode));
+    }
+    modes
+}
+
+#[cfg(unix)]
+fn unlock(modes: Vec<(PathBuf, u32)>) {
+    use std::os::unix::fs::PermissionsExt;
+    for (path, mode) in modes {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn every_command_that_reads_answers_from_a_read_only_medium() {
+    let environment = home();
+    let _ = environment.ingest(&environment.projects());
+    let call = |arguments: &[&str]| environment.yore(arguments.iter().copied()).run().success();
+    let id = |arguments: &[&str]| call(arguments).stdout.lines().next().unwrap().trim().to_owned();
+    let port = id(&["remember", "-k", "fact", "--global", "The heron counter listens on port 7000."]);
+    let other = id(&["remember", "-k", "fact", "--global", "The heron counter is painted green."]);
+    let note = id(&["remember", "--global", "The heron counter is greased in spring."]);
+    let _ = environment.yore(["memories", "entities", "add", "component", "heron counter"]).run().success();
+    let _ = environment.yore(["memories", "relate", &other, "CONTRADICTS", &port]).run().success();
+    let turn = call(&["recall", "--all", "--json", "poplar"]).json()["results"][0]["id"].as_str().unwrap().to_owned();
+    let entity = call(&["memories", "entities", "--json"]).json()[0]["id"].as_str().unwrap().to_owned();
+    let modes = lock(environment.data());
+    let commands: &[&[&str]] = &[
+        &["recall", "--all", "poplar"],
+        &["recall", "--all", "--topics", "poplar"],
+        &["recall", "--all", "--memories", "heron counter"],
+        &["sessions"],
+        &["show", GOOD],
+        &["show", GOOD, "--exchanges"],
+        &["show", GOOD, "--topics"],
+        &["show", GOOD, "--original"],
+        &["show", &turn],
+        &["show", &port],
+        &["show", &entity],
+        &["show", &note],
+        &["memories", "--all"],
+        &["memories", "entities"],
+        &["memories", "entities", "heron counter"],
+        &["conflicts"],
+        &["conflicts", "show", &port, &other],
+        &["review", "--json"],
+        &["topics"],
+        &["topics", "heron nest"],
+        &["notes"],
+        &["projects"],
+        &["sources"],
+        &["stats"],
+        &["brief"],
+        &["op", "log"],
+        &["op", "show", "1"],
+        &["export", "-"],
+    ];
+    let mut failed = Vec::new();
+    for command in commands {
+        let Some(runner) = as_nobody(&environment) else { break };
+        let outcome = runner.args(command.iter().copied()).run();
+        // Nothing waits for a review, and none of it is of the project here.
+        let may_be_nothing = ["review", "brief", "notes"].contains(&command[0]);
+        if outcome.status.code() != Some(0) && !(may_be_nothing && outcome.status.code() == Some(1)) {
+            failed.push(format!("{}: {}", command.join(" "), outcome.stderr));
+        }
+    }
+    unlock(modes);
+    assert!(failed.is_empty(), "{failed:#?}");
 }
 
 /// A small file system that is removed when dropped.
