@@ -80,6 +80,9 @@ pub struct MemoryFilter {
     /// Only questions, problems and todos that nobody closed.
     #[serde(default)]
     pub is_open: bool,
+    /// Only memories of this lane.
+    #[serde(default)]
+    pub lane: Option<Lane>,
     /// True: only memories that were forgotten softly; false: none of them; `None`: any.
     #[serde(default)]
     pub is_forgotten: Option<bool>,
@@ -130,7 +133,8 @@ const FILTERED: &str =
     AND (?12 = '[]' OR memory.kind IN (SELECT value FROM json_each(?12))
         AND coalesce(json_extract(memory.rest, '$.fields.is_closed'), 0) = 0)
     AND (?13 IS NULL
-        OR ?13 = (memory.status = 'archived' AND instr(coalesce(json_extract(memory.rest, '$.cause'), ''), ?14) = 1))";
+        OR ?13 = (memory.status = 'archived' AND instr(coalesce(json_extract(memory.rest, '$.cause'), ''), ?14) = 1))
+    AND (?15 IS NULL OR memory.lane = ?15)";
 
 /// Returns the parameters of [`FILTERED`].
 fn parameters(filter: &MemoryFilter) -> Vec<Value> {
@@ -151,6 +155,7 @@ fn parameters(filter: &MemoryFilter) -> Vec<Value> {
         names(open.iter().map(|kind| kind.as_str()).collect()),
         filter.is_forgotten.into(),
         FORGOTTEN.to_owned().into(),
+        filter.lane.map(|lane| lane.as_str().to_owned()).into(),
     ]
 }
 
@@ -327,7 +332,7 @@ impl Store {
 
     /// Returns the memories that a filter lets through, changed last first.
     pub(crate) fn memories(&self, filter: &MemoryFilter, limit: usize) -> StoreResult<Vec<Memory>> {
-        let sql = format!("SELECT {COLUMNS} {FROM} {FILTERED} ORDER BY memory.changed_ms DESC, memory.id DESC LIMIT ?15");
+        let sql = format!("SELECT {COLUMNS} {FROM} {FILTERED} ORDER BY memory.changed_ms DESC, memory.id DESC LIMIT ?16");
         self.read(|view| {
             let mut parameters = parameters(filter);
             parameters.push(Value::from(limit as i64));

@@ -777,3 +777,21 @@ fn stated_value_stays_with_other_words_that_have_it_and_can_be_stated_anew() {
     let (value, _) = edit(&id, "It listens on 9090.", Some(stated("port of the harbour server", "9090")));
     assert_eq!(value.as_deref(), Some("9090"));
 }
+
+#[test]
+fn a_list_of_one_lane_is_filtered_before_its_limit() {
+    let mut memory = Memory::new();
+    let mut found = NewMemory::new(MemoryKind::Fact, "The quay has two cranes.");
+    found.memory.lane = Lane::Extracted;
+    memory.engine().add_memory(&found, &by_hand()).unwrap();
+    memory.open_at(|| Memory::now() + 1_000);
+    add(memory.engine(), "The harbour has a light.");
+    let listed = |lane| {
+        let filter = MemoryFilter { lane, ..MemoryFilter::default() };
+        let list = MemoryList { filter, limit: 1, ..MemoryList::default() };
+        assert_eq!(memory.engine().count_memories(&list).unwrap(), if lane.is_some() { 1 } else { 2 });
+        memory.engine().memories(&list).unwrap()[0].memory.statement.clone()
+    };
+    assert_eq!(listed(None), "The harbour has a light.");
+    assert_eq!(listed(Some(Lane::Extracted)), "The quay has two cranes.");
+}

@@ -28,22 +28,24 @@ pub struct Arguments {
     limit: usize,
 }
 
-/// Most memories that are looked through.
-const MOST: usize = 20_000;
 /// Reason of what is rejected here.
 const REJECTED: &str = "rejected in a review";
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let list = MemoryList {
-        filter: MemoryFilter { statuses: vec![Status::Holds, Status::Contested, Status::Proposed], ..MemoryFilter::default() },
+        filter: MemoryFilter {
+            statuses: vec![Status::Holds, Status::Contested, Status::Proposed],
+            lane: Some(Lane::Extracted),
+            ..MemoryFilter::default()
+        },
         projects: arguments.projects.clone(),
         here: context.settings.project_here().filter(|_| !arguments.all && arguments.projects.is_empty()),
-        limit: MOST,
+        // The most doubtful may be the oldest.
+        limit: usize::MAX >> 1,
         ..MemoryList::default()
     };
     let engine = context.settings.engine(false)?;
     let mut doubtful = engine.memories(&list)?;
-    doubtful.retain(|stored| stored.memory.lane == Lane::Extracted);
     doubtful.sort_by(|a, b| doubt(&b.memory).total_cmp(&doubt(&a.memory)));
     let total = doubtful.len();
     doubtful.truncate(arguments.limit);

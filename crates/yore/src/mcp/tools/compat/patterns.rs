@@ -23,8 +23,6 @@ use crate::results::{MemoryRecord, ProjectPatterns, compact};
 
 /// Kinds of memories that are patterns, first those that work has to follow.
 const PATTERNS: [MemoryKind; 2] = [MemoryKind::Standard, MemoryKind::Pattern];
-/// Maximum number of memories among which a category is looked for.
-const MOST: usize = 1_000;
 /// Maximum number of memories in an answer.
 const LIMIT: usize = 30;
 /// A memory belongs to a category by its meaning if its score is at least this share of the best.
@@ -63,7 +61,8 @@ pub(super) async fn patterns(call: Call) -> CliResult<Answer> {
                     with_global: true,
                     ..MemoryFilter::default()
                 },
-                limit: MOST,
+                // A category is looked for among all of them.
+                limit: usize::MAX >> 1,
                 ..MemoryList::default()
             };
             match access.projects(memory, Some(project))? {
