@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use clap::{Args, Subcommand};
 use serde_json::Value;
 use yore_core::operation::Operation;
+use yore_core::time::UtcMillis;
 use yore_engine::Engine;
 
 use super::Context;
@@ -78,10 +79,13 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
                 context.printer.json(&record)?;
                 return Ok(Exit::Success);
             }
-            context.printer.line(row(&operation).join("  "))?;
+            context.printer.line(row(&operation, text::exact_time).join("  "))?;
             for change in &record.changes {
                 context.printer.line(format!("{} {}", change.kind, change.id))?;
-                let members = |value: &Option<Value>| value.as_ref().and_then(Value::as_object).cloned().unwrap_or_default();
+                // A record is a member named by its kind.
+                let members = |value: &Option<Value>| {
+                    value.as_ref().and_then(|record| record[&change.kind].as_object()).cloned().unwrap_or_default()
+                };
                 let (before, after) = (members(&change.before), members(&change.after));
                 let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
                 for name in names.into_iter().filter(|name| before.get(*name) != after.get(*name)) {
@@ -98,7 +102,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         Action::Undo { number } => {
             let chosen = match number {
                 Some(number) => *number,
-                None => latest(&engine.operations(None, None, 1_000)?)
+                None => newest(&engine, latest)?
                     .ok_or_else(|| CliError { exit: Exit::Nothing, ..CliError::usage("there is nothing to undo", None) })?,
             };
             let done = engine.undo(chosen, &by_person("op undo"))?;
@@ -114,7 +118,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         Action::Redo { number } => {
             let chosen = match number {
                 Some(number) => *number,
-                None => last_undone(&engine.operations(None, None, 1_000)?)
+                None => newest(&engine, last_undone)?
                     .ok_or_else(|| CliError { exit: Exit::Nothing, ..CliError::usage("nothing is undone", None) })?,
             };
             let done = engine.redo(chosen, &by_person("op redo"))?;
@@ -137,12 +141,28 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Formats a member of a record: a text without quotation marks, a time as a date.
+/// Formats a member of a record: a text without quotation marks, a time as a person reads it.
 fn value_for_people(name: &str, value: &Value) -> String {
     match (value, value.as_i64()) {
-        (_, Some(at)) if TIMES.contains(&name) => text::time(Some(at)),
+        (_, Some(at)) if TIMES.contains(&name) => text::exact_time(Some(at)),
         (Value::String(words), _) => words.clone(),
         _ => value.to_string(),
+    }
+}
+
+/// Operations that are read at once.
+const PAGE: usize = 1_000;
+
+/// Returns what `choose` finds in the latest operations in which it finds something.
+fn newest(engine: &Engine, choose: fn(&[Operation]) -> Option<u64>) -> CliResult<Option<u64>> {
+    let mut before = None;
+    loop {
+        let operations = engine.operations(before, None, PAGE)?;
+        let chosen = choose(&operations);
+        before = operations.last().map(|operation| operation.number);
+        if chosen.is_some() || before.is_none() {
+            return Ok(chosen);
+        }
     }
 }
 
@@ -168,7 +188,7 @@ fn unknown(number: u64) -> CliError {
 
 /// Returns the row of an operation, with the first memory that it changed, if that is still there.
 fn named_row(engine: &Engine, operation: &Operation) -> CliResult<Vec<String>> {
-    let mut cells = row(operation);
+    let mut cells = row(operation, text::time);
     let Some((operation, changes)) = engine.operation(operation.number)? else { return Ok(cells) };
     let record = OperationRecord::of(&operation, &changes);
     let first = record.changes.iter().find(|change| change.kind == "memory").and_then(|change| engine.memory(&change.id).ok());
@@ -179,7 +199,7 @@ fn named_row(engine: &Engine, operation: &Operation) -> CliResult<Vec<String>> {
     Ok(cells)
 }
 
-fn row(operation: &Operation) -> Vec<String> {
+fn row(operation: &Operation, time: fn(Option<UtcMillis>) -> String) -> Vec<String> {
     let undone = match (operation.is_forgotten, operation.undone_by) {
         (true, _) => " (forgotten)".to_owned(),
         (_, Some(by)) => format!(" (undone by {by})"),
@@ -187,7 +207,7 @@ fn row(operation: &Operation) -> Vec<String> {
     };
     vec![
         operation.number.to_string(),
-        text::time(Some(operation.at)),
+        time(Some(operation.at)),
         operation.cause.actor.as_str().to_owned(),
         format!("{}{undone}", text::harmless(&operation.summary)),
     ]

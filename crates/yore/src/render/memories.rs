@@ -2,9 +2,10 @@
 
 use yore_core::memory::{AnchorVerdict, Confidence, Memory, Status};
 use yore_core::relation::Node;
+use yore_core::time::UtcMillis;
 use yore_engine::{FoundMemory, MemoryCounts, NamedRelation, OpenConflict, OpenedEntity, OpenedMemory, Qualified, StoredMemory};
 
-use super::plain::{count, counted, day, harmless, one_line, time};
+use super::plain::{count, counted, day, exact_time, harmless, one_line};
 
 /// Returns the numbers of memories as lines; none if there are none.
 pub fn memory_lines(counts: &MemoryCounts) -> Vec<String> {
@@ -53,7 +54,7 @@ pub fn lines_of(found: &FoundMemory) -> Vec<String> {
         lines.push(format!("about {}", others.join(", ")));
     }
     let is_since_recorded = memory.valid_until.is_none() && day(memory.valid_from) == day(Some(memory.recorded));
-    lines.extend(validity(memory).filter(|_| !is_since_recorded).map(|validity| format!("true {validity}")));
+    lines.extend(validity(memory, day).filter(|_| !is_since_recorded).map(|validity| format!("true {validity}")));
     lines.extend(memory.cause.as_ref().map(|cause| format!("because {}", one_line(cause))));
     lines.extend(history.iter().map(|past| {
         let until = past.until.map(|until| format!(" until {}", day(Some(until)))).unwrap_or_default();
@@ -130,7 +131,7 @@ pub fn body(opened: &OpenedMemory) -> Vec<String> {
 pub fn history(opened: &OpenedMemory) -> Vec<String> {
     let told = |operation: &yore_core::operation::Operation| {
         let undone = if operation.undone_by.is_some() { " (undone)" } else { "" };
-        let (at, summary) = (time(Some(operation.at)), one_line(&operation.summary));
+        let (at, summary) = (exact_time(Some(operation.at)), one_line(&operation.summary));
         format!("{at}  operation {}: {summary}{undone}", operation.number)
     };
     opened.operations.iter().rev().map(told).collect()
@@ -158,23 +159,23 @@ fn relation(relation: &NamedRelation) -> String {
     format!("{} {} {other}{why}", relation.name.replace('_', " "), relation.node.kind())
 }
 
-/// Says whether a memory holds, and since when it is true.
+/// Says whether a memory holds, and since when exactly it is true.
 fn standing(memory: &Memory) -> String {
     let mut words =
         vec![memory.status.as_str().to_owned(), memory.lane.as_str().to_owned(), memory.confidence.as_str().to_owned()];
     words.extend(memory.is_pinned.then(|| "pinned".to_owned()));
     words.extend(memory.cause.as_deref().map(|cause| format!("because {}", one_line(cause))));
-    words.extend(validity(memory));
-    words.push(format!("recorded {}", day(Some(memory.recorded))));
+    words.extend(validity(memory, exact_time));
+    words.push(format!("recorded {}", exact_time(Some(memory.recorded))));
     words.join(", ")
 }
 
 /// Says from when until when a memory is true, if that is known.
-fn validity(memory: &Memory) -> Option<String> {
+fn validity(memory: &Memory, told: fn(Option<UtcMillis>) -> String) -> Option<String> {
     match (memory.valid_from, memory.valid_until) {
         (None, None) => None,
-        (Some(from), None) => Some(format!("since {}", day(Some(from)))),
-        (None, Some(until)) => Some(format!("until {}", day(Some(until)))),
-        (Some(from), Some(until)) => Some(format!("from {} until {}", day(Some(from)), day(Some(until)))),
+        (Some(from), None) => Some(format!("since {}", told(Some(from)))),
+        (None, Some(until)) => Some(format!("until {}", told(Some(until)))),
+        (Some(from), Some(until)) => Some(format!("from {} until {}", told(Some(from)), told(Some(until)))),
     }
 }

@@ -4,9 +4,18 @@ use yore_core::time::{UtcMillis, format_utc};
 
 /// Formats a time as `2026-01-22 14:53` in the person's time zone, or `unknown time`.
 pub fn time(utc: Option<UtcMillis>) -> String {
+    formatted(utc, "%Y-%m-%d %H:%M")
+}
+
+/// Formats a time as `2026-01-22 14:53:07 +01:00` in the person's time zone, or `unknown time`.
+pub fn exact_time(utc: Option<UtcMillis>) -> String {
+    formatted(utc, "%Y-%m-%d %H:%M:%S %:z")
+}
+
+fn formatted(utc: Option<UtcMillis>, form: &str) -> String {
     let Some(utc) = utc else { return "unknown time".to_owned() };
     match jiff::Timestamp::from_millisecond(utc) {
-        Ok(stamp) => stamp.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string(),
+        Ok(stamp) => stamp.to_zoned(jiff::tz::TimeZone::system()).strftime(form).to_string(),
         Err(_) => format_utc(utc),
     }
 }

@@ -13,7 +13,7 @@ use yore_engine::{
 
 use super::memories;
 use super::plain::one_line;
-pub use super::plain::{bytes, count, counted, day, harmless, indent, is_unsafe, table, time, visible};
+pub use super::plain::{bytes, count, counted, day, exact_time, harmless, indent, is_unsafe, table, time, visible};
 use crate::results::{self, is_document};
 
 /// Escape sequence for red. The stream removes all escape sequences where colours are not shown.
@@ -290,7 +290,7 @@ pub fn exchange(exchange: &Exchange) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Formats `chars` characters of a turn after the first `skipped` ones.
+/// Formats `chars` characters of a turn after the first `skipped` ones. The turn that was asked for has its exact time.
 pub fn turn(turn: &ShownTurn, is_focus: bool, skipped: usize, chars: usize) -> String {
     let mark = if is_focus { format!("{GREEN}▶{RESET} ") } else { String::new() };
     let all = turn.words();
@@ -304,7 +304,7 @@ pub fn turn(turn: &ShownTurn, is_focus: bool, skipped: usize, chars: usize) -> S
     format!(
         "{mark}{BOLD}{}{RESET} {DIM}{} · {}{RESET}\n{}\n",
         speaker(turn),
-        time(turn.time.utc),
+        if is_focus { exact_time(turn.time.utc) } else { time(turn.time.utc) },
         turn.id.short(),
         indent(&harmless(&words), "  ")
     )

@@ -17,7 +17,7 @@ fn show_gives_a_turn_with_its_surroundings() {
     tool error 2026-03-02 09:01 · e26a08da9f
       ERR_LEASE_GONE: lease 4711 expired at boot
 
-    ▶ assistant 2026-03-02 09:02 · 47e4184dcf
+    ▶ assistant 2026-03-02 09:02:00 +00:00 · 47e4184dcf
       The scheduler waits for the lease of the dead process. It should take over leases at boot.
 
       [root]/home/.claude/projects/-home-dev-harbor/4a5b0001-3f08-4714-9c34-5c452003a142.jsonl:6
