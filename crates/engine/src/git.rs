@@ -2,6 +2,7 @@
 //! to contact and locks to take; none of that is allowed here.
 
 use std::io::{self, Read};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -83,7 +84,7 @@ const SET: [(&str, &str); 6] = [
 pub(crate) enum Stop {
     /// All output was read.
     Ended,
-    /// The maximum amount of output was read.
+    /// The maximum amount of output was read, or the reader wants no more.
     Full,
 }
 
@@ -117,6 +118,23 @@ impl<'a> Git<'a> {
     /// # Errors
     /// With git's own error message, or with a plain one when git is not installed or takes too long.
     pub(crate) fn run(&self, arguments: &[&str], limit: usize, out: &mut Vec<u8>) -> io::Result<Stop> {
+        let limit = limit - out.len().min(limit);
+        self.pass(arguments, limit, &mut |piece| {
+            out.extend_from_slice(piece);
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// Runs git and passes its output to `take` as it comes, up to `limit` bytes, until `take` wants no more.
+    ///
+    /// # Errors
+    /// Those of [`Self::run`].
+    pub(crate) fn pass(
+        &self,
+        arguments: &[&str],
+        limit: usize,
+        take: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> io::Result<Stop> {
         let mut command = Command::new(self.program);
         for setting in SETTINGS {
             command.args(["-c", setting]);
@@ -163,15 +181,16 @@ impl<'a> Git<'a> {
             let _ = complain.send(String::from_utf8_lossy(&words).into_owned());
         });
         let until = self.until.into_iter().chain([Instant::now() + self.patience]).min().unwrap_or_else(Instant::now);
+        let mut left = limit;
         let stop = loop {
             match pieces.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(Ok(piece)) if piece.is_empty() => break Ok(Stop::Ended),
                 Ok(Ok(piece)) => {
-                    let left = limit - out.len().min(limit);
-                    out.extend_from_slice(&piece[..piece.len().min(left)]);
-                    if piece.len() > left {
+                    let wanted = &piece[..piece.len().min(left)];
+                    if take(wanted).is_break() || piece.len() > left {
                         break Ok(Stop::Full);
                     }
+                    left -= wanted.len();
                 }
                 Ok(Err(error)) => break Err(error),
                 Err(RecvTimeoutError::Timeout) => break Err(io::Error::new(io::ErrorKind::TimedOut, "git took too long")),

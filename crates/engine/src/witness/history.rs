@@ -1,9 +1,10 @@
 //! The names and contents that the files of a working tree had before, from the history of its branch.
 //!
-//! The history is read once, from the newest commit back, along first parents: a merge counts as one commit. Each commit is undone
+//! The history is read from the newest commit back, along first parents: a merge counts as one commit. Each commit is undone
 //! in a table of the files, so that at any point the table has the files of that time, and the name that each has now.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 
 /// Hash of a file's content, as git names it.
 pub(super) type Blob = String;
@@ -62,26 +63,26 @@ impl Files {
     }
 
     /// Takes a commit back.
-    pub(super) fn undo(&mut self, commit: &Commit) {
-        for change in &commit.changes {
+    pub(super) fn undo(&mut self, commit: Commit) {
+        for change in commit.changes {
             match change {
                 FileChange::Added { path, blob } => {
-                    let now = self.remove(path).and_then(|(_, now)| now);
-                    self.added_later.insert(path.clone(), (blob.clone(), now));
+                    let now = self.remove(&path).and_then(|(_, now)| now);
+                    self.added_later.insert(path, (blob, now));
                 }
                 FileChange::Removed { path, blob } => {
                     // It may have been put there again later.
-                    let now = self.added_later.get(path).and_then(|(_, now)| now.clone());
-                    self.put(path.clone(), blob.clone(), now);
+                    let now = self.added_later.get(&path).and_then(|(_, now)| now.clone());
+                    self.put(path, blob, now);
                 }
                 FileChange::Edited { path, before } => {
-                    if let Some((blob, _)) = self.by_path.get_mut(path) {
-                        blob.clone_from(before);
+                    if let Some((blob, _)) = self.by_path.get_mut(&path) {
+                        *blob = before;
                     }
                 }
                 FileChange::Moved { from, to, before } => {
-                    let now = self.remove(to).and_then(|(_, now)| now);
-                    self.put(from.clone(), before.clone(), now);
+                    let now = self.remove(&to).and_then(|(_, now)| now);
+                    self.put(from, before, now);
                 }
             }
         }
@@ -127,44 +128,81 @@ impl Files {
     }
 }
 
-/// Reads the output of `git log --raw -z --no-abbrev --format=%x01%H %at %ct`.
-pub(super) fn commits(output: &[u8]) -> Vec<Commit> {
-    let mut commits: Vec<Commit> = Vec::new();
-    let mut fields = output.split(|byte| *byte == 0).map(|field| String::from_utf8_lossy(field).into_owned());
-    while let Some(field) = fields.next() {
+/// Reads the output of `git log --raw -z --no-abbrev --format=%x01%H %at %ct`, piece by piece.
+#[derive(Debug, Default)]
+pub(super) struct LogReader {
+    /// Beginning of the field that the last piece cut.
+    rest: Vec<u8>,
+    /// The commit whose changes are read.
+    open: Option<Commit>,
+    /// The change whose paths are read.
+    row: Option<Row>,
+}
+
+/// The first field of a change: ":100644 100644 before after M". The path follows, or two of them.
+#[derive(Debug)]
+struct Row {
+    before: Blob,
+    after: Blob,
+    status: u8,
+    from: Option<String>,
+}
+
+impl LogReader {
+    /// Reads a piece and passes each commit that is complete to `take`, until it breaks.
+    pub(super) fn read(&mut self, piece: &[u8], take: &mut dyn FnMut(Commit) -> ControlFlow<()>) -> ControlFlow<()> {
+        self.rest.extend_from_slice(piece);
+        let rest = std::mem::take(&mut self.rest);
+        let mut begin = 0;
+        for end in memchr::memchr_iter(0, &rest) {
+            if let Some(commit) = self.field(&String::from_utf8_lossy(&rest[begin..end])) {
+                take(commit)?;
+            }
+            begin = end + 1;
+        }
+        self.rest = rest[begin..].to_vec();
+        ControlFlow::Continue(())
+    }
+
+    /// Returns the last commit.
+    pub(super) fn finish(self) -> Option<Commit> {
+        self.open
+    }
+
+    /// Reads a field. Returns the commit before it, if another begins.
+    fn field(&mut self, field: &str) -> Option<Commit> {
+        if let Some(row) = self.row.take() {
+            let path = field.to_owned();
+            let change = match (row.status, row.from) {
+                (b'R' | b'C', None) => {
+                    self.row = Some(Row { from: Some(path), ..row });
+                    return None;
+                }
+                (b'R', Some(from)) => FileChange::Moved { from, to: path, before: row.before },
+                (b'A' | b'C', _) => FileChange::Added { path, blob: row.after },
+                (b'D', _) => FileChange::Removed { path, blob: row.before },
+                _ => FileChange::Edited { path, before: row.before },
+            };
+            if let Some(commit) = &mut self.open {
+                commit.changes.push(change);
+            }
+            return None;
+        }
         let field = field.trim_start_matches('\n');
         if let Some(head) = field.strip_prefix('\u{1}') {
             let mut words = head.split_whitespace();
-            let Some(id) = words.next() else { continue };
+            let id = words.next()?.to_owned();
             // A change that was rebased or merged later was made when its author made it.
-            let Some(at) = words.filter_map(|at| at.parse().ok()).min() else { continue };
-            commits.push(Commit { id: id.to_owned(), at, changes: Vec::new() });
-            continue;
+            let at = words.filter_map(|at| at.parse().ok()).min()?;
+            return self.open.replace(Commit { id, at, changes: Vec::new() });
         }
-        // ":100644 100644 before after M", then the path, or two of them.
-        let Some(row) = field.strip_prefix(':') else { continue };
-        let row: Vec<&str> = row.split(' ').collect();
-        let [_, _, before, after, status] = row.as_slice() else { continue };
-        let (before, after) = ((*before).to_owned(), (*after).to_owned());
-        let Some(path) = fields.next() else { break };
-        let change = match status.as_bytes().first() {
-            Some(b'A') => FileChange::Added { path, blob: after },
-            Some(b'D') => FileChange::Removed { path, blob: before },
-            Some(b'R') => {
-                let Some(to) = fields.next() else { break };
-                FileChange::Moved { from: path, to, before }
-            }
-            Some(b'C') => {
-                let Some(to) = fields.next() else { break };
-                FileChange::Added { path: to, blob: after }
-            }
-            _ => FileChange::Edited { path, before },
-        };
-        if let Some(commit) = commits.last_mut() {
-            commit.changes.push(change);
+        let row: Vec<&str> = field.strip_prefix(':')?.split(' ').collect();
+        if let [_, _, before, after, status] = row.as_slice() {
+            let status = status.bytes().next().unwrap_or(0);
+            self.row = Some(Row { before: (*before).to_owned(), after: (*after).to_owned(), status, from: None });
         }
+        None
     }
-    commits
 }
 
 #[cfg(test)]
@@ -179,12 +217,11 @@ mod tests {
     fn files_are_found_as_they_were_with_the_name_that_they_have_now() {
         let path = |path: &str| path.to_owned();
         let mut files = Files::of([(path("src/quay.rs"), path("b3")), (path("src/new.rs"), path("n1"))].into_iter());
-        files.undo(&commit(4, vec![FileChange::Added { path: path("src/new.rs"), blob: path("n1") }]));
-        files
-            .undo(&commit(3, vec![FileChange::Moved { from: path("src/pier.rs"), to: path("src/quay.rs"), before: path("b2") }]));
-        files.undo(&commit(2, vec![FileChange::Removed { path: path("old.rs"), blob: path("o1") }]));
-        files.undo(&commit(2, vec![FileChange::Removed { path: path("src/new.rs"), blob: path("n0") }]));
-        files.undo(&commit(1, vec![FileChange::Edited { path: path("src/pier.rs"), before: path("b1") }]));
+        files.undo(commit(4, vec![FileChange::Added { path: path("src/new.rs"), blob: path("n1") }]));
+        files.undo(commit(3, vec![FileChange::Moved { from: path("src/pier.rs"), to: path("src/quay.rs"), before: path("b2") }]));
+        files.undo(commit(2, vec![FileChange::Removed { path: path("old.rs"), blob: path("o1") }]));
+        files.undo(commit(2, vec![FileChange::Removed { path: path("src/new.rs"), blob: path("n0") }]));
+        files.undo(commit(1, vec![FileChange::Edited { path: path("src/pier.rs"), before: path("b1") }]));
         let past = |path: &str, blob: &str, now: Option<&str>| {
             Some(Past { path: path.to_owned(), blob: blob.to_owned(), now: now.map(str::to_owned) })
         };
@@ -201,6 +238,25 @@ mod tests {
         let moved = FileChange::Moved { from: "old".to_owned(), to: "new".to_owned(), before: "c1".to_owned() };
         let added = FileChange::Added { path: "ä.rs".to_owned(), blob: "d1".to_owned() };
         let commit = |id: &str, at, changes| Commit { id: id.to_owned(), at, changes };
-        assert_eq!(commits(log), [commit("aa", 20, vec![edited, moved]), commit("bb", 10, vec![added])]);
+        let expected = [commit("aa", 20, vec![edited, moved]), commit("bb", 10, vec![added])];
+        // Pieces of any length divide the log anywhere.
+        for length in 1..=log.len() {
+            let (mut reader, mut found) = (LogReader::default(), Vec::new());
+            for piece in log.chunks(length) {
+                let flow = reader.read(piece, &mut |commit| {
+                    found.push(commit);
+                    ControlFlow::Continue(())
+                });
+                assert!(flow.is_continue());
+            }
+            found.extend(reader.finish());
+            assert_eq!(found, expected, "pieces of {length}");
+        }
+        let mut first = Vec::new();
+        let flow = LogReader::default().read(log, &mut |commit| {
+            first.push(commit);
+            ControlFlow::Break(())
+        });
+        assert!(flow.is_break() && first == expected[..1]);
     }
 }

@@ -18,6 +18,7 @@ mod manifest;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Read};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant, UNIX_EPOCH};
@@ -26,7 +27,7 @@ use yore_core::memory::{Anchor, AnchorKind, AnchorVerdict, Verdict};
 use yore_core::time::UtcMillis;
 
 pub use self::check::{CheckedMemory, CodeReport};
-use self::history::{Files, Past, commits};
+use self::history::{Commit, Files, LogReader, Past};
 use crate::git::{Git as Program, Stop};
 
 /// Bytes of output that are read of one run of git.
@@ -76,9 +77,7 @@ struct Tree<'r> {
     root: &'r Path,
     /// Path of the directory below the root.
     prefix: String,
-    /// Files of the commit that is checked out.
-    files: Files,
-    /// Path and content of each.
+    /// Paths and contents of the files of the commit that is checked out.
     blobs: HashMap<String, String>,
     /// True if some of its files are left out of the working tree.
     is_sparse: bool,
@@ -105,7 +104,7 @@ pub(crate) fn judge(root: &Path, spoken: &[Spoken], effort: Effort) -> io::Resul
         return if output(&git, &["rev-parse", "--verify", "--quiet", "HEAD"]).is_err() { Ok(None) } else { Err(damaged()) };
     }
     let wants = |kind: AnchorKind| spoken.iter().flat_map(|spoken| &spoken.anchors).any(|anchor| anchor.kind == kind);
-    let mut tree = Tree::read(git, root, prefix)?;
+    let tree = Tree::read(git, root, prefix)?;
     let wants_history =
         AnchorKind::ALL.iter().any(|kind| *kind != AnchorKind::Commit && *kind != AnchorKind::Error && wants(*kind));
     let manifests =
@@ -175,27 +174,43 @@ impl<'r> Tree<'r> {
             let Some(blob) = head.split(' ').nth(2) else { continue };
             blobs.insert(path.to_owned(), blob.to_owned());
         }
-        let files = Files::of(blobs.iter().map(|(path, blob)| (path.clone(), blob.clone())));
         let is_sparse = line(&git, &["config", "--bool", "core.sparseCheckout"]).is_ok_and(|value| value == "true");
-        Ok(Self { git, root, prefix, files, blobs, is_sparse })
+        Ok(Self { git, root, prefix, blobs, is_sparse })
     }
 
     /// Returns the files that memories speak of as they were then: none if no such file is known.
-    fn past<'s>(&mut self, spoken: &'s [Spoken], manifests: &'s [String]) -> io::Result<PastFiles<'s>> {
-        let log = |renames: &str| {
-            let format = "--format=%x01%H %at %ct";
-            let diff = ["--first-parent", "--diff-merges=first-parent", "--raw", "-z", "--no-abbrev", renames];
-            let log: Vec<&str> = ["log", MOST_COMMITS, format].into_iter().chain(diff).chain(["HEAD"]).collect();
-            output(&self.git, &log)
-        };
+    fn past<'s>(&self, spoken: &'s [Spoken], manifests: &'s [String]) -> io::Result<PastFiles<'s>> {
+        let known = self.known(spoken)?;
         // A clone without the contents of files knows renames without changes alone.
-        let commits = commits(&log("-M").or_else(|_| log("-M100%"))?);
-        let known: BTreeSet<&str> = commits.iter().map(|commit| commit.id.as_str()).collect();
-        let is_known =
-            |id: &str| id.len() >= SHORTEST_ID && known.range(id..).next().is_some_and(|commit| commit.starts_with(id));
+        let past = self.past_by("-M", spoken, &known, manifests);
+        past.or_else(|_| self.past_by("-M100%", spoken, &known, manifests))
+    }
+
+    /// Returns the commits at which memories were made, as far as the branch has them.
+    fn known<'s>(&self, spoken: &'s [Spoken]) -> io::Result<HashSet<&'s str>> {
+        let ids = spoken.iter().filter_map(|spoken| spoken.commit.as_deref());
+        let wanted: BTreeSet<&str> = ids.filter(|id| id.len() >= SHORTEST_ID).collect();
+        if wanted.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let listed = output(&self.git, &["rev-list", MOST_COMMITS, "--first-parent", "HEAD"])?;
+        let listed = String::from_utf8_lossy(&listed);
+        let known: BTreeSet<&str> = listed.lines().collect();
+        let is_known = |id: &&str| known.range(*id..).next().is_some_and(|commit| commit.starts_with(id));
+        Ok(wanted.into_iter().filter(is_known).collect())
+    }
+
+    /// Does so with this way to find renames. The log is read only as far back as the memories reach, and held one commit at a time.
+    fn past_by<'s>(
+        &self,
+        renames: &str,
+        spoken: &'s [Spoken],
+        known: &HashSet<&str>,
+        manifests: &'s [String],
+    ) -> io::Result<PastFiles<'s>> {
         let (mut by_commit, mut by_time) = (Vec::new(), Vec::new());
         for (number, spoken) in spoken.iter().enumerate() {
-            match spoken.commit.as_deref().filter(|commit| is_known(commit)) {
+            match spoken.commit.as_deref().filter(|commit| known.contains(commit)) {
                 Some(commit) => by_commit.push((commit, number)),
                 // A file that was gone by then is looked for at the very time.
                 None => by_time.extend([(spoken.at / 1_000 + GRACE_S, number), (spoken.at / 1_000, number)]),
@@ -225,22 +240,44 @@ impl<'r> Tree<'r> {
         let mut by_time = by_time.into_iter().peekable();
         // A commit with a wrong clock is not older than those below it.
         let mut oldest_so_far = i64::MAX;
-        let mut left = commits.iter().peekable();
-        loop {
-            let next = left.peek();
-            oldest_so_far = next.map_or(i64::MIN, |commit| oldest_so_far.min(commit.at));
+        let mut files = Files::of(self.blobs.iter().map(|(path, blob)| (path.clone(), blob.clone())));
+        // Looks at the files before a commit is undone, or at last. Breaks when no memory is left.
+        let mut look = |next: Option<Commit>| {
+            oldest_so_far = next.as_ref().map_or(i64::MIN, |commit| oldest_so_far.min(commit.at));
             while let Some((_, number)) = by_time.next_if(|(at, _)| oldest_so_far <= *at) {
-                of(&self.files, number);
+                of(&files, number);
             }
             by_commit.retain(|(commit, number)| {
-                let is_there = next.is_none_or(|next| next.id.starts_with(commit));
+                let is_there = next.as_ref().is_none_or(|next| next.id.starts_with(commit));
                 if is_there {
-                    of(&self.files, *number);
+                    of(&files, *number);
                 }
                 !is_there
             });
-            let Some(commit) = left.next() else { break };
-            self.files.undo(commit);
+            if by_time.peek().is_none() && by_commit.is_empty() {
+                return ControlFlow::Break(());
+            }
+            if let Some(commit) = next {
+                files.undo(commit);
+            }
+            ControlFlow::Continue(())
+        };
+        let format = "--format=%x01%H %at %ct";
+        let diff = ["--first-parent", "--diff-merges=first-parent", "--raw", "-z", "--no-abbrev", renames];
+        let arguments: Vec<&str> = ["log", MOST_COMMITS, format].into_iter().chain(diff).chain(["HEAD"]).collect();
+        let mut log = LogReader::default();
+        let mut is_done = false;
+        let stop = self.git.pass(&arguments, MOST_OUTPUT, &mut |piece| {
+            let flow = log.read(piece, &mut |commit| look(Some(commit)));
+            is_done = flow.is_break();
+            flow
+        })?;
+        if !is_done && stop == Stop::Full {
+            return Err(io::Error::other("git wrote too much"));
+        }
+        if !is_done && log.finish().is_none_or(|commit| look(Some(commit)).is_continue()) {
+            // All memories that are left are older than the first commit.
+            let _ = look(None);
         }
         Ok(PastFiles { named: found, manifests: of_manifests })
     }
