@@ -158,7 +158,7 @@ def seed_sessions(evidence: Evidence) -> dict[str, list[dict[str, Any]]]:
     for turns in evidence.turns.values():
         for turn in turns:
             for scene in ("lamps", "gauges", "build", "seed", "alarm", "next", "delegate", "elsewhere"):
-                if scene not in found and turn["role"] == evidence.agent.prompted and named(scene).known_by() in turn["text"]:
+                if scene not in found and turn["role"] == "human" and named(scene).known_by() in turn["text"]:
                     found[scene] = turns
     return found
 
@@ -169,7 +169,7 @@ def prompts_are_the_persons(evidence: Evidence) -> str | None:
         if scene not in evidence.runs:
             continue
         prompt = named(scene).prompt
-        exact = [turn for turns in evidence.turns.values() for turn in turns if turn["role"] == evidence.agent.prompted and turn["text"].strip() == prompt]
+        exact = [turn for turns in evidence.turns.values() for turn in turns if turn["role"] == "human" and turn["text"].strip() == prompt]
         if len(exact) != 1:
             near = [(turn["role"], turn["text"][:120]) for turns in evidence.turns.values() for turn in turns if prompt[:40] in turn["text"]]
             wrong.append(f"{scene}: {len(exact)} times as it was typed; {near[:2]}")
@@ -447,7 +447,7 @@ def sub_agents_are_apart(evidence: Evidence) -> str | None:
 
 
 def fault_leaves_no_trace(evidence: Evidence) -> str | None:
-    asked = [turn for turns in evidence.turns.values() for turn in turns if named("fault").prompt in turn["text"] and turn["role"] == evidence.agent.prompted]
+    asked = [turn for turns in evidence.turns.values() for turn in turns if named("fault").prompt in turn["text"] and turn["role"] == "human"]
     said = [turn for turns in evidence.turns.values() for turn in turns if turn["role"] == "assistant" and named("fault").last in turn["text"]]
     return None if len(asked) == len(said) == 1 else f"asked {len(asked)} times, answered {len(said)} times"
 

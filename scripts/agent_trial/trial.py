@@ -67,6 +67,8 @@ class Trial:
                 self.say(scene)
             self.say("alarm", folder=place.tidewatch)
             agent.end(place)
+            # The trial types its prompts without a terminal.
+            yore.run("config", "set", "capture.headless", "person")
             evidence.runs["up"] = yore.run("up")
             # aider's histories lie in the projects.
             yore.run("up", folder=place.tidewatch)

@@ -13,18 +13,11 @@ from .base import KEY, Agent
 # Reasons why some agents cannot pass a check, used by several of them.
 NO_BRANCH = "its sessions do not record the branch"
 NO_HOOKS = "it has no hooks and no plugins"
-# These record that a program sent the prompts of a run without a terminal; no such prompt is a person's word, and none is told.
-OF_PROGRAMS = dict.fromkeys(
-    ("told: brief", "told: prompt", "told: file", "recall", "right project", "compaction"),
-    "the trial runs it without a terminal, and its sessions record that a program sent the prompts",
-)
 
 
 class ClaudeCode(Agent):
     name, title = "claude-code", "Claude Code"
     install = source = "claude-code"
-    prompted = "injected"
-    impossible = OF_PROGRAMS
 
     def environment(self, place: Place, url: str) -> dict[str, str]:
         return {
@@ -52,14 +45,12 @@ class ClaudeCode(Agent):
 class ClaudeCodeOlder(ClaudeCode):
     name, title = "claude-code-older", "Claude Code (older line)"
     listed_as = "Claude Code"
-    impossible = OF_PROGRAMS | {"caches hold/resumed": "a resumed session of the older line omits the context added by a PreToolUse hook; its transcript contains it"}
+    impossible = {"caches hold/resumed": "a resumed session of the older line omits the context added by a PreToolUse hook; its transcript contains it"}
 
 
 class Codex(Agent):
     name, title, listed_as = "codex", "Codex CLI", "Codex"
     install = source = "codex"
-    prompted = "injected"
-    impossible = OF_PROGRAMS
     model = "gpt-trial"
     # The runs of the trial bypass the trust check.
     warned_of = ": not trusted yet"
@@ -217,11 +208,7 @@ class Cline(Agent):
     name, title, listed_as = "cline", "Cline CLI", "Cline"
     install = source = "cline"
     can_resume = False
-    prompted = "injected"
-    impossible = OF_PROGRAMS | {
-        "no echo/quotes": OF_PROGRAMS["recall"],
-        "compaction": "it can resume a session only in its terminal interface",
-    }
+    impossible = {"compaction": "it can resume a session only in its terminal interface"}
 
     def set_up(self, place: Place, url: str) -> None:
         place.run([self.program, "auth", "-p", "openai-compatible", "-k", KEY, "-m", MODEL, "-b", f"{url}/v1"], name="set-up")

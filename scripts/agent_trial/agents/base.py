@@ -36,8 +36,6 @@ class Agent:
     warned_of = ""
     # Tokens that fill its context so that it compacts.
     full = FULL
-    # Role of the trial's prompts in the archive: `injected` where the agent records that a program sent them.
-    prompted = "human"
     # Name of a check, or of a cell, to why this agent cannot pass it.
     impossible: dict[str, str] = {}
 

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use yore_core::episode::{Caveat, Role};
-use yore_engine::ingest::names_of;
+use yore_engine::ingest::source::{Headless, ReaderOptions};
+use yore_engine::ingest::{IngestRequest, Silent, SourceRoot, names_of};
 use yore_engine::{BriefRequest, Distilled, DistilledItem, ExtractRequest, MaterialRequest, MemoryList, SessionsRequest};
 use yore_testing::Memory;
 
@@ -135,12 +136,19 @@ fn cline(text: &str, more: &Value) -> Files {
 
 /// Reads a history, and what it teaches. Each path begins with the folder of the agent.
 fn learned(source: &str, files: &Files) -> Memory {
+    learned_with(source, files, Headless::Program)
+}
+
+fn learned_with(source: &str, files: &Files, headless: Headless) -> Memory {
     let memory = Memory::new();
     for (path, content) in files {
         memory.write(path, content);
     }
-    let folder = files[0].0.split('/').next().unwrap();
-    memory.read_as(source, &memory.sources().join(folder));
+    let path = memory.sources().join(files[0].0.split('/').next().unwrap());
+    let mut request = IngestRequest::new(vec![SourceRoot { source: source.to_owned(), path }]);
+    request.reader = ReaderOptions { headless, ..request.reader };
+    let report = memory.engine().ingest(&request, &mut Silent).unwrap();
+    assert!(report.failures.is_empty(), "{:?}", report.failures);
     memory.index();
     memory.engine().extract(&ExtractRequest::default(), &mut |_, _| true).unwrap();
     memory
@@ -276,6 +284,38 @@ fn sessions_of_programs_are_found_by_asking_only() {
             assert_eq!(topics.is_empty(), is_program, "{source}");
             let found = memory.ask("kelp counted");
             assert!(found.iter().any(|hit| hit.as_turn().is_some_and(|turn| turn.text == "The kelp is counted.")), "{source}");
+        }
+    }
+}
+
+#[test]
+fn prompts_without_a_terminal_are_the_persons_if_they_work_like_that() {
+    for (source, files, without_terminal, programs) in [
+        (
+            "claude-code",
+            claude as fn(&str, &Value) -> Files,
+            vec![json!({"promptSource": "sdk"}), json!({"entrypoint": "sdk-cli"}), json!({"turnOrigin": "sdk"})],
+            vec![
+                json!({"promptSource": "system"}),
+                json!({"isVirtual": true}),
+                json!({"entrypoint": "claude-code-github-action"}),
+            ],
+        ),
+        ("claude-code", claude_queued, vec![json!({"promptSource": "sdk"})], vec![json!({"isMeta": true})]),
+        (
+            "codex",
+            codex,
+            vec![json!({"source": "exec"}), json!({"originator": "codex_exec"})],
+            vec![json!({"source": "mcp"}), json!({"source": {"subagent": "review"}})],
+        ),
+        ("cline", cline, vec![json!({"interactive": false})], vec![]),
+    ] {
+        let fields = without_terminal.into_iter().map(|fields| (fields, 1)).chain(programs.into_iter().map(|fields| (fields, 0)));
+        for (fields, expected) in fields {
+            let memory = learned_with(source, &files(ORDER, &fields), Headless::Person);
+            assert_eq!(statements(&memory).len(), expected, "{source} {fields}");
+            let sessions = memory.engine().sessions(&SessionsRequest::default()).unwrap();
+            assert!(expected == 0 || sessions.len() == 1, "{source} {fields}");
         }
     }
 }

@@ -1,9 +1,8 @@
 use clap::Args;
-use yore_engine::ingest::source::ReaderOptions;
 
 use super::Context;
-use crate::config::Config;
 use crate::error::{CliResult, Exit};
+use crate::histories::reader_options;
 use crate::render::progress::Progress;
 use crate::render::text;
 use crate::results::Reindexed;
@@ -14,14 +13,6 @@ use crate::results::Reindexed;
 /// `doctor` reports a wrong index.
 #[derive(Args, Debug)]
 pub struct Arguments {}
-
-/// Returns the options for reading the archive.
-pub fn reader_options(config: &Config) -> ReaderOptions {
-    ReaderOptions {
-        tool_bytes: if config.index.tool_output { config.index.tool_result_bytes } else { 0 },
-        ..ReaderOptions::default()
-    }
-}
 
 pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
     let engine = context.settings.engine(false)?;

@@ -5,8 +5,8 @@ use yore_engine::Engine;
 use yore_engine::ingest::ScanReport;
 
 use super::Context;
-use super::reindex::reader_options;
 use crate::error::{CliError, CliResult, Exit};
+use crate::histories::reader_options;
 use crate::render::progress::Progress;
 use crate::render::text;
 use crate::results::Scanned;

@@ -17,6 +17,7 @@ fn a_project_file_may_turn_off_but_not_on_and_narrow_but_not_widen() {
         ("capture.enabled = false", "capture.enabled = true"),
         ("capture.mode = \"opt-in\"", "capture.mode = \"all\""),
         ("", "capture.projects = [\".\"]"),
+        ("", "capture.headless = \"person\""),
         ("sources.jsonl.enabled = false", "sources.jsonl.enabled = true"),
         ("", "sources.claude-code.roots = [\"/\"]"),
         ("", "redaction.extra_patterns = [\".+\"]"),

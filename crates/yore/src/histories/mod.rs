@@ -8,6 +8,6 @@ mod request;
 mod roots;
 mod waiting;
 
-pub use self::request::{forbids_capture, policy, request};
+pub use self::request::{forbids_capture, policy, reader_options, request};
 pub use self::roots::{conversation_roots, default_roots, known_roots};
 pub use self::waiting::{Chosen, Waiting, narrow, read_waiting, waiting};

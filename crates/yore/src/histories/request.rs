@@ -5,18 +5,30 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use yore_core::scope::{is_within, normalize_directory};
+use yore_engine::ingest::source::{self, ReaderOptions};
 use yore_engine::ingest::{CapturePolicy, IngestRequest, SourceRoot};
 
-use crate::config::{CaptureMode, ConfigError, Layers, load_here};
+use crate::config::{CaptureMode, Config, ConfigError, Headless, Layers, load_here};
 use crate::error::CliResult;
 use crate::paths::MODEL_WORK;
 use crate::settings::{Settings, find_project_file};
 
+/// Returns the options for reading histories and the archive.
+pub fn reader_options(config: &Config) -> ReaderOptions {
+    ReaderOptions {
+        tool_bytes: if config.index.tool_output { config.index.tool_result_bytes } else { 0 },
+        headless: match config.capture.headless {
+            Headless::Program => source::Headless::Program,
+            Headless::Person => source::Headless::Person,
+        },
+        ..ReaderOptions::default()
+    }
+}
+
 /// Builds the request that reads these roots, as configured.
 pub fn request(roots: Vec<SourceRoot>, settings: &Settings) -> CliResult<IngestRequest> {
-    let config = settings.config();
     let mut request = IngestRequest::new(roots);
-    request.reader.tool_bytes = if config.index.tool_output { config.index.tool_result_bytes } else { 0 };
+    request.reader = reader_options(settings.config());
     // This program reads PDFs in a child process.
     request.reader.pdf_extractor = std::env::current_exe().ok();
     request.policy = Arc::new(policy(settings)?);

@@ -741,7 +741,7 @@ impl ClaudeReader {
         let episode = self.episode(value);
         let uuid = text_of(value, "uuid").map_or_else(|| format!("#{}", mark.line), str::to_owned);
         let is_side = episode.kind == EpisodeKind::Subagent;
-        let by = sender(speaker::CLAUDE_CODE, value);
+        let by = sender(speaker::CLAUDE_CODE, value).map(|by| by.with(self.options.headless));
         let mut turns = Vec::new();
         let mut push = |role: Role, text: String, tool_text: String, is_error: bool, tool: Option<ToolUse>, caveat| {
             let (role, speaker) = role_by(by, role);
@@ -864,6 +864,7 @@ impl ClaudeReader {
         }
         let episode = self.episode(value);
         let by = sender(speaker::CLAUDE_CODE, attachment).or_else(|| sender(speaker::CLAUDE_CODE, value));
+        let by = by.map(|by| by.with(self.options.headless));
         let (role, text, beside, caveat) = match by {
             Some(Sender::Client) => (Role::Injected, texts.join("\n\n"), String::new(), None),
             _ => settled(classify_all(&texts)),

@@ -361,7 +361,7 @@ impl TaskReader {
             began: shapes::time_of(&header["created"], TimeQuality::Session).unwrap_or(RecordedTime::UNKNOWN),
             model: text_of(header, "model").map(str::to_owned),
             branch: text_of(header, "branch").map(str::to_owned),
-            by: sender(speaker::CLINE, header),
+            by: sender(speaker::CLINE, header).map(|by| by.with(self.options.headless)),
             calls: HashMap::new(),
             has_begun: false,
         }

@@ -416,12 +416,25 @@ pub struct ReaderOptions {
     /// Program that extracts the text of a PDF. It is called with `pdf-text` and gets the file on its
     /// standard input. `None`: PDFs are counted as skipped.
     pub pdf_extractor: Option<PathBuf>,
+    /// The author of prompts that an agent got without a terminal.
+    pub headless: Headless,
 }
 
 impl Default for ReaderOptions {
     fn default() -> Self {
-        Self { tool_bytes: 16 * 1024, pdf_extractor: None }
+        Self { tool_bytes: 16 * 1024, pdf_extractor: None, headless: Headless::Program }
     }
+}
+
+/// The author of prompts that an agent got without a terminal, such as those of `claude -p`. No format tells a script from a
+/// person who works like that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Headless {
+    /// A script, a bot or a schedule: nobody's wishes are learned from them.
+    #[default]
+    Program,
+    /// The person.
+    Person,
 }
 
 /// Session, message and directory that a line belongs to.

@@ -9,6 +9,8 @@
 use serde_json::Value;
 use yore_core::episode::{Caveat, PROGRAM, Role};
 
+use super::Headless;
+
 /// Name of the speaker of an errand: the "user" of a side conversation is the agent that started it.
 pub(super) const PARENT_AGENT: &str = "parent agent";
 
@@ -19,8 +21,21 @@ pub(super) enum Sender {
     Person,
     /// A program that uses the agent: a script, a bot, a schedule.
     Program,
+    /// Whoever runs the agent without a terminal: usually a program, see [`Headless`].
+    Headless,
     /// The client itself.
     Client,
+}
+
+impl Sender {
+    /// Returns the sender, with that of prompts without a terminal decided.
+    pub(super) fn with(self, headless: Headless) -> Self {
+        match (self, headless) {
+            (Self::Headless, Headless::Person) => Self::Person,
+            (Self::Headless, Headless::Program) => Self::Program,
+            _ => self,
+        }
+    }
 }
 
 /// A field of a record and what its values say.
@@ -68,22 +83,22 @@ pub(super) const CLAUDE_CODE: &[Field] = &[
     Field { path: &["origin", "kind"], says: &[("human", Sender::Person)], others: Some(Sender::Client) },
     Field::new(
         &["promptSource"],
-        &[("typed", Sender::Person), ("queued", Sender::Person), ("sdk", Sender::Program), ("system", Sender::Program)],
+        &[("typed", Sender::Person), ("queued", Sender::Person), ("sdk", Sender::Headless), ("system", Sender::Program)],
     ),
-    Field::new(&["turnOrigin"], &[("human", Sender::Person), ("sdk", Sender::Program), ("system", Sender::Program)]),
+    Field::new(&["turnOrigin"], &[("human", Sender::Person), ("sdk", Sender::Headless), ("system", Sender::Program)]),
     Field::new(&["isVirtual"], BY_PROGRAM),
     Field::new(&["turnCompanion"], BY_PROGRAM),
     Field::new(&["isVisibleInTranscriptOnly"], BY_CLIENT),
     Field::new(
         &["entrypoint"],
-        &[("sdk-", Sender::Program), ("mcp", Sender::Program), ("claude-code-github-action", Sender::Program)],
+        &[("sdk-", Sender::Headless), ("mcp", Sender::Program), ("claude-code-github-action", Sender::Program)],
     ),
 ];
 
 /// Fields of the header of Codex's threads.
 pub(super) const CODEX: &[Field] = &[
-    Field::new(&["source"], &[("exec", Sender::Program), ("mcp", Sender::Program)]),
-    Field::new(&["originator"], &[("codex_exec", Sender::Program), ("codex_sdk_", Sender::Program)]),
+    Field::new(&["source"], &[("exec", Sender::Headless), ("mcp", Sender::Program)]),
+    Field::new(&["originator"], &[("codex_exec", Sender::Headless), ("codex_sdk_", Sender::Headless)]),
 ];
 
 /// Fields of Qwen Code's lines. Versions before February 2026 record no `provenance`.
@@ -101,7 +116,7 @@ pub(super) const ANTIGRAVITY: &[Field] =
     &[Field::new(&["source"], &[("USER_", Sender::Person), ("SYSTEM", Sender::Client), ("MODEL", Sender::Client)])];
 
 /// Fields of the header of a session of Cline's program: `false` without a terminal.
-pub(super) const CLINE: &[Field] = &[Field::new(&["interactive"], &[("false", Sender::Program)])];
+pub(super) const CLINE: &[Field] = &[Field::new(&["interactive"], &[("false", Sender::Headless)])];
 
 /// Fields of the parts of OpenCode's messages.
 pub(super) const OPENCODE: &[Field] = &[Field::new(&["synthetic"], BY_CLIENT), Field::new(&["ignored"], BY_CLIENT)];
@@ -117,7 +132,7 @@ pub(super) fn sender(fields: &[Field], record: &Value) -> Option<Sender> {
 /// Returns the role of a turn that the text takes for a person's, and the name of its speaker, as its sender says.
 pub(super) fn role_by(sender: Option<Sender>, role: Role) -> (Role, Option<&'static str>) {
     match (sender, role) {
-        (Some(Sender::Program), Role::Human) => (Role::Injected, Some(PROGRAM)),
+        (Some(Sender::Program | Sender::Headless), Role::Human) => (Role::Injected, Some(PROGRAM)),
         (Some(Sender::Client), Role::Human) => (Role::Injected, None),
         _ => (role, None),
     }
@@ -249,7 +264,7 @@ mod tests {
         for (record, expected) in [
             (json!({"promptSource": "sdk", "origin": {"kind": "human"}}), Some(Sender::Person)),
             (json!({"promptSource": "typed", "entrypoint": "sdk-ts"}), Some(Sender::Person)),
-            (json!({"entrypoint": "sdk-rs"}), Some(Sender::Program)),
+            (json!({"entrypoint": "sdk-rs"}), Some(Sender::Headless)),
             (json!({"isVirtual": false, "entrypoint": "cli"}), None),
             (json!({"isVirtual": true}), Some(Sender::Program)),
             (json!({"promptSource": 7, "entrypoint": ["sdk-ts"]}), None),

@@ -4,9 +4,9 @@ use yore_engine::ingest::source::ReaderOptions;
 use yore_engine::{Engine, EngineError, Finding, Severity, examine_disk};
 
 use super::super::Context;
-use super::super::reindex::reader_options;
 use super::Told;
 use crate::error::{CliError, CliResult};
+use crate::histories::reader_options;
 use crate::render::text;
 
 /// Time that a repair waits for another writer of the index.

@@ -21,6 +21,20 @@ pub struct Capture {
     pub exclude_projects: Vec<String>,
     /// Source files that are never read, as globs over their paths.
     pub exclude_paths: Vec<String>,
+    /// The author of prompts that an agent got without a terminal (`claude -p`, `codex exec`, Cline in a pipe):
+    /// a "program", from which no wishes are learned, or the "person", for those who work like that. Applies
+    /// to what is read from then on; `yore reindex` applies it to all.
+    pub headless: Headless,
+}
+
+/// The author of prompts without a terminal.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Headless {
+    /// A script, a bot or a schedule.
+    Program,
+    /// The person.
+    Person,
 }
 
 /// The projects that are captured.
@@ -41,6 +55,7 @@ impl Default for Capture {
             projects: Vec::new(),
             exclude_projects: Vec::new(),
             exclude_paths: Vec::new(),
+            headless: Headless::Program,
         }
     }
 }
@@ -54,4 +69,5 @@ pub(super) const KEYS: &[Key] = &[
     Key::new("capture.projects", PATHS, ProjectMay::Nothing),
     Key::new("capture.exclude_projects", PATHS, ProjectMay::Add),
     Key::new("capture.exclude_paths", PATHS, ProjectMay::Add),
+    Key::new("capture.headless", Shape::Choice(&["program", "person"]), ProjectMay::Nothing),
 ];

@@ -25,7 +25,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use archive::Archive;
-pub use capture::{Capture, CaptureMode};
+pub use capture::{Capture, CaptureMode, Headless};
 pub use daemon::Daemon;
 pub use extract::Extract;
 pub use forget::Forget;

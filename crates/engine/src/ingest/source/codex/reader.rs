@@ -264,7 +264,8 @@ impl RolloutReader {
         state.cwd = owned("cwd").or_else(|| state.cwd.take());
         state.branch = text_of(&facts["git"], "branch").map(str::to_owned).or_else(|| state.branch.take());
         // A person may go on with a thread that a program began.
-        state.is_program = sender(speaker::CODEX, facts) == Some(Sender::Program);
+        let by = sender(speaker::CODEX, facts).map(|by| by.with(self.options.headless));
+        state.is_program = by == Some(Sender::Program);
         // The first header defines the episode.
         if state.began.is_some() {
             return;
