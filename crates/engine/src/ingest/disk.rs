@@ -37,19 +37,31 @@ pub(super) fn is_passing(error: &io::Error) -> bool {
 
 /// Checks that a root can be read. A missing root is not an error.
 pub(super) fn readable(root: &Path) -> io::Result<()> {
-    let outcome = if root.is_dir() {
-        root.read_dir().map(drop)
-    } else if root.is_file() {
-        File::open(root).map(drop)
-    } else {
-        Ok(())
-    };
-    outcome.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
+    let outcome = root.metadata().and_then(|meta| {
+        if meta.is_dir() {
+            root.read_dir().map(drop)
+        } else if meta.is_file() {
+            File::open(root).map(drop)
+        } else {
+            Ok(())
+        }
+    });
+    outcome.or_else(|error| if is_missing(&error) { Ok(()) } else { Err(error) })
 }
 
-/// Returns whether a unit's file exists. The name of a part follows a `#`.
+/// Returns whether the error says that there is nothing, not that it cannot be read.
+pub(super) fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// Returns whether a path exists, or may exist in a folder that cannot be read.
+pub fn may_exist(path: &Path) -> bool {
+    path.metadata().map_or_else(|error| !is_missing(&error), |_| true)
+}
+
+/// Returns whether a unit's file exists, or may exist. The name of a part follows a `#`.
 pub(crate) fn is_there(name: &Path) -> bool {
-    name.exists() || name.to_str().and_then(|name| name.rsplit_once('#')).is_some_and(|(file, _)| Path::new(file).exists())
+    may_exist(name) || name.to_str().and_then(|name| name.rsplit_once('#')).is_some_and(|(file, _)| may_exist(Path::new(file)))
 }
 
 #[cfg(test)]

@@ -45,6 +45,7 @@ mod writer;
 
 pub(crate) use self::archive::{damaged_blobs, decompressed, unpack, write_archived};
 pub(crate) use self::disk::is_there;
+pub use self::disk::may_exist;
 pub use self::error::{IngestError, KeyProblem};
 pub(crate) use self::first_commits::{first_commit, note_first_commits};
 pub(crate) use self::foreign::{changed_within, size_with_log};
@@ -56,7 +57,7 @@ pub(crate) use self::lease::{Holder, take_turn};
 pub use self::policy::{CapturePolicy, PatternError};
 pub use self::project_names::{ProjectNames, names_of};
 pub use self::reindex::ReindexReport;
-pub use self::report::{IngestReport, LearnedUnit, Observer, Silent};
+pub use self::report::{IngestReport, LearnedUnit, Observer, Silent, unreadable};
 pub use self::request::{GivenDocument, IngestRequest, SourceRoot};
 pub use self::run::Ingest;
 pub use self::scan::ScanReport;

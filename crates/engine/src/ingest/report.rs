@@ -1,11 +1,14 @@
 //! Progress and results of an ingestion.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
+use super::disk::{is_passing, readable};
 use super::redact::RedactionCounts;
 use super::request::SourceRoot;
-use super::source::{Known, Source, Unit};
+use super::source::{Known, NothingKnown, Source, Unit, noticing};
 
 /// Receives progress reports. Every method may do nothing.
 pub trait Observer {
@@ -78,7 +81,7 @@ pub struct IngestReport {
     pub redactions: RedactionCounts,
     /// Skipped lines: number by reason and detail.
     pub skips: BTreeMap<(String, String), u64>,
-    /// Files that could not be read, and why.
+    /// Files and folders that could not be read, and why.
     pub failures: Vec<(PathBuf, String)>,
     /// Files that could not be read for a possibly temporary reason, and the reason: a share that is offline,
     /// a disk that did not respond.
@@ -94,7 +97,12 @@ pub struct IngestReport {
 impl IngestReport {
     /// Returns the units of a root that are read. If the source has more than its limit, the report says so.
     pub fn discovered(&mut self, source: &dyn Source, root: &Path, known: &dyn Known) -> Vec<Unit> {
-        let mut units = source.discover(root, known);
+        let (mut units, unread) = noticing(|| source.discover(root, known));
+        unread.paths.into_iter().for_each(|(path, error)| self.not_read(path, &error));
+        if unread.more > 0 {
+            let more = format!("{} more files and folders below it cannot be read", unread.more);
+            self.not_read(root.to_path_buf(), &io::Error::other(more));
+        }
         if let Some(most) = source.most_units().filter(|most| units.len() > *most) {
             units.truncate(most);
             let detail = format!("only the first {most} below {} are read", root.display());
@@ -103,7 +111,15 @@ impl IngestReport {
         units
     }
 
-    /// Returns all files that could not be read, and why.
+    /// Adds a file or folder that could not be read. Roots may overlap: each is told once.
+    pub(super) fn not_read(&mut self, path: PathBuf, error: &io::Error) {
+        let unread = if is_passing(error) { &mut self.passing } else { &mut self.failures };
+        if !unread.iter().any(|(known, _)| *known == path) {
+            unread.push((path, error.to_string()));
+        }
+    }
+
+    /// Returns all files and folders that could not be read, and why.
     pub fn unread(&self) -> impl Iterator<Item = &(PathBuf, String)> {
         self.failures.iter().chain(&self.passing)
     }
@@ -138,4 +154,22 @@ impl IngestReport {
         self.empty_roots.extend(other.empty_roots);
         self.is_cancelled |= other.is_cancelled;
     }
+}
+
+/// Returns the files and folders below a root of a source that cannot be read now, and why.
+pub fn unreadable(source: &dyn Source, root: &Path) -> Vec<(PathBuf, String)> {
+    let mut report = IngestReport::default();
+    if let Err(error) = readable(root) {
+        report.not_read(root.to_path_buf(), &error);
+    } else {
+        let mut seen = HashSet::new();
+        for Unit { path, .. } in report.discovered(source, root, &NothingKnown) {
+            if seen.insert(path.clone())
+                && let Err(error) = File::open(&path)
+            {
+                report.not_read(path, &error);
+            }
+        }
+    }
+    report.unread().cloned().collect()
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use yore_core::time::UtcMillis;
 
-use super::disk::{is_passing, is_there, readable};
+use super::disk::{is_there, readable};
 use super::error::IngestError;
 use super::first_commits::note_first_commits;
 use super::found::{Content, FoundUnit, KnownUnits};
@@ -225,13 +225,13 @@ impl<'a> Ingest<'a> {
             // Paths are made canonical, so that one file is one unit whatever path leads to it.
             let path = root.path.canonicalize().unwrap_or_else(|_| root.path.clone());
             if let Err(error) = readable(&path) {
-                let unread = if is_passing(&error) { &mut report.passing } else { &mut report.failures };
-                unread.push((path, error.to_string()));
+                report.not_read(path, &error);
                 continue;
             }
             let known = KnownUnits { source: source.kind(), rows: &rows, now: (self.now)(), store: self.store };
+            let before = report.unread().count();
             let units = report.discovered(source, &path, &known);
-            if units.is_empty() {
+            if units.is_empty() && report.unread().count() == before {
                 report.empty_roots.push(root.clone());
             }
             for mut unit in units {

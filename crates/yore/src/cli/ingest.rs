@@ -375,16 +375,18 @@ pub fn print(report: &IngestReport, sync: &SyncReport, is_dry_run: bool, context
     for line in summary(report, is_dry_run) {
         context.printer.line(line)?;
     }
-    for (path, reason) in report.unread() {
-        context.printer.note(format!(
-            "{}warning:{} {}: {reason}",
-            text::YELLOW,
-            text::RESET,
-            text::harmless(&path.display().to_string())
-        ))?;
-    }
+    tell_unread(report, context)?;
     if sync.is_busy {
         context.printer.note("another process is bringing the index up to date")?;
+    }
+    Ok(())
+}
+
+/// Names the files and folders that could not be read.
+pub fn tell_unread(report: &IngestReport, context: &mut Context) -> CliResult<()> {
+    for (path, reason) in report.unread() {
+        let path = text::harmless(&path.display().to_string());
+        context.printer.note(format!("{}warning:{} {path}: {reason}", text::YELLOW, text::RESET))?;
     }
     Ok(())
 }

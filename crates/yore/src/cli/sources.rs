@@ -6,7 +6,7 @@ use yore_engine::{SkipCount, SourceFileSummary, Statistics};
 
 use super::Context;
 use crate::error::{CliResult, Exit};
-use crate::histories::default_roots;
+use crate::histories::{default_roots, unreadable_of};
 use crate::render::text;
 use crate::results::{SourceError, SourceSkip, SourceState};
 
@@ -37,6 +37,7 @@ struct Row {
     last_capture: Option<i64>,
     skips: Vec<SkipCount>,
     dead: Vec<(String, String)>,
+    unreadable: Vec<(String, String)>,
 }
 
 impl Row {
@@ -69,6 +70,10 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             .filter(is_of_it)
             .map(|job| (job.work.target(), job.error.as_ref().map(|(_, words)| words.clone()).unwrap_or_default()))
             .collect();
+        let unreadable = if row.is_enabled { unreadable_of(*source, &roots) } else { Vec::new() };
+        row.unreadable = unreadable.into_iter().map(|(path, reason)| (path.display().to_string(), reason)).collect();
+        // A file that was given up for this reason is named once.
+        row.dead.retain(|(target, _)| row.unreadable.iter().all(|(path, _)| path != target));
         rows.push((*source, row));
     }
     if context.printer.is_json() {
@@ -120,6 +125,7 @@ fn result(source: &dyn Source, row: &Row) -> SourceState {
         last_capture_ms: row.last_capture,
         skips: row.skips.iter().map(SourceSkip::from).collect(),
         errors: row.dead.iter().map(error).collect(),
+        unreadable: row.unreadable.iter().map(error).collect(),
     }
 }
 
@@ -169,14 +175,14 @@ fn tell(source: &dyn Source, row: &Row, context: &mut Context) -> CliResult<()> 
         let more = if more > 0 { format!(", and {more} more reasons (--json lists all)") } else { String::new() };
         context.printer.line(format!("  without turns: {}{more}", listed.join(", ")))?;
     }
-    for (target, error) in row.dead.iter().take(SHOWN_SKIPS) {
-        context.printer.line(format!(
-            "  {}gave up:{} {}: {}",
-            text::YELLOW,
-            text::RESET,
-            text::harmless(target),
-            text::harmless(error)
-        ))?;
+    for (what, faults) in [("cannot be read", &row.unreadable), ("gave up", &row.dead)] {
+        for (target, error) in faults.iter().take(SHOWN_SKIPS) {
+            let (target, error) = (text::harmless(target), text::harmless(error));
+            context.printer.line(format!("  {}{what}:{} {target}: {error}", text::YELLOW, text::RESET))?;
+        }
+        if faults.len() > SHOWN_SKIPS {
+            context.printer.line(format!("  and {} more (--json lists all)", faults.len() - SHOWN_SKIPS))?;
+        }
     }
     Ok(())
 }

@@ -1,12 +1,14 @@
+use std::path::Path;
+
 use clap::Args;
 use yore_core::episode::Role;
 use yore_core::scope::ScopeChoice;
 use yore_engine::ingest::source::{NothingKnown, SOURCES, source_named};
-use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
+use yore_engine::ingest::{IngestReport, IngestRequest, Silent, SourceRoot};
 use yore_engine::{Engine, ExtractRequest, RecallAnswer, RecallRequest, SessionsRequest};
 
 use super::doctor::{fuse, offer_longer_retention, retention_days};
-use super::ingest::read_histories;
+use super::ingest::{self, read_histories};
 use super::install::with_machine;
 use super::{Context, embed, extract, recall, scan};
 use crate::agents::AGENTS;
@@ -85,6 +87,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     for line in summary(&report, false) {
         context.printer.line(line)?;
     }
+    ingest::tell_unread(&report, context)?;
     context.printer.line("")?;
     for agent in &statistics.store.agents {
         let sessions = text::counted(agent.sessions, "session");
@@ -133,7 +136,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         text::bytes(statistics.store.source_bytes)
     ))?;
     scan::offer(&engine, arguments.yes, context)?;
-    tell_retention(context)?;
+    tell_retention(&report, &roots, context)?;
     if let Some((question, answer)) = &answer {
         tell_answer(question, answer, context)?;
     }
@@ -197,19 +200,37 @@ fn extract_here(engine: &Engine, context: &mut Context) -> CliResult<()> {
 }
 
 /// Reports how soon the agents would delete what was just archived.
-fn tell_retention(context: &mut Context) -> CliResult<()> {
+fn tell_retention(report: &IngestReport, roots: &[SourceRoot], context: &mut Context) -> CliResult<()> {
     for source in SOURCES {
         let Some(days) = retention_days(context, source.kind()) else { continue };
         let fuse = fuse(context, source.kind(), days);
         if fuse.files > 0 {
             context.printer.line(format!(
-                "{} deletes transcripts after {days} days: {}; all are kept here now",
+                "{} deletes transcripts after {days} days: {}; {}",
                 source.display_name(),
-                fuse.sentence()
+                fuse.sentence(),
+                kept(report, source.kind(), roots)
             ))?;
         }
     }
     Ok(())
+}
+
+/// Says whether the transcripts of a source are archived now.
+fn kept(report: &IngestReport, source: &str, roots: &[SourceRoot]) -> String {
+    let roots = roots.iter().filter(|root| root.source == source);
+    let places: Vec<_> = roots.flat_map(|root| [root.path.canonicalize().ok(), Some(root.path.clone())]).flatten().collect();
+    let is_below = |path: &Path| places.iter().any(|place| path.starts_with(place));
+    let unread = report.unread().filter(|(path, _)| is_below(path)).count() as u64;
+    if unread > 0 {
+        format!("not all are kept here: {} of its files and folders could not be read", text::count(unread))
+    } else if report.files_busy > 0 || report.is_cancelled {
+        "what was read is kept here now".to_owned()
+    } else if report.files_excluded > 0 || report.lines_excluded > 0 {
+        "all that your settings allow are kept here now".to_owned()
+    } else {
+        "all are kept here now".to_owned()
+    }
 }
 
 /// Returns a question that a recent session answers, and the answer: the title of one of the recent sessions

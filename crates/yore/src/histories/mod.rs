@@ -9,5 +9,5 @@ mod roots;
 mod waiting;
 
 pub use self::request::{forbids_capture, policy, reader_options, request};
-pub use self::roots::{conversation_roots, default_roots, known_roots};
+pub use self::roots::{conversation_roots, default_roots, known_roots, unreadable_of};
 pub use self::waiting::{Chosen, Waiting, narrow, read_waiting, waiting};

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use yore_engine::Engine;
-use yore_engine::ingest::SourceRoot;
 use yore_engine::ingest::source::{Nature, SOURCES, Source, source_named};
+use yore_engine::ingest::{SourceRoot, may_exist, unreadable};
 
 use crate::config::{Config, ConfigError};
 use crate::error::CliResult;
 use crate::settings::Settings;
 
-/// Returns the existing roots where the known agents keep their histories, as configured.
+/// Returns the roots where the known agents keep their histories, as configured.
 pub fn default_roots(settings: &Settings) -> Result<Vec<SourceRoot>, ConfigError> {
     Ok(roots_of(&settings.own_config()?, settings))
 }
@@ -24,16 +24,16 @@ fn roots_of(config: &Config, settings: &Settings) -> Vec<SourceRoot> {
         let Some(chosen) = config.sources.of(source.kind()).filter(|chosen| chosen.enabled) else { continue };
         let paths = if chosen.roots.is_empty() {
             let mut paths = settings.places(*source);
+            paths.retain(|path| may_exist(path));
             // What agents leave in a project is looked for in the current directory and above.
             let left = source.file_in_project().into_iter();
-            paths.extend(
-                left.flat_map(|name| settings.here.iter().flat_map(|here| here.ancestors()).map(move |at| at.join(name))),
-            );
+            let left = left.flat_map(|name| settings.here.iter().flat_map(|here| here.ancestors()).map(move |at| at.join(name)));
+            paths.extend(left.filter(|path| path.exists()));
             paths
         } else {
-            chosen.roots.iter().map(|root| expand_home(root, settings)).collect()
+            chosen.roots.iter().map(|root| expand_home(root, settings)).filter(|path| may_exist(path)).collect()
         };
-        for path in paths.into_iter().filter(|path| path.exists()) {
+        for path in paths {
             let root = SourceRoot { source: source.kind().to_owned(), path };
             if !roots.contains(&root) {
                 roots.push(root);
@@ -41,6 +41,18 @@ fn roots_of(config: &Config, settings: &Settings) -> Vec<SourceRoot> {
         }
     }
     roots
+}
+
+/// Returns the files and folders of a source below these roots that cannot be read now, and why.
+pub fn unreadable_of(source: &dyn Source, roots: &[SourceRoot]) -> Vec<(PathBuf, String)> {
+    let mut found: Vec<(PathBuf, String)> = Vec::new();
+    for root in roots.iter().filter(|root| root.source == source.kind()) {
+        let path = root.path.canonicalize().unwrap_or_else(|_| root.path.clone());
+        found.extend(unreadable(source, &path));
+    }
+    found.sort();
+    found.dedup();
+    found
 }
 
 /// Returns the default roots, and the files and folders that agents without a place of their own left in directories that

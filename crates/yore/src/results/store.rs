@@ -187,6 +187,8 @@ pub struct SourceState {
     pub skips: Vec<SourceSkip>,
     /// Files that were given up after failures.
     pub errors: Vec<SourceError>,
+    /// Files and folders that cannot be read now.
+    pub unreadable: Vec<SourceError>,
 }
 
 /// Records that were skipped for one reason, in the list of sources.

@@ -187,6 +187,7 @@ fn results_about_the_memory_come_back_as_they_were_sent() {
         "units": 1, "units_gone": 2, "sessions": 3, "subagents": 4, "documents": 5, "turns": 6, "last_capture_ms": 7,
         "skips": [{"source": "codex", "reason": "r", "detail": "d", "count": 1, "path": "/p", "line": 2}],
         "errors": [{"target": "/t", "error": "e"}],
+        "unreadable": [{"target": "/u", "error": "e"}],
     }));
     sample::<MemoryState>(&json!({
         "sessions": 1, "subagents": 2, "documents": 3, "turns": 4, "projects": 5, "forgotten": 6,

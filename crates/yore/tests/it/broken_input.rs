@@ -195,6 +195,46 @@ fn unreadable_file_is_reported_and_the_others_are_read() {
 
 #[cfg(unix)]
 #[test]
+fn up_does_not_claim_that_a_closed_folder_is_kept_and_names_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let environment = home();
+    // A link to itself cannot be read by anybody, not even by root.
+    let looped = environment.projects().join("loop.jsonl");
+    std::os::unix::fs::symlink(&looped, &looped).unwrap();
+    let outcome = environment.yore(["up"]).run().success();
+    let shown = outcome.shown();
+    assert!(shown.contains("not all are kept here: 1 of its files and folders could not be read"), "{shown}");
+    assert!(!shown.contains("all are kept here now") && shown.matches("loop.jsonl").count() == 1, "{shown}");
+    let listed = environment.yore(["sources", "--json"]).run().success().json();
+    let claude = listed.as_array().unwrap().iter().find(|source| source["source"] == "claude-code").unwrap();
+    assert!(claude["unreadable"][0]["target"].as_str().unwrap().ends_with("loop.jsonl"), "{claude}");
+    let listed = environment.yore(["sources"]).run().success().shown();
+    assert!(listed.contains("cannot be read: ") && listed.contains("loop.jsonl"), "{listed}");
+    let examined = environment.yore(["doctor"]).run().shown();
+    assert!(examined.contains("loop.jsonl cannot be read") && examined.contains("give yourself the right"), "{examined}");
+    let read = environment.yore(["ingest"]).run().ends_with(1).shown();
+    assert!(read.contains("loop.jsonl"), "{read}");
+    fs::remove_file(&looped).unwrap();
+    assert!(environment.yore(["up"]).run().success().shown().contains("all are kept here now"));
+
+    // The same with permissions: the sessions in the closed folder do not count as deleted.
+    let projects = environment.projects();
+    let closed = projects.read_dir().unwrap().map(|entry| entry.unwrap().path()).find(|path| path.is_dir()).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
+    let data = environment.path("theirs");
+    fs::create_dir(&data).unwrap();
+    fs::set_permissions(&data, fs::Permissions::from_mode(0o777)).unwrap();
+    if let Some(runner) = as_nobody(&environment) {
+        let report = runner.args(["ingest", "--json"]).arg(&projects).env("YORE_HOME", &data).run().ends_with(1).json();
+        let [failure] = report["failures"].as_array().unwrap().as_slice() else { panic!("{report}") };
+        assert_eq!(failure["path"].as_str().unwrap(), closed.canonicalize().unwrap().to_str().unwrap(), "{report}");
+        assert_eq!(report["files_gone"], 0, "{report}");
+    }
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
 fn read_only_data_directory_is_told_clearly() {
     let environment = home();
     let _ = environment.ingest(&environment.projects());

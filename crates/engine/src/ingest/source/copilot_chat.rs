@@ -22,7 +22,8 @@ use super::address::path_of_address;
 use super::conversation::{Conversation, ConversationReader};
 use super::shapes::{self, Answer, Message, add_file, append, arguments, drop_payloads, flatten, id_of, short, text_of};
 use super::{
-    Computer, EpisodeReader, Known, LineOwner, NO_CONVERSATION, ReaderOptions, Reading, Source, Unit, files_below, problem,
+    Computer, EpisodeReader, Known, LineOwner, NO_CONVERSATION, ReaderOptions, Reading, Source, Unit, entries, files_below,
+    problem,
 };
 
 const KIND: &str = "copilot-chat";
@@ -88,7 +89,7 @@ impl Source for CopilotChat {
         let mut directories =
             vec![root.join(OF_WORKSPACE), root.join(OF_EMPTY_WINDOW), root.join("globalStorage").join(OF_EMPTY_WINDOW)];
         for workspaces in [root.to_path_buf(), root.join("workspaceStorage")] {
-            for entry in std::fs::read_dir(workspaces).into_iter().flatten().flatten() {
+            for entry in entries(&workspaces) {
                 directories.push(entry.path().join(OF_WORKSPACE));
             }
         }

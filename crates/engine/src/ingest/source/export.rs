@@ -19,7 +19,7 @@ use zip::result::ZipError;
 
 use super::super::parse::{parse_document, parse_line};
 use super::shapes::{short, text_of};
-use super::{Reading, Unit, problem, walk};
+use super::{Reading, Unit, open, problem, walk};
 
 /// Maximum size of a conversation in bytes. A longer one is counted and skipped.
 const MAX_CONVERSATION_BYTES: usize = 256 << 20;
@@ -76,14 +76,14 @@ pub(super) fn discover(root: &Path, mark: &[u8]) -> Vec<Unit> {
 fn is_export(path: &Path, mark: &[u8]) -> bool {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
     if is_list(name) {
-        return File::open(path).is_ok_and(|file| head_has(file, mark));
+        return open(path).is_some_and(|file| head_has(file, mark));
     }
     let is_archive =
         path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("zip") || ending.eq_ignore_ascii_case("dms"));
     if !is_archive {
         return false;
     }
-    let Ok(file) = File::open(path) else { return false };
+    let Some(file) = open(path) else { return false };
     match ZipArchive::new(BufReader::new(file)) {
         Ok(mut archive) => {
             lists_of(&archive).first().is_some_and(|first| archive.by_name(first).is_ok_and(|list| head_has(list, mark)))

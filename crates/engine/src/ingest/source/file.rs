@@ -14,7 +14,7 @@ use serde_json::Value;
 use yore_core::scope::{ProjectAlias, tidy_path};
 
 use super::document::{DocumentFacts, DocumentReader, document_records, owner, skipped_record};
-use super::{EpisodeReader, Known, LineOwner, Nature, ReaderOptions, Source, Stamp, Unit};
+use super::{EpisodeReader, Known, LineOwner, Nature, ReaderOptions, Source, Stamp, Unit, notice};
 use crate::document::format::{CUTTER_VERSION, is_credential, is_lock_file, is_media};
 use crate::document::{self, Document, Format, Unreadable, pdf};
 use crate::ingest::project_names::names_of;
@@ -52,7 +52,8 @@ impl Source for Files {
         walk.filter_entry(|entry| !is_closed(Path::new(entry.file_name())));
         // Files are sorted, so that a limit always leaves out the same ones.
         walk.sort_by_file_name(Ord::cmp);
-        let files = walk.build().flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+        let files = walk.build().filter_map(|entry| entry.map_err(|error| note(error, root)).ok());
+        let files = files.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
         files.filter_map(|entry| unit(entry.path(), root)).take(MAX_FILES + 1).collect()
     }
 
@@ -140,6 +141,15 @@ fn facts(path: &Path, root: Option<&Path>) -> DocumentFacts {
     });
     let id = format!("{}/{below}", remote.unwrap_or_else(|| tidy_path(&directory)));
     DocumentFacts { id, directory: Some(directory), path: Some(below), ..DocumentFacts::default() }
+}
+
+/// Notes that a file or folder below `root` could not be read.
+fn note(error: ignore::Error, root: &Path) {
+    match error {
+        ignore::Error::WithPath { path, err } => note(*err, &path),
+        ignore::Error::WithDepth { err, .. } => note(*err, root),
+        error => error.into_io_error().into_iter().for_each(|error| notice(root, error)),
+    }
 }
 
 fn read(path: &Path, name: &str, bytes: u64, options: &ReaderOptions) -> io::Result<Result<Document, Unreadable>> {

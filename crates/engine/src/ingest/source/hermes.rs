@@ -16,7 +16,7 @@ use yore_core::time::{RecordedTime, TimeQuality};
 use super::conversation::{Conversation, ConversationReader, Shared};
 use super::rows::{self, Layout};
 use super::shapes::{self, Answer, Message, arguments, flatten, short, text_of};
-use super::{Computer, EpisodeReader, Known, LineOwner, Platform, ReaderOptions, Reading, Source, Unit};
+use super::{Computer, EpisodeReader, Known, LineOwner, Platform, ReaderOptions, Reading, Source, Unit, entries};
 
 const KIND: &str = "hermes";
 /// File name of the database.
@@ -112,8 +112,7 @@ impl Source for Hermes {
         }
         let mut databases = vec![root.join(DATABASE)];
         for folder in [root.to_path_buf(), root.join("profiles")] {
-            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-            databases.extend(entries.map(|entry| entry.path().join(DATABASE)));
+            databases.extend(entries(&folder).map(|entry| entry.path().join(DATABASE)));
         }
         databases.iter().filter(|path| path.is_file()).flat_map(|path| LAYOUT.units(path, known)).collect()
     }

@@ -82,7 +82,8 @@ pub use shapes::{EDITORS, VSCODE_BUILDS};
 pub use specstory::SpecStory;
 pub use transcripts::{DROID, GROK, KIMI, KIRO, OMP, OPENCLAW, PI, Transcripts, VIBE};
 pub use unread::{UnreadAgent, unread_agents, unread_agents_at};
-use walk::{files_below, folders_in, walk};
+pub(crate) use walk::noticing;
+use walk::{entries, files_below, folders_in, notice, open, walk};
 pub use web::Web;
 pub use zed::Zed;
 
@@ -178,7 +179,7 @@ pub trait Source: Send + Sync {
     }
 
     /// Returns the units under a root (or the root itself if it is one), in no order. Omits what cannot be
-    /// listed. `known` gives the stamp of each unit when it was last read to its end, so that an unchanged
+    /// listed; `walk` notes it, so folders are listed with its functions only. `known` gives the stamp of each unit when it was last read to its end, so that an unchanged
     /// database need not be opened.
     fn discover(&self, root: &Path, known: &dyn Known) -> Vec<Unit>;
 
@@ -293,7 +294,7 @@ pub struct Unit {
 impl Unit {
     /// Returns a unit for a file of JSON lines, or `None` if the file does not exist (any more).
     pub fn lines(path: PathBuf) -> Option<Self> {
-        let stamp = Stamp::of_file(&path).ok()?;
+        let stamp = Stamp::of_file(&path).map_err(|error| notice(&path, error)).ok()?;
         Some(Self {
             path,
             part: None,

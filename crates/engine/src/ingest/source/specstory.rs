@@ -9,7 +9,6 @@
 //! tools, thoughts) may quote such lines.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +20,7 @@ use yore_core::time::{RecordedTime, TimeQuality};
 use super::claude_code::classify_all;
 use super::conversation::{Conversation, ConversationReader};
 use super::shapes::{self, Answer, Message, add_file, append, exit_code, text_of};
-use super::{EpisodeReader, Known, LineOwner, ReaderOptions, Reading, Source, Unit, files_below};
+use super::{EpisodeReader, Known, LineOwner, ReaderOptions, Reading, Source, Unit, files_below, open};
 
 const KIND: &str = "specstory";
 /// Folder of the histories in a project.
@@ -90,7 +89,7 @@ impl Source for SpecStory {
 /// Returns the text at the start of a file.
 fn head_of(file: &Path) -> Option<String> {
     let mut head = Vec::new();
-    File::open(file).ok()?.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
+    open(file)?.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
     Some(String::from_utf8_lossy(&head).into_owned())
 }
 

@@ -9,7 +9,7 @@ use super::super::Context;
 use super::super::status_line::ago;
 use super::Told;
 use crate::engine_handle::now;
-use crate::histories::default_roots;
+use crate::histories::{default_roots, unreadable_of};
 use crate::render::ingest::unread_agent;
 use crate::render::text;
 use crate::spool;
@@ -18,6 +18,7 @@ use crate::spool;
 pub(super) fn examine(context: &Context) -> Vec<Told> {
     let roots = default_roots(&context.settings).unwrap_or_default();
     let mut told = last(&roots, context);
+    told.extend(unreadable(&roots));
     told.extend(hooks(context));
     told.extend(unread_agents(context));
     told.extend(unverified(&roots));
@@ -48,6 +49,30 @@ fn last(roots: &[SourceRoot], context: &Context) -> Vec<Told> {
             None => continue,
         };
         told.push(finding.fact("agent", source.kind()).fact("last_capture_ms", read).fact("files", count));
+    }
+    told
+}
+
+/// Maximum number of unreadable files and folders that are named for each source.
+const NAMED_UNREADABLE: usize = 5;
+
+/// Reports the files and folders of histories that cannot be read now.
+fn unreadable(roots: &[SourceRoot]) -> Vec<Told> {
+    let mut told = Vec::new();
+    for source in SOURCES {
+        let found = unreadable_of(*source, roots);
+        let of_it = |text: String| Told::new("unreadable", Severity::Warning, text).fact("agent", source.kind());
+        for (path, reason) in found.iter().take(NAMED_UNREADABLE) {
+            let path = path.display().to_string();
+            let text = format!("{}: {} cannot be read: {}", source.display_name(), text::harmless(&path), text::harmless(reason));
+            let remedy = "give yourself the right to read it (a folder: to enter it, too), then run `yore ingest`";
+            told.push(of_it(text).fact("path", path).remedy(remedy));
+        }
+        if found.len() > NAMED_UNREADABLE {
+            let more = found.len() - NAMED_UNREADABLE;
+            let text = format!("{}: {more} more files and folders cannot be read", source.display_name());
+            told.push(of_it(text).remedy("`yore sources --json` lists all"));
+        }
     }
     told
 }

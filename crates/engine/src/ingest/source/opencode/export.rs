@@ -1,11 +1,11 @@
 //! Files of `opencode export`: one session with all of its messages, as one value.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
 use serde_json::Value;
 
+use super::super::open;
 use super::super::shapes::{self, first_text, id_of, text_of};
 use super::newer;
 use super::session::Session;
@@ -22,7 +22,7 @@ pub(super) fn is_export(path: &Path) -> bool {
         return false;
     }
     let mut head = Vec::new();
-    let is_read = File::open(path).is_ok_and(|file| file.take(HEAD_BYTES).read_to_end(&mut head).is_ok());
+    let is_read = open(path).is_some_and(|file| file.take(HEAD_BYTES).read_to_end(&mut head).is_ok());
     let has = |words: &[u8]| memchr::memmem::find(&head, words).is_some();
     // The facts of a session with long diffs may fill all the bytes that are checked.
     is_read && has(b"\"info\"") && has(b"\"ses_") && (has(b"\"messages\"") || head.len() as u64 == HEAD_BYTES)

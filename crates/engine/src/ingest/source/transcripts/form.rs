@@ -1,6 +1,5 @@
 //! The common form of a conversation, and functions that several formats use.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +8,7 @@ use yore_core::episode::TitleRank;
 use yore_core::time::{RecordedTime, TimeQuality};
 
 use super::super::shapes::{self, Message, drop_payloads, short, text_of};
-use super::super::{Reading, files_below};
+use super::super::{Reading, files_below, open};
 
 /// Maximum size in bytes of a file with facts of a conversation.
 pub(super) const MAX_FACTS_BYTES: u64 = 4 << 20;
@@ -103,7 +102,7 @@ impl Said {
 /// Returns the values of the first lines of a file.
 pub(super) fn first_values(path: &Path) -> Vec<Value> {
     let mut head = Vec::new();
-    let is_read = File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head)).is_ok();
+    let is_read = open(path).is_some_and(|file| file.take(HEAD_BYTES).read_to_end(&mut head).is_ok());
     if !is_read {
         return Vec::new();
     }

@@ -9,7 +9,7 @@ use yore_core::episode::{Outcome, Role, TitleRank};
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
 use super::super::shapes::{Answer, Message, first_text, flatten, id_of, short, text_of};
-use super::super::{Computer, Reading, files_below};
+use super::super::{Computer, Reading, entries, files_below};
 use super::form::{Facts, Line, MAX_DEPTH, Parsed, Said, facts_in, first_values, lines_below, name_of, read_content, time_of};
 
 /// List of the sessions in a folder of OpenClaw.
@@ -70,8 +70,9 @@ pub(super) fn find_openclaw(root: &Path) -> Vec<PathBuf> {
     let folders: HashSet<PathBuf> =
         found.iter().chain(&lists.collect::<Vec<_>>()).filter_map(|file| file.parent()).map(Path::to_path_buf).collect();
     for folder in folders {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-        found.extend(entries.filter(|file| name_of(Some(file)).contains(RESET) && file.is_file()));
+        found.extend(
+            entries(&folder).map(|entry| entry.path()).filter(|file| name_of(Some(file)).contains(RESET) && file.is_file()),
+        );
     }
     found
 }
