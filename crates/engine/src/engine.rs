@@ -16,7 +16,7 @@ use crate::embedding::{self, EmbedReport, Running, TextModel};
 use crate::error::EngineError;
 use crate::index::{IndexError, LexicalIndex, SemanticIndex, SyncReport};
 use crate::ingest::redact::{RedactionCounts, RedactionPatternError, Redactor};
-use crate::ingest::source::{ReaderOptions, Stamp, source_named};
+use crate::ingest::source::{ReaderOptions, Source as _, Stamp, Web, note, source_named};
 use crate::ingest::{GivenDocument, Ingest, IngestError, IngestReport, IngestRequest, Keys, Observer, ReindexReport};
 use crate::llm::{self, ServerEmbedder, ServerReranker};
 use crate::platform;
@@ -200,6 +200,11 @@ impl Engine {
             .store
             .find_file(source, name)?
             .map(|row| (Stamp { size: row.checkpoint.size, version: row.checkpoint.mtime_ns }, row.checkpoint.reader_state)))
+    }
+
+    /// Returns whether a file was ever read into this memory: histories or documents, not only notes and pages.
+    pub fn has_read_histories(&self) -> Result<bool, EngineError> {
+        Ok(self.store.has_files_besides(&[note::KIND, Web.kind()])?)
     }
 
     /// Brings the indexes up to date: full text first, then vectors. If another process is doing so, waits as

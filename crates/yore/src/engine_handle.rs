@@ -190,11 +190,15 @@ enum Way {
 
 impl Memory {
     /// Connects to the daemon, or opens the engine. If a daemon should run and does not, one is started for
-    /// later callers.
+    /// later callers, unless nothing was ever read into this memory: a question does not begin that.
     pub fn open(directory: &Path, config: &Arc<Config>, models: ModelsAt) -> Result<Self, EngineError> {
-        let way = match daemon_of(directory, config) {
+        let way = match running(directory, config) {
             Some(client) => Way::Daemon(client),
-            None => Way::Local(Arc::new(open(directory, false, config, models.clone())?)),
+            None => {
+                let engine = open(directory, false, config, models.clone())?;
+                start_for_later(&engine, config);
+                Way::Local(Arc::new(engine))
+            }
         };
         Ok(Self { directory: directory.to_path_buf(), config: Arc::clone(config), models, way })
     }
@@ -421,14 +425,24 @@ pub fn ingest_by_daemon(directory: &Path, config: &Config) -> Option<CliResult<I
 /// Connects to the daemon of a data directory, as configured. If one should run and does not, it is started
 /// for later callers.
 pub fn daemon_of(directory: &Path, config: &Config) -> Option<Client> {
-    if !config.daemon.is_used {
-        return None;
-    }
-    let client = client::connect(directory);
+    let client = running(directory, config);
     if client.is_none() && may_begin(config) {
         client::ensure_started(directory);
     }
     client
+}
+
+/// Connects to the daemon of a data directory, if one runs and may be used.
+fn running(directory: &Path, config: &Config) -> Option<Client> {
+    config.daemon.is_used.then(|| client::connect(directory)).flatten()
+}
+
+/// Starts the daemon of a memory for later callers, if histories were ever read into it. One into which only
+/// notes or an export were imported stays as it is until `up`, `ingest`, an agent or `daemon start` begins.
+fn start_for_later(engine: &Engine, config: &Config) {
+    if may_begin(config) && engine.has_read_histories().unwrap_or(false) {
+        client::ensure_started(engine.directory());
+    }
 }
 
 /// Returns whether a daemon may run without being asked for, and a memory be created without `yore up`.
@@ -527,9 +541,13 @@ impl EngineHandle {
     fn memory(&self) -> CliResult<Memory> {
         let way = match &self.uses {
             Some(uses) => Way::Within(self.engine()?, Arc::clone(uses)),
-            None => match daemon_of(&self.directory, &self.config) {
+            None => match running(&self.directory, &self.config) {
                 Some(client) => Way::Daemon(client),
-                None => Way::Local(self.engine()?),
+                None => {
+                    let engine = self.engine()?;
+                    start_for_later(&engine, &self.config);
+                    Way::Local(engine)
+                }
             },
         };
         let (directory, config, models) = (self.directory.clone(), Arc::clone(&self.config), self.models.clone());

@@ -127,6 +127,14 @@ impl Store {
         })
     }
 
+    /// Returns whether a file of other sources than these was ever read.
+    pub(crate) fn has_files_besides(&self, sources: &[&str]) -> StoreResult<bool> {
+        self.read(|view| {
+            let sql = "SELECT EXISTS (SELECT 1 FROM source_file WHERE source NOT IN (SELECT value FROM json_each(?1)))";
+            view.value(sql, [serde_json::Value::from(sources).to_string()])
+        })
+    }
+
     /// Returns when a file that is named after a session was last read; `None` if there is no such file, or
     /// none was read.
     pub(crate) fn last_read_of(&self, session: &str) -> StoreResult<Option<UtcMillis>> {

@@ -197,6 +197,27 @@ fn without_a_memory_nothing_is_started() {
 }
 
 #[test]
+fn listing_a_memory_into_which_nothing_was_read_starts_no_daemon_that_reads_the_home() {
+    let environment = home();
+    Transcript::new("5f0c0001-0001-4000-8001-000000000001", "/home/dev/tide")
+        .human("paint the quay")
+        .write(&environment.projects());
+    let _ = environment.yore(["remember", "The lamps of the north quay are green."]).run().success();
+    let eager = |arguments: &[&str]| environment.yore(arguments).env("YORE_DAEMON__AUTOSTART", "true").run();
+    let has_started = || environment.data().join("locks/daemon.started").exists();
+    for asked in [&["notes"] as &[&str], &["memories"], &["recall", "--all", "lamps"], &["sessions"]] {
+        let _ = eager(asked);
+        assert!(!has_started(), "{asked:?}");
+    }
+    let _ = environment.yore(["ingest", "--no-embed"]).run().success();
+    assert!(!has_started());
+    let _ = eager(&["notes"]);
+    assert!(has_started(), "once histories were read, the daemon goes on");
+    until("it runs", || environment.yore(["daemon", "status"]).run().status.success());
+    let _ = environment.yore(["daemon", "stop"]).run().success();
+}
+
+#[test]
 fn what_a_killed_daemon_leaves_is_in_nobodys_way() {
     let environment = memory();
     Daemon::start(&environment).kill();
