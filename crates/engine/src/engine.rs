@@ -278,7 +278,7 @@ impl Engine {
     /// # Errors
     /// When the store fails, or the new index cannot be written.
     pub fn mend_index(&self) -> Result<Vec<PathBuf>, EngineError> {
-        let damaged = self.on_index(|index| index.damaged_files())?;
+        let damaged = self.on_index(LexicalIndex::damaged_files)?;
         if !damaged.is_empty() && !self.store.is_passive() {
             self.drop_index()?;
             self.sync_index(10_000, &mut |_| {})?;
@@ -547,7 +547,7 @@ impl Engine {
 
     /// Returns the number of damaged files of the full-text index.
     pub(crate) fn damaged_index_files(&self) -> Result<usize, EngineError> {
-        Ok(self.on_index(|index| index.damaged_files())?.len())
+        Ok(self.on_index(LexicalIndex::damaged_files)?.len())
     }
 
     /// Describes the damage to the vector indexes; empty if they cannot be opened.

@@ -193,7 +193,7 @@ impl Memory {
         };
         let status_since = if status == self.status { self.status_since } else { Some(now) };
         let after = Self { status, cause, status_since, valid_until, ..self.clone() };
-        (after != *self).then(|| Self { changed: now, ..after })
+        if after == *self { None } else { Some(Self { changed: now, ..after }) }
     }
 
     /// Returns until when it was true if something else is true since `since`: a statement that something older supersedes never was.

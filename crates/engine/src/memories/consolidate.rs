@@ -145,7 +145,7 @@ impl Engine {
                 let Some(memory) = tx.memory(*id)? else { continue };
                 let is_own = memory.lane == Lane::Extracted && !memory.is_pinned;
                 if is_own && (memory.is_in_effect() || memory.status == Status::Proposed) {
-                    let event = Event::PutAway(PutAway::NotProposedBy(name.to_owned()));
+                    let event = Event::PutAway(PutAway::NotProposedBy(name.clone()));
                     change(tx, &memory, &event, extraction.actor, now)?;
                     done.counts.put_away += 1;
                 }

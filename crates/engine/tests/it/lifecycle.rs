@@ -63,7 +63,8 @@ fn a_contradiction_that_a_person_states_with_a_reason_survives_other_words_and_o
 #[test]
 fn what_was_replaced_is_told_as_true_until_then_and_not_after_however_it_was_replaced() {
     let words = ["The tide gauge stands at the mill.", "The tide gauge stands at the lock."];
-    let replace: [(&str, fn(&Engine, [&str; 2]) -> String); 4] = [
+    type Replace = fn(&Engine, [&str; 2]) -> String;
+    let replace: [(&str, Replace); 4] = [
         ("a newer statement names the older one", |engine, words| {
             let old = add(engine, &new(words[0], 1, Lane::Curated));
             add(engine, &NewMemory { replaces: Some(old.clone()), ..new(words[1], 5, Lane::Curated) });
@@ -99,9 +100,14 @@ fn what_was_replaced_is_told_as_true_until_then_and_not_after_however_it_was_rep
 
 #[test]
 fn a_contested_memory_is_left_in_the_same_state_whether_the_other_is_put_away_or_forgotten_for_good() {
-    let away: [(&str, fn(&Memory, &str)); 2] = [
-        ("put away", |memory, id| drop(memory.engine().archive_memory(id, true, &by(Actor::Person)).unwrap())),
-        ("forgotten for good", |memory, id| drop(memory.forget_hard(id))),
+    type PutAway = fn(&Memory, &str);
+    let away: [(&str, PutAway); 2] = [
+        ("put away", |memory, id| {
+            let _ = memory.engine().archive_memory(id, true, &by(Actor::Person)).unwrap();
+        }),
+        ("forgotten for good", |memory, id| {
+            let _ = memory.forget_hard(id);
+        }),
     ];
     for (name, put_away) in away {
         let memory = Memory::new();

@@ -168,7 +168,7 @@ async fn serve_connection(stream: TcpStream, router: Router, mut ending: watch::
     let sent_no_token = async {
         tokio::time::sleep(STRANGER).await;
         if is_authorized.load(Ordering::Relaxed) {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     };
     tokio::select! {
