@@ -1257,7 +1257,7 @@ fn changed(content: &[u8], change: &dyn Fn(&mut Value)) -> Vec<u8> {
     let connection = Connection::open(&path).unwrap();
     for table in tables(&connection) {
         let mut query = connection.prepare(&format!("SELECT rowid, * FROM \"{table}\"")).unwrap();
-        let columns: Vec<String> = query.column_names().into_iter().skip(1).map(str::to_owned).collect();
+        let columns: Vec<String> = query.column_names().skip(1).map(str::to_owned).collect();
         let mut cells: Vec<(i64, String, String)> = Vec::new();
         let mut rows = query.query([]).unwrap();
         while let Some(row) = rows.next().unwrap() {

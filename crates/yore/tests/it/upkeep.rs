@@ -229,7 +229,7 @@ fn backup_replaces_a_file_only_if_forced_and_is_restored_from_it() {
 fn file_that_is_no_backup_is_named_and_changes_nothing() {
     let memory = Memory::new();
     let sessions = memory.call(&["sessions"]).success().stdout;
-    let junk = memory.environment.write("junk.db", &"no database ".repeat(1_000));
+    let junk = memory.environment.write("junk.db", "no database ".repeat(1_000));
     let empty = memory.environment.write("empty.db", "");
     let missing = memory.environment.path("missing.db");
     for (file, why) in [(&junk, "not a database"), (&empty, "it is empty"), (&missing, "o such file")] {
