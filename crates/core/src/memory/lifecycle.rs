@@ -3,7 +3,7 @@
 //! [`Memory::after`] is the only place that gives a known memory another status. The cause of a status is kept as a sentence, which people
 //! read; this module alone writes these sentences and reads them again ([`Memory::why`]).
 
-use super::{Lane, Memory, Status};
+use super::{Lane, Memory, SourceKind, Status};
 use crate::conflict::{ConflictKind, SURE};
 use crate::id::MemoryId;
 use crate::relation::{Origin, Relation, RelationType};
@@ -146,6 +146,16 @@ impl Memory {
     /// Returns whether another memory superseded it automatically: then the same may become true again.
     pub fn was_replaced_by_itself(&self) -> bool {
         matches!(self.why(), Why::Replaced | Why::NoLongerSo)
+    }
+
+    /// Returns since when it is true, as far as is known: what somebody gives is so now, a file may be old.
+    ///
+    /// What was said after `now` was said while a clock was wrong: it counts from when it was recorded, or as older than all else if that
+    /// is after `now` too. A person may give a time to come: that is a plan.
+    pub fn true_since(&self, now: UtcMillis) -> Option<UtcMillis> {
+        let recorded = if self.recorded > now { UtcMillis::MIN } else { self.recorded };
+        let said = self.valid_from.filter(|from| *from <= now || self.lane == Lane::Curated);
+        said.or(Some(recorded).filter(|_| self.source.kind != SourceKind::Import))
     }
 
     /// Returns it as one that waits for a review, if it is in effect; for a record that is made.

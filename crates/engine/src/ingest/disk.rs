@@ -49,9 +49,14 @@ pub(super) fn readable(root: &Path) -> io::Result<()> {
     outcome.or_else(|error| if is_missing(&error) { Ok(()) } else { Err(error) })
 }
 
-/// Returns whether the error says that there is nothing, not that it cannot be read.
+/// Returns whether the error says that there is nothing, not that it cannot be read. A link to itself leads nowhere.
 pub(super) fn is_missing(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+    let loops = match () {
+        () if cfg!(windows) => 1921,
+        () if cfg!(any(target_os = "linux", target_os = "android")) => 40,
+        () => 62,
+    };
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) || error.raw_os_error() == Some(loops)
 }
 
 /// Returns whether a path exists, or may exist in a folder that cannot be read.

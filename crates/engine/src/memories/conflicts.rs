@@ -10,7 +10,7 @@ use yore_core::time::UtcMillis;
 
 use super::contest::difference;
 use super::record::Done;
-use super::settle::{authority, since};
+use super::settle::authority;
 use super::shown::StoredMemory;
 use super::step::{draw_relation, state};
 use super::write::{release, supersede};
@@ -89,7 +89,7 @@ impl Engine {
         // Somebody wants to be asked later.
         stated.retain(|relation| relation.valid_from.is_none_or(|from| from <= now));
         let mut open = self.open_of(stated, &is_of)?;
-        let at = |open: &OpenConflict| since(&open.newer.memory, now);
+        let at = |open: &OpenConflict| open.newer.memory.true_since(now);
         open.sort_by_key(|open| std::cmp::Reverse((open.severity(), at(open))));
         open.truncate(limit);
         Ok(open)
@@ -135,7 +135,7 @@ impl Engine {
             if !is_wanted(&a, &b) {
                 continue;
             }
-            let is_first = |a: &Memory, b: &Memory| since(a, now) <= since(b, now);
+            let is_first = |a: &Memory, b: &Memory| a.true_since(now) <= b.true_since(now);
             let (older, newer) = if is_first(&a, &b) { (a, b) } else { (b, a) };
             // As it was found: what somebody states of subject and value before the words.
             let conflict = difference(&older, &newer).or_else(|| conflict(&older.statement, &newer.statement));
@@ -208,9 +208,9 @@ impl Engine {
                         return Err(MemoryError::OfPerson(other.short()).into());
                     }
                     tx.remove(Subject::Relation(known.id))?;
-                    let (actor, reason) = (cause.actor, reason.clone().or(known.reason));
+                    let reason = reason.clone().or(known.reason);
                     let Some(kept) = tx.memory(kept)? else { return Err(MemoryError::Unknown(kept.to_string()).into()) };
-                    supersede(tx, &retired, &kept, Replacement::Stated(reason), actor, now)?;
+                    supersede(tx, &retired, &kept, Replacement::Stated(reason), now)?;
                 }
                 Settlement::Both => {
                     tx.remove(Subject::Relation(known.id))?;

@@ -23,9 +23,8 @@ use super::contest::{against, difference};
 use super::known::Known;
 use super::record::{NewMemory, Prepared, joined};
 use super::scope::lift_branch;
-use super::settle::{settle_by_itself, settle_or_contest};
+use super::settle::{change, compare_again, put, revive_replaced, settle_by_itself, settle_or_contest};
 use super::step::{close, connect, micros, timed};
-use super::write::{change, compare_again, put, revive_replaced};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
 use crate::rules::{self, SAME, form};
@@ -282,7 +281,7 @@ impl Run<'_> {
             statistics.decided(Decision::Skip);
             return Ok(Fate::Memory(id));
         }
-        let id = prepared.record(tx, actor, now, statistics)?;
+        let id = prepared.record(tx, now, statistics)?;
         self.met.insert(id);
         self.done.counts.recorded += 1;
         let began = Instant::now();

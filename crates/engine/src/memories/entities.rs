@@ -10,10 +10,10 @@ use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
 use yore_core::relation::{Node, Relation, RelationType, check_relation};
 use yore_core::time::UtcMillis;
 
-use super::settle::{authority, since};
+use super::settle::{authority, mark_contradicted, revive};
 use super::shown::NamedRelation;
 use super::step::{USER, close, draw, draw_relation, move_end};
-use super::write::{change, release, revive};
+use super::write::{apply, release};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
 use crate::store::OperationTx;
@@ -79,13 +79,7 @@ pub struct Reached {
 ///
 /// # Errors
 /// [`MemoryError::Circle`] if the other one was replaced by it, directly or not.
-fn replaced_by(
-    tx: &mut OperationTx<'_, '_>,
-    older: MemoryId,
-    newer: MemoryId,
-    actor: Actor,
-    now: UtcMillis,
-) -> Result<(), EngineError> {
+fn replaced_by(tx: &mut OperationTx<'_, '_>, older: MemoryId, newer: MemoryId, now: UtcMillis) -> Result<(), EngineError> {
     let mut waiting = vec![older];
     let mut seen = HashSet::new();
     while let Some(id) = waiting.pop() {
@@ -107,8 +101,8 @@ fn replaced_by(
     let Some(known) = tx.memory(older)?.filter(Memory::is_in_effect) else {
         return Ok(());
     };
-    let since = tx.memory(newer)?.and_then(|newer| since(&newer, now));
-    change(tx, &known, &Event::Replaced { since, why: Replacement::Stated(None) }, actor, now).map(drop)
+    let since = tx.memory(newer)?.and_then(|newer| newer.true_since(now));
+    apply(tx, &known, &Event::Replaced { since, why: Replacement::Stated(None) }, now).map(drop)
 }
 
 impl Engine {
@@ -343,13 +337,16 @@ impl Engine {
                 if is_open && cause.actor != Actor::Person {
                     return Err(MemoryError::IsOpen(newer.short()).into());
                 }
-                replaced_by(tx, *older, *newer, cause.actor, now)?;
+                replaced_by(tx, *older, *newer, now)?;
             }
             if let (true, Node::Memory(_), Node::Memory(open)) = (CLOSING.contains(&relation_type), &relation.from, &relation.to)
             {
                 close(tx, *open, cause.actor, now)?;
             }
             tx.put(&Record::Relation(Box::new(relation.clone())))?;
+            if let (RelationType::Contradicts, Node::Memory(memory)) = (relation_type, &relation.from) {
+                mark_contradicted(tx, *memory, now)?;
+            }
             Ok(relation)
         })
     }

@@ -13,9 +13,8 @@ use yore_core::time::UtcMillis;
 
 use super::portable::{Exported, Imported, skip};
 use super::record::{NewMemory, Prepared};
-use super::settle::{settle_by_itself, settle_with};
+use super::settle::{change, put, settle_by_itself, settle_with};
 use super::step::{draw, draw_relation, entity_for};
-use super::write::{change, put};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
 use crate::ingest::Ingest;
@@ -294,7 +293,7 @@ fn take_new(
 ) -> Result<(bool, Option<MemoryId>), EngineError> {
     let given = &prepared.memory;
     let before = tx.same_statement(given)?.map(|id| tx.memory(id)).transpose()?.flatten();
-    let id = prepared.record(tx, Actor::Import, now, &mut PipelineStatistics::default())?;
+    let id = prepared.record(tx, now, &mut PipelineStatistics::default())?;
     met.insert(id);
     settle_by_itself(tx, id, Actor::Import, now)?;
     let Some(before) = before else { return Ok((true, Some(id))) };

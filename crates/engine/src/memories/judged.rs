@@ -18,9 +18,9 @@ use yore_core::time::UtcMillis;
 use super::consolidate::join;
 use super::contest::{contest, difference, is_settled};
 use super::scope::special_case;
-use super::settle::{authority, is_later, may_replace};
+use super::settle::{authority, change, is_later, may_replace};
 use super::step::{close, connect, draw_relation, state};
-use super::write::{change, supersede};
+use super::write::supersede;
 use crate::Engine;
 use crate::error::EngineError;
 use crate::rules::content_words;
@@ -185,7 +185,7 @@ fn carry_out(
                     None if may_replace(tx, &newer, &older, actor, now)? => {
                         let done = judged(*decision, &newer, &older);
                         relate(tx, &newer, RelationType::Supersedes, &older, &reason, now)?;
-                        supersede(tx, &older, &newer, Replacement::DeniedByModel, actor, now)?;
+                        supersede(tx, &older, &newer, Replacement::DeniedByModel, now)?;
                         Ok(Ok(Some(done)))
                     }
                     None => contested(tx, &newer, &older, reason, now),

@@ -70,7 +70,7 @@ fn settle(tx: &mut OperationTx<'_, '_>, fact: &BranchFact, actor: Actor, now: Ut
     let (newer, older) = if is_later(&own, &other, now) == Some(false) { (&other, &own) } else { (&own, &other) };
     let is_excluded = newer.assertion().zip(older.assertion()).is_some_and(|(a, b)| a.excludes(&b));
     if is_excluded && may_replace(tx, newer, older, actor, now)? {
-        supersede(tx, older, newer, Replacement::BranchMerged, actor, now)?;
+        supersede(tx, older, newer, Replacement::BranchMerged, now)?;
     } else if let Some(conflict) = difference(older, newer) {
         contest_marked(tx, older, newer, &conflict, now)?;
     } else {

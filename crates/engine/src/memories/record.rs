@@ -17,9 +17,9 @@ use yore_core::relation::{Category, Node, Origin, Relation, RelationType};
 use yore_core::text::{Question, Tokenizer, Tokens, commands, fragments, paths, versions};
 use yore_core::time::UtcMillis;
 
-use super::settle::{settle_by_itself, settle_with};
+use super::settle::{change, compare_again, put, revive_replaced, settle_by_itself, settle_with};
 use super::step::{connect, connect_as_stated, draw, draw_relation, entity_for, known_entity, micros, timed};
-use super::write::{change, compare_again, put, revive_replaced, supersede};
+use super::write::supersede;
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
 use crate::ingest::{ProjectNames, note_first_commits};
@@ -97,7 +97,6 @@ impl Prepared {
     pub(super) fn record(
         &self,
         tx: &mut OperationTx<'_, '_>,
-        actor: Actor,
         now: UtcMillis,
         statistics: &mut PipelineStatistics,
     ) -> Result<MemoryId, EngineError> {
@@ -121,7 +120,7 @@ impl Prepared {
         tx.put(&Record::Memory(Box::new(memory.clone())))?;
         if let Some(old) = self.replaces {
             let old = in_effect(tx, old)?;
-            supersede(tx, &old, &memory, Replacement::Stated(None), actor, now)?;
+            supersede(tx, &old, &memory, Replacement::Stated(None), now)?;
         }
         statistics.worked(Phase::WriteGraph, 1, micros(began));
         self.link(tx, memory.id, now, statistics)?;
@@ -236,7 +235,7 @@ impl Engine {
         let (mark, mut near) = (self.mark()?, self.near(memory).unwrap_or_default());
         let (id, operation) = self.operate(kind, cause, summary, |tx| {
             near.extend(mark.since(tx)?);
-            let id = prepared.record(tx, cause.actor, now, &mut PipelineStatistics::default())?;
+            let id = prepared.record(tx, now, &mut PipelineStatistics::default())?;
             settle_by_itself(tx, id, cause.actor, now)?;
             settle_with(tx, id, &names, near.iter(), cause.actor, now)?;
             Ok::<_, EngineError>(id)
@@ -325,7 +324,7 @@ impl Engine {
                 pass_on(tx, relation, id, fresh, now)?;
             }
             about_only(tx, fresh, edit.entities.as_deref(), now)?;
-            supersede(tx, &known, &changed, Replacement::Stated(None), cause.actor, now)?;
+            supersede(tx, &known, &changed, Replacement::Stated(None), now)?;
             settle_by_itself(tx, fresh, cause.actor, now)?;
             near.extend(mark.since(tx)?);
             let names: Vec<String> = edit.entities.iter().flatten().cloned().chain(rules::entities(&changed.statement)).collect();

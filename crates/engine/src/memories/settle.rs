@@ -8,17 +8,38 @@
 //! and both hold.
 
 use yore_core::conflict::{Conflict, ConflictKind, ConflictSeverity, Which};
-use yore_core::id::MemoryId;
-use yore_core::memory::{Confidence, Lane, Memory, Replacement, SourceKind};
-use yore_core::operation::Actor;
+use yore_core::id::{MemoryId, RelationId};
+use yore_core::memory::{Confidence, Event, Lane, Memory, Replacement, SourceKind, is_clear_denial};
+use yore_core::operation::{Actor, Cause, OperationKind, Subject};
+use yore_core::relation::{Node, RelationType};
 use yore_core::time::UtcMillis;
 
 use super::contest::{against, conflict_of, contest, is_settled};
 use super::known::is_done;
 use super::scope::special_case;
-use super::write::{mark, supersede};
+use super::write::{apply, contradictions, mark, store, supersede};
+use crate::Engine;
 use crate::error::EngineError;
 use crate::store::OperationTx;
+
+/// Cause of an operation that compares memories again.
+const BY_FORGETTING: &str = "what was forgotten for good";
+
+impl Engine {
+    /// Compares the memories that hold again since others were forgotten for good, as one operation.
+    pub(crate) fn compare_freed(&self) -> Result<(), EngineError> {
+        let freed = self.store().to_compare()?;
+        if freed.is_empty() {
+            return Ok(());
+        }
+        let (now, summary) = (self.now(), format!("compared {} memories that hold again", freed.len()));
+        let cause = Cause { actor: Actor::Rule, by: BY_FORGETTING.to_owned(), input: None };
+        self.operate(OperationKind::Relate, &cause, summary, |tx| {
+            freed.iter().try_for_each(|id| compare_again(tx, *id, Actor::Rule, now))
+        })?;
+        Ok(self.store().note_compared()?)
+    }
+}
 
 /// How much it counts who said a statement: a person's word and an outcome before what an agent says, that before a guess.
 pub(super) fn authority(memory: &Memory) -> u8 {
@@ -57,7 +78,7 @@ pub(super) fn settle_by_itself(
         };
         if newer.is_of_same_place(older) && may_replace(tx, newer, older, actor, now)? {
             // Its own value alone: the other's words are the other's.
-            supersede(tx, older, newer, Replacement::OtherValue(values[0].value.clone()), actor, now)?;
+            supersede(tx, older, newer, Replacement::OtherValue(values[0].value.clone()), now)?;
             continue;
         }
         contest_marked(tx, older, newer, &conflict_of(values), now)?;
@@ -110,7 +131,7 @@ pub(super) fn settle_or_contest(
     if let Some((ending, ended)) = ends.filter(|_| is_sure)
         && may_replace(tx, ending, ended, actor, now)?
     {
-        return supersede(tx, ended, ending, Replacement::NoLongerSo, actor, now);
+        return supersede(tx, ended, ending, Replacement::NoLongerSo, now);
     }
     let is_stated = contest(tx, known.id, new.id, conflict, now)?;
     match (known.lane, new.lane) {
@@ -139,7 +160,7 @@ pub(super) fn settle_with<'m>(
 
 /// Returns whether a memory became true after another; `None` if nobody knows.
 pub(super) fn is_later(one: &Memory, other: &Memory, now: UtcMillis) -> Option<bool> {
-    since(one, now).zip(since(other, now)).filter(|(a, b)| a != b).map(|(a, b)| a > b)
+    one.true_since(now).zip(other.true_since(now)).filter(|(a, b)| a != b).map(|(a, b)| a > b)
 }
 
 /// Returns whether a memory may take the place of another by itself: it is true now, became so later, and who said it counts as much.
@@ -151,7 +172,7 @@ pub(super) fn may_replace(
     actor: Actor,
     now: UtcMillis,
 ) -> Result<bool, EngineError> {
-    let is_so_now = newer.is_valid_at(now) && since(newer, now).is_some_and(|since| since <= now);
+    let is_so_now = newer.is_valid_at(now) && newer.true_since(now).is_some_and(|since| since <= now);
     let by_person = older.lane == Lane::Extracted || newer.lane == Lane::Curated && actor == Actor::Person;
     let may = is_later(newer, older, now) == Some(true)
         && is_so_now
@@ -163,15 +184,86 @@ pub(super) fn may_replace(
     }
     // A turn from after now was said while a clock was wrong.
     let said = tx.last_said(older.id)?.filter(|said| *said <= now);
-    Ok(said.zip(since(newer, now)).is_none_or(|(said, since)| said <= since))
+    Ok(said.zip(newer.true_since(now)).is_none_or(|(said, since)| said <= since))
 }
 
-/// Returns since when a memory is true, as far as is known: one that somebody gives is so now, a file may be old.
+/// Applies an event to a memory, with what follows for others.
 ///
-/// What was said after now was said while a clock was wrong: it counts from when it was recorded, or as older than all else if that is
-/// after now too. A person may give a time to come: that is a plan.
-pub(super) fn since(memory: &Memory, now: UtcMillis) -> Option<UtcMillis> {
-    let recorded = if memory.recorded > now { UtcMillis::MIN } else { memory.recorded };
-    let said = memory.valid_from.filter(|from| *from <= now || memory.lane == Lane::Curated);
-    said.or(Some(recorded).filter(|_| memory.source.kind != SourceKind::Import))
+/// # Errors
+/// [`MemoryError::Invalid`](crate::MemoryError) for a cause that is too long.
+pub(super) fn change(
+    tx: &mut OperationTx<'_, '_>,
+    known: &Memory,
+    event: &Event,
+    actor: Actor,
+    now: UtcMillis,
+) -> Result<(), EngineError> {
+    if apply(tx, known, event, now)? { compare_again(tx, known.id, actor, now) } else { Ok(()) }
+}
+
+/// Stores a changed memory, with what follows for others.
+pub(super) fn put(
+    tx: &mut OperationTx<'_, '_>,
+    known: &Memory,
+    changed: Memory,
+    actor: Actor,
+    now: UtcMillis,
+) -> Result<(), EngineError> {
+    if store(tx, known, changed, now)? { compare_again(tx, known.id, actor, now) } else { Ok(()) }
+}
+
+/// Compares a memory that is in effect again, or that is a person's from now on.
+pub(super) fn compare_again(tx: &mut OperationTx<'_, '_>, id: MemoryId, actor: Actor, now: UtcMillis) -> Result<(), EngineError> {
+    settle_by_itself(tx, id, actor, now)?;
+    mark_contradicted(tx, id, now)
+}
+
+/// Marks extracted memories that contradict a person's one as contested, among this one and those that contradict it; of two extracted
+/// ones that clearly deny each other this one.
+pub(super) fn mark_contradicted(tx: &mut OperationTx<'_, '_>, id: MemoryId, now: UtcMillis) -> Result<(), EngineError> {
+    for (contradiction, other) in contradictions(tx, id)? {
+        let Some(own) = tx.memory(id)?.filter(Memory::is_in_effect) else { break };
+        let Some(other) = tx.memory(other.id)?.filter(Memory::is_in_effect) else { continue };
+        match (own.lane, other.lane) {
+            (Lane::Extracted, Lane::Curated) => mark(tx, &own, &other, now)?,
+            (Lane::Curated, Lane::Extracted) => mark(tx, &other, &own, now)?,
+            (Lane::Extracted, Lane::Extracted) if is_clear_denial(&contradiction) => mark(tx, &own, &other, now)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Lets those memories hold again that a memory superseded automatically, because it should not have been recorded; except for those
+/// of `gone`.
+pub(super) fn revive_replaced(
+    tx: &mut OperationTx<'_, '_>,
+    id: MemoryId,
+    gone: &[MemoryId],
+    actor: Actor,
+    now: UtcMillis,
+) -> Result<(), EngineError> {
+    for relation in tx.relations_of(&Node::Memory(id))? {
+        if let (RelationType::Supersedes, Node::Memory(newer), Node::Memory(older)) =
+            (relation.relation_type, &relation.from, &relation.to)
+            && *newer == id
+            && !gone.contains(older)
+        {
+            revive(tx, *older, relation.id, actor, now)?;
+        }
+    }
+    Ok(())
+}
+
+/// Lets a memory hold again that was superseded automatically, and removes the relation by which it was.
+pub(super) fn revive(
+    tx: &mut OperationTx<'_, '_>,
+    id: MemoryId,
+    by: RelationId,
+    actor: Actor,
+    now: UtcMillis,
+) -> Result<(), EngineError> {
+    let Some(older) = tx.memory(id)?.filter(Memory::was_replaced_by_itself) else { return Ok(()) };
+    tx.remove(Subject::Relation(by))?;
+    change(tx, &older, &Event::Revived, actor, now)
 }

@@ -198,23 +198,23 @@ fn unreadable_file_is_reported_and_the_others_are_read() {
 fn up_does_not_claim_that_a_closed_folder_is_kept_and_names_it() {
     use std::os::unix::fs::PermissionsExt;
     let environment = home();
-    // A link to itself cannot be read by anybody, not even by root.
-    let looped = environment.projects().join("loop.jsonl");
-    std::os::unix::fs::symlink(&looped, &looped).unwrap();
+    // A link to a name that is too long cannot be read by anybody, not even by root.
+    let closed = environment.projects().join("closed.jsonl");
+    std::os::unix::fs::symlink("n".repeat(300), &closed).unwrap();
     let outcome = environment.yore(["up"]).run().success();
     let shown = outcome.shown();
     assert!(shown.contains("not all are kept here: 1 of its files and folders could not be read"), "{shown}");
-    assert!(!shown.contains("all are kept here now") && shown.matches("loop.jsonl").count() == 1, "{shown}");
+    assert!(!shown.contains("all are kept here now") && shown.matches("closed.jsonl").count() == 1, "{shown}");
     let listed = environment.yore(["sources", "--json"]).run().success().json();
     let claude = listed.as_array().unwrap().iter().find(|source| source["source"] == "claude-code").unwrap();
-    assert!(claude["unreadable"][0]["target"].as_str().unwrap().ends_with("loop.jsonl"), "{claude}");
+    assert!(claude["unreadable"][0]["target"].as_str().unwrap().ends_with("closed.jsonl"), "{claude}");
     let listed = environment.yore(["sources"]).run().success().shown();
-    assert!(listed.contains("cannot be read: ") && listed.contains("loop.jsonl"), "{listed}");
+    assert!(listed.contains("cannot be read: ") && listed.contains("closed.jsonl"), "{listed}");
     let examined = environment.yore(["doctor"]).run().shown();
-    assert!(examined.contains("loop.jsonl cannot be read") && examined.contains("give yourself the right"), "{examined}");
+    assert!(examined.contains("closed.jsonl cannot be read") && examined.contains("give yourself the right"), "{examined}");
     let read = environment.yore(["ingest"]).run().ends_with(1).shown();
-    assert!(read.contains("loop.jsonl"), "{read}");
-    fs::remove_file(&looped).unwrap();
+    assert!(read.contains("closed.jsonl"), "{read}");
+    fs::remove_file(&closed).unwrap();
     assert!(environment.yore(["up"]).run().success().shown().contains("all are kept here now"));
 
     // The same with permissions: the sessions in the closed folder do not count as deleted.

@@ -177,18 +177,19 @@ mod tests {
         let root = home.path().canonicalize().unwrap();
         fs::create_dir(root.join("here")).unwrap();
         fs::write(root.join("here/a.jsonl"), "{}").unwrap();
-        // A link to itself fails for every user, permissions only for some.
-        let names = ["here/loop.jsonl", "loop"];
-        names.iter().for_each(|name| symlink(root.join(name), root.join(name)).unwrap());
-        symlink(root.join("nowhere"), root.join("dangling.jsonl")).unwrap();
+        // A link to a name that is too long fails for every user, permissions only for some.
+        ["here/odd.jsonl", "odd"].iter().for_each(|name| symlink("n".repeat(300), root.join(name)).unwrap());
+        for (target, name) in [("nowhere", "dangling.jsonl"), ("self.jsonl", "self.jsonl")] {
+            symlink(root.join(target), root.join(name)).unwrap();
+        }
         let (files, unread) = noticing(|| {
-            assert!(open(&root.join("loop")).is_none() && open(&root.join("missing")).is_none());
-            assert_eq!(entries(&root.join("loop/deeper")).count() + entries(&root.join("here/a.jsonl")).count(), 0);
+            assert!(open(&root.join("odd")).is_none() && open(&root.join("missing")).is_none());
+            assert_eq!(entries(&root.join("odd/deeper")).count() + entries(&root.join("here/a.jsonl")).count(), 0);
             files_below(&root, "jsonl", 8)
         });
         assert_eq!(files, [root.join("here/a.jsonl")]);
         let paths: Vec<&Path> = unread.paths.keys().map(|path| path.strip_prefix(&root).unwrap()).collect();
-        assert_eq!(paths, ["here/loop.jsonl", "loop", "loop/deeper"].map(Path::new));
+        assert_eq!(paths, ["here/odd.jsonl", "odd", "odd/deeper"].map(Path::new));
         let ((), none) = noticing(|| ());
         assert!(none.paths.is_empty() && none.more == 0);
 
