@@ -190,6 +190,8 @@ impl Salvage {
             let wanted: BTreeSet<i64> = segments.iter().map(|segment| segment[3]).collect();
             let mut line_counts = self.save_blobs(store, &tx, &wanted, look)?;
             saved.blobs = line_counts.len() as u64;
+            // A filler must not get the number of a blob that is lost, too: then that one would count as saved.
+            let mut unused = wanted.iter().chain(line_counts.keys()).max().map_or(1, |last| last.saturating_add(1));
             for mut segment in segments {
                 let [file, _, _, blob, first, count] = segment;
                 let Ok(lines) = u32::try_from(count) else { continue };
@@ -198,7 +200,8 @@ impl Salvage {
                     *saved.lost_lines.entry(file).or_default() += u64::from(lines);
                     // The filler keeps the numbers of the following lines.
                     let filler = pack(lines);
-                    let row = put_blob(&tx, None, &filler, count).map_err(|error| store.fail(error))?;
+                    let row = put_blob(&tx, Some(unused), &filler, count).map_err(|error| store.fail(error))?;
+                    unused += i64::from(row == unused);
                     line_counts.insert(row, count);
                     (segment[3], segment[4]) = (row, 0);
                 }

@@ -239,6 +239,23 @@ fn damaged_backup_is_passed_over_for_an_older_one_and_none_is_an_error() {
 }
 
 #[test]
+fn blob_that_is_lost_beside_others_is_read_again_even_if_it_was_the_last() {
+    let mut memory = memory_of(4);
+    for blob in [1, 2, 4] {
+        damage_blob(&memory, blob);
+    }
+    memory.close();
+    let report = repair(&Memory::options(memory.data()), &ReaderOptions::default(), &mut Silent).unwrap();
+    assert_eq!((report.lost_blobs, report.lost.len()), (3, 3));
+    memory.open();
+    memory.learn();
+    for number in 0..4 {
+        let session = SessionBuilder::new(100 + number).turns(8);
+        assert!(memory.turns(session.id()).len() >= 8, "session {number}");
+    }
+}
+
+#[test]
 fn newest_backups_stay_and_a_damaged_database_pushes_none_of_them_out() {
     let memory = memory_of(2);
     let made: Vec<_> = (0..3)
