@@ -57,11 +57,6 @@ impl EntityKind {
             None => (Self::Concept, Some(name.trim().to_owned()).filter(|name| !name.is_empty())),
         }
     }
-
-    /// Returns whether it is a technology: a tool, a language, a framework or another one.
-    pub fn is_technology(self) -> bool {
-        matches!(self, Self::Tool | Self::Language | Self::Framework | Self::Technology)
-    }
 }
 
 /// An entity.
@@ -170,7 +165,6 @@ mod tests {
         ] {
             assert_eq!(EntityKind::read(name).1, None, "{name}");
         }
-        assert!(EntityKind::Language.is_technology() && !EntityKind::Concept.is_technology());
     }
 
     #[test]

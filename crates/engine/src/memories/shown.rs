@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
-use yore_core::id::{MemoryId, ProjectId, TurnId};
+use yore_core::id::{MemoryId, ProjectId};
 use yore_core::memory::{Memory, Use};
 use yore_core::operation::{Operation, Subject};
 use yore_core::relation::{Node, Relation};
@@ -212,16 +212,5 @@ impl Engine {
         let project = memory.project.and_then(|id| names.get(&id).cloned());
         let relations = if with_relations { self.store().relations_of(&Node::Memory(memory.id), 1_000)? } else { Vec::new() };
         Ok(StoredMemory { project, uses: self.store().memory_use(memory.id)?, relations, memory })
-    }
-
-    /// Returns the turns that stand behind a memory, as far as they are still there.
-    pub fn evidence_turns(&self, memory: &Memory) -> Result<Vec<TurnId>, EngineError> {
-        let mut known = Vec::new();
-        for evidence in &memory.evidence {
-            if !self.store().turns_by_prefix(&evidence.turn.to_string(), 1)?.is_empty() {
-                known.push(evidence.turn);
-            }
-        }
-        Ok(known)
     }
 }

@@ -209,6 +209,9 @@ impl Salvage {
                 saved.refused_rows += u64::from(!insert(&tx, &SEGMENT, &row).map_err(|error| store.fail(error))?);
             }
             self.attach_orphans(&tx, &line_counts).map_err(|error| store.fail(error))?;
+            for (file, lines) in without_segments(&tx).map_err(|error| store.fail(error))? {
+                *saved.lost_lines.entry(file).or_default() += lines;
+            }
             for file in saved.lost_lines.keys() {
                 // If its source still exists, it is read again, after the saved lines.
                 tx.execute(
@@ -472,6 +475,17 @@ fn integers(row: &[Value]) -> Option<[i64; 6]> {
         *number = *value;
     }
     (row.len() == 6).then_some(numbers)
+}
+
+/// Returns the files of which more lines count as archived than there are, because a segment is lost, with the number of these lines.
+fn without_segments(tx: &Connection) -> rusqlite::Result<Vec<(i64, u64)>> {
+    let mut statement = tx.prepare(
+        "SELECT source_file.id, archived_lines - coalesce(sum(line_count), 0) AS missing FROM source_file
+         LEFT JOIN segment ON segment.file_id = source_file.id AND segment.generation = source_file.generation
+         GROUP BY source_file.id HAVING missing > 0",
+    )?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs())))?;
+    rows.collect()
 }
 
 /// Inserts a row, unless the new database refuses it, which it may do after damage.

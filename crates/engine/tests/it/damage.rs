@@ -256,6 +256,22 @@ fn blob_that_is_lost_beside_others_is_read_again_even_if_it_was_the_last() {
 }
 
 #[test]
+fn file_whose_segment_is_lost_is_read_again() {
+    let mut memory = memory_of(3);
+    damage_blob(&memory, 2);
+    database(&memory).execute("DELETE FROM segment WHERE file_id = 2", []).unwrap();
+    memory.close();
+    let report = repair(&Memory::options(memory.data()), &ReaderOptions::default(), &mut Silent).unwrap();
+    assert_eq!(report.lost.len(), 1, "{:?}", report.lost);
+    memory.open();
+    memory.learn();
+    for number in 0..3 {
+        let session = SessionBuilder::new(100 + number).turns(8);
+        assert!(memory.turns(session.id()).len() >= 8, "session {number}");
+    }
+}
+
+#[test]
 fn newest_backups_stay_and_a_damaged_database_pushes_none_of_them_out() {
     let memory = memory_of(2);
     let made: Vec<_> = (0..3)

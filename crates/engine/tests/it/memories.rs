@@ -70,7 +70,7 @@ fn a_memory_rests_on_words_that_stand_in_a_turn() {
     assert_eq!(stored.memory.evidence[0].quote, "Leases live in SQLite since Tuesday.", "the part that says most of it");
     let record = &stored.memory;
     assert_eq!((record.lane, record.status, record.confidence), (Lane::Curated, Status::Holds, Confidence::Verified));
-    assert_eq!(engine.evidence_turns(record).unwrap().len(), 1);
+    assert_eq!(record.evidence.len(), 1);
     assert_eq!(stored.relations.len(), 2);
     assert_eq!(engine.entity_named("redis").unwrap().kind.as_str(), "tool");
     let again = engine.add_memory(&with(None), &by_hand()).unwrap();
