@@ -276,6 +276,14 @@ impl Relation {
         }
     }
 
+    /// Returns the memory that contradicts `id` by this relation; `None` if it is no contradiction of two memories.
+    pub fn contradicting(&self, id: MemoryId) -> Option<MemoryId> {
+        match (self.relation_type, &self.from, &self.to) {
+            (RelationType::Contradicts, Node::Memory(a), Node::Memory(b)) => Some(if *a == id { *b } else { *a }),
+            _ => None,
+        }
+    }
+
     /// Puts the ends of a symmetric relation in one order, so that it is stored once.
     pub fn normalised(mut self) -> Self {
         if self.relation_type.is_symmetric() && self.to < self.from {

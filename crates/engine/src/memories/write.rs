@@ -73,16 +73,7 @@ pub(super) fn release(tx: &mut OperationTx<'_, '_>, id: MemoryId, now: UtcMillis
 pub(super) fn contradictions(tx: &OperationTx<'_, '_>, id: MemoryId) -> Result<Vec<(Relation, Memory)>, EngineError> {
     let mut found = Vec::new();
     for relation in tx.relations_of(&Node::Memory(id))? {
-        let other = match (relation.relation_type, &relation.from, &relation.to) {
-            (RelationType::Contradicts, Node::Memory(a), Node::Memory(b)) => {
-                if *a == id {
-                    *b
-                } else {
-                    *a
-                }
-            }
-            _ => continue,
-        };
+        let Some(other) = relation.contradicting(id) else { continue };
         if let Some(other) = tx.memory(other)? {
             found.push((relation, other));
         }

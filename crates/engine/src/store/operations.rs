@@ -473,17 +473,11 @@ impl WriteTx<'_> {
     fn forget_memory(&self, id: MemoryId, at: UtcMillis) -> StoreResult<()> {
         let is_in_effect = self.memory(id)?.is_some_and(|memory| memory.is_in_effect());
         for relation in self.relations_of(&Node::Memory(id), MOST_RELATIONS)? {
-            let other = match (relation.relation_type, &relation.from, &relation.to) {
-                (RelationType::Supersedes, Node::Memory(newer), Node::Memory(older)) if *newer == id => *older,
-                (RelationType::Contradicts, Node::Memory(a), Node::Memory(b)) => {
-                    if *a == id {
-                        *b
-                    } else {
-                        *a
-                    }
-                }
-                _ => continue,
+            let superseded = match (relation.relation_type, &relation.from, &relation.to) {
+                (RelationType::Supersedes, Node::Memory(newer), Node::Memory(older)) if *newer == id => Some(*older),
+                _ => None,
             };
+            let Some(other) = superseded.or_else(|| relation.contradicting(id)) else { continue };
             let Some(other) = self.memory(other)? else { continue };
             let event = match other.status {
                 Status::Superseded if is_in_effect => Event::Revived,
@@ -528,12 +522,7 @@ impl WriteTx<'_> {
     /// Returns whether a contested memory stays so for another one than `except`.
     fn stays_contested(&self, id: MemoryId, except: MemoryId) -> StoreResult<bool> {
         for relation in self.relations_of(&Node::Memory(id), MOST_RELATIONS)? {
-            let (RelationType::Contradicts, Node::Memory(a), Node::Memory(b)) =
-                (relation.relation_type, &relation.from, &relation.to)
-            else {
-                continue;
-            };
-            let other = if *a == id { *b } else { *a };
+            let Some(other) = relation.contradicting(id) else { continue };
             if other != except && self.memory(other)?.is_some_and(|other| keeps_contested(&relation, &other)) {
                 return Ok(true);
             }
