@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
-use yore_engine::ingest::source::{
+use yore_sources::source::{
     Framing, LineMark, NothingKnown, ReaderOptions, Reading, Source, SourceLine, Unit, source_named,
 };
 

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
-use yore_engine::ingest::redact::{RedactionCounts, Redactor};
+use yore_sources::redact::{RedactionCounts, Redactor};
 
 fuzz_target!(|data: &[u8]| {
     static REDACTOR: OnceLock<Redactor> = OnceLock::new();

@@ -10,18 +10,18 @@ use yore_core::query::{Filter, ItemId, Rerank, SearchMode};
 use yore_core::text::{Question, Tokenizer, asked_for};
 use yore_core::time::UtcMillis;
 
-use crate::accounts::{Ledger, Terms};
+use crate::budget::{Ledger, Terms};
 use crate::embed::{EmbedCache, LoadOptions, ModelFolder, Reranker, TextEmbedder};
 use crate::embedding::{self, EmbedReport, Running, TextModel};
 use crate::error::EngineError;
 use crate::index::{IndexError, LexicalIndex, SemanticIndex, SyncReport};
-use crate::ingest::redact::{RedactionCounts, RedactionPatternError, Redactor};
-use crate::ingest::source::{ReaderOptions, Source as _, Stamp, Web, note, source_named};
 use crate::ingest::{GivenDocument, Ingest, IngestError, IngestReport, IngestRequest, Keys, Observer, ReindexReport};
 use crate::llm::{self, ServerEmbedder, ServerReranker};
 use crate::platform;
 use crate::retrieve::{self, Asked, Asking, Deadline, Hit, Judge, Missing, Packing, RecallAnswer, RecallRequest};
 use crate::store::{MemoryKey, ProjectKey, SourceFileSummary, Store, StoreError, StoreOptions, StoreStats};
+use yore_sources::redact::{RedactionCounts, RedactionPatternError, Redactor};
+use yore_sources::source::{ReaderOptions, Source as _, Stamp, Web, note, source_named};
 
 /// Number and length of the pauses in which a hard forgetting waits for the index: a minute in all.
 const PURGE_TRIES: u32 = 1200;

@@ -8,8 +8,8 @@ use yore_core::memory::Use;
 use yore_core::scope::ScopeChoice;
 use yore_core::text::{parse_beginning, parse_period};
 use yore_core::time::{RecordedTime, UtcMillis};
-use yore_engine::ingest::ProjectNames;
 use yore_engine::{Engine, EngineError, RecallAnswer, RecallRequest};
+use yore_sources::project_names::ProjectNames;
 
 use crate::config::{Config, RecallScope};
 

@@ -8,8 +8,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use yore_engine::document::chat;
-use yore_engine::ingest::source::kind_of_database;
+use yore_sources::document::chat;
+use yore_sources::source::kind_of_database;
 
 /// Bytes read from the start of a file.
 const FIRST_BYTES: u64 = 64 << 10;

@@ -14,7 +14,6 @@ use yore_core::operation::Cause;
 use yore_core::query::SearchMode;
 use yore_core::relation::Node;
 use yore_core::time::UtcMillis;
-use yore_engine::ingest::ProjectNames;
 use yore_engine::{
     Brief, BriefRequest, DistilReport, Distilled, Done, Engine, EngineError, EngineOptions, EpisodeSummary, ForgetRequest,
     Forgotten, Material, MaterialRequest, MemoryFilter, MemoryList, MergeOffer, NewMemory, NoteSummary, NotesRequest,
@@ -22,6 +21,7 @@ use yore_engine::{
     Remembered, SessionsRequest, ShowAnswer, ShowRequest, Statistics, StoreError, StoreOptions, StoredMemory, Surroundings,
     WhichVersion,
 };
+use yore_sources::project_names::ProjectNames;
 
 use crate::ask;
 use crate::config::Config;

@@ -221,7 +221,7 @@ pub fn cost_of_new_key(forgotten: u64) -> String {
 
 /// Returns the names of the sources, for people.
 pub fn source_names() -> String {
-    yore_engine::ingest::source::SOURCES.iter().map(|source| source.kind()).collect::<Vec<_>>().join(", ")
+    yore_sources::source::SOURCES.iter().map(|source| source.kind()).collect::<Vec<_>>().join(", ")
 }
 
 fn nearest(name: &str, known: &[String]) -> String {

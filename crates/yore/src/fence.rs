@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::render::text::harmless;
 
 /// Name of the marks.
-pub const MARK: &str = yore_engine::ingest::source::own::RECALLED_MARK;
+pub const MARK: &str = yore_sources::source::own::RECALLED_MARK;
 /// Text that replaces the name of the marks inside a quote.
 const NO_MARK: &str = "recalled_data";
 /// Character that replaces the bracket of a tag that an agent might take for its own.

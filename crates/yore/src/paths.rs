@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use yore_engine::ingest::source::{self, Computer, Source, UnreadAgent, unread_agents};
+use yore_sources::source::{self, Computer, Source, UnreadAgent, unread_agents};
 
 /// Folder in the data directory in which a program that answers as a model runs.
 pub const MODEL_WORK: &str = "llm-work";

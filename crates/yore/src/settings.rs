@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use yore_engine::ingest::source::Source;
-use yore_engine::ingest::{ProjectNames, names_of};
+use yore_sources::project_names::{ProjectNames, names_of};
+use yore_sources::source::Source;
 
 use crate::config::{Config, ConfigError, Environment, Layers, PROJECT_FILE, RecallEmbedder, Resolved, UserFile, load};
 use crate::models;

@@ -17,8 +17,8 @@ use std::time::Instant;
 use yore_bench::open_engine;
 use yore_core::memory::{Anchor, AnchorKind, MemoryKind, Verdict};
 use yore_core::operation::{Actor, Cause};
-use yore_engine::ingest::names_of;
 use yore_engine::{CodeReport, Engine, NewMemory};
+use yore_sources::project_names::names_of;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 

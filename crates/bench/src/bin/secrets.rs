@@ -21,7 +21,7 @@
 use std::error::Error;
 use std::fs;
 
-use yore_engine::ingest::redact::{RedactionCounts, Redactor};
+use yore_sources::redact::{RedactionCounts, Redactor};
 
 const TRIALS: usize = 40;
 

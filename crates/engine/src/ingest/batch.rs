@@ -9,14 +9,14 @@ use serde_json::Value;
 
 use super::archive::LineBuffer;
 use super::key::Keys;
-use super::lines::{Line, Lines};
-use super::parse::{NotJson, is_whole_object, parse_line};
 use super::policy::CapturePolicy;
-use super::redact::{RedactionCounts, Redactor};
-use super::source::{
+use crate::store::Skips;
+use yore_sources::lines::{Line, Lines};
+use yore_sources::parse::{NotJson, is_whole_object, parse_line};
+use yore_sources::redact::{RedactionCounts, Redactor};
+use yore_sources::source::{
     EpisodeReader, LineMark, Reading, Source, SourceLine, TEXT_CUT, cap_texts, cover_ciphertext, drop_own_words, problem_of,
 };
-use crate::store::Skips;
 
 /// Maximum number of turns in a transaction.
 const MAX_TURNS: usize = 200;

@@ -9,10 +9,10 @@ use yore_core::note::NoteFacts;
 use yore_core::scope::ProjectAlias;
 use yore_core::time::UtcMillis;
 
-use super::project_names::{ProjectNames, ProjectResolver};
-use super::redact::{RedactionCounts, Redactor};
-use super::source::{Nature, Reading, Source};
 use crate::store::{Entries, Entry, Home, SaidTurn};
+use yore_sources::project_names::{ProjectNames, ProjectResolver};
+use yore_sources::redact::{RedactionCounts, Redactor};
+use yore_sources::source::{Nature, Reading, Source};
 
 /// Converts the readings of one source into entries.
 pub(super) struct EntryMaker<'a> {

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::redact::RedactionPatternError;
 use crate::store::StoreError;
+use yore_sources::redact::RedactionPatternError;
 
 /// An error while histories are read.
 #[derive(Debug, thiserror::Error)]

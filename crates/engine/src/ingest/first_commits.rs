@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::ingest::source::first_commit_of;
 use crate::store::{Store, StoreResult};
+use yore_sources::source::first_commit_of;
 
 /// Maximum time that git may take for one repository, here and for a question. One that takes longer is not recognised.
 const PATIENCE: Duration = Duration::from_secs(2);

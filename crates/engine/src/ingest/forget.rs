@@ -17,13 +17,13 @@ use yore_core::time::UtcMillis;
 
 use super::archive::{Archive, LineBuffer, MAX_BLOB_BYTES};
 use super::error::IngestError;
-use super::parse::parse_line;
 use super::reindex::{ReindexReport, Wanted};
 use super::report::Silent;
 use super::run::Ingest;
-use super::source::ReaderOptions;
-use super::source::{SOURCES, Source, source_named};
 use crate::store::{BlobKey, EpisodeKey, FileKey, ForgetPlan, Forgetting, StoreResult};
+use yore_sources::parse::parse_line;
+use yore_sources::source::ReaderOptions;
+use yore_sources::source::{SOURCES, Source, source_named};
 
 /// The sessions of an agent to forget.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

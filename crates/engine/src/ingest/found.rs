@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use serde_json::Value;
 use yore_core::time::UtcMillis;
 
-use super::source::{Known, Source, Stamp, Unit};
 use crate::store::{Checkpoint, FileRow, Store};
+use yore_sources::source::{Known, Source, Stamp, Unit};
 
 /// A unit to be read.
 pub(super) struct FoundUnit {

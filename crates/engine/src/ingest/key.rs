@@ -6,8 +6,8 @@ use std::io;
 use std::path::Path;
 
 use super::error::{IngestError, KeyProblem};
-use super::redact::Redactor;
 use crate::store::Store;
+use yore_sources::redact::Redactor;
 
 /// Keys for the different hashes, all derived from one file.
 #[derive(Clone)]

@@ -11,14 +11,14 @@ use yore_core::time::UtcMillis;
 use super::archive::Archive;
 use super::entries::EntryMaker;
 use super::error::IngestError;
-use super::parse::{NotJson, parse_line};
 use super::report::Observer;
 use super::run::{Ingest, IngestLock};
-use super::source::{
+use crate::store::{BlobKey, FileKey, FileRow, RowKey, Skips, StoreResult};
+use yore_sources::parse::{NotJson, parse_line};
+use yore_sources::source::{
     LineMark, Nature, Reading, SourceLine, TEXT_CUT, cap_texts, cover_ciphertext, drop_own_words, problem_of, source_named,
 };
-use super::source::{ReaderOptions, note};
-use crate::store::{BlobKey, FileKey, FileRow, RowKey, Skips, StoreResult};
+use yore_sources::source::{ReaderOptions, note};
 
 /// Maximum number of turns in one transaction.
 const MAX_TURNS: usize = 200;

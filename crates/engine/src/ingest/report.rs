@@ -5,10 +5,10 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::disk::{is_passing, readable};
-use super::redact::RedactionCounts;
 use super::request::SourceRoot;
-use super::source::{Known, NothingKnown, Source, Unit, noticing};
+use yore_sources::disk::{is_passing, readable};
+use yore_sources::redact::RedactionCounts;
+use yore_sources::source::{Known, NothingKnown, Source, Unit, noticing};
 
 /// Receives progress reports. Every method may do nothing.
 pub trait Observer {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::lines::MAX_LINE_BYTES;
 use super::policy::CapturePolicy;
-use super::source::{ReaderOptions, Stamp};
+use yore_sources::lines::MAX_LINE_BYTES;
+use yore_sources::source::{ReaderOptions, Stamp};
 
 /// A place to look for histories of one source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -32,7 +32,7 @@ pub struct IngestRequest {
     pub policy: Arc<CapturePolicy>,
     /// True to search only and write nothing.
     pub is_dry_run: bool,
-    /// If set, only units with these names, as [`super::source::Unit::name`] returns them.
+    /// If set, only units with these names, as [`yore_sources::source::Unit::name`] returns them.
     pub only: Option<Arc<HashSet<String>>>,
 }
 
@@ -59,6 +59,6 @@ pub struct GivenDocument {
     pub stamp: Stamp,
     /// State that the caller needs the next time, kept beside the checkpoint.
     pub state: String,
-    /// Its records, as [`super::source::Source::records`] would return them.
+    /// Its records, as [`yore_sources::source::Source::records`] would return them.
     pub records: Vec<Value>,
 }

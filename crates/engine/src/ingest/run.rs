@@ -8,21 +8,21 @@ use std::sync::Arc;
 use serde_json::Value;
 use yore_core::time::UtcMillis;
 
-use super::disk::{is_there, readable};
 use super::error::IngestError;
 use super::first_commits::note_first_commits;
 use super::found::{Content, FoundUnit, KnownUnits};
 use super::key::Keys;
 use super::lease::{self, Holder};
-use super::peek::first_string;
 use super::policy::CapturePolicy;
-use super::project_names::ProjectResolver;
-use super::redact::{RedactionCounts, RedactionPatternError, Redactor};
 use super::report::{IngestReport, LearnedUnit, Observer, Silent};
 use super::request::{GivenDocument, IngestRequest};
-use super::source::{self, Framing, Source, Unit};
 use crate::platform::FileLock;
 use crate::store::{FileRow, RowKey, Store};
+use yore_sources::disk::{is_there, readable};
+use yore_sources::peek::first_string;
+use yore_sources::project_names::ProjectResolver;
+use yore_sources::redact::{RedactionCounts, RedactionPatternError, Redactor};
+use yore_sources::source::{self, Framing, Source, Unit};
 
 /// Reads histories into a store.
 pub struct Ingest<'a> {

@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use super::archive::Archive;
 use super::error::IngestError;
-use super::parse::{NotJson, parse_line};
-use super::redact::{RULES_VERSION, RedactionCounts};
 use super::report::Observer;
 use super::run::Ingest;
 use crate::store::{BlobKey, StoreResult};
+use yore_sources::parse::{NotJson, parse_line};
+use yore_sources::redact::{RULES_VERSION, RedactionCounts};
 
 /// Name of the fact in the database that records the rules with which all content was redacted.
 const RULES: &str = "redaction-rules";

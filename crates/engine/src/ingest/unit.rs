@@ -9,19 +9,20 @@ use std::sync::mpsc::sync_channel;
 use super::IngestError;
 use super::archive::Archive;
 use super::batch::{Batch, Reader, Start, owner_hash};
-use super::disk::is_passing;
 use super::entries::EntryMaker;
 use super::file_error::FileError;
+use super::fingerprint::fingerprint;
 use super::found::{Content, FoundUnit, stamp_of};
-use super::parse;
-use super::peek::{byte_at, fingerprint, first_session, first_string};
 use super::policy::CapturePolicy;
 use super::report::{IngestReport, Observer};
 use super::request::IngestRequest;
 use super::run::Ingest;
-use super::source::{self, Framing, Nature, Source, Stamp};
 use super::writer::Writer;
 use crate::store::{Checkpoint, FileKey, FileRow, StoreError};
+use yore_sources::disk::is_passing;
+use yore_sources::parse;
+use yore_sources::peek::{byte_at, first_string, first_value};
+use yore_sources::source::{self, Framing, Nature, Source, Stamp};
 
 /// How to start reading a unit.
 enum Begin {
@@ -160,8 +161,11 @@ impl Ingest<'_> {
             policy: &request.policy,
             is_session_buried: !self.tombstones.is_empty()
                 && file.is_some()
-                && first_session(found.source, &found.unit.path).is_some_and(|session| {
-                    self.tombstones.contains(&self.keys.tombstone_hash(found.source.kind(), "session", &session))
+                && first_value(&found.unit.path).is_some_and(|value| {
+                    let session = found.source.owner(&value).session;
+                    session.is_some_and(|session| {
+                        self.tombstones.contains(&self.keys.tombstone_hash(found.source.kind(), "session", &session))
+                    })
                 }),
             known_lines: 0,
             own_sessions: HashSet::new(),

@@ -9,12 +9,12 @@ use super::archive::Archive;
 use super::batch::Batch;
 use super::entries::EntryMaker;
 use super::file_error::FileError;
+use super::fingerprint::fingerprint;
 use super::key::Keys;
-use super::peek::fingerprint;
-use super::redact::RULES_VERSION;
 use super::report::IngestReport;
-use super::source::Reading;
 use crate::store::{Advance, Checkpoint, Commit, FileRow, Store};
+use yore_sources::redact::RULES_VERSION;
+use yore_sources::source::Reading;
 
 /// Stores batches.
 pub(super) struct Writer<'a> {

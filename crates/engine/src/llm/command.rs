@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use super::ask::{Accounts, Prompt, Reply, Usage};
 use super::error::LlmError;
-use crate::child::{self, ChildError, Ended, Input, Limits};
 use crate::platform;
+use yore_sources::child::{self, ChildError, Ended, Input, Limits};
 
 /// Variable that keeps yore's hooks silent in a program that yore runs.
 pub const SILENT: &str = "YORE_SILENT";

@@ -16,10 +16,10 @@ use yore_core::time::UtcMillis;
 
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
-use crate::ingest::source::note::{KIND, MAX_BYTES, Note, note_records, note_unit};
-use crate::ingest::source::{Notes, Stamp};
 use crate::ingest::{GivenDocument, IngestRequest, export_key};
 use crate::store::{OperationTx, StoreError};
+use yore_sources::source::note::{KIND, MAX_BYTES, Note, note_records, note_unit};
+use yore_sources::source::{Notes, Stamp};
 
 /// Version of the format.
 const FORMAT: u32 = 1;

@@ -22,10 +22,11 @@ use super::step::{connect, connect_as_stated, draw, draw_relation, entity_for, k
 use super::write::supersede;
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
-use crate::ingest::{ProjectNames, note_first_commits};
+use crate::ingest::note_first_commits;
 use crate::retrieve::{project_here, projects_named};
 use crate::rules::{self, StatedRelation};
 use crate::store::{NewOperation, OperationTx};
+use yore_sources::project_names::ProjectNames;
 
 /// Length of the statement in the summary of an operation, in characters.
 const SUMMARY_CHARS: usize = 60;

@@ -11,8 +11,8 @@ use yore_core::relation::{Node, Relation};
 use super::record::shortened;
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
-use crate::ingest::ProjectNames;
 use crate::store::{MemoryFilter, MemoryUse};
+use yore_sources::project_names::ProjectNames;
 
 /// Length of a question in the log of uses, in characters.
 const QUESTION_CHARS: usize = 500;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::deadline::{Deadline, LatePart};
-use crate::accounts::Ledger;
+use crate::budget::Ledger;
 use crate::embed::Reranker;
 use crate::error::EngineError;
 use crate::llm::ServerReranker;

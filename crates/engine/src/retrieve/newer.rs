@@ -13,8 +13,8 @@ use super::plan::Plan;
 use super::rank::Ranked;
 use super::texts::Texts;
 use crate::error::EngineError;
-use crate::ingest::source::is_agent;
 use crate::store::ItemKey;
+use yore_sources::source::is_agent;
 
 /// Number of the best candidates that are compared.
 const COMPARED: usize = 20;

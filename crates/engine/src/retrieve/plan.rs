@@ -17,8 +17,8 @@ use super::weights::{PlannedList, planned_lists};
 use super::{Asked, RecallRequest};
 use crate::error::{EngineError, MemoryError};
 use crate::index::CompiledFilter;
-use crate::ingest::source::{Notes, Source, Web};
 use crate::store::{EpisodeKey, ItemKey, LabelKey, ProjectKey, RowKey, Store, TurnKey};
+use yore_sources::source::{Notes, Source, Web};
 
 /// Maximum number of named periods that are searched.
 const MOST_PERIODS: usize = 3;

@@ -4,8 +4,8 @@ use yore_core::id::ProjectId;
 use yore_core::scope::normalize_directory;
 
 use crate::error::EngineError;
-use crate::ingest::ProjectNames;
 use crate::store::{ProjectKey, Store};
+use yore_sources::project_names::ProjectNames;
 
 /// Returns the projects with these names, ids (or unambiguous beginnings of them) or directories.
 pub(crate) fn projects_named(store: &Store, wanted: &[String]) -> Result<Vec<ProjectKey>, EngineError> {

@@ -8,7 +8,7 @@ use yore_core::query::{Filter, Fusion, NewerFirst, Rerank, SearchMode};
 use yore_core::text::{NamedPeriod, is_error_message, joined, named_periods_at};
 use yore_core::time::UtcMillis;
 
-use crate::ingest::ProjectNames;
+use yore_sources::project_names::ProjectNames;
 
 /// Room for the passages of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

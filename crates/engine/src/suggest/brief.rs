@@ -12,15 +12,15 @@ use yore_core::scope::ScopeChoice;
 use yore_core::text::word_count;
 use yore_core::time::UtcMillis;
 
+use crate::archive::notes::{NoteSummary, NotesRequest};
+use crate::archive::projects::MergeOffer;
 use crate::error::EngineError;
-use crate::ingest::ProjectNames;
 use crate::memories::IN_PROJECT;
-use crate::notes::{NoteSummary, NotesRequest};
-use crate::projects::MergeOffer;
 use crate::retrieve::{keep_own_words, project_here};
 use crate::rules::own_title;
 use crate::store::{EpisodeSummary, ProjectKey, SessionFilter, SessionOrder, ShownTurn, Store};
 use crate::{Engine, Said};
+use yore_sources::project_names::ProjectNames;
 
 /// A request for the brief of a project.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]

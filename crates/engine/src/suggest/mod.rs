@@ -24,11 +24,11 @@ use self::failure::of_failure;
 use self::prompt::of_prompt;
 pub use self::suggestion::{SuggestRequest, Suggestion, Suggestions, Trigger};
 
+use crate::archive::notes::NotesRequest;
 use crate::error::EngineError;
-use crate::ingest::source::note;
-use crate::notes::NotesRequest;
 use crate::retrieve::project_here;
 use crate::{Engine, Found};
+use yore_sources::source::note;
 
 /// Maximum number of turns that wait for the index; with more, nothing is suggested, because reading them one
 /// by one takes too long.

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use yore_core::query::{Filter, ItemId, SearchMode};
 use yore_core::relevance::SkipReason;
 
-use crate::ingest::ProjectNames;
 use crate::{Hit, Packing, Said};
+use yore_sources::project_names::ProjectNames;
 
 /// Event that may lead to suggestions.
 #[derive(Clone, Debug, Deserialize, Serialize)]

@@ -6,11 +6,11 @@ use yore_core::query::Filter;
 use yore_core::vector::dot;
 
 use super::topic::Topic;
+use crate::archive::sessions::{ConversationTurns, SessionsRequest};
 use crate::embed::StaticTable;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::retrieve::{AnswerTopic, RecallAnswer, RecallRequest};
-use crate::sessions::{ConversationTurns, SessionsRequest};
 use crate::store::{EpisodeKey, EpisodeSummary, ItemKey, SessionOrder, StoredSpan, TurnKey};
 
 /// Most topics without a hit, and how similar one must be to the question.

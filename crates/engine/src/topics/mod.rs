@@ -19,11 +19,11 @@ use yore_core::vector::{dot, unit_length};
 
 pub use self::topic::{SessionTopics, SimilarTopic, Topic, TopicsRequest};
 use self::words::{name_of_turn, topic_of};
+use crate::archive::sessions::{ConversationTurns, SessionsRequest};
 use crate::embed::StaticTable;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::rules::{Words, normal, sentences};
-use crate::sessions::{ConversationTurns, SessionsRequest};
 use crate::store::{EpisodeKey, EpisodeSummary, ProjectKey, SessionOrder, Shape, StoredSpan, TurnKey};
 
 /// Name and version of the way in which conversations are divided. Another one divides each anew.

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use yore_core::time::UtcMillis;
 
 use super::output;
-use crate::git::Git;
-use crate::ingest::source::merged_branch;
 use crate::memories::TRUNKS;
+use yore_sources::git::Git;
+use yore_sources::source::merged_branch;
 
 /// Longest time for all branches of a repository.
 const PATIENCE: Duration = Duration::from_secs(30);

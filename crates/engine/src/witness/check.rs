@@ -11,9 +11,9 @@ use super::branches::are_merged;
 use super::{Effort, Spoken, judge};
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::ingest::{ProjectNames, names_of};
 use crate::retrieve::{Found, Hit};
 use crate::store::{AnchoredMemory, MemoryKey, ProjectSummary, StoredVerdict};
+use yore_sources::project_names::{ProjectNames, names_of};
 
 /// Most memories of a project that are judged at once, the newest.
 const MOST_JUDGED: usize = 20_000;

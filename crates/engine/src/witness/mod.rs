@@ -28,7 +28,7 @@ use yore_core::time::UtcMillis;
 
 pub use self::check::{CheckedMemory, CodeReport};
 use self::history::{Commit, Files, LogReader, Past};
-use crate::git::{Git as Program, Stop};
+use yore_sources::git::{Git as Program, Stop};
 
 /// Bytes of output that are read of one run of git.
 const MOST_OUTPUT: usize = 256 << 20;

@@ -5,8 +5,8 @@ use std::fs;
 use proptest::prelude::*;
 use rusqlite::Connection;
 use serde_json::json;
-use yore_engine::ingest::source::ReaderOptions;
 use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
+use yore_sources::source::ReaderOptions;
 use yore_testing::{Memory, Random, SessionBuilder};
 
 use crate::told::words_from_archive;

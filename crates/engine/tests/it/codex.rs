@@ -422,7 +422,7 @@ fn sure_signs_tell_what_was_typed_from_what_the_client_put_in() {
 #[test]
 fn own_calls_of_the_memory_are_no_sessions() {
     let memory = Memory::new();
-    let prompt = format!("{}\nSummarise.", yore_engine::ingest::source::own::OWN_CALL);
+    let prompt = format!("{}\nSummarise.", yore_sources::source::own::OWN_CALL);
     memory.write(ROLLOUT, [meta(THREAD, json!({"source": "exec"})), typed(&prompt), seen("assistant", "Done.")].concat());
     read(&memory);
     assert!(memory.episodes().is_empty());

@@ -5,10 +5,10 @@ use yore_core::memory::{Lane, MemoryKind, SourceKind, Status};
 use yore_core::operation::{Actor, Cause};
 use yore_core::relation::{Node, RelationType};
 use yore_core::scope::ScopeChoice;
-use yore_engine::ingest::names_of;
 use yore_engine::{
     BriefRequest, Distilled, DistilledItem, Engine, GivenRecords, MemoryEdit, MemoryList, NewMemory, OpenConflict, Settlement,
 };
+use yore_sources::project_names::names_of;
 use yore_testing::{Memory, SessionBuilder};
 
 fn by(actor: Actor) -> Cause {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 use yore_core::episode::EpisodeKind;
-use yore_engine::ingest::source::{Computer, Cursor, Platform, Source};
+use yore_sources::source::{Computer, Cursor, Platform, Source};
 use yore_testing::Memory;
 
 use crate::told::{skipped, told, try_read, words_from_archive};

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use rusqlite::Connection;
 use yore_core::scope::ScopeChoice;
-use yore_engine::ingest::source::ReaderOptions;
 use yore_engine::ingest::{IngestRequest, KeyProblem, Silent, SourceRoot};
 use yore_engine::{Engine, Finding, ForgetRequest, RecallRequest, SessionsRequest, Severity, backups, repair, restore};
+use yore_sources::source::ReaderOptions;
 use yore_testing::{Memory, Random, SessionBuilder, TurnOf};
 
 /// Creates sessions, each in a file and a blob of its own.

@@ -3,11 +3,11 @@
 use yore_core::memory::{Lane, MemoryKind, SourceKind, Status};
 use yore_core::operation::{Actor, Cause};
 use yore_core::relation::{Node, RelationType};
-use yore_engine::ingest::names_of;
 use yore_engine::{
     BriefRequest, DistilReport, Distilled, DistilledItem, DistilledRelation, DistilledTopic, MaterialRequest, MemoryList,
     NewMemory, StoredMemory, TopicsRequest,
 };
+use yore_sources::project_names::names_of;
 use yore_testing::{Memory, SessionBuilder};
 
 const QUAY: &str = "/home/dev/quay";

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use yore_core::episode::{EpisodeKind, Role};
 use yore_core::note::NoteFacts;
-use yore_engine::ingest::source::note::{Note, note_episode, note_records, note_unit};
-use yore_engine::ingest::source::{Files, NothingKnown, ReaderOptions, Source, Stamp, Unit};
 use yore_engine::ingest::{GivenDocument, IngestReport, IngestRequest, Silent, SourceRoot};
+use yore_sources::source::note::{Note, note_episode, note_records, note_unit};
+use yore_sources::source::{Files, NothingKnown, ReaderOptions, Source, Stamp, Unit};
 use yore_testing::{Memory, TurnOf};
 
 fn learn(memory: &Memory, folder: &str) -> IngestReport {

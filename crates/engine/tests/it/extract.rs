@@ -5,11 +5,11 @@ use serde_json::json;
 use yore_core::memory::{Lane, MemoryKind, SourceKind, Status};
 use yore_core::operation::{Actor, Cause, OperationKind};
 use yore_core::relation::{Node, RelationType};
-use yore_engine::ingest::names_of;
 use yore_engine::{
     Brief, BriefRequest, Engine, ExtractReport, ExtractRequest, ForgetRequest, MemoryEdit, MemoryList, NewMemory,
     SessionsRequest, StoredMemory, Traversal,
 };
+use yore_sources::project_names::names_of;
 use yore_testing::{Memory, SessionBuilder};
 
 fn by_hand() -> Cause {

@@ -4,11 +4,11 @@ use serde_json::json;
 use yore_core::memory::{Anchor, AnchorKind, Fields, MemoryKind, Status, Use};
 use yore_core::operation::Cause;
 use yore_core::relation::{Node, RelationType};
-use yore_engine::ingest::source::ReaderOptions;
 use yore_engine::platform;
 use yore_engine::{
     Engine, ForgetRequest, ForgetSelection, Forgotten, GivenEvidence, MemoryEdit, MemoryList, NewMemory, RememberRequest,
 };
+use yore_sources::source::ReaderOptions;
 use yore_testing::{Memory, Scan, SessionBuilder};
 
 /// Prefix of every planted word; it is in no word list.
@@ -155,7 +155,7 @@ fn source_that_still_exists_does_not_bring_it_back() {
     memory.learn();
     assert_eq!(memory.words(), after);
     assert_eq!(scan(&mut memory), Vec::<String>::new());
-    memory.engine().reindex(&yore_engine::ingest::source::ReaderOptions::default(), &mut yore_engine::ingest::Silent).unwrap();
+    memory.engine().reindex(&yore_sources::source::ReaderOptions::default(), &mut yore_engine::ingest::Silent).unwrap();
     assert_eq!(memory.words(), after);
 }
 

@@ -7,11 +7,11 @@ use yore_core::memory::{Lane, Memory as Record, MemoryKind, Reach, SourceKind, S
 use yore_core::operation::{Actor, Cause};
 use yore_core::query::{Filter, SearchMode};
 use yore_core::scope::ScopeChoice;
-use yore_engine::ingest::names_of;
 use yore_engine::{
     BriefRequest, DistilReport, Distilled, DistilledItem, DistilledRelation, Engine, ExtractRequest, MaterialRequest, MemoryEdit,
     MemoryFilter, MemoryList, NewMemory, Packing, StoredMemory, SuggestRequest, Trigger,
 };
+use yore_sources::project_names::names_of;
 use yore_testing::{Memory, SessionBuilder};
 
 const QUAY: &str = "/home/dev/quay";

@@ -7,11 +7,11 @@ use yore_core::memory::{Anchor, AnchorKind, Confidence, Fields, Lane, MemoryKind
 use yore_core::operation::{Actor, Cause, OperationKind};
 use yore_core::relation::{Node, RelationType};
 use yore_engine::ingest::Silent;
-use yore_engine::ingest::source::ReaderOptions;
 use yore_engine::{
     Done, Engine, EngineError, GivenEvidence, MemoryEdit, MemoryError, MemoryFilter, MemoryList, NewMemory, StoredMemory,
     Traversal, UndoError, repair,
 };
+use yore_sources::source::ReaderOptions;
 use yore_testing::{Memory, SessionBuilder};
 
 fn by_hand() -> Cause {
@@ -609,7 +609,7 @@ fn files_that_a_statement_names_are_what_it_stands_on_unless_their_names_are_too
     memory.learn();
     let long = format!("src/{}.rs", "x".repeat(300));
     let mut new = NewMemory::new(MemoryKind::Fact, format!("The reader is src/tide.rs, and not {long}."));
-    new.here = Some(yore_engine::ingest::names_of("/home/dev/quay"));
+    new.here = Some(yore_sources::project_names::names_of("/home/dev/quay"));
     let id = memory.engine().add_memory(&new, &Cause::default()).unwrap().memory.to_string();
     let anchors = memory.engine().memory(&id).unwrap().memory.anchors;
     assert_eq!(anchors.iter().map(|anchor| anchor.text.as_str()).collect::<Vec<_>>(), ["src/tide.rs"]);

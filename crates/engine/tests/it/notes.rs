@@ -10,14 +10,15 @@ use yore_core::note::{NoteFacts, NoteKind, Priority};
 use yore_core::operation::Cause;
 use yore_core::query::SearchMode;
 use yore_core::scope::ScopeChoice;
-use yore_engine::ingest::source::document::{DocumentFacts, document_records};
-use yore_engine::ingest::source::note::{MAX_BYTES, Note, note_records, note_unit};
-use yore_engine::ingest::source::{ReaderOptions, Stamp};
-use yore_engine::ingest::{GivenDocument, IngestRequest, ProjectNames, Silent, names_of};
+use yore_engine::ingest::{GivenDocument, IngestRequest, Silent};
 use yore_engine::{
     Engine, EngineError, ForgetRequest, NoteSummary, NotesRequest, ProjectQuery, RememberRequest, Remembered, STANDING,
     SessionsRequest, ShowRequest, Surroundings, WhichVersion,
 };
+use yore_sources::project_names::{ProjectNames, names_of};
+use yore_sources::source::document::{DocumentFacts, document_records};
+use yore_sources::source::note::{MAX_BYTES, Note, note_records, note_unit};
+use yore_sources::source::{ReaderOptions, Stamp};
 use yore_testing::{Memory, Scan, SessionBuilder, TurnOf};
 
 const HARBOR: &str = "/home/dev/harbor";
@@ -414,7 +415,7 @@ fn notes_are_listed_where_they_hold_by_tag_and_title() {
 /// Stores a page that belongs to no project, like one that is fetched outside of all.
 fn put_page(memory: &Memory, text: &str) {
     let facts = DocumentFacts { id: "https://example.com/lemons".to_owned(), ..DocumentFacts::default() };
-    let mut records = document_records(&facts, &yore_engine::document::Document::default());
+    let mut records = document_records(&facts, &yore_sources::document::Document::default());
     records.push(json!({"section": {"document": facts.id, "key": "1", "text": text}}));
     let document = GivenDocument { name: facts.id, stamp: Stamp { size: 1, version: 1 }, state: String::new(), records };
     memory.engine().put_document("web", document, &IngestRequest::new(Vec::new())).unwrap();

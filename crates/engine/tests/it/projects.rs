@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use yore_engine::ingest::names_of;
 use yore_engine::{BriefRequest, EngineError, RememberRequest};
+use yore_sources::project_names::names_of;
 use yore_testing::{Memory, SessionBuilder};
 
 fn lines(values: &[Value]) -> String {

@@ -5,8 +5,8 @@ use serde_json::json;
 use yore_core::episode::{EpisodeKind, Role};
 use yore_core::query::Filter;
 use yore_core::scope::ScopeChoice;
-use yore_engine::ingest::names_of;
 use yore_engine::{ForgetRequest, Hit, Packing, ProjectQuery, exchanges};
+use yore_sources::project_names::names_of;
 use yore_testing::{Memory, SessionBuilder, TurnOf};
 
 const MARCH: i64 = 1_772_323_200_000;

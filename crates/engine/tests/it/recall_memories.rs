@@ -410,7 +410,7 @@ fn a_memory_brings_no_words_of_another_project_of_a_later_time_or_of_a_forgotten
     assert_eq!((asked(&|_| {}).0, asked(&|_| {}).1), (2, 2));
     let only_here = |request: &mut yore_engine::RecallRequest| {
         request.filter.scope = ScopeChoice::Current;
-        request.here = Some(yore_engine::ingest::names_of("/home/dev/harbour"));
+        request.here = Some(yore_sources::project_names::names_of("/home/dev/harbour"));
     };
     assert_eq!(asked(&only_here), (1, 1, false));
     let session = memory.episodes().into_iter().find(|episode| episode.cwd.as_deref() == Some("/home/dev/quarry")).unwrap();
@@ -528,7 +528,7 @@ fn the_history_of_a_memory_holds_no_statement_of_another_project_or_of_a_later_t
     let history = |scope: ScopeChoice, as_of: Option<UtcMillis>| {
         let answer = memory.ask_with("where are barrels counted, at the gate?", |request| {
             (request.filter.scope, request.filter.as_of) = (scope, as_of);
-            request.here = Some(yore_engine::ingest::names_of("/home/dev/harbour"));
+            request.here = Some(yore_sources::project_names::names_of("/home/dev/harbour"));
         });
         let found = answer.hits.iter().filter_map(Hit::as_memory).find(|found| found.memory.id.to_string() == new).unwrap();
         let mut past: Vec<String> = found.history.iter().map(|past| past.id.to_string()).collect();

@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 use yore_engine::Severity;
-use yore_engine::ingest::source::{ReaderOptions, Stamp};
 use yore_engine::ingest::{GivenDocument, IngestReport, IngestRequest};
+use yore_sources::source::{ReaderOptions, Stamp};
 use yore_testing::{Memory, Scan};
 
 fn section(key: &str, text: &str) -> Value {

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use yore_engine::ingest::redact::SecretKind;
+use yore_sources::redact::SecretKind;
 use yore_testing::{Memory, Random, Scan, SessionBuilder, fixture};
 
 const ALNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";

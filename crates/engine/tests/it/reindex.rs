@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use yore_engine::ingest::Silent;
-use yore_engine::ingest::source::ReaderOptions;
+use yore_sources::source::ReaderOptions;
 use yore_testing::{Memory, SessionBuilder, TurnOf, fixture};
 
 const QUESTIONS: [&str; 5] = [

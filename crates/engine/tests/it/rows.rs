@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 use yore_core::episode::{Caveat, EpisodeKind};
-use yore_engine::ingest::source::kind_of_database;
+use yore_sources::source::kind_of_database;
 use yore_testing::Memory;
 
 use crate::told::{skipped, told, try_read, words_from_archive};

@@ -281,7 +281,7 @@ fn turns_of_an_older_yore_get_their_shape_later() {
     let asked = memory.ask_with("tide", |request| request.filter.has_code = true);
     assert!(asked.hits.len() == 1 && asked.missing.is_empty());
     assert!(exchanges(&memory).exchanges[0].tools.is_empty());
-    memory.engine().reindex(&yore_engine::ingest::source::ReaderOptions::default(), &mut yore_engine::ingest::Silent).unwrap();
+    memory.engine().reindex(&yore_sources::source::ReaderOptions::default(), &mut yore_engine::ingest::Silent).unwrap();
     assert_eq!(memory.state(), whole);
 }
 

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 use yore_core::episode::{Caveat, Role};
-use yore_engine::ingest::source::{Headless, ReaderOptions};
-use yore_engine::ingest::{IngestRequest, Silent, SourceRoot, names_of};
+use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
 use yore_engine::{BriefRequest, Distilled, DistilledItem, ExtractRequest, MaterialRequest, MemoryList, SessionsRequest};
+use yore_sources::project_names::names_of;
+use yore_sources::source::{Headless, ReaderOptions};
 use yore_testing::Memory;
 
 const ORDER: &str = "From now on always run `make tide` before a release.";

@@ -2,11 +2,11 @@
 
 use yore_core::query::{Filter, ItemId, SearchMode};
 use yore_core::relevance::SkipReason;
-use yore_engine::ingest::names_of;
 use yore_engine::{
     BriefRequest, Engine, EngineError, EngineOptions, ExtractRequest, Packing, Passage, StoreError, SuggestRequest, Suggestion,
     Suggestions, Trigger, exchanges,
 };
+use yore_sources::project_names::names_of;
 use yore_testing::{Memory, SessionBuilder, TurnOf};
 
 const TIDE: &str = "/home/dev/tide";

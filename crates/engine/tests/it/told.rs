@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::path::Path;
 
-use yore_engine::ingest::source::ReaderOptions;
 use yore_engine::ingest::{IngestReport, IngestRequest, Silent, SourceRoot};
+use yore_sources::source::ReaderOptions;
 use yore_testing::Memory;
 
 /// Returns the turns of an episode, one line each: role, `!` for a failure, quality of the time, text, and

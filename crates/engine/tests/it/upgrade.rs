@@ -7,10 +7,10 @@ use rusqlite::Connection;
 use yore_core::note::NoteFacts;
 use yore_core::operation::Cause;
 use yore_engine::ingest::Silent;
-use yore_engine::ingest::source::ReaderOptions;
 use yore_engine::{
     Engine, EngineError, MemoryList, NotesRequest, SCHEMA_VERSION, SessionsRequest, StoreError, WhichVersion, repair,
 };
+use yore_sources::source::ReaderOptions;
 use yore_testing::{Memory, Random, SessionBuilder, TurnOf, fixture, is_blessing};
 
 const SEED: u64 = 500;

@@ -6,8 +6,8 @@ use std::process::Command;
 
 use yore_core::memory::{Anchor, AnchorKind, MemoryKind, Status, Verdict};
 use yore_core::operation::{Actor, Cause};
-use yore_engine::ingest::names_of;
 use yore_engine::{CodeReport, Distilled, DistilledItem, Engine, Found, MemoryList, NewMemory};
+use yore_sources::project_names::names_of;
 use yore_testing::{Memory, SessionBuilder};
 
 const DAY: i64 = 86_400;

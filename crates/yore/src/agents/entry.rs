@@ -12,7 +12,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
-use yore_engine::ingest::source::EDITORS;
+use yore_sources::source::EDITORS;
 
 use super::{AgentProfile, Setup};
 use crate::install::command::Shell;

@@ -12,7 +12,7 @@ use super::{AgentEvent, AgentProfile, EventKind, Field, Holds, HookEvent, Output
 use crate::install::command::Shell;
 use crate::install::machine::{Machine, below};
 use crate::install::{Agent, FileEdit, Scope, Wanted};
-use yore_engine::ingest::source::VSCODE_BUILDS;
+use yore_sources::source::VSCODE_BUILDS;
 
 const NAME: &str = "copilot-chat";
 

@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use yore_core::time::UtcMillis;
-use yore_engine::ingest::names_of;
 use yore_engine::{Engine, SessionsRequest};
+use yore_sources::project_names::names_of;
 
 use super::Context;
 use super::ingest::{print, read};

@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 
 use clap::Args;
 use yore_core::time::UtcMillis;
-use yore_engine::ingest::source::note::{KIND, note_episode, note_unit};
 use yore_engine::{EngineError, ForgetRequest, ForgetSelection, Forgotten};
+use yore_sources::source::note::{KIND, note_episode, note_unit};
 
 use super::Context;
 use crate::ask;

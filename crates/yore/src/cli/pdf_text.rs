@@ -1,9 +1,9 @@
 use std::io::Read;
 
 use clap::Args;
-use yore_engine::document::format::MAX_PDF_BYTES;
-use yore_engine::document::pdf;
 use yore_engine::platform;
+use yore_sources::document::format::MAX_PDF_BYTES;
+use yore_sources::document::pdf;
 
 use super::Context;
 use crate::error::{CliResult, Exit};

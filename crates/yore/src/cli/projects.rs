@@ -2,7 +2,7 @@ use std::path::Path;
 
 use clap::{Args, Subcommand};
 use yore_engine::ProjectMerged;
-use yore_engine::ingest::names_of;
+use yore_sources::project_names::names_of;
 
 use super::Context;
 use crate::error::{CliResult, Exit};

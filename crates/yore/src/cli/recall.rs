@@ -8,8 +8,8 @@ use yore_core::query::{Filter, MemoryConditions, MissingCode, Wanted};
 use yore_core::scope::ScopeChoice;
 use yore_core::strength::Strength;
 use yore_core::time::UtcMillis;
-use yore_engine::ingest::source::{SOURCES, source_named};
 use yore_engine::{Anchor, Missing, RecallAnswer, RecallRequest};
+use yore_sources::source::{SOURCES, source_named};
 
 use super::Context;
 use super::memories::{kind, status};

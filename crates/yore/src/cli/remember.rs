@@ -6,9 +6,9 @@ use yore_core::conflict::{Aspect, StatedValue};
 use yore_core::memory::MemoryKind;
 use yore_core::note::NoteKind;
 use yore_core::time::UtcMillis;
-use yore_engine::ingest::names_of;
-use yore_engine::ingest::source::note::MAX_BYTES;
 use yore_engine::{GivenEvidence, NewMemory, ProjectQuery, RememberRequest};
+use yore_sources::project_names::names_of;
+use yore_sources::source::note::MAX_BYTES;
 
 use super::memories::aspect;
 use super::{Context, memories};

@@ -1,7 +1,7 @@
 use clap::Args;
 use yore_core::time::UtcMillis;
-use yore_engine::ingest::source::note;
 use yore_engine::{PageTurn, ShowAnswer, ShowRequest, Start, Surroundings, TopicsRequest, WhichVersion};
+use yore_sources::source::note;
 
 use super::{Context, memories, topics};
 use crate::ask;

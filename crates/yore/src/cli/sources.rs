@@ -1,8 +1,8 @@
 use std::collections::HashMap;
 
 use clap::Args;
-use yore_engine::ingest::source::{Nature, SOURCES, Source};
 use yore_engine::{SkipCount, SourceFileSummary, Statistics};
+use yore_sources::source::{Nature, SOURCES, Source};
 
 use super::Context;
 use crate::error::{CliResult, Exit};

@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde_json::Value;
 use yore_core::time::UtcMillis;
-use yore_engine::ingest::names_of;
 use yore_engine::{Engine, EngineOptions, ModelServers, StoreOptions};
+use yore_sources::project_names::names_of;
 
 use super::Context;
 use crate::agents::SESSION_VARIABLE;

@@ -3,9 +3,9 @@ use std::path::Path;
 use clap::Args;
 use yore_core::episode::Role;
 use yore_core::scope::ScopeChoice;
-use yore_engine::ingest::source::{NothingKnown, SOURCES, source_named};
 use yore_engine::ingest::{IngestReport, IngestRequest, Silent, SourceRoot};
 use yore_engine::{Engine, ExtractRequest, RecallAnswer, RecallRequest, SessionsRequest};
+use yore_sources::source::{NothingKnown, SOURCES, source_named};
 
 use super::doctor::{fuse, offer_longer_retention, retention_days};
 use super::ingest::{self, read_histories};

@@ -1,7 +1,7 @@
 //! Properties of each key beside its Rust type: the values it takes and what a project's file may do to it.
 
 use toml::Value;
-use yore_engine::ingest::redact::check_pattern;
+use yore_sources::redact::check_pattern;
 
 use super::names::Names;
 

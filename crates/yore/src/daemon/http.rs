@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use yore_engine::ingest::names_of;
+use yore_sources::project_names::names_of;
 
 use super::log::Log;
 use super::shared::Shared;

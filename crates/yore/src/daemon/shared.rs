@@ -250,11 +250,11 @@ impl<'a> Shared<'a> {
             };
             let root = of_agent.iter().find(within).or_else(|| roots.iter().find(within)).or(of_agent.first());
             let accepts = |source: &str| {
-                yore_engine::ingest::source::source_named(source)
-                    .is_some_and(|source| !source.discover(&path, &yore_engine::ingest::source::NothingKnown).is_empty())
+                yore_sources::source::source_named(source)
+                    .is_some_and(|source| !source.discover(&path, &yore_sources::source::NothingKnown).is_empty())
             };
             if let Some(root) = root.filter(|root| accepts(&root.source) && path.to_str().is_some()) {
-                let stamp = yore_engine::ingest::source::Stamp::of_file(&path).ok();
+                let stamp = yore_sources::source::Stamp::of_file(&path).ok();
                 let delay_ms = if kind.is_some_and(EventKind::is_read_at_once) { 0 } else { self.window_ms() };
                 let work = Work::Ingest(SourceRoot { source: root.source.clone(), path });
                 jobs.push(NewJob { work, delay_ms, stamp });

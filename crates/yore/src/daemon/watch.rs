@@ -13,8 +13,8 @@ use std::time::{Duration, Instant, SystemTime};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use yore_core::time::UtcMillis;
 use yore_engine::ingest::SourceRoot;
-use yore_engine::ingest::source::Stamp;
 use yore_engine::{Lane, NewJob, Work};
+use yore_sources::source::Stamp;
 
 use super::shared::{Notice, Shared, lock};
 use crate::error::CliResult;

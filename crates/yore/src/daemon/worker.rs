@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use yore_core::time::UtcMillis;
-use yore_engine::ingest::source::{Stamp, source_named};
 use yore_engine::ingest::{IngestReport, Observer, SourceRoot};
 use yore_engine::{Failure, Job, JobWorker, Lane, NewJob, SyncReport, Upkeep, Work};
+use yore_sources::source::{Stamp, source_named};
 
 use super::shared::{Shared, lock};
 use crate::engine_handle::now;

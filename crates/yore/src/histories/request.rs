@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use yore_core::scope::{is_within, normalize_directory};
-use yore_engine::ingest::source::{self, ReaderOptions};
 use yore_engine::ingest::{CapturePolicy, IngestRequest, SourceRoot};
+use yore_sources::source::{self, ReaderOptions};
 
 use crate::config::{CaptureMode, Config, ConfigError, Headless, Layers, load_here};
 use crate::error::CliResult;

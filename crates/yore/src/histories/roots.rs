@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use yore_engine::Engine;
-use yore_engine::ingest::source::{Nature, SOURCES, Source, source_named};
-use yore_engine::ingest::{SourceRoot, may_exist, unreadable};
+use yore_engine::ingest::{SourceRoot, unreadable};
+use yore_sources::disk::may_exist;
+use yore_sources::source::{Nature, SOURCES, Source, source_named};
 
 use crate::config::{Config, ConfigError};
 use crate::error::CliResult;

@@ -10,9 +10,10 @@ use std::time::UNIX_EPOCH;
 use serde_json::Value;
 use yore_core::scope::{is_within, normalize_directory};
 use yore_core::time::UtcMillis;
-use yore_engine::ingest::source::{Framing, NothingKnown, Source, Unit, source_named};
-use yore_engine::ingest::{IngestReport, IngestRequest, Observer, SourceRoot, names_of};
+use yore_engine::ingest::{IngestReport, IngestRequest, Observer, SourceRoot};
 use yore_engine::{Engine, SyncReport};
+use yore_sources::project_names::names_of;
+use yore_sources::source::{Framing, NothingKnown, Source, Unit, source_named};
 
 use super::{conversation_roots, request};
 use crate::error::CliResult;

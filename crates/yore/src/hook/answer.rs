@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use yore_core::query::{Filter, ItemId, SearchMode};
 use yore_core::relevance::{SkipReason, TriggerKind};
-use yore_engine::ingest::redact::RedactionCounts;
-use yore_engine::ingest::{ProjectNames, ledger_key, name_redactor, names_of};
+use yore_engine::ingest::{ledger_key, name_redactor};
 use yore_engine::{Brief, BriefRequest, Engine, EngineOptions, ModelServers, StoreOptions, SuggestRequest, Suggestions, Trigger};
+use yore_sources::project_names::{ProjectNames, names_of};
+use yore_sources::redact::RedactionCounts;
 
 use crate::agents::{AgentEvent, AgentProfile, Beginning, DOCTOR, Moment, Output, Question};
 use crate::config::{Config, Inject};

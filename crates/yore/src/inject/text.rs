@@ -11,10 +11,10 @@ use std::collections::HashSet;
 use yore_core::episode::{Caveat, Role};
 use yore_core::memory::{Confidence, Lane, Memory, Verdict};
 use yore_core::query::ItemId;
-use yore_engine::ingest::source::note::KIND;
 use yore_engine::{
     Brief, ExchangeHits, Found, FoundMemory, NoteSummary, Packing, Passage, Said, Suggestions, Trigger, Worked, exchanges,
 };
+use yore_sources::source::note::KIND;
 
 use super::budget::{Injection, Page};
 use crate::fence::{clean, name};

@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use yore_core::operation::Cause;
-use yore_engine::ingest::ProjectNames;
 use yore_engine::{
     BriefRequest, Distilled, ForgetRequest, MaterialRequest, MemoryList, NewMemory, NotesRequest, ProjectQuery, RecallRequest,
     RememberRequest, SessionsRequest, ShowRequest, SuggestRequest, WhichVersion,
 };
+use yore_sources::project_names::ProjectNames;
 
 use super::socket::Stream;
 use crate::error::{CliError, Exit};

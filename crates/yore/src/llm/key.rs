@@ -6,8 +6,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use yore_engine::child::{self, ChildError, Ended, Input, Limits};
 use yore_engine::llm::KeyOf;
+use yore_sources::child::{self, ChildError, Ended, Input, Limits};
 
 use crate::config::Environment;
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use yore_core::scope::ScopeChoice;
 use yore_core::time::UtcMillis;
 use yore_engine::ProjectQuery;
-use yore_engine::ingest::{ProjectNames, names_of};
+use yore_sources::project_names::{ProjectNames, names_of};
 
 use super::answer::Answer;
 use super::arguments::{given, usage};

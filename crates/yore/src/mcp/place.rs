@@ -16,7 +16,7 @@ use std::time::Duration;
 use rmcp::model::ListRootsResult;
 use rmcp::{Peer, RoleServer};
 use yore_core::scope::{is_within, normalize_directory};
-use yore_engine::ingest::source::path_of_address;
+use yore_sources::source::path_of_address;
 
 use crate::inject::ledger;
 

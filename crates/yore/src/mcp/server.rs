@@ -18,7 +18,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
-use yore_engine::ingest::{ProjectNames, names_of};
+use yore_sources::project_names::{ProjectNames, names_of};
 
 use super::access::{ALL_PROJECTS, Access, ChatReader, Session};
 use super::answer::{Answer, Form, error_text, result};

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use yore_core::memory::{MemoryKind, SourceKind};
-use yore_engine::document::statements::statements;
 use yore_engine::{GivenEntity, GivenRecords, GivenRelation, NewMemory};
+use yore_sources::document::statements::statements;
 
 use super::common::{Home, by_agent, short, title};
 use super::front;

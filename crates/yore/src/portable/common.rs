@@ -3,7 +3,7 @@
 use yore_core::memory::{Confidence, Lane, MAX_STATEMENT_CHARS};
 use yore_core::text;
 use yore_engine::NewMemory;
-use yore_engine::ingest::ProjectNames;
+use yore_sources::project_names::ProjectNames;
 
 /// Maximum number of characters of a title, and of the statement of a text that is too long for one.
 const TITLE_CHARS: usize = 200;

@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use yore_core::memory::{Anchor, AnchorKind, MemoryKind, RULE_FILES, RULE_FOLDERS, SourceKind};
-use yore_engine::document::statements::{Statement, statements};
 use yore_engine::{GivenRecords, NewMemory};
+use yore_sources::document::statements::{Statement, statements};
 
 use super::common::{Home, by_agent, short, title};
 use super::front;

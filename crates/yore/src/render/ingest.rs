@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use yore_engine::ingest::IngestReport;
-use yore_engine::ingest::source::UnreadAgent;
+use yore_sources::source::UnreadAgent;
 
 use super::text;
 

@@ -57,7 +57,7 @@ use serde_json::Value;
 use yore_core::episode::EpisodeKind;
 use yore_core::time::{UtcMillis, format_utc};
 use yore_engine::ShownTurn;
-use yore_engine::ingest::source::note;
+use yore_sources::source::note;
 
 /// Returns the role of a turn's speaker as it is shown. The words of a document are nobody's; a note is a person's
 /// or an agent's.

@@ -6,12 +6,12 @@ use std::fmt::Debug;
 use schemars::SchemaGenerator;
 use serde::de::DeserializeOwned;
 use serde_json::json;
-use yore_engine::ingest::source::ReaderOptions;
 use yore_engine::ingest::{IngestReport, Silent};
 use yore_engine::{
     EmbedReport, ForgetRequest, NotesRequest, RecallRequest, RememberRequest, SessionsRequest, ShowRequest, Surroundings,
     SyncReport,
 };
+use yore_sources::source::ReaderOptions;
 use yore_testing::{Memory, SessionBuilder};
 
 use super::*;

@@ -3,7 +3,7 @@
 use yore_core::time::UtcMillis;
 use yore_engine::Severity;
 use yore_engine::ingest::SourceRoot;
-use yore_engine::ingest::source::{Nature, SOURCES, UnreadAgent};
+use yore_sources::source::{Nature, SOURCES, UnreadAgent};
 
 use super::super::Context;
 use super::super::status_line::ago;

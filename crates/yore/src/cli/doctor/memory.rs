@@ -1,7 +1,7 @@
 //! Checks the data directory: store, archive, indexes, permissions.
 
-use yore_engine::ingest::source::ReaderOptions;
 use yore_engine::{Engine, EngineError, Finding, Severity, examine_disk};
+use yore_sources::source::ReaderOptions;
 
 use super::super::Context;
 use super::Told;

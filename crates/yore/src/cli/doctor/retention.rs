@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use yore_engine::Severity;
-use yore_engine::ingest::source::{NothingKnown, SOURCES, Unit, source_named};
+use yore_sources::source::{NothingKnown, SOURCES, Unit, source_named};
 
 use super::super::Context;
 use super::Told;
@@ -58,7 +58,7 @@ fn claude_settings(context: &Context) -> Vec<PathBuf> {
 
 /// Offers to let Claude Code keep transcripts longer: asks on a terminal, prints instructions elsewhere.
 pub fn offer_longer_retention(is_agreed: bool, context: &mut Context) -> CliResult<()> {
-    let default = source_named(CLAUDE_CODE).and_then(yore_engine::ingest::source::Source::default_retention_days).unwrap_or(0);
+    let default = source_named(CLAUDE_CODE).and_then(yore_sources::source::Source::default_retention_days).unwrap_or(0);
     for settings in claude_settings(context) {
         let days = retention::configured_days(&settings).unwrap_or_else(|| u64::from(default));
         if !retention::is_short(days) {

@@ -103,7 +103,7 @@ fn measure(name: &str, arguments: &Arguments, context: &mut Context) -> CliResul
     let engine = crate::engine_handle::open(&directory, true, context.settings.config(), llm::ModelsAt::default())?;
     let root = |text: &String| {
         let (source, path) = match text.split_once(':') {
-            Some((source, path)) if yore_engine::ingest::source::source_named(source).is_some() => (source, path),
+            Some((source, path)) if yore_sources::source::source_named(source).is_some() => (source, path),
             _ => ("claude-code", text.as_str()),
         };
         SourceRoot { source: source.to_owned(), path: path.into() }

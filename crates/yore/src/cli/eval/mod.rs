@@ -16,9 +16,9 @@ use yore_core::metrics;
 use yore_core::query::{Fusion, NewerFirst, Rerank, SearchMode};
 use yore_core::scope::ScopeChoice;
 use yore_engine::embed::EmbedCache;
-use yore_engine::ingest::source::source_named;
 use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
 use yore_engine::{EmbedReport, Engine, ExtractRequest, Found, Hit, RecallAnswer, RecallRequest};
+use yore_sources::source::source_named;
 
 use self::questions::GoldQuestion;
 use super::{Context, recall};

@@ -11,8 +11,8 @@ use clap::Args;
 use serde::Serialize;
 use yore_core::id::MemoryId;
 use yore_core::operation::{Actor, Cause};
-use yore_engine::ingest::{ProjectNames, names_of};
 use yore_engine::{Engine, GivenRecords, Imported};
+use yore_sources::project_names::{ProjectNames, names_of};
 
 use super::{Context, export};
 use crate::error::{CliError, CliResult, Exit};

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use yore_core::relevance::{SkipReason, TriggerKind};
 use yore_core::time::UtcMillis;
 use yore_engine::EngineError;
-use yore_engine::ingest::names_of;
+use yore_sources::project_names::names_of;
 
 use super::super::Context;
 use super::super::status_line::totals;

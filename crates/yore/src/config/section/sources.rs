@@ -96,7 +96,7 @@ sources! {
 
 #[cfg(test)]
 mod tests {
-    use yore_engine::ingest::source::SOURCES;
+    use yore_sources::source::SOURCES;
 
     use super::*;
 

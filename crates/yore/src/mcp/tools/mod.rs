@@ -179,7 +179,7 @@ fn described<A: JsonSchema + 'static>(
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use yore_engine::ingest::source::own::is_own_tool;
+    use yore_sources::source::own::is_own_tool;
 
     use super::*;
 

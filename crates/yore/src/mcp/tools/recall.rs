@@ -19,9 +19,9 @@ use yore_core::memory::MemoryKind;
 use yore_core::query::{Filter, MemoryConditions, MissingCode, Wanted};
 use yore_core::strength::Strength;
 use yore_core::time::format_utc;
-use yore_engine::ingest::ProjectNames;
-use yore_engine::ingest::source::note;
 use yore_engine::{ExchangeHits, Hit, Passage, RecallAnswer, RecallRequest, ShowRequest, ShownTurn, Surroundings, exchanges};
+use yore_sources::project_names::ProjectNames;
+use yore_sources::source::note;
 
 use super::{Call, Effect, MEMORY_KINDS, described};
 use crate::ask::{self, ROLES};

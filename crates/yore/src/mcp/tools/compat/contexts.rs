@@ -19,8 +19,8 @@ use yore_core::query::{List, ListPlace, SearchMode, Wanted};
 use yore_core::relation::RelationType;
 use yore_core::scope::ScopeChoice;
 use yore_core::text::{Question, Tokenizer, Tokens};
-use yore_engine::ingest::source::note;
 use yore_engine::{NotesRequest, RecallRequest, WhichVersion};
+use yore_sources::source::note;
 
 use super::super::{Call, Effect, described, notes};
 use super::preview::{Context, PRIORITIES};

@@ -16,8 +16,8 @@ use yore_core::note::{NoteKind, Priority};
 use yore_core::operation::{Actor, Cause};
 use yore_core::scope::ScopeChoice;
 use yore_core::text;
-use yore_engine::ingest::names_of;
 use yore_engine::{NewMemory, NotesRequest, OpenConflict};
+use yore_sources::project_names::names_of;
 
 use super::super::remember::{MAX_CHARS, Note, Place, confirmed_by_person, store};
 use super::super::{Call, Effect, described, notes};

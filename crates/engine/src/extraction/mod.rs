@@ -1,0 +1,24 @@
+//! Memories from conversations: found by rules, by the asking agent, or by a language model, and compared with each other.
+//!
+//! - `run`: reads the sessions that changed, with rules, and records what was found
+//! - `agent`: hands an agent the lines of a session and takes what it found in them
+//! - `model`: has a language model find memories; `summaries`: has one summarise topics and sessions
+//! - `compare`: has one compare memories; `hypothetical`: earlier statements that it supposes for that
+//! - `model_choice`: which model reads a project's conversations, and within which limits
+
+mod agent;
+mod compare;
+mod hypothetical;
+mod model;
+mod model_choice;
+mod run;
+mod summaries;
+
+pub use self::agent::{
+    DistilReport, Distilled, DistilledItem, DistilledRelation, DistilledTopic, Line, Material, MaterialRequest,
+};
+pub use self::compare::{ConsolidateReport, ConsolidateRequest};
+pub use self::model::ModelReport;
+pub use self::model_choice::{ByModel, ChooseModel};
+pub use self::run::{ExtractReport, ExtractRequest, ExtractedSession, FailedSession};
+pub use self::summaries::NamedTopics;

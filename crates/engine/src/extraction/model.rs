@@ -1,0 +1,353 @@
+//! A model distils conversations: the same lines, form, checks and records as for an agent, with one call for each piece of a
+//! conversation, booked in the ledger.
+
+use serde::Deserialize;
+use serde_json::json;
+use yore_core::conflict::Aspect;
+use yore_core::consolidation::PipelineStatistics;
+use yore_core::memory::MemoryKind;
+use yore_core::operation::Actor;
+use yore_core::relation::RelationType;
+
+use crate::budget::{Ledger, ends_run};
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::extraction::agent::{
+    Distilled, DistilledItem, DistilledRelation, DistilledTopic, Distiller, Line, Material, NEW_CHARS,
+};
+use crate::extraction::model_choice::{ByModel, MOST_FAILURES};
+use crate::extraction::run::{ExtractRequest, FailedSession};
+use crate::llm::{Class, Form, LlmError, Model, Prompt, structured};
+use crate::store::EpisodeSummary;
+
+/// A way to ask a family of models (S1-113): its instructions, and who then distils. A change of the words is another file and
+/// another version.
+struct Manner {
+    instructions: &'static str,
+    by: Distiller,
+    /// True if relations, topics and what rules proposed are asked for, too.
+    is_full: bool,
+}
+
+/// Name under which is noted how far models have read, and a conversation whose answers had not the form.
+const CHECKPOINT: &str = "model";
+const MISFORMED: &str = "model misformed";
+
+const CAPABLE: Manner = Manner {
+    instructions: include_str!("../../prompts/extract-4.md"),
+    by: Distiller { extractor: "model", version: 3, checkpoint: CHECKPOINT, new_chars: NEW_CHARS, actor: Actor::Model },
+    is_full: true,
+};
+/// A small model reads shorter pieces, and gives items only.
+const SMALL: Manner = Manner {
+    instructions: include_str!("../../prompts/extract-small-1.md"),
+    by: Distiller { extractor: "small-model", version: 1, checkpoint: CHECKPOINT, new_chars: 5_000, actor: Actor::Model },
+    is_full: false,
+};
+/// Most tokens of an answer.
+const MOST_ANSWER: u32 = 8_000;
+/// Most pieces of a conversation that are read in one run: an endless conversation must not take the day.
+const MOST_PIECES: usize = 40;
+
+/// The result of an extraction by a model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelReport {
+    /// Conversations with new lines that were read.
+    pub sessions: u64,
+    /// Conversations without new lines.
+    pub unchanged: u64,
+    /// Calls that gave an answer.
+    pub answers: u64,
+    /// New memories.
+    pub recorded: u64,
+    /// Known memories that got evidence.
+    pub joined: u64,
+    /// Relations that were stated.
+    pub relations: u64,
+    /// Memories that rules had proposed and that were put away.
+    pub dropped: u64,
+    /// Work of the phases of consolidation, and decisions.
+    pub statistics: PipelineStatistics,
+    /// Reasons why items and relations could not be stored.
+    pub refused: Vec<String>,
+    /// Conversations of projects that nobody may read.
+    pub left_out: u64,
+    /// Conversations whose requests wait for an answer in a folder.
+    pub waiting: u64,
+    /// Conversations that failed.
+    pub failed: Vec<FailedSession>,
+    /// Why the run ended before all conversations were read.
+    pub stopped: Option<String>,
+}
+
+impl Engine {
+    /// Lets a model distil conversations, the newest first. Each piece of a conversation is recorded before the next is asked
+    /// for, so that a run that ends goes on where it stood. `proceed` is told how many of how many conversations are done.
+    ///
+    /// # Errors
+    /// [`EngineError::UnknownProject`], [`EngineError::UnknownSession`]. Failures of the model are in the report.
+    pub fn extract_by_model(
+        &self,
+        mut by: ByModel<'_>,
+        request: &ExtractRequest,
+        proceed: &mut dyn FnMut(u64, u64) -> bool,
+    ) -> Result<ModelReport, EngineError> {
+        let sessions = self.sessions_to_extract(request, false)?;
+        let mut report = ModelReport::default();
+        // Two processes would pay for the same lines.
+        let Some(_lock) = self.lock_for_models()? else {
+            report.stopped = Some("another process lets a model read".to_owned());
+            return Ok(report);
+        };
+        if request.again {
+            for session in &sessions {
+                self.store().forget_extraction(session.row, &[CHECKPOINT, MISFORMED])?;
+            }
+        }
+        let (shapes, misformed) = (self.store().shapes()?, self.store().extracted(MISFORMED)?);
+        let mut failures = 0;
+        let total = sessions.len() as u64;
+        for (done, session) in (0u64..).zip(&sessions) {
+            if !proceed(done, total) {
+                report.stopped = Some("stopped".to_owned());
+                break;
+            }
+            let (model, ledger) = match by.reader(self, session.project.as_deref()) {
+                Ok(Some(reader)) => reader,
+                Ok(None) => {
+                    report.left_out += 1;
+                    continue;
+                }
+                Err(reason) => {
+                    report.stopped = Some(reason);
+                    break;
+                }
+            };
+            let shape = shapes.get(&session.row).copied().unwrap_or_default();
+            if misformed.get(&session.row) == Some(&shape) {
+                let reason = "its answers could not be used before, so it was not asked for again; `--again` asks".to_owned();
+                report.failed.push(FailedSession { session: session.native_id.clone(), reason });
+                continue;
+            }
+            let answers = report.answers;
+            match self.distil_by_model(session, &model, &ledger, request, &mut report)? {
+                // A conversation that did not change tells nothing of the model.
+                Ok(()) if report.answers == answers => {}
+                Ok(()) => failures = 0,
+                Err(LlmError::Unanswered(_)) => report.waiting += 1,
+                Err(error) => {
+                    let is_end = ends_run(&error);
+                    if is_end {
+                        report.stopped = Some(error.to_string());
+                        break;
+                    }
+                    // It would be asked in vain each time, until it changes.
+                    if error.class() == Class::Validation {
+                        self.store().note_extraction(session.row, MISFORMED, shape, self.now())?;
+                    }
+                    failures += 1;
+                    report.failed.push(FailedSession { session: session.native_id.clone(), reason: error.to_string() });
+                    if failures == MOST_FAILURES {
+                        report.stopped = Some(format!("{failures} conversations failed one after the other"));
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(report)
+    }
+
+    /// Distils what is new in a conversation.
+    fn distil_by_model(
+        &self,
+        session: &EpisodeSummary,
+        model: &Model,
+        ledger: &Ledger<'_>,
+        request: &ExtractRequest,
+        report: &mut ModelReport,
+    ) -> Result<Result<(), LlmError>, EngineError> {
+        let manner = if model.is_small() { SMALL } else { CAPABLE };
+        let form = form(&request.kinds, manner.is_full);
+        // Fewer once an answer was cut off.
+        let (mut most_lines, mut halvings) = (usize::MAX, 0);
+        for piece in 0..MOST_PIECES {
+            let Some(mut material) = self.material_of(session, &manner.by)? else {
+                if piece == 0 {
+                    report.unchanged += 1;
+                }
+                break;
+            };
+            material.new.truncate(most_lines);
+            let answered = loop {
+                let ask = if halvings == 0 { structured::ask::<Found> } else { structured::ask_for_part::<Found> };
+                match ask(model, &prompt(&material, &manner), &form, ledger) {
+                    Ok(answered) => break answered,
+                    // The next piece begins with the other half.
+                    Err(LlmError::CutOff(_)) if halvings < structured::HALVINGS && material.new.len() > 1 => {
+                        halvings += 1;
+                        most_lines = material.new.len().div_ceil(2);
+                        material.new.truncate(most_lines);
+                        report.statistics.retries += 1;
+                    }
+                    Err(error) => return Ok(Err(error)),
+                }
+            };
+            let mut distilled = answered.value.distilled();
+            report.sessions += u64::from(piece == 0);
+            report.answers += 1;
+            report.statistics.calls += 1;
+            report.statistics.retries += u64::from(answered.retries);
+            distilled.session.clone_from(&session.native_id);
+            // The model read all that it was given, whatever it says of it; an answer that was cut off counts as far as its items reach.
+            distilled.upto = match answered.is_partial {
+                false => material.new.last().map(|line| line.line),
+                true => distilled.items.iter().map(|item| item.line).max(),
+            };
+            if distilled.upto.is_none() {
+                return Ok(Err(LlmError::Form("the answer was cut off before its first item".to_owned())));
+            }
+            distilled.items.retain(|item| is_wanted(&item.kind, &request.kinds));
+            let recorded = self.record_distilled_by(&manner.by, session, &distilled)?;
+            report.recorded += recorded.recorded;
+            report.joined += recorded.joined;
+            report.relations += recorded.relations;
+            report.dropped += recorded.dropped;
+            report.statistics.add(&recorded.statistics);
+            let is_vain = !distilled.items.is_empty() && recorded.recorded + recorded.joined + recorded.known == 0;
+            report.refused.extend(recorded.problems.iter().map(|problem| format!("{}: {problem}", session.native_id)));
+            if is_vain {
+                return Ok(Err(LlmError::Form(format!(
+                    "none of its items could be recorded; {}",
+                    recorded.problems.first().map_or("", String::as_str)
+                ))));
+            }
+        }
+        Ok(Ok(()))
+    }
+}
+
+/// An answer of a model: what has other parts, or lacks the items, is none.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Found {
+    items: Vec<DistilledItem>,
+    #[serde(default)]
+    relations: Vec<DistilledRelation>,
+    #[serde(default)]
+    topic: Option<DistilledTopic>,
+    #[serde(default)]
+    drop: Vec<String>,
+    #[serde(default, rename = "upto")]
+    _upto: Option<u32>,
+    #[serde(default, rename = "skip_lines")]
+    _skip_lines: Vec<u32>,
+}
+
+impl Found {
+    fn distilled(self) -> Distilled {
+        let Self { items, relations, topic, drop, .. } = self;
+        Distilled { items, relations, topic, drop, ..Distilled::default() }
+    }
+}
+
+/// Returns whether a kind is wanted; an unknown one is left to the checks.
+fn is_wanted(kind: &str, kinds: &[MemoryKind]) -> bool {
+    kinds.is_empty() || MemoryKind::parse(&kind.trim().to_lowercase()).is_none_or(|kind| kinds.contains(&kind))
+}
+
+/// Returns the prompt for a piece of a conversation (S4-021): recalled words are the values of a JSON document, out of which
+/// they cannot lead.
+fn prompt(material: &Material, manner: &Manner) -> Prompt {
+    let line = |line: &Line| json!({"line": line.line, "role": line.role.as_str(), "content": line.text});
+    let known =
+        |(id, kind, statement): &(String, MemoryKind, String)| json!({"id": id, "kind": kind.as_str(), "statement": statement});
+    let lines = |lines: &[Line]| lines.iter().map(line).collect::<Vec<_>>();
+    let statements = |listed: &[(String, MemoryKind, String)]| listed.iter().map(known).collect::<Vec<_>>();
+    let document = if manner.is_full {
+        json!({
+            "hierarchy": {
+                "project": {"name": material.project},
+                "session": {"title": material.title},
+                "topic": {"name": material.topic, "summary": material.summary},
+            },
+            "known": statements(&material.known),
+            "proposed": statements(&material.proposed),
+            "open": statements(&material.open),
+            "recent_messages": lines(&material.recent),
+            "new_messages": lines(&material.new),
+        })
+    } else {
+        json!({"recent_messages": lines(&material.recent), "new_messages": lines(&material.new)})
+    };
+    let ends = [material.new.first(), material.new.last()].map(|line| line.map_or(0, |line| line.line));
+    let key = format!("{} {} {}-{}", manner.by.name(), material.session, ends[0], ends[1]);
+    Prompt { system: manner.instructions.to_owned(), user: document.to_string(), max_tokens: MOST_ANSWER, key }
+}
+
+const DESCRIPTION: &str = "What is worth keeping in the new lines.";
+
+/// The kinds that a model may give: those of what lasts.
+const KINDS: [MemoryKind; 10] = [
+    MemoryKind::Decision,
+    MemoryKind::Solution,
+    MemoryKind::Pattern,
+    MemoryKind::Standard,
+    MemoryKind::Preference,
+    MemoryKind::Fact,
+    MemoryKind::Insight,
+    MemoryKind::Todo,
+    MemoryKind::Question,
+    MemoryKind::Problem,
+];
+
+/// Returns the form of the answer; kinds that are off are not in it. Every field is required, and some are nullable.
+fn form(kinds: &[MemoryKind], is_full: bool) -> Form {
+    let kinds: Vec<&str> =
+        KINDS.iter().filter(|kind| kinds.is_empty() || kinds.contains(kind)).map(|kind| kind.as_str()).collect();
+    let relations: Vec<&str> = RelationType::ALL.iter().map(|relation| relation.as_str()).collect();
+    let aspects: Vec<Option<&str>> = Aspect::ALL.iter().map(|aspect| Some(aspect.as_str())).chain([None]).collect();
+    if !is_full {
+        let item = structured::object(json!({
+            "kind": {"type": "string", "enum": kinds},
+            "statement": {"type": "string"},
+            "line": {"type": "integer"},
+            "quote": {"type": "string"},
+            "confidence": {"type": "number"},
+        }));
+        let schema = structured::object(json!({"items": {"type": "array", "items": item}}));
+        return Form { name: "distilled", description: DESCRIPTION, schema };
+    }
+    let nullable = |kind: &str| json!({"type": [kind, "null"]});
+    let item = structured::object(json!({
+        "ref": nullable("string"),
+        "kind": {"type": "string", "enum": kinds},
+        "statement": {"type": "string"},
+        "details": nullable("string"),
+        "line": {"type": "integer"},
+        "quote": {"type": "string"},
+        "entities": {"type": "array", "items": {"type": "string"}},
+        "confidence": {"type": "number"},
+        "closed": nullable("boolean"),
+        "subject": nullable("string"),
+        "aspect": {"type": ["string", "null"], "enum": aspects},
+        "value": nullable("string"),
+    }));
+    let relation = structured::object(json!({
+        "from": {"type": "string"},
+        "type": {"type": "string", "enum": relations},
+        "to": {"type": "string"},
+    }));
+    let topic = structured::object(json!({"name": {"type": "string"}, "summary": {"type": "string"}}));
+    Form {
+        name: "distilled",
+        description: DESCRIPTION,
+        schema: structured::object(json!({
+            "items": {"type": "array", "items": item},
+            "relations": {"type": "array", "items": relation},
+            "drop": {"type": "array", "items": {"type": "string"}},
+            "topic": topic,
+            "upto": {"type": "integer"},
+            "skip_lines": {"type": "array", "items": {"type": "integer"}},
+        })),
+    }
+}

@@ -1,0 +1,764 @@
+//! A durable queue of background work.
+//!
+//! - [`Work`]: the kinds of work; [`Lane`]: jobs that one thread does one after another
+//! - [`NewJob`], [`Job`]: a request for work, and a job in the queue
+//! - [`JobWorker`]: this process as a worker; its jobs return to the queue when it dies
+//! - methods of the facade: request work, take it, report how it ended
+//!
+//! A target waits in the queue once, however often it is requested, and its delay counts from the first
+//! request, so that constant requests never put it off. A transient failure is retried without limit, after
+//! 1, 2, 4, 8, and then each 10 seconds. A job with any other failure is given up after [`MOST_FAILURES`],
+//! stays visible, and is retried when its target changes or on request. A failing job delays no other.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use yore_core::time::UtcMillis;
+
+use crate::Engine;
+use crate::error::EngineError;
+use crate::ingest::{Holder, IngestError, SourceRoot};
+use crate::store::{Failed, JobRow, NewJob as NewRow, StoreResult};
+use yore_sources::source::Stamp;
+
+/// Failures that are not transient before a job is given up.
+pub const MOST_FAILURES: u32 = 5;
+/// Pauses after a failure in milliseconds; the last one repeats.
+const PAUSES: [UtcMillis; 5] = [1_000, 2_000, 4_000, 8_000, 10_000];
+/// Maximum bytes kept of an error's text.
+const LONGEST_ERROR: usize = 500;
+
+/// A piece of work with all that it needs. To add a kind, add a variant here, an arm in each of its methods,
+/// its name in [`Lane`]'s kinds, and an arm where its lane is processed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Work {
+    /// Read what is new in a unit: the file that holds it.
+    Ingest(SourceRoot),
+    /// Look at all units under a root.
+    Scan(SourceRoot),
+    /// Keep the memory itself in order.
+    Upkeep(Upkeep),
+    /// Work of a kind that this version does not support: it is shown, and never done.
+    Unknown {
+        /// Its stored name.
+        kind: String,
+        /// Its stored target.
+        target: String,
+        /// Its stored payload.
+        payload: String,
+    },
+}
+
+/// Recurring maintenance work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Upkeep {
+    /// Copy the database, if the last copy is a day old and something was written since.
+    Backup,
+    /// Read the whole full-text index, and rebuild it if it is damaged.
+    CheckIndex,
+    /// Find memories in conversations that are new or have grown.
+    Extract,
+    /// Compare what memories say of code with the working trees.
+    CheckCode,
+}
+
+/// A group of jobs that one thread does; jobs of one lane never wait for those of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lane {
+    /// Reading what agents write.
+    Capture,
+    /// Maintenance of the memory, which may take minutes and has no waiting user.
+    Upkeep,
+}
+
+const INGEST: &str = "ingest";
+const SCAN: &str = "scan";
+const UPKEEP: &str = "upkeep";
+
+impl Lane {
+    /// Returns the stored names of its kinds. A job of any other kind, from a newer yore, is left alone.
+    fn kinds(self) -> &'static [&'static str] {
+        match self {
+            Self::Capture => &[INGEST, SCAN],
+            Self::Upkeep => &[UPKEEP],
+        }
+    }
+}
+
+impl Upkeep {
+    /// All kinds of upkeep.
+    pub const ALL: [Self; 4] = [Self::Backup, Self::CheckIndex, Self::Extract, Self::CheckCode];
+
+    /// The stored name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Backup => "backup",
+            Self::CheckIndex => "check-index",
+            Self::Extract => "extract",
+            Self::CheckCode => "check-code",
+        }
+    }
+
+    /// Returns the milliseconds between two runs. A backup also depends on the age of the last one.
+    fn every_ms(self) -> UtcMillis {
+        const HOUR: UtcMillis = 60 * 60 * 1_000;
+        match self {
+            Self::Backup => HOUR,
+            // New messages ask for it as well; this is for what they missed.
+            Self::CheckIndex | Self::Extract => 24 * HOUR,
+            Self::CheckCode => 7 * 24 * HOUR,
+        }
+    }
+}
+
+impl Work {
+    /// The stored name of the kind.
+    pub fn kind(&self) -> &str {
+        match self {
+            Self::Ingest(_) => INGEST,
+            Self::Scan(_) => SCAN,
+            Self::Upkeep(_) => UPKEEP,
+            Self::Unknown { kind, .. } => kind,
+        }
+    }
+
+    /// Returns the target for display: a path, or a name.
+    pub fn target(&self) -> String {
+        match self {
+            Self::Ingest(root) | Self::Scan(root) => root.path.display().to_string(),
+            Self::Upkeep(upkeep) => upkeep.as_str().to_owned(),
+            Self::Unknown { target, .. } => target.clone(),
+        }
+    }
+
+    /// Returns the histories that it reads.
+    pub fn root(&self) -> Option<&SourceRoot> {
+        match self {
+            Self::Ingest(root) | Self::Scan(root) => Some(root),
+            Self::Upkeep(_) | Self::Unknown { .. } => None,
+        }
+    }
+
+    /// Returns its lane, or `None` if this version cannot do it.
+    pub fn lane(&self) -> Option<Lane> {
+        match self {
+            Self::Ingest(_) | Self::Scan(_) => Some(Lane::Capture),
+            Self::Upkeep(_) => Some(Lane::Upkeep),
+            Self::Unknown { .. } => None,
+        }
+    }
+
+    /// Returns target and payload as stored; the queue holds one job for each kind and target. `None` for a
+    /// path that is not UTF-8.
+    fn stored(&self) -> Option<(String, &str)> {
+        match self {
+            Self::Ingest(root) => Some((root.path.to_str()?.to_owned(), &root.source)),
+            // One place may hold histories of several sources.
+            Self::Scan(root) => Some((format!("{}:{}", root.source, root.path.to_str()?), &root.source)),
+            Self::Upkeep(upkeep) => Some((upkeep.as_str().to_owned(), "")),
+            Self::Unknown { target, payload, .. } => Some((target.clone(), payload)),
+        }
+    }
+
+    /// Converts a row into work.
+    fn read(kind: String, target: String, payload: String) -> Self {
+        let read = match kind.as_str() {
+            INGEST => Some(Self::Ingest(SourceRoot { source: payload.clone(), path: PathBuf::from(&target) })),
+            SCAN => target
+                .strip_prefix(&payload)
+                .and_then(|rest| rest.strip_prefix(':'))
+                .map(|path| Self::Scan(SourceRoot { source: payload.clone(), path: PathBuf::from(path) })),
+            UPKEEP => Upkeep::ALL.into_iter().find(|upkeep| upkeep.as_str() == target).map(Self::Upkeep),
+            _ => None,
+        };
+        read.unwrap_or(Self::Unknown { kind, target, payload })
+    }
+}
+
+/// A request for work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewJob {
+    /// The work to do.
+    pub work: Work,
+    /// Time in milliseconds, from now, to wait for more requests of the same work.
+    pub delay_ms: UtcMillis,
+    /// State of the target, if known. A target that was given up is retried only when its state differs, or
+    /// always if the state is not known.
+    pub stamp: Option<Stamp>,
+}
+
+/// A job that was taken from the queue, or is listed in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "JobAsTold", from = "JobAsTold")]
+pub struct Job {
+    /// Its number.
+    pub id: i64,
+    /// The work to do.
+    pub work: Work,
+    /// Time of the first request.
+    pub arrived: UtcMillis,
+    /// Earliest time at which it may be done.
+    pub not_before: UtcMillis,
+    /// Failures in a row.
+    pub failures: u32,
+    /// Those of the failures that were not transient.
+    pub bad_failures: u32,
+    /// Code and text of the last failure.
+    pub error: Option<(String, String)>,
+}
+
+/// A job as serialized, for example for `--json`.
+#[derive(Serialize, Deserialize)]
+struct JobAsTold {
+    id: i64,
+    kind: String,
+    target: String,
+    payload: String,
+    arrived: UtcMillis,
+    not_before: UtcMillis,
+    failures: u32,
+    bad_failures: u32,
+    error: Option<(String, String)>,
+}
+
+impl From<Job> for JobAsTold {
+    fn from(job: Job) -> Self {
+        let Job { id, work, arrived, not_before, failures, bad_failures, error } = job;
+        let (target, payload) = work.stored().unwrap_or_else(|| (work.target(), ""));
+        let (kind, payload) = (work.kind().to_owned(), payload.to_owned());
+        Self { id, kind, target, payload, arrived, not_before, failures, bad_failures, error }
+    }
+}
+
+impl From<JobAsTold> for Job {
+    fn from(told: JobAsTold) -> Self {
+        let JobAsTold { id, kind, target, payload, arrived, not_before, failures, bad_failures, error } = told;
+        Self { id, work: Work::read(kind, target, payload), arrived, not_before, failures, bad_failures, error }
+    }
+}
+
+impl From<JobRow> for Job {
+    fn from(row: JobRow) -> Self {
+        Self {
+            id: row.id,
+            work: Work::read(row.kind, row.target, row.payload),
+            arrived: row.arrived,
+            not_before: row.not_before,
+            failures: row.failures,
+            bad_failures: row.bad_failures,
+            error: row.error,
+        }
+    }
+}
+
+/// When a kind of upkeep was done and failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UpkeepState {
+    /// The kind.
+    pub upkeep: Upkeep,
+    /// Time of the last success.
+    pub done: Option<UtcMillis>,
+    /// Time of the last failure.
+    pub failed: Option<UtcMillis>,
+    /// Code and text of the last failure.
+    pub error: Option<(String, String)>,
+    /// True if it failed too often, and is tried again only when it is next due.
+    pub is_given_up: bool,
+}
+
+impl UpkeepState {
+    /// Returns whether it failed since it was done last.
+    pub fn is_failing(&self) -> bool {
+        self.failed.is_some_and(|failed| self.done.is_none_or(|done| failed > done))
+    }
+}
+
+/// Reason why a job failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Stable code.
+    pub code: String,
+    /// Description of the error, without any of the text that was read.
+    pub text: String,
+    /// True if the error may pass by itself.
+    pub is_transient: bool,
+}
+
+impl Failure {
+    /// Converts an error of the whole call.
+    pub fn of(error: &EngineError) -> Self {
+        Self { code: error.code().to_owned(), text: error.to_string(), is_transient: error.is_transient() }
+    }
+}
+
+/// Numbers of jobs in the queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobCounts {
+    /// Jobs that wait.
+    pub queued: u64,
+    /// Jobs that are being done.
+    pub leased: u64,
+    /// Jobs that were given up.
+    pub dead: u64,
+}
+
+/// This process as a worker. When the process ends, however it ends, its jobs are free.
+#[derive(Debug)]
+pub struct JobWorker {
+    holder: Holder,
+}
+
+impl Engine {
+    /// Registers this process as a worker.
+    ///
+    /// # Errors
+    /// When the data directory's locks cannot be written.
+    pub fn job_worker(&self) -> Result<JobWorker, EngineError> {
+        let directory = self.directory().join("locks");
+        let fail = |error: std::io::Error| IngestError::DataDirectory { path: directory.clone(), error };
+        let mut random = [0u8; 16];
+        getrandom::fill(&mut random).map_err(|error| fail(std::io::Error::other(error.to_string())))?;
+        Ok(JobWorker { holder: Holder::new(&directory, random).map_err(fail)? })
+    }
+
+    /// Requests work; returns for each job true if no job of its kind and target was waiting yet. Skips work
+    /// whose path is not UTF-8: no unit has such a name.
+    pub fn queue_jobs(&self, jobs: &[NewJob]) -> Result<Vec<bool>, EngineError> {
+        let now = self.now();
+        let stored: Vec<Option<(String, &str)>> = jobs.iter().map(|job| job.work.stored()).collect();
+        let rows: Vec<NewRow<'_>> = jobs
+            .iter()
+            .zip(&stored)
+            .filter_map(|(job, stored)| {
+                let (target, payload) = stored.as_ref()?;
+                Some(NewRow {
+                    kind: job.work.kind(),
+                    target,
+                    payload,
+                    arrived: now,
+                    not_before: now + job.delay_ms,
+                    stamp: job.stamp.map(|stamp| (stamp.size, stamp.version)),
+                })
+            })
+            .collect();
+        let mut is_new = self.store().queue_jobs(&rows)?.into_iter();
+        Ok(stored.iter().map(|stored| stored.is_some() && is_new.next().unwrap_or(false)).collect())
+    }
+
+    /// Takes up to `limit` jobs of a lane that are due.
+    pub fn take_jobs(&self, worker: &JobWorker, lane: Lane, limit: usize) -> Result<Vec<Job>, EngineError> {
+        let owner = worker.holder.name();
+        let rows = self.store().take_jobs(owner, lane.kinds(), self.now(), limit)?;
+        let (jobs, unknown): (Vec<Job>, Vec<Job>) =
+            rows.into_iter().map(Job::from).partition(|job| job.work.lane() == Some(lane));
+        for job in unknown {
+            // The kind is known, but not the target or payload: the job is given up, and stays visible.
+            let text = "this version of yore does not know what is to be done".to_owned();
+            let failure = Failure { code: "job/unknown".to_owned(), text, is_transient: false };
+            self.fail_job(worker, &Job { bad_failures: MOST_FAILURES, ..job }, &failure, None)?;
+        }
+        Ok(jobs)
+    }
+
+    /// Returns the milliseconds until a job of a lane is due, 0 if one is due; `None` if none waits.
+    pub fn next_job_in(&self, lane: Lane) -> Result<Option<UtcMillis>, EngineError> {
+        let now = self.now();
+        Ok(self.store().next_job(lane.kinds(), now)?.map(|due| (due - now).max(0)))
+    }
+
+    /// Makes ingestion jobs due that still wait for more of the same; returns their number.
+    pub fn hurry_ingestion(&self) -> Result<usize, EngineError> {
+        Ok(self.store().hurry_jobs(INGEST, self.now())?)
+    }
+
+    /// Requests the upkeep that is due, also after the computer slept or its clock was set back. What was given up is tried
+    /// again when it would be due after a success.
+    pub fn queue_due_upkeep(&self) -> Result<(), EngineError> {
+        let now = self.now();
+        let mut due = Vec::new();
+        for state in self.upkeep()? {
+            let is_past = |at: Option<UtcMillis>| at.is_none_or(|at| at > now || now - at >= state.upkeep.every_ms());
+            if is_past(state.done) && (!state.is_given_up || is_past(state.failed)) {
+                due.push(NewJob { work: Work::Upkeep(state.upkeep), delay_ms: 0, stamp: None });
+            }
+        }
+        self.queue_jobs(&due).map(drop)
+    }
+
+    /// Records that upkeep was done now.
+    pub fn note_upkeep(&self, upkeep: Upkeep) -> Result<(), EngineError> {
+        Ok(self.store().note_run(upkeep.as_str(), self.now())?)
+    }
+
+    /// Records the failure of upkeep, which is retried after a pause or given up like any other job. Returns whether it was
+    /// given up.
+    pub fn fail_upkeep(&self, worker: &JobWorker, job: &Job, upkeep: Upkeep, failure: &Failure) -> Result<bool, EngineError> {
+        self.store().note_failure(upkeep.as_str(), self.now(), &failure.code, &failure.text)?;
+        self.fail_job(worker, job, failure, None)
+    }
+
+    /// Returns when each kind of upkeep was done last, and when and why it failed last.
+    pub fn upkeep(&self) -> Result<Vec<UpkeepState>, EngineError> {
+        let state = |upkeep: Upkeep| -> StoreResult<UpkeepState> {
+            let failure = self.store().last_failure(upkeep.as_str())?;
+            Ok(UpkeepState {
+                upkeep,
+                done: self.store().last_run(upkeep.as_str())?,
+                failed: failure.as_ref().map(|(at, ..)| *at),
+                error: failure.map(|(_, code, text)| (code, text)),
+                is_given_up: self.store().is_given_up(UPKEEP, upkeep.as_str())?,
+            })
+        };
+        Ok(Upkeep::ALL.into_iter().map(state).collect::<StoreResult<_>>()?)
+    }
+
+    /// Returns the number of jobs of a lane that are due or being done.
+    pub fn pressing_jobs(&self, lane: Lane) -> Result<u64, EngineError> {
+        Ok(self.store().pressing_jobs(lane.kinds(), self.now())?)
+    }
+
+    /// Removes jobs that are done.
+    pub fn finish_jobs(&self, worker: &JobWorker, jobs: &[i64]) -> Result<(), EngineError> {
+        Ok(self.store().finish_jobs(worker.holder.name(), jobs)?)
+    }
+
+    /// Returns jobs to the queue that were not begun, or were interrupted.
+    pub fn return_jobs(&self, worker: &JobWorker, jobs: &[i64]) -> Result<(), EngineError> {
+        Ok(self.store().return_jobs(worker.holder.name(), jobs)?)
+    }
+
+    /// Records the failure of a job, which is retried after a pause or given up. Returns whether it was given
+    /// up; `stamp` is the state of its target at the failure.
+    pub fn fail_job(&self, worker: &JobWorker, job: &Job, failure: &Failure, stamp: Option<Stamp>) -> Result<bool, EngineError> {
+        let failures = job.failures.saturating_add(1);
+        let bad_failures = job.bad_failures + u32::from(!failure.is_transient);
+        let is_dead = bad_failures >= MOST_FAILURES;
+        let pause = PAUSES[(failures as usize - 1).min(PAUSES.len() - 1)];
+        let end = (0..=LONGEST_ERROR.min(failure.text.len())).rev().find(|at| failure.text.is_char_boundary(*at)).unwrap_or(0);
+        let failed = Failed {
+            failures,
+            bad_failures,
+            code: &failure.code,
+            text: &failure.text[..end],
+            again: (!is_dead).then(|| self.now() + pause),
+            stamp: stamp.map(|stamp| (stamp.size, stamp.version)),
+        };
+        self.store().fail_job(worker.holder.name(), job.id, &failed)?;
+        Ok(is_dead)
+    }
+
+    /// Returns the jobs of dead processes to the queue; returns their number.
+    pub fn recover_jobs(&self, worker: &JobWorker) -> Result<usize, EngineError> {
+        Ok(self.store().recover_jobs(|owner| worker.holder.is_alive(owner))?)
+    }
+
+    /// Retries the jobs that were given up: those of one target, or all.
+    pub fn revive_jobs(&self, target: Option<&str>) -> Result<usize, EngineError> {
+        Ok(self.store().revive_jobs(target, self.now())?)
+    }
+
+    /// Lists the jobs that were given up, longest ago first.
+    pub fn dead_jobs(&self, limit: usize) -> Result<Vec<Job>, EngineError> {
+        self.listed(self.store().jobs("dead", limit))
+    }
+
+    fn listed(&self, rows: StoreResult<Vec<JobRow>>) -> Result<Vec<Job>, EngineError> {
+        Ok(rows?.into_iter().map(Job::from).collect())
+    }
+
+    /// Returns whether a file was read, as a whole or in parts.
+    pub fn knows_file(&self, source: &str, path: &str) -> Result<bool, EngineError> {
+        Ok(self.store().knows_file(source, path)?)
+    }
+
+    /// Returns the number of jobs of a lane by state.
+    pub fn job_counts(&self, lane: Lane) -> Result<JobCounts, EngineError> {
+        let (queued, leased, dead) = self.store().job_counts(lane.kinds())?;
+        Ok(JobCounts { queued, leased, dead })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicI64, Ordering};
+
+    use super::*;
+    use crate::store::StoreOptions;
+    use crate::{EngineOptions, ModelServers};
+
+    /// The tests share one clock, so they run one after another.
+    static CLOCK: AtomicI64 = AtomicI64::new(0);
+    static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+    struct Fixture {
+        _directory: tempfile::TempDir,
+        engine: Engine,
+        worker: JobWorker,
+        _turn: std::sync::MutexGuard<'static, ()>,
+    }
+
+    fn fixture() -> Fixture {
+        let turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        CLOCK.store(1_000_000, Ordering::SeqCst);
+        let directory = tempfile::tempdir().unwrap();
+        let engine = Engine::open(EngineOptions {
+            directory: directory.path().to_path_buf(),
+            create: true,
+            store: StoreOptions::default(),
+            redaction_patterns: Vec::new(),
+            model: None,
+            reranker: None,
+            servers: ModelServers::default(),
+            model_threads: 1,
+            now: || CLOCK.load(Ordering::SeqCst),
+        })
+        .unwrap();
+        let worker = engine.job_worker().unwrap();
+        Fixture { _directory: directory, engine, worker, _turn: turn }
+    }
+
+    fn pass(milliseconds: i64) {
+        CLOCK.fetch_add(milliseconds, Ordering::SeqCst);
+    }
+
+    fn file(target: &str) -> NewJob {
+        NewJob { work: Work::Ingest(SourceRoot { source: "jsonl".into(), path: target.into() }), delay_ms: 5_000, stamp: None }
+    }
+
+    fn stamped(target: &str, size: u64) -> NewJob {
+        NewJob { stamp: Some(Stamp { size, version: 1 }), ..file(target) }
+    }
+
+    fn taken(fixture: &Fixture) -> Vec<Job> {
+        fixture.engine.take_jobs(&fixture.worker, Lane::Capture, 100).unwrap()
+    }
+
+    fn bad(is_transient: bool) -> Failure {
+        Failure { code: "parse".into(), text: "no".into(), is_transient }
+    }
+
+    #[test]
+    fn file_that_never_rests_is_read_after_one_window() {
+        let fixture = fixture();
+        for _ in 0..10 {
+            fixture.engine.queue_jobs(&[file("/t/a")]).unwrap();
+            pass(490);
+        }
+        assert_eq!(taken(&fixture), []);
+        pass(200);
+        let jobs = taken(&fixture);
+        assert_eq!((jobs.len(), jobs[0].arrived), (1, 1_000_000));
+        // Bytes that arrive during the read are read afterwards.
+        fixture.engine.queue_jobs(&[file("/t/a")]).unwrap();
+        fixture.engine.finish_jobs(&fixture.worker, &[jobs[0].id]).unwrap();
+        assert_eq!(fixture.engine.next_job_in(Lane::Capture).unwrap(), Some(5_000));
+        pass(5_000);
+        assert_eq!(taken(&fixture).len(), 1);
+    }
+
+    #[test]
+    fn arrivals_are_batched_and_later_ones_wait_for_the_next_batch() {
+        let fixture = fixture();
+        fixture.engine.queue_jobs(&[file("/t/a"), file("/t/b")]).unwrap();
+        pass(5_001);
+        fixture.engine.queue_jobs(&[file("/t/c")]).unwrap();
+        let targets = |jobs: Vec<Job>| jobs.into_iter().map(|job| job.work.target()).collect::<Vec<_>>();
+        assert_eq!(targets(taken(&fixture)), ["/t/a", "/t/b"]);
+        pass(5_000);
+        assert_eq!(targets(taken(&fixture)), ["/t/c"]);
+    }
+
+    #[test]
+    fn job_that_waits_is_pulled_forward_and_a_failed_one_keeps_its_pause() {
+        let fixture = fixture();
+        fixture.engine.queue_jobs(&[file("/t/a"), file("/t/b")]).unwrap();
+        assert_eq!(fixture.engine.pressing_jobs(Lane::Capture).unwrap(), 0);
+        assert_eq!(fixture.engine.queue_jobs(&[NewJob { delay_ms: 0, ..file("/t/a") }]).unwrap(), [false]);
+        assert_eq!(fixture.engine.pressing_jobs(Lane::Capture).unwrap(), 1);
+        let jobs = taken(&fixture);
+        assert_eq!((jobs.len(), jobs[0].work.target().as_str()), (1, "/t/a"));
+        assert!(!fixture.engine.fail_job(&fixture.worker, &jobs[0], &bad(true), None).unwrap());
+        assert_eq!(fixture.engine.hurry_ingestion().unwrap(), 1);
+        assert_eq!(taken(&fixture)[0].work.target(), "/t/b");
+        assert_eq!(fixture.engine.pressing_jobs(Lane::Capture).unwrap(), 1, "it is being done");
+    }
+
+    #[test]
+    fn transient_failures_are_tried_for_ever_with_growing_pauses() {
+        let fixture = fixture();
+        fixture.engine.queue_jobs(&[NewJob { delay_ms: 0, ..file("/t/a") }]).unwrap();
+        for pause in [1, 2, 4, 8, 10, 10, 10, 10] {
+            let jobs = taken(&fixture);
+            assert_eq!(jobs.len(), 1, "after {pause} s");
+            assert!(!fixture.engine.fail_job(&fixture.worker, &jobs[0], &bad(true), None).unwrap());
+            assert_eq!(fixture.engine.next_job_in(Lane::Capture).unwrap(), Some(pause * 1_000));
+            pass(pause * 1_000);
+        }
+    }
+
+    #[test]
+    fn bad_target_is_given_up_seen_and_taken_up_again_when_it_changes() {
+        let fixture = fixture();
+        fixture.engine.queue_jobs(&[stamped("/t/bad", 7)]).unwrap();
+        for failure in 1..=MOST_FAILURES {
+            pass(10_000);
+            let jobs = taken(&fixture);
+            let is_dead = fixture.engine.fail_job(&fixture.worker, &jobs[0], &bad(false), Some(Stamp { size: 7, version: 1 }));
+            assert_eq!(is_dead.unwrap(), failure == MOST_FAILURES);
+        }
+        let dead = fixture.engine.dead_jobs(10).unwrap();
+        assert_eq!((dead.len(), dead[0].error.clone()), (1, Some(("parse".to_owned(), "no".to_owned()))));
+        fixture.engine.queue_jobs(&[stamped("/t/bad", 7), stamped("/t/good", 7)]).unwrap();
+        pass(10_000);
+        assert_eq!(taken(&fixture).len(), 1, "the other goes on");
+        fixture.engine.queue_jobs(&[stamped("/t/bad", 8)]).unwrap();
+        assert_eq!(fixture.engine.job_counts(Lane::Capture).unwrap(), JobCounts { queued: 1, leased: 1, dead: 0 });
+    }
+
+    #[test]
+    fn given_up_jobs_return_on_request() {
+        let fixture = fixture();
+        fixture.engine.queue_jobs(&[file("/t/bad")]).unwrap();
+        for _ in 0..MOST_FAILURES {
+            pass(10_000);
+            let jobs = taken(&fixture);
+            fixture.engine.fail_job(&fixture.worker, &jobs[0], &bad(false), None).unwrap();
+        }
+        assert_eq!(fixture.engine.revive_jobs(Some("/t/other")).unwrap(), 0);
+        assert_eq!(fixture.engine.revive_jobs(None).unwrap(), 1);
+        assert_eq!(taken(&fixture)[0].bad_failures, 0);
+    }
+
+    #[test]
+    fn jobs_of_the_dead_are_free_and_those_of_the_living_are_not() {
+        let fixture = fixture();
+        fixture.engine.queue_jobs(&[file("/t/a")]).unwrap();
+        pass(5_000);
+        let other = fixture.engine.job_worker().unwrap();
+        assert_eq!(fixture.engine.take_jobs(&other, Lane::Capture, 10).unwrap().len(), 1);
+        // Meanwhile the same target was requested again: it waits once.
+        fixture.engine.queue_jobs(&[file("/t/a")]).unwrap();
+        assert_eq!(fixture.engine.recover_jobs(&fixture.worker).unwrap(), 0);
+        drop(other);
+        assert_eq!(fixture.engine.recover_jobs(&fixture.worker).unwrap(), 1);
+        assert_eq!(fixture.engine.job_counts(Lane::Capture).unwrap(), JobCounts { queued: 1, leased: 0, dead: 0 });
+    }
+
+    #[test]
+    fn clock_that_is_set_back_holds_nothing_up() {
+        let fixture = fixture();
+        fixture.engine.queue_jobs(&[file("/t/a")]).unwrap();
+        pass(-900_000);
+        assert_eq!(fixture.engine.next_job_in(Lane::Capture).unwrap(), Some(0));
+        assert_eq!(taken(&fixture).len(), 1);
+    }
+
+    #[test]
+    fn interrupted_jobs_are_due_at_once() {
+        let fixture = fixture();
+        fixture.engine.queue_jobs(&[file("/t/a")]).unwrap();
+        pass(5_000);
+        let jobs = taken(&fixture);
+        fixture.engine.return_jobs(&fixture.worker, &[jobs[0].id]).unwrap();
+        assert_eq!(taken(&fixture)[0].failures, 0);
+    }
+
+    #[test]
+    fn work_is_read_as_it_was_stored() {
+        let root = SourceRoot { source: "jsonl".into(), path: "/t/a:b".into() };
+        let upkeep = Upkeep::ALL.map(Work::Upkeep);
+        for work in [Work::Ingest(root.clone()), Work::Scan(root)].into_iter().chain(upkeep) {
+            let (target, payload) = work.stored().unwrap();
+            assert_eq!(Work::read(work.kind().to_owned(), target, payload.to_owned()), work);
+            for lane in [Lane::Capture, Lane::Upkeep] {
+                assert_eq!(lane.kinds().contains(&work.kind()), Some(lane) == work.lane(), "{work:?}");
+            }
+            let job = Job { id: 1, work, arrived: 2, not_before: 3, failures: 0, bad_failures: 0, error: None };
+            let told = serde_json::to_string(&job).unwrap();
+            assert_eq!(serde_json::from_str::<Job>(&told).unwrap(), job);
+        }
+    }
+
+    #[test]
+    fn work_of_a_kind_that_is_not_known_is_left_alone() {
+        let fixture = fixture();
+        let row = NewRow { kind: "distil", target: "/t/a", payload: "", arrived: 1, not_before: 1, stamp: None };
+        fixture.engine.store().queue_jobs(&[row]).unwrap();
+        pass(10_000);
+        for lane in [Lane::Capture, Lane::Upkeep] {
+            assert_eq!(fixture.engine.take_jobs(&fixture.worker, lane, 10).unwrap(), []);
+            assert_eq!(fixture.engine.next_job_in(lane).unwrap(), None);
+        }
+        assert_eq!(fixture.engine.store().jobs("queued", 10).unwrap().len(), 1);
+        // The kind is known, but not the target.
+        let row = NewRow { kind: UPKEEP, target: "polish", payload: "", arrived: 1, not_before: 1, stamp: None };
+        fixture.engine.store().queue_jobs(&[row]).unwrap();
+        assert_eq!(fixture.engine.take_jobs(&fixture.worker, Lane::Upkeep, 10).unwrap(), []);
+        let dead = fixture.engine.dead_jobs(10).unwrap();
+        assert_eq!((dead.len(), dead[0].work.target()), (1, "polish".to_owned()));
+    }
+
+    #[test]
+    fn lanes_do_not_wait_for_each_other_and_upkeep_catches_up() {
+        let fixture = fixture();
+        let taken = |lane| -> Vec<Work> {
+            let jobs = fixture.engine.take_jobs(&fixture.worker, lane, 10).unwrap();
+            fixture.engine.finish_jobs(&fixture.worker, &jobs.iter().map(|job| job.id).collect::<Vec<_>>()).unwrap();
+            jobs.into_iter().map(|job| job.work).collect()
+        };
+        let done = |upkeep: &[Work]| {
+            for work in upkeep {
+                let Work::Upkeep(upkeep) = work else { panic!("{work:?}") };
+                fixture.engine.note_upkeep(*upkeep).unwrap();
+            }
+        };
+        fixture.engine.queue_due_upkeep().unwrap();
+        fixture.engine.queue_jobs(&[NewJob { delay_ms: 0, ..file("/t/a") }]).unwrap();
+        assert_eq!(taken(Lane::Capture).len(), 1);
+        let all = taken(Lane::Upkeep);
+        assert_eq!(all, Upkeep::ALL.map(Work::Upkeep));
+        done(&all);
+        fixture.engine.queue_due_upkeep().unwrap();
+        assert_eq!(taken(Lane::Upkeep), []);
+        pass(60 * 60 * 1_000);
+        fixture.engine.queue_due_upkeep().unwrap();
+        assert_eq!(taken(Lane::Upkeep), [Work::Upkeep(Upkeep::Backup)]);
+        // A night without power, and a clock that was wrong.
+        for (jump, due) in [(40, 3), (-80, 4)] {
+            pass(jump * 60 * 60 * 1_000);
+            fixture.engine.queue_due_upkeep().unwrap();
+            let all = taken(Lane::Upkeep);
+            assert_eq!(all.len(), due, "after {jump} hours");
+            done(&all);
+        }
+    }
+
+    #[test]
+    fn upkeep_that_fails_is_not_done_and_is_given_up_until_it_is_next_due() {
+        let fixture = fixture();
+        let (engine, worker) = (&fixture.engine, &fixture.worker);
+        for upkeep in Upkeep::ALL.into_iter().filter(|upkeep| *upkeep != Upkeep::Backup) {
+            engine.note_upkeep(upkeep).unwrap();
+        }
+        let failure = Failure { code: "store/backup".to_owned(), text: "no room".to_owned(), is_transient: false };
+        for tries in 1..=MOST_FAILURES {
+            engine.queue_due_upkeep().unwrap();
+            let job = engine.take_jobs(worker, Lane::Upkeep, 9).unwrap().pop().unwrap();
+            assert_eq!(engine.fail_upkeep(worker, &job, Upkeep::Backup, &failure).unwrap(), tries == MOST_FAILURES);
+            CLOCK.fetch_add(10_000, Ordering::SeqCst);
+        }
+        engine.queue_due_upkeep().unwrap();
+        assert_eq!(engine.take_jobs(worker, Lane::Upkeep, 9).unwrap(), []);
+        let backup = || engine.upkeep().unwrap().into_iter().find(|state| state.upkeep == Upkeep::Backup).unwrap();
+        assert!(backup().is_failing() && backup().is_given_up && backup().done.is_none());
+        assert_eq!(backup().error, Some(("store/backup".to_owned(), "no room".to_owned())));
+        CLOCK.fetch_add(60 * 60 * 1_000, Ordering::SeqCst);
+        engine.queue_due_upkeep().unwrap();
+        let job = engine.take_jobs(worker, Lane::Upkeep, 9).unwrap().pop().unwrap();
+        engine.note_upkeep(Upkeep::Backup).unwrap();
+        engine.finish_jobs(worker, &[job.id]).unwrap();
+        assert!(!backup().is_failing() && !backup().is_given_up);
+        assert_eq!(backup().error, Some(("store/backup".to_owned(), "no room".to_owned())), "the last failure stays known");
+    }
+}
