@@ -833,6 +833,14 @@ fn every_path_that_the_documents_name_is_there() {
             }
         }
     }
+    for page in repository.files("docs").iter().filter(|page| page.extension().is_some_and(|found| found == "md")) {
+        let text = prose(&repository.read(page.to_str().unwrap()));
+        for target in link.captures_iter(&text).map(|found| found[1].to_owned()).filter(|target| !target.contains("://")) {
+            if !repository.root.join(page).with_file_name(&target).exists() {
+                complaints.push(format!("{}: link to {target}", page.display()));
+            }
+        }
+    }
     none(complaints, "a path in the documents is one of the repository's, or stands below some crate's `src`");
 }
 

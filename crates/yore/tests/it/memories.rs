@@ -1,4 +1,4 @@
-//! Memories by hand: what a newcomer does with them, from the README alone.
+//! Memories by hand: what a newcomer does with them, from `docs/memories.md` alone.
 
 use std::path::Path;
 
