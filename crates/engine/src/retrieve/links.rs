@@ -50,7 +50,7 @@ const TITLE_NOT_ASKED: usize = 5;
 const WALK: usize = 6;
 const SIGNS: usize = 7;
 /// Weights of the signs, fitted on three development sets; and those with a random walk, which is no better
-/// (`docs/measurements.md`).
+/// (`docs/measurements.md`, "Order").
 const WEIGHTS: [f32; SIGNS] = [6.76, -3.61, -3.23, 6.15, 8.0, 6.87, 0.0];
 const WEIGHTS_WITH_WALK: [f32; SIGNS] = [3.92, -1.95, -4.15, 4.36, 3.92, 5.71, 0.58];
 

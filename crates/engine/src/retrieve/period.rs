@@ -14,7 +14,7 @@ use crate::index::{CompiledFilter, NO_TIME, SearchOptions};
 const DEPTH: usize = 60;
 /// Number of the best candidates whose scores give the unit of the bonus.
 const SCALED: usize = 100;
-/// Bonus in standard deviations of the best scores: tried on one development set (`docs/measurements.md`).
+/// Bonus in standard deviations of the best scores: tried on one development set (`docs/measurements.md`, "Order").
 const INSIDE: f32 = 2.0;
 
 /// Searches within the periods that the question names.

@@ -25,7 +25,7 @@ const TOLD_BY: usize = 20;
 /// Distance within which turns share their words, in turns.
 const WINDOW: f64 = 2.5;
 /// Weights in standard deviations of the scores: tried on one development set, each by itself
-/// (`docs/measurements.md`).
+/// (`docs/measurements.md`, "Order").
 const SPEAKER: f32 = 0.6;
 const OTHER_SPEAKER: f32 = -0.9;
 const QUESTION: f32 = -1.0;

@@ -38,7 +38,7 @@ impl Weights {
         Self { conversation: weight, document: weight }
     }
 
-    /// Weights tuned on all development sets together (`docs/measurements.md`).
+    /// Weights tuned on all development sets together (`docs/measurements.md`, "Lists and their weights").
     fn tuned(list: List, mode: SearchMode) -> Self {
         match (list, mode) {
             (List::Words, SearchMode::Full) => Self { conversation: 1.0, document: 0.5 },
