@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::conflict::ConflictKind;
 use crate::id::{EntityId, EpisodeId, MemoryId, RelationId, TurnId};
 use crate::memory::Confidence;
 use crate::time::UtcMillis;
@@ -255,6 +256,40 @@ pub struct Relation {
     /// Why it is so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// What yore found it by, in the words of both memories; `None`: somebody stated it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub basis: Option<Basis>,
+}
+
+/// What yore found a relation between two memories by.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// They conflict.
+    Conflict(ConflictKind),
+    /// One holds in its project alone.
+    Project,
+    /// One holds on a branch until it is merged.
+    Branch(String),
+    /// One holds under a condition.
+    Condition,
+}
+
+impl Basis {
+    /// Returns the basis that the reason of a relation of before schema 21 states. Only relations that yore found have such reasons.
+    pub fn of_reason(relation_type: RelationType, origin: Origin, reason: &str) -> Option<Self> {
+        let is_form = |rest: &str| rest.starts_with(" (") || rest.starts_with(": ");
+        let is_of = |kind: &ConflictKind| reason.strip_prefix(kind.as_str()).is_some_and(is_form);
+        let branch = || reason.strip_prefix("on branch ")?.strip_suffix(" until it is merged");
+        match (relation_type, origin) {
+            (RelationType::Contradicts, _) => ConflictKind::ALL.iter().copied().find(is_of).map(Self::Conflict),
+            (RelationType::Qualifies, Origin::Implicit) if reason == "in its project" => Some(Self::Project),
+            (RelationType::Qualifies, Origin::Implicit) => {
+                Some(branch().map_or(Self::Condition, |branch| Self::Branch(branch.to_owned())))
+            }
+            _ => None,
+        }
+    }
 }
 
 impl Relation {
@@ -273,7 +308,15 @@ impl Relation {
             recorded: now,
             evidence: None,
             reason: None,
+            basis: None,
         }
+    }
+
+    /// Returns it with the basis that only its reason states, if it is one of before schema 21.
+    pub fn with_read_basis(mut self) -> Self {
+        let read = || Basis::of_reason(self.relation_type, self.origin, self.reason.as_deref()?);
+        self.basis = self.basis.take().or_else(read);
+        self
     }
 
     /// Returns the memory that contradicts `id` by this relation; `None` if it is no contradiction of two memories.

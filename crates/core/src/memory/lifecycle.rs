@@ -1,30 +1,15 @@
 //! The life of a statement: what happens to a memory, and the state that it leads to.
 //!
-//! [`Memory::after`] is the only place that gives a known memory another status. The cause of a status is kept as a sentence, which people
-//! read; this module alone writes these sentences and reads them again ([`Memory::why`]).
+//! [`Memory::after`] is the only place that gives a known memory another status, with its [`StatusCause`].
 
-use super::{Lane, Memory, SourceKind, Status};
+use super::{Lane, Memory, SourceKind, Status, StatusCause};
 use crate::conflict::{ConflictKind, SURE};
 use crate::id::MemoryId;
-use crate::relation::{Origin, Relation, RelationType};
+use crate::relation::{Basis, Relation};
 use crate::time::UtcMillis;
 
-/// Longest cause that is made of another one, in characters.
-const CAUSE_CHARS: usize = 200;
-/// Characters of a value in a cause.
+/// Most characters of a value in a cause.
 const VALUE_CHARS: usize = 60;
-/// Beginning of the cause of a memory that was forgotten softly.
-pub const FORGOTTEN: &str = "forgotten";
-/// Beginning of the cause of a memory that another one superseded automatically.
-const REPLACED: &str = "newer: ";
-/// End of the cause of a memory that another one says is no longer so.
-const NO_LONGER_SO: &str = "it is no longer so";
-const OTHER_VALUE: &str = " has another value since";
-const SAME_AS: &str = "says the same as ";
-const NOT_PROPOSED: &str = "no longer proposed by ";
-const GONE_FROM: &str = "no longer in ";
-const TAKEN_BACK: &str = "the person took back what it rests on";
-const CONTRADICTS: &str = "contradicts ";
 
 /// Something that happens to a memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,48 +89,35 @@ pub enum PutAway {
     TakenBack,
 }
 
-/// The cause of a memory's status, as far as anything depends on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// Nothing depends on it.
-    Other,
-    /// It was forgotten softly.
-    Forgotten,
-    /// Another memory superseded it automatically.
-    Replaced,
-    /// So it was, because the other one says that it is no longer so.
-    NoLongerSo,
-    /// Another memory says the same.
-    SameAs,
-    /// Its extractor proposes it no more.
-    NotProposed,
-    /// Its file says it no more.
-    GoneFrom,
-}
-
 impl Memory {
-    /// Returns the cause of its status.
-    pub fn why(&self) -> Why {
-        let cause = self.cause.as_deref().unwrap_or_default();
-        match self.status {
-            Status::Superseded if cause.starts_with(REPLACED) && cause.ends_with(NO_LONGER_SO) => Why::NoLongerSo,
-            Status::Superseded if cause.starts_with(REPLACED) => Why::Replaced,
-            Status::Archived if cause.starts_with(FORGOTTEN) => Why::Forgotten,
-            Status::Archived if cause.starts_with(SAME_AS) => Why::SameAs,
-            Status::Archived if cause.starts_with(NOT_PROPOSED) => Why::NotProposed,
-            Status::Archived if cause.starts_with(GONE_FROM) => Why::GoneFrom,
-            _ => Why::Other,
-        }
-    }
-
     /// Returns whether it was forgotten softly: then no answer has it, whatever it asks for.
     pub fn is_forgotten(&self) -> bool {
-        self.why() == Why::Forgotten
+        self.status == Status::Archived && matches!(self.cause, Some(StatusCause::Forgotten { .. }))
     }
 
     /// Returns whether another memory superseded it automatically: then the same may become true again.
     pub fn was_replaced_by_itself(&self) -> bool {
-        matches!(self.why(), Why::Replaced | Why::NoLongerSo)
+        self.status == Status::Superseded && self.cause.as_ref().is_some_and(StatusCause::is_automatic_replacement)
+    }
+
+    /// Returns whether it was put away for this reason.
+    fn was_put_away(&self, is_reason: impl Fn(&StatusCause) -> bool) -> bool {
+        self.status == Status::Archived && self.cause.as_ref().is_some_and(is_reason)
+    }
+
+    /// Returns whether it was put away because another memory has the same content.
+    pub fn is_twin(&self) -> bool {
+        self.was_put_away(|cause| matches!(cause, StatusCause::SameAs { .. }))
+    }
+
+    /// Returns whether it was put away because its extractor no longer proposed it.
+    pub fn is_unproposed(&self) -> bool {
+        self.was_put_away(|cause| matches!(cause, StatusCause::NotProposedBy { .. }))
+    }
+
+    /// Returns whether it was superseded automatically by a memory that denies it.
+    pub fn is_denied(&self) -> bool {
+        self.status == Status::Superseded && matches!(self.cause, Some(StatusCause::NoLongerSo { .. }))
     }
 
     /// Returns since when it is true, as far as is known: what somebody gives is so now, a file may be old.
@@ -177,22 +149,27 @@ impl Memory {
         use Status::{Archived, Contested, Holds, Invalidated, Proposed, Superseded};
         let (status, cause) = match (event, self.status) {
             (Event::Replaced { why, .. }, Holds | Contested | Archived | Proposed) if !self.is_forgotten() => {
-                (Superseded, why.sentence())
+                (Superseded, why.cause())
             }
-            (Event::Contested { by }, Holds) => (Contested, Some(format!("{CONTRADICTS}{}", by.short()))),
+            (Event::Contested { by }, Holds) => (Contested, Some(StatusCause::Contradicts { other: by.short() })),
             (Event::Released, Contested)
             | (Event::Vouched | Event::Confirmed { .. }, Contested | Proposed)
             | (Event::Confirmed { is_left_alone: true }, Superseded) => (Holds, None),
             (Event::Revived, Superseded) if self.was_replaced_by_itself() => (Holds, None),
-            (Event::FoundWrong { reason }, _) => (Invalidated, reason.clone()),
+            (Event::FoundWrong { reason }, _) => (Invalidated, reason.clone().map(|words| StatusCause::Stated { words })),
             (Event::Doubted, Holds | Contested) => (Proposed, None),
-            (Event::PutAway(why), Holds | Contested | Proposed) => (Archived, why.sentence()),
-            (Event::Forgotten, _) if !self.is_forgotten() => (Archived, Some(self.as_forgotten_cause())),
+            (Event::PutAway(why), Holds | Contested | Proposed) => (Archived, why.cause()),
+            (Event::Forgotten, _) if !self.is_forgotten() => {
+                let cause = self.cause.clone().map(Box::new);
+                (Archived, Some(StatusCause::Forgotten { status: self.status, cause }))
+            }
             (Event::TakenOut, Archived) => self.status_before(),
-            (Event::ProposedAgain { waits: true }, Archived) if self.why() == Why::NotProposed => (Proposed, None),
-            (Event::ProposedAgain { waits: false }, Archived) if self.why() == Why::NotProposed => (Holds, None),
+            (Event::ProposedAgain { waits: true }, Archived) if self.is_unproposed() => (Proposed, None),
+            (Event::ProposedAgain { waits: false }, Archived) if self.is_unproposed() => (Holds, None),
             (Event::ProposedAgain { waits: false }, Proposed) => (Holds, None),
-            (Event::InFileAgain, Archived) if self.why() == Why::GoneFrom => (Holds, None),
+            (Event::InFileAgain, Archived) if self.was_put_away(|cause| matches!(cause, StatusCause::GoneFrom { .. })) => {
+                (Holds, None)
+            }
             _ => return None,
         };
         let valid_until = match event {
@@ -212,57 +189,37 @@ impl Memory {
         Some(self.valid_from.map_or(end, |from| from.max(end)))
     }
 
-    /// Returns the cause of a memory that is forgotten softly: its status before, and the cause of that.
-    fn as_forgotten_cause(&self) -> String {
-        let cause = self.cause.as_deref().map(|cause| format!(": {cause}")).unwrap_or_default();
-        format!("{FORGOTTEN}, {}{cause}", self.status.as_str()).chars().take(CAUSE_CHARS).collect()
-    }
-
     /// Returns the status that it gets when it is taken out again, and the cause of that.
-    fn status_before(&self) -> (Status, Option<String>) {
-        let told = self.cause.as_deref().and_then(|cause| cause.strip_prefix(FORGOTTEN)?.strip_prefix(", "));
-        let Some(told) = told else { return (Status::Holds, None) };
-        let (status, cause) = told.split_once(": ").map_or((told, None), |(status, cause)| (status, Some(cause.to_owned())));
-        (Status::parse(status).unwrap_or_default(), cause)
+    fn status_before(&self) -> (Status, Option<StatusCause>) {
+        match &self.cause {
+            Some(StatusCause::Forgotten { status, cause }) => (*status, cause.as_deref().cloned()),
+            _ => (Status::Holds, None),
+        }
     }
 }
 
 impl Replacement {
-    fn sentence(&self) -> Option<String> {
+    fn cause(&self) -> Option<StatusCause> {
         match self {
-            Self::Stated(reason) => reason.clone(),
-            Self::OtherValue(value) => {
-                Some(format!("{REPLACED}{}{OTHER_VALUE}", value.chars().take(VALUE_CHARS).collect::<String>()))
-            }
-            Self::NoLongerSo => Some(format!("{REPLACED}{NO_LONGER_SO}")),
-            Self::DeniedByModel => Some(format!("{REPLACED}a model found that {NO_LONGER_SO}")),
-            Self::BranchMerged => Some(format!("{REPLACED}its branch was merged")),
+            Self::Stated(reason) => reason.clone().map(|words| StatusCause::Stated { words }),
+            Self::OtherValue(value) => Some(StatusCause::OtherValue { value: value.chars().take(VALUE_CHARS).collect() }),
+            Self::NoLongerSo => Some(StatusCause::NoLongerSo { by_model: false }),
+            Self::DeniedByModel => Some(StatusCause::NoLongerSo { by_model: true }),
+            Self::BranchMerged => Some(StatusCause::BranchMerged),
         }
     }
 }
 
 impl PutAway {
-    fn sentence(&self) -> Option<String> {
+    fn cause(&self) -> Option<StatusCause> {
         match self {
             Self::Wanted => None,
-            Self::SameAs(other) => Some(format!("{SAME_AS}{}", other.short())),
-            Self::NotProposedBy(extractor) => Some(format!("{NOT_PROPOSED}{extractor}")),
-            Self::GoneFrom(file) => Some(format!("{GONE_FROM}{file}")),
-            Self::TakenBack => Some(TAKEN_BACK.to_owned()),
+            Self::SameAs(other) => Some(StatusCause::SameAs { other: other.short() }),
+            Self::NotProposedBy(extractor) => Some(StatusCause::NotProposedBy { extractor: extractor.clone() }),
+            Self::GoneFrom(file) => Some(StatusCause::GoneFrom { file: file.clone() }),
+            Self::TakenBack => Some(StatusCause::TakenBack),
         }
     }
-}
-
-/// Returns whether a contradiction was found by yore in the words of both, and not stated by somebody.
-pub fn is_found_contradiction(relation: &Relation) -> bool {
-    let is_in_form = |reason: &str| {
-        ConflictKind::ALL
-            .iter()
-            .any(|kind| reason.strip_prefix(kind.as_str()).is_some_and(|rest| rest.starts_with(" (") || rest.starts_with(": ")))
-    };
-    // Before they were marked as implicit, only the form of the reason told them apart.
-    relation.relation_type == RelationType::Contradicts
-        && (relation.origin == Origin::Implicit || relation.reason.as_deref().is_some_and(is_in_form))
 }
 
 /// Returns whether a memory that is contested stays so for a contradiction: the other one is in effect, and is a person's, or the
@@ -271,10 +228,9 @@ pub fn keeps_contested(contradiction: &Relation, other: &Memory) -> bool {
     other.is_in_effect() && (other.lane == Lane::Curated || is_clear_denial(contradiction))
 }
 
-/// Returns whether a contradiction says that one of both denies the other, and surely.
+/// Returns whether a contradiction was found in the words of both, and one of them surely denies the other.
 pub fn is_clear_denial(contradiction: &Relation) -> bool {
-    let is_direct = |reason: &String| reason.starts_with(ConflictKind::Direct.as_str());
-    contradiction.weight >= SURE && contradiction.reason.as_ref().is_some_and(is_direct)
+    contradiction.weight >= SURE && contradiction.basis == Some(Basis::Conflict(ConflictKind::Direct))
 }
 
 #[cfg(test)]
@@ -290,7 +246,7 @@ mod tests {
 
     /// Every status, with each cause that something depends on.
     fn states() -> Vec<(&'static str, Memory)> {
-        let with = |status, cause: Option<&str>| Memory { status, cause: cause.map(str::to_owned), ..memory() };
+        let with = |status, cause: Option<&str>| Memory { status, cause: cause.map(StatusCause::of_sentence), ..memory() };
         vec![
             ("holds", memory()),
             ("contested", with(Status::Contested, Some("contradicts 0123456789"))),
@@ -379,25 +335,6 @@ proposed: unproposed > proposed
 proposed-surely: proposed unproposed > holds
 in-file: gone > holds
 ";
-
-    #[test]
-    fn causes_that_are_written_are_read_again() {
-        for (name, event) in events() {
-            let after = memory().after(&event, NOW);
-            let why = after.map(|after| after.why());
-            let expected = match name {
-                "replaced" => Some(Why::Replaced),
-                "denied" => Some(Why::NoLongerSo),
-                "superseded" | "contested" | "wrong" | "doubted" | "put-away" | "taken-back" => Some(Why::Other),
-                "twin" => Some(Why::SameAs),
-                "unproposed" => Some(Why::NotProposed),
-                "gone" => Some(Why::GoneFrom),
-                "forgotten" => Some(Why::Forgotten),
-                _ => None,
-            };
-            assert_eq!(why, expected, "{name}");
-        }
-    }
 
     #[test]
     fn what_is_replaced_was_true_until_the_other_became_true_however_it_was_replaced() {

@@ -1,7 +1,7 @@
 //! A memory: one statement that matters, typed, evidenced and dated.
 //!
 //! - [`Memory`]: the record; `kind`: kinds of statements, `fields`: what a kind has besides the statement
-//! - `lifecycle`: events, and the status that each leads to
+//! - `lifecycle`: events, and the status that each leads to; `status`: the statuses, and their causes
 //! - [`check`]: what makes a record valid
 //! - [`is_of_rules`] (`rules`): whether a file is one that agents read by themselves
 //!
@@ -13,14 +13,14 @@ mod kind;
 mod lifecycle;
 mod record;
 mod rules;
+mod status;
 
 pub use self::fields::{CodeChange, Fields};
 pub use self::kind::{Design, MemoryKind, MemoryType, Outdated};
-pub use self::lifecycle::{
-    Event, FORGOTTEN, PutAway, Replacement, Why, is_clear_denial, is_found_contradiction, keeps_contested,
-};
+pub use self::lifecycle::{Event, PutAway, Replacement, is_clear_denial, keeps_contested};
 pub use self::record::{
     Anchor, AnchorKind, AnchorVerdict, Confidence, Evidence, Invalid, Lane, MAX_STATEMENT_CHARS, Memory, Reach, Source,
-    SourceKind, Status, Use, Verdict, asserted, check,
+    SourceKind, Use, Verdict, asserted, check,
 };
 pub use self::rules::{RULE_FILES, RULE_FOLDERS, is_of_rules};
+pub use self::status::{Status, StatusCause};

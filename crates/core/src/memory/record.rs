@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Fields, MemoryKind, MemoryType, is_of_rules};
+use super::{Fields, MemoryKind, MemoryType, Status, StatusCause, is_of_rules};
 use crate::conflict::{Assertion, StatedValue};
 use crate::id::{MemoryId, ProjectId, TurnId};
 use crate::time::UtcMillis;
@@ -39,33 +39,6 @@ named_enum! {
         /// Found by rules, a model or an agent.
         #[default]
         Extracted = "extracted",
-    }
-}
-
-named_enum! {
-    /// Whether a memory holds.
-    #[derive(Default)]
-    Status {
-        /// It holds.
-        #[default]
-        Holds = "holds",
-        /// A newer one took its place, or refines it.
-        Superseded = "superseded",
-        /// It was wrong.
-        Invalidated = "invalidated",
-        /// Another memory contradicts it, and nobody settled that.
-        Contested = "contested",
-        /// Out of use, and kept.
-        Archived = "archived",
-        /// It may not be what a person said: it waits for a person's review, and until then it is told to nobody and changes nothing.
-        Proposed = "proposed",
-    }
-}
-
-impl Status {
-    /// Returns whether an answer has memories of this status only if it is asked for the status.
-    pub fn is_unlisted(self) -> bool {
-        matches!(self, Self::Archived | Self::Proposed)
     }
 }
 
@@ -283,8 +256,8 @@ pub struct Memory {
     /// Whether it holds.
     pub status: Status,
     /// Why it has that status.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cause: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "StatusCause::read")]
+    pub cause: Option<StatusCause>,
     /// Since when it has that status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status_since: Option<UtcMillis>,
@@ -464,7 +437,8 @@ pub fn check(memory: &Memory) -> Result<(), Invalid> {
     let is_name = |text: &str| text.chars().nth(MAX_NAME_CHARS).is_none();
     let is_share = |value: f32| (0.0..=1.0).contains(&value);
     let asserted = memory.asserts.iter().flat_map(|asserts| [&asserts.subject, &asserts.value]);
-    let names = memory.title.iter().chain(&memory.tags).chain(&memory.cause).chain(asserted).map(String::as_str);
+    let names = memory.title.iter().chain(&memory.tags).chain(asserted).map(String::as_str);
+    let names = names.chain(memory.cause.as_ref().and_then(StatusCause::text));
     let mut names = names.chain(memory.anchors.iter().map(|anchor| anchor.text.as_str()));
     let mut texts = memory.details.iter().chain(memory.evidence.iter().map(|evidence| &evidence.quote));
     match () {

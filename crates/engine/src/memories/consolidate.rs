@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use yore_core::consolidation::{Decision, Phase, PipelineStatistics};
 use yore_core::id::MemoryId;
-use yore_core::memory::{Event, Evidence, Lane, Memory, PutAway, SourceKind, Status, Why, check};
+use yore_core::memory::{Event, Evidence, Lane, Memory, PutAway, SourceKind, Status, check};
 use yore_core::operation::{Actor, Cause, OperationKind, Record};
 use yore_core::relation::{Node, RelationType};
 use yore_core::time::UtcMillis;
@@ -317,7 +317,7 @@ pub(super) fn decision(tx: &OperationTx<'_, '_>, id: MemoryId) -> Result<Decisio
     for relation in tx.relations_of(&Node::Memory(id))? {
         match (relation.relation_type, relation.from, relation.to) {
             (RelationType::Supersedes, Node::Memory(newer), Node::Memory(older)) if newer == id => {
-                let is_denied = tx.memory(older)?.is_some_and(|older| older.why() == Why::NoLongerSo);
+                let is_denied = tx.memory(older)?.is_some_and(|older| older.is_denied());
                 return Ok(if is_denied { Decision::Invalidate } else { Decision::Update });
             }
             (RelationType::Contradicts, ..) => decided = Decision::Contest,
@@ -354,7 +354,7 @@ fn end_todo(
 
 /// Returns the memory that was kept of two that say the same, if this is the other one.
 fn kept(tx: &OperationTx<'_, '_>, memory: Memory) -> Result<Memory, EngineError> {
-    if memory.why() != Why::SameAs {
+    if !memory.is_twin() {
         return Ok(memory);
     }
     for relation in tx.relations_of(&Node::Memory(memory.id))? {
@@ -405,7 +405,7 @@ pub(super) fn join(
     proposed: &Memory,
     now: UtcMillis,
 ) -> Result<Joined, EngineError> {
-    let was_put_away = known.why() == Why::NotProposed;
+    let was_put_away = known.is_unproposed();
     if proposed.status == Status::Proposed && known.status != Status::Proposed && !was_put_away {
         return keep_or_doubt(tx, known, proposed, now);
     }

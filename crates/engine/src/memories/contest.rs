@@ -11,7 +11,7 @@ use yore_core::conflict::{Assertion, Claims, Conflict, ConflictKind, conflict};
 use yore_core::id::MemoryId;
 use yore_core::memory::Memory;
 use yore_core::operation::Record;
-use yore_core::relation::{Node, Origin, Relation, RelationType, check_relation};
+use yore_core::relation::{Basis, Node, Origin, Relation, RelationType, check_relation};
 use yore_core::text::Tokenizer;
 use yore_core::time::UtcMillis;
 
@@ -94,7 +94,8 @@ pub(super) fn contest(
     let reason: String = reason.chars().take(REASON_CHARS).collect();
     let new = Relation::new(draw_relation(now)?, from, RelationType::Contradicts, to, now);
     let (weight, origin) = (conflict.overlap.clamp(0.0, 1.0), Origin::Implicit);
-    let relation = Relation { weight, origin, reason: Some(reason), ..new }.normalised();
+    let basis = Some(Basis::Conflict(conflict.kind));
+    let relation = Relation { weight, origin, reason: Some(reason), basis, ..new }.normalised();
     if tx.relation_between(&relation.from, RelationType::Contradicts, &relation.to)?.is_some() {
         return Ok(true);
     }

@@ -9,7 +9,7 @@ use yore_core::relation::{Node, RelationType};
 use yore_core::time::UtcMillis;
 
 use super::contest::difference;
-use super::scope::{SpecialCase, TRUNKS, branch_in};
+use super::scope::{SpecialCase, TRUNKS};
 use super::settle::{contest_marked, is_later, may_replace};
 use super::step::connect;
 use super::write::supersede;
@@ -38,9 +38,8 @@ impl Engine {
     /// Lets the facts of a branch that was merged hold everywhere; returns how many stood beside something that they exclude.
     pub(crate) fn settle_merged(&self, project: ProjectId, branch: &str) -> Result<u64, EngineError> {
         let now = self.now();
-        let cases = self.store().special_cases(project)?.into_iter();
-        let of_branch = cases.filter(|(.., reason)| branch_in(reason) == Some(branch));
-        let facts = of_branch.map(|(relation, fact, general, _)| BranchFact { relation, fact, general });
+        let cases = self.store().cases_of_branch(project, branch)?.into_iter();
+        let facts = cases.map(|(relation, fact, general)| BranchFact { relation, fact, general });
         let mut settled: BTreeSet<MemoryId> = BTreeSet::new();
         for fact in facts {
             let cause = Cause { actor: Actor::Rule, by: "merged branches".to_owned(), input: None };

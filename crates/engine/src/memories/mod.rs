@@ -56,5 +56,5 @@ pub(crate) use self::named::FEWEST_DIGITS;
 pub use self::portable::{Exported, Imported};
 pub(crate) use self::record::FORGET;
 pub use self::record::{Done, GivenEvidence, MemoryEdit, NewMemory};
-pub(crate) use self::scope::{IN_PROJECT, TRUNKS};
+pub(crate) use self::scope::TRUNKS;
 pub use self::shown::{MemoryList, NamedRelation, OpenedMemory, StoredMemory};

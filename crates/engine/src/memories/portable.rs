@@ -265,7 +265,7 @@ impl Engine {
                 }
                 Ok(Line::Relation(mut relation)) => {
                     self.redact(relation.reason.iter_mut())?;
-                    records.push((number, Record::Relation(Box::new(relation.normalised()))));
+                    records.push((number, Record::Relation(Box::new(relation.with_read_basis().normalised()))));
                 }
                 Ok(Line::Note { id, directory, versions }) => notes.push((number, GivenNote { id, directory, versions })),
                 Err(error) => skip(&mut imported, place(number), error.to_string()),

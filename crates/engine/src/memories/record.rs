@@ -10,10 +10,10 @@ use yore_core::entity::check_entity;
 use yore_core::id::{MemoryId, ProjectId};
 use yore_core::memory::{
     Anchor, AnchorKind, Confidence, Event, Evidence, Fields, Lane, Memory, MemoryKind, PutAway, Reach, Replacement, Status,
-    check, is_found_contradiction,
+    StatusCause, check,
 };
 use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
-use yore_core::relation::{Category, Node, Origin, Relation, RelationType};
+use yore_core::relation::{Category, Node, Relation, RelationType};
 use yore_core::text::{Question, Tokenizer, Tokens, commands, fragments, paths, versions};
 use yore_core::time::UtcMillis;
 
@@ -500,7 +500,13 @@ impl Engine {
         self.redact([&mut memory.statement].into_iter().chain(&mut memory.title).chain(&mut memory.details))?;
         self.redact(memory.tags.iter_mut().chain(memory.anchors.iter_mut().map(|anchor| &mut anchor.text)))?;
         self.redact(memory.asserts.iter_mut().flat_map(|asserts| [&mut asserts.subject, &mut asserts.value]))?;
-        self.redact(memory.evidence.iter_mut().map(|evidence| &mut evidence.quote).chain(&mut memory.cause))?;
+        self.redact(
+            memory
+                .evidence
+                .iter_mut()
+                .map(|evidence| &mut evidence.quote)
+                .chain(memory.cause.as_mut().and_then(StatusCause::text_mut)),
+        )?;
         let mut fields = serde_json::to_string(&memory.fields).unwrap_or_default();
         let before = fields.clone();
         self.redact([&mut fields].into_iter())?;
@@ -564,12 +570,7 @@ fn pass_on(
     if relation.relation_type.category() == Category::Versioning {
         return Ok(());
     }
-    let is_found = match relation.relation_type {
-        RelationType::Contradicts => is_found_contradiction(&relation),
-        RelationType::Qualifies => relation.origin == Origin::Implicit,
-        _ => false,
-    };
-    if is_found {
+    if relation.basis.is_some() {
         // It was found by the words before; the new words are compared anew.
         return Ok(tx.remove(Subject::Relation(relation.id))?);
     }

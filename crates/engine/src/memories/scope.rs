@@ -5,7 +5,7 @@ use yore_core::conflict::{Condition, ConflictKind};
 use yore_core::id::MemoryId;
 use yore_core::memory::{Lane, Memory, MemoryKind};
 use yore_core::operation::Subject;
-use yore_core::relation::{Node, Origin, Relation, RelationType};
+use yore_core::relation::{Basis, Node, Origin, Relation, RelationType};
 use yore_core::time::UtcMillis;
 
 use super::step::{draw_relation, state};
@@ -14,9 +14,6 @@ use crate::store::OperationTx;
 
 /// Branches into which others are merged.
 pub(crate) const TRUNKS: &[&str] = &["main", "master", "trunk", "develop", "development", "dev"];
-/// Reason of a special case: of a project, perhaps under a condition; of a branch, its name between.
-pub(crate) const IN_PROJECT: &str = "in its project";
-const ON_BRANCH: [&str; 2] = ["on branch ", " until it is merged"];
 /// Characters of a condition in a reason.
 const CONDITION_CHARS: usize = 120;
 /// Longest name of a branch, in bytes.
@@ -27,22 +24,30 @@ const LONGEST_BRANCH: usize = 250;
 pub(super) struct SpecialCase {
     special: MemoryId,
     general: MemoryId,
-    reason: String,
+    basis: Basis,
+    /// The condition, if it has one.
+    condition: Option<String>,
 }
 
 impl SpecialCase {
     /// States it.
     pub(super) fn state(self, tx: &mut OperationTx<'_, '_>, now: UtcMillis) -> Result<(), EngineError> {
-        let Self { special, general, reason } = self;
+        let Self { special, general, basis, condition } = self;
+        let reason = match (&basis, condition) {
+            (Basis::Branch(branch), _) => format!("on branch {branch} until it is merged"),
+            (Basis::Project, None) => "in its project".to_owned(),
+            (_, condition) => condition.unwrap_or_default(),
+        };
         let (from, to) = (Node::Memory(special), Node::Memory(general));
         let new = Relation::new(draw_relation(now)?, from, RelationType::Qualifies, to, now);
-        state(tx, Relation { reason: Some(reason), origin: Origin::Implicit, ..new })
+        state(tx, Relation { reason: Some(reason), basis: Some(basis), origin: Origin::Implicit, ..new })
     }
 
     /// Makes the fact of a branch a special case of another memory, if it is one that was not merged.
     pub(super) fn of_branch(tx: &OperationTx<'_, '_>, special: &Memory, general: &Memory) -> Result<Option<Self>, EngineError> {
         let branch = branch_of(tx, special)?;
-        Ok(branch.map(|branch| Self { special: special.id, general: general.id, reason: on_branch(&branch) }))
+        let basis = branch.map(Basis::Branch);
+        Ok(basis.map(|basis| Self { special: special.id, general: general.id, basis, condition: None }))
     }
 }
 
@@ -54,23 +59,26 @@ pub(super) fn special_case(
     older: &Memory,
     conflict: ConflictKind,
 ) -> Result<Option<SpecialCase>, EngineError> {
-    let case = |special: &Memory, general: &Memory, reason: String| {
+    let case = |special: &Memory, general: &Memory, basis: Basis, condition: Option<String>| {
         let is_persons = general.lane == Lane::Curated && special.lane == Lane::Extracted;
-        (!is_persons).then_some(SpecialCase { special: special.id, general: general.id, reason })
+        (!is_persons).then_some(SpecialCase { special: special.id, general: general.id, basis, condition })
     };
-    let in_project = |special: &Memory| match Condition::of(&special.statement) {
-        Some(condition) => format!("{IN_PROJECT}, {}", cut(&condition.text)),
-        None => IN_PROJECT.to_owned(),
+    let in_project = |special: &Memory, general: &Memory| match Condition::of(&special.statement) {
+        Some(condition) => case(special, general, Basis::Condition, Some(format!("in its project, {}", cut(&condition.text)))),
+        None => case(special, general, Basis::Project, None),
+    };
+    let under = |special: &Memory, general: &Memory, condition: &Condition| {
+        case(special, general, Basis::Condition, Some(cut(&condition.text)))
     };
     match (newer.project, older.project) {
-        (Some(_), None) => return Ok(case(newer, older, in_project(newer))),
-        (None, Some(_)) => return Ok(case(older, newer, in_project(older))),
+        (Some(_), None) => return Ok(in_project(newer, older)),
+        (None, Some(_)) => return Ok(in_project(older, newer)),
         _ => {}
     }
     match (branch_of(tx, newer)?, branch_of(tx, older)?) {
         (newer_on, older_on) if newer_on == older_on => {}
-        (Some(branch), _) => return Ok(case(newer, older, on_branch(&branch))),
-        (None, Some(branch)) => return Ok(case(older, newer, on_branch(&branch))),
+        (Some(branch), _) => return Ok(case(newer, older, Basis::Branch(branch), None)),
+        (None, Some(branch)) => return Ok(case(older, newer, Basis::Branch(branch), None)),
         (None, None) => {}
     }
     // A denial may deny it under every condition.
@@ -78,9 +86,9 @@ pub(super) fn special_case(
         return Ok(None);
     }
     Ok(match (Condition::of(&newer.statement), Condition::of(&older.statement)) {
-        (Some(one), Some(other)) if !one.may_be(&other) => case(newer, older, cut(&one.text)),
-        (Some(one), None) => case(newer, older, cut(&one.text)),
-        (None, Some(other)) => case(older, newer, cut(&other.text)),
+        (Some(one), Some(other)) if !one.may_be(&other) => under(newer, older, &one),
+        (Some(one), None) => under(newer, older, &one),
+        (None, Some(other)) => under(older, newer, &other),
         _ => None,
     })
 }
@@ -91,8 +99,7 @@ pub(super) fn lift_branch(tx: &mut OperationTx<'_, '_>, fact: &Memory) -> Result
     for relation in tx.relations_of(&Node::Memory(fact.id))? {
         let is_of_branch = relation.relation_type == RelationType::Qualifies
             && relation.from == Node::Memory(fact.id)
-            && relation.origin == Origin::Implicit
-            && relation.reason.as_deref().is_some_and(|reason| branch_in(reason).is_some());
+            && matches!(relation.basis, Some(Basis::Branch(_)));
         if is_of_branch && branch_of(tx, fact)?.is_none() {
             tx.remove(Subject::Relation(relation.id))?;
             is_lifted = true;
@@ -112,26 +119,6 @@ fn branch_of(tx: &OperationTx<'_, '_>, memory: &Memory) -> Result<Option<String>
     Ok(branch.filter(|branch| !TRUNKS.contains(&branch.as_str()) && branch.len() <= LONGEST_BRANCH))
 }
 
-fn on_branch(branch: &str) -> String {
-    format!("{}{branch}{}", ON_BRANCH[0], ON_BRANCH[1])
-}
-
-/// Returns the branch of the reason of a special case, if it is one of a branch.
-pub(super) fn branch_in(reason: &str) -> Option<&str> {
-    reason.strip_prefix(ON_BRANCH[0])?.strip_suffix(ON_BRANCH[1])
-}
-
 fn cut(text: &str) -> String {
     text.chars().take(CONDITION_CHARS).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{branch_in, on_branch};
-
-    #[test]
-    fn the_branch_of_a_reason_is_read_again() {
-        assert_eq!(branch_in(&on_branch("fix/tide gauge")), Some("fix/tide gauge"));
-        assert_eq!(branch_in("in its project"), None);
-    }
 }

@@ -381,6 +381,6 @@ fn past_statement(other: Memory) -> PastStatement {
         status: other.status,
         recorded: other.recorded,
         until: other.valid_until.or(other.status_since),
-        cause: other.cause,
+        cause: other.cause.map(|cause| cause.to_string()),
     }
 }

@@ -4,8 +4,9 @@ use rusqlite::{Row, params};
 use yore_core::entity::{Entity, EntityKind, key_of};
 use yore_core::id::{EntityId, RelationId, TurnId};
 use yore_core::memory::Confidence;
-use yore_core::relation::{Node, Origin, Relation, RelationType};
+use yore_core::relation::{Basis, Node, Origin, Relation, RelationType};
 
+use super::revisions::Revision;
 use super::transaction::{View, WriteTx};
 use super::{Store, StoreResult};
 
@@ -23,7 +24,12 @@ fn entity_of(row: &Row<'_>) -> rusqlite::Result<(i64, Entity)> {
 }
 
 const RELATION: &str = "SELECT uid, from_kind, from_key, to_kind, to_key, type, weight, confidence, origin, valid_from_ms,
-    valid_until_ms, recorded_ms, evidence_uid, reason, id FROM relation";
+    valid_until_ms, recorded_ms, evidence_uid, reason, id, basis FROM relation";
+
+/// Returns the stored form of a basis.
+pub(super) fn basis_json(basis: &Basis) -> serde_json::Result<String> {
+    serde_json::to_string(basis)
+}
 
 fn relation_of(row: &Row<'_>) -> rusqlite::Result<Option<Relation>> {
     let name = |column: usize| row.get::<_, String>(column);
@@ -45,6 +51,7 @@ fn relation_of(row: &Row<'_>) -> rusqlite::Result<Option<Relation>> {
         recorded: row.get(11)?,
         evidence: row.get::<_, Option<[u8; 16]>>(12)?.map(TurnId::from_bytes),
         reason: row.get(13)?,
+        basis: optional_name(15)?.and_then(|json| serde_json::from_str(&json).ok()),
     }))
 }
 
@@ -86,6 +93,12 @@ impl View<'_> {
         Ok(self.all(&sql, params![node.key(), node.kind(), limit as i64], relation_of)?.into_iter().flatten().collect())
     }
 
+    /// Returns the relations that have a reason.
+    pub(super) fn relations_with_reason(&self) -> StoreResult<Vec<Relation>> {
+        let sql = format!("{RELATION} WHERE reason IS NOT NULL");
+        Ok(self.all(&sql, [], relation_of)?.into_iter().flatten().collect())
+    }
+
     /// Returns the relation of a type from one node to another.
     pub(super) fn relation_between(&self, from: &Node, relation_type: RelationType, to: &Node) -> StoreResult<Option<Relation>> {
         let sql = format!("{RELATION} WHERE from_key = ?1 AND to_key = ?2 AND type = ?3 AND from_kind = ?4 AND to_kind = ?5");
@@ -106,10 +119,11 @@ impl View<'_> {
 }
 
 impl WriteTx<'_> {
-    /// Stores an entity that is not there.
-    pub(super) fn add_entity(&self, entity: &Entity) -> StoreResult<()> {
+    /// Stores an entity that is not there, with a revision.
+    pub(super) fn add_entity(&self, entity: &Entity, rev: Revision) -> StoreResult<()> {
         let row: i64 = self.insert(
-            "INSERT INTO entity (uid, kind, given_kind, name, name_key, description, recorded_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "INSERT INTO entity (uid, kind, given_kind, name, name_key, description, recorded_ms, rev)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
             params![
                 entity.id.as_bytes(),
                 entity.kind.as_str(),
@@ -117,7 +131,8 @@ impl WriteTx<'_> {
                 entity.name,
                 key_of(&entity.name),
                 entity.description,
-                entity.recorded
+                entity.recorded,
+                rev
             ],
         )?;
         for alias in &entity.aliases {
@@ -134,12 +149,12 @@ impl WriteTx<'_> {
         self.execute("DELETE FROM entity WHERE uid = ?1", [id.as_bytes()]).map(drop)
     }
 
-    /// Stores a relation that is not there.
-    pub(super) fn add_relation(&self, relation: &Relation) -> StoreResult<()> {
+    /// Stores a relation that is not there, with a revision.
+    pub(super) fn add_relation(&self, relation: &Relation, rev: Revision) -> StoreResult<()> {
         self.execute(
             "INSERT INTO relation (uid, from_kind, from_key, to_kind, to_key, type, weight, confidence, origin, valid_from_ms,
-                 valid_until_ms, recorded_ms, evidence_uid, reason)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+                 valid_until_ms, recorded_ms, evidence_uid, reason, basis, rev)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
             params![
                 relation.id.as_bytes(),
                 relation.from.kind(),
@@ -154,7 +169,9 @@ impl WriteTx<'_> {
                 relation.valid_until,
                 relation.recorded,
                 relation.evidence.as_ref().map(TurnId::as_bytes),
-                relation.reason
+                relation.reason,
+                relation.basis.as_ref().map(basis_json).transpose().map_err(|error| self.failed(error.into()))?,
+                rev
             ],
         )
         .map(drop)

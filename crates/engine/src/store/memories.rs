@@ -6,13 +6,15 @@ use serde::{Deserialize, Serialize};
 use yore_core::conflict::StatedValue;
 use yore_core::id::{MemoryId, ProjectId, TurnId};
 use yore_core::memory::{
-    Anchor, AnchorKind, Confidence, Evidence, FORGOTTEN, Fields, Lane, Memory, MemoryKind, MemoryType, Reach, Source, Status, Use,
+    Anchor, AnchorKind, Confidence, Evidence, Fields, Lane, Memory, MemoryKind, MemoryType, Reach, Source, Status, StatusCause,
+    Use,
 };
 use yore_core::relation::Node;
 use yore_core::scope::ProjectAlias;
 use yore_core::time::UtcMillis;
 
 use super::keys::hex_of;
+use super::revisions::Revision;
 use super::transaction::{View, WriteTx};
 use super::{Store, StoreError, StoreResult};
 
@@ -39,7 +41,7 @@ struct Rest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     language: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    cause: Option<String>,
+    cause: Option<StatusCause>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     status_since: Option<UtcMillis>,
 }
@@ -133,8 +135,8 @@ const FILTERED: &str =
     AND (?12 = '[]' OR memory.kind IN (SELECT value FROM json_each(?12))
         AND coalesce(json_extract(memory.rest, '$.fields.is_closed'), 0) = 0)
     AND (?13 IS NULL
-        OR ?13 = (memory.status = 'archived' AND instr(coalesce(json_extract(memory.rest, '$.cause'), ''), ?14) = 1))
-    AND (?15 IS NULL OR memory.lane = ?15)";
+        OR ?13 = (memory.status = 'archived' AND coalesce(json_extract(memory.rest, '$.cause.kind'), '') = 'forgotten'))
+    AND (?14 IS NULL OR memory.lane = ?14)";
 
 /// Returns the parameters of [`FILTERED`].
 fn parameters(filter: &MemoryFilter) -> Vec<Value> {
@@ -154,7 +156,6 @@ fn parameters(filter: &MemoryFilter) -> Vec<Value> {
         filter.before.as_ref().map(|(_, id)| id.clone()).into(),
         names(open.iter().map(|kind| kind.as_str()).collect()),
         filter.is_forgotten.into(),
-        FORGOTTEN.to_owned().into(),
         filter.lane.map(|lane| lane.as_str().to_owned()).into(),
     ]
 }
@@ -220,8 +221,8 @@ impl View<'_> {
 }
 
 impl WriteTx<'_> {
-    /// Stores a memory in the place of the one with its id, if there is one.
-    pub(super) fn put_memory(&self, memory: &Memory) -> StoreResult<()> {
+    /// Stores a memory in the place of the one with its id, if there is one, with a revision.
+    pub(super) fn put_memory(&self, memory: &Memory, rev: Revision) -> StoreResult<()> {
         let project: Option<i64> = match memory.project {
             Some(project) => Some(
                 self.first_value("SELECT id FROM project WHERE uid = ?1", [project.as_bytes()])?
@@ -244,11 +245,11 @@ impl WriteTx<'_> {
         let rest = serde_json::to_string(&rest).map_err(|error| self.failed(error.into()))?;
         let row: i64 = self.value(
             "INSERT INTO memory (uid, project_id, kind, memory_type, status, lane, importance, is_pinned, valid_from_ms,
-                 valid_until_ms, recorded_ms, changed_ms, title, statement, rest)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+                 valid_until_ms, recorded_ms, changed_ms, title, statement, rest, rev)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
              ON CONFLICT (uid) DO UPDATE SET project_id = ?2, kind = ?3, memory_type = ?4, status = ?5, lane = ?6, importance = ?7,
                  is_pinned = ?8, valid_from_ms = ?9, valid_until_ms = ?10, recorded_ms = ?11, changed_ms = ?12, title = ?13,
-                 statement = ?14, rest = ?15
+                 statement = ?14, rest = ?15, rev = ?16
              RETURNING id",
             params![
                 memory.id.as_bytes(),
@@ -265,7 +266,8 @@ impl WriteTx<'_> {
                 memory.changed,
                 memory.title,
                 memory.statement,
-                rest
+                rest,
+                rev
             ],
         )?;
         let known: Vec<(String, String)> =
@@ -332,7 +334,7 @@ impl Store {
 
     /// Returns the memories that a filter lets through, changed last first.
     pub(crate) fn memories(&self, filter: &MemoryFilter, limit: usize) -> StoreResult<Vec<Memory>> {
-        let sql = format!("SELECT {COLUMNS} {FROM} {FILTERED} ORDER BY memory.changed_ms DESC, memory.id DESC LIMIT ?16");
+        let sql = format!("SELECT {COLUMNS} {FROM} {FILTERED} ORDER BY memory.changed_ms DESC, memory.id DESC LIMIT ?15");
         self.read(|view| {
             let mut parameters = parameters(filter);
             parameters.push(Value::from(limit as i64));

@@ -50,7 +50,7 @@ const BELONGINGS: [(&str, &str, &str); 6] = [
     (
         "memory",
         "SELECT id FROM memory WHERE project_id = ?1",
-        "UPDATE memory SET project_id = ?1
+        "UPDATE memory SET project_id = ?1, rev = -abs(rev) - 1
          WHERE id IN (SELECT key FROM project_merge_row WHERE merge_id = ?2 AND what = 'memory')",
     ),
     (

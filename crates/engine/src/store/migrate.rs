@@ -27,12 +27,17 @@ struct Migration {
 /// The whole schema of [`SCHEMA_VERSION`], for a new database.
 const SCHEMA: &str = include_str!("schema.sql");
 /// The steps from [`OLDEST`] to [`SCHEMA_VERSION`]. Each one is also in [`SCHEMA`].
-const MIGRATIONS: &[Migration] = &[Migration { version: 20, is_precious: true, sql: include_str!("migrations/20.sql") }];
+const MIGRATIONS: &[Migration] = &[
+    Migration { version: 20, is_precious: true, sql: include_str!("migrations/20.sql") },
+    Migration { version: 21, is_precious: true, sql: include_str!("migrations/21.sql") },
+];
 
 /// The oldest schema that the migrations start from. Older databases are rebuilt from their archive by `repair`.
 const OLDEST: i32 = MIGRATIONS[0].version - 1;
 /// The schema with which keys of directories have another form, and an unknown project is told apart from all projects.
 const UNKNOWN_REACH: i32 = 20;
+/// The schema with which causes and bases are values, and records have revisions.
+const REVISIONS: i32 = 21;
 /// Maximum number of copies before an upgrade gives up because another process writes during each. Opening
 /// counts as writing if the other process changes the journal's mode.
 const MOST_COPIES: u32 = 10;
@@ -105,13 +110,18 @@ pub(super) fn run(db: &mut Connection, path: &Path, options: &StoreOptions) -> S
 
 /// Changes rows that a yore of schema `from` wrote to what this schema means by them. The tables are those of this schema already.
 pub(super) fn adapt_rows(tx: &Transaction<'_>, path: &Path, from: i32) -> StoreResult<()> {
-    if !(1..UNKNOWN_REACH).contains(&from) {
-        return Ok(());
+    let adapted = WriteTx::new(tx, path);
+    if (1..UNKNOWN_REACH).contains(&from) {
+        // Nobody knows where a statement holds that was extracted from a conversation of no known project.
+        let sql = "UPDATE memory SET rest = json_set(rest, '$.reach', 'unknown') WHERE project_id IS NULL AND lane = 'extracted'";
+        tx.execute(sql, []).map_err(|error| StoreError::from_sqlite(path, error))?;
+        renew_directories(&adapted)?;
     }
-    // Nobody knows where a statement holds that was extracted from a conversation of no known project.
-    let sql = "UPDATE memory SET rest = json_set(rest, '$.reach', 'unknown') WHERE project_id IS NULL AND lane = 'extracted'";
-    tx.execute(sql, []).map_err(|error| StoreError::from_sqlite(path, error))?;
-    renew_directories(&WriteTx::new(tx, path))
+    if (1..REVISIONS).contains(&from) {
+        adapted.read_sentences()?;
+        adapted.fill_revisions()?;
+    }
+    Ok(())
 }
 
 /// Returns a number that changes with each commit of another connection.

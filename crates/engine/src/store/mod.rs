@@ -23,6 +23,7 @@
 //! begins transactions. Every statement has fixed text and bound parameters. The migrations in `migrations/`
 //! describe the tables.
 
+mod adapt;
 mod archive;
 mod assertions;
 pub(crate) mod backup;
@@ -52,6 +53,7 @@ mod overview;
 mod projects;
 mod queue;
 mod redact;
+mod revisions;
 mod salvage;
 mod sessions;
 mod sources;

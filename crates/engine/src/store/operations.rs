@@ -1,8 +1,8 @@
 //! Operations: every change of memories, entities and relations, in one transaction with what undoes it.
 //!
-//! An operation stores the records before it, and a hash of each record after it. Undoing restores the records
-//! before, if the present ones still are those after; what was undone is stored in the same way, so that it can be
-//! done again.
+//! An operation stores the records before it, and the revision of each record before and after it ([`super::revisions`]). Undoing restores
+//! the records before with their revisions, if the present ones still have those after; what was undone is stored in the same way, so that
+//! it can be done again.
 
 use std::collections::HashSet;
 
@@ -16,6 +16,7 @@ use yore_core::relation::{Node, Relation, RelationType};
 use yore_core::time::UtcMillis;
 
 use super::keys::{MemoryKey, hex_of};
+use super::revisions::{Revision, changed_otherwise};
 use super::transaction::{View, WriteTx};
 use super::{Store, StoreError, StoreResult};
 
@@ -24,11 +25,14 @@ const TO_COMPARE: &str = "compare-again";
 /// Most relations of one node that an operation moves or removes.
 const MOST_RELATIONS: usize = 100_000;
 
-/// Hash of a record as it is stored.
-type RecordHash = [u8; 8];
-
-/// A stored change: the subject, its record before, and the hash of its record after.
-type StoredChange = (Subject, Option<Record>, Option<RecordHash>);
+/// A stored change.
+struct StoredChange {
+    subject: Subject,
+    before: Option<Record>,
+    before_rev: Option<Revision>,
+    /// `None`: there is no record after it.
+    after_rev: Option<Revision>,
+}
 
 /// An operation to be logged.
 #[derive(Clone, Debug)]
@@ -76,13 +80,21 @@ pub enum UndoError {
 /// The transaction of an operation: reads and writes records, and remembers what they were before.
 pub(crate) struct OperationTx<'t, 'c> {
     tx: &'t WriteTx<'c>,
-    /// What was changed, in order, with the record before.
-    before: Vec<(Subject, Option<Record>)>,
+    /// Its number.
+    number: Revision,
+    /// What was changed, in order, with the record before and its revision.
+    before: Vec<(Subject, Option<Record>, Option<Revision>)>,
     /// The same subjects.
     seen: HashSet<Subject>,
 }
 
-impl<'c> OperationTx<'_, 'c> {
+impl<'t, 'c> OperationTx<'t, 'c> {
+    /// Begins an operation. Its number is the next one, which nobody else can take in this transaction.
+    fn begin(tx: &'t WriteTx<'c>) -> StoreResult<Self> {
+        let last: Option<Revision> = tx.first_value("SELECT seq FROM sqlite_sequence WHERE name = 'operation'", [])?;
+        Ok(Self { tx, number: last.unwrap_or_default() + 1, before: Vec::new(), seen: HashSet::new() })
+    }
+
     /// Returns the transaction, for records that are no part of the operation.
     pub(super) fn write(&self) -> &WriteTx<'c> {
         self.tx
@@ -171,7 +183,7 @@ impl<'c> OperationTx<'_, 'c> {
         if !matches!(subject, Subject::Memory(_)) {
             self.tx.remove_record(subject)?;
         }
-        self.tx.add_record(record)
+        self.tx.add_record(record, self.number)
     }
 
     /// Removes a record; with a memory or an entity, its relations too.
@@ -187,8 +199,7 @@ impl<'c> OperationTx<'_, 'c> {
 
     fn remember(&mut self, subject: Subject) -> StoreResult<()> {
         if self.seen.insert(subject) {
-            let record = self.tx.record(subject)?;
-            self.before.push((subject, record));
+            self.before.push((subject, self.tx.record(subject)?, self.tx.revision(subject)?));
         }
         Ok(())
     }
@@ -197,10 +208,11 @@ impl<'c> OperationTx<'_, 'c> {
     fn log(self, operation: &NewOperation, of: Option<u64>) -> StoreResult<Option<u64>> {
         let tx = self.tx;
         let mut changes = Vec::with_capacity(self.before.len());
-        for (subject, before) in self.before {
-            let after = tx.record(subject)?;
-            if before != after {
-                changes.push((subject, json_of(tx, before.as_ref())?, hash_of(tx, after.as_ref())?));
+        for (subject, before, before_rev) in self.before {
+            if before != tx.record(subject)? {
+                changes.push((subject, json_of(tx, before.as_ref())?, before_rev, tx.revision(subject)?));
+            } else if let Some(rev) = before_rev {
+                tx.set_revision(subject, rev)?;
             }
         }
         if changes.is_empty() && of.is_none() {
@@ -208,13 +220,15 @@ impl<'c> OperationTx<'_, 'c> {
         }
         let NewOperation { kind, cause, at, summary } = operation;
         let number: i64 = tx.insert(
-            "INSERT INTO operation (kind, at_ms, actor, cause, input, summary, of_number) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            params![kind.as_str(), at, cause.actor.as_str(), cause.by, cause.input, summary, of.map(|of| of as i64)],
+            "INSERT INTO operation (number, kind, at_ms, actor, cause, input, summary, of_number)
+             VALUES (?8, ?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            params![kind.as_str(), at, cause.actor.as_str(), cause.by, cause.input, summary, of.map(|of| of as i64), self.number],
         )?;
-        for (position, (subject, before, after)) in (0i64..).zip(&changes) {
+        for (position, (subject, before, before_rev, after_rev)) in (0i64..).zip(&changes) {
             tx.execute(
-                "INSERT INTO operation_change (operation, position, kind, uid, before, after_hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                params![number, position, &subject.kind()[..1], subject.key(), before, after],
+                "INSERT INTO operation_change (operation, position, kind, uid, before, before_rev, after_rev)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                params![number, position, &subject.kind()[..1], subject.key(), before, before_rev, after_rev],
             )?;
         }
         Ok(Some(number as u64))
@@ -231,20 +245,12 @@ fn node_of(subject: Subject) -> Option<Node> {
 }
 
 /// Returns the subject with an id and the first letters of its kind.
-fn subject_of(letters: &str, key: [u8; 16]) -> Option<Subject> {
+pub(super) fn subject_of(letters: &str, key: [u8; 16]) -> Option<Subject> {
     ["memory", "entity", "relation"].into_iter().find(|kind| kind.starts_with(letters)).and_then(|kind| Subject::of(kind, key))
 }
 
 fn json_of(view: &View<'_>, record: Option<&Record>) -> StoreResult<Option<String>> {
     record.map(serde_json::to_string).transpose().map_err(|error| view.failed(error.into()))
-}
-
-fn hash_of(view: &View<'_>, record: Option<&Record>) -> StoreResult<Option<RecordHash>> {
-    Ok(json_of(view, record)?.map(|json| {
-        let mut hash = RecordHash::default();
-        hash.copy_from_slice(&blake3::hash(json.as_bytes()).as_bytes()[..8]);
-        hash
-    }))
 }
 
 impl View<'_> {
@@ -274,23 +280,22 @@ impl View<'_> {
         Ok(operation)
     }
 
-    /// Returns what an operation changed: subject, record before, hash after.
+    /// Returns what an operation changed.
     fn changes(&self, number: u64) -> StoreResult<Vec<StoredChange>> {
         let rows = self.all(
-            "SELECT kind, uid, before, after_hash FROM operation_change WHERE operation = ?1 ORDER BY position",
+            "SELECT kind, uid, before, before_rev, after_rev FROM operation_change WHERE operation = ?1 ORDER BY position",
             [number as i64],
             |row| {
                 let subject = subject_of(&row.get::<_, String>(0)?, row.get(1)?);
-                let after = row.get::<_, Option<Vec<u8>>>(3)?.and_then(|hash| hash.first_chunk().copied());
-                Ok((subject, row.get::<_, Option<String>>(2)?, after))
+                Ok((subject, row.get::<_, Option<String>>(2)?, row.get(3)?, row.get(4)?))
             },
         )?;
         rows.into_iter()
-            .filter_map(|(subject, before, after)| Some((subject?, before, after)))
-            .map(|(subject, before, after)| {
+            .filter_map(|(subject, before, before_rev, after_rev)| Some((subject?, before, before_rev, after_rev)))
+            .map(|(subject, before, before_rev, after_rev)| {
                 let before =
                     before.map(|json| serde_json::from_str(&json)).transpose().map_err(|error| self.failed(error.into()))?;
-                Ok((subject, before, after))
+                Ok(StoredChange { subject, before, before_rev, after_rev })
             })
             .collect()
     }
@@ -309,17 +314,17 @@ impl View<'_> {
 }
 
 impl WriteTx<'_> {
-    fn add_record(&self, record: &Record) -> StoreResult<()> {
+    fn add_record(&self, record: &Record, rev: Revision) -> StoreResult<()> {
         match record {
-            Record::Memory(memory) => self.put_memory(memory),
-            Record::Entity(entity) => self.add_entity(entity),
+            Record::Memory(memory) => self.put_memory(memory, rev),
+            Record::Entity(entity) => self.add_entity(entity, rev),
             Record::Relation(relation) => {
                 for end in [&relation.from, &relation.to] {
                     if !self.has_node(end)? {
                         return Err(StoreError::UnknownNode(end.clone()));
                     }
                 }
-                self.add_relation(relation)
+                self.add_relation(relation, rev)
             }
         }
     }
@@ -336,9 +341,9 @@ impl WriteTx<'_> {
     /// are taken back, which is the one to be undone, or the one that undid it.
     fn take_back(&self, from: u64, of: u64, operation: &NewOperation) -> StoreResult<Result<u64, UndoError>> {
         let changes = self.changes(from)?;
-        let subjects: HashSet<Subject> = changes.iter().map(|(subject, ..)| *subject).collect();
-        for (subject, before, after) in &changes {
-            if hash_of(self, self.record(*subject)?.as_ref())? != *after {
+        let subjects: HashSet<Subject> = changes.iter().map(|change| change.subject).collect();
+        for StoredChange { subject, before, after_rev, .. } in &changes {
+            if self.revision(*subject)? != *after_rev {
                 let changed = self.changed_since(*subject, from)?;
                 return Ok(Err(changed.map_or(UndoError::Changed(*subject), |by| UndoError::BuiltOn { subject: *subject, by })));
             }
@@ -355,27 +360,29 @@ impl WriteTx<'_> {
             if let Some(Record::Relation(relation)) = before {
                 for end in [&relation.from, &relation.to] {
                     let returns =
-                        |(subject, before, _): &StoredChange| before.is_some() && node_of(*subject).as_ref() == Some(end);
+                        |change: &StoredChange| change.before.is_some() && node_of(change.subject).as_ref() == Some(end);
                     if !self.has_node(end)? && !changes.iter().any(returns) {
                         return Ok(Err(UndoError::Changed(*subject)));
                     }
                 }
             }
         }
-        let mut made = OperationTx { tx: self, before: Vec::new(), seen: HashSet::new() };
-        for (subject, ..) in &changes {
-            made.remember(*subject)?;
+        let mut made = OperationTx::begin(self)?;
+        for change in &changes {
+            made.remember(change.subject)?;
         }
         // Names and ends must be free before others take them.
-        for (subject, before, _) in &changes {
+        for StoredChange { subject, before, .. } in &changes {
             if before.is_none() || !matches!(subject, Subject::Memory(_)) {
                 self.remove_record(*subject)?;
             }
         }
-        let is_relation = |record: &Record| matches!(record, Record::Relation(_));
-        let records = || changes.iter().filter_map(|(_, before, _)| before.as_ref());
-        for record in records().filter(|record| !is_relation(record)).chain(records().filter(|record| is_relation(record))) {
-            self.add_record(record)?;
+        let is_relation = |change: &&StoredChange| matches!(change.subject, Subject::Relation(_));
+        let (relations, nodes): (Vec<&StoredChange>, Vec<&StoredChange>) = changes.iter().partition(is_relation);
+        for StoredChange { before, before_rev, .. } in nodes.into_iter().chain(relations) {
+            if let Some(record) = before {
+                self.add_record(record, before_rev.unwrap_or_default())?;
+            }
         }
         Ok(made.log(operation, Some(of))?.ok_or(UndoError::Unknown(of)))
     }
@@ -403,7 +410,7 @@ impl WriteTx<'_> {
             }
         }
         self.execute(
-            "UPDATE relation SET evidence_uid = NULL WHERE evidence_uid IN (SELECT unhex(value) FROM json_each(?1))",
+            "UPDATE relation SET evidence_uid = NULL, rev = -abs(rev) - 1 WHERE evidence_uid IN (SELECT unhex(value) FROM json_each(?1))",
             [&list],
         )?;
         let gone: HashSet<TurnId> = turns.iter().copied().collect();
@@ -419,7 +426,7 @@ impl WriteTx<'_> {
                 self.forget_memory(id, at)?;
                 removed += 1;
             } else {
-                self.put_memory(&memory)?;
+                self.put_memory_otherwise(&memory)?;
                 self.forget_changes(Subject::Memory(id))?;
             }
         }
@@ -427,6 +434,12 @@ impl WriteTx<'_> {
             return Ok(());
         }
         self.log_forgetting(&format!("forgot {removed} memories and the evidence of {}", touched.len() - removed), at)
+    }
+
+    /// Stores a memory that is changed by no operation.
+    fn put_memory_otherwise(&self, memory: &Memory) -> StoreResult<()> {
+        let rev = self.revision(Subject::Memory(memory.id))?;
+        self.put_memory(memory, changed_otherwise(rev))
     }
 
     /// Lets extractors read the conversations of this evidence again: they say the same in words of their own.
@@ -485,7 +498,7 @@ impl WriteTx<'_> {
                 _ => continue,
             };
             if let Some(freed) = other.after(&event, at) {
-                self.put_memory(&freed)?;
+                self.put_memory_otherwise(&freed)?;
                 let waiting: Option<String> = self.first_value("SELECT value FROM index_state WHERE name = ?1", [TO_COMPARE])?;
                 self.set_state(TO_COMPARE, &format!("{} {}", waiting.unwrap_or_default(), freed.id))?;
             }
@@ -558,7 +571,10 @@ impl WriteTx<'_> {
                 "UPDATE operation SET is_forgotten = 1, summary = 'forgotten', input = NULL WHERE number = ?1",
                 [number],
             )?;
-            self.execute("UPDATE operation_change SET before = NULL, after_hash = NULL WHERE operation = ?1", [number])?;
+            self.execute(
+                "UPDATE operation_change SET before = NULL, before_rev = NULL, after_rev = NULL WHERE operation = ?1",
+                [number],
+            )?;
         }
         Ok(())
     }
@@ -645,7 +661,7 @@ impl Store {
     ) -> Result<(T, Option<u64>), E> {
         let mut refused = None;
         let done = self.write(|tx| {
-            let mut made = OperationTx { tx, before: Vec::new(), seen: HashSet::new() };
+            let mut made = OperationTx::begin(tx)?;
             match work(&mut made) {
                 Ok(value) => Ok((value, made.log(operation, None)?)),
                 Err(error) => {
@@ -682,10 +698,9 @@ impl Store {
         self.read(|view| {
             let Some(operation) = view.operation(number)? else { return Ok(None) };
             let mut changes = Vec::new();
-            for (subject, before, after) in view.changes(number)? {
-                let now = view.record(subject)?;
-                let is_after = hash_of(view, now.as_ref())? == after;
-                changes.push(Change { subject, before, after: now.filter(|_| is_after) });
+            for StoredChange { subject, before, after_rev, .. } in view.changes(number)? {
+                let is_after = view.revision(subject)? == after_rev;
+                changes.push(Change { subject, before, after: view.record(subject)?.filter(|_| is_after) });
             }
             Ok(Some((operation, changes)))
         })

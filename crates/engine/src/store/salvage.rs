@@ -18,6 +18,7 @@ use rusqlite::{Connection, OpenFlags, params_from_iter};
 
 use super::archive::StoredBlob;
 use super::assertions::fill_assertions;
+use super::transaction::WriteTx;
 use super::{Store, StoreError, StoreResult, migrate};
 
 /// A table to save: its columns, in the order in which they are stored, and the number of its key columns.
@@ -68,7 +69,7 @@ const TABLES: &[Table] = &[
     Table {
         name: "relation",
         columns: "id, uid, from_kind, from_key, to_kind, to_key, type, weight, confidence, origin, valid_from_ms, valid_until_ms, \
-                  recorded_ms, evidence_uid, reason, activations, activated_ms",
+                  recorded_ms, evidence_uid, reason, activations, activated_ms, basis",
         key: 1,
     },
     Table {
@@ -76,7 +77,7 @@ const TABLES: &[Table] = &[
         columns: "number, kind, at_ms, actor, cause, input, summary, of_number, undone_by, is_forgotten",
         key: 1,
     },
-    Table { name: "operation_change", columns: "operation, position, kind, uid, before, after_hash", key: 2 },
+    Table { name: "operation_change", columns: "operation, position, kind, uid, before", key: 2 },
     // The tokens of today still count.
     Table {
         name: "model_call",
@@ -84,6 +85,8 @@ const TABLES: &[Table] = &[
         key: 1,
     },
 ];
+/// Columns that older databases lack.
+const ADDED: [&str; 1] = ["basis"];
 const SEGMENT: Table = Table { name: "segment", columns: "file_id, generation, seq, blob_id, first_line, line_count", key: 3 };
 
 /// Entries of the index over the names of files: source, path, row.
@@ -167,6 +170,7 @@ impl Salvage {
                 }
             }
             migrate::adapt_rows(&tx, &self.path, self.schema())?;
+            WriteTx::new(&tx, &self.path).fill_revisions()?;
             // Derived from the rows above.
             fill_assertions(&tx).map_err(|error| store.fail(error))?;
             // A file whose own row is lost can still be found in the index: its lines matter more than its
@@ -361,6 +365,17 @@ impl Salvage {
         Ok(line_counts)
     }
 
+    /// Returns the columns of a table, with NULL in place of those that the damaged database does not have because it is older.
+    fn known_columns(&self, table: &Table) -> String {
+        let has = |column: &str| {
+            let sql = format!("SELECT {column} FROM {} LIMIT 0", table.name);
+            self.db.as_ref().is_none_or(|db| db.prepare(&sql).is_ok())
+        };
+        // Only columns that were added since may be missing; a table that cannot be read has none.
+        let columns = table.columns.split(", ").map(str::trim);
+        columns.map(|column| if ADDED.contains(&column) && !has(column) { "NULL" } else { column }).collect::<Vec<_>>().join(", ")
+    }
+
     /// Returns the rows of a table, each once: those that SQLite returns, and those found only in the pages.
     fn rows(&self, table: &Table, raw: &BTreeMap<&'static str, Vec<Vec<Value>>>) -> Vec<Vec<Value>> {
         let mut rows: BTreeMap<Vec<u8>, Vec<Value>> = BTreeMap::new();
@@ -371,7 +386,7 @@ impl Salvage {
             let key: Vec<&str> = table.columns.split(", ").take(table.key).collect();
             for order in ["", " DESC"] {
                 let by: Vec<String> = key.iter().map(|column| format!("{}{order}", column.trim())).collect();
-                let sql = format!("SELECT {} FROM {} ORDER BY {}", table.columns, table.name, by.join(", "));
+                let sql = format!("SELECT {} FROM {} ORDER BY {}", self.known_columns(table), table.name, by.join(", "));
                 let whole = db.prepare(&sql).and_then(|mut statement| {
                     let width = statement.column_count();
                     let mut found = statement.query([])?;
@@ -396,7 +411,7 @@ impl Salvage {
         let mut found: BTreeMap<&'static str, Vec<Vec<Value>>> = BTreeMap::new();
         // The search is needed only if SQLite cannot read a table to its end.
         let is_readable = |table: &Table| {
-            let sql = format!("SELECT count(*) FROM (SELECT {} FROM {} NOT INDEXED)", table.columns, table.name);
+            let sql = format!("SELECT count(*) FROM (SELECT {} FROM {} NOT INDEXED)", self.known_columns(table), table.name);
             self.db.as_ref().is_some_and(|db| db.query_row(&sql, [], |_| Ok(())).is_ok())
         };
         if TABLES.iter().chain([&SEGMENT]).all(is_readable) {

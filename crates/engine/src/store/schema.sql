@@ -491,7 +491,9 @@ CREATE TABLE memory (
     title          TEXT,
     statement      TEXT NOT NULL CHECK (statement <> ''),
     -- A JSON object: everything else, except tags, evidence and anchors.
-    rest           TEXT NOT NULL
+    rest           TEXT NOT NULL,
+    -- The operation that changed it last; below 0: something else changed it since.
+    rev            INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 -- The last ten digits, by which a memory is named.
 CREATE INDEX memory_short ON memory (substr(lower(hex(uid)), 23));
@@ -599,6 +601,8 @@ CREATE TABLE entity (
     name_key    TEXT NOT NULL CHECK (name_key <> ''),
     description TEXT,
     recorded_ms INTEGER NOT NULL,
+    -- See memory.
+    rev         INTEGER NOT NULL DEFAULT 0,
     UNIQUE (name_key, kind)
 ) STRICT;
 
@@ -631,7 +635,11 @@ CREATE TABLE relation (
     reason         TEXT,
     -- How often it was followed, and when last: counts, no part of the record.
     activations    INTEGER NOT NULL DEFAULT 0,
-    activated_ms   INTEGER
+    activated_ms   INTEGER,
+    -- See memory.
+    rev            INTEGER NOT NULL DEFAULT 0,
+    -- What yore found it by, as JSON; NULL: somebody stated it.
+    basis          TEXT
 ) STRICT;
 CREATE UNIQUE INDEX relation_from ON relation (from_key, to_key, type,
     iif(from_kind IN ('file', 'context') OR to_kind IN ('file', 'context'), from_kind || ' ' || to_kind, 0));
@@ -662,8 +670,9 @@ CREATE TABLE operation_change (
     uid         BLOB NOT NULL CHECK (length(uid) = 16),
     -- The record before, as JSON; NULL: there was none.
     before      TEXT,
-    -- Hash of the record after, of which 8 bytes count; NULL: there is none.
-    after_hash  BLOB CHECK (length(after_hash) >= 8),
+    -- The revision of the record before and after; NULL: there is none.
+    before_rev  INTEGER,
+    after_rev   INTEGER,
     PRIMARY KEY (operation, position)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX operation_change_uid ON operation_change (uid, operation);

@@ -2,8 +2,10 @@
 
 use rusqlite::params;
 use yore_core::id::{MemoryId, ProjectId, RelationId};
+use yore_core::relation::Basis;
 use yore_core::time::UtcMillis;
 
+use super::entities::basis_json;
 use super::keys::{MemoryKey, ProjectKey, json_of};
 use super::{Store, StoreResult};
 
@@ -35,24 +37,19 @@ impl Store {
 
     /// Returns the memories that hold everywhere but in a project, which has another standard or preference, without a condition, that is
     /// as certain as `certainty` and true at a time.
-    pub(crate) fn excepted_in(
-        &self,
-        project: ProjectKey,
-        reason: &str,
-        certainty: f32,
-        at: UtcMillis,
-    ) -> StoreResult<Vec<MemoryId>> {
+    pub(crate) fn excepted_in(&self, project: ProjectKey, certainty: f32, at: UtcMillis) -> StoreResult<Vec<MemoryId>> {
         self.read(|view| {
+            let basis = basis_json(&Basis::Project).map_err(|error| view.failed(error.into()))?;
             view.all(
                 "SELECT DISTINCT general.uid FROM memory AS general
                  JOIN relation ON relation.to_key = general.uid AND relation.to_kind = 'memory' AND relation.from_kind = 'memory'
                      AND relation.type = 'qualifies'
                  JOIN memory AS special ON special.uid = relation.from_key
                  WHERE general.project_id IS NULL AND special.status = 'holds' AND special.kind IN ('standard', 'preference')
-                     AND special.project_id = ?1 AND relation.reason = ?2
+                     AND special.project_id = ?1 AND relation.basis = ?2
                      AND (special.lane = 'curated' OR general.lane = 'extracted' AND coalesce(json_extract(special.rest, '$.certainty'), 1.0) >= ?3)
                      AND coalesce(special.valid_from_ms, ?4) <= ?4 AND coalesce(special.valid_until_ms, ?4 + 1) > ?4",
-                params![project, reason, certainty, at],
+                params![project, basis, certainty, at],
                 |row| row.get(0).map(MemoryId::from_bytes),
             )
         })
@@ -89,18 +86,19 @@ impl Store {
         })
     }
 
-    /// Returns the special cases that were found in a project and are in effect: the relation, the special one, the general one, the reason.
-    pub(crate) fn special_cases(&self, project: ProjectId) -> StoreResult<Vec<(RelationId, MemoryId, MemoryId, String)>> {
+    /// Returns the special cases of a branch of a project that are in effect: the relation, the special one, the general one.
+    pub(crate) fn cases_of_branch(&self, project: ProjectId, branch: &str) -> StoreResult<Vec<(RelationId, MemoryId, MemoryId)>> {
         self.read(|view| {
+            let basis = basis_json(&Basis::Branch(branch.to_owned())).map_err(|error| view.failed(error.into()))?;
             view.all(
-                "SELECT relation.uid, special.uid, relation.to_key, relation.reason FROM memory AS special
+                "SELECT relation.uid, special.uid, relation.to_key FROM memory AS special
                  JOIN relation ON relation.from_key = special.uid AND relation.from_kind = 'memory' AND relation.to_kind = 'memory'
-                     AND relation.type = 'qualifies' AND relation.origin = 'implicit' AND relation.reason IS NOT NULL
+                     AND relation.type = 'qualifies' AND relation.basis = ?2
                  WHERE special.project_id = (SELECT id FROM project WHERE uid = ?1) AND special.status IN ('holds', 'contested')",
-                [project.as_bytes()],
+                params![project.as_bytes(), basis],
                 |row| {
                     let [special, general] = [row.get(1)?, row.get(2)?].map(MemoryId::from_bytes);
-                    Ok((RelationId::from_bytes(row.get(0)?), special, general, row.get(3)?))
+                    Ok((RelationId::from_bytes(row.get(0)?), special, general))
                 },
             )
         })

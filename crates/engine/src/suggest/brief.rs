@@ -15,7 +15,6 @@ use yore_core::time::UtcMillis;
 use crate::archive::notes::{NoteSummary, NotesRequest};
 use crate::archive::projects::MergeOffer;
 use crate::error::EngineError;
-use crate::memories::IN_PROJECT;
 use crate::retrieve::{keep_own_words, project_here};
 use crate::rules::own_title;
 use crate::store::{EpisodeSummary, ProjectKey, SessionFilter, SessionOrder, ShownTurn, Store};
@@ -170,7 +169,7 @@ fn fill_memories(store: &Store, project: Option<ProjectKey>, now: UtcMillis, bri
     const ASKED_OF_ALL: [MemoryKind; 2] = [MemoryKind::Standard, MemoryKind::Preference];
     // The project has another rule in the place of these.
     let excepted = match project {
-        Some(project) => store.excepted_in(project, IN_PROJECT, CERTAIN, now)?,
+        Some(project) => store.excepted_in(project, CERTAIN, now)?,
         None => Vec::new(),
     };
     brief.orders = store.latest_memories(None, &ASKED_OF_ALL, CERTAIN, now, ORDERS + excepted.len())?;

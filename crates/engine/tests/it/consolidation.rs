@@ -133,7 +133,7 @@ fn a_model_retires_what_is_no_longer_so_once_with_its_reason_and_undo_restores_i
     assert_eq!((status_of(engine, &older), status_of(engine, &newer)), (Status::Superseded, Status::Holds));
     let retired = engine.memory(&older).unwrap().memory;
     assert_eq!(
-        (retired.cause.as_deref(), retired.valid_until),
+        (retired.cause.as_ref().map(ToString::to_string).as_deref(), retired.valid_until),
         (Some("newer: a model found that it is no longer so"), Some(2_000))
     );
     assert_eq!(report.statistics.count_of(Decision::Update), 1);
@@ -229,7 +229,7 @@ fn what_is_known_twice_is_kept_once_and_what_was_open_is_closed() {
         vec![(ids.1.clone(), "skip", ids.0.clone()), (ids.0.clone(), "invalidate", ids.2.clone())]
     });
     assert_eq!((status_of(engine, &first), status_of(engine, &twice)), (Status::Holds, Status::Archived), "{report:?}");
-    assert!(engine.memory(&twice).unwrap().memory.cause.unwrap().starts_with(&format!("says the same as {first}")));
+    assert!(engine.memory(&twice).unwrap().memory.cause.unwrap().to_string().starts_with(&format!("says the same as {first}")));
     let todo = engine.memory(&todo).unwrap().memory;
     assert!(todo.status == Status::Holds && !todo.is_open(), "{todo:?}");
 }

@@ -121,7 +121,10 @@ fn what_is_wrong_comes_last_and_what_is_archived_only_if_it_is_asked_for() {
     for _ in 0..2 {
         let hits = memory.ask_with("which berth takes barges?", |request| request.mode = SearchMode::Lexical).hits;
         assert_eq!(statements(&hits), ["Berth c takes barges.", "Berth a takes barges."]);
-        assert_eq!(hits[1].as_memory().unwrap().memory.cause.as_deref(), Some("it is too shallow"));
+        assert_eq!(
+            hits[1].as_memory().unwrap().memory.cause.as_ref().map(ToString::to_string).as_deref(),
+            Some("it is too shallow")
+        );
         let statuses = vec![Status::Archived];
         let put_away = memory.ask_with("berth barges", |request| request.filter.memories.statuses = statuses);
         assert_eq!(statements(&put_away.hits), ["Berth b takes barges."]);

@@ -15,7 +15,7 @@ use yore_testing::{Memory, Random, SessionBuilder, TurnOf, fixture, is_blessing}
 
 const SEED: u64 = 500;
 /// Schemas that are upgraded, and the newest; each has a database of its own.
-const COMMITTED: [i32; 2] = [19, 20];
+const COMMITTED: [i32; 3] = [19, 20, 21];
 
 fn fixture_of(schema: i32) -> PathBuf {
     fixture("databases").join(format!("schema-{schema}.db"))
@@ -196,6 +196,55 @@ fn upgraded_database_has_the_schema_of_a_new_one() {
         let differing: Vec<_> = expected.iter().zip(&found).filter(|(one, other)| one != other).take(1).collect();
         assert!(differing.is_empty() && expected.len() == found.len(), "schema {schema}: {differing:?}");
     }
+}
+
+/// Returns the statements of a memory with their statuses and causes, each on a line.
+fn statements_of(engine: &Engine) -> String {
+    let found = engine.memories(&MemoryList { limit: 100, ..MemoryList::default() }).unwrap();
+    let line = |stored: &yore_engine::StoredMemory| {
+        let memory = &stored.memory;
+        let cause = memory.cause.as_ref().map(|cause| format!(" ({cause})")).unwrap_or_default();
+        let pin = if memory.is_pinned { " pinned" } else { "" };
+        format!("{}{pin}{cause}: {}", memory.status.as_str(), memory.statement)
+    };
+    let mut lines: Vec<String> = found.iter().map(line).collect();
+    lines.sort();
+    lines.join("\n")
+}
+
+/// The database holds what a yore of schema 19 recorded, superseded, pinned, undid and did again.
+#[test]
+fn statuses_and_the_log_of_an_older_schema_are_the_same_after_the_upgrade_and_its_operations_can_be_undone() {
+    let mut memory = memory_with(&fixture("databases").join("memories-schema-19.db"));
+    memory.open();
+    let engine = memory.engine();
+    let before = "\
+holds pinned: The lock gate has two leaves.
+holds: Ferry names are never translated.
+holds: The harbour server listens on port 9090.
+holds: The lock gate has three leaves.
+holds: We no longer use Redis for the berth leases.
+superseded (newer: 8080 has another value since): The harbour server listens on port 8080.
+superseded (newer: it is no longer so): We use Redis for the berth leases.";
+    assert_eq!(statements_of(&engine), before);
+    // The pin was undone by 11 and done again by 12; 9 and 8 recorded statements, 7 forgot one.
+    let cause = Cause::default();
+    for number in [10, 9, 7, 4] {
+        engine.undo(number, &cause).unwrap();
+    }
+    let undone = "\
+holds: Ferry names are never translated.
+holds: The harbour server listens on port 9090.
+holds: The lock gate has two leaves.
+holds: The tide table has eight columns.
+holds: We use Redis for the berth leases.
+superseded (newer: 8080 has another value since): The harbour server listens on port 8080.";
+    assert_eq!(statements_of(&engine), undone);
+    assert!(engine.undo(1, &cause).unwrap_err().to_string().contains("operation 2 has changed"));
+    for number in [4, 7, 9, 10] {
+        engine.redo(number, &cause).unwrap();
+    }
+    assert_eq!(statements_of(&engine), before);
 }
 
 /// Returns the schema and the number of turns of a database.

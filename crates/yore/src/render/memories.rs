@@ -55,7 +55,7 @@ pub fn lines_of(found: &FoundMemory) -> Vec<String> {
     }
     let is_since_recorded = memory.valid_until.is_none() && day(memory.valid_from) == day(Some(memory.recorded));
     lines.extend(validity(memory, day).filter(|_| !is_since_recorded).map(|validity| format!("true {validity}")));
-    lines.extend(memory.cause.as_ref().map(|cause| format!("because {}", one_line(cause))));
+    lines.extend(memory.cause.as_ref().map(|cause| format!("because {}", one_line(&cause.to_string()))));
     lines.extend(history.iter().map(|past| {
         let until = past.until.map(|until| format!(" until {}", day(Some(until)))).unwrap_or_default();
         format!("earlier{until} [{}]: {}", past.id.short(), one_line(&past.statement))
@@ -164,7 +164,7 @@ fn standing(memory: &Memory) -> String {
     let mut words =
         vec![memory.status.as_str().to_owned(), memory.lane.as_str().to_owned(), memory.confidence.as_str().to_owned()];
     words.extend(memory.is_pinned.then(|| "pinned".to_owned()));
-    words.extend(memory.cause.as_deref().map(|cause| format!("because {}", one_line(cause))));
+    words.extend(memory.cause.as_ref().map(|cause| format!("because {}", one_line(&cause.to_string()))));
     words.extend(validity(memory, exact_time));
     words.push(format!("recorded {}", exact_time(Some(memory.recorded))));
     words.join(", ")

@@ -323,7 +323,7 @@ impl HitMemory {
             kind: memory.kind.as_str().to_owned(),
             statement: memory.statement.clone(),
             status: memory.status.as_str().to_owned(),
-            cause: memory.cause.clone(),
+            cause: memory.cause.as_ref().map(ToString::to_string),
             confidence: memory.confidence.as_str().to_owned(),
             lane: memory.lane.as_str().to_owned(),
             valid_from: time(memory.valid_from),

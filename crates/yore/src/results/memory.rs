@@ -402,7 +402,7 @@ impl MemoryRecord {
             fields,
             tags: memory.tags.clone(),
             status: memory.status.as_str().to_owned(),
-            cause: memory.cause.clone(),
+            cause: memory.cause.as_ref().map(ToString::to_string),
             confidence: memory.confidence.as_str().to_owned(),
             lane: memory.lane.as_str().to_owned(),
             source: memory.source.kind.as_str().to_owned(),
