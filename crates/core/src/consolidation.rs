@@ -1,4 +1,4 @@
-//! How new memories meet those that are known: the phases in which that is decided, the decisions, and the statistics of both.
+//! Phases, decisions and statistics of consolidation: how new memories meet known ones.
 //!
 //! A known memory's kind says what may become of it: [`crate::memory::MemoryKind::when_outdated`].
 

@@ -1,4 +1,4 @@
-//! Entities: people, projects, tools, files and ideas that memories speak of.
+//! Entities: people, projects, tools and ideas that memories are about, with names, aliases and their normal form.
 
 use serde::{Deserialize, Serialize};
 

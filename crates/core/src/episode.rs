@@ -1,4 +1,4 @@
-//! The content of a memory: an [`Episode`] is one conversation or document, a [`Turn`] one message in it.
+//! Episodes and turns: an [`Episode`] is one conversation or document, a [`Turn`] is one message in it.
 
 use crate::id::{EpisodeId, TurnId};
 use crate::time::{RecordedTime, UtcMillis};

@@ -1,5 +1,4 @@
-//! Conversations divided as people remember them: into exchanges, each one question and everything done about
-//! it.
+//! Divides a conversation into exchanges: a question with everything that was done about it.
 //!
 //! Every turn of a conversation is in exactly one exchange, or before the first: text of an agent before the
 //! first question is counted, and stays in the archive.

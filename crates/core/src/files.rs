@@ -1,4 +1,4 @@
-//! Ranks the files that mattered when something was worked on before.
+//! Ranks the files that were opened in earlier exchanges about the same question.
 
 use std::collections::HashMap;
 

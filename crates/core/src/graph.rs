@@ -1,4 +1,4 @@
-//! Weighted graphs, and the random walk with restart over them.
+//! Weighted graphs, and the random walk with restart over them (personalised PageRank).
 
 /// A directed graph whose edges from a node are the probabilities of the next step.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,4 +1,4 @@
-//! Identifiers, one type each.
+//! Identifiers of episodes, turns, projects, memories, entities and relations: how each is derived or drawn.
 //!
 //! [`EpisodeId`] and [`TurnId`] are *derived*: the same native ids always give the same id, so
 //! reading a history again, on another day or by a better reader, never changes them. They never

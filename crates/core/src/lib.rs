@@ -1,4 +1,4 @@
-//! The types of a memory, and every formula over memories.
+//! Types and formulas of a memory, without files, database, clock or randomness.
 //!
 //! Pure: no files, database, network, clock, randomness or async. `now` and ids are arguments.
 //! In reading order:

@@ -1,5 +1,5 @@
-//! The quality of a ranking, measured against gold evidence. The definitions are those of the bench's judge,
-//! so that both print the same numbers; repeated ids are dropped before ids are compared.
+//! Metrics of a ranking against gold evidence: success and recall at k, nDCG, reciprocal rank. The definitions are those of the
+//! bench's judge, so that both print the same numbers; repeated ids are dropped before ids are compared.
 
 use std::collections::HashSet;
 use std::hash::Hash;

@@ -1,4 +1,4 @@
-//! Enums whose members have stored and displayed names.
+//! The macro for enums whose members have a stored and a displayed name.
 
 /// Declares a closed set with stored names.
 macro_rules! named_enum {

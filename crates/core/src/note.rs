@@ -1,4 +1,4 @@
-//! Notes and contexts: texts that were given to be kept, and their attributes.
+//! Attributes of notes and contexts: kind, tags, priority, title, metadata.
 
 use serde::{Deserialize, Serialize};
 

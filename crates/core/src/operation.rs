@@ -1,4 +1,4 @@
-//! Operations: each change of memories, entities and relations, with its cause and what undoes it.
+//! Operations: logged changes of memories, entities and relations, each with its actor, cause and records.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Packs an answer: chooses the passages of ranked texts that say most for their length.
+//! Packs an answer into a token budget: cuts ranked texts into passages and chooses the most informative ones.
 //!
 //! A word is worth what the passages that hold it promise: how well they match the question, and how well the
 //! text that they stand in is ranked (the relevance model of Lavrenko and Croft, 2001, without its division by

@@ -1,4 +1,4 @@
-//! A question, the filter that limits it, and the parts of an answer.
+//! Queries, filters, lists and search modes, and the parts of a score.
 
 use std::fmt;
 

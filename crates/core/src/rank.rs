@@ -1,4 +1,4 @@
-//! One order from several lists.
+//! Combines the scores of several lists into one order, with support from neighbours, sessions and newer turns.
 //!
 //! Each list has its own scale of scores: BM25 grows with the number of rare words, a cosine varies in a
 //! narrow band. [`heights`] puts each list on a common scale, after which scores are weighted and added; a

@@ -1,4 +1,4 @@
-//! Relations: directed edges between memories, entities, turns, sessions, files and contexts.
+//! Relations: typed, directed edges between memories, entities, turns, sessions, files and contexts.
 //!
 //! Each pair of inverse types is one [`RelationType`], and one edge is stored for both: read from its other end it
 //! has the name of the inverse. [`RelationType::read`] knows the names of all designs.

@@ -1,4 +1,4 @@
-//! Decides when something is worth injecting.
+//! Computes the confidence that a memory concerns a prompt, so that it is worth injecting.
 //!
 //! - [`Wording`]: signs in a prompt's own words that it needs memory
 //! - [`Signs`], [`confidence`]: the probability that a memory concerns a prompt

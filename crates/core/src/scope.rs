@@ -1,4 +1,4 @@
-//! Projects: the scope of isolation, and the names by which a project is recognised.
+//! Projects and the aliases by which one is recognised: normalised remote, git directory, recorded directory.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Divides a conversation into spans: stretches about one topic, in a tree.
+//! Divides a conversation into topics (spans), a tree of two levels, where its meaning and its files change.
 //!
 //! Each exchange has a vector of its meaning. Where the exchanges before a place and those after it are less alike than
 //! elsewhere (depth scores after Hearst, "TextTiling", 1997), the topic may have changed; files, pauses and words of

@@ -1,4 +1,4 @@
-//! How strong the evidence of an answer is: how likely it is that the memory bears on the question at all.
+//! Computes the confidence that an answer bears on the question, and when an answer is refused.
 //!
 //! No score can tell a near miss (the memory speaks of the matter, but does not say what is asked) from an
 //! answer. What can be told is that a memory knows nothing of the matter.

@@ -1,5 +1,5 @@
-//! The time of a message: milliseconds since 1970 in UTC, the recorded form, and the reliability of both. The
-//! time zone of the caller belongs to the query, never to the record.
+//! Times in milliseconds UTC: parsing of recorded times, their reliability, and formatting. The time zone of the caller belongs
+//! to the query, never to the record.
 
 use std::str::FromStr;
 

@@ -1,4 +1,4 @@
-//! Vectors of meaning: their inner product, and their direction.
+//! Inner product and normalisation of embedding vectors.
 
 /// Returns the inner product of two vectors of the same length.
 pub fn dot(a: &[f32], b: &[f32]) -> f32 {

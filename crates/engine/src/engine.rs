@@ -1,4 +1,4 @@
-//! The facade that the command line, the daemon and the servers call, with plain data types.
+//! [`Engine`], the facade that the command line, the daemon and the servers call: opening, indexing, recall, statistics.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
-//! Differences between operating systems: private files, file systems that cannot guard a database, and
-//! priority and limits of processes. They are in one place, so that the rest of the engine is portable.
+//! Differences between operating systems: private files, file locks, network file systems, priority of processes.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;

@@ -1,4 +1,4 @@
-//! Programs that run with a limit of time and output, and are ended with everything that they started.
+//! Runs programs with limits of time and output, and ends them with everything that they started.
 
 use std::fs::File;
 use std::io::{self, Read, Write};

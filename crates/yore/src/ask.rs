@@ -1,5 +1,4 @@
-//! Asking the memory, for all front ends: the configured settings of a question, the words that narrow it,
-//! and an index update before the answer.
+//! Builds recall requests from the settings, and syncs the index before a question, for all front ends.
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};

@@ -1,6 +1,4 @@
-//! Finds the sources that a path or address holds when the user names none: by its location, by names that
-//! are unambiguous, by the first bytes of files, and, for a directory without any of those, by most of its
-//! files.
+//! Detects the kind of source in a path or address: by location, file name, first bytes, or most files of a directory.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;

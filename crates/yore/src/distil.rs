@@ -1,4 +1,4 @@
-//! The lines of a conversation as an agent distils them, and what became of its findings, as text.
+//! Formats the lines of a conversation that an agent distils, and the report of its findings, as text.
 
 use yore_core::episode::Role;
 use yore_core::memory::MemoryKind;

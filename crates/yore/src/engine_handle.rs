@@ -1,5 +1,4 @@
-//! Opens the engine for a front end, or connects to the daemon that has it open, and carries calls from async
-//! code to it.
+//! [`EngineHandle`]: opens the engine or connects to the daemon, and carries calls from async code to it.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! Errors as users see them, defined in one place: who must act, the exit code, the wording, the hint.
+//! Errors as users see them: exit code, wording, hint, and who must act.
 
 use std::path::Path;
 

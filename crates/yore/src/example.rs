@@ -1,4 +1,4 @@
-//! An invented project with four sessions, for a computer that has no history yet.
+//! An invented project with four sessions, for a computer without histories.
 
 /// File names below `projects`, with their content.
 pub const TRANSCRIPTS: [(&str, &str); 4] = [

@@ -1,6 +1,6 @@
-//! Marks recalled text as data. An agent may obey what it reads, so every quote is enclosed in marks that no
-//! quote can contain. Agents enclose it in tags of their own in turn, which tell the model who is speaking.
-//! Such tags inside recalled text are therefore broken, too.
+//! Encloses recalled text in marks, so that agents read it as data and not as instructions. No quote can contain these marks.
+//! Agents enclose the text in tags of their own in turn, which tell the model who is speaking. Such tags inside recalled text are
+//! therefore broken, too.
 
 use serde_json::Value;
 

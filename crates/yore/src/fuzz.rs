@@ -1,5 +1,4 @@
-//! Entry points for the fuzzers of `fuzz/`: the parsers of text that agents, users and other programs write.
-//! Each function panics if a property does not hold.
+//! Entry points of the fuzzers in `fuzz/`.
 #![allow(clippy::missing_panics_doc, clippy::expect_used, reason = "a panic is what a fuzzer looks for")]
 
 use std::path::Path;

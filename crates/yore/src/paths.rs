@@ -1,4 +1,5 @@
-//! Directories, by the conventions of each platform. Reads nothing but the environment it is given.
+//! Directories of data, configuration and histories by the conventions of each platform. Reads nothing but the environment it is
+//! given.
 
 use std::path::PathBuf;
 

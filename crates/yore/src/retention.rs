@@ -1,5 +1,4 @@
-//! When agents delete their histories, and the one remedy in their own settings: raising Claude Code's
-//! `cleanupPeriodDays` when the user agrees.
+//! Reads when agents delete their histories, and raises Claude Code's `cleanupPeriodDays` if the user agrees.
 //!
 //! - [`raise`]: changes that one number in a settings file, and nothing else in it
 //!

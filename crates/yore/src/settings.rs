@@ -1,4 +1,4 @@
-//! All settings of a command, and the places they apply to; any part of the program may keep a copy.
+//! [`Settings`]: the resolved configuration of a command, its directories, and the project's file.
 
 use std::path::{Path, PathBuf};
 

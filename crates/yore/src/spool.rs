@@ -1,5 +1,4 @@
-//! Events that hooks leave when no daemon answers: one small file for each event, below the data directory,
-//! until the daemon (or the next reading in process) takes it.
+//! The spool: files that hooks leave for events when no daemon answers.
 //!
 //! - [`Event`]: the agent and session that an event is about; ids and paths only, never text, because nothing
 //!   here was redacted

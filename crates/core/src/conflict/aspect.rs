@@ -1,4 +1,4 @@
-//! The aspect of a subject that a statement tells.
+//! Aspects of a subject that a statement gives: value, version, place, owner, choice, status, rule.
 
 named_enum! {
     /// The side of a subject that a statement tells.

@@ -1,5 +1,4 @@
-//! Reads what a statement says of something that has one value at a time: its subject, the aspect, the value, and the value that it
-//! names as the one before.
+//! Parses a statement of the form "subject has value" into its subject, aspect, value and, if named, the previous value.
 //!
 //! A statement may be retired by this, so only few forms are read. Two statements are of one subject only if all their words are
 //! the same but the value: a qualifier ("in staging", "for tests") makes another subject. What is said under a condition, with a bound

@@ -1,4 +1,4 @@
-//! Clauses as they are compared: their words, the values that they give, and whether they deny.
+//! Splits statements into clauses and reads the words, values and negation by which clauses are compared.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! The condition under which a statement holds: "when the gauge is offline", "unless it is dry".
+//! Reads the condition under which a statement holds: "when the gauge is offline", "unless it is dry".
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,4 @@
-//! Finds out whether two statements about one thing cannot both hold: one denies what the other says, or gives another value,
-//! date or version.
+//! Decides whether two statements contradict each other: by a denial, an opposite, or another value, date or version.
 //!
 //! Statements are compared clause by clause, since a message says many things. Two clauses conflict if they speak of the same,
 //! by the words that they share, and one of them is negated or says the opposite ([`ConflictKind::Direct`]), or both give a value of

@@ -1,4 +1,4 @@
-//! Words by which clauses are read and compared, in English and German.
+//! Word lists for comparing clauses (negations, opposites, months, units), in English and German.
 
 use super::aspect::Aspect;
 

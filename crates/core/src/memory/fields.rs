@@ -1,4 +1,4 @@
-//! Fields that only memories of some kinds have.
+//! Fields that only some kinds of memories have, such as the error of a solution or the reason of a decision.
 
 use serde::{Deserialize, Serialize};
 

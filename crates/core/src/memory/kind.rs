@@ -1,4 +1,4 @@
-//! Kinds of statements: the union of the kinds of the designs that yore unites.
+//! Kinds of memories (decision, solution, standing order, ...), their names in other designs, and how each kind becomes outdated.
 
 named_enum! {
     /// The kind of a memory.

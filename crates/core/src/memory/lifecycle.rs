@@ -1,4 +1,4 @@
-//! The life of a statement: what happens to a memory, and the state that it leads to.
+//! State machine of a memory: events, statuses and causes; [`Memory::after`] is its transition function.
 //!
 //! [`Memory::after`] is the only place that gives a known memory another status, with its [`StatusCause`].
 

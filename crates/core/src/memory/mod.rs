@@ -1,4 +1,4 @@
-//! A memory: one statement that matters, typed, evidenced and dated.
+//! Memories: a memory is one statement with its kind, evidence, validity and status.
 //!
 //! - [`Memory`]: the record; `kind`: kinds of statements, `fields`: what a kind has besides the statement
 //! - `lifecycle`: events, and the status that each leads to; `status`: the statuses, and their causes

@@ -1,4 +1,4 @@
-//! The record of a memory.
+//! The record of a memory: fields, limits of their length, lane, confidence, source, evidence and anchors.
 
 use serde::{Deserialize, Serialize};
 

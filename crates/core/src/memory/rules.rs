@@ -1,4 +1,4 @@
-//! Files of rules that coding agents read by themselves at the beginning of a session.
+//! Names of the rule files that coding agents load at the start of a session (`CLAUDE.md`, `.cursor/rules`).
 
 /// Names of these files, relative to the directory of a project.
 pub const RULE_FILES: [&str; 12] = [

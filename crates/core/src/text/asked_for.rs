@@ -1,4 +1,4 @@
-//! Reads what a question asks for, and its parts.
+//! Reads what form of answer a question asks for (a reason, a past state, an error, ...), and its parts.
 
 use crate::query::AskedFor;
 use crate::text::{is_error_message, is_stop_word};

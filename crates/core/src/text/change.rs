@@ -1,4 +1,4 @@
-//! Finds out whether a text says that something was changed.
+//! Detects texts that report a change, and questions about what was said before or after one.
 
 use unicode_segmentation::UnicodeSegmentation;
 

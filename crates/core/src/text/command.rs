@@ -1,4 +1,4 @@
-//! Commands that agents ran in a shell.
+//! Shell commands that agents ran: the command of a tool call, and the one of several that worked.
 
 use crate::episode::Outcome;
 

@@ -1,4 +1,4 @@
-//! Finds the lines of a tool's output that report an error: those that a person would quote.
+//! Finds the lines of a tool's output that report an error.
 //!
 //! - [`error_lines`]: all of them
 //! - [`error_line`]: the one that best describes the error

@@ -1,5 +1,4 @@
-//! Splits a text into the smallest parts that can be quoted by themselves: sentences, list items, headings,
-//! rows of tables, and blocks of code.
+//! Splits a text into the smallest quotable parts: sentences, list items, headings, table rows, code blocks.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Text processing for the indexes.
+//! Text processing: tokens, questions, chunks, quotes, names, paths, periods and errors in texts.
 //!
 //! - [`Tokens`]: the one tokenizer of documents and questions
 //! - [`Question`]: the terms and phrases of a question for the lexical index

@@ -1,4 +1,4 @@
-//! Names in prose: what is written with capitals, titles, years.
+//! Finds names in prose (capitalised words, titles, years), and titles of passages.
 
 use std::collections::BTreeSet;
 

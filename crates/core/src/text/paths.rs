@@ -1,5 +1,4 @@
-//! Finds names of files in running text, tool output and stack traces: tokens that look like a path because
-//! of their extension or their beginning, never words that are merely next to one.
+//! Finds file names in running text, tool output and stack traces, by their extension or their beginning.
 
 /// Longest path, in bytes; a longer one is data.
 const MAX_PATH_BYTES: usize = 260;

@@ -1,4 +1,4 @@
-//! Reads the days, weeks, months and years that a text names.
+//! Reads periods that a text names ("last week", "in March", "2024") as intervals of time.
 
 use std::ops::Range;
 

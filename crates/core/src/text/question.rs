@@ -1,5 +1,5 @@
-//! Parses a question for the lexical index. Any text is a valid question: there is no query syntax but double
-//! quotes, and an unbalanced quote is an ordinary character.
+//! Parses a question into terms and quoted phrases for the full-text index. Any text is a valid question: there is no query
+//! syntax but double quotes, and an unbalanced quote is an ordinary character.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

@@ -1,5 +1,4 @@
-//! The passage of a turn that answers a question best: the window with the rarest of the question's terms,
-//! cut at line or word boundaries.
+//! Chooses the passage of a turn that is quoted for a question: the window with its rarest terms.
 
 use std::collections::{HashMap, HashSet};
 

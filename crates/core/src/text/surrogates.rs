@@ -1,4 +1,4 @@
-//! Makes JSON readable that has half characters.
+//! Removes lone surrogates (half characters) from JSON, so that it can be parsed.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,5 @@
-//! The tokenizer. One pass over the text, no allocation per token.
+//! The tokenizer of the full-text index: identifiers whole and split, English stems, bigrams for scripts without spaces. One pass
+//! over the text, no allocation per token.
 //!
 //! | text | tokens (position) |
 //! | --- | --- |

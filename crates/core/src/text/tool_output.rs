@@ -1,5 +1,4 @@
-//! The part of a long tool output that is worth an index: its beginning, its end, and every line
-//! that reports an error.
+//! Chooses the indexed part of a long tool output: its beginning, its end, and every line that reports an error.
 
 /// Words that mark a line of output as a report of failure, compared without case.
 const FAILURE_WORDS: [&str; 14] = [

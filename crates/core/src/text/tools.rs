@@ -1,4 +1,4 @@
-//! Versions of tools and libraries, and commands of build tools, that a text names.
+//! Finds versions of tools and libraries, and commands of build tools, that a text names.
 
 /// Most of either that are read of a text.
 const MOST: usize = 4;

@@ -1,4 +1,4 @@
-//! The tokens of the embedding models: WordPiece over the vocabulary of BERT uncased.
+//! The WordPiece tokenizer of the embedding models, with the vocabulary of BERT uncased.
 //!
 //! - [`WordPiece`] (`vocabulary`): a table inside the binary, and the tokenizer over it
 //! - [`Piece`]: one token and its range of bytes

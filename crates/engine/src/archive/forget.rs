@@ -1,4 +1,4 @@
-//! Forgets sessions, notes and memories, softly or for good.
+//! Forgets sessions, notes and memories: selects them, hides them softly, or starts the permanent deletion.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
-//! Notes that a person, or an agent on the person's behalf, asks to remember. Their text is kept unchanged,
-//! in the project that they were given for or, without one, for all projects.
+//! Stores, lists and loads notes that a person asks to remember, word for word and in versions. Their text is kept unchanged, in
+//! the project that they were given for or, without one, for all projects.
 //!
 //! - [`RememberRequest`], [`Remembered`]: a note to store, new or in the place of another
 //! - [`NotesRequest`], [`NoteSummary`]: the notes that apply to a place

@@ -1,4 +1,4 @@
-//! Fetches web pages on request, cuts them into sections, and stores them under their address.
+//! Fetches web pages on request and stores their sections.
 //!
 //! - [`Engine::fetch_page`]: fetches, cuts and stores a page
 //! - [`FetchOptions`], [`PageReport`]: settings and result

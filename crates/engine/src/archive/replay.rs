@@ -1,5 +1,4 @@
-//! Replays a person's own history: at each prompt, would memory have named the files that the agent then had
-//! to find?
+//! Replays one's own history (`yore replay`): would recall have named the files that the agent then had to find?
 //!
 //! At a prompt, memory holds what was said before it, in other sessions. What it should name are the files
 //! that the agent then opened for the first time in the session and that the prompt does not name.

@@ -1,4 +1,4 @@
-//! Lists sessions, and divides one into its exchanges.
+//! Lists sessions, and divides one into exchanges.
 
 use yore_core::exchange::{Exchanges, TurnShape, exchanges};
 use yore_core::time::UtcMillis;

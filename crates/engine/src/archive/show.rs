@@ -1,4 +1,4 @@
-//! Shows a turn with its exchange, or a whole session, in pages.
+//! Shows a turn with its exchange or a whole session, in pages (`yore show`).
 
 use std::fmt;
 use std::str::FromStr;

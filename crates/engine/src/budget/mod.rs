@@ -1,4 +1,4 @@
-//! The accounts of models: no call without a limit that allows it, and every call in the ledger.
+//! Enforces the daily limits of language models: reserves tokens and money before each call, and books what it took.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

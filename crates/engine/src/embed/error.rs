@@ -1,3 +1,5 @@
+//! Errors of local models.
+
 use std::path::{Path, PathBuf};
 
 use super::Role;

@@ -1,4 +1,4 @@
-//! A folder with a model: identifies the model and verifies its files.
+//! A model's folder: identifies the model and verifies the hashes of its files.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

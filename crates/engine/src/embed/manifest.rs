@@ -1,5 +1,4 @@
-//! The known models: their roles, every byte of their files, and the one package that they are taken from. A
-//! row here guarantees that the numbers in `docs/measurements.md` were made with exactly these files.
+//! The known local models: role, files with their hashes, and the package that each comes from.
 
 /// The role of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

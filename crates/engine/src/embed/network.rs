@@ -1,4 +1,4 @@
-//! A BERT-like network and the runtime that it runs in.
+//! Loads and runs a BERT-like network with `rten`.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,3 +1,5 @@
+//! The local cross-encoder: scores how well a passage answers a question.
+
 use std::fmt;
 
 use yore_core::text::{WORDPIECE_VERSION, WordPiece};

@@ -1,3 +1,5 @@
+//! The local embedding model: converts a text to a vector.
+
 use std::fmt;
 
 use yore_core::text::{CHUNKER_VERSION, WORDPIECE_VERSION, WordPiece};

@@ -1,4 +1,4 @@
-//! Gives turns the vectors that they lack, newest first, one text at a time.
+//! Embeds queued turns with the local model, newest first, one text at a time.
 //!
 //! The queue is in the store, vectors and queue change in one transaction, and a text that was embedded
 //! before is not embedded again. A killed process loses only the texts since the last commit, a second's work

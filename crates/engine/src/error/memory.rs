@@ -1,4 +1,4 @@
-//! Errors of memories.
+//! Errors of memories: invalid records, unknown ids, refused changes.
 
 use yore_core::entity::InvalidEntity;
 use yore_core::memory::Invalid;

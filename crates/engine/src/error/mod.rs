@@ -1,4 +1,4 @@
-//! Errors of the engine; `memory`: of memories.
+//! Errors of the engine; `memory` has those of memories.
 
 mod memory;
 

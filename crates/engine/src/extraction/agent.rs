@@ -1,5 +1,4 @@
-//! An agent distils a conversation: it is given the lines that are new, and what it finds worth keeping is checked like any
-//! other input and recorded in the extracted lane.
+//! Extraction by an agent: gives it the new lines of a conversation, then checks and records its findings.
 //!
 //! A line is a turn's place in its conversation, from 1. The checkpoint of a conversation is the last line that was
 //! distilled, so that a long one is distilled in parts and nothing is given twice.

@@ -1,5 +1,5 @@
-//! Lets a model compare memories with those near them: what says the same, what is no longer so, what cannot hold together (S5-055). It is
-//! asked about several at once; its answer is checked and carried out as one operation (`memories/judged.rs`).
+//! Asks a language model to compare memories with similar ones: duplicates, outdated statements, contradictions (S5-055). Several
+//! are asked about at once; the answer is checked and carried out as one operation (`memories/judged.rs`).
 //!
 //! Rules decide when a memory is recorded (`memories/consolidate.rs`); this comes after them, for what only a reader understands.
 

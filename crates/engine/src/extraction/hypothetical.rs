@@ -1,5 +1,4 @@
-//! Lets a language model write hypothetical statements (HyDE; S5-053): how the memory may have worded what it knew before of the thing
-//! that a new statement is about. A search with them finds earlier statements that share few words with the new one.
+//! Asks a language model for hypothetical statements (HyDE; S5-053), to find earlier statements in other words than a new one.
 
 use std::collections::HashMap;
 

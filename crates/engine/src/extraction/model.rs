@@ -1,5 +1,4 @@
-//! A model distils conversations: the same lines, form, checks and records as for an agent, with one call for each piece of a
-//! conversation, booked in the ledger.
+//! Extraction by a language model: one call for each piece of a conversation, with lines, checks and records as for an agent.
 
 use serde::Deserialize;
 use serde_json::json;

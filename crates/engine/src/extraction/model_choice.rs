@@ -1,4 +1,4 @@
-//! The limits and the ledger of language models, as the engine tells them, and how models are let in.
+//! Chooses the language model of a project, and reads the ledger of calls.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -1,4 +1,4 @@
-//! Reads conversations with an extractor and records what it finds: today, with rules.
+//! Runs the extraction rules over conversations that changed, and records what they propose.
 //!
 //! A conversation is read once as it is. Its checkpoint says which turns it had, so that one that did not change costs
 //! nothing, and one that was interrupted is read again.

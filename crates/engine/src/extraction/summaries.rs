@@ -1,4 +1,4 @@
-//! A model summarises sessions, and names and summarises their topics, in the place of the sentences that are chosen without one.
+//! Summarises sessions with a language model, and names and summarises their topics.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};

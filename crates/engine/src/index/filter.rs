@@ -1,7 +1,6 @@
-//! The filter that every list applies: [`CompiledFilter`] holds the conditions as rows of the store, and
-//! [`Evaluator`] decides them row by row. Each index provides the values from its own columns through
-//! [`FilterValues`], so that all of them find the same turns and memories. To add a condition, add a field, a value, and a
-//! line in [`Evaluator::passes`].
+//! The filter of every index: [`CompiledFilter`] holds the conditions as rows, [`Evaluator`] decides them row by row. Each index
+//! provides the values from its own columns through [`FilterValues`], so that all of them find the same turns and memories. To
+//! add a condition, add a field, a value, and a line in [`Evaluator::passes`].
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! An item that an index found.
+//! A hit of an index: the item, its score and its address in the index.
 
 use tantivy::{DocId, SegmentOrdinal};
 use yore_core::time::UtcMillis;

@@ -1,5 +1,5 @@
-//! Indexes that find candidate rows for a query. All of them may be deleted at any time and are rebuilt from
-//! the store.
+//! The full-text index and the vector indexes, which find candidate rows for a query. All of them may be deleted at any time and
+//! are rebuilt from the store.
 
 mod filter;
 mod hit;

@@ -1,5 +1,4 @@
-//! The graph of titled passages: which names stand in which passage of a document, from the columns of the
-//! full-text index.
+//! The graph of titled passages and the names in them, read from columns of the full-text index.
 
 use std::collections::HashMap;
 use std::sync::Arc;

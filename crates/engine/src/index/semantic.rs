@@ -1,5 +1,4 @@
-//! Finds candidate turns and memories by similarity of meaning, with an index of the static table's vectors for
-//! every one, and one of the local model's vectors for the embedded ones.
+//! The vector indexes of a store: syncs and searches one for the static table and one for the local model.
 //!
 //! Both are caches beside the database and process the store's vector queue as the full-text index processes
 //! its own: the queue is emptied only after the indexes have written. An index that does not match the store

@@ -1,4 +1,4 @@
-//! The archive: every line as it was read, redacted, stored once.
+//! The archive: stores every redacted line once, in compressed blobs and runs of lines.
 //!
 //! The lines of a file are stored as *runs*: either lines that are already in the archive (a snapshot, a
 //! resumed or forked session, a file that was moved), or new lines, which go into a new blob. A file that

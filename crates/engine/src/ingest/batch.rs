@@ -1,5 +1,5 @@
-//! Reads ahead: parses, redacts and interprets a file's next lines, ready to be stored in one transaction.
-//! Runs in its own thread and does not use the database.
+//! The reading thread: parses, redacts and groups the next lines of a file while another thread stores. Runs in its own thread
+//! and does not use the database.
 
 use std::collections::HashSet;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! Converts readings into entries for the store: adds the projects of directories and redacts titles.
+//! Converts what a reader returned to entries for the store: resolves projects, redacts titles.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! Errors of an ingestion.
+//! Errors of an ingestion, and problems of the secret key.
 
 use std::io;
 use std::path::PathBuf;

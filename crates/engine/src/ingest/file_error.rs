@@ -1,4 +1,4 @@
-//! The error that ends the reading of one file.
+//! Errors that end the reading of one file.
 
 use std::io;
 

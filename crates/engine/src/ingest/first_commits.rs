@@ -1,4 +1,4 @@
-//! The first commits of repositories without a remote: a renamed or copied folder is recognised by them.
+//! First commits of repositories without a remote, by which a renamed or copied folder is recognised.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

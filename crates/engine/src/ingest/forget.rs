@@ -1,6 +1,5 @@
-//! Permanently forgets a session: removes every line of it from the archive, in whatever file, then its
-//! turns, its index entries, and the backups. Other lines keep their numbers, because each removed line is
-//! replaced by an empty one.
+//! Permanently deletes sessions: removes their lines from the archive, then their turns, index entries and backups. Other lines
+//! keep their numbers, because each removed line is replaced by an empty one.
 //!
 //! A line belongs to the session if it names the session, if it is a copy of one of the session's messages in
 //! another session's file, or if it is about such a message (a summary line). Any other line that names no

@@ -1,4 +1,4 @@
-//! Units that were found, and their known state.
+//! Units that a discovery found, with their stored checkpoints.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! The data directory's secret key: 32 random bytes, readable by the owner only, never exported. It keys the
-//! hashes in redaction markers, of lines, of source files and of forgotten items, so that no outsider can
+//! The data directory's secret key, and the keyed hashes made with it. It is 32 random bytes, readable by the owner only, never
+//! exported. It keys the hashes in redaction markers, of lines, of source files and of forgotten items, so that no outsider can
 //! guess the hashed content.
 
 use std::io;

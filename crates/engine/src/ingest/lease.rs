@@ -1,6 +1,6 @@
-//! Leases on files that are being read. Every process that ingests holds the lock of a file of its own, and a
-//! lease names that file. If that lock can be taken, the owner has exited, however it ended, and no process
-//! has to wait for a timeout.
+//! Leases on files that are being read, owned by living processes through lock files. Every process that ingests holds the lock
+//! of a file of its own, and a lease names that file. If that lock can be taken, the owner has exited, however it ended, and no
+//! process has to wait for a timeout.
 
 use std::io;
 use std::path::{Path, PathBuf};

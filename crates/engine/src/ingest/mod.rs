@@ -1,4 +1,4 @@
-//! Ingestion: turns external histories into episodes.
+//! Ingestion: reads external histories into the archive and into episodes.
 //!
 //! - `source`: one file per agent, and the table of all agents
 //! - `lines`, `parse`: read JSON values from bytes, whatever state the file is in

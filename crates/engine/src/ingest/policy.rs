@@ -1,5 +1,5 @@
-//! Rules for what may be kept. They are checked before anything is written; in case of doubt the answer is
-//! no.
+//! The capture policy: which files, directories and projects may be read and kept. It is checked before anything is written; in
+//! case of doubt the answer is no.
 
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use yore_core::scope::{is_within, normalize_directory, tidy_path};

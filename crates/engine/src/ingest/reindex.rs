@@ -1,5 +1,5 @@
-//! Reads the archive again with the current readers. Everything derived from it is rebuilt; ids stay the
-//! same, because they derive from native ids alone. The source files are not needed.
+//! Reads the archive again with the current readers (`yore reindex`). Everything derived from it is rebuilt; ids stay the same,
+//! because they derive from native ids alone. The source files are not needed.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;

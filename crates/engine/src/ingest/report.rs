@@ -1,4 +1,4 @@
-//! Progress and results of an ingestion.
+//! The report of an ingestion, and the observer of its progress.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;

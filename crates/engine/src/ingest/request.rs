@@ -1,4 +1,4 @@
-//! Requests: what to read and how.
+//! The request of an ingestion: roots, sources, limits, given documents.
 
 use std::collections::HashSet;
 use std::path::PathBuf;

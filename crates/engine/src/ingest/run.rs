@@ -1,4 +1,4 @@
-//! Reads what is new under the roots.
+//! Runs an ingestion: discovers units under the roots, orders them, and reads the changed ones.
 
 use std::collections::{HashMap, HashSet};
 use std::io;

@@ -1,4 +1,4 @@
-//! Scans the archive with the current redaction rules. Secrets that older rules missed are removed from every
+//! Applies the current redaction rules to the whole archive (`yore scan`). Secrets that older rules missed are removed from every
 //! line, the same way [`forget`](super::forget) removes forgotten lines.
 
 use std::borrow::Cow;

@@ -1,4 +1,4 @@
-//! Reads one unit.
+//! Reads one unit: lease, checkpoint, generations, batches.
 
 use std::collections::HashSet;
 use std::fs::File;

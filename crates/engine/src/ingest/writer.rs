@@ -1,4 +1,4 @@
-//! Stores batches.
+//! Stores the batches of a unit, and counts what was stored.
 
 use std::collections::HashSet;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! Prompts and answers of models, whatever the protocol, and the accounts that each call is announced to.
+//! Prompts, replies and token usage of language models, and [`Accounts`], to which each call is announced.
 
 use serde_json::Value;
 

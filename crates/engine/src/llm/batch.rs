@@ -1,4 +1,4 @@
-//! Requests that nobody waits for: they are gathered, sent as a batch, and answered within a day at half the price.
+//! Batch requests to language models: gathered, sent as a batch, and collected within a day at half the price.
 //!
 //! A folder keeps a file for each batch that was sent, `ID.batch.json`, and a file for each answer that came, which is taken
 //! from there like one of [`super::folder`]. A request that was sent is not sent again.

@@ -1,5 +1,4 @@
-//! Calls of a server that are announced to the accounts, tried again when they may pass, and given up for a while after several
-//! failures.
+//! Calls a model server: reserves tokens, retries transient failures, and pauses after several failures.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};

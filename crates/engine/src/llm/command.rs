@@ -1,5 +1,4 @@
-//! Programs that take a prompt on standard input and answer on standard output: the agents that a person already has, or any
-//! other.
+//! Runs a program as a language model: prompt on standard input, answer on standard output.
 //!
 //! Such a program runs in a directory of its own, so that what it records of the call can be told from the person's work, with
 //! a variable that keeps yore's hooks silent in it.

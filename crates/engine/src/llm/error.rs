@@ -1,4 +1,4 @@
-//! Reasons why a model gave no answer.
+//! Errors of language models, classed by what may be done about them.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! A folder in which somebody else is the model: requests are written as files, and answers are taken from files. A person or
-//! another program answers; answers that were given are given again.
+//! A folder as a language model: requests and answers are files that a person or another program exchanges. An answer is used
+//! again whenever its request is made again.
 //!
 //! A request is `ID.request.json`, its answer `ID.answer.json` (or `.txt`, or `.recorded` if a model gave it), where ID is a digest of what is asked
 //! ([`Prompt::key`]): the same question is asked once.

@@ -1,4 +1,4 @@
-//! A configured server: where it is, the key that it wants, and one exchange with it.
+//! The connection to a configured model server: address, key, deadline, one exchange.
 //!
 //! An exchange runs in a thread of its own, so that a call can be given up at once, and so that the answer can be read while it
 //! arrives.

@@ -1,5 +1,4 @@
-//! Models that answer prompts: servers over HTTP, programs that take a prompt on standard input, and a folder in which
-//! somebody else answers.
+//! Language models: servers over HTTP, programs, or a folder of requests and answers.
 //!
 //! - [`Prompt`], [`Reply`], [`Usage`]: what a model is asked and answers, whatever the protocol
 //! - [`wire`]: requests and answers of each protocol, encoded and decoded without a connection

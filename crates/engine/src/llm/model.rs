@@ -1,4 +1,4 @@
-//! A configured model, and where it answers.
+//! [`Model`], a configured language model, and the way to it: server, program or folder.
 
 use std::path::PathBuf;
 use std::sync::Arc;

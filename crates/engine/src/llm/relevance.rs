@@ -1,4 +1,4 @@
-//! Models on servers that read a question and passages together and tell how relevant each is.
+//! Rerankers on servers: score passages by their relevance to a question.
 
 use std::time::Duration;
 

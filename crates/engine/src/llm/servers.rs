@@ -1,4 +1,5 @@
-//! Servers by name. Each is a row: what tells it from another is data.
+//! The table of model servers by name: address, protocol, key variable, tiers of structured output. Each is a row: what tells it
+//! from another is data.
 
 use super::ask::Tier;
 use super::wire::{Additions, Protocol, RelevanceProtocol, VectorProtocol};

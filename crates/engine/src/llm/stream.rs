@@ -1,4 +1,4 @@
-//! Answers that arrive in events: server-sent events, or a JSON document a line.
+//! Reads streamed answers of model servers: server-sent events, or a JSON document on each line.
 
 use serde_json::Value;
 

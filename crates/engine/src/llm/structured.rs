@@ -1,5 +1,4 @@
-//! Typed answers (S5-066 to S5-069): a form is asked for in the strictest way that a model has, what it answers is read with
-//! patience, and the error of one try is told to the next.
+//! Typed answers of language models (S5-066 to S5-069): asks by schema, tool, JSON or prompt, and retries with the error.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

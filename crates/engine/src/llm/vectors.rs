@@ -1,4 +1,4 @@
-//! Models on servers that convert texts to vectors.
+//! Embedders on servers: convert texts to vectors.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Memories that cannot both hold: listed, and settled by an operation. `contest` finds them.
+//! Lists contradictions between memories, and resolves one as a person decides. `contest` finds them.
 
 use serde::{Deserialize, Serialize};
 use yore_core::conflict::{Conflict, ConflictKind, ConflictSeverity, Resolution, conflict};

@@ -1,5 +1,5 @@
-//! Makes memories of the findings of extractors, agents and models, by one path. `record` compares what somebody notes by hand in the
-//! same way.
+//! Consolidation: makes memories of the findings of extractors, agents and models, or merges them into known ones. `record`
+//! compares what somebody notes by hand in the same way.
 //!
 //! [`Phase`] names the steps. The statements are checked and brought into the form by which they are compared, and the known memories
 //! near each are found; then one transaction looks the entities up, decides about each statement, and writes all of it or nothing. Names

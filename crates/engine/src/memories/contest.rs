@@ -1,4 +1,4 @@
-//! Finds the memories that cannot hold together with a new one, and states that they contradict each other.
+//! Detects contradictions of a new memory with known ones, and records them as relations.
 //!
 //! Only what is so can be contradicted ([`yore_core::memory::MemoryKind::is_state`]); what happened is history. Two statements are
 //! compared if they share words, or an entity ([`Claims::conflict`]). Words can mislead, so nothing is decided here:

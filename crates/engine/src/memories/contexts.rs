@@ -1,5 +1,5 @@
-//! Relations of contexts: a context is related to other contexts of its project, by their topics. A topic that no
-//! context has yet is an entity, until a context is locked under it.
+//! Relates contexts of a project to each other by their topics. A topic that no context has yet is an entity, until a context is
+//! locked under it.
 
 use std::collections::HashMap;
 

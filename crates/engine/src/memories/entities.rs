@@ -1,4 +1,4 @@
-//! Entities are recorded, merged and split; relations are stated, taken back and followed.
+//! Records, merges and splits entities; states, removes and follows relations.
 
 use std::collections::{HashSet, VecDeque};
 

@@ -1,4 +1,4 @@
-//! Memories, entities and relations from files of other programs and from files that people write, as one operation.
+//! Imports memories, entities and relations from files of other programs and of people, as one operation.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 

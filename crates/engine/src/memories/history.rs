@@ -1,4 +1,4 @@
-//! The operations that changed memories.
+//! Lists, undoes and redoes the operations that changed memories.
 
 use yore_core::id::MemoryId;
 use yore_core::operation::{Cause, Change, Operation, Record, Subject};

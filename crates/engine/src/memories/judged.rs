@@ -1,4 +1,4 @@
-//! Checks the decisions of a model about memories that are near each other, and carries out those that it may make.
+//! Checks a model's decisions about similar memories, and carries out those that the rules allow.
 //!
 //! Its answers are claims like any others: which of two statements came later is read from them and not from the model, a person's word
 //! is retired by a person, what is pinned or was said again since stays, and what happened is history (S5-060). Where it may not decide,

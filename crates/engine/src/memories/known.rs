@@ -1,4 +1,4 @@
-//! A memory as proposals are compared with it: what says the same, what meets the same error again, what ends a todo.
+//! Features by which a memory is compared with proposals: shingles of its words, command, error, words of a todo.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Facts of branches that were merged: they hold everywhere, and take the place of what they then exclude.
+//! Promotes the facts of merged branches to the whole project, where they supersede what they contradict.
 
 use std::collections::BTreeSet;
 

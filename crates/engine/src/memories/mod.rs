@@ -1,4 +1,4 @@
-//! Memories, entities and relations, changed by operations only.
+//! Changes memories, entities and relations, by logged operations only.
 //!
 //! - `alike`: entities that may be one thing
 //! - `conflicts`: memories that cannot both hold, listed and settled; `contest` finds them

@@ -1,4 +1,4 @@
-//! Memories, notes, turns and entities by the ids and names that callers give.
+//! Resolves ids and names that callers give to memories, notes, turns and entities.
 
 use yore_core::entity::EntityKind;
 use yore_core::id::MemoryId;

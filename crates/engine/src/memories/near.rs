@@ -1,5 +1,5 @@
-//! Finds the known memories that a new one may repeat, replace or contradict, by their words. Those that another process recorded a
-//! moment ago are seen as well, so that nothing is recorded twice.
+//! Finds the known memories that a new one may repeat, supersede or contradict, by full-text search. Those that another process
+//! recorded a moment ago are seen as well, so that nothing is recorded twice.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Memories, entities, relations and notes as lines of JSON: written, and read again with the same ids.
+//! Exports memories, entities, relations and notes as JSON lines, and imports them with the same ids.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, Write};

@@ -1,4 +1,4 @@
-//! Memories are recorded, corrected, confirmed, rejected, pinned, tagged and put away.
+//! Records, edits, confirms, rejects, pins, tags and archives memories.
 
 use std::collections::HashSet;
 use std::time::Instant;

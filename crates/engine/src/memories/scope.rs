@@ -1,5 +1,5 @@
-//! Tells where a statement holds: everywhere, in a project, on a branch, under a condition. A special case qualifies what holds in general and
-//! does not take its place; the fact of a branch does so when the branch is merged (`merged`).
+//! Handles special cases: statements that hold only in a project, on a branch or under a condition. A special case qualifies what
+//! holds in general and does not take its place; the fact of a branch does so when the branch is merged (`merged`).
 
 use yore_core::conflict::{Condition, ConflictKind};
 use yore_core::id::MemoryId;

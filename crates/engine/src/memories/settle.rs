@@ -1,4 +1,4 @@
-//! Settles by itself what is certain: another value of what has one value at a time takes the place of the one before.
+//! Resolves contradictions automatically where the outcome is certain: for one value of a thing, the newer supersedes the older.
 //!
 //! Both memories must assert something of the same aspect of the same subject ([`yore_core::conflict::Assertion`]), in the same
 //! project; the newer one, by the time since when it is true, retires the older one if whoever said it counts at least as much. What a

@@ -1,4 +1,4 @@
-//! Memories as they are shown: opened, listed, with their relations, and the log of their uses.
+//! Reads memories for display: opens and lists them with relations, and logs their uses.
 
 use std::collections::HashMap;
 

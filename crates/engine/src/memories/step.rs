@@ -1,4 +1,4 @@
-//! Steps that several operations share.
+//! Steps that several operations share: drawing ids, finding or adding entities, connecting records.
 
 use std::io;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! Puts away the memories of what the person took back.
+//! Archives extracted memories that rest only on turns that the person took back.
 
 use yore_core::memory::{Event, Lane, Memory, PutAway};
 use yore_core::operation::{Actor, Cause, OperationKind};

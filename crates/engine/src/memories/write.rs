@@ -1,4 +1,4 @@
-//! Changes the status of memories: an event, the record after it, and the release of those that were contested for it alone.
+//! Stores status changes of memories: applies an event, and releases memories that were contested for the changed one alone.
 //!
 //! What an event makes of a memory is decided by `core::memory::lifecycle`. `settle` compares what is in effect again.
 

@@ -1,4 +1,4 @@
-//! The answer to a query.
+//! The answer of recall: hits, score parts, warnings and missing parts.
 
 use serde::{Deserialize, Serialize};
 use yore_core::episode::{Caveat, Role};

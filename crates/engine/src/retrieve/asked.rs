@@ -1,4 +1,4 @@
-//! The sources that a query searches.
+//! Everything that a query reads: store, indexes, models, clock and deadline.
 
 use std::cell::RefCell;
 

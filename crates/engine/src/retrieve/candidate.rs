@@ -1,4 +1,4 @@
-//! Candidates for an answer, proposed by the lists.
+//! Candidates and the contributions of the lists to their scores.
 
 use yore_core::query::{List, Part};
 use yore_core::time::UtcMillis;

@@ -1,4 +1,4 @@
-//! Collects the candidates of the lists, on one scale (the phase LAND).
+//! Collects candidates from all lists, and sums their weighted scores on one scale (phase LAND).
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! The deadline of a request: parts that it leaves no time for are left out and named.
+//! The deadline of a query: leaves out the parts that no time is left for, and names them.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Puts hits that say something else before those that say the same again, if that is asked for.
+//! Reorders hits for diversity (MMR), if the request asks for it.
 
 use yore_core::query::{Part, ScorePart};
 use yore_core::rank::{diverse_order, relevance_weight};

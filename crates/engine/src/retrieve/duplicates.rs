@@ -1,4 +1,4 @@
-//! Folds near duplicates into the better turn of an answer.
+//! Folds near-duplicate hits into the best of them.
 
 use yore_core::episode::EpisodeKind;
 use yore_core::query::Place;

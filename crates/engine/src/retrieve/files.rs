@@ -1,4 +1,4 @@
-//! Ranks the files that agents opened when something was worked on before.
+//! Finds the files that agents opened in earlier work on the same question.
 
 use std::collections::HashSet;
 

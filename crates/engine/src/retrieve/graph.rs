@@ -1,7 +1,7 @@
-//! Follows relations from the entities of the question (the phases ANCHOR and EXPAND). Anchors are the entities that
-//! the question names and those that the best memories are about, weighted by meaning, by those memories and by their
-//! damped degree. A random walk from them reaches further memories and turns, which become candidates like those of
-//! any other list; what several anchors lead to comes before what one leads to.
+//! Finds the entities of a question and follows their relations by a random walk (phases ANCHOR and EXPAND). Anchors are the
+//! entities that the question names and those that the best memories are about, weighted by meaning, by those memories and by
+//! their damped degree. A random walk from them reaches further memories and turns, which become candidates like those of any
+//! other list; what several anchors lead to comes before what one leads to.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! The model that reads question and passage together: on this computer, or on a server.
+//! The cross-encoder that scores question and passage together, on this computer or on a server.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! Ranks titled passages by the links between them, for a question whose answer is spread over several: the
-//! best passages name others by their titles, are named by them, share rare names with them, or leave a part of
-//! the question open. The first two places stay as they are.
+//! Ranks titled passages by the links between them, for questions whose answer is spread over several documents. The best
+//! passages name others by their titles, are named by them, share rare names with them, or leave a part of the question open. The
+//! first two places stay as they are.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 

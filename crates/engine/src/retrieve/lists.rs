@@ -1,5 +1,5 @@
-//! The lists that can be searched, a row each. To add a list, add a function and a row here, a [`List`], and
-//! in [`super::weights`] its weight and the condition for searching it.
+//! The table of lists that recall searches: full text, static table, local model, named period. To add a list, add a function and
+//! a row here, a [`List`], and in [`super::weights`] its weight and the condition for searching it.
 
 use yore_core::query::{List, Part};
 

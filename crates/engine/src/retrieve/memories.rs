@@ -1,5 +1,4 @@
-//! Ranks memories among the candidates: the one that holds in the place of those that it replaced, a memory in the
-//! place of the turns that it rests on, and kinds that the question asks for first.
+//! Ranks memories among the hits: current ones in place of superseded ones and of their evidence, asked-for kinds first.
 
 use std::collections::{HashMap, HashSet};
 

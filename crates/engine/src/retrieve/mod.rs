@@ -1,4 +1,4 @@
-//! Answers a query in phases: plan, collect, rank, present.
+//! Recall: answers a query in phases (plan, collect, rank, present).
 //!
 //! [`recall`] calls the phases in order; the answer contains every number that led to a rank.
 //!

@@ -1,4 +1,4 @@
-//! Raises the newer of two turns about one subject above the older (`yore_core::rank::raise_newer`).
+//! Raises the newer of two turns about the same subject above the older.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,4 @@
-//! Packs the hits of an answer into a budget: hits of one exchange belong together, and each shows the
-//! passages that say most for their length.
+//! Packs the hits of an answer into its token budget: joins hits of one exchange, and chooses their passages.
 
 use std::collections::{HashMap, HashSet};
 

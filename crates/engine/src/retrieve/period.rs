@@ -1,4 +1,4 @@
-//! Ranks what was said in a period that the question names above the rest.
+//! Ranks hits higher that were said in the period that the question names.
 
 use yore_core::query::{Part, ScorePart};
 use yore_core::text::{Period, is_stop_word};

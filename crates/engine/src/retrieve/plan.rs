@@ -1,4 +1,5 @@
-//! Makes all decisions before a list is searched. Later phases only read the plan (the phase PLAN).
+//! Plans a query: scope, filter, terms, periods, lists and weights, before any search (phase PLAN). Later phases only read the
+//! plan.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

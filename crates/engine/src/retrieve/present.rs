@@ -1,4 +1,4 @@
-//! Adds text, location and the parts of the score to the ranked turns (the phase TRACE).
+//! Completes the ranked hits: text, quote, location, score parts (phase TRACE).
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Finds the project of a directory, and the projects that a name means.
+//! Finds the project of a directory, and the projects that a name matches.
 
 use yore_core::id::ProjectId;
 use yore_core::scope::normalize_directory;

@@ -1,5 +1,4 @@
-//! Ranks the candidates (the phase DISTILL). A turn scores higher next to another hit, and in a session with
-//! several hits.
+//! Ranks the candidates: adds boosts for neighbouring hits and for sessions with several hits (phase DISTILL).
 
 use yore_core::query::{Part, ScorePart};
 use yore_core::rank::{Placed, mean_and_spread, neighbour_support, session_support};

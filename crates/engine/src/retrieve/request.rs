@@ -1,4 +1,4 @@
-//! A query to the memory.
+//! The request of recall: question, filters, limits, options.
 
 use std::borrow::Cow;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Ranks the best candidates anew by a cross-encoder, which reads question and passage together.
+//! Reranks the best hits with a cross-encoder, if the request asks for it.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Judges how strong the evidence is: for each hit, and for the answer.
+//! Rates the evidence of each hit and of the answer, and refuses an answer without evidence.
 
 use std::collections::HashMap;
 

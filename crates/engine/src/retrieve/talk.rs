@@ -1,6 +1,5 @@
-//! Ranks people's talk: turns whose speakers have names, in chats, exports and pages of discussion. There a
-//! mere question is seldom what is asked for, the speaker matters, and a short turn answers with the words of
-//! its neighbours.
+//! Ranks turns of conversations between people: chats, exports, pages of discussion with named speakers. There a mere question is
+//! seldom what is asked for, the speaker matters, and a short turn answers with the words of its neighbours.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Turns and memories that were read for an answer, each once.
+//! Caches the turns and memories that a query has read.
 
 use std::collections::HashMap;
 

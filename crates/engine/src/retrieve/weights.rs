@@ -1,4 +1,4 @@
-//! Chooses the lists that a query searches, and their weights: words against meaning.
+//! Chooses the lists of a query and their weights: words against meaning.
 
 use yore_core::query::{List, SearchMode};
 use yore_core::text::Question;

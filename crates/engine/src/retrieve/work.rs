@@ -1,4 +1,4 @@
-//! Reads what was done in the exchanges of the hits: files, the command that worked, the outcome.
+//! Adds what was done in the exchange of a hit: files, the command that worked, the outcome.
 
 use yore_core::episode::{EpisodeKind, Outcome, Role};
 use yore_core::query::ItemId;

@@ -1,4 +1,4 @@
-//! Commands that worked for a purpose: how tests, the linter, the build, the formatter, a release and a deployment are run.
+//! Extracts commands that worked: how tests, linter, build, formatter, release and deployment are run.
 
 use std::collections::{BTreeMap, HashMap};
 

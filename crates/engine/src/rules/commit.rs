@@ -1,4 +1,4 @@
-//! Commits that the agent made with a reason in the message.
+//! Extracts decisions from the commit messages that an agent wrote with a reason.
 
 use yore_core::exchange::TurnShape;
 use yore_core::memory::{Fields, MemoryKind, SourceKind};

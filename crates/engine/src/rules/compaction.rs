@@ -1,4 +1,4 @@
-//! Summaries that an agent wrote when its conversation grew too long: errors and how they were mended.
+//! Extracts errors and their fixes from compaction summaries.
 
 use yore_core::exchange::TurnShape;
 use yore_core::memory::{MemoryKind, SourceKind};

@@ -1,4 +1,4 @@
-//! The words before a sentence that make it understandable alone.
+//! Finds the words before a sentence that make it understandable alone.
 
 use super::proposal::plain;
 use super::sentence::{Sentence, is_content, sentences};

@@ -1,4 +1,4 @@
-//! Milestones, told by commands that passed: pull requests that were opened and merged, releases, commits that were reverted.
+//! Extracts milestones from commands that passed: pull requests, releases, reverted commits.
 
 use std::collections::BTreeMap;
 

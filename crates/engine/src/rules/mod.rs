@@ -1,4 +1,4 @@
-//! Rules that propose memories from a conversation, without a model: the same conversation always gives the same
+//! Extraction rules: propose memories from a conversation, without a model. The same conversation always gives the same
 //! proposals.
 //!
 //! - [`Conversation`], [`propose`]: what the rules read, and what they propose

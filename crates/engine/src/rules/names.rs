@@ -1,5 +1,4 @@
-//! Entities that a statement names: technologies by a list of names, parts of a program by the form of their names, tickets,
-//! branches and people; and the relations between them that it states.
+//! Finds entities and relations in a statement: technologies, symbols, tickets, branches, people.
 //!
 //! Entities are the same in every project, so only names count that mean one thing everywhere, or that are rare enough to
 //! mean one thing wherever they are written. Files are anchors of a memory, not entities: many projects have a `main.rs`.

@@ -1,4 +1,4 @@
-//! The person chooses from a list of the agent by its letter or number.
+//! Extracts the option that a person chose from an agent's list by letter or number.
 
 use std::sync::LazyLock;
 

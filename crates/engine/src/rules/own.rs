@@ -1,4 +1,4 @@
-//! Where a message ceases to be the person's own words: what they paste, quote or attach is somebody else's.
+//! Finds where a message ceases to be the person's own words: pasted, quoted or attached text.
 //!
 //! The structure of the message decides, not who it claims to be from: a pasted text may claim anything. From the first part that looks
 //! pasted on, nothing counts as the person's word, because nothing tells where a paste ends.

@@ -1,4 +1,4 @@
-//! Rules about messages of the person: standing orders, corrections, preferences, decisions, facts, and what is left for later.
+//! Extracts from a person's messages: standing orders, corrections, preferences, decisions, facts, todos.
 
 use yore_core::exchange::TurnShape;
 use yore_core::memory::{Fields, MemoryKind, SourceKind};

@@ -1,4 +1,4 @@
-//! Decisions that a client records: the person approves a plan, answers a question of the agent, refuses a tool call.
+//! Extracts decisions that a client records: approved plans, answered questions, refused tool calls.
 
 use yore_core::episode::Outcome;
 use yore_core::exchange::TurnShape;

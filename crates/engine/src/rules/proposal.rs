@@ -1,4 +1,4 @@
-//! A proposal of a rule: a memory with its reason and its words.
+//! [`Proposal`]: a memory that a rule proposes, with the rule's name and the words it rests on.
 
 use yore_core::exchange::TurnShape;
 use yore_core::id::TurnId;

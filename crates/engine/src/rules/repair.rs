@@ -1,5 +1,4 @@
-//! An error and what mended it: a command that failed, changes of files, and the same command that passed; or the command
-//! that worked in its place.
+//! Extracts fixes: a command that failed, edits, and the same command passing; or the command that worked in its place.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,4 +1,4 @@
-//! Reports of the agent: causes and what mended them, decisions with their reasons, what is left.
+//! Extracts from an agent's reports: causes and fixes, decisions with reasons, open points.
 
 use std::sync::LazyLock;
 

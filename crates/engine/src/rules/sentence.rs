@@ -1,4 +1,4 @@
-//! Sentences of a message, and how much each says by itself.
+//! Splits messages into sentences and weighs how much each says by itself.
 
 use yore_core::text::{fragments, is_stop_word};
 

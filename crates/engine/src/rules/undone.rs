@@ -1,5 +1,4 @@
-//! Drops what later commands of a conversation undid: a commit that was reverted, changes of files that were taken
-//! back. A fix that did not survive is no solution.
+//! Drops proposals that later commands undid: reverted commits, restored files. A fix that did not survive is no solution.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! The words by which rules recognise what a sentence does. They are data: a file for each language, with sections.
+//! Loads the word lists of the extraction rules (`words/*.txt`), one file for each language. A file has sections.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

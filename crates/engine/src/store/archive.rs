@@ -1,5 +1,5 @@
-//! Blobs of redacted lines, and the segments that assemble a file from them. This module stores them;
-//! `ingest::archive` decides when to merge and how to compress.
+//! Stores blobs of redacted lines, and the segments that make up a file. This module stores them; `ingest::archive` decides when
+//! to merge and how to compress.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;

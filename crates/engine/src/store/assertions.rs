@@ -1,4 +1,4 @@
-//! Subjects, aspects and values that memories assert, as hashes: a memory is found by another value of the same.
+//! Stores the subject and value hashes of memories, and finds memories that give another value of the same subject.
 
 use rusqlite::{Connection, params};
 use serde::Deserialize;

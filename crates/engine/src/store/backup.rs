@@ -1,4 +1,4 @@
-//! Backups of the database: whole copies, for their owner only, each with the key that it was written with.
+//! Writes, lists and verifies backups of the database, each with the key that it was written with.
 //!
 //! They are in `backups/store` of the data directory: `yore-MS-NUMBER.db` and `yore-MS-NUMBER.key`, named after the
 //! time at which they were made in milliseconds, and a number that grows; `replaced-MS.db` is a database that a restore or repair replaced. An

@@ -1,5 +1,4 @@
-//! One transaction of an ingestion: lines, the entries read from them, counts and the checkpoint, all or
-//! nothing.
+//! Commits a batch of an ingestion in one transaction: lines, entries, counts, checkpoint.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

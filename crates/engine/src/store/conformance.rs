@@ -1,5 +1,5 @@
-//! A test of the store through its public methods alone: the behaviour that every implementation must have. A
-//! second implementation would have to pass the same test.
+//! The conformance test of the store: the behaviour that every implementation must have, through public methods alone. A second
+//! implementation would have to pass the same test.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};

@@ -1,4 +1,4 @@
-//! Opens the database, and provides connections.
+//! [`Store`]: opens the database, and provides connections for reading and writing.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};

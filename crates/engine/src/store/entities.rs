@@ -1,4 +1,4 @@
-//! Entities and relations as rows.
+//! Reads and writes entities and relations.
 
 use rusqlite::{Row, params};
 use yore_core::entity::{Entity, EntityKind, key_of};

@@ -1,4 +1,4 @@
-//! Reads episodes and turns: by row, by id, in order.
+//! Reads episodes and turns by row, by id, or in order.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;

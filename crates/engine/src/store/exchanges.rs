@@ -1,4 +1,4 @@
-//! Reads exchanges: a human turn with all that follows until the next one.
+//! Reads exchanges: a person's turn with all that follows until the next one.
 
 use std::collections::HashMap;
 

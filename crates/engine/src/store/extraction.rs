@@ -1,4 +1,4 @@
-//! Checkpoints of extraction: which conversations were read, by which extractor, and as which turns.
+//! Stores the checkpoints of extraction: which extractor has read which turns of a conversation.
 
 use std::collections::HashMap;
 

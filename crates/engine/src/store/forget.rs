@@ -1,5 +1,6 @@
-//! Deletion. Soft: the session is in no answer any more, and can be restored. Hard: no byte of its text is
-//! left in the database; `ingest::forget` rewrites the archive and calls the steps here.
+//! Deletes sessions and memories from the database, softly or permanently; stores the plan of a deletion. Soft: the session is in
+//! no answer any more, and can be restored. Hard: no byte of its text is left in the database; `ingest::forget` rewrites the
+//! archive and calls the steps here.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;

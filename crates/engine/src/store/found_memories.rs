@@ -1,4 +1,4 @@
-//! Memories as answers need them: by row, with the turns behind them and what took their place.
+//! Reads memories for answers, with their evidence and the memories that superseded them.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Turns and memories as the indexes need them, and what filters compare of them.
+//! Reads turns and memories as the indexes need them: text and filter columns.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

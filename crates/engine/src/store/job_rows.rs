@@ -1,4 +1,4 @@
-//! The durable queue of work: requests, workers, failures.
+//! Stores the job queue: requests, leases, failures.
 
 use rusqlite::{Row, params};
 use yore_core::time::UtcMillis;

@@ -1,4 +1,4 @@
-//! Notes the memories that a model has compared with those near them.
+//! Records which memories a model has compared.
 
 use rusqlite::params;
 use yore_core::memory::{MemoryKind, Outdated, Status};

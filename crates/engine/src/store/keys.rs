@@ -1,4 +1,4 @@
-//! Keys of rows: numbers that are valid for one table only, and only within this database.
+//! Row keys: typed numbers that are valid for one table of this database.
 
 use rusqlite::ToSql;
 use rusqlite::types::{FromSql, FromSqlResult, ToSqlOutput, ValueRef};

@@ -1,4 +1,4 @@
-//! The ledger of models: what each call was reserved and took, and what was learned of a model.
+//! Stores the ledger of model calls, refuses a call beyond the day's limit, and remembers a model's abilities.
 
 use rusqlite::{Row, params};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Memories as rows, and the counts and log of their uses.
+//! Reads and writes memories, and counts and logs their uses.
 
 use rusqlite::types::Value;
 use rusqlite::{Row, params, params_from_iter};

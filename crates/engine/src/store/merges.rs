@@ -1,4 +1,4 @@
-//! Two projects become one, and what was one is taken apart again, inside a transaction.
+//! Merges two projects and undoes a merge, inside a transaction.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,6 @@
-//! The schema: created whole in a new database, reached from an older one by numbered migrations over `user_version`, forward
-//! only, all due ones in one transaction. A database is backed up once before the first of them that changes ground or derived
-//! tables. A newer one is refused, and one that is too old for the migrations is left to `repair`.
+//! Creates the schema and runs the numbered migrations (`user_version`), after a backup where one is needed. All due migrations
+//! run forward in one transaction. A database is backed up once before the first of them that changes ground or derived tables. A
+//! newer one is refused, and one that is too old for the migrations is left to `repair`.
 
 use std::io;
 use std::path::{Path, PathBuf};

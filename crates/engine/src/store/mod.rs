@@ -1,4 +1,4 @@
-//! All of SQLite: one file, one writer at a time, any number of readers (WAL).
+//! All access to SQLite: one file, one writer at a time, any number of readers (WAL).
 //!
 //! - [`Store`] (`connection`): opens, migrates and provides connections; `options`, `error`
 //! - `migrate`: numbered migrations, in a transaction after a backup

@@ -1,4 +1,4 @@
-//! Notes in all their versions, and other documents without a project. Titles and links from a document's old
+//! Reads and writes notes in all their versions, and other documents without a project. Titles and links from a document's old
 //! text are deleted before its new text is stored.
 
 use std::ops::ControlFlow;

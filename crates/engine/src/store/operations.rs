@@ -1,4 +1,4 @@
-//! Operations: every change of memories, entities and relations, in one transaction with what undoes it.
+//! Writes, undoes and redoes operations: each logged change of memories, entities and relations is one transaction.
 //!
 //! An operation stores the records before it, and the revision of each record before and after it ([`super::revisions`]). Undoing restores
 //! the records before with their revisions, if the present ones still have those after; what was undone is stored in the same way, so that

@@ -1,4 +1,4 @@
-//! Options for opening the store.
+//! Options of opening the store.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Counts and lists for people.
+//! Counts of the store, lists of projects, and the facts kept as key and value.
 
 use rusqlite::params;
 use yore_core::id::ProjectId;

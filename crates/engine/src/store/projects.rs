@@ -1,4 +1,4 @@
-//! Projects are renamed, merged and taken apart again; the first commits by which a renamed folder is recognised.
+//! Renames and merges projects; stores the first commits by which a renamed folder is recognised.
 
 use rusqlite::params;
 use yore_core::id::ProjectId;

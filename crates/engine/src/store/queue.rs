@@ -1,4 +1,4 @@
-//! The queue of turns and memories for the lexical index, and the index's state.
+//! The queue of turns and memories that the full-text index has not read yet, and the index's token.
 
 use rusqlite::params;
 

@@ -1,4 +1,4 @@
-//! Redacts what was stored before the current rules: memories, entities, relations, and the log of operations.
+//! Redacts stored memories, entities, relations and operations with the current rules.
 
 use rusqlite::params;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Rescues the ground data of a damaged database, row by row.
+//! Copies the readable rows of a damaged database to a new one.
 //!
 //! Rows are read through SQLite first, from both ends of a table. Rows that SQLite cannot reach any more,
 //! because a page above them is damaged, are searched for in the pages themselves

@@ -1,4 +1,4 @@
-//! Lists sessions and what they contain.
+//! Lists sessions with their counts and times.
 
 use std::ops::ControlFlow;
 

@@ -1,4 +1,4 @@
-//! Source files of histories, with their checkpoints, leases and skipped lines.
+//! Stores source files with their checkpoints, leases and skipped lines.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! Spans of conversations: stretches about one topic.
+//! Stores the topics (spans) of conversations and their vectors.
 
 use std::collections::HashMap;
 

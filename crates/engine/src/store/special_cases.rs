@@ -1,4 +1,4 @@
-//! Special cases among memories: exceptions of projects, and facts of branches that were not merged.
+//! Stores special cases among memories: exceptions of projects, facts of branches that were not merged.
 
 use rusqlite::params;
 use yore_core::id::{MemoryId, ProjectId, RelationId};

@@ -1,6 +1,5 @@
-//! The shape of turns: code blocks, files, tool calls with their outcome, reported errors. Written
-//! in the transaction that writes a turn's words, and again from the words alone for turns that are
-//! older than these tables.
+//! Stores the structure of turns: code blocks, files, tool calls with their outcome, errors. It is written in the transaction
+//! that writes a turn's words, and again from the words alone for turns that are older than these tables.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

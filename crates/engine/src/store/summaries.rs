@@ -1,4 +1,4 @@
-//! Titles and summaries that a model gave whole sessions.
+//! Stores titles and summaries that a model gave to sessions.
 
 use std::collections::HashMap;
 

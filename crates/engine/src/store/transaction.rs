@@ -1,4 +1,4 @@
-//! Statements on one connection to the database.
+//! [`View`] and [`WriteTx`]: prepared statements on one connection, for reading and for a write transaction.
 //!
 //! - [`View`] reads
 //! - [`WriteTx`], a transaction, reads and writes

@@ -1,4 +1,4 @@
-//! Writes projects, episodes and turns: each once, and replaced only by a more complete copy.
+//! Writes projects, episodes and turns, and replaces a turn only by a more complete copy.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! Vectors of the local model, the queue of turns and memories that lack them, and the queue for the vector indexes.
+//! Stores the local model's vectors, the queue of items without one, and the queue of the vector indexes.
 
 use rusqlite::params;
 

@@ -1,4 +1,4 @@
-//! Verdicts of working trees on memories.
+//! Stores the verdicts of code checks on memories.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,5 @@
-//! Storage format of a turn's text: text and tool text in one value, compressed if that saves space. First
-//! byte: 0 plain, 1 zstd. Then the length of the text as a little-endian u32 (inside the compressed part),
-//! the text, the tool text. This layout is persisted.
+//! Encodes a turn's text and tool text as one stored value, compressed if that saves space. First byte: 0 plain, 1 zstd. Then the
+//! length of the text as a little-endian u32 (inside the compressed part), the text, the tool text. This layout is persisted.
 
 use std::cell::RefCell;
 

@@ -1,5 +1,4 @@
-//! The brief of a project: standing notes, the last sessions and where they stopped, other notes, and memories: what is
-//! asked of all work, what was decided lately, what is open.
+//! Composes the brief of a project: standing notes, last sessions, other notes, standards, decisions, open points.
 
 use std::collections::HashSet;
 

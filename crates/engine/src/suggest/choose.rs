@@ -1,4 +1,4 @@
-//! Finds memories that may be suggested, and chooses those that are new to the session.
+//! Finds candidates for a suggestion, and drops those that the session already has.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Suggestions for a file that is about to be changed.
+//! Suggests memories for a file that is about to be changed.
 
 use yore_core::episode::Role;
 use yore_core::query::{Filter, ItemId};

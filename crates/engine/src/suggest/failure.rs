@@ -1,4 +1,4 @@
-//! Suggestions for an error: earlier occurrences of the same error, and their outcome.
+//! Suggests memories for an error: earlier occurrences and their outcome.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! Suggestions that are given unasked: few, and only those worth their space in the context.
+//! Suggestions that agents get unasked: the brief, and memories for a prompt, a file or an error.
 //!
 //! - [`Engine::brief`]: the state of a project, for a session that begins or was compacted (`brief`)
 //! - [`Engine::suggestions`]: memories related to a prompt, a file that is about to be changed, or an error;

@@ -1,4 +1,4 @@
-//! Suggestions for a prompt.
+//! Suggests memories for a prompt, if their confidence reaches the floor (`inject.floor`).
 
 use yore_core::files::rank_files;
 use yore_core::query::{Filter, List, ListPlace};

@@ -1,4 +1,4 @@
-//! Suggestions, and the requests for them.
+//! Requests for suggestions, and suggestions as data.
 
 use serde::{Deserialize, Serialize};
 use yore_core::query::{Filter, ItemId, SearchMode};

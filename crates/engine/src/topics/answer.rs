@@ -1,4 +1,4 @@
-//! The topics of an answer: those in which its hits lie, and those that are most similar to the question.
+//! Adds topics to an answer: those of its hits, and those most similar to the question.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,5 +1,4 @@
-//! Topics of conversations: divides a session where its topic changes, names each stretch, and finds similar topics of
-//! other sessions.
+//! Topics of conversations: divides sessions, stores their topics, and finds similar topics of other sessions.
 //!
 //! The store holds the place and the vector of a topic (`store::spans`); its name and its summary are sentences of its own
 //! turns (`words`), chosen when it is read, unless an agent gave better ones. `answer` tells the topics of an answer.

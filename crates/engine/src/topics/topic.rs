@@ -1,4 +1,4 @@
-//! Requests for topics, and topics as they are told.
+//! Requests for topics, and topics as data.
 
 use serde::{Deserialize, Serialize};
 use yore_core::id::TurnId;

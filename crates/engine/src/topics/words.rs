@@ -1,4 +1,4 @@
-//! A topic in words: its name, summary, outcome and files, made of its own turns.
+//! Names and summarises a topic without a model, by sentences of its own turns, and lists its outcome and files.
 
 use yore_core::episode::{FileAction, Role};
 use yore_core::exchange::{Exchange, TurnShape};

@@ -1,5 +1,4 @@
-//! Rules for addresses of pages: the syntax of a URL, and the IP addresses that lead into a private network
-//! or to a machine's own services.
+//! Rules for addresses of web pages: syntax of the URL, and private or local IP addresses that are refused.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -1,4 +1,4 @@
-//! A client for addresses from the configuration: a model's server, a port of this computer.
+//! The HTTP client for addresses from the configuration, such as a model's server.
 
 use std::io::{self, Read};
 use std::sync::Arc;

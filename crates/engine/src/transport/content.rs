@@ -1,4 +1,4 @@
-//! Detects the kind of content and the character set of a server's answer.
+//! Detects content type and character set of an HTTP answer.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! One request and its answer, sent over the network, or answered by a script or a recording.
+//! One HTTP request and its answer, sent over the network or played by a script in tests.
 
 use std::fmt;
 use std::io::{self, Read};

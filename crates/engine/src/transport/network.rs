@@ -1,4 +1,4 @@
-//! Requests over the network.
+//! Sends HTTP requests, and resolves names to addresses that were checked.
 
 use std::fmt;
 use std::io;

@@ -1,4 +1,4 @@
-//! Fetches one page with its redirections, and checks each hop.
+//! Fetches a web page with its redirections, and checks each hop.
 
 use std::io::Read;
 use std::net::IpAddr;

@@ -1,5 +1,4 @@
-//! Keeps the data directory intact: makes and restores backups, repairs a damaged database, and removes what
-//! older redaction rules let through.
+//! Makes, rotates and restores backups, repairs a damaged database, and applies new redaction rules to stored text.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,5 +1,5 @@
-//! Checks everything that can be wrong with a memory. The findings are plain facts; the caller that shows
-//! them adds the wording and the advice.
+//! Checks the store, archive, indexes, key, permissions and disk for faults (`Engine::examine`, used by `yore doctor`). The
+//! findings are plain facts; the caller that shows them adds the wording and the advice.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

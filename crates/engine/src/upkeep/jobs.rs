@@ -1,4 +1,4 @@
-//! A durable queue of background work.
+//! The durable queue of background jobs: requests, leases, delays, retries, dead jobs.
 //!
 //! - [`Work`]: the kinds of work; [`Lane`]: jobs that one thread does one after another
 //! - [`NewJob`], [`Job`]: a request for work, and a job in the queue

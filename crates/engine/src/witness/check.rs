@@ -1,4 +1,4 @@
-//! Memories are judged by the working trees of their projects.
+//! Checks the memories of a project, or of an answer, against its working tree, and stores the verdicts.
 
 use std::path::Path;
 use std::time::Duration;

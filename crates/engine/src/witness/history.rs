@@ -1,4 +1,4 @@
-//! The names and contents that the files of a working tree had before, from the history of its branch.
+//! Names and contents of a working tree's files at an earlier time, from the history of its branch.
 //!
 //! The history is read from the newest commit back, along first parents: a merge counts as one commit. Each commit is undone
 //! in a table of the files, so that at any point the table has the files of that time, and the name that each has now.

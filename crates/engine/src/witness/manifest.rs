@@ -1,4 +1,4 @@
-//! Files that state the versions of tools and libraries, and those that define commands: what they say of a version or a command.
+//! Reads manifests (`Cargo.toml`, `package.json`, `Makefile`) for versions and commands that a memory names.
 
 use serde_json::Value;
 use yore_core::memory::{Anchor, AnchorKind};

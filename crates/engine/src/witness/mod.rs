@@ -1,4 +1,4 @@
-//! Code as a witness: whether the files, names and commits that a memory speaks of are still what they were.
+//! Compares memories with code: whether the files, names, commits, versions and commands that they name still exist.
 //!
 //! A file is compared with its content at the time of the memory, found in the history of the branch that is checked out; a name in code
 //! is looked for in the memory's files and in the tree; a commit in the history of the branch; a version and a command in the files that

@@ -1,6 +1,5 @@
-//! Cline: a server in its settings, a plugin for its newer programs, hooks that are executables named after
-//! their events for the extension, which reads their output, and rules, because these hooks are off until the
-//! user switches them on.
+//! Cline: a server in its settings, executables as hooks, a plugin for its newer programs, and rules. The extension reads the
+//! output of its hooks, which are off until the user switches them on; so there are rules.
 //!
 //! Cline's hooks. Its extension runs executables named after the events. Its newer programs run hooks
 //! detached and ignore their output, so there yore's plugin delivers the text.

@@ -1,4 +1,4 @@
-//! Builds the edits of an agent's files from its profile: hooks, servers, rules.
+//! Builds the edits of an agent's settings from its profile: hooks, server, rules.
 //!
 //! - [`Hook`]: a hook in an agent's form
 //! - [`hooks`], [`server`]: entries of settings

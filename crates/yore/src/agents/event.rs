@@ -1,4 +1,4 @@
-//! An event with the input that the agent sent, and the questions it asks the memory.
+//! [`AgentEvent`]: an event with the agent's input, and the questions that it asks the memory.
 //!
 //! - [`AgentEvent`]: the event; its methods are the questions that several agents' events ask
 

@@ -1,4 +1,4 @@
-//! Everything about every agent: one file per agent, and one table for hooks and one for the installer.
+//! The tables of all agents: profiles for hooks, and rows for the installer; one file for each agent.
 //!
 //! - [`PROFILES`], [`AGENTS`]: the tables
 //! - [`AgentProfile`]: the names, events, fields, tools, answers and samples of one agent

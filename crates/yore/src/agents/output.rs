@@ -1,4 +1,4 @@
-//! The forms of answers that agents read. Some agents reject unknown fields, so an answer holds nothing else.
+//! Forms in which agents read a hook's answer. Some agents reject unknown fields, so an answer holds nothing else.
 
 use serde_json::json;
 

@@ -1,5 +1,5 @@
-//! Plugins: program texts that an agent loads and that run yore's hooks. Each consists of a head common to
-//! all, with the program's path filled in, and a body for the agent's own interface.
+//! Builds plugins: program texts that an agent loads and that run yore's hooks. Each consists of a head common to all, with the
+//! program's path filled in, and a body for the agent's own interface.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The questions that an event asks the memory.
+//! Questions that an agent's event asks the memory: a brief, or suggestions for a prompt, files or an error.
 
 use yore_core::relevance::TriggerKind;
 

@@ -1,4 +1,4 @@
-//! The sample inputs with which `yore doctor` tries a hook, about a session that yore does not record.
+//! Sample inputs with which `yore doctor` tries the hooks.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The files that a tool touches and the failure that it reports, for every agent's field names.
+//! Finds the files that a tool touches and the failure that it reports, in every agent's field names.
 
 use serde_json::Value;
 

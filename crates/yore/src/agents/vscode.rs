@@ -1,5 +1,5 @@
-//! Copilot Chat in VS Code and its variants: a server in the profile, hooks in files of their own, and
-//! instructions, because hooks are a preview there that a company may have switched off.
+//! Copilot Chat in VS Code and its variants: a server in the profile, hooks in files of their own, instructions. Hooks are a
+//! preview there that a company may have switched off; so there are instructions.
 //!
 //! The hooks of Copilot Chat in VS Code: Claude Code's events under its own names.
 

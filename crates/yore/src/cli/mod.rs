@@ -1,5 +1,4 @@
-//! The command line: one file per command, each with its arguments (whose comments are the help) and the
-//! function that runs it.
+//! The command line: the table of commands, their global options, and dispatch; one file for each command.
 
 mod backup;
 mod brief;

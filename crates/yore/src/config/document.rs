@@ -1,4 +1,4 @@
-//! Documents generated from the configuration: the JSON Schema and the commented default file.
+//! Generates the configuration's JSON Schema and the commented default file.
 
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! Changes one key of a file and leaves the rest of it, comments included, as it is.
+//! Sets or unsets one key in a configuration file, and keeps the rest, comments included.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The environment, passed in as a value.
+//! Environment variables, passed in as a value.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

@@ -1,4 +1,4 @@
-//! Errors of a configuration. Each gives the fault, its place and the remedy.
+//! Errors of the configuration, each with fault, place and remedy.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! One file of settings: read, parsed, references replaced, every key and value checked.
+//! Reads and checks one configuration file: every key and value.
 
 use std::fs::File;
 use std::io::{self, Read};

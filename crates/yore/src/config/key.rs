@@ -1,4 +1,4 @@
-//! Properties of each key beside its Rust type: the values it takes and what a project's file may do to it.
+//! Properties of a configuration key: allowed values, and what a project's file may do to it.
 
 use toml::Value;
 use yore_sources::redact::check_pattern;

@@ -1,4 +1,4 @@
-//! Merges the layers of the configuration.
+//! Merges the layers of the configuration: defaults, user's file, project's file, environment, flags.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Looks up keys by name.
+//! Looks up configuration keys by name, variable or former name.
 
 use super::key::{Key, variable_of};
 use super::section::TABLE;

@@ -1,4 +1,4 @@
-//! The configuration: its layers, the meaning of each key, and who may set it.
+//! The configuration: its five layers, its keys, and who may set them.
 //!
 //! There are five layers, each over the one before:
 //!

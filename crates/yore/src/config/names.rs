@@ -1,4 +1,4 @@
-//! Values that name models: who answers, for what, and at which price.
+//! Configuration values that name models, purposes and prices.
 
 use yore_engine::llm::{PROGRAMS, RelevanceServer, Server, VectorServer};
 

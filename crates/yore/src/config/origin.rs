@@ -1,4 +1,4 @@
-//! The origin of a value.
+//! Origins of configuration values: file and line, variable, flag.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

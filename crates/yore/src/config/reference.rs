@@ -1,4 +1,4 @@
-//! References: `{env:NAME}` in the strings of a file.
+//! Replaces references to environment variables (`{env:NAME}`) in the strings of a configuration file.
 //!
 //! References are replaced once, after the file is parsed, from left to right. Whatever the variable
 //! contains, the value stays one string and cannot change the rest of the file. `{env:NAME:-other}` is

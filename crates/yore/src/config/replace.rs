@@ -1,4 +1,4 @@
-//! Replaces a file as a whole or not at all.
+//! Replaces a file atomically.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};

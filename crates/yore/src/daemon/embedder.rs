@@ -1,6 +1,5 @@
-//! The embedding thread: while turns lack vectors of the local model, it runs a child process that makes
-//! them. The child's memory is freed when it exits, whatever the runtime keeps for itself. It has the lowest
-//! priority, so that ingestion never waits for it.
+//! The embedding thread: runs a child process with the local model while turns lack vectors. The child's memory is freed when it
+//! exits, whatever the runtime keeps for itself. It has the lowest priority, so that ingestion never waits for it.
 
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::Ordering;

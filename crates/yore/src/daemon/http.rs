@@ -1,4 +1,4 @@
-//! The daemon's port: MCP over HTTP, for agents that take an address in place of a command.
+//! The daemon's HTTP port: opens it, and serves MCP and other routers behind guard and token.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
-//! The background process. It reads what agents write while they write it, and answers every other `yore`
-//! process over [`crate::ipc`]. Without a daemon those processes do the work themselves.
+//! The daemon: starts its threads, holds the lock of the data directory, and ends on a signal. It reads what agents write while
+//! they write it, and answers every other `yore` process over [`crate::ipc`]. Without a daemon those processes do the work
+//! themselves.
 //!
 //! - [`run`]: the daemon, one for each data directory
 //! - `server`: a thread for each client

@@ -1,4 +1,4 @@
-//! This process, as the operating system reports it.
+//! Memory use of this process.
 
 /// Returns the bytes of this process's memory that no file backs, if the system reports them.
 pub fn memory_bytes() -> Option<u64> {

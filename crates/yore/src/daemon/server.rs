@@ -1,4 +1,4 @@
-//! The server: a thread that accepts clients, and a thread for each client.
+//! The socket server: accepts clients, and answers each in a thread of its own.
 
 use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,4 +1,4 @@
-//! State that the daemon's threads share.
+//! State that the daemon's threads share: engine, settings, inbox, shutdown.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};

@@ -1,5 +1,5 @@
-//! The upkeep thread: backups, checks and the extraction of memories, which take a while on a large memory. No caller
-//! waits for them, and they do not delay the reading of histories.
+//! The upkeep thread: runs backups, index checks, code checks and extraction when they are due. No caller waits for them, and
+//! they do not delay the reading of histories.
 //!
 //! The wall clock decides when upkeep is due: timers stop while a computer sleeps.
 

@@ -1,4 +1,4 @@
-//! The watching thread: notices what agents write, and runs periodic tasks.
+//! The watching thread: turns file events, polls and the spool into jobs, and runs periodic tasks.
 //!
 //! The operating system reports changes where it can. Where it cannot, and as a safety net everywhere, places
 //! are polled. Changes become jobs in the queue at once: memory holds only what the next start finds again,

@@ -1,4 +1,4 @@
-//! The working thread: takes due jobs, reads their files in one batch, brings the index up to date.
+//! The working thread: takes due jobs, reads their files in one batch, updates the index, retries failures.
 //!
 //! At the start it first archives the histories that an agent may delete. A failed job is retried or put
 //! aside by itself: a bad file does not keep others from being read.

@@ -1,4 +1,4 @@
-//! The histories that are read, and how they are read.
+//! The histories to read: where they are, how they are read, and what waits.
 //!
 //! - `roots`: their locations
 //! - `request`: how they are read, and the rules of capture

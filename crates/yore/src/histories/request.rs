@@ -1,4 +1,4 @@
-//! How histories are read: the request, and the rules of capture.
+//! Builds ingestion requests and the capture policy from the settings.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The locations of histories.
+//! Finds the folders of agents' histories on this computer.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Conversations that were not read, or have changed since.
+//! Lists conversations that were not read yet or have changed, and reads chosen ones.
 
 use std::collections::HashSet;
 use std::fs::File;

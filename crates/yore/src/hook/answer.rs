@@ -1,4 +1,4 @@
-//! Answers of hooks: the text an agent gets at an event that may be answered, and its form.
+//! Answers a hook: asks the daemon or the passive store for a brief or suggestions, and cuts them to the budget.
 //!
 //! - [`Wanted`]: the questions that an event asks (`agents`), and their answers
 

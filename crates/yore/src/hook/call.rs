@@ -1,5 +1,5 @@
-//! The command line of a hook. It is parsed by hand: the parser of all commands rejects unknown arguments,
-//! and a hook that an older or newer yore installed must still end well.
+//! Parses the command line of a hook. It is parsed by hand: the parser of all commands rejects unknown arguments, and a hook that
+//! an older or newer yore installed must still end well.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

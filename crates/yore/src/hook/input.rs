@@ -1,4 +1,4 @@
-//! The input that an agent writes to standard input. Capture takes only ids and paths from it; everything
+//! Reads an agent's input from standard input, with a limit and a deadline. Capture takes only ids and paths from it; everything
 //! else, including the text of the session, is skipped without being stored.
 
 use std::fmt;

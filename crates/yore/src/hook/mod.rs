@@ -1,4 +1,4 @@
-//! Hooks: an agent reports that a session moved on, and may get text from the memory in return.
+//! Runs a hook within its deadline: reports the event to the daemon or the spool, then answers the agent.
 //!
 //! - `call`: the command line, read without the parser of all other commands
 //! - `input`: the input on standard input

@@ -1,5 +1,5 @@
-//! The settings that a hook needs, read without the others. If they cannot be parsed, nothing is captured:
-//! they may have been meant to forbid it.
+//! Reads the few settings that a hook needs. If they cannot be parsed, nothing is captured: they may have been meant to forbid
+//! it.
 
 use yore_engine::ingest::CapturePolicy;
 

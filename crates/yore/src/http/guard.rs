@@ -1,4 +1,4 @@
-//! Checks who may send requests to the port, and how many at once, whatever is served there.
+//! Guards the HTTP port: checks host, origin, token and size of each request, and limits their number.
 //!
 //! The order matters: a host name that was made to point here (DNS rebinding) and a page of another origin
 //! are refused before anything else is examined, a client without the token before a byte of the body is

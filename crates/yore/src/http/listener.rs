@@ -1,4 +1,4 @@
-//! A port on this computer's loopback address, and the loop that accepts its connections.
+//! Listens on a loopback port, and limits connections before a request is parsed.
 //!
 //! Any program on this computer can connect, so a connection has limits before a request is parsed: the
 //! number of connections, and the time and length of a request's head. [`super::guard`] checks the requests.

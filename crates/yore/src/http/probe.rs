@@ -1,5 +1,4 @@
-//! A request to the daemon's own port, made as an agent makes it, to find out whether an agent would get an
-//! answer. It connects only to this computer, with the owner's token.
+//! Sends the doctor's test request to the daemon's HTTP port.
 
 use std::time::Duration;
 

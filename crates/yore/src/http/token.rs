@@ -1,5 +1,5 @@
-//! The access token of the port: it opens the whole memory, and is in an owner-only file in the data
-//! directory.
+//! The access token of the HTTP port: creates, reads and compares it. It opens the whole memory, and is in an owner-only file in
+//! the data directory.
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -1,4 +1,4 @@
-//! Cuts injected text to a budget of tokens.
+//! Counts tokens of injected text, and cuts it to its budget.
 //!
 //! - [`tokens`]: the cost of a text
 //! - [`Page`]: lines between marks, added while there is room

@@ -1,5 +1,5 @@
-//! The ledger of injected text: what each session was given and what it cost. One file for each session below
-//! the data directory, with ids and numbers only.
+//! Records what each session was given and what it cost: ids and numbers, in one file for each session. The files are below the
+//! data directory.
 //!
 //! - [`Entry`]: one answer of a hook or a tool
 //! - [`append`], [`read`], [`lock`]: work on the ledger of one session

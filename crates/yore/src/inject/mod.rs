@@ -1,4 +1,4 @@
-//! Text that agents get without asking.
+//! Text that agents get unasked: budget, wording, and the record of what each session got.
 //!
 //! - [`budget`]: its tokens, and what fits into a budget of them
 //! - [`text`]: the injected text, as an agent reads it

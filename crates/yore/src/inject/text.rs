@@ -1,4 +1,4 @@
-//! The injected text as an agent reads it: facts with the ids by which `show` opens them.
+//! Words the injected brief and suggestions: dated facts with the ids that `show` opens.
 //!
 //! - [`brief`]: the state of a project
 //! - [`suggestions`]: memories about a prompt, a file or an error

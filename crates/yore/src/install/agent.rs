@@ -1,4 +1,4 @@
-//! An agent as the installer sees it.
+//! A row of the installer's table: how an agent is detected, and the edits that it needs.
 
 use std::path::{Path, PathBuf};
 

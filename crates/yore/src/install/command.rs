@@ -1,5 +1,4 @@
-//! How agents call yore: the command lines that are written into their settings, and how they are recognized
-//! later.
+//! Builds the command lines that agents run, quoted for each shell, and recognises yore's own in their settings.
 //!
 //! - [`Program`]: the yore program, as agents will call it
 //! - [`Shell`]: the shell that reads a command line

@@ -1,4 +1,4 @@
-//! Reads and replaces one file that belongs to the user.
+//! Reads and atomically replaces a file of the user.
 //!
 //! A symbolic link stays a link; the file that it leads to is changed. A file keeps its permissions, and its
 //! replacement is readable by its owner alone until it takes the file's place. A file is replaced as a whole,

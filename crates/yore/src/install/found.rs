@@ -1,4 +1,4 @@
-//! Yore's entries in the agents' files as they are now, read back as the agents read them.
+//! Finds yore's entries in the agents' files as they are now.
 //!
 //! - [`installed`]: all of yore's entries on a computer
 //! - [`is_as_written`]: compares a file of yore's own with the text that it should have

@@ -1,5 +1,5 @@
-//! Installs and uninstalls, file by file. A file that cannot be changed is reported and does not keep others
-//! from being changed.
+//! Installs and uninstalls yore's entries file by file, and reports each outcome. A file that cannot be changed is reported and
+//! does not keep others from being changed.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
-//! The computer that yore is installed on, as values, so that all paths and quoting rules of every platform
-//! can be tested on one.
+//! The computer as values (platform, directories, variables), so that every platform's paths can be tested on one.
 
 use std::path::{Path, PathBuf};
 

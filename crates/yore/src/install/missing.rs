@@ -1,4 +1,4 @@
-//! Compares the agents' files with what `yore install` enters, for the parts that the install record names.
+//! Finds installed entries that are gone from the agents' files.
 //!
 //! - [`missing`]: all missing entries, for the user and for the project
 //! - [`Missing`], [`Lack`]: a file, and what it lacks

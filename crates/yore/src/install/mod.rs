@@ -1,5 +1,4 @@
-//! Puts yore into the agents' own settings, and takes it out again. A file is touched only if the user names
-//! its agent.
+//! Installs yore into agents' settings, and removes it. A file is touched only if the user names its agent.
 //!
 //! - [`Machine`]: the computer, as values
 //! - [`Agent`]: how an agent is detected, and the content wanted in its files; the table of all is in `agents`

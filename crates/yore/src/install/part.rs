@@ -1,4 +1,4 @@
-//! The scope, the parts and the direction of an installation.
+//! Scope (user or project), parts and direction of an installation.
 
 use serde::{Deserialize, Serialize};
 

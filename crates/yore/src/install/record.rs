@@ -1,6 +1,5 @@
-//! The record of changed files with their original bytes: `install.json` and `backups/install` in the data
-//! directory, readable by the owner only, the bytes [`sealed`]. A process that changes the record holds a
-//! [`Turn`].
+//! Records changed files with their original bytes, encrypted ([`sealed`]): `install.json` and `backups/install`. A process that
+//! changes the record holds a [`Turn`].
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};

@@ -1,4 +1,4 @@
-//! Backups of texts that may hold secrets, encrypted with the data directory's key.
+//! Encrypts backups of agents' settings with the data directory's key.
 //!
 //! Agents' settings hold tokens of servers. The copies that `install` keeps for `uninstall` to restore byte
 //! for byte are encrypted (ChaCha20-Poly1305, RFC 8439), so that no search, no copy of the folder and no

@@ -1,4 +1,4 @@
-//! The request to an installation, and the edit it means for one file.
+//! The request of an installation, and the edit that it means for one file.
 
 use std::path::PathBuf;
 

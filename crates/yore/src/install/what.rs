@@ -1,4 +1,4 @@
-//! Yore's entries in an agent's file, as the agent reads them.
+//! Kinds of yore's entries in an agent's file: server, hook, status line, rules.
 
 use std::path::PathBuf;
 use std::time::Duration;

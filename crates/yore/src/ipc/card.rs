@@ -1,5 +1,4 @@
-//! Files of a running daemon in the data directory: a lock, so that there is only one, and a card with its
-//! address.
+//! The lock and the address card of a running daemon (`daemon.json`).
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -1,5 +1,5 @@
-//! The client side of the socket, for every command that asks a running daemon instead of doing the work
-//! itself.
+//! The client of the daemon's socket: connects, sends requests, starts the daemon. It is for every command that asks a running
+//! daemon instead of doing the work itself.
 //!
 //! No call here waits for long. A daemon that is missing, does not answer in time, or has another version
 //! counts as unavailable, and the caller does the work in its own process.

@@ -1,4 +1,4 @@
-//! The connection between another `yore` process and the daemon of a data directory.
+//! The connection between a `yore` process and the daemon of its data directory.
 //!
 //! - [`client`]: sends requests to the daemon, starts it
 //! - [`card`]: the lock and the card of a running daemon in the data directory

@@ -1,5 +1,4 @@
-//! The transport: a Unix socket that only its owner can reach or, on platforms without one, a loopback port
-//! with a token in an owner-only file.
+//! The daemon's transport: an owner-only Unix socket, or a loopback port with a token where there are none.
 
 use std::io;
 use std::path::Path;

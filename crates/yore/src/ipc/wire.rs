@@ -1,4 +1,4 @@
-//! The protocol of the socket: one JSON object on a line, each way.
+//! The protocol of the daemon's socket: requests and replies, one JSON object on a line.
 //!
 //! - [`Request`]: a request to the daemon
 //! - [`Reply`]: an answer, an error, or "still working"

@@ -1,4 +1,4 @@
-//! Keys of servers: from a program that the person names, from the environment, or from the system's keyring.
+//! Reads API keys of model servers from a program, the environment or the system's keyring.
 //!
 //! The keyring is used through the program that the system brings for it, so that no key is ever an argument or in a file of yore.
 

@@ -1,4 +1,4 @@
-//! The configured models that are not of this computer's folders: who answers, with which key, and on which terms.
+//! The configured language models: providers, keys, limits, and the model for each purpose.
 //!
 //! - [`providers`]: everybody who may answer
 //! - [`Staff`]: who answers for a purpose, in each project

@@ -1,4 +1,4 @@
-//! The models for vectors and relevance: in folders of this computer, or on servers.
+//! Chooses the embedder and reranker: in a folder of this computer, or on a server.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Who answers for a purpose, in each project.
+//! Chooses the language model for a purpose and a project, with its terms.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The context of tool calls: the memory, the current project, and the calling session.
+//! The context of a tool call: memory, current project, calling session.
 //!
 //! - [`Access`]: all of it
 //! - [`Session`]: the calling session, whose ledger counts what it was given

@@ -1,4 +1,4 @@
-//! The answers of tools: text to read, the same as data, and their cost.
+//! Answers of tools: text, the same as data, and their cost in tokens.
 //!
 //! - [`Answer`]: the answer of a tool; [`Form`]: as text alone, or with data
 //! - [`recalled`]: data with recalled words; [`output_schema`]: its schema, for agents

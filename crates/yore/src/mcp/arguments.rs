@@ -1,4 +1,4 @@
-//! The arguments of a tool call: the schema that agents read, and the values that they send.
+//! Schemas of tool arguments, and parsing of what agents send.
 //!
 //! - [`schema`]: the schema of a struct. It is short, because every agent pays for every byte in every
 //!   session

@@ -1,4 +1,4 @@
-//! Reads conversations for a tool.
+//! Reads conversations on request of a tool.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Completions: values that a client may offer while a person types an argument of a prompt or an address.
+//! Completions of arguments of prompts and resource addresses.
 
 use std::sync::Arc;
 

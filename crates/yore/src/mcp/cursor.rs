@@ -1,6 +1,6 @@
-//! Cursors: the place where the next page of a list begins. A cursor is opaque to its receiver and encodes a
-//! place in the list's order. Nothing is stored between two pages. New items come first in a list, so no page
-//! repeats or leaves out items that existed all the time.
+//! Cursors of paged lists: encode the place where the next page begins. A cursor is opaque to its receiver and encodes a place in
+//! the list's order. Nothing is stored between two pages. New items come first in a list, so no page repeats or leaves out items
+//! that existed all the time.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! MCP over HTTP, behind [`crate::http::guard`]: sessions, and the project that each request names.
+//! MCP over HTTP: sessions, their limits, and the project that each request names.
 //!
 //! - [`Mcp`]: the router, and a way to end its sessions
 //! - [`run_http`]: any handler on a port of its own, for tests

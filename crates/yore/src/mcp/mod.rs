@@ -1,4 +1,4 @@
-//! The server for agents: MCP on standard input and output, one file per tool.
+//! The MCP server on standard input and output; one file for each tool.
 //!
 //! - [`serve_stdio`]: runs until standard input closes, or the parent process ends
 //! - [`Server`]: lists tools, prompts and resources, and passes each call to its tool

@@ -1,4 +1,4 @@
-//! The directory where an agent works: its project is searched unless a call names another.
+//! Finds the directory in which an agent works, and so its project.
 //!
 //! - [`Place`]: finds the directory for one session of an agent
 //! - [`Work`]: the result

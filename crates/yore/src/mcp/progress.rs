@@ -1,4 +1,4 @@
-//! Progress of a call, for clients that requested it.
+//! Reports the progress of a tool call to clients that requested it.
 //!
 //! - [`Progress`]: reports a stage, from any thread
 //! - [`Teller`]: sends notifications, whose values only grow

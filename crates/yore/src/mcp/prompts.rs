@@ -1,4 +1,4 @@
-//! Prompts: texts that a person can request by name, filled with recalled words.
+//! MCP prompts: texts that a person requests by name, filled with recalled words.
 //!
 //! - [`list`], [`get`]
 //! - `recall`, `where-were-we`, `remember`

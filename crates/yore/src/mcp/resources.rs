@@ -1,4 +1,4 @@
-//! The memory as resources: everything with an id can be read by its address.
+//! MCP resources: everything with an id can be read by its address.
 //!
 //! - [`Address`]: `yore://memory/{id}`, `yore://session/{id}`, `yore://context/{topic}`
 //! - [`templates`], [`list`], [`read`]

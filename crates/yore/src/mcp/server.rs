@@ -1,4 +1,4 @@
-//! [`Server`]: lists tools, prompts and resources, and passes each call to its tool.
+//! [`Server`]: lists tools, prompts and resources, and dispatches calls.
 //!
 //! A call runs in a task of its own, so that a panic costs one answer and the agent does not wait in vain. A
 //! cancelled call is dropped. Lists and the greeting open nothing.

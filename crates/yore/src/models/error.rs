@@ -1,3 +1,5 @@
+//! Errors of fetching a model.
+
 use std::io;
 use std::path::{Path, PathBuf};
 

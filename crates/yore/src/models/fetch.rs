@@ -1,3 +1,5 @@
+//! Fetches models: downloads packages, verifies hashes, and installs the files.
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

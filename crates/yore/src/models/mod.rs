@@ -1,4 +1,4 @@
-//! The models on this computer: where they are stored, and how they are fetched.
+//! Local models: where they are stored, and how they are fetched and verified.
 //!
 //! - [`directory`]: the directory of the models
 //! - [`fetch()`]: takes known models from a folder, a wheel, or a package client

@@ -1,3 +1,5 @@
+//! Sources of a model's files: folders and wheels.
+
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Notes of basic-memory: Markdown with front matter, observations (`- [decision] ... #tag (context)`) and relations
-//! (`- implements [[Search]] (context)`).
+//! Converts notes of basic-memory to memories. They are Markdown with front matter, observations (`- [decision] ... #tag
+//! (context)`) and relations (`- implements [[Search]] (context)`).
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Parts that the formats share: the project of a file, statements and titles that are short enough.
+//! Functions that the import and export formats share.
 
 use yore_core::memory::{Confidence, Lane, MAX_STATEMENT_CHARS};
 use yore_core::text;

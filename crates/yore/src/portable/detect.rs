@@ -1,4 +1,4 @@
-//! Finds files of memories, and their formats.
+//! Finds files of memories in a folder, and their formats.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Front matter: YAML between two lines of dashes at the beginning of a text.
+//! Front matter of Markdown: YAML between two lines of dashes.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;

@@ -1,4 +1,5 @@
-//! Memories, notes and entities as Markdown with front matter. What a person changes there comes back by operations.
+//! Writes and reads memories, notes and entities as Markdown pages with front matter. What a person changes there comes back by
+//! operations.
 //!
 //! ```markdown
 //! ---

@@ -1,5 +1,5 @@
-//! Files that tell agents about a project: each statement becomes a memory, with the place where it stands. Those of a project may
-//! come with a clone, so nobody has confirmed them; those of the person, or that they let hold everywhere, are their own word.
+//! Converts rule files of agents (`CLAUDE.md`) to memories, one for each statement. Those of a project may come with a clone, so
+//! nobody has confirmed them; those of the person, or that they let hold everywhere, are their own word.
 
 use std::path::{Path, PathBuf};
 

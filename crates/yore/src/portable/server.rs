@@ -1,4 +1,4 @@
-//! The file of the MCP reference memory server: an entity or a relation in each line of JSON.
+//! Converts the file of the MCP reference memory server to entities and relations.
 //!
 //! ```json
 //! {"type": "entity", "name": "Ada", "entityType": "person", "observations": ["likes tea"]}

@@ -1,4 +1,4 @@
-//! Formats memories as text, without colours, for people and for agents.
+//! Formats memories as text for people and agents.
 
 use yore_core::memory::{AnchorVerdict, Confidence, Memory, Status};
 use yore_core::relation::Node;

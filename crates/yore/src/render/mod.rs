@@ -1,4 +1,4 @@
-//! All printing of the program.
+//! [`Printer`]: everything that the program prints.
 //!
 //! - [`Printer`]: text for people or JSON for programs, to one stream
 //! - [`memories`]: formats memories

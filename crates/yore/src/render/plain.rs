@@ -1,4 +1,4 @@
-//! Numbers, times, sizes and tables as text, and text that cannot steer a terminal.
+//! Formats numbers, times, sizes and tables, and makes foreign text harmless for terminals.
 
 use yore_core::time::{UtcMillis, format_utc};
 

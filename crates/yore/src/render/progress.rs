@@ -1,4 +1,4 @@
-//! A progress bar on a terminal during long work, nothing elsewhere.
+//! Shows a progress bar on a terminal.
 
 use std::io::Write;
 

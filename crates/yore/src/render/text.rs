@@ -1,4 +1,4 @@
-//! Formats turns, times, sizes and tables for people.
+//! Formats turns, sessions and hits for people.
 
 use yore_core::episode::{FileAction, Role};
 use yore_core::exchange::Exchange;

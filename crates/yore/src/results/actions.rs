@@ -1,4 +1,4 @@
-//! Results of what a person or an agent does: remembering, forgetting, and what a session is given.
+//! Results of remembering, forgetting and injecting.
 
 use std::collections::BTreeMap;
 

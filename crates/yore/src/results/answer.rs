@@ -1,4 +1,4 @@
-//! The answer of `recall`, as data.
+//! Results of `recall`.
 
 use std::collections::BTreeMap;
 

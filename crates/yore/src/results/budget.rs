@@ -1,4 +1,4 @@
-//! Limits and sums of calls to language models.
+//! Results about language models: limits, calls, providers, tests.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

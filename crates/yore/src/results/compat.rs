@@ -1,4 +1,4 @@
-//! Results of the compatibility tools, in the forms of their designs.
+//! Results of the compatibility tools.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Conflicts of memories, as they leave the program.
+//! Results about contradictions.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

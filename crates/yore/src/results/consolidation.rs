@@ -1,4 +1,4 @@
-//! The work of consolidation.
+//! Results of consolidation: phases and decisions.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The data of a conversation that an agent distils.
+//! Results of `distil`: the lines of a conversation, and the report.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Result of measuring recall (`yore eval`).
+//! Results of `yore eval`.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Items of lists.
+//! Rows of lists: sessions, notes, projects.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Memories, entities, relations and operations.
+//! Results about memories, entities, relations and operations.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! Data that leaves the program: the results of `--json` and of MCP's tools, and later of the API. The field
-//! names here are an interface: new names are added, existing ones are not changed.
+//! Results as data: everything that `--json`, MCP's tools and an API return. The field names here are an interface: new names are
+//! added, existing ones are not changed.
 //!
 //! - [`Recalled`], [`Hit`]: an answer of recall
 //! - [`Shown`], [`Exchanges`]: a session; [`Opened`]: a page of one, for agents

@@ -1,4 +1,4 @@
-//! Results about the program itself: settings, agents, models, the daemon.
+//! Results about settings, agents, models and the daemon.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

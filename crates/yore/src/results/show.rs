@@ -1,4 +1,4 @@
-//! The data that `show` returns: turns, or exchanges.
+//! Results of `show`: turns or exchanges.
 
 use std::collections::BTreeMap;
 

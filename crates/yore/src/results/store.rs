@@ -1,4 +1,4 @@
-//! Results about the stored memory: its size, its state and its upkeep.
+//! Results about the store: size, state, upkeep.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The data of topics.
+//! Results about topics.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,4 @@
-//! Words with characters beyond ASCII, normalised character by character, so that every token keeps its byte
-//! range.
+//! Normalises words with characters beyond ASCII, and keeps the byte range of every token.
 
 use std::ops::ControlFlow;
 

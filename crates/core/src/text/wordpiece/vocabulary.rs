@@ -1,4 +1,4 @@
-//! The vocabulary: a table inside the binary that is used without unpacking.
+//! The WordPiece vocabulary, a table inside the binary that is used without unpacking.
 
 use std::fmt;
 use std::ops::ControlFlow;

@@ -1,4 +1,4 @@
-//! Collects the best turns of a search that pass the filter.
+//! Collects the best hits of a full-text search that pass the filter (block-max WAND).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

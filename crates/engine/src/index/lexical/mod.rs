@@ -1,5 +1,5 @@
-//! Full-text search by BM25 (Robertson and Zaragoza 2009; k1 1.2, b 0.75), on tantivy: block-max WAND finds
-//! the best turns without scoring every turn that has a common word.
+//! The full-text index on tantivy: opens, syncs, rebuilds and purges it. Scores are BM25 (Robertson and Zaragoza 2009; k1 1.2, b
+//! 0.75); block-max WAND finds the best turns without scoring every turn that has a common word.
 //!
 //! The index is a cache beside the database. The store queues every turn whose text changed;
 //! [`LexicalIndex::sync`] processes the queue in order and empties it only after the index has committed, so

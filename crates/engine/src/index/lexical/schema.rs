@@ -1,4 +1,4 @@
-//! The fields of the full-text index, and the document of a turn or memory.
+//! Fields of the full-text index, and the conversion of turns and memories to its documents.
 
 use tantivy::TantivyDocument;
 use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};

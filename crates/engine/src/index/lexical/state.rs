@@ -1,5 +1,5 @@
-//! Searches one state of the full-text index: all that a query reads stays as it was when the query began,
-//! however the index is merged meanwhile, so that addresses go on naming the same turns.
+//! Searches a snapshot of the full-text index, together with the turns that are still queued. All that a query reads stays as it
+//! was when the query began, however the index is merged meanwhile, so that addresses go on naming the same turns.
 
 use std::collections::HashSet;
 use std::path::Path;

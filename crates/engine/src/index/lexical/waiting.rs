@@ -1,5 +1,5 @@
-//! The memories that wait for the index, by their words: one that is recorded is compared with those that were recorded a moment
-//! ago, too. They are kept from call to call, since each call reads only what was queued since the one before.
+//! Searches the memories that wait for the full-text index, by their words. So a new memory is compared with those that were
+//! recorded a moment ago, too. They are kept from call to call, since each call reads only what was queued since the one before.
 
 use std::collections::{BTreeSet, HashMap};
 

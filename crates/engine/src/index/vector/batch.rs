@@ -1,5 +1,5 @@
-//! Changes that are written together: turns with new vectors, and removed turns. Vectors are quantised when
-//! they are added, so a batch of 65,536 rows of 384 dimensions takes some 30 MB.
+//! A batch of changes to a vector index: turns with new vectors, and removed turns. Vectors are quantised when they are added, so
+//! a batch of 65,536 rows of 384 dimensions takes some 30 MB.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A set of small numbers, one bit each.
+//! A bit set of row numbers.
 
 use std::ops::Range;
 

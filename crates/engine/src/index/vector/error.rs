@@ -1,4 +1,4 @@
-//! Errors of a vector index, and reasons why one is empty.
+//! Errors of a vector index, and the reasons why one starts empty.
 
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,5 @@
-//! The list of the index's segments, with the owner of the index. A small file: one line of JSON, and the
-//! checksum of that line. It is replaced as a whole, so a reader sees the list before or after a change,
-//! never in between.
+//! The manifest of a vector index: its segments and its owner. A small file: one line of JSON, and the checksum of that line. It
+//! is replaced as a whole, so a reader sees the list before or after a change, never in between.
 
 use std::io;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Files as memory: the one place where bytes of a file are interpreted as numbers.
+//! Memory-mapped files, and the conversion of their bytes to numbers (`unsafe`).
 //!
 //! Segments are written once, under a name that no other process opens before it is complete, and are only
 //! ever unlinked afterwards, never truncated or overwritten; an unlinked file stays readable through its map.

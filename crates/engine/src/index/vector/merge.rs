@@ -1,4 +1,4 @@
-//! Chooses the segments to merge, and the order of their rows in the result.
+//! Chooses the segments of a vector index to merge, and the order of their rows.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

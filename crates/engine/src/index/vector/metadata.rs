@@ -1,4 +1,4 @@
-//! Metadata of a turn, without its text.
+//! Metadata of a turn in a vector index, for the filter: project, branch, role, episode, time, position.
 
 /// Metadata of a turn, without its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Nearest neighbours among the vectors of turns, by cosine.
+//! The vector index: nearest neighbours among int8 vectors by cosine, in immutable memory-mapped segments.
 //!
 //! - [`VectorIndex`] (`vector_index`): the index for readers; refreshes, searches; `open`
 //! - [`VectorWriter`] (`writer`): applies a [`VectorBatch`] (`batch`), merges, purges

@@ -1,4 +1,4 @@
-//! Opens an index for reading or writing.
+//! Opens a vector index for reading or writing.
 
 use std::sync::{Arc, RwLock};
 

@@ -1,6 +1,6 @@
-//! A vector as bytes. Only the direction is kept: the codes are the vector divided by its largest component
-//! and rounded to -127..=127, and the scale is one over the length of the codes, so that products of codes
-//! and scales are cosines, and that of a vector with itself is 1.
+//! Quantises vectors to int8, and computes cosines of quantised vectors. Only the direction is kept: the codes are the vector
+//! divided by its largest component and rounded to -127..=127, and the scale is one over the length of the codes, so that
+//! products of codes and scales are cosines, and that of a vector with itself is 1.
 
 /// Codes of a row are padded with zeros to a multiple of this.
 const LANES: usize = 16;

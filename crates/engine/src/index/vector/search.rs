@@ -1,5 +1,4 @@
-//! Finds turns for a query in three steps of growing precision: sketches propose rows if there are many,
-//! codes score them, the caller's vectors order the best.
+//! Searches a vector index: sketches preselect rows, int8 codes score them, exact vectors order the best.
 
 use std::collections::HashMap;
 

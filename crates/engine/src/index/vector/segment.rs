@@ -1,4 +1,4 @@
-//! One immutable file of rows: columns over turns, columns over rows, the codes, the sketches.
+//! A segment of a vector index: the format of its file, reading and writing.
 //!
 //! - [`Columns`]: rows as slices, of a file or of memory
 //! - [`Run`]: neighbouring turns of one input; a new segment is a list of runs

@@ -1,4 +1,4 @@
-//! Finds the turns of a segment that pass a filter, from the columns and before any vector is read.
+//! Selects the turns of a segment that pass the filter, from its columns, before any vector is read.
 
 use std::ops::Range;
 

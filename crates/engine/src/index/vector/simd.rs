@@ -1,5 +1,5 @@
-//! The two loops that a search spends its time in, for AVX2, NEON, and any processor. The portable versions
-//! define the result: the others return the same numbers, bit by bit.
+//! The inner loops of a vector search for AVX2, NEON and any processor (`unsafe`). The portable versions define the result: the
+//! others return the same numbers, bit by bit.
 //!
 //! - [`Kernel::dots`]: inner products of a query with rows of codes
 //! - [`Kernel::estimate`]: estimated inner products from a block of 32 sketches (`sketch` explains the bytes)

@@ -1,6 +1,6 @@
-//! A sketch holds in one bit per dimension the side of the mean on which a row is, and in two small numbers
-//! the distance. For a row `x`, the mean `m`, `c = x - m` and the signs `s` of `c`, the best multiple of `s`
-//! for `c` is `f s` with `f = c.c / s.c`, so for a query `q`
+//! Sketches of vectors, by which rows are preselected: one bit for each dimension (the side of the mean) and two factors. For a
+//! row `x`, the mean `m`, `c = x - m` and the signs `s` of `c`, the best multiple of `s` for `c` is `f s` with `f = c.c / s.c`,
+//! so for a query `q`
 //!
 //! ```text
 //! q.x = q.m + m.c + (q - m).c,  about  q.m + m.c + f ((q - m).s)

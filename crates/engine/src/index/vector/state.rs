@@ -1,4 +1,4 @@
-//! The segments of one moment, and their live turns.
+//! A snapshot of a vector index: its segments at one moment and their live turns.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Parameters that were chosen by measuring.
+//! Measured parameters of the vector index, such as when to merge and when to sketch.
 
 /// Parameters chosen by measuring; other values are for tests.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! The index of the turns' vectors, for readers.
+//! [`VectorIndex`], the reader's handle of a vector index.
 
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};

@@ -1,6 +1,5 @@
-//! Writes changes, one writer at a time. Every method leaves a state that readers can open, whenever the
-//! process is killed: files are complete before the manifest names them, and are removed after it no longer
-//! does.
+//! [`VectorWriter`], the one writer of a vector index. Every method leaves a state that readers can open, whenever the process is
+//! killed: files are complete before the manifest names them, and are removed after it no longer does.
 
 use std::io;
 use std::ops::Range;

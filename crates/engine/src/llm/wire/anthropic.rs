@@ -1,4 +1,4 @@
-//! Anthropic's messages: <https://docs.anthropic.com/en/api/messages>, version 2023-06-01.
+//! Requests and answers of Anthropic's Messages API. Reference: <https://docs.anthropic.com/en/api/messages>, version 2023-06-01.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,6 @@
-//! Batches of requests that nobody waits for, at half the price: <https://docs.anthropic.com/en/api/creating-message-batches>,
-//! <https://platform.openai.com/docs/api-reference/batch>, <https://ai.google.dev/api/batch-api>.
+//! Requests and answers of the batch APIs of Anthropic, OpenAI and Gemini. References:
+//! <https://docs.anthropic.com/en/api/creating-message-batches>, <https://platform.openai.com/docs/api-reference/batch>,
+//! <https://ai.google.dev/api/batch-api>.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Google's Gemini: <https://ai.google.dev/api/generate-content>.
+//! Requests and answers of Google's Gemini. Reference: <https://ai.google.dev/api/generate-content>.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Requests and answers of each protocol, encoded and decoded without a connection.
+//! Encodes requests and decodes answers of each model protocol, without a connection.
 //!
 //! Each module names the provider's reference by which its request was written.
 

@@ -1,4 +1,4 @@
-//! Ollama's chat: <https://github.com/ollama/ollama/blob/main/docs/api.md>.
+//! Requests and answers of Ollama's chat. Reference: <https://github.com/ollama/ollama/blob/main/docs/api.md>.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! OpenAI's chat completions: <https://platform.openai.com/docs/api-reference/chat/create>. Most other servers speak it;
-//! they know `max_tokens`, which OpenAI itself has replaced.
+//! Requests and answers of OpenAI's chat completions. Reference: <https://platform.openai.com/docs/api-reference/chat/create>.
+//! Most other servers speak it; they know `max_tokens`, which OpenAI itself has replaced.
 
 use serde_json::{Value, json};
 

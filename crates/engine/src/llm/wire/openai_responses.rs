@@ -1,4 +1,4 @@
-//! OpenAI's responses: <https://platform.openai.com/docs/api-reference/responses/create>.
+//! Requests and answers of OpenAI's Responses API. Reference: <https://platform.openai.com/docs/api-reference/responses/create>.
 
 use serde_json::{Value, json};
 

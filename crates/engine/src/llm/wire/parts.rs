@@ -1,4 +1,4 @@
-//! The parts of requests and answers that protocols share.
+//! Parts of requests and answers that several model protocols share.
 
 use serde_json::Value;
 

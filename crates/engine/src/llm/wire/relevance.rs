@@ -1,5 +1,5 @@
-//! Requests for the relevance of passages to a question: <https://docs.cohere.com/reference/rerank>,
-//! <https://jina.ai/reranker/>, whose form llama.cpp and vLLM speak, and <https://docs.voyageai.com/reference/reranker-api>.
+//! Requests and answers of rerankers: Cohere, Jina (also llama.cpp and vLLM) and Voyage. References:
+//! <https://docs.cohere.com/reference/rerank>, <https://jina.ai/reranker/>, <https://docs.voyageai.com/reference/reranker-api>.
 
 use serde_json::{Value, json};
 

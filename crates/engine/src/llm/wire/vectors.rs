@@ -1,6 +1,6 @@
-//! Requests for the vectors of texts: <https://platform.openai.com/docs/api-reference/embeddings>, which most servers speak;
-//! <https://ai.google.dev/api/embeddings>, <https://docs.cohere.com/reference/embed>,
-//! <https://github.com/ollama/ollama/blob/main/docs/api.md#generate-embeddings>.
+//! Requests and answers of embedding servers: OpenAI (the form of most servers), Gemini, Cohere, Ollama. References:
+//! <https://platform.openai.com/docs/api-reference/embeddings>, <https://ai.google.dev/api/embeddings>,
+//! <https://docs.cohere.com/reference/embed>, <https://github.com/ollama/ollama/blob/main/docs/api.md#generate-embeddings>.
 
 use serde_json::{Map, Value, json};
 

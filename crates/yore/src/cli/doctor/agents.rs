@@ -1,4 +1,4 @@
-//! The entries of yore in agents' settings: do they exist, do they call this program, and may they be tried.
+//! Checks yore's entries in agents' settings: whether they exist and call this program.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

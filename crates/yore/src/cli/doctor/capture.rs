@@ -1,4 +1,4 @@
-//! The state of capture: the last read of each agent, what waits to be read, and what cannot be read.
+//! Reports the state of capture: last read of each agent, waiting and unreadable files.
 
 use yore_core::time::UtcMillis;
 use yore_engine::Severity;

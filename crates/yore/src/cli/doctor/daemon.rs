@@ -1,5 +1,5 @@
-//! Checks the daemon: does it have this program's version and these settings, does it answer, is it the only
-//! one. Also checks for processes of a yore that was replaced since they started.
+//! Checks the daemon: version, settings, answer, and that it is the only one. Also checks for processes of a yore that was
+//! replaced since they started.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

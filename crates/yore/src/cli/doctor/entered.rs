@@ -1,4 +1,4 @@
-//! Checks the entries of `yore install`: does the agent run them, and do they still exist?
+//! Checks whether agents run the entries that `yore install` made, and whether they still exist.
 
 use std::collections::BTreeSet;
 use std::path::Path;

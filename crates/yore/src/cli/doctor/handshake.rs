@@ -1,4 +1,4 @@
-//! The first MCP messages, as an agent sends them: `initialize`, `tools/list`, and the end of the session.
+//! Sends the first MCP messages to a server as an agent does: `initialize`, `tools/list`, and the end.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! The configured language models: who answers, what they may take, and, only where it is asked for, whether they can be reached.
+//! Checks the configured language models: who answers, their limits, and on request whether they can be reached.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;

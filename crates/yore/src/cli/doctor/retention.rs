@@ -1,4 +1,4 @@
-//! Checks how soon agents would delete the transcripts on this computer, and offers to keep them longer.
+//! Checks how soon agents delete their transcripts, and offers to keep them longer.
 
 use std::collections::HashMap;
 use std::io::IsTerminal;

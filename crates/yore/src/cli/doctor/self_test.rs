@@ -1,5 +1,4 @@
-//! Runs what agents would run of yore, in the same way: every hook with its agent's input, every server with
-//! a request for its tools, every status line.
+//! Runs every hook, server and status line as its agent does.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The findings of the doctor.
+//! Findings of the doctor as text and data.
 
 use serde_json::{Map, Value};
 use yore_engine::Severity;

@@ -1,4 +1,4 @@
-//! Runs extractors over given sessions: what each proposes, and what it took.
+//! Runs extractors over given sessions, and measures what each proposes and takes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

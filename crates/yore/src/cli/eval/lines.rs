@@ -1,4 +1,4 @@
-//! Documents in a file, one a line.
+//! Reads documents from a file, one on each line.
 
 use std::path::Path;
 

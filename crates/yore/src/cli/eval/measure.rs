@@ -1,4 +1,4 @@
-//! The resources that the process itself used, as the kernel counts them.
+//! Measures the CPU time and memory of this process.
 
 use std::time::Duration;
 

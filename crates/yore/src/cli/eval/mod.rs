@@ -1,4 +1,4 @@
-//! Measures recall on questions with gold evidence, through the ingestion and the recall of everyday use.
+//! `yore eval`: measures recall on questions with gold evidence.
 
 mod extraction;
 mod lines;

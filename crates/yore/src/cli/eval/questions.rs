@@ -1,4 +1,4 @@
-//! Questions with gold evidence, in the bench's uniform format.
+//! Reads questions with gold evidence in the bench's uniform format.
 
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader};

@@ -1,5 +1,4 @@
-//! Measures what hooks would give unasked, by their rules: for the questions as prompts of a session, and for
-//! prompts that need no memory.
+//! Measures what hooks would inject: for questions as prompts, and for prompts that need no memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

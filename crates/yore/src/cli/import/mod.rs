@@ -1,4 +1,4 @@
-//! Reads memories from files: of yore, of people, of other programs.
+//! `yore import`: reads memories from files of yore, of people and of other programs.
 
 mod pages;
 mod plan;

@@ -1,4 +1,4 @@
-//! Pages of Markdown that come back: what a person changed there is done by the same operations as by hand.
+//! Imports edited Markdown pages of memories: each change becomes an operation.
 
 use std::path::Path;
 

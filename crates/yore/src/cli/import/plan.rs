@@ -1,4 +1,4 @@
-//! A dry run: what an import would record or change, without doing it.
+//! The dry run of an import: lists what it would record or change.
 
 use std::collections::HashSet;
 use std::io::{BufRead, Read};

@@ -1,4 +1,4 @@
-//! Changes of one memory.
+//! Commands that change one memory: edit, confirm, reject, pin, tag, archive.
 
 use clap::Args;
 use yore_core::conflict::{Aspect, StatedValue};

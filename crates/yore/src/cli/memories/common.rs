@@ -1,4 +1,4 @@
-//! What the commands over memories share.
+//! Argument parsers and output that the commands over memories share.
 
 use yore_core::conflict::Aspect;
 use yore_core::memory::{MemoryKind, Status};

@@ -1,4 +1,4 @@
-//! Entities and relations by hand.
+//! Commands for entities and relations.
 
 use clap::{Args, Subcommand};
 use yore_core::entity::Entity;

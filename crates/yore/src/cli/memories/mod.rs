@@ -1,4 +1,4 @@
-//! Memories: listed, opened, changed and related by hand.
+//! `yore memories`: lists, opens, changes and relates memories.
 
 mod change;
 mod check;

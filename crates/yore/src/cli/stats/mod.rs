@@ -1,4 +1,4 @@
-//! Counts what is remembered, and what a session was given.
+//! `yore stats`: counts what is stored, and what a session was given.
 
 mod session;
 

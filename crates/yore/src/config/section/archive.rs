@@ -1,5 +1,4 @@
-//! `[archive]`: how conversations are kept. Everything else is rebuilt from the archive, so there is no key
-//! that turns it off.
+//! `[archive]`: compression of the archive. Everything else is rebuilt from the archive, so there is no key that turns it off.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `[capture]`: the conversations that are captured.
+//! `[capture]`: which conversations are captured, and whether capture is on.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `[daemon]`: the background process.
+//! `[daemon]`: whether the background process starts, and how long it gathers changes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `[extract]`: memories that are found in conversations without asking.
+//! `[extract]`: memories that are extracted from conversations unasked.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

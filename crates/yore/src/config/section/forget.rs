@@ -1,4 +1,4 @@
-//! `[forget]`: what remains after forgetting.
+//! `[forget]`: whether tombstones of forgotten items are kept.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

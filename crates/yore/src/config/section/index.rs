@@ -1,5 +1,4 @@
-//! `[index]`: the text that can be found. The index serves every project, so a project's file may not change
-//! what goes into it.
+//! `[index]`: which text is indexed. The index serves every project, so a project's file may not change what goes into it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `[inject]`: memories that agents get without asking.
+//! `[inject]`: text that agents get unasked: its budgets, and the least confidence (`floor`).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `[llm]`: a language model that makes yore understand better, and what it may take.
+//! `[llm]`: the language model and its limits for each day.
 
 use std::path::PathBuf;
 

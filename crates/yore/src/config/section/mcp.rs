@@ -1,4 +1,4 @@
-//! `[mcp]`: the server for agents.
+//! `[mcp]`: the MCP server: tools, structured results, HTTP port.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,4 @@
-//! The sections of the configuration: one file each, with the section's struct, its defaults and the rows of
-//! the key table that describe its keys.
+//! The sections of the configuration: one file each, with the struct, its defaults and its rows of the key table.
 //!
 //! To add a section: write its file, add a field to [`Config`] and a row to [`TABLE`]. The
 //! tests fail when a key lacks a description, a row or a permission.

@@ -1,4 +1,4 @@
-//! `[models]`: models for vectors and relevance, on this computer or on servers.
+//! `[models]`: embedders and rerankers, on this computer or on servers.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `[output]`: output on a terminal.
+//! `[output]`: colours and progress on a terminal.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

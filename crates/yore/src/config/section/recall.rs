@@ -1,4 +1,4 @@
-//! `[recall]`: how `yore recall` answers.
+//! `[recall]`: defaults of a question: limit, scope, embedder, reranking, token budget.
 
 use clap::ValueEnum;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! `[redaction]`: the text that is removed before anything is written.
+//! `[redaction]`: additional patterns of secrets that are removed before anything is written.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

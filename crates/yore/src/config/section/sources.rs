@@ -1,4 +1,4 @@
-//! `[sources.*]`: the sources of conversations and documents.
+//! `[sources.*]`: the agents and programs whose histories are read, and where.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `[store]`: the database, which all projects share.
+//! `[store]`: the database and the number of its backups.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

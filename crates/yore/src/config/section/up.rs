@@ -1,4 +1,4 @@
-//! `[up]`: the output at the end of `yore up`.
+//! `[up]`: the output of `yore up`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The content that yore wants in a file: put in and taken out.
+//! Yore's content in a file: puts it in, takes it out, finds it.
 
 use super::entries::{self, Entry};
 use super::error::EditError;

@@ -1,4 +1,4 @@
-//! Yore's entries in agents' JSON: a server by name, hooks in lists by event, a status line.
+//! Yore's entries in agents' JSON: server, hooks, status line.
 //!
 //! - [`Entry`]: one of these
 //! - [`put`], [`take`]: put all of a file's entries into its text, and take them out

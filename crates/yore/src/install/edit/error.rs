@@ -1,4 +1,4 @@
-//! Errors of an edit.
+//! Errors of editing an agent's file.
 
 /// Reasons why a text was left unchanged.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]

@@ -1,5 +1,4 @@
-//! JSON and JSONC as text: members and elements are inserted and removed, and every other byte stays:
-//! comments, trailing commas, order and indentation.
+//! Edits JSON and JSONC as text: inserts and removes members, and keeps every other byte (comments, order, indentation).
 //!
 //! - [`Document`]: a text and the positions of its values
 //! - [`insert_member`], [`insert_element`], [`replace`], [`remove`]: one change each, as a new text

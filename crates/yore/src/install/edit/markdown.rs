@@ -1,4 +1,4 @@
-//! Yore's block in a Markdown file of the user, between two marks.
+//! Edits a block between two marks in a Markdown file.
 
 use super::EditError;
 

@@ -1,4 +1,4 @@
-//! Changes of files that belong to other programs, as functions of text: nothing here reads or writes a file.
+//! Edits of other programs' files as functions of text, with inverses. Nothing here reads or writes a file.
 //!
 //! - [`Content`]: the content that yore wants in a file: [`Content::put`] and its inverse, [`Content::take`]
 //! - [`Original`]: the file's text before yore, as far as it is known

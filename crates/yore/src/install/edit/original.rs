@@ -1,4 +1,4 @@
-//! The text of a file before yore.
+//! The text of a file before yore edited it, as far as it is known.
 
 /// The name of yore's server in every agent's settings.
 pub const SERVER: &str = "yore";

@@ -1,4 +1,4 @@
-//! The MCP server as a table of a TOML file, as Codex has it.
+//! Edits the MCP server's table in a TOML file (Codex).
 //!
 //! The table is added at the end of the text and cut out of it again; nothing else is rewritten. Only if the
 //! table was written in another way (inline, dotted) does the TOML editor rewrite the file, which keeps

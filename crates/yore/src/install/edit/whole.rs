@@ -1,4 +1,4 @@
-//! Files that are yore's own: a rules file, a plugin, an executable hook.
+//! Files that belong to yore as a whole: rules, plugins, executable hooks.
 
 use std::path::PathBuf;
 

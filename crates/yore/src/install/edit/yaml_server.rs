@@ -1,4 +1,4 @@
-//! One server in the server list of a YAML file: Continue's `config.yaml`.
+//! Edits the list of servers in a YAML file (Continue's `config.yaml`).
 //!
 //! This is not a YAML parser. It recognizes the list by its line, and an item by its dash and indentation. A
 //! file written in any other way is left alone, and the user is told what to add.

@@ -1,4 +1,4 @@
-//! The tools: one file each, and their table.
+//! The table of MCP tools, one file for each.
 //!
 //! - [`Row`], [`CORE`]: yore's own tools, which every agent gets; [`MORE`]: those that settings name
 //! - [`compat`]: the names of the designs that yore grew from

@@ -1,4 +1,4 @@
-//! `notes`: the notes and memories that apply here.
+//! `notes`: lists the notes and memories that apply here.
 
 use std::sync::LazyLock;
 

@@ -1,5 +1,5 @@
-//! `show`: opens evidence: a turn with its neighbours, a session, a note, or a session divided into questions
-//! and the work that answered them.
+//! `show`: opens a turn, session, note or memory by id, in pages within a budget. A session may be divided into questions and the
+//! work that answered them.
 //!
 //! - [`tool`]: its description for agents
 //! - [`call`], [`page`]: a page within a budget, and the place of the next one

@@ -1,4 +1,4 @@
-//! The choice of tools that are served.
+//! The set of tools that an MCP server lists (`mcp.tools`).
 
 use std::fmt;
 use std::str::FromStr;

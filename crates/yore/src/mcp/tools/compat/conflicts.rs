@@ -1,4 +1,4 @@
-//! `get_contradictions`: memories that cannot both hold, as far as nobody settled that.
+//! `get_contradictions`: lists unresolved contradictions between memories.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Names of the compatibility tools for contexts: the index, the preview of a context, and its text.
+//! `wake_up`, `recall_context`, `check_contexts` and others: index, previews and text of contexts.
 //!
 //! A topic names a context of this project first, then one that applies everywhere, then one of another
 //! project.

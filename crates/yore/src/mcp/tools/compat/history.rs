@@ -1,4 +1,4 @@
-//! Names of the compatibility tools for the memory itself: reading histories, counting.
+//! `ingest_chat_history` and `memory_stats`: read histories and count.
 
 use rmcp::model::Tool;
 use schemars::JsonSchema;

@@ -1,5 +1,5 @@
-//! Tool names of the designs that yore grew from, with the parameters and results that they promise, for
-//! prompts that were written for them. `mcp.tools` or `yore mcp --tools` switches them on.
+//! Compatibility tools: the tool names of the designs that yore grew from, with their parameters and results. They are for
+//! prompts that were written for these designs; `mcp.tools` or `yore mcp --tools` switches them on.
 //!
 //! | Name | Parameters | State |
 //! | --- | --- | --- |

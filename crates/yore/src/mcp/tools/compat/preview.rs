@@ -1,5 +1,5 @@
-//! Views of a context without its text: its index entry (level 0) and its preview (level 1). A context is a
-//! note that an agent keeps under a topic, its title.
+//! Views of a context without its text: index entry (level 0) and preview (level 1). A context is a note that an agent keeps
+//! under a topic, its title.
 //!
 //! - [`Context`]: a note of that kind
 //! - [`chosen`]: the tags that an agent may choose

@@ -1,4 +1,4 @@
-//! Names that search: each runs the same search as `recall`, with parameters and results of its design.
+//! `search`, `search_hybrid`, `search_semantic` and others: recall under the names of the designs.
 
 use rmcp::model::Tool;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! Names that keep something: `store_chunk` records a memory, the others store a note.
+//! `store_chunk`, `lock_context` and `note`: store a memory, a context or a note.
 //!
 //! `note` requires the person's agreement. `lock_context` and `store_chunk` have no such parameter in their
 //! designs, and are only served if the person switched the names on. So what they keep is marked as an agent's

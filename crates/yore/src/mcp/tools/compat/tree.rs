@@ -1,4 +1,4 @@
-//! `explore_context_tree`: the contexts around one, breadth first, each once.
+//! `explore_context_tree`: the contexts related to one, breadth first.
 //!
 //! Two contexts are related if that was stated when one was locked, if their tags overlap, if they were loaded at
 //! about the same time, or if one is found by the beginning of the other (C-041). The strongest of these relations
