@@ -346,15 +346,13 @@ mod elsewhere;
     assert_eq!(source.code.lines().count(), text.lines().count());
 }
 
-/// Returns the table of levels below a heading of `ARCHITECTURE.md`: a row has a number, and names in
-/// backticks followed by a colon.
+/// Returns the levels below a heading of `ARCHITECTURE.md`, a numbered list from 0 with the modules of each level in backticks.
 fn levels(heading: &str) -> BTreeMap<String, u8> {
     let document = Repository::here().read("ARCHITECTURE.md");
     let (_, below) = document.split_once(&format!("### {heading}\n")).unwrap_or_else(|| panic!("no {heading:?}"));
-    let module = Regex::new(r"`(\w+)`:").unwrap();
-    let rows = below.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
-    rows.filter_map(|row| Some((row.split('|').nth(1)?.trim().parse().ok()?, row)))
-        .flat_map(|(level, row): (u8, &str)| module.captures_iter(row).map(move |name| (name[1].to_owned(), level)))
+    let rows = below.lines().take_while(|line| !line.starts_with('#'));
+    rows.filter_map(|row| row.split_once(". ").and_then(|(level, row)| Some((level.parse().ok()?, row))))
+        .flat_map(|(level, row): (u8, &str)| quoted(row).into_iter().map(move |name| (name.to_owned(), level)))
         .collect()
 }
 
@@ -391,7 +389,7 @@ fn modules_of_the_sources_use_lower_levels_only() {
 
 #[test]
 fn modules_of_the_engine_use_lower_levels_only() {
-    let complaints = climbs("engine", "Levels of the engine", 6);
+    let complaints = climbs("engine", "Levels of the engine", 5);
     none(complaints, "a module uses modules of lower levels only (ARCHITECTURE.md, \"Levels of the engine\")");
 }
 
@@ -755,56 +753,63 @@ fn every_crate_takes_lints_and_licence_from_the_workspace() {
     none(complaints, "lints and licence are set in one place");
 }
 
-/// Returns the rows of the maps in `ARCHITECTURE.md`: a folder of sources and the words in backticks after
-/// it.
-fn maps(architecture: &str) -> BTreeMap<String, BTreeSet<String>> {
-    architecture
-        .lines()
-        .filter(|line| line.starts_with("| `crates/"))
-        .filter_map(|line| {
-            let mut words = quoted(line).into_iter();
-            let folder = words.next()?.trim_end_matches('/').to_owned();
-            folder.contains("/src").then(|| (folder, words.map(str::to_owned).collect()))
-        })
-        .collect()
+/// Longest first sentence of a file, in characters: it is a row of the map.
+const LONGEST_SENTENCE: usize = 130;
+
+/// Returns the first sentence of a file's own comment or, if it has none, of its first public item's comment: that of a command is
+/// its help.
+fn first_sentence(text: &str) -> String {
+    let comment = Regex::new(r"(?m)(?:\A((?://!.*\n)+)|^((?:///.*\n)+)(?:#\[.*\n)*pub (?:struct|enum|trait|fn) )").unwrap();
+    let sentence = Regex::new(r"^(.+?)(?:\. [A-Z`\[(<].*|[.:]?)$").unwrap();
+    let link = Regex::new(r"\[(`[^`]+`)\](?:\([^)]*\))?").unwrap();
+    let comment = comment.captures(text).and_then(|found| found.get(1).or(found.get(2))).map_or("", |found| found.as_str());
+    let lines = comment.lines().map(|line| line[3..].trim()).take_while(|line| !line.is_empty());
+    let paragraph = lines.collect::<Vec<_>>().join(" ");
+    sentence.captures(&paragraph).map(|found| link.replace_all(&found[1], "$1").into_owned()).unwrap_or_default()
 }
 
 #[test]
-fn every_module_is_named_in_the_architecture_document_and_every_name_is_a_module() {
+fn first_sentence_of_a_file_is_read_from_its_comment_or_its_first_public_item() {
+    let of_module =
+        "//! [`Store`]: opens `yore.db`, and\n//! more (1.5, ...). Rest.\n//!\n//! More.\n\n/// No.\npub fn no() {}\n";
+    assert_eq!(first_sentence(of_module), "`Store`: opens `yore.db`, and more (1.5, ...)");
+    let of_item =
+        "/// A limit.\nconst A: u8 = 1;\n\n/// List sessions\n///\n/// Newest first.\n#[derive(Args)]\npub struct Arguments;\n";
+    assert_eq!(first_sentence(of_item), "List sessions");
+    assert_eq!(first_sentence("use std::fs;\n"), "");
+}
+
+#[test]
+fn map_of_the_sources_is_made_of_the_first_sentences_of_the_files() {
     let repository = Repository::here();
-    let maps = maps(&repository.read("ARCHITECTURE.md"));
-    let mut modules: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for name in repository.crates() {
-        for source in repository.sources(&name) {
-            let mut folder = format!("crates/{name}/src");
-            modules.entry(folder.clone()).or_default();
-            let mut parts: Vec<&str> = source.path.iter().map(|part| part.to_str().unwrap()).collect();
-            let file = parts.pop().unwrap();
-            for part in parts {
-                modules.entry(folder.clone()).or_default().insert(part.to_owned());
-                folder = format!("{folder}/{part}");
-            }
-            if !matches!(file, "mod.rs" | "lib.rs" | "main.rs") {
-                modules.entry(folder).or_default().insert(file.trim_end_matches(".rs").to_owned());
-            }
-        }
-    }
+    let mut folders: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut complaints = Vec::new();
-    for (folder, modules) in &modules {
-        let named = maps.get(folder);
-        let missing: Vec<&String> = modules.iter().filter(|module| named.is_none_or(|named| !named.contains(*module))).collect();
-        if !missing.is_empty() {
-            complaints.push(format!("no row for `{folder}/` names {missing:?}"));
-        }
-    }
-    for (folder, named) in &maps {
-        for name in named.iter().filter(|name| name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')) {
-            if !modules.get(folder).is_some_and(|modules| modules.contains(name)) {
-                complaints.push(format!("the row for `{folder}/` names `{name}`, which is no module there"));
+    for name in SHIPPED {
+        for source in repository.sources(name) {
+            let path = format!("crates/{name}/src/{}", source.path.display()).replace('\\', "/");
+            let sentence = first_sentence(&repository.read(&path));
+            if !(1..=LONGEST_SENTENCE).contains(&sentence.chars().count()) {
+                complaints.push(format!("{path}: {sentence:?}"));
             }
+            let (folder, file) = path.rsplit_once('/').unwrap();
+            let rows = folders.entry(folder.to_owned()).or_default();
+            let at = if matches!(file, "mod.rs" | "lib.rs") { 0 } else { rows.len() };
+            rows.insert(at, format!("- `{file}`: {sentence}\n"));
         }
     }
-    none(complaints, "ARCHITECTURE.md has a row for every folder of sources, and it names every module there");
+    let folders: Vec<String> = folders.iter().map(|(folder, rows)| format!("\n## `{folder}/`\n\n{}", rows.concat())).collect();
+    let map = format!(
+        "# Map of the sources\n\nThe first sentence of every file, by folder. Generated: change the comment at the top of the file, \
+         then run\n`YORE_BLESS=1 cargo test -p yore-engine --test it map_of_the_sources`.\n{}",
+        folders.concat()
+    );
+    let path = repository.root.join("docs/map.md");
+    if yore_testing::is_blessing() {
+        fs::write(&path, &map).unwrap();
+    }
+    let published = fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
+    assert!(published == map, "docs/map.md is out of date; run the tests with YORE_BLESS=1");
+    none(complaints, "the first sentence of a file names its task in at most 130 characters");
 }
 
 #[test]
