@@ -1,4 +1,4 @@
-//! Lists, undoes and redoes the operations that changed memories.
+//! Lists operations of memories, and undoes or redoes one by `store/operations.rs`.
 
 use yore_core::id::MemoryId;
 use yore_core::operation::{Cause, Change, Operation, Record, Subject};

@@ -1,5 +1,5 @@
-//! HTTP requests. This is the only module that opens connections to other computers, and it does so only to addresses given by
-//! the user or the configuration.
+//! HTTP requests: the only module that opens connections to other computers. It does so only to addresses given by the user or
+//! the configuration.
 //!
 //! - [`Exchange`], [`Request`], [`Response`]: one request and its answer, sent over the network (`network`),
 //!   or answered in tests by a script or a recording

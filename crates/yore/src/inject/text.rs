@@ -1,4 +1,4 @@
-//! Words the injected brief and suggestions: dated facts with the ids that `show` opens.
+//! Composes the injected text of a brief or suggestions: dated facts with the ids that `show` opens.
 //!
 //! - [`brief`]: the state of a project
 //! - [`suggestions`]: memories about a prompt, a file or an error
