@@ -1,4 +1,4 @@
-//! File system checks on the files to be read.
+//! Checks whether a path exists and can be read, and whether a read failure is temporary.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! Reads a few bytes of a file, apart from the main reading.
+//! Reads the first bytes of a file, apart from the main reading.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};

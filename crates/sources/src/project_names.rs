@@ -1,5 +1,5 @@
-//! Maps a recorded directory to its project: the repository's remote, its common directory (which worktrees
-//! share), or the directory itself if it is gone or not in a repository.
+//! Maps a recorded directory to its project: by the repository's remote, its common git directory, or the directory itself.
+//! Worktrees share the common directory; a directory that is gone or in no repository stands for itself.
 
 use std::collections::HashMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Cuts long texts into pieces, and counts their lines.
+//! Cuts long texts into blocks of limited length, and counts their lines.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! Recognises JSON that records a conversation with a model, whatever program wrote it. Such a file is no
-//! document: its words were said by somebody.
+//! Recognises JSON records of conversations with a model, whatever program wrote them. Such a file is no document: its words were
+//! said by somebody.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! Names of sections: the path of each, and a number if several have the same path.
+//! Names sections: the path of each, with a number if several have the same path.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! The languages whose code is cut at definitions, where the program is built with grammars.
+//! The programming languages whose code is cut at definitions (tree-sitter grammars).
 
 /// A language with a built-in grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

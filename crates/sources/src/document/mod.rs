@@ -1,5 +1,4 @@
-//! Cuts texts into sections that can be found and quoted on their own: takes bytes and a file name, returns a
-//! [`Document`]. The functions are pure; the caller reads the file.
+//! Cuts documents into sections that can be found and quoted on their own: bytes and a file name give a [`Document`].
 //!
 //! - `format`: detects the format of a file, and rejects files that are not text
 //! - [`markdown`], [`code`], [`text`](mod@text): cut one format each

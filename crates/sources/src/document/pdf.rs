@@ -1,5 +1,5 @@
-//! Text from PDFs. The PDF library panics and loops on odd files, so it runs in a separate process:
-//! [`extract`] is the work of that process, [`ask`] that of the caller.
+//! Extracts text from PDFs, in a process of its own. The PDF library panics and loops on odd files, so it runs in a separate
+//! process: [`extract`] is the work of that process, [`ask`] that of the caller.
 
 use std::fs::File;
 use std::path::Path;

@@ -1,6 +1,5 @@
-//! Cuts Markdown that people write for agents (`CLAUDE.md`, rules, notes) into single statements: an item of a list, a
-//! paragraph, a row of a table, or a block of code under its heading. A line that only announces what follows (`Do NOT:`)
-//! is no statement: its words stand before each item of the list below it.
+//! Cuts rule files and notes in Markdown into single statements: list items, paragraphs, table rows, code blocks. A statement
+//! keeps its heading. People write such files for agents (`CLAUDE.md`).
 
 use std::ops::Range;
 

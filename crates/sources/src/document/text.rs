@@ -1,4 +1,4 @@
-//! Cuts plain text, and every text without a known syntax, by paragraphs.
+//! Cuts plain text, and text without a known syntax, by paragraphs.
 
 use super::Document;
 use super::blocks::{Place, Sections, pieces};

@@ -1,4 +1,4 @@
-//! Patterns defined by the user, for secrets that no rule covers.
+//! The user's own redaction patterns (`redaction.extra_patterns`).
 //!
 //! * [`CustomPatterns`]: compiled once, run over every text.
 //! * [`RedactionPatternError`]: a pattern that cannot be used, and why.

@@ -1,4 +1,4 @@
-//! Decodes text in which characters are written as `\\u005f`, so that it reads as after decoding.
+//! Decodes escaped characters (`\\u005f`) in a text, so that secrets are found in it.
 //!
 //! JSON in a JSON string, and the output of some serialisers, hold letters of a secret as escapes. A reader
 //! that parses the string puts the plain secret into a turn. So the finder scans the decoded text too, and

@@ -1,4 +1,4 @@
-//! Redaction of secrets before the first write.
+//! [`Redactor`]: replaces secrets by markers, before anything is written.
 //!
 //! Map of the module, from the outside in:
 //!

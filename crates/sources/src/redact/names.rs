@@ -1,4 +1,4 @@
-//! How strongly a name suggests that its value is secret.
+//! Rates how strongly a name suggests that its value is secret.
 //!
 //! * [`Strength`]: the strength of a name.
 //! * [`classify`]: splits a name into words (snake, kebab, camel) and judges by its last words, because

@@ -1,4 +1,4 @@
-//! Rules: the kinds of secret, and one table of provider tokens.
+//! Redaction rules: the kinds of secrets, and the table of provider tokens.
 //!
 //! * [`SecretKind`]: the closed set of kinds, in order of precedence.
 //! * character classes: one bit each in a table of 256 bytes.

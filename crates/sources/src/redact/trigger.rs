@@ -1,4 +1,4 @@
-//! The prefilter: finds where in a text a secret might begin.
+//! The prefilter of redaction: finds where in a text a secret might begin.
 //!
 //! * [`Action`]: what to do at a position.
 //! * [`Prefilter`]: one pass over the bytes. Every trigger is a literal; its first three bytes, folded to

@@ -1,4 +1,4 @@
-//! Properties of a value, on which `verdict` bases its decision.
+//! Properties of an assigned value on which `verdict` bases its decision: entropy, form, placeholders.
 //!
 //! * [`Form`]: how the value was written.
 //! * [`is_placeholder`], [`is_reference`]: values in place of a secret.

@@ -1,4 +1,4 @@
-//! Detects whether letters form words, which distinguishes an identifier or a phrase from random characters.
+//! Detects whether letters form words, to tell an identifier or a phrase from random characters.
 //!
 //! * [`wordiness`]: the share of a value's letters and digits that belong to words.
 //! * [`LETTER_PAIRS`]: how likely one letter follows another inside a word.

@@ -1,5 +1,5 @@
-//! Antigravity: `brain/<conversation>/.system_generated/logs/transcript.jsonl`, a line for each step, and
-//! beside it `transcript_full.jsonl` with every text in full.
+//! Antigravity: a line for each step in `brain/<conversation>/.system_generated/logs/transcript.jsonl`. `transcript_full.jsonl`
+//! beside it has every text in full.
 //!
 //! - [`Antigravity`]: finds the logs; of the two logs of a conversation, the full one is read
 //! - `StepReader`: steps to turns

@@ -1,4 +1,4 @@
-//! The tree of a session's lines in Claude Code and Qwen Code, and the branches of it that the person left.
+//! The tree of a session's lines in Claude Code and Qwen Code, and the branches that the person left.
 //!
 //! Every line names the one before it (`parentUuid`). Going back to an earlier message and continuing from there gives that
 //! message a second branch, and the first one stays in the file. Other forks mean nothing: the results of parallel tools hang

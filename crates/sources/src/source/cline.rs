@@ -1,6 +1,5 @@
-//! Cline, Roo Code and Kilo Code: extensions of VS Code that keep a folder for each task, and the newer Cline
-//! program, which keeps a file of messages for each session and sub-agent. No real task of Kilo's extension
-//! has been seen yet.
+//! Cline, Roo Code and Kilo Code: a folder for each task; the newer Cline program: a file of messages for each session. The first
+//! are extensions of VS Code; the program has a file for each sub-agent, too.
 //!
 //! - [`Tasks`]: finds the tasks of one of them, and divides each into a header and its messages
 //! - `TaskReader`: messages to turns

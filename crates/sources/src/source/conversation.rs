@@ -1,4 +1,4 @@
-//! Reads records of which each conversation has one header and then one for each message.
+//! Reads formats in which a conversation has one header record and then a record for each message.
 //!
 //! - [`Conversation`]: the part that differs between sources
 //! - [`ConversationReader`]: the part that does not

@@ -1,6 +1,5 @@
-//! GitHub Copilot CLI: `session-state/<id>/events.jsonl` (`session-state/<id>.jsonl` until December 2025), a
-//! log of events that grows at its end. Events of a sub-agent are in the log of the session that started it,
-//! under their own `agentId`. `workspace.yaml` beside the log has the title.
+//! GitHub Copilot CLI: `session-state/<id>/events.jsonl`, a log of events that grows at its end. Until December 2025 it was
+//! `session-state/<id>.jsonl`.
 //!
 //! - [`CopilotCli`]: finds the logs and the titles
 //! - `EventReader`: events to turns

@@ -1,4 +1,4 @@
-//! Finds out which source reads a database that has no name of its own.
+//! Finds which source reads a database that has no name of its own.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! The records of a document from any source, and their reader: first the facts about the whole document,
-//! then a record for each section.
+//! Records of a document and their reader: first the facts about the whole document, then a record for each section. All sources
+//! of documents use them.
 //!
 //! ```json
 //! {"document": {"id": "...", "title": "...", "path": "...", "url": "...", "directory": "...", "language": "...",

@@ -1,6 +1,5 @@
-//! The uniform format of the benchmarks, also useful for importing any data: one document per line,
+//! The uniform JSON-lines format of the benchmarks, also for importing any data: one document on each line. A line is
 //! `{"corpus_id", "doc_id", "timestamp"?, "turns": [{"turn_id", "role", "speaker"?, "text", "timestamp"?}]}`.
-//! The corpus is the project, the document the episode.
 
 use std::path::Path;
 use std::sync::Arc;

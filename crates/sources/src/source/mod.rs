@@ -1,5 +1,4 @@
-//! Sources of histories: one file per agent and one row in [`SOURCES`]. No other module depends on the format
-//! of an agent.
+//! [`Source`], its contract, and the table of all sources ([`SOURCES`]). No other module depends on the format of an agent.
 
 mod address;
 mod aider;

@@ -1,5 +1,5 @@
-//! Notes that a person asks to remember. They are given by a caller, not found: there is no file except the
-//! archive. A note is one message, word for word; a text in sections uses the records of [`document`].
+//! Notes that a person asks to remember, as a source. They are given by a caller, not found: there is no file except the archive.
+//! A note is one message, word for word; a text in sections uses the records of [`document`].
 //!
 //! ```json
 //! {"note": {"id": "...", "by": "agent", "kind": "context", "text": "...", "title": "...", "tags": ["..."],

@@ -1,6 +1,6 @@
-//! yore's own words in other programs' histories. Text that an agent was given from this memory comes back in
-//! its transcript and must not be remembered as if it had been said again. Requests that yore itself makes to
-//! a model through an agent's program are not sessions of a person.
+//! Recognises yore's own text in other programs' histories, by its marks. Text that an agent was given from this memory comes
+//! back in its transcript and must not be remembered as if it had been said again. Requests that yore itself makes to a model
+//! through an agent's program are not sessions of a person.
 
 use std::borrow::Cow;
 

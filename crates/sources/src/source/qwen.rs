@@ -1,5 +1,5 @@
-//! Qwen Code: `projects/<project>/chats/<session>.jsonl`, whose lines are like those of Claude Code and
-//! contain messages as in Gemini's interface; sub-agents in `projects/<project>/subagents/<session>/`.
+//! Qwen Code: `projects/<project>/chats/<session>.jsonl`, sub-agents in `projects/<project>/subagents/<session>/`. Its lines are
+//! like those of Claude Code and contain messages as in Gemini's interface.
 //!
 //! - [`Qwen`]: finds the files
 //! - `LineReader`: lines to turns; the tree of the lines tells which of them the person left

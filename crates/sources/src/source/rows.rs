@@ -1,5 +1,4 @@
-//! Databases with a row for each session (`sessions`) and a row for each message (`messages`), as several
-//! agents keep them.
+//! Reads databases with a row for each session and a row for each message, as several agents keep them.
 //!
 //! - [`Layout`]: the columns of one agent; finds its sessions, and turns one into records
 //! - [`owner`]: the owner of such a record

@@ -1,5 +1,4 @@
-//! Functions shared by the readers of several formats: members that may be missing, text from nested values,
-//! and messages to be converted to turns.
+//! Functions that several readers share: optional members, text from nested values, messages to turns.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};

@@ -1,4 +1,4 @@
-//! Decides who sent what a client files under "user".
+//! Decides who sent a message that a client files under "user".
 //!
 //! - [`sender`]: reads the fields of a record, by a table for each agent
 //! - [`divide`]: separates a person's words from what their client put into the same text

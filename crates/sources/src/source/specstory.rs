@@ -1,5 +1,5 @@
-//! SpecStory: `.specstory/history/*.md` in a project, a Markdown file for each session of another agent, which is written anew as
-//! the session grows.
+//! SpecStory: `.specstory/history/*.md` in a project, a Markdown file for each session of another agent. A file is written anew
+//! as the session grows.
 //!
 //! - [`SpecStory`]: finds the files
 //! - `messages`: lines to messages

@@ -1,5 +1,5 @@
-//! Lists of typed prompts (`history.jsonl`) that agents keep beside their transcripts, without the answers.
-//! They outlive the transcripts, so the prompts of sessions without a transcript are taken from them.
+//! Reads lists of typed prompts (`history.jsonl`) that agents keep beside their transcripts. They outlive the transcripts, so the
+//! prompts of sessions without a transcript are taken from them.
 //!
 //! - [`units`]: the sessions whose transcripts neither exist nor are known
 //! - [`records`]: the prompts of one of them

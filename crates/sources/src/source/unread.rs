@@ -1,4 +1,4 @@
-//! Agents that are known by the folders of their histories, which yore does not read.
+//! Agents whose folders yore recognises but does not read.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Walks over folders of histories.
+//! Walks folders of histories: finds files, follows links.
 //!
 //! Symbolic links are followed, because people keep histories on other disks and in repositories of settings. Each real folder
 //! and file is visited once, and without a link if there is such a way, so that links neither double a history nor lead in

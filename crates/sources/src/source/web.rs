@@ -1,6 +1,5 @@
-//! Web pages, which are given by a caller, not found. The caller that fetches a page stores its sections
-//! under its URL; fetching it again replaces them. Other facts about a page (`crate::pages`) are kept beside
-//! its checkpoint.
+//! Web pages as a source, given by the caller. The caller that fetches a page stores its sections under its URL; fetching it
+//! again replaces them. Other facts about a page (`crate::pages`) are kept beside its checkpoint.
 
 use std::path::Path;
 

@@ -1,5 +1,4 @@
-//! Extracts the main text of a web page as Markdown: keeps headings, lists, code and tables, and removes
-//! navigation and scripts.
+//! Extracts the main text of a web page as Markdown, without navigation and scripts. Headings, lists, code and tables are kept.
 //!
 //! - [`read`]: parses HTML into a [`Page`]; [`cut`]: cuts a page into sections
 //! - [`Page`]: the text and the metadata of a page

@@ -1,5 +1,5 @@
-//! Private keys in armour: PEM, OpenSSH, PGP, PuTTY; with real or written-out line breaks, with line numbers
-//! or quotation marks around the lines, with or without an end.
+//! Finds private keys in armour: PEM, OpenSSH, PGP, PuTTY. Line breaks may be real or written out, lines may have numbers or
+//! quotation marks, and the end may be missing.
 
 use super::super::rules::{BASE64, SecretKind, is_in};
 use super::super::values;

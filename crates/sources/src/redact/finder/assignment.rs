@@ -1,4 +1,4 @@
-//! Values assigned to secret-like names, in any language.
+//! Finds values that are assigned to secret-like names, in any language.
 //!
 //! * [`Operator`]: how a value is assigned to a name.
 //! * `Finder::name`: from a part of a name to the decision on its value. The cheap check, whether anything is

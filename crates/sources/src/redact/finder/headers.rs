@@ -1,4 +1,4 @@
-//! Credentials in URLs and headers: `Authorization`, cookies.
+//! Finds credentials in URLs and headers: `Authorization`, cookies.
 
 use super::super::names::{self, Strength};
 use super::super::rules::{self, BASE64, DOTTED, SecretKind, URLSAFE, is_in};

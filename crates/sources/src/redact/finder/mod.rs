@@ -1,4 +1,4 @@
-//! One pass over one text: from triggers to spans.
+//! Finds all secrets in one text, in one pass from triggers to spans.
 //!
 //! * [`Span`]: a range of bytes to be redacted, and its kind.
 //! * [`Patterns`]: the few forms that are easier to express as regular expressions; compiled once, run only

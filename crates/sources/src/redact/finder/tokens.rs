@@ -1,5 +1,4 @@
-//! Tokens recognised by their form: by a prefix from the table, or by the characters around a fixed part in
-//! their middle.
+//! Finds provider tokens by their prefix, or by the characters around a fixed part in their middle.
 
 use super::super::rules::{self, BASE64, DOTTED, HEX, SecretKind, TokenRule, URLSAFE, is_in};
 use super::super::values;

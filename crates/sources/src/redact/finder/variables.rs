@@ -1,4 +1,4 @@
-//! Bodies of environment variables and files of credentials.
+//! Finds secrets in `.env` files and files of credentials.
 //!
 //! * [`Variable`]: a line `KEY=value`, recognised despite line numbers and diff marks.
 //! * `Finder::variable_in_body`: whether a line is among similar lines.

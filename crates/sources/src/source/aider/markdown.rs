@@ -1,4 +1,4 @@
-//! Divides the lines of a history into blocks.
+//! Divides the lines of an Aider history into blocks.
 //!
 //! A person's input begins with `#### `, output of the program with `> `, and both end in two spaces. In a
 //! message of the program with several lines, only the first line has the mark and only the last has the

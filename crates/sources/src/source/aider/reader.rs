@@ -1,4 +1,4 @@
-//! Converts the blocks of a history to turns.
+//! Converts the blocks of an Aider history to turns.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Finds the real author of the text in a "user" line. Most of these texts are not written by a person:
-//! echoes of commands, inserted reminders, reports of hooks and tasks.
+//! Finds the real author of the text in a "user" line of Claude Code. Most of these texts are not written by a person: echoes of
+//! commands, inserted reminders, reports of hooks and tasks.
 
 use serde_json::Value;
 use yore_core::episode::Role;

@@ -1,4 +1,4 @@
-//! Outputs of tools that were too large for a transcript: `<session>/tool-results/<name>.txt`.
+//! Reads outputs of Claude Code's tools that were too large for a transcript (`<session>/tool-results/<name>.txt`).
 //!
 //! Each is a unit with one record: its text, with the facts of the line in the session's transcripts that refers to it.
 

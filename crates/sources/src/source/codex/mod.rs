@@ -1,5 +1,5 @@
-//! Codex CLI: rollouts in `sessions/<year>/<month>/<day>/rollout-<time>-<thread>.jsonl`, archived ones beside
-//! them, compressed ones (`.jsonl.zst`) in place of the plain ones, titles in `session_index.jsonl`.
+//! Codex CLI: rollouts in `sessions/<year>/<month>/<day>/rollout-<time>-<thread>.jsonl`, plain or compressed (`.jsonl.zst`).
+//! Archived ones are beside them, compressed ones in place of the plain ones, titles in `session_index.jsonl`.
 //!
 //! - [`Codex`]: finds the files, unpacks the compressed ones
 //! - `thread`: finds the thread of a file, and the lines copied from another thread

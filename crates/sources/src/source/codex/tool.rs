@@ -1,4 +1,4 @@
-//! Inputs and outputs of Codex's tools.
+//! Reads inputs and outputs of Codex's tools.
 
 use serde_json::Value;
 use yore_core::episode::{FileAction, FileUse, Outcome};

@@ -1,5 +1,5 @@
-//! GitHub Copilot Chat in VS Code and its variants: a file for each session, as one value (`.json`) or, since
-//! 1.109, as a log of changes to one (`.jsonl`).
+//! GitHub Copilot Chat in VS Code and its variants: a file for each session, `.json` or a log of changes (`.jsonl`). The log
+//! exists since 1.109.
 //!
 //! - [`CopilotChat`]: finds the sessions; of two files of one session, the log is read
 //! - `replay`: applies a log to get the value that it builds

@@ -1,6 +1,6 @@
-//! Replays a log of changes to build a value: `{kind: 0, v}` sets the whole value, `{kind: 1, k, v}` sets the
-//! value at a path, `{kind: 2, k, v, i}` appends to a list (after cutting it to length `i`), `{kind: 3, k}`
-//! removes a value.
+//! Replays a Copilot Chat log of changes to the value that it describes. `{kind: 0, v}` sets the whole value, `{kind: 1, k, v}`
+//! sets the value at a path, `{kind: 2, k, v, i}` appends to a list (after cutting it to length `i`), `{kind: 3, k}` removes a
+//! value.
 //!
 //! The value is what the window shows. A request that a change removes was said all the same: it is kept as a hidden one.
 

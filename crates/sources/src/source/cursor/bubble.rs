@@ -1,4 +1,4 @@
-//! A message of the editor, called a bubble.
+//! Reads a message of Cursor's editor, called a bubble.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
-//! The chat panel of the years 2023 and 2024: tabs with bubbles in a window's database. They have no times;
-//! the lists of typed prompts provide some.
+//! Reads Cursor's chat panel of 2023 and 2024: tabs with bubbles in a window's database. They have no times; the lists of typed
+//! prompts provide some.
 
 use std::collections::HashSet;
 use std::io;

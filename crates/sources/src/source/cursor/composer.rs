@@ -1,4 +1,4 @@
-//! Conversations since November 2024, in several versions:
+//! Reads Cursor's conversations since November 2024, in several versions:
 //!
 //! - inline, in the window's database: `composer.composerData` with every message
 //! - inline, in the global one: `composerData:<id>` with `conversation`

@@ -1,5 +1,5 @@
-//! Conversations in the editor's databases: two tables of keys and values, of which only the keys of
-//! conversations are read. The same tables hold the keys of the account.
+//! Reads conversations in the databases of Cursor's editor. They are two tables of keys and values, of which only the keys of
+//! conversations are read.
 
 use std::io;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The forms in which a database holds conversations since November 2024.
+//! Recognises the forms in which Cursor's databases hold conversations since November 2024.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! The rich text of Cursor's input box: a Lexical document, written as JSON in a string.
+//! Reads the rich text of Cursor's input box: a Lexical document, written as JSON in a string.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Finds the purpose of each folder. Everything here is decided by names; only the files `workspace.json` and
+//! Finds the purpose of each of Cursor's folders. Everything here is decided by names; only the files `workspace.json` and
 //! `meta.json` are read.
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! Converts the common form to turns.
+//! Converts Cursor's common form of a conversation to turns.
 
 use std::sync::Arc;
 

@@ -1,6 +1,5 @@
-//! The common form to which every copy of a conversation is converted. A conversation is one `conversation`
-//! record, then its messages, then the problems found. Each record names the conversation, so that the
-//! archive can be cut.
+//! The common form to which every copy of a Cursor conversation is converted. A conversation is one `conversation` record, then
+//! its messages, then the problems found. Each record names the conversation, so that the archive can be cut.
 
 use serde_json::{Map, Value, json};
 

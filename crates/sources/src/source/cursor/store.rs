@@ -1,5 +1,4 @@
-//! `store.db` of the command line: blobs by their hash, with a tree of them for each state of the
-//! conversation. Written from descriptions; no real file has been seen.
+//! Reads `store.db` of Cursor's command line: blobs by their hash, with a tree of them for each state.
 
 use std::collections::{HashMap, HashSet};
 use std::io;

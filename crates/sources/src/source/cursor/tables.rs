@@ -1,4 +1,4 @@
-//! Access to the editor's two tables of keys and values.
+//! Reads the two tables of keys and values of Cursor's editor.
 
 use std::io;
 

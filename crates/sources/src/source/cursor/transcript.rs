@@ -1,4 +1,4 @@
-//! Plain transcripts in `agent-transcripts`: JSON lines, and older ones as text. They contain no times and no
+//! Reads Cursor's plain transcripts in `agent-transcripts`: JSON lines, and older ones as text. They contain no times and no
 //! message ids, and leave out the answers of tools.
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! Prompts typed in a window, and their times.
+//! Reads the prompts that were typed in a Cursor window, and their times.
 
 use std::collections::HashMap;
 use std::io;

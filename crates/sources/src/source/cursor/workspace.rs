@@ -1,5 +1,5 @@
-//! Finds the folder that a conversation is about. A conversation does not name it itself. These rules are
-//! tried in order, and the record of the conversation names the one that applied:
+//! Finds the folder that a Cursor conversation is about. A conversation does not name it itself. These rules are tried in order,
+//! and the record of the conversation names the one that applied:
 //!
 //! 1. `header`: the list of conversations, a table or one value, or the conversation's own member
 //! 2. `window-list`: a window's database names it among its conversations

@@ -1,4 +1,4 @@
-//! Converts either form of a conversation to one list of messages.
+//! Converts either form of a Gemini conversation to one list of messages.
 //!
 //! The file holds the context of the client: a compression replaces its messages, results of tools are masked later, and
 //! rewinding removes messages. What was said stays said, so a replay only adds: a message that the context lacks is kept, a

@@ -1,5 +1,5 @@
-//! Gemini CLI: `tmp/<project>/chats/session-*.json` (one object, rewritten at each turn) and `.jsonl` (a log
-//! of messages and patches), sub-agents in `chats/<session>/`.
+//! Gemini CLI: `tmp/<project>/chats/session-*.json` or `.jsonl`, sub-agents in `chats/<session>/`. The first is one object,
+//! rewritten at each turn; the second is a log of messages and patches.
 //!
 //! - [`Gemini`]: finds the files and the directory that they belong to
 //! - `log`: converts either form to one list of messages

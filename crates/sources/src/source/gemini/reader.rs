@@ -1,4 +1,4 @@
-//! Converts messages to turns.
+//! Converts Gemini's messages to turns.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Finds branches and other commits in a commit's message, by the phrases that git and repository hosts use.
+//! Finds merged branches and reverted commits in a commit message, by the phrases of git and repository hosts.
 
 /// Minimum length of an abbreviated hash. Shorter ones do not identify a commit.
 const MIN_HASH: usize = 7;

@@ -1,5 +1,4 @@
-//! The history of a project: one episode for each repository, one turn for each commit, with its author as
-//! the speaker.
+//! Git history as a source: one episode for each repository, one turn for each commit, with its author as the speaker.
 //!
 //! - [`Git`]: finds a repository, and detects new commits from its references
 //! - `records`: the output of `git log`, one record for each commit, oldest first

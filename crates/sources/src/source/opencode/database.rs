@@ -1,4 +1,4 @@
-//! Sessions in OpenCode's database. Later versions added columns; missing ones are NULL.
+//! Reads sessions in OpenCode's database. Later versions added columns; missing ones are NULL.
 //!
 //! - `session`, `message`, `part`: versions 1.x
 //! - `session_v2`, `session_message`: versions 2.x, beside the older tables. An upgrade copies existing

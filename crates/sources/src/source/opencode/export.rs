@@ -1,4 +1,4 @@
-//! Files of `opencode export`: one session with all of its messages, as one value.
+//! Reads files of `opencode export`: one session with all of its messages, as one value.
 
 use std::io::{self, Read};
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! OpenCode, and Kilo CLI, which is derived from it: a database since version 1.2; before that, trees of JSON
-//! files, which stay on disk.
+//! OpenCode and Kilo CLI (derived from it): a database since version 1.2, before that trees of JSON files. The files stay on
+//! disk.
 //!
 //! - [`OPENCODE`], [`KILO_CLI`]: the programs
 //! - [`OpenCode`]: finds both forms; a session in the database is read only from there

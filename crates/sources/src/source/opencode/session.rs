@@ -1,4 +1,4 @@
-//! A session from the database or the older files, and its records.
+//! An OpenCode session from the database or the older files, and its records.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! Sessions in OpenCode's older files: one file for each session, message and part.
+//! Reads sessions in OpenCode's older files: one file for each session, message and part.
 //!
 //! Two layouts: `session/<project>/<session>.json` with `message/<session>/` and `part/<message>/` beside
 //! `session`; before that `session/info/<session>.json` with `message/<session>/` and

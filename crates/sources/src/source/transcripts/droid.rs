@@ -1,4 +1,4 @@
-//! Factory Droid: `sessions/<directory>/<session>.jsonl`, messages in the form of Anthropic's interface; the model is in
+//! Factory Droid: `sessions/<directory>/<session>.jsonl`, messages in the form of Anthropic's interface. The model is in
 //! `<session>.settings.json`.
 
 use std::path::{Path, PathBuf};

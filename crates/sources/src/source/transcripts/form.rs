@@ -1,4 +1,4 @@
-//! The common form of a conversation, and functions that several formats use.
+//! The common form of a conversation of the transcript readers, and functions that they share.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

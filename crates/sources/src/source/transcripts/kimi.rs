@@ -1,5 +1,5 @@
-//! Kimi Code: `sessions/<directory>/<session>/agents/<agent>/wire.jsonl`, facts in the session's `state.json`; and the older Kimi
-//! CLI: `sessions/<directory>/<session>/wire.jsonl`. Both record the events of a model's steps, which are joined here.
+//! Kimi Code (`sessions/<directory>/<session>/agents/<agent>/wire.jsonl`) and the older Kimi CLI. Kimi Code keeps facts in the
+//! session's `state.json`; Kimi CLI has `sessions/<directory>/<session>/wire.jsonl`.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Kiro's command line: `sessions/cli/<session>.jsonl` with its facts in `<session>.json`, and since version 3
+//! Kiro's command line: `sessions/cli/<session>.jsonl`, facts in `<session>.json`. Since version 3 it is
 //! `sessions/<directory>/sess_<session>/messages.jsonl`.
 
 use std::path::{Path, PathBuf};

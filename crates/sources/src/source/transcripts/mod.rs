@@ -1,5 +1,5 @@
-//! Agents that keep each conversation in a file of JSON lines of their own, with some of its facts in a file beside it: Pi and
-//! its relatives OMP and OpenClaw, Kimi, Mistral Vibe, Grok Build, Factory Droid, Kiro.
+//! Agents with a JSON-lines file for each conversation: Pi, OMP, OpenClaw, Kimi, Mistral Vibe, Grok Build, Droid, Kiro. Some
+//! facts of a conversation are in a file beside it.
 //!
 //! - [`Transcripts`]: one of these agents; finds its files and converts each to records: a header and the messages
 //! - `Session`: messages to turns

@@ -1,5 +1,5 @@
-//! Mistral Vibe and Grok Build: rows of messages in the form of OpenAI's interface, in a folder for each session with its facts
-//! in a file of their own.
+//! Mistral Vibe and Grok Build: messages in the form of OpenAI's interface, in a folder for each session. The folder has the
+//! session's facts in a file of their own.
 //!
 //! - Vibe: `messages.jsonl`, facts in `meta.json`
 //! - Grok: `updates.jsonl`, the stream of everything that was shown; `chat_history.jsonl`, the context of the model, which is
