@@ -5,6 +5,7 @@
 //! There is no async, no printing, and no reading of the environment or the home directory here: paths, time
 //! and settings are arguments.
 
+mod answer;
 mod archive;
 mod budget;
 pub mod embed;

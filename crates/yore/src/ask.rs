@@ -1,13 +1,11 @@
-//! Builds recall requests from the settings, and syncs the index before a question, for all front ends.
+//! Builds recall requests from the settings, and reads times, for all front ends.
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
-use yore_core::id::MemoryId;
-use yore_core::memory::Use;
 use yore_core::scope::ScopeChoice;
 use yore_core::text::{parse_beginning, parse_period};
 use yore_core::time::{RecordedTime, UtcMillis};
-use yore_engine::{Engine, EngineError, RecallAnswer, RecallRequest};
+use yore_engine::RecallRequest;
 use yore_sources::project_names::ProjectNames;
 
 use crate::config::{Config, RecallScope};
@@ -36,35 +34,6 @@ pub fn request(question: impl Into<String>, config: &Config, here: Option<Projec
         RecallScope::All => ScopeChoice::All,
     };
     request
-}
-
-/// Answers a request; first updates the index if it is behind and the configuration says so.
-pub fn ask(engine: &Engine, request: &RecallRequest, config: &Config) -> Result<RecallAnswer, EngineError> {
-    // A request with a deadline does not wait for the index.
-    if config.index.sync_on_recall && request.deadline.is_none() && engine.is_behind(request.mode)? {
-        // Turns that the index cannot take now are searched in memory.
-        let _ = engine.sync_index(0, &mut |_| {});
-    }
-    recall(engine, request)
-}
-
-/// Answers a request, and counts the memories that the answer shows.
-pub fn recall(engine: &Engine, request: &RecallRequest) -> Result<RecallAnswer, EngineError> {
-    let mut answer = engine.recall(request)?;
-    if request.with_topics && request.deadline.is_none() {
-        // Topics are no reason to withhold an answer.
-        let _ = engine.tell_topics(request, &mut answer);
-    }
-    if let Some(here) = request.here.as_ref().filter(|_| request.deadline.is_none() && !request.is_bare) {
-        // Nor is a repository that cannot be read.
-        let _ = engine.check_found(here, &mut answer.hits);
-    }
-    let shown: Vec<MemoryId> = answer.hits.iter().filter_map(|hit| hit.id().memory()).collect();
-    if !shown.is_empty() {
-        // Counts are no reason to withhold an answer.
-        let _ = engine.record_memory_uses(&shown, Use::Shown, None, Some(&request.question));
-    }
-    Ok(answer)
 }
 
 /// Parses a date or a time, or the name of a period (`last week`, `3 days ago`), which gives its beginning; without

@@ -22,7 +22,6 @@ use yore_engine::{
 };
 use yore_sources::project_names::ProjectNames;
 
-use crate::ask;
 use crate::config::Config;
 use crate::error::CliResult;
 use crate::ipc::client::{self, Client, NoAnswer, PATIENCE};
@@ -146,12 +145,7 @@ impl Uses {
         if request.mode == SearchMode::Full {
             *lock(&self.model) = Some(Instant::now());
         }
-        // A request with a deadline does not wait for the index.
-        if is_synced && request.deadline.is_none() && engine.is_behind(request.mode).unwrap_or(false) {
-            // Turns that the index cannot take now are searched in memory.
-            let _ = engine.sync_index(0, &mut |_| {});
-        }
-        ask::recall(engine, &request)
+        engine.answer(&request, is_synced)
     }
 }
 
@@ -213,9 +207,9 @@ impl Memory {
         if let Way::Within(engine, uses) = &self.way {
             return Ok(uses.recall(engine, question.request, question.is_synced, may_be_full)?);
         }
-        let config = Arc::clone(&self.config);
+        let is_synced = question.is_synced;
         self.ask(&Request::Recall(Box::new(question)), |engine| {
-            ask::ask(engine, &settled(engine, request.clone(), may_be_full), &config)
+            engine.answer(&settled(engine, request.clone(), may_be_full), is_synced)
         })
     }
 

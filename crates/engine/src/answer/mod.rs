@@ -1,0 +1,38 @@
+//! Composes an answer: turns and memories, their topics, and how memories about code compare with the working tree.
+
+use yore_core::id::MemoryId;
+use yore_core::memory::Use;
+
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::retrieve::{RecallAnswer, RecallRequest};
+
+impl Engine {
+    /// Answers a question with all that a front end shows, and counts the memories that the answer shows. With `is_synced`, turns that
+    /// wait for the index are indexed first.
+    ///
+    /// A request with a deadline waits neither for the index nor for topics or the working tree. What cannot be found beside the answer is
+    /// no reason to withhold it.
+    ///
+    /// # Errors
+    /// See [`Engine::recall`].
+    pub fn answer(&self, request: &RecallRequest, is_synced: bool) -> Result<RecallAnswer, EngineError> {
+        let has_time = request.deadline.is_none();
+        if is_synced && has_time && self.is_behind(request.mode).unwrap_or(false) {
+            // Turns that the index cannot take now are searched in memory.
+            let _ = self.sync_index(0, &mut |_| {});
+        }
+        let mut answer = self.recall(request)?;
+        if request.with_topics && has_time {
+            let _ = self.tell_topics(request, &mut answer);
+        }
+        if let Some(here) = request.here.as_ref().filter(|_| has_time && !request.is_bare) {
+            let _ = self.check_found(here, &mut answer.hits);
+        }
+        let shown: Vec<MemoryId> = answer.hits.iter().filter_map(|hit| hit.id().memory()).collect();
+        if !shown.is_empty() {
+            let _ = self.record_memory_uses(&shown, Use::Shown, None, Some(&request.question));
+        }
+        Ok(answer)
+    }
+}
