@@ -142,13 +142,16 @@ impl Engine {
             let mut gone = Vec::new();
             for id in before.iter().filter(|id| extraction.is_whole && !met.contains(id)) {
                 let Some(memory) = tx.memory(*id)? else { continue };
-                let is_own = memory.lane == Lane::Extracted && !memory.is_pinned;
+                let is_removed = memory.source.extractor.as_deref().is_some_and(rules::is_removed);
+                let is_own = memory.lane == Lane::Extracted && !memory.is_pinned && !is_removed;
                 if is_own && (memory.is_in_effect() || memory.status == Status::Proposed) {
                     let event = Event::PutAway(PutAway::NotProposedBy(name.clone()));
                     change(tx, &memory, &event, extraction.actor, now)?;
                     done.counts.put_away += 1;
                 }
-                gone.push(*id);
+                if !is_removed {
+                    gone.push(*id);
+                }
             }
             for id in &gone {
                 revive_replaced(tx, *id, &gone, extraction.actor, now)?;

@@ -1,4 +1,4 @@
-//! Extracts milestones from commands that passed: pull requests, releases, reverted commits.
+//! Pull requests that were opened and merged, by commands that passed.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ const FEWEST_CONTENT: usize = 4;
 /// Longest title, in characters.
 const MOST_TITLE_CHARS: usize = 120;
 
-/// Proposes the milestones of a conversation.
+/// Proposes the pull requests of a conversation.
 pub fn propose(turns: &[TurnShape<'_>], runs: &BTreeMap<usize, Run<'_>>, found: &mut Vec<Proposal>) {
     // Titles of the pull requests that were opened here, by number.
     let mut opened: BTreeMap<u64, String> = BTreeMap::new();
@@ -45,12 +45,10 @@ pub fn propose(turns: &[TurnShape<'_>], runs: &BTreeMap<usize, Run<'_>>, found: 
                     None => opened.last_key_value(),
                 };
                 let Some((number, title)) = known else { continue };
-                found.push(event("pull request merged", &format!("{} was merged.", pull(title, Some(*number))), call, step));
-            } else if let Some(subject) = reverted(step, output) {
-                let statement = format!("The commit “{}” was reverted.", cut(&plain(subject), MOST_TITLE_CHARS));
-                found.push(event("commit reverted", &statement, call, step));
-            } else if let Some(what) = released(step, output) {
-                found.push(event("release", &format!("{what} was released (`{}`).", cut(step, 80)), call, step));
+                let statement = format!("{} was merged.", pull(title, Some(*number)));
+                let (rule, words) = ("pull request merged", Words::of(""));
+                let made = Proposal::new(rule, MemoryKind::Event, &statement, call, step, SourceKind::Agent, words);
+                found.push(Proposal { is_proven: true, ..made.weighing(0.7, 0.5) });
             }
         }
     }
@@ -75,12 +73,6 @@ fn option(step: &str, names: &[&str]) -> Option<String> {
         }
         None
     })
-}
-
-/// Returns the subject of the commit that a command reverted.
-pub fn reverted<'o>(step: &str, output: &'o str) -> Option<&'o str> {
-    let rest = step.starts_with("git revert").then(|| output.split_once("Revert \"")).flatten()?.1;
-    rest.split_once('"').map(|(subject, _)| subject)
 }
 
 /// Returns the number of the pull request whose address a command printed.
@@ -111,31 +103,6 @@ fn opening(call: &TurnShape<'_>, title: &str, number: Option<u64>) -> Option<Pro
     Some(Proposal { details, is_proven: true, ..made.weighing(0.8, 0.6) })
 }
 
-/// Returns what a command released, with its version.
-fn released(step: &str, output: &str) -> Option<String> {
-    if let Some(rest) = step.strip_prefix("gh release create ") {
-        let tag = rest.split_whitespace().next()?.trim_matches(['"', '\'']);
-        return (!tag.starts_with(['-', '$'])).then(|| tag.to_owned());
-    }
-    let is_tried = step.contains("--dry-run");
-    if is_tried {
-        return None;
-    }
-    if step.starts_with("cargo publish") {
-        let line = output.lines().find_map(|line| line.trim().strip_prefix("Published "))?;
-        return Some(line.split_whitespace().take(2).collect::<Vec<_>>().join(" "));
-    }
-    if ["npm publish", "pnpm publish", "yarn npm publish"].iter().any(|start| step.starts_with(start)) {
-        return output.lines().find_map(|line| line.strip_prefix("+ ")).map(|name| name.trim().to_owned());
-    }
-    None
-}
-
-fn event(rule: &'static str, statement: &str, call: &TurnShape<'_>, quote: &str) -> Proposal {
-    let made = Proposal::new(rule, MemoryKind::Event, statement, call, quote, SourceKind::Agent, Words::of(""));
-    Proposal { is_proven: true, ..made.weighing(0.7, 0.5) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,15 +116,5 @@ mod tests {
         assert_eq!(of(r#"gh pr create --title "Say \"no tide\" once" --fill"#).as_deref(), Some(r#"Say "no tide" once"#));
         assert_eq!(of("gh pr create --title \"$TITLE\""), None, "its value is not known");
         assert_eq!(of("gh pr create --fill"), None);
-    }
-
-    #[test]
-    fn a_release_is_named_with_its_version() {
-        assert_eq!(released("gh release create v0.3.0 --notes x", ""), Some("v0.3.0".to_owned()));
-        assert_eq!(released("cargo publish", "   Published quay v0.3.0 at registry `crates-io`"), Some("quay v0.3.0".to_owned()));
-        assert_eq!(released("npm publish", "npm notice\n+ @dock/quay@0.3.0\n"), Some("@dock/quay@0.3.0".to_owned()));
-        for none in ["cargo publish --dry-run", "npm publish --dry-run", "npm pack", "echo gh release create v1"] {
-            assert_eq!(released(none, "+ a@1\nPublished a v1"), None, "{none}");
-        }
     }
 }

@@ -3,9 +3,9 @@
 //!
 //! - [`Conversation`], [`propose`]: what the rules read, and what they propose
 //! - [`Proposal`]: a memory that a rule proposes, with the reason and the words that it rests on
-//! - a module for each kind of source: `person`, `option` (what they chose from a list), `plan` (what they
-//!   approved or refused), `report` (what the agent reports), `commit` (messages of commits), `command` (commands that worked), `milestone`
-//!   (pull requests, releases), `compaction` (summaries of long conversations), `repair` (errors and what mended them)
+//! - a module for each kind of source: `person` (standing orders and preferences), `option` (what they chose from a list), `plan` (what
+//!   they approved or refused), `report` (causes with their fix, and tickets), `commit` (messages of commits), `command` (commands that
+//!   worked), `milestone` (pull requests)
 //! - `undone`: drops what later commands took back
 //! - `names`: the entities that a statement names, and the relations that it states between them
 //! - `words`: the words that they recognise, as data for each language; `sentence` and `context`: sentences, and what
@@ -17,7 +17,6 @@
 
 mod command;
 mod commit;
-mod compaction;
 mod context;
 mod milestone;
 mod names;
@@ -26,7 +25,6 @@ mod own;
 mod person;
 mod plan;
 mod proposal;
-mod repair;
 mod report;
 mod sentence;
 #[cfg(test)]
@@ -41,7 +39,6 @@ use yore_core::exchange::TurnShape;
 use yore_core::text::Shingles;
 
 pub use self::command::form;
-use self::context::Context;
 pub use self::names::{StatedRelation, aliases, differ_in_names, entities, stated};
 pub use self::own::{own_bytes, own_title, own_words, title};
 pub use self::person::is_typed;
@@ -63,6 +60,28 @@ const LATER_MESSAGES: usize = 3;
 const COMPARED: usize = 500;
 /// Two proposals with more words in common say the same.
 pub const SAME: f32 = 0.5;
+/// Names of rules that were removed: nothing proposes what they found any more, and it is kept.
+const REMOVED: [&str; 13] = [
+    "cause",
+    "command in place of one that failed",
+    "commit reverted",
+    "correction",
+    "decision",
+    "decision of the agent",
+    "decision with a reason",
+    "error and what mended it",
+    "error in a summary",
+    "fact told",
+    "for later",
+    "left open",
+    "release",
+];
+
+/// Returns whether a rule that was removed since had found what this extractor recorded.
+pub fn is_removed(extractor: &str) -> bool {
+    let rule = extractor.strip_prefix(NAME).and_then(|rest| rest.strip_prefix('/')?.split_once(": "));
+    rule.is_some_and(|(_, rule)| REMOVED.contains(&rule))
+}
 
 /// A conversation as rules read it.
 #[derive(Clone, Copy, Debug)]
@@ -120,15 +139,15 @@ fn of_exchange(conversation: &Conversation<'_>, start: usize, end: usize) -> Vec
     let mut found = Vec::new();
     let Some(first) = turns.first() else { return found };
     if first.role == Role::Human {
-        let agent = conversation.turns[..start].iter().rev().find(|turn| is_said(turn));
-        let context = Context { agent: agent.map(|turn| turn.text) };
         plan::carried_out(first, &mut found);
         // Words that a client took from the result of a tool may be the tool's.
         let before = start.checked_sub(1).map(|at| &conversation.turns[at]);
         let is_refusal = before.is_some_and(|before| before.role == Role::ToolResult && before.tool_text.contains(first.text));
         if !is_refusal {
-            option::propose(first, &context, &mut found);
-            person::propose(first, &context, &mut found);
+            if let Some(agent) = conversation.turns[..start].iter().rev().find(|turn| is_said(turn)) {
+                option::propose(first, agent.text, &mut found);
+            }
+            person::propose(first, &mut found);
         }
     }
     let mut calls: HashMap<&str, &TurnShape<'_>> = HashMap::new();
@@ -136,7 +155,6 @@ fn of_exchange(conversation: &Conversation<'_>, start: usize, end: usize) -> Vec
     let mut commits: Vec<(&TurnShape<'_>, Vec<Proposal>)> = Vec::new();
     for turn in turns {
         match turn.role {
-            Role::Summary => compaction::propose(turn, &mut found),
             Role::ToolResult => {
                 let ids = turn.tools.iter().filter_map(|tool| tool.call_id.as_deref());
                 if let Some(call) = ids.filter_map(|id| calls.get(id)).next() {
@@ -164,7 +182,6 @@ fn of_exchange(conversation: &Conversation<'_>, start: usize, end: usize) -> Vec
     if !next.is_some_and(|next| person::doubts(next.text)) {
         reports(turns, &mut found);
     }
-    repair::propose(turns, &mut found);
     found
 }
 

@@ -6,7 +6,6 @@ use regex::Regex;
 use yore_core::exchange::TurnShape;
 use yore_core::memory::{MemoryKind, SourceKind};
 
-use super::context::Context;
 use super::person::is_typed;
 use super::proposal::{MOST_STATEMENT_CHARS, Proposal, cut, plain};
 use super::sentence::sentences;
@@ -31,13 +30,12 @@ static MARKS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b(?:[A-E]
 /// Where the next option begins within a line.
 static NEXT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\s(?:[2-9]|[B-E])[.)]\s").ok());
 
-/// Proposes the option that a message chooses, in the words of the agent.
-pub fn propose(turn: &TurnShape<'_>, context: &Context<'_>, found: &mut Vec<Proposal>) {
+/// Proposes the option that a message chooses, in the words of the agent's message before it.
+pub fn propose(turn: &TurnShape<'_>, agent: &str, found: &mut Vec<Proposal>) {
     let text = turn.text.trim();
     if text.len() > LONGEST || text.ends_with('?') || !is_typed(text) {
         return;
     }
-    let Some(agent) = context.agent else { return };
     let Some(captures) = CHOICE.as_ref().and_then(|choice| choice.captures(text)) else { return };
     let Some(mark) = captures.get(1).or_else(|| captures.get(2)) else { return };
     // Several options at once are not told apart.

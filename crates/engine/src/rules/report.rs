@@ -1,11 +1,11 @@
-//! Extracts from an agent's reports: causes and fixes, decisions with reasons, open points.
+//! Reports of the agent: causes with what mended them, and tickets.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 use yore_core::episode::FileAction;
 use yore_core::exchange::TurnShape;
-use yore_core::memory::{Fields, MemoryKind, SourceKind};
+use yore_core::memory::{MemoryKind, SourceKind};
 
 use super::context::{CONTENT_ALONE, alone};
 use super::proposal::{MOST_STATEMENT_CHARS, Proposal, cut, names_of, plain, solution};
@@ -35,17 +35,9 @@ enum Label {
     Problem,
     Cause,
     Fix,
-    Decision,
-    Todo,
 }
 
-const LABELS: [(&str, Label); 5] = [
-    ("label problem", Label::Problem),
-    ("label cause", Label::Cause),
-    ("label fix", Label::Fix),
-    ("label decision", Label::Decision),
-    ("label todo", Label::Todo),
-];
+const LABELS: [(&str, Label); 3] = [("label problem", Label::Problem), ("label cause", Label::Cause), ("label fix", Label::Fix)];
 
 /// Returns the label of a sentence: `**Root cause:** …`, or the heading above it if it is the first below.
 fn label_of(sentence: &Sentence<'_>, words: &Words) -> Option<Label> {
@@ -71,8 +63,8 @@ struct Report<'r, 't> {
     wrote: &'r [String],
 }
 
-/// Proposes memories from a message of the agent; `wrote`: files that the exchange changed. Of messages before the last one
-/// of an exchange, only causes and lasting facts count.
+/// Proposes the causes that a message of the agent names; `wrote`: files that the exchange changed. Labels count in the last message of an
+/// exchange alone.
 pub fn propose(turn: &TurnShape<'_>, wrote: &[String], is_last: bool, found: &mut Vec<Proposal>) {
     if turn.text.len() < SHORTEST {
         return;
@@ -115,36 +107,20 @@ impl Report<'_, '_> {
     fn proposal(&self, at: usize, is_last: bool) -> Option<Proposal> {
         let sentence = &self.said[at];
         let label = label_of(sentence, self.words).filter(|_| is_last);
-        let names = sentence.names();
         let is_cause = matches!(label, Some(Label::Problem | Label::Cause)) || self.has("strong cause", at);
-        let made = |rule, kind, certainty, importance| {
-            Some(self.made(rule, kind, &plain(sentence.text), at).weighing(certainty, importance))
-        };
-        if is_cause && names > 0 && is_telling(sentence) {
-            let fix = if self.wrote.is_empty() { None } else { self.outcome(at) };
-            let cause = if label == Some(Label::Problem) { self.labelled_after(at, Label::Cause) } else { None };
-            return match (fix, cause) {
-                (None, None) if label == Some(Label::Problem) && !self.has("strong cause", at) => None,
-                (None, None) if names < 2 => None,
-                (None, None) if self.wrote.is_empty() => made("cause", MemoryKind::Insight, 0.58, 0.6),
-                // Without a fix that is told, a cause that is not past is a guess on the way.
-                (None, None) if label != Some(Label::Cause) && !self.has("past", at) => None,
-                (fix, cause) => Some(self.mended(at, cause, fix)),
-            };
-        }
-        if !is_last {
+        if !is_cause || sentence.names() == 0 || !is_telling(sentence) {
             return None;
         }
-        match label {
-            Some(Label::Decision) if names > 0 && self.has("reason", at) => {
-                made("decision of the agent", MemoryKind::Decision, 0.58, 0.6)
+        let fix = if self.wrote.is_empty() { None } else { self.outcome(at) };
+        let cause = if label == Some(Label::Problem) { self.labelled_after(at, Label::Cause) } else { None };
+        if fix.is_none() && cause.is_none() {
+            let is_vague = sentence.names() < 2 || label == Some(Label::Problem) && !self.has("strong cause", at);
+            // Without a fix that is told, a cause that is not past is a guess on the way.
+            if self.wrote.is_empty() || is_vague || label != Some(Label::Cause) && !self.has("past", at) {
+                return None;
             }
-            Some(Label::Todo) if sentence.content() > 3 => {
-                let fields = Fields::Open { is_closed: false };
-                Some(Proposal { fields, ..made("left open", MemoryKind::Todo, 0.52, 0.5)? })
-            }
-            _ => None,
         }
+        Some(self.mended(at, cause, fix))
     }
 
     /// Returns the first sentence after another with a label, without the label.
@@ -183,13 +159,9 @@ impl Report<'_, '_> {
             MOST_STATEMENT_CHARS.saturating_sub(fix.chars().count() + cause.chars().count()).clamp(MOST_PROBLEM_CHARS, 220);
         let certainty = if is_told { 0.8 } else { 0.6 };
         let statement = format!("{}{cause}{fix}", cut(&problem, room));
-        Proposal { fields, ..self.made("cause and fix", MemoryKind::Solution, &statement, at) }.weighing(certainty, 0.75)
-    }
-
-    fn made(&self, rule: &'static str, kind: MemoryKind, statement: &str, at: usize) -> Proposal {
-        let quote = self.said[at].text;
-        let made = Proposal::new(rule, kind, without_opening(statement), self.turn, quote, SourceKind::Agent, self.words);
-        Proposal { files: self.wrote.to_vec(), ..made }
+        let (rule, kind, statement) = ("cause and fix", MemoryKind::Solution, without_opening(&statement));
+        let made = Proposal::new(rule, kind, statement, self.turn, self.said[at].text, SourceKind::Agent, self.words);
+        Proposal { fields, files: self.wrote.to_vec(), ..made }.weighing(certainty, 0.75)
     }
 }
 

@@ -7,7 +7,6 @@ use yore_core::exchange::TurnShape;
 use yore_core::id::TurnId;
 
 use super::command::{Run, steps};
-use super::milestone::reverted;
 use super::proposal::Proposal;
 
 /// Drops the proposals that a later command of the conversation undid.
@@ -42,6 +41,12 @@ pub fn drop_undone(turns: &[TurnShape<'_>], runs: &BTreeMap<usize, Run<'_>>, pro
             });
         }
     }
+}
+
+/// Returns the subject of the commit that a command reverted.
+fn reverted<'o>(step: &str, output: &'o str) -> Option<&'o str> {
+    let rest = step.starts_with("git revert").then(|| output.split_once("Revert \"")).flatten()?.1;
+    rest.split_once('"').map(|(subject, _)| subject)
 }
 
 /// Returns the files whose changes a command takes back.

@@ -12,6 +12,11 @@ use yore_engine::{
 use yore_sources::project_names::names_of;
 use yore_testing::{Memory, SessionBuilder};
 
+/// A plan that a person approved, and the decision in it.
+const PLAN: &str = "Implement the following plan:\n\n# Keep berth leases in SQLite\n\n## Context\nRedis lost the heartbeats of the berth leases twice in a week.";
+const PLANNED: &str =
+    "Approved plan: Keep berth leases in SQLite. Redis lost the heartbeats of the berth leases twice in a week.";
+
 fn by_hand() -> Cause {
     Cause { actor: Actor::Person, by: "test".to_owned(), input: None }
 }
@@ -50,7 +55,7 @@ fn what_a_person_settles_is_found_with_its_words_and_what_is_only_asked_is_not()
     let memory = learned(1, |session| {
         session.human("Can you look at the tide gauge?");
         session.assistant("The gauge polls every second. Should the berth leases live in Redis or in SQLite?");
-        session.human("let's use SQLite for the berth leases, because Redis lost heartbeats twice");
+        session.human(PLAN);
         session.assistant("Done.");
         session.human("From now on always run `make lint` before you push.");
         session.assistant("Understood.");
@@ -60,7 +65,7 @@ fn what_a_person_settles_is_found_with_its_words_and_what_is_only_asked_is_not()
     });
     assert_eq!(extract(memory.engine()).counts.recorded, 3);
     let expected = [
-        (MemoryKind::Decision, "let's use SQLite for the berth leases, because Redis lost heartbeats twice"),
+        (MemoryKind::Decision, PLANNED),
         (MemoryKind::Standard, "From now on always run `make lint` before you push."),
         (MemoryKind::Preference, "I'd rather have one log file per worktree instead of one per session"),
     ];
@@ -69,7 +74,8 @@ fn what_a_person_settles_is_found_with_its_words_and_what_is_only_asked_is_not()
         let memory = known.memory;
         assert_eq!((memory.lane, memory.source.kind), (Lane::Extracted, SourceKind::User));
         assert!(memory.source.extractor.unwrap().starts_with("rules/"));
-        assert_eq!(memory.evidence.len(), 1);
+        // A plan rests on its title and on its ground.
+        assert_eq!(memory.evidence.len(), 1 + usize::from(memory.kind == MemoryKind::Decision));
         assert_eq!(known.project.as_deref(), Some("harbour"));
     }
 }
@@ -79,12 +85,12 @@ fn a_second_language_is_only_data() {
     let memory = learned(2, |session| {
         session.human("Ab jetzt bitte immer `make lint` ausführen, bevor du etwas pushst.");
         session.assistant("Verstanden.");
-        session.human("wir nehmen SQLite statt Redis für die Liegeplätze, weil Redis Herzschläge verliert");
+        session.human("mir ist lieber, die Liegeplätze stehen in SQLite, weil Redis Herzschläge verliert");
         session.assistant("Erledigt.");
     });
     let _ = extract(memory.engine());
     let kinds: Vec<MemoryKind> = told(memory.engine()).into_iter().map(|(kind, _)| kind).collect();
-    assert_eq!(kinds, [MemoryKind::Standard, MemoryKind::Decision]);
+    assert_eq!(kinds, [MemoryKind::Standard, MemoryKind::Preference]);
     assert!(all(memory.engine()).iter().all(|known| known.memory.language.as_deref() == Some("de")));
 }
 
@@ -108,7 +114,7 @@ fn choices_plans_and_refusals_are_found_where_the_client_records_them() {
 }
 
 #[test]
-fn an_error_that_was_mended_and_a_cause_that_was_reported_are_solutions() {
+fn a_cause_that_was_reported_is_a_solution_with_its_fix() {
     let memory = learned(4, |session| {
         session.human("the tests are red, can you have a look?");
         session.tool("Bash", &json!({"command": "make test"}), "error: tide table `tides.csv` has no header", true);
@@ -131,7 +137,7 @@ fn an_error_that_was_mended_and_a_cause_that_was_reported_are_solutions() {
 }
 
 #[test]
-fn pull_requests_releases_and_reverted_commits_are_events_and_those_that_failed_are_not() {
+fn pull_requests_are_events_and_those_that_failed_are_not() {
     let memory = learned(24, |session| {
         session.human("Open a pull request for the tide gauge, please.");
         let body = "## Summary\n\n- Polls the tide gauge every minute, since every second filled the disk of the quay server\n- Adds a test\n\n## Test plan\n- [x] make test";
@@ -143,24 +149,15 @@ fn pull_requests_releases_and_reverted_commits_are_events_and_those_that_failed_
             "https://example.test/dock/quay/pull/44",
             false,
         );
-        session.human("Merge it and make the release.");
+        session.human("Merge it.");
         session.tool("Bash", &json!({"command": "gh pr merge 43 --squash && echo x"}), "merged", false);
         session.tool("Bash", &json!({"command": "gh pr merge 44 --squash --delete-branch 2>&1"}), "merged", false);
-        session.tool(
-            "Bash",
-            &json!({"command": "cargo publish -p quay"}),
-            "    Published quay v0.3.0 at registry `local`",
-            false,
-        );
-        session.tool("Bash", &json!({"command": "git revert abc123"}), "[main 9f] Revert \"Cache berth leases in Redis\"", false);
         session.assistant("All done.");
     });
-    assert_eq!(extract(memory.engine()).counts.recorded, 4);
+    assert_eq!(extract(memory.engine()).counts.recorded, 2);
     let expected = [
         "Pull request #44 “Poll the tide gauge less often” was merged.",
         "Pull request #44 “Poll the tide gauge less often”: Polls the tide gauge every minute, since every second filled the disk of the quay server",
-        "The commit “Cache berth leases in Redis” was reverted.",
-        "quay v0.3.0 was released (`cargo publish -p quay`).",
     ];
     let mut told = told(memory.engine());
     told.sort_by(|(_, a), (_, b)| a.cmp(b));
@@ -190,18 +187,18 @@ fn commands_of_a_project_are_one_memory_that_grows() {
 #[test]
 fn a_todo_is_closed_by_the_later_commit_that_tells_its_end() {
     let memory = Memory::new();
-    let todo = "let's move the `berth_lease` table to its own SQLite file in a separate PR";
-    let mut first = SessionBuilder::new(50).cwd("/home/dev/harbour");
-    first.human(todo);
-    first.assistant("Noted.");
-    memory.write("projects/p/a.jsonl", first.text());
+    let mut todo = NewMemory::new(MemoryKind::Todo, "Move the `berth_lease` table to its own SQLite file in a separate PR");
+    todo.memory.valid_from = Some(1_770_000_000_000);
+    todo.memory.lane = Lane::Extracted;
+    todo.project = Some("harbour".to_owned());
     let mut second = SessionBuilder::new(51).cwd("/home/dev/harbour").at(1_779_923_200_000);
     second.human("go on");
     let message = "git commit -m \"$(cat <<'EOF'\nMove the `berth_lease` table to its own SQLite file\n\nThe lease table gets its own file because a vacuum of the harbour database blocked the berth leases.\nEOF\n)\"";
     second.tool("Bash", &json!({"command": message}), "[main 9f] done", false);
     memory.write("projects/p/b.jsonl", second.text());
     memory.learn();
-    assert_eq!(extract(memory.engine()).counts.recorded, 2, "{:?}", told(memory.engine()));
+    memory.engine().add_memory(&todo, &by_hand()).unwrap();
+    assert_eq!(extract(memory.engine()).counts.recorded, 1, "{:?}", told(memory.engine()));
     let all = all(memory.engine());
     let todo = all.iter().find(|known| known.memory.kind == MemoryKind::Todo).unwrap();
     assert!(!todo.memory.is_open(), "{all:?}");
@@ -243,7 +240,7 @@ fn what_a_later_command_took_back_is_no_solution() {
 #[test]
 fn relations_that_a_statement_states_connect_its_entities_and_go_with_its_words() {
     let memory = learned(53, |session| {
-        session.human("let's use SQLite instead of Redis for the berth leases, because Redis lost heartbeats twice");
+        session.human("From now on use SQLite instead of Redis for the berth leases, because Redis lost heartbeats twice");
         session.assistant("Done.");
     });
     extract(memory.engine());
@@ -289,7 +286,7 @@ fn words_that_no_person_typed_become_no_standing_order_and_nothing_curated() {
 fn a_second_reading_changes_nothing_and_a_longer_conversation_is_read_again() {
     let memory = Memory::new();
     let mut session = SessionBuilder::new(5).cwd("/home/dev/harbour");
-    session.human("let's use SQLite for the berth leases, because Redis lost heartbeats twice");
+    session.human(PLAN);
     session.assistant("Done.");
     memory.write("projects/p/a.jsonl", session.text());
     memory.learn();
@@ -316,7 +313,7 @@ fn what_a_person_decided_about_a_memory_is_left_by_later_extractions() {
     let memory = learned(6, |session| {
         for (what, why) in [("berth leases", "lost heartbeats"), ("tide tables", "forgot rows"), ("crane hours", "dropped hours")]
         {
-            session.human(&format!("let's use SQLite for the {what}, because the older store {why} twice"));
+            session.human(&format!("Always use SQLite for the {what}, because the older store {why} twice."));
             session.assistant("Done.");
         }
     });
@@ -336,6 +333,32 @@ fn what_a_person_decided_about_a_memory_is_left_by_later_extractions() {
     assert_eq!((report.counts.recorded, report.counts.joined), (0, 0), "{report:?}");
     assert_eq!(report.counts.refused, 3);
     assert_eq!(all(engine), before);
+}
+
+#[test]
+fn what_a_rule_that_was_removed_had_found_stays_when_its_session_is_read_again() {
+    let memory = learned(14, |session| {
+        session.human("From now on always run `make lint` before you push.");
+        session.assistant("Understood.");
+        session.human("Always use SQLite for the berth leases, because Redis lost heartbeats twice.");
+        session.assistant("Understood.");
+    });
+    let engine = memory.engine();
+    assert_eq!(extract(engine).counts.recorded, 2);
+    let db = rusqlite::Connection::open(memory.data().join("yore.db")).unwrap();
+    let rename = |rule: &str, words: &str| {
+        let sql = "UPDATE memory SET statement = 'A statement that no rule proposes: ' || ?2,
+                rest = replace(rest, ': standing order', ': ' || ?1) WHERE statement LIKE ?3";
+        db.execute(sql, [rule, words, &format!("%{words}%")]).unwrap();
+    };
+    rename("decision with a reason", "SQLite");
+    rename("commands that worked", "lint");
+    assert_eq!(again(engine).counts.put_away, 1);
+    let stays = |words: &str| {
+        let statement = format!("A statement that no rule proposes: {words}");
+        all(engine).into_iter().any(|known| known.memory.statement == statement && known.memory.status == Status::Holds)
+    };
+    assert!(stays("SQLite") && !stays("lint"), "{:?}", all(engine));
 }
 
 #[test]
@@ -359,7 +382,7 @@ fn the_same_order_in_another_session_is_one_memory_with_both_as_evidence() {
 #[test]
 fn undoing_an_extraction_takes_its_memories_back() {
     let memory = learned(9, |session| {
-        session.human("let's use SQLite for the berth leases, because Redis lost heartbeats twice");
+        session.human(PLAN);
         session.assistant("Done.");
     });
     let engine = memory.engine();
@@ -372,7 +395,7 @@ fn undoing_an_extraction_takes_its_memories_back() {
 #[test]
 fn a_dry_run_and_a_choice_of_kinds_record_no_more_than_they_say() {
     let memory = learned(10, |session| {
-        session.human("let's use SQLite for the berth leases, because Redis lost heartbeats twice");
+        session.human(PLAN);
         session.assistant("Done.");
         session.human("From now on always run `make lint` before you push.");
         session.assistant("Understood.");
@@ -391,7 +414,7 @@ fn a_dry_run_and_a_choice_of_kinds_record_no_more_than_they_say() {
 #[test]
 fn an_extracted_memory_counts_from_when_it_was_said() {
     let memory = learned(11, |session| {
-        session.human("let's use SQLite for the berth leases, because Redis lost heartbeats twice");
+        session.human(PLAN);
         session.assistant("Done.");
     });
     let _ = extract(memory.engine());
@@ -406,21 +429,21 @@ fn an_extracted_memory_counts_from_when_it_was_said() {
 #[test]
 fn a_brief_tells_what_is_asked_of_all_work_what_was_decided_and_what_is_open() {
     let memory = learned(12, |session| {
-        session.human("let's use SQLite for the berth leases, because Redis lost heartbeats twice");
+        session.human(PLAN);
         session.assistant("Done.");
         session.human("From now on always run `make lint` before you push.");
         session.assistant("Understood.");
-        session.human("let's rename the crane table later in a separate pr, `crane_hours` is still used");
-        session.assistant("Noted.");
     });
     let engine = memory.engine();
     let _ = extract(engine);
+    let todo = NewMemory::new(MemoryKind::Todo, "Rename the crane table, `crane_hours` is still used.");
+    engine.add_memory(&NewMemory { project: Some("harbour".to_owned()), ..todo }, &by_hand()).unwrap();
     let request = BriefRequest { here: Some(names_of("/home/dev/harbour")), ..BriefRequest::default() };
     let told = |of: fn(&Brief) -> &Vec<yore_core::memory::Memory>| -> Vec<String> {
         of(&engine.brief(&request).unwrap()).iter().map(|memory| memory.statement.clone()).collect()
     };
     assert_eq!(told(|brief| &brief.orders), ["From now on always run `make lint` before you push."]);
-    assert_eq!(told(|brief| &brief.decided), ["let's use SQLite for the berth leases, because Redis lost heartbeats twice"]);
+    assert_eq!(told(|brief| &brief.decided), [PLANNED]);
     assert_eq!(told(|brief| &brief.open).len(), 1);
     for known in all(engine) {
         engine.archive_memory(&known.memory.id.to_string(), true, &by_hand()).unwrap();
@@ -434,7 +457,7 @@ fn a_brief_tells_what_is_asked_of_all_work_what_was_decided_and_what_is_open() {
 #[test]
 fn a_brief_outside_of_projects_tells_nothing_of_one_and_what_holds_everywhere() {
     let memory = learned(13, |session| {
-        session.human("let's use SQLite for the berth leases, because Redis lost heartbeats twice");
+        session.human(PLAN);
         session.assistant("Done.");
         session.human("From now on always run `make lint` before you push.");
         session.assistant("Understood.");

@@ -560,7 +560,7 @@ fn what_rules_proposed_is_given_and_may_be_dropped_but_nothing_that_a_person_con
     let mut session = SessionBuilder::new(1).cwd(QUAY);
     session.human("From now on always run `make lint` before you push.");
     session.assistant("Understood.");
-    session.human("let's use SQLite for the berth leases, because Redis lost heartbeats twice");
+    session.human("Implement the following plan:\n\n# Keep berth leases in SQLite\n\n## Context\nRedis lost the heartbeats of the berth leases twice in a week.");
     session.assistant("Done.");
     memory.write("projects/p/a.jsonl", session.text());
     memory.learn();

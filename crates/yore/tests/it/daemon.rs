@@ -550,7 +550,7 @@ fn clients_start_it_when_they_need_it() {
 
 #[test]
 fn what_was_settled_becomes_a_memory_by_itself_unless_that_is_switched_off() {
-    let settled = "let's use SQLite for the berth leases, because Redis lost heartbeats twice";
+    let settled = "Always use SQLite for the berth leases, because Redis lost heartbeats twice.";
     for is_on in [true, false] {
         let environment = home();
         let file = |number: u64, words: &str| {

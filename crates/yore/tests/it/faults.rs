@@ -476,7 +476,7 @@ fn extracting_memories_survives_a_failing_file_system() {
     for number in 0..3_u64 {
         Transcript::new(&session(10 + number), "/home/dev/pier-0")
             .at(1_765_000_000_000 + number as i64 * 86_400_000)
-            .human(&format!("let's keep the knots of pier {number} in SQLite, because the older ledger lost {number} rows"))
+            .human(&format!("Always keep the knots of pier {number} in SQLite, because the older ledger lost {number} rows"))
             .assistant("Done.")
             .write(&sources.projects().join("settled"));
     }

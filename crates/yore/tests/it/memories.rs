@@ -585,7 +585,7 @@ fn review_keeps_edits_and_rejects_what_nobody_confirmed() {
     let transcript = Transcript::new("5e71e600-0001-4a5b-8c1d-0123456789ab", "/home/dev/quay")
         .human("From now on always run `make lint` before you push.")
         .assistant("Understood.")
-        .human("let's use SQLite for the berth leases, because Redis lost heartbeats twice")
+        .human("Implement the following plan:\n\n# Keep berth leases in SQLite\n\n## Context\nRedis lost the heartbeats of the berth leases twice in a week.")
         .assistant("Done.")
         .human("I'd rather have one log file per worktree instead of one per session")
         .assistant("Done.");
