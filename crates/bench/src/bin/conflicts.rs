@@ -20,7 +20,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use serde_json::Value;
-use yore_core::conflict::{Assertion, Claims, Conflict, ConflictKind};
+use yore_core::conflict::{Assertion, Claims, Conflict, ConflictKind, assertion_in};
 use yore_core::text::{Tokenizer, fragments};
 
 /// A labelled pair.
@@ -77,7 +77,7 @@ fn retire(path: &Path) -> Result<(usize, usize), Box<dyn Error>> {
         for (at, turn, text) in turns {
             for range in fragments(&text) {
                 let text = text[range].trim().trim_start_matches(['-', '*', '#', ' ']).to_owned();
-                let Some(assertion) = Assertion::of(&text) else { continue };
+                let Some(assertion) = assertion_in(&text) else { continue };
                 read += 1;
                 let is_replaced = |said: &Said| said.turn != turn && said.assertion.excludes(&assertion);
                 for older in known.extract_if(.., |said| is_replaced(said)) {

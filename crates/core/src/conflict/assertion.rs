@@ -16,6 +16,9 @@ use super::words::{
 };
 use crate::text::{Tokenizer, is_stop_word};
 
+/// Version of the rules by which statements are read: whoever stores what they give reads all statements again under another one.
+pub const ASSERTION_RULES: u32 = 1;
+
 /// Subject, aspect and value of a statement about something that has one value at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assertion {
@@ -67,69 +70,9 @@ const SMALL: &[&str] =
 const PRONOUNS: &[&str] = &["it", "this", "that", "they", "these", "he", "she", "es", "er", "sie", "dies"];
 
 impl Assertion {
-    /// Reads a statement; `None` if it says nothing of this kind, or not certainly.
-    ///
-    /// ```
-    /// use yore_core::conflict::{Aspect, Assertion};
-    /// let read = |text| Assertion::of(text).map(|read| (read.aspect, read.value, read.before));
-    /// assert_eq!(read("The harbour server listens on port 8080."), Some((Aspect::Value, "8080".into(), None)));
-    /// assert_eq!(read("Berth leases live in SQLite instead of Redis."), Some((Aspect::Place, "sqlite".into(), Some("redis".into()))));
-    /// assert_eq!(read("The gauge polls the harbour."), None);
-    /// ```
-    pub fn of(statement: &str) -> Option<Self> {
-        let statement = statement.trim();
-        let words = words_of(statement);
-        let is_hedge = |at: usize| {
-            let is_rather = words[at] == "than" && at > 0 && words[at - 1] == "rather";
-            HEDGES.contains(&words[at].as_str()) && !is_rather
-        };
-        if statement.ends_with('?')
-            || (0..words.len()).any(is_hedge)
-            || words.first().is_some_and(|first| PRONOUNS.contains(&first.as_str()))
-        {
-            return None;
-        }
-        // One statement, one thing: what follows may explain it.
-        let mut clauses = clauses(statement).into_iter();
-        let own = statement[clauses.next()?].trim();
-        let later: Vec<&str> = clauses.map(|range| statement[range].trim()).collect();
-        let denied = later.first().and_then(|next| next.strip_prefix("not ").or_else(|| next.strip_prefix("nicht ")));
-        // ", in staging" and "which is the one of staging" bind it.
-        let binds = |clause: &&str| {
-            let words = words_of(clause);
-            let is_of = |word: &String| {
-                QUALIFIERS.contains(&word.as_str()) || ["which", "that", "die", "das", "der"].contains(&word.as_str())
-            };
-            words.iter().take(2).any(is_of)
-        };
-        if later.iter().any(binds) {
-            return None;
-        }
-        let (own, before) = without_before(own);
-        // "Budget: $5" is a label of something that was named elsewhere.
-        let is_labelled = own.contains(": ") || own.ends_with(':');
-        if is_labelled
-            || own.contains('(')
-            || words_of(own).iter().any(|word| STRONG.contains(&word.as_str()) || WEAK.contains(&word.as_str()))
-        {
-            return None;
-        }
-        let mut tokenizer = Tokenizer::default();
-        let (said, of_change) = match by_change(own, &mut tokenizer) {
-            Some((said, before)) => (said, Some(before)),
-            None => (by_verb(own, &mut tokenizer).or_else(|| by_value(own, &mut tokenizer))?, None),
-        };
-        let is_change = of_change.is_some();
-        let Said { subject, aspect, value, is_single } = said;
-        let told = before.or(denied).and_then(|before| plain_value(before, &mut tokenizer));
-        let before = of_change.or(told).filter(|before| *before != value);
-        let is_certain = (LEAST_OF_SUBJECT..=MOST_OF_SUBJECT).contains(&subject.len());
-        is_certain.then_some(Self { subject, aspect, value, before, is_single, is_change })
-    }
-
     /// Reads what somebody states; `None` if subject or value say nothing. `beside`: the statement of which it was stated, if that
     /// is not to be retired for another value when it says more: the rest of it would be lost.
-    pub fn stated(stated: &StatedValue, beside: Option<&str>) -> Option<Self> {
+    pub(crate) fn stated(stated: &StatedValue, beside: Option<&str>) -> Option<Self> {
         let named: Vec<String> = words_of(&stated.subject).into_iter().filter(|word| !LINKING.contains(&word.as_str())).collect();
         let subject = subject_of(&named);
         // Somebody who states a value may name it in more words than a rule reads as one.
@@ -166,6 +109,67 @@ impl Assertion {
         let is_stage = self.aspect == Aspect::Status && !is_named && !are_states(&self.value, &other.value);
         is_same && !is_stage && are_apart(&self.value, &other.value)
     }
+}
+
+/// Reads the assertion in the words of a statement; `None` if it says nothing of this kind, or not certainly. This is the only way from
+/// free text to an assertion.
+///
+/// ```
+/// use yore_core::conflict::{Aspect, assertion_in};
+/// let read = |text| assertion_in(text).map(|read| (read.aspect, read.value, read.before));
+/// assert_eq!(read("The harbour server listens on port 8080."), Some((Aspect::Value, "8080".into(), None)));
+/// assert_eq!(read("Berth leases live in SQLite instead of Redis."), Some((Aspect::Place, "sqlite".into(), Some("redis".into()))));
+/// assert_eq!(read("The gauge polls the harbour."), None);
+/// ```
+pub fn assertion_in(statement: &str) -> Option<Assertion> {
+    let statement = statement.trim();
+    let words = words_of(statement);
+    let is_hedge = |at: usize| {
+        let is_rather = words[at] == "than" && at > 0 && words[at - 1] == "rather";
+        HEDGES.contains(&words[at].as_str()) && !is_rather
+    };
+    if statement.ends_with('?')
+        || (0..words.len()).any(is_hedge)
+        || words.first().is_some_and(|first| PRONOUNS.contains(&first.as_str()))
+    {
+        return None;
+    }
+    // One statement, one thing: what follows may explain it.
+    let mut clauses = clauses(statement).into_iter();
+    let own = statement[clauses.next()?].trim();
+    let later: Vec<&str> = clauses.map(|range| statement[range].trim()).collect();
+    let denied = later.first().and_then(|next| next.strip_prefix("not ").or_else(|| next.strip_prefix("nicht ")));
+    // ", in staging" and "which is the one of staging" bind it.
+    let binds = |clause: &&str| {
+        let words = words_of(clause);
+        let is_of = |word: &String| {
+            QUALIFIERS.contains(&word.as_str()) || ["which", "that", "die", "das", "der"].contains(&word.as_str())
+        };
+        words.iter().take(2).any(is_of)
+    };
+    if later.iter().any(binds) {
+        return None;
+    }
+    let (own, before) = without_before(own);
+    // "Budget: $5" is a label of something that was named elsewhere.
+    let is_labelled = own.contains(": ") || own.ends_with(':');
+    if is_labelled
+        || own.contains('(')
+        || words_of(own).iter().any(|word| STRONG.contains(&word.as_str()) || WEAK.contains(&word.as_str()))
+    {
+        return None;
+    }
+    let mut tokenizer = Tokenizer::default();
+    let (said, of_change) = match by_change(own, &mut tokenizer) {
+        Some((said, before)) => (said, Some(before)),
+        None => (by_verb(own, &mut tokenizer).or_else(|| by_value(own, &mut tokenizer))?, None),
+    };
+    let is_change = of_change.is_some();
+    let Said { subject, aspect, value, is_single } = said;
+    let told = before.or(denied).and_then(|before| plain_value(before, &mut tokenizer));
+    let before = of_change.or(told).filter(|before| *before != value);
+    let is_certain = (LEAST_OF_SUBJECT..=MOST_OF_SUBJECT).contains(&subject.len());
+    is_certain.then_some(Assertion { subject, aspect, value, before, is_single, is_change })
 }
 
 /// Returns the beginning of a word, which its forms share.
@@ -420,7 +424,7 @@ mod tests {
     use super::*;
 
     fn excludes(first: &str, second: &str) -> bool {
-        let (first, second) = (Assertion::of(first), Assertion::of(second));
+        let (first, second) = (assertion_in(first), assertion_in(second));
         let excludes =
             |a: &Option<Assertion>, b: &Option<Assertion>| a.as_ref().zip(b.as_ref()).is_some_and(|(a, b)| a.excludes(b));
         assert_eq!(excludes(&first, &second), excludes(&second, &first), "in either direction: {first:?} | {second:?}");
@@ -447,7 +451,7 @@ mod tests {
             ("The path of the quay log is `logs/a`.", "The path of the quay log is `var/b`."),
             ("The pro plan costs $20 per month.", "The pro plan costs $25 per month."),
         ] {
-            assert!(excludes(first, second), "{first} | {second}: {:?} {:?}", Assertion::of(first), Assertion::of(second));
+            assert!(excludes(first, second), "{first} | {second}: {:?} {:?}", assertion_in(first), assertion_in(second));
         }
     }
 
@@ -519,7 +523,7 @@ mod tests {
             ("The tide cache has 1,000 entries.", "The tide cache has 1000 entries."),
             ("The path of the quay log is `./src/x/`.", "The path of the quay log is `src/x`."),
         ] {
-            assert!(!excludes(first, second), "{first} | {second}: {:?} {:?}", Assertion::of(first), Assertion::of(second));
+            assert!(!excludes(first, second), "{first} | {second}: {:?} {:?}", assertion_in(first), assertion_in(second));
         }
     }
 
@@ -566,20 +570,20 @@ mod tests {
             ("Raise the quay timeout from 30 seconds to 60 seconds.", "30 second"),
             ("Berth leases live in SQLite rather than Redis.", "redis"),
         ] {
-            assert_eq!(Assertion::of(text).and_then(|read| read.before).as_deref(), Some(expected), "{text}");
+            assert_eq!(assertion_in(text).and_then(|read| read.before).as_deref(), Some(expected), "{text}");
         }
     }
 
     #[test]
     fn letters_that_change_their_length_are_read() {
-        assert_eq!(Assertion::of("İ x instead of ẞ"), None);
-        assert!(Assertion::of("The default branch of ẞ is İx (was ẞİ).").is_some());
+        assert_eq!(assertion_in("İ x instead of ẞ"), None);
+        assert!(assertion_in("The default branch of ẞ is İx (was ẞİ).").is_some());
     }
 
     proptest! {
         #[test]
         fn any_text_is_read_or_not_and_excludes_itself_never(text in "([a-z ]|İ|ẞ| is |port|instead of |[0-9]|.){0,80}") {
-            prop_assert!(Assertion::of(&text).is_none_or(|read| !read.excludes(&read)));
+            prop_assert!(assertion_in(&text).is_none_or(|read| !read.excludes(&read)));
         }
     }
 }

@@ -19,7 +19,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 pub use self::aspect::Aspect;
-pub use self::assertion::{Assertion, StatedValue};
+pub use self::assertion::{ASSERTION_RULES, Assertion, StatedValue, assertion_in};
 use self::clause::{Clause, Negation, Of, Value, clause, clauses};
 pub use self::condition::Condition;
 use self::words::{CHANGING, CONTRASTS, GIVING, OPPOSITES, VERBS};

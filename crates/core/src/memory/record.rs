@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Fields, MemoryKind, MemoryType, Status, StatusCause, is_of_rules};
-use crate::conflict::{Assertion, StatedValue};
+use super::{Fields, MemoryKind, MemoryType, is_of_rules};
+use crate::conflict::{Assertion, StatedValue, assertion_in};
 use crate::id::{MemoryId, ProjectId, TurnId};
 use crate::time::UtcMillis;
 
@@ -386,7 +386,7 @@ pub fn asserted(kind: MemoryKind, lane: Lane, statement: &str, stated: Option<&S
         _ if !kind.is_state() => None,
         // A person knows what they state; of a model's statement, the rest counts as well.
         Some(stated) => Assertion::stated(stated, (lane == Lane::Extracted).then_some(statement)),
-        None => Assertion::of(statement),
+        None => assertion_in(statement),
     }
 }
 

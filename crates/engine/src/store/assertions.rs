@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, params};
 use serde::Deserialize;
-use yore_core::conflict::{Assertion, StatedValue};
+use yore_core::conflict::{ASSERTION_RULES, Assertion, StatedValue};
 use yore_core::id::{MemoryId, ProjectId};
 use yore_core::memory::{Lane, Memory, MemoryKind, asserted};
 
@@ -39,6 +39,9 @@ fn hash(text: &str) -> i64 {
     i64::from_le_bytes(first)
 }
 
+/// Name of the fact that keeps the version of the rules by which the rows were read.
+const RULES: &str = "assertion_rules";
+
 const INSERT: &str = "INSERT INTO memory_assertion (memory_id, subject, value, before) VALUES (?1, ?2, ?3, ?4)";
 
 /// Reads all memories again.
@@ -72,6 +75,16 @@ impl WriteTx<'_> {
     /// Reads all memories again, after their texts were changed in place.
     pub(super) fn fill_assertions(&self) -> StoreResult<()> {
         self.on_connection(fill_assertions)
+    }
+
+    /// Reads all memories again if other rules had read them.
+    pub(super) fn renew_assertions(&self) -> StoreResult<()> {
+        let now = ASSERTION_RULES.to_string();
+        if self.first_value::<String>("SELECT value FROM fact WHERE name = ?1", [RULES])?.as_ref() == Some(&now) {
+            return Ok(());
+        }
+        self.fill_assertions()?;
+        self.execute("INSERT OR REPLACE INTO fact (name, value) VALUES (?1, ?2)", [RULES, &now]).map(drop)
     }
 
     /// Stores what a memory asserts, by its row.

@@ -150,6 +150,7 @@ impl<'t, 'c> OperationTx<'t, 'c> {
 
     /// See [`View::assertions_near`].
     pub(crate) fn assertions_near(&self, memory: &Memory, assertion: &Assertion) -> StoreResult<Vec<MemoryId>> {
+        self.tx.renew_assertions()?;
         self.tx.assertions_near(memory, assertion)
     }
 

@@ -212,6 +212,21 @@ fn what_an_agent_says_against_a_person_is_contested_until_that_is_settled_or_the
 }
 
 #[test]
+fn what_other_rules_had_read_in_statements_is_read_again_before_it_is_compared() {
+    let memory = Memory::new();
+    let engine = memory.engine();
+    let known = add(engine, MemoryKind::Fact, MAIN, 1_000, Actor::Person);
+    let other = add(engine, MemoryKind::Fact, "The owner of the tide gauge is Mara.", 1_000, Actor::Person);
+    let db = rusqlite::Connection::open(memory.data().join("yore.db")).unwrap();
+    db.execute_batch(
+        "UPDATE memory_assertion SET subject = 1, value = 2; UPDATE fact SET value = '0' WHERE name = 'assertion_rules'",
+    )
+    .unwrap();
+    let newer = add(engine, MemoryKind::Fact, TRUNK, 2_000, Actor::Person);
+    assert_eq!([&known, &newer, &other].map(|id| status_of(&memory, id)), [Status::Superseded, Status::Holds, Status::Holds]);
+}
+
+#[test]
 fn what_becomes_true_again_has_an_interval_of_its_own_and_what_was_wrong_has_replaced_nothing() {
     let memory = Memory::new();
     let engine = memory.engine();
