@@ -1,7 +1,6 @@
 //! The connection to a configured model server: address, key, deadline, one exchange.
 //!
-//! An exchange runs in a thread of its own, so that a call can be given up at once, and so that the answer can be read while it
-//! arrives.
+//! An exchange runs in a thread of its own, so that a call can be given up at once.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,11 +8,8 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
 use super::ask::Accounts;
 use super::error::LlmError;
-use super::stream::Stream;
 use super::wire::Encoded;
 use crate::transport::{Answer, Client, ClientSettings, Request, TransportError, is_here};
 
@@ -51,12 +47,6 @@ enum Part {
     End,
 }
 
-/// An answer: whole, or as the events of a stream, which were taken.
-pub(super) enum Received {
-    Whole(Answer),
-    Events,
-}
-
 impl Connection {
     /// Makes the connection to a server of this name, for errors, at an address; nothing is connected before the first call.
     pub fn new(server: impl Into<String>, address: impl Into<String>, key_of: KeyOf, timeout: Duration) -> Self {
@@ -87,27 +77,6 @@ impl Connection {
     /// Returns whether it leads to this computer.
     pub fn is_here(&self) -> bool {
         is_here(&self.address)
-    }
-
-    /// Returns an error without the key, which a server may repeat.
-    pub(super) fn cleaned(&self, error: LlmError) -> LlmError {
-        let Some(key) = self.key.get().and_then(Option::as_deref).filter(|key| key.len() > 3) else { return error };
-        match error {
-            LlmError::Status { server, status, message, retry_after } => {
-                LlmError::Status { server, status, message: without_key(&message, key).unwrap_or(message), retry_after }
-            }
-            LlmError::NotUnderstood { server, reason } => {
-                LlmError::NotUnderstood { server, reason: without_key(&reason, key).unwrap_or(reason) }
-            }
-            other => other,
-        }
-    }
-
-    /// Returns an answer that was put together from a stream without the key, which a server may repeat in pieces.
-    pub(super) fn cleaned_value(&self, value: Value) -> Value {
-        let key = self.key.get().and_then(Option::as_deref).filter(|key| key.len() > 3);
-        let cleaned = key.and_then(|key| without_key(&value.to_string(), key));
-        cleaned.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or(value)
     }
 
     fn failed(&self, error: TransportError) -> LlmError {
@@ -146,24 +115,17 @@ impl Connection {
         Ok(self.key.get().and_then(Option::as_deref))
     }
 
-    /// Sends a request. An answer that is a stream is handed to `stream` as it arrives; any other is returned.
+    /// Sends a request and returns its answer.
     ///
     /// # Errors
-    /// [`LlmError::Transport`], [`LlmError::NoKey`], [`LlmError::Budget`] if models are switched off meanwhile, and those of
-    /// the stream.
-    pub(super) fn send(
-        &self,
-        encoded: Encoded,
-        key_header: KeyHeader<'_>,
-        accounts: &dyn Accounts,
-        stream: Option<&mut Stream<'_>>,
-    ) -> Result<Received, LlmError> {
+    /// [`LlmError::Transport`], [`LlmError::NoKey`], [`LlmError::Budget`] if models are switched off meanwhile.
+    pub(super) fn send(&self, encoded: Encoded, key_header: KeyHeader<'_>, accounts: &dyn Accounts) -> Result<Answer, LlmError> {
         let mut request = self.request("POST", &encoded.path, key_header)?.header("content-type", "application/json");
         for (name, value) in encoded.headers {
             request = request.header(name, value);
         }
         request.body = encoded.body.to_string().into_bytes();
-        self.exchange(request, accounts, stream)
+        self.exchange(request, accounts)
     }
 
     /// Asks for what stands at a path.
@@ -177,7 +139,7 @@ impl Connection {
         key_header: KeyHeader<'_>,
         accounts: &dyn Accounts,
     ) -> Result<Answer, LlmError> {
-        self.whole(headed(self.request("GET", path, key_header)?, headers), accounts)
+        self.exchange(headed(self.request("GET", path, key_header)?, headers), accounts)
     }
 
     /// Sends a body of some kind to a path.
@@ -193,14 +155,7 @@ impl Connection {
         key_header: KeyHeader<'_>,
         accounts: &dyn Accounts,
     ) -> Result<Answer, LlmError> {
-        self.whole(headed(self.request("POST", path, key_header)?, headers).with_body(kind, body), accounts)
-    }
-
-    fn whole(&self, request: Request, accounts: &dyn Accounts) -> Result<Answer, LlmError> {
-        match self.exchange(request, accounts, None)? {
-            Received::Whole(answer) => Ok(answer),
-            Received::Events => Err(self.failed(TransportError::Protocol("it is a stream".to_owned()))),
-        }
+        self.exchange(headed(self.request("POST", path, key_header)?, headers).with_body(kind, body), accounts)
     }
 
     /// Makes a request with the key.
@@ -222,12 +177,7 @@ impl Connection {
         Ok(request.header(name, value))
     }
 
-    fn exchange(
-        &self,
-        request: Request,
-        accounts: &dyn Accounts,
-        mut stream: Option<&mut Stream<'_>>,
-    ) -> Result<Received, LlmError> {
+    fn exchange(&self, request: Request, accounts: &dyn Accounts) -> Result<Answer, LlmError> {
         if let Some(reason) = accounts.is_off() {
             return Err(LlmError::Budget(reason));
         }
@@ -235,29 +185,18 @@ impl Connection {
         let most = client.max_bytes();
         let parts = exchange(client, request);
         let mut answer = Answer { status: 0, headers: Vec::new(), body: Vec::new() };
-        let mut bytes = 0;
         loop {
             if let Some(reason) = accounts.is_off() {
                 return Err(LlmError::Budget(reason));
             }
             match parts.recv_timeout(LOOK) {
-                Ok(Ok(Part::Head(status, headers))) => {
-                    (answer.status, answer.headers) = (status, headers);
-                    let kind = answer.header("content-type").unwrap_or_default();
-                    let is_stream = ["text/event-stream", "application/x-ndjson"].iter().any(|of| kind.starts_with(of));
-                    stream = stream.filter(|_| is_stream && (200..300).contains(&status));
-                }
+                Ok(Ok(Part::Head(status, headers))) => (answer.status, answer.headers) = (status, headers),
                 Ok(Ok(Part::Body(part))) => {
-                    bytes += part.len() as u64;
-                    if bytes > most {
+                    answer.body.extend_from_slice(&part);
+                    if answer.body.len() as u64 > most {
                         return Err(self.failed(TransportError::TooLarge(most)));
                     }
-                    match &mut stream {
-                        Some(stream) => stream.take(&part).map_err(|error| self.cleaned(error))?,
-                        None => answer.body.extend_from_slice(&part),
-                    }
                 }
-                Ok(Ok(Part::End)) if stream.is_some() => return Ok(Received::Events),
                 Ok(Ok(Part::End)) => break,
                 Ok(Err(error)) => return Err(self.failed(error)),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -272,7 +211,7 @@ impl Connection {
         {
             answer.body = cleaned.into_bytes();
         }
-        Ok(Received::Whole(answer))
+        Ok(answer)
     }
 }
 

@@ -4,7 +4,7 @@
 //! - [`wire`]: requests and answers of each protocol, encoded and decoded without a connection
 //! - [`Server`], [`SERVERS`]: servers by name, as data
 //! - [`Model`]: a configured model; `command` and `folder` are those without a server
-//! - [`Connection`]: a configured server; `stream`: answers of one that arrive in events
+//! - [`Connection`]: a configured server
 //! - [`ServerEmbedder`], [`ServerReranker`]: models that give vectors, and the relevance of passages
 //! - [`structured`]: typed answers in four tiers, with the errors of one try told to the next
 //! - [`LlmError`]: the reasons why there is no answer, by what may be done about them
@@ -22,7 +22,6 @@ mod http;
 mod model;
 mod relevance;
 mod servers;
-mod stream;
 pub mod structured;
 mod vectors;
 pub mod wire;
@@ -33,7 +32,7 @@ pub use self::caller::{Backoff, FAILURES, REST};
 pub use self::command::{CommandSettings, PROGRAMS, Program, SILENT};
 pub use self::error::{Class, LlmError};
 pub use self::http::{Connection, KeyOf};
-pub use self::model::{Arrival, Model, Way};
+pub use self::model::{Model, Way};
 pub use self::relevance::ServerReranker;
 pub use self::servers::{RELEVANCE_SERVERS, RelevanceServer, SERVERS, Server, VECTOR_SERVERS, VectorServer};
 pub use self::vectors::{ServerEmbedder, Vectors};

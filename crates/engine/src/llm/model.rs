@@ -9,8 +9,7 @@ use super::caller::{Backoff, Caller, most_tokens};
 use super::command::CommandSettings;
 use super::error::LlmError;
 use super::folder;
-use super::http::{Connection, Received};
-use super::stream::Stream;
+use super::http::Connection;
 use super::wire::{Protocol, Wanted, check};
 
 /// The place where a model answers.
@@ -24,8 +23,6 @@ pub enum Way {
         protocol: Protocol,
         /// The tiers that it is known to have.
         tiers: &'static [Tier],
-        /// How its answers arrive.
-        arrival: Arrival,
     },
     /// A program.
     Command(CommandSettings),
@@ -33,18 +30,6 @@ pub enum Way {
     Folder(PathBuf),
     /// A server that takes batches: an answer comes with a later run.
     Batch(Arc<Batches>),
-}
-
-/// How answers of a server arrive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrival {
-    /// Whole.
-    Whole,
-    /// As a stream, for servers and proxies that end a connection on which nothing moves.
-    Stream {
-        /// See [`Server::asks_for_usage`](super::Server::asks_for_usage).
-        asks_for_usage: bool,
-    },
 }
 
 /// A configured model.
@@ -160,25 +145,11 @@ impl Model {
             Way::Command(settings) => settings.complete(prompt, accounts),
             Way::Folder(folder) => folder::complete(folder, prompt, wanted),
             Way::Batch(batches) => batches.complete(prompt, wanted),
-            Way::Http { connection, protocol, arrival, .. } => {
+            Way::Http { connection, protocol, .. } => {
                 let model = self.name().split_once('/').map_or(self.name(), |(_, model)| model);
-                let encoded = protocol.encode(model, prompt, wanted);
-                let mut stream = Stream::new(connection.server(), *protocol);
                 let key_header = |key: &str| protocol.key_header(key);
-                let received = match *arrival {
-                    Arrival::Whole => connection.send(encoded, &key_header, accounts, None)?,
-                    Arrival::Stream { asks_for_usage } => {
-                        let encoded = protocol.streamed(encoded, asks_for_usage);
-                        connection.send(encoded, &key_header, accounts, Some(&mut stream))?
-                    }
-                };
-                match received {
-                    Received::Whole(answer) => protocol.decode(connection.server(), prompt, &answer),
-                    Received::Events => {
-                        let whole = stream.end().map_err(|error| connection.cleaned(error))?;
-                        protocol.read(connection.server(), prompt, &connection.cleaned_value(whole))
-                    }
-                }
+                let answer = connection.send(protocol.encode(model, prompt, wanted), &key_header, accounts)?;
+                protocol.decode(connection.server(), prompt, &answer)
             }
         }
     }

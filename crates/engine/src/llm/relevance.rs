@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::ask::{Accounts, Usage};
 use super::caller::{Backoff, Caller, most_tokens};
 use super::error::LlmError;
-use super::http::{Connection, Received};
+use super::http::Connection;
 use super::wire::{Protocol, RelevanceProtocol, body_of};
 
 /// The furthest logit of a relevance: 0 and 1 have none.
@@ -60,10 +60,7 @@ impl ServerReranker {
             let wrong = |reason: &str| LlmError::NotUnderstood { server: server.to_owned(), reason: reason.to_owned() };
             let encoded = self.protocol.encode(&self.model, question, passages);
             let key_header = |key: &str| Protocol::OpenAiChat.key_header(key);
-            let body = match connection.send(encoded, &key_header, accounts, None)? {
-                Received::Whole(answer) => body_of(server, &answer)?,
-                Received::Events => return Err(wrong("it is a stream")),
-            };
+            let body = body_of(server, &connection.send(encoded, &key_header, accounts)?)?;
             let (scores, tokens) = self.protocol.decode(&body, passages.len()).map_err(wrong)?;
             // Never less than half of the most, whatever the server reports.
             let input = tokens.map_or(most, |tokens| tokens.max(most / 2));

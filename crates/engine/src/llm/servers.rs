@@ -17,8 +17,6 @@ pub struct Server {
     pub key_variable: Option<&'static str>,
     /// The tiers that it has, in the order in which they are tried (S5-067, C-111).
     pub tiers: &'static [Tier],
-    /// True if it tells the tokens of a stream only when it is asked to; one that tells them anyhow may refuse the question.
-    pub asks_for_usage: bool,
 }
 
 const ALL: &[Tier] = &[Tier::Schema, Tier::Tool, Tier::Json, Tier::Prompt];
@@ -26,11 +24,11 @@ const SCHEMA_OR_TOOL: &[Tier] = &[Tier::Schema, Tier::Tool, Tier::Prompt];
 const JSON: &[Tier] = &[Tier::Json, Tier::Tool, Tier::Prompt];
 
 const fn chat(name: &'static str, address: &'static str, key_variable: &'static str, tiers: &'static [Tier]) -> Server {
-    Server { name, protocol: Protocol::OpenAiChat, address, key_variable: Some(key_variable), tiers, asks_for_usage: true }
+    Server { name, protocol: Protocol::OpenAiChat, address, key_variable: Some(key_variable), tiers }
 }
 
 const fn local(name: &'static str, protocol: Protocol, address: &'static str) -> Server {
-    Server { name, protocol, address, key_variable: None, tiers: ALL, asks_for_usage: true }
+    Server { name, protocol, address, key_variable: None, tiers: ALL }
 }
 
 /// The servers that are known.
@@ -41,7 +39,6 @@ pub const SERVERS: &[Server] = &[
         address: "https://api.anthropic.com",
         key_variable: Some("ANTHROPIC_API_KEY"),
         tiers: SCHEMA_OR_TOOL,
-        asks_for_usage: false,
     },
     Server {
         name: "openai",
@@ -49,7 +46,6 @@ pub const SERVERS: &[Server] = &[
         address: "https://api.openai.com/v1",
         key_variable: Some("OPENAI_API_KEY"),
         tiers: ALL,
-        asks_for_usage: false,
     },
     Server {
         name: "gemini",
@@ -57,7 +53,6 @@ pub const SERVERS: &[Server] = &[
         address: "https://generativelanguage.googleapis.com",
         key_variable: Some("GEMINI_API_KEY"),
         tiers: &[Tier::Schema, Tier::Json, Tier::Tool, Tier::Prompt],
-        asks_for_usage: false,
     },
     local("ollama", Protocol::Ollama, "http://127.0.0.1:11434"),
     local("lm-studio", Protocol::OpenAiChat, "http://127.0.0.1:1234/v1"),
@@ -65,7 +60,7 @@ pub const SERVERS: &[Server] = &[
     local("vllm", Protocol::OpenAiChat, "http://127.0.0.1:8000/v1"),
     chat("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", ALL),
     chat("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", ALL),
-    Server { asks_for_usage: false, ..chat("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", ALL) },
+    chat("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", ALL),
     chat("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", JSON),
     chat("together", "https://api.together.xyz/v1", "TOGETHER_API_KEY", ALL),
     chat("xai", "https://api.x.ai/v1", "XAI_API_KEY", ALL),
@@ -76,7 +71,6 @@ pub const SERVERS: &[Server] = &[
         address: "",
         key_variable: Some("OPENAI_COMPATIBLE_API_KEY"),
         tiers: ALL,
-        asks_for_usage: true,
     },
 ];
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::ask::{Accounts, Usage, estimated_tokens};
 use super::caller::{Backoff, Caller, most_tokens};
 use super::error::LlmError;
-use super::http::{Connection, Received};
+use super::http::Connection;
 use super::wire::{Protocol, Texts, VectorProtocol, body_of};
 
 /// A model on a server that converts texts to vectors.
@@ -142,10 +142,7 @@ impl ServerEmbedder {
             VectorProtocol::Gemini => Protocol::Gemini.key_header(key),
             _ => Protocol::OpenAiChat.key_header(key),
         };
-        match connection.send(self.protocol.encode(asked), &key_header, accounts, None)? {
-            Received::Whole(answer) => body_of(connection.server(), &answer),
-            Received::Events => Err(self.wrong("it is a stream".to_owned())),
-        }
+        body_of(connection.server(), &connection.send(self.protocol.encode(asked), &key_header, accounts)?)
     }
 
     fn wrong(&self, reason: String) -> LlmError {

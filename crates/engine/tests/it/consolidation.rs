@@ -10,7 +10,7 @@ use yore_core::memory::{Lane, MemoryKind, Status};
 use yore_core::operation::{Actor, Cause};
 use yore_core::relation::Node;
 use yore_engine::llm::wire::Protocol;
-use yore_engine::llm::{Arrival, Backoff, Connection, Model, Tier, Way};
+use yore_engine::llm::{Backoff, Connection, Model, Tier, Way};
 use yore_engine::transport::{Client, Response};
 use yore_engine::{
     ByModel, ConsolidateReport, ConsolidateRequest, DailyLimits, Distilled, DistilledItem, Engine, ExtractRequest, MemoryList,
@@ -78,7 +78,7 @@ fn asked(
     });
     let connection = Connection::new("harbour", "http://127.0.0.1:9/v1/", Arc::new(|| Ok(None)), Duration::from_secs(5));
     let connection = connection.over(Client::over(script.clone(), 1 << 20));
-    let way = Way::Http { connection, protocol: Protocol::OpenAiChat, tiers: &[Tier::Schema], arrival: Arrival::Whole };
+    let way = Way::Http { connection, protocol: Protocol::OpenAiChat, tiers: &[Tier::Schema] };
     let model = Arc::new(Model::new("harbour/m-1", way, Backoff { tries: 1, sleep: |_| () }));
     let terms = Terms {
         purpose: "judge".to_owned(),

@@ -11,9 +11,7 @@ use serde_json::{Value, json};
 use yore_core::memory::{Lane, MemoryKind, Status};
 use yore_core::operation::{Actor, Cause};
 use yore_engine::llm::wire::{Protocol, Wanted};
-use yore_engine::llm::{
-    Arrival, Backoff, Class, CommandSettings, Connection, Form, LlmError, Model, Prompt, Tier, Way, structured,
-};
+use yore_engine::llm::{Backoff, Class, CommandSettings, Connection, Form, LlmError, Model, Prompt, Tier, Way, structured};
 use yore_engine::transport::{Client, ClientSettings, Response, TransportError};
 use yore_engine::{ByModel, DailyLimits, Engine, ExtractRequest, MemoryList, ModelReport, NewMemory, Price, StoredMemory, Terms};
 use yore_testing::{Memory, Script, SessionBuilder, listening, write_answer};
@@ -57,7 +55,7 @@ fn scripted(
         answer(&serde_json::from_slice(&request.body).unwrap(), *count)
     });
     let connection = connection("http://127.0.0.1:9/v1/", Duration::from_secs(5)).over(Client::over(script.clone(), 1 << 20));
-    let way = Way::Http { connection, protocol: Protocol::OpenAiChat, tiers, arrival: Arrival::Whole };
+    let way = Way::Http { connection, protocol: Protocol::OpenAiChat, tiers };
     (Arc::new(Model::new("harbour/m-1", way, Backoff { tries: 5, sleep: |_| () })), script)
 }
 
@@ -332,9 +330,9 @@ fn a_program_answers_in_its_own_directory_and_is_given_up_in_time() {
     assert_eq!(error.class(), Class::Permanent, "{error}");
 }
 
-fn over_http(protocol: Protocol, address: String, timeout: Duration, tries: u32, arrival: Arrival) -> Model {
+fn over_http(protocol: Protocol, address: String, timeout: Duration, tries: u32) -> Model {
     let client = Client::new(&ClientSettings { max_bytes: 1 << 20, ..ClientSettings::default() }).unwrap();
-    let way = Way::Http { connection: connection(&address, timeout).over(client), protocol, tiers: &Tier::ALL, arrival };
+    let way = Way::Http { connection: connection(&address, timeout).over(client), protocol, tiers: &Tier::ALL };
     Model::new("harbour/m-1", way, Backoff { tries, sleep: |_| () })
 }
 
@@ -398,7 +396,7 @@ fn every_protocol_is_spoken_over_the_network() {
                 ),
             }
         });
-        let model = over_http(protocol, address, Duration::from_secs(20), 1, Arrival::Whole);
+        let model = over_http(protocol, address, Duration::from_secs(20), 1);
         for tier in Tier::ALL {
             let form = form();
             let reply = model.complete(&prompt(), Some(Wanted { form: &form, tier }), &ledger);
@@ -451,18 +449,14 @@ fn a_server_that_hangs_drips_breaks_off_or_floods_is_an_error_in_time() {
     for (what, misdeed, told) in misdeeds {
         let address = listening(move |_, _, stream| misdeed(stream));
         let began = std::time::Instant::now();
-        let error = over_http(Protocol::OpenAiChat, address, Duration::from_secs(1), 1, Arrival::Whole)
-            .complete(&prompt(), None, &ledger)
-            .unwrap_err();
+        let error =
+            over_http(Protocol::OpenAiChat, address, Duration::from_secs(1), 1).complete(&prompt(), None, &ledger).unwrap_err();
         assert!(error.to_string().contains(told) && !error.to_string().contains("sk-tide"), "{what}: {error}");
         assert!(began.elapsed() < Duration::from_secs(30), "{what}");
     }
     let nobody = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
-    let error = over_http(Protocol::Ollama, format!("http://{nobody}"), Duration::from_secs(5), 1, Arrival::Whole).complete(
-        &prompt(),
-        None,
-        &ledger,
-    );
+    let error =
+        over_http(Protocol::Ollama, format!("http://{nobody}"), Duration::from_secs(5), 1).complete(&prompt(), None, &ledger);
     assert_eq!(error.unwrap_err().class(), Class::Transient);
     let spent = memory.engine().spent_on(memory.engine().day(0)).unwrap();
     assert_eq!((spent.calls, spent.failed), (7, 7), "each is in the ledger");

@@ -1,4 +1,4 @@
-//! Models on servers: answers that arrive as a stream, vectors of texts, relevance of passages; over HTTP on this computer.
+//! Models on servers: vectors of texts, relevance of passages; over HTTP on this computer.
 
 use std::io::Write;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use yore_core::query::{MissingCode, Part, Rerank, SearchMode};
 use yore_engine::llm::wire::{Additions, Protocol, RelevanceProtocol, VectorProtocol};
-use yore_engine::llm::{Arrival, Backoff, Class, Connection, LlmError, Model, Prompt, ServerEmbedder, ServerReranker, Tier, Way};
+use yore_engine::llm::{Backoff, Class, Connection, LlmError, Model, Prompt, ServerEmbedder, ServerReranker, Tier, Way};
 use yore_engine::{ByModel, DailyLimits, EngineError, ExtractRequest, Finding, ModelServers, Price, Terms};
 use yore_testing::{Memory, SessionBuilder, TurnOf, listening, listening_raw, write_answer};
 
@@ -31,102 +31,31 @@ fn prompt() -> Prompt {
     Prompt { system: "Be brief.".to_owned(), user: "Where?".to_owned(), max_tokens: 100, key: String::new() }
 }
 
-fn model(protocol: Protocol, address: &str, arrival: Arrival) -> Model {
-    let way = Way::Http { connection: connection(address), protocol, tiers: &Tier::ALL, arrival };
+fn model(protocol: Protocol, address: &str) -> Model {
+    let way = Way::Http { connection: connection(address), protocol, tiers: &Tier::ALL };
     Model::new("harbour/m-1", way, Backoff { tries: 1, sleep: |_| () })
-}
-
-const STREAM: Arrival = Arrival::Stream { asks_for_usage: true };
-
-#[test]
-fn every_protocol_streams_over_the_network() {
-    let memory = Memory::new();
-    let ledger = memory.engine().accounts(terms(1_000_000), &GOING);
-    let chunk = |value: Value| format!("data: {value}\n\n");
-    let anthropic = [
-        json!({"type": "message_start", "message": {"content": [], "usage": {"input_tokens": 9, "output_tokens": 1}}}),
-        json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
-        json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "at the quay"}}),
-        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 4}}),
-        json!({"type": "message_stop"}),
-    ];
-    let chat = [
-        json!({"choices": [{"delta": {"content": "at the quay"}, "finish_reason": "stop"}]}),
-        json!({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 4}}),
-    ];
-    let responses = json!({"type": "response.completed", "response": {"usage": {"input_tokens": 9, "output_tokens": 4},
-        "output": [{"type": "message", "content": [{"type": "output_text", "text": "at the quay"}]}]}});
-    let gemini = json!({"candidates": [{"content": {"parts": [{"text": "at the quay"}]}, "finishReason": "STOP"}],
-        "usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 4}});
-    let ollama = json!({"message": {"content": "at the quay"}, "done": true, "prompt_eval_count": 9, "eval_count": 4});
-    let sse = "text/event-stream; charset=utf-8";
-    for (protocol, body, kind, path, asked) in [
-        (Protocol::Anthropic, anthropic.map(chunk).concat(), sse, "POST /v1/messages ", "/stream"),
-        (
-            Protocol::OpenAiChat,
-            chat.map(chunk).concat() + "data: [DONE]\n\n",
-            sse,
-            "POST /chat/completions ",
-            "/stream_options/include_usage",
-        ),
-        (Protocol::OpenAiResponses, chunk(responses), sse, "POST /responses ", "/stream"),
-        (Protocol::Gemini, chunk(gemini), sse, "POST /v1beta/models/m-1:streamGenerateContent?alt=sse ", "/contents"),
-        (Protocol::Ollama, format!("{ollama}\n"), "application/x-ndjson", "POST /api/chat ", "/stream"),
-    ] {
-        let address = listening(move |head, request, stream| {
-            if !head.starts_with(path) || request.pointer(asked).is_none_or(|value| *value == json!(false)) {
-                return write_answer(stream, "400 Bad Request", "", &format!("{head} {request}"));
-            }
-            let _ = write!(stream, "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ntransfer-encoding: chunked\r\n\r\n");
-            for part in body.as_bytes().chunks(37) {
-                let _ = write!(stream, "{:x}\r\n", part.len())
-                    .and_then(|()| stream.write_all(part))
-                    .and_then(|()| stream.write_all(b"\r\n"));
-            }
-            let _ = stream.write_all(b"0\r\n\r\n");
-        });
-        let reply = model(protocol, &address, STREAM).complete(&prompt(), None, &ledger);
-        let reply = reply.unwrap_or_else(|error| panic!("{protocol:?}: {error}"));
-        assert_eq!((reply.text.as_str(), reply.usage.input, reply.usage.output), ("at the quay", 9, 4), "{protocol:?}");
-    }
-}
-
-#[test]
-fn a_server_that_streams_nothing_answers_all_the_same() {
-    let memory = Memory::new();
-    let ledger = memory.engine().accounts(terms(1_000_000), &GOING);
-    let whole = json!({"choices": [{"message": {"content": "ok"}}]}).to_string();
-    let address = listening(move |_, _, stream| write_answer(stream, "200 OK", "content-type: application/json\r\n", &whole));
-    assert_eq!(model(Protocol::OpenAiChat, &address, STREAM).complete(&prompt(), None, &ledger).unwrap().text, "ok");
-    let address = listening(|_, _, stream| {
-        write_answer(stream, "429 Too Many Requests", "content-type: text/event-stream\r\nretry-after: 3\r\n", "{}");
-    });
-    let error = model(Protocol::OpenAiChat, &address, STREAM).complete(&prompt(), None, &ledger).unwrap_err();
-    assert_eq!((error.class(), error.retry_after()), (Class::Transient, Some(Duration::from_secs(3))));
 }
 
 #[test]
 fn a_running_call_is_given_up_at_once_when_models_are_switched_off() {
-    for arrival in [Arrival::Whole, STREAM] {
-        let memory = Memory::new();
-        let address = listening(|_, _, stream| {
-            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n");
-            std::thread::sleep(Duration::from_secs(8));
+    let memory = Memory::new();
+    let address = listening(|_, _, stream| {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n");
+        std::thread::sleep(Duration::from_secs(8));
+    });
+    let began = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(300));
+            memory.engine().switch_models(true).unwrap();
         });
-        let began = Instant::now();
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                std::thread::sleep(Duration::from_millis(300));
-                memory.engine().switch_models(true).unwrap();
-            });
-            let ledger = memory.engine().accounts(terms(1_000_000), &GOING);
-            let error = model(Protocol::OpenAiChat, &address, arrival).complete(&prompt(), None, &ledger).unwrap_err();
-            assert_eq!(error.class(), Class::Budget, "{error}");
-        });
-        assert!(began.elapsed() < Duration::from_secs(5), "{arrival:?}");
-        let spent = memory.engine().spent_on(memory.engine().day(0)).unwrap();
-        assert!(spent.failed == 1 && spent.output >= 100, "what it may have taken is booked: {spent:?}");
-    }
+        let ledger = memory.engine().accounts(terms(1_000_000), &GOING);
+        let error = model(Protocol::OpenAiChat, &address).complete(&prompt(), None, &ledger).unwrap_err();
+        assert_eq!(error.class(), Class::Budget, "{error}");
+    });
+    assert!(began.elapsed() < Duration::from_secs(5));
+    let spent = memory.engine().spent_on(memory.engine().day(0)).unwrap();
+    assert!(spent.failed == 1 && spent.output >= 100, "what it may have taken is booked: {spent:?}");
 }
 
 fn with_cars() -> Memory {
@@ -361,7 +290,7 @@ fn batched(memory: &Memory, protocol: Protocol, address: &str, folder: &Path, to
     let terms = Terms { price: Some(Price { input: 2.0, output: 4.0 }), ..terms(tokens) };
     let limits = DailyLimits { cost_micro: 10_000_000, ..terms.limits };
     let terms = Terms { purpose: "extract".to_owned(), limits, ..terms }.in_batches();
-    let (model, batches) = model(protocol, address, Arrival::Whole).in_batches(folder.to_path_buf()).unwrap();
+    let (model, batches) = model(protocol, address).in_batches(folder.to_path_buf()).unwrap();
     let accounts = engine.accounts(terms.clone(), &GOING);
     let collected = batches.collect(&accounts)?;
     let model = Arc::new(model);
@@ -467,7 +396,7 @@ fn requests_that_nobody_waits_for_are_sent_as_a_batch_and_their_answers_taken_on
         assert!(batched(&with_order(), protocol, &address, tempfile::tempdir().unwrap().path(), 0).is_err());
         assert_eq!(sent.lock().unwrap().len(), count, "without a limit nothing is sent");
     }
-    let local = model(Protocol::Ollama, "http://127.0.0.1:9", Arrival::Whole);
+    let local = model(Protocol::Ollama, "http://127.0.0.1:9");
     assert!(local.in_batches("nowhere".into()).is_none());
 }
 

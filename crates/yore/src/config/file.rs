@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 use super::environment::Environment;
 use super::error::{ConfigError, brief};
 use super::key::{Key, Keys, Misfit, Shape, nearest};
-use super::lookup::is_section;
+use super::lookup::{is_removed, is_section};
 use super::origin::{FileKind, Origin};
 use super::reference::{self, Unresolved};
 
@@ -127,7 +127,7 @@ impl Reading<'_> {
                     expected: format!("a section, written [{path}]"),
                 },
             );
-        } else if !is_section(path) {
+        } else if !is_section(path) && !is_removed(path) {
             self.unknown("key", path, offset);
         }
     }

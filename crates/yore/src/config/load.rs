@@ -8,6 +8,7 @@ use super::environment::Environment;
 use super::error::{ConfigError, brief};
 use super::file::{self, Entry, misfit_error};
 use super::key::{Key, Keys, Misfit, Shape, nearest};
+use super::lookup::is_removed;
 use super::origin::{FileKind, Origin};
 use super::section::Config;
 
@@ -237,7 +238,7 @@ impl Stack<'_> {
     fn text(&mut self, key: Option<&'static Key>, name: &str, text: &str, origin: Origin) {
         let key = match (key, self.keys) {
             (Some(key), keys) if keys.include(key) => key,
-            (None, Keys::All) => return self.problems.push(unknown(name, Some(origin))),
+            (None, Keys::All) if !is_removed(name) => return self.problems.push(unknown(name, Some(origin))),
             _ => return,
         };
         match read_as(self.keys.shape(key), key, text, Some(&origin)) {

@@ -248,6 +248,12 @@ fn asking_for_an_unknown_key_names_the_nearest() {
 }
 
 #[test]
+fn a_key_that_was_removed_is_no_fault_of_a_file_or_variable_that_sets_it() {
+    let setup = Setup::new().user("[llm]\nstream = true\n").environment(&[("YORE_LLM__STREAM", "true")]);
+    assert!(setup.load().is_ok() && setup.check().is_empty(), "{:?}", setup.check());
+}
+
+#[test]
 fn former_names_of_keys_are_understood_and_the_check_tells_the_present_ones() {
     let setup = Setup::new()
         .user("[give]\nfloor = 0.9\nprompt_tokens = 90\n\n[inject]\nprompt_tokens = 70\n")

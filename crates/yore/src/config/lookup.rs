@@ -30,6 +30,14 @@ impl Key {
 /// Renamed sections: the former name, which still works, and the present name.
 const RENAMED: [(&str, &str); 1] = [("give", "inject")];
 
+/// Keys that were removed; a file that sets one is still read.
+const REMOVED: [&str; 1] = ["llm.stream"];
+
+/// Returns whether a name, or the name of a variable, is that of a key that was removed.
+pub(super) fn is_removed(name: &str) -> bool {
+    REMOVED.iter().any(|removed| name == *removed || name == variable_of(removed))
+}
+
 /// Returns whether a dotted path names a section or the beginning of a section's name, former names included.
 pub(super) fn is_section(path: &str) -> bool {
     is_present_section(path) || RENAMED.iter().any(|(former, _)| *former == path)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use yore_engine::Terms;
-use yore_engine::llm::{Arrival, Backoff, CommandSettings, Connection, Model, PROGRAMS, Server, Way};
+use yore_engine::llm::{Backoff, CommandSettings, Connection, Model, PROGRAMS, Server, Way};
 use yore_engine::transport::is_here;
 
 use super::key::{KeyPlace, key_command, key_of};
@@ -115,10 +115,6 @@ impl<'s> Staff<'s> {
             is_optional: is_here(&address) || address != server.address,
         };
         let connection = Connection::new(server.name, address.clone(), key_of(place, &settings.environment), timeout);
-        let arrival = match llm.stream {
-            true => Arrival::Stream { asks_for_usage: server.asks_for_usage },
-            false => Arrival::Whole,
-        };
-        Ok((Way::Http { connection, protocol: server.protocol, tiers: server.tiers, arrival }, Some(address)))
+        Ok((Way::Http { connection, protocol: server.protocol, tiers: server.tiers }, Some(address)))
     }
 }

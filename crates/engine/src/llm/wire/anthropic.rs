@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::parts::{Decoded, Encoded, Wanted, append, number};
+use super::parts::{Decoded, Encoded, Wanted, number};
 use crate::llm::ask::{Prompt, Tier};
 
 pub(super) const VERSION: &str = "2023-06-01";
@@ -30,51 +30,10 @@ pub(super) fn encode(model: &str, prompt: &Prompt, wanted: Option<Wanted<'_>>) -
     Encoded { path: "/v1/messages".to_owned(), headers, body }
 }
 
-/// Events: <https://docs.anthropic.com/en/docs/build-with-claude/streaming>.
-pub(super) fn fold(whole: &mut Value, event: &Value) -> bool {
-    let index = event["index"].as_u64().unwrap_or(0) as usize;
-    match event["type"].as_str().unwrap_or_default() {
-        "message_start" if event["message"].is_object() => *whole = event["message"].clone(),
-        // Nothing can be added before it begins.
-        _ if !whole.is_object() => {}
-        "content_block_start" => {
-            if let Some(content) = whole["content"].as_array_mut() {
-                let mut block = event["content_block"].clone();
-                if block["type"] == "tool_use" {
-                    block["input"] = json!("");
-                }
-                content.push(block);
-            }
-        }
-        "content_block_delta" => {
-            let Some(block) = whole["content"].get_mut(index) else { return false };
-            append(block, "text", &event["delta"]["text"]);
-            append(block, "input", &event["delta"]["partial_json"]);
-        }
-        "content_block_stop" => {
-            let Some(block) = whole["content"].get_mut(index) else { return false };
-            if let Some(arguments) = block["input"].as_str().and_then(|text| serde_json::from_str(text).ok()) {
-                block["input"] = arguments;
-            }
-        }
-        "message_delta" => {
-            whole["stop_reason"] = event["delta"]["stop_reason"].clone();
-            if let Some(usage) = whole["usage"].as_object_mut() {
-                usage.insert("output_tokens".to_owned(), event["usage"]["output_tokens"].clone());
-            }
-        }
-        "message_stop" => return true,
-        _ => {}
-    }
-    false
-}
-
 pub(super) fn decode(body: &Value) -> Result<Decoded, &'static str> {
     let content = body.get("content").and_then(Value::as_array).ok_or("content is missing")?;
     let call = content.iter().find(|part| part["type"] == "tool_use").and_then(|part| part.get("input"));
     let text = match call {
-        // A stream that was cut off gives only the text of the arguments.
-        Some(Value::String(arguments)) => arguments.clone(),
         Some(arguments) => arguments.to_string(),
         None => content.iter().filter_map(|part| part["text"].as_str()).collect(),
     };

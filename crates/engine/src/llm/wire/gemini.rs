@@ -29,33 +29,6 @@ pub(super) fn encode(model: &str, prompt: &Prompt, wanted: Option<Wanted<'_>>) -
     Encoded { path: format!("/v1beta/models/{model}:generateContent"), headers: Vec::new(), body }
 }
 
-/// Events have the form of an answer, each with the next parts: <https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent>.
-pub(super) fn fold(whole: &mut Value, event: &Value) -> bool {
-    if whole.is_null() {
-        *whole = json!({});
-    }
-    for name in ["usageMetadata", "promptFeedback"] {
-        if event[name].is_object() {
-            whole[name] = event[name].clone();
-        }
-    }
-    if let Some(candidate) = event.pointer("/candidates/0") {
-        if whole["candidates"].is_null() {
-            whole["candidates"] = json!([{"content": {"parts": []}}]);
-        }
-        let known = &mut whole["candidates"][0];
-        if let (Some(parts), Some(more)) =
-            (known["content"]["parts"].as_array_mut(), candidate.pointer("/content/parts").and_then(Value::as_array))
-        {
-            parts.extend(more.iter().cloned());
-        }
-        if candidate["finishReason"].is_string() {
-            known["finishReason"] = candidate["finishReason"].clone();
-        }
-    }
-    whole.pointer("/candidates/0/finishReason").is_some() || whole.pointer("/promptFeedback/blockReason").is_some()
-}
-
 pub(super) fn decode(body: &Value) -> Result<Decoded, &'static str> {
     let blocked = body.pointer("/promptFeedback/blockReason").and_then(Value::as_str);
     let candidate = body.pointer("/candidates/0");

@@ -17,7 +17,7 @@ mod tests;
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 pub(super) use self::batch::{BatchBody, BatchResults, BatchState};
 use self::parts::Decoded;
@@ -52,31 +52,6 @@ impl Protocol {
             Self::OpenAiResponses => openai_responses::encode(model, prompt, wanted),
             Self::Gemini => gemini::encode(model, prompt, wanted),
             Self::Ollama => ollama::encode(model, prompt, wanted),
-        }
-    }
-
-    /// Asks for the answer as a stream. `asks_for_usage`: the server tells the tokens of a stream only if it is asked to.
-    pub fn streamed(self, encoded: Encoded, asks_for_usage: bool) -> Encoded {
-        let Encoded { mut path, headers, mut body } = encoded;
-        match self {
-            Self::Gemini => path = path.replace(":generateContent", ":streamGenerateContent?alt=sse"),
-            Self::Anthropic | Self::OpenAiChat | Self::OpenAiResponses | Self::Ollama => body["stream"] = json!(true),
-        }
-        if self == Self::OpenAiChat && asks_for_usage {
-            body["stream_options"] = json!({"include_usage": true});
-        }
-        Encoded { path, headers, body }
-    }
-
-    /// Adds an event of a stream to the answer, which has the form of one that comes whole; returns true if the answer is
-    /// complete with it.
-    pub(super) fn fold(self, whole: &mut Value, event: &Value) -> bool {
-        match self {
-            Self::Anthropic => anthropic::fold(whole, event),
-            Self::OpenAiChat => openai_chat::fold(whole, event),
-            Self::OpenAiResponses => openai_responses::fold(whole, event),
-            Self::Gemini => gemini::fold(whole, event),
-            Self::Ollama => ollama::fold(whole, event),
         }
     }
 
@@ -158,30 +133,6 @@ pub(super) fn body_of(server: &str, answer: &Answer) -> Result<Value, LlmError> 
 /// [`LlmError::Status`].
 pub(super) fn check(server: &str, answer: &Answer) -> Result<(), LlmError> {
     if (200..300).contains(&answer.status) { Ok(()) } else { Err(failed(server, answer)) }
-}
-
-/// Returns the failure that an event of a stream reports.
-pub(super) fn error_of_event(server: &str, event: &Value) -> Option<LlmError> {
-    let error = match event["type"].as_str() {
-        Some("error") => event.get("error").filter(|error| error.is_object()).unwrap_or(event),
-        Some("response.failed") => event.pointer("/response/error")?,
-        _ => event.get("error").filter(|error| !error.is_null())?,
-    };
-    let name = ["type", "code"].iter().find_map(|name| error[*name].as_str().filter(|name| *name != "error"));
-    let status = match error["code"].as_u64().and_then(|code| u16::try_from(code).ok()) {
-        Some(code @ 400..=599) => code,
-        _ => match name.unwrap_or_default() {
-            "invalid_request_error" => 400,
-            "authentication_error" => 401,
-            "permission_error" => 403,
-            "not_found_error" => 404,
-            "rate_limit_error" | "rate_limit_exceeded" => 429,
-            "overloaded_error" => 529,
-            _ => 500,
-        },
-    };
-    let message = error["message"].as_str().or(error.as_str()).or(name).unwrap_or_default();
-    Some(LlmError::Status { server: server.to_owned(), status, message: short(message), retry_after: None })
 }
 
 /// Makes an error of an answer whose status tells one.

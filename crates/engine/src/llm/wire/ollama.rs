@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::parts::{Decoded, Encoded, Wanted, append, number};
+use super::parts::{Decoded, Encoded, Wanted, number};
 use crate::llm::ask::{Prompt, Tier};
 
 /// Room for a prompt of more tokens than were estimated.
@@ -28,23 +28,6 @@ pub(super) fn encode(model: &str, prompt: &Prompt, wanted: Option<Wanted<'_>>) -
         _ => {}
     }
     Encoded { path: "/api/chat".to_owned(), headers: Vec::new(), body }
-}
-
-/// A document a line, each with the next words.
-pub(super) fn fold(whole: &mut Value, event: &Value) -> bool {
-    if whole.is_null() {
-        *whole = json!({"message": {"content": ""}});
-    }
-    append(&mut whole["message"], "content", &event["message"]["content"]);
-    if let Some(calls) = event["message"].get("tool_calls") {
-        whole["message"]["tool_calls"] = calls.clone();
-    }
-    for name in ["done_reason", "prompt_eval_count", "eval_count"] {
-        if let Some(value) = event.get(name) {
-            whole[name] = value.clone();
-        }
-    }
-    event["done"] == true
 }
 
 pub(super) fn decode(body: &Value) -> Result<Decoded, &'static str> {

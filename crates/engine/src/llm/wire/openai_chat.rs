@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::parts::{Decoded, Encoded, Wanted, append, number};
+use super::parts::{Decoded, Encoded, Wanted, number};
 use crate::llm::ask::{Prompt, Tier};
 
 pub(super) fn encode(model: &str, prompt: &Prompt, wanted: Option<Wanted<'_>>) -> Encoded {
@@ -27,35 +27,6 @@ pub(super) fn encode(model: &str, prompt: &Prompt, wanted: Option<Wanted<'_>>) -
         _ => {}
     }
     Encoded { path: "/chat/completions".to_owned(), headers: Vec::new(), body }
-}
-
-/// Events: <https://platform.openai.com/docs/api-reference/chat/streaming>.
-pub(super) fn fold(whole: &mut Value, event: &Value) -> bool {
-    if whole.is_null() {
-        *whole = json!({"choices": [{"message": {"content": null}, "finish_reason": null}]});
-    }
-    // The last event has no choice, only the usage.
-    if event["usage"].is_object() {
-        whole["usage"] = event["usage"].clone();
-    }
-    let choice = &event["choices"][0];
-    let known = &mut whole["choices"][0];
-    for name in ["content", "refusal"] {
-        append(&mut known["message"], name, &choice["delta"][name]);
-    }
-    for call in choice["delta"]["tool_calls"].as_array().into_iter().flatten() {
-        // One tool is offered, so that a second call would be the same again.
-        if call["index"].as_u64().unwrap_or(0) == 0 {
-            if known["message"]["tool_calls"].is_null() {
-                known["message"]["tool_calls"] = json!([{"function": {"arguments": ""}}]);
-            }
-            append(&mut known["message"]["tool_calls"][0]["function"], "arguments", &call["function"]["arguments"]);
-        }
-    }
-    if choice["finish_reason"].is_string() {
-        known["finish_reason"] = choice["finish_reason"].clone();
-    }
-    known["finish_reason"].is_string()
 }
 
 pub(super) fn decode(body: &Value) -> Result<Decoded, &'static str> {

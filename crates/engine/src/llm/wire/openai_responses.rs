@@ -30,15 +30,6 @@ pub(super) fn encode(model: &str, prompt: &Prompt, wanted: Option<Wanted<'_>>) -
     Encoded { path: "/responses".to_owned(), headers: Vec::new(), body }
 }
 
-/// Events: <https://platform.openai.com/docs/api-reference/responses-streaming>. The last holds the whole answer.
-pub(super) fn fold(whole: &mut Value, event: &Value) -> bool {
-    let is_last = matches!(event["type"].as_str(), Some("response.completed" | "response.incomplete"));
-    if is_last {
-        *whole = event["response"].clone();
-    }
-    is_last
-}
-
 pub(super) fn decode(body: &Value) -> Result<Decoded, &'static str> {
     let output = body.get("output").and_then(Value::as_array).ok_or("output is missing")?;
     let call = output.iter().find(|item| item["type"] == "function_call").and_then(|item| item["arguments"].as_str());

@@ -34,16 +34,6 @@ pub(super) struct Decoded {
     pub refusal: Option<String>,
 }
 
-/// Appends a text to that at a name of an object, if there is one to append.
-pub(super) fn append(object: &mut Value, name: &str, text: &Value) {
-    if let (Some(object), Some(text)) = (object.as_object_mut(), text.as_str()) {
-        match object.get_mut(name) {
-            Some(Value::String(known)) => known.push_str(text),
-            _ => drop(object.insert(name.to_owned(), text.into())),
-        }
-    }
-}
-
 /// Returns a number at a place of an answer.
 pub(super) fn number(body: &Value, place: &str) -> Option<u64> {
     body.pointer(place)?.as_u64()

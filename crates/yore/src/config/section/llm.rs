@@ -42,8 +42,6 @@ pub struct Llm {
     /// Prices in dollars for a million tokens of prompts and of answers: PROVIDER/MODEL=INPUT/OUTPUT, where a * may stand at the end
     /// of the name, such as ["openai/gpt-5-mini=.25/2"]. A server on another computer is not called before it has one; 0/0 is a price, too.
     pub prices: Vec<String>,
-    /// Answers arrive as a stream, for servers and proxies that end a connection on which nothing moves for long.
-    pub stream: bool,
     /// Longest time for an answer, in seconds.
     pub timeout_seconds: u32,
 }
@@ -62,7 +60,6 @@ impl Default for Llm {
             daily_tokens: 0,
             daily_dollars: 0.0,
             prices: Vec::new(),
-            stream: false,
             timeout_seconds: 120,
         }
     }
@@ -85,6 +82,5 @@ pub(super) const KEYS: &[Key] = &[
     Key::new("llm.daily_tokens", Shape::Count { min: 0, max: 10_000_000_000 }, ProjectMay::Nothing),
     Key::new("llm.daily_dollars", MONEY, ProjectMay::Nothing),
     Key::new("llm.prices", Shape::NamedList { longest: 400, names: Names::Price }, ProjectMay::Nothing),
-    Key::new("llm.stream", Shape::Switch, ProjectMay::Nothing),
     Key::new("llm.timeout_seconds", Shape::Count { min: 1, max: 3_600 }, ProjectMay::Nothing),
 ];
