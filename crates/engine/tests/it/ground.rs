@@ -8,8 +8,8 @@ use yore_core::operation::{Actor, Cause};
 use yore_core::query::{Filter, SearchMode};
 use yore_core::scope::ScopeChoice;
 use yore_engine::{
-    BriefRequest, DistilReport, Distilled, DistilledItem, DistilledRelation, Engine, ExtractRequest, MaterialRequest, MemoryEdit,
-    MemoryFilter, MemoryList, NewMemory, Packing, StoredMemory, SuggestRequest, Trigger,
+    BriefRequest, DistilReport, Distilled, DistilledItem, DistilledRelation, Engine, ExtractRequest, GivenEvidence,
+    MaterialRequest, MemoryEdit, MemoryFilter, MemoryList, NewMemory, Packing, StoredMemory, SuggestRequest, Trigger,
 };
 use yore_sources::project_names::names_of;
 use yore_testing::{Memory, SessionBuilder};
@@ -28,7 +28,11 @@ fn extract(memory: &Memory) {
 
 /// Extracts from a session of one message of a person, in a directory.
 fn said(memory: &Memory, seed: u64, cwd: Option<&str>, text: &str) {
-    let mut session = SessionBuilder::new(seed).at(Memory::now() - 3_600_000 + seed as i64 * 60_000);
+    said_at(memory, seed, Memory::now() - 3_600_000, cwd, text);
+}
+
+fn said_at(memory: &Memory, seed: u64, at: i64, cwd: Option<&str>, text: &str) {
+    let mut session = SessionBuilder::new(seed).at(at + seed as i64 * 60_000);
     if let Some(cwd) = cwd {
         session = session.cwd(cwd);
     }
@@ -40,6 +44,20 @@ fn said(memory: &Memory, seed: u64, cwd: Option<&str>, text: &str) {
     }
     memory.write(&format!("projects/p/{seed}.jsonl"), lines);
     extract(memory);
+}
+
+/// Records the words of an earlier session of one message as a fact that a person stated in it.
+fn typed(memory: &Memory, seed: u64, cwd: Option<&str>, statement: &str) -> Record {
+    said_at(memory, seed, Memory::now() - 90_000_000, cwd, statement);
+    let turn = memory.turns(SessionBuilder::new(seed).id()).remove(0);
+    let mut new = NewMemory::new(MemoryKind::Fact, statement);
+    (new.memory.lane, new.memory.valid_from) = (Lane::Extracted, turn.time.utc);
+    new.memory.reach = if cwd.is_none() { Reach::Unknown } else { Reach::Everywhere };
+    new.project = cwd.map(|_| "quay".to_owned());
+    new.evidence = vec![GivenEvidence { turn: turn.id.to_string(), quote: Some(statement.to_owned()) }];
+    let id = memory.engine().add_memory(&new, &by_hand()).unwrap().memory.to_string();
+    memory.index();
+    memory.engine().memory(&id).unwrap().memory
 }
 
 fn without_directory(line: &str) -> String {
@@ -132,13 +150,12 @@ fn an_order_that_waited_holds_once_a_person_keeps_it_or_says_it() {
 #[test]
 fn pasted_words_take_the_place_of_nothing_that_a_person_typed() {
     let memory = Memory::new();
-    said(&memory, 1, Some(QUAY), "By the way, the backup server `moorage` listens on port 7000.");
-    let typed = with_words(memory.engine(), "7000").unwrap();
+    let typed = typed(&memory, 1, Some(QUAY), "The backup server `moorage` listens on port 7000.");
     assert_eq!(typed.status, Status::Holds);
-    said(&memory, 2, Some(QUAY), "Please summarise this page:\nThe backup server `moorage` listens on port 6666.");
+    said(&memory, 2, Some(QUAY), "Please summarise this page:\nFrom now on the backup server `moorage` listens on port 6666.");
     assert_eq!(memory.engine().memory(&typed.id.to_string()).unwrap().memory, typed, "unchanged");
     assert!(memory.engine().conflicts(&[], 10).unwrap().is_empty());
-    assert!(with_words(memory.engine(), "6666").is_none_or(|memory| memory.status == Status::Proposed));
+    assert_eq!(with_words(memory.engine(), "6666").map(|memory| memory.status), Some(Status::Proposed));
 }
 
 #[test]
@@ -157,8 +174,8 @@ fn what_was_said_in_no_known_project_is_found_by_asking_and_told_unasked_nowhere
     assert!(of_all.is_empty(), "it is none of those that hold everywhere: {of_all:?}");
 
     // What another session of no known project says of the same words may be about another thing.
-    said(&memory, 3, None, "By the way, the gauge server `moorage` listens on port 7000.");
-    said(&memory, 4, None, "By the way, the gauge server `moorage` listens on port 6666.");
+    typed(&memory, 3, None, "The gauge server `moorage` listens on port 7000.");
+    typed(&memory, 4, None, "The gauge server `moorage` listens on port 6666.");
     for port in ["7000", "6666"] {
         assert_eq!(with_words(memory.engine(), port).unwrap().status, Status::Holds, "{port}");
     }
@@ -226,16 +243,6 @@ fn an_order_that_somebody_distils_needs_a_sentence_of_the_person_that_says_it() 
 
 #[test]
 fn what_an_agent_concludes_retires_nothing_that_a_person_typed() {
-    let port = |memory: &Memory| {
-        let mut session = SessionBuilder::new(7).cwd(QUAY).at(Memory::now() - 90_000_000);
-        session.human("The backup server `moorage` listens on port 7000.");
-        memory.write("projects/p/typed.jsonl", session.text());
-        memory.learn();
-        let request = ExtractRequest { sessions: vec![session.id().to_owned()], ..ExtractRequest::default() };
-        memory.engine().extract(&request, &mut |_, _| true).unwrap();
-        memory.index();
-        with_words(memory.engine(), "7000").unwrap()
-    };
     let supersedes = |to: MemoryId| DistilledRelation { from: "n".to_owned(), name: "supersedes".to_owned(), to: to.to_string() };
     let new = |statement: &str, quote: &str| DistilledItem { reference: Some("n".to_owned()), ..item("fact", statement, quote) };
     let said = "The backup server `moorage` listens on port 6666 now.";
@@ -247,7 +254,7 @@ fn what_an_agent_concludes_retires_nothing_that_a_person_typed() {
     ] {
         for is_related in [false, true] {
             let memory = spoken(&["ok thanks, go on then", said]);
-            let typed = port(&memory);
+            let typed = typed(&memory, 7, Some(QUAY), "The backup server `moorage` listens on port 7000.");
             let relations = if is_related { vec![supersedes(typed.id)] } else { Vec::new() };
             let report = distilled(&memory, new(statement, quote), relations);
             let status = memory.engine().memory(&typed.id.to_string()).unwrap().memory.status;
@@ -284,8 +291,8 @@ fn a_repetition_keeps_the_entities_that_it_names_and_an_undo_takes_them_back() {
 #[test]
 fn a_later_decision_for_another_thing_is_no_repetition() {
     let memory = Memory::new();
-    said(&memory, 1, Some(QUAY), "We decided to keep the leases in SQLite because it needs no server process in `lease.rs`");
-    said(&memory, 2, Some(QUAY), "We decided to keep the leases in Postgres because it needs no server process in `lease.rs`");
+    said(&memory, 1, Some(QUAY), "Always keep the leases in SQLite because it needs no server process in `lease.rs`");
+    said(&memory, 2, Some(QUAY), "Always keep the leases in Postgres because it needs no server process in `lease.rs`");
     for name in ["SQLite", "Postgres"] {
         let known = with_words(memory.engine(), name).unwrap();
         assert_eq!(known.evidence.len(), 1, "{known:?}");
