@@ -5,6 +5,7 @@
 //! - [`Toolset`]: the tools that are served
 //! - `tools`: the tools, and their parts: `access` (their context), `arguments`, `answer`, `cursor` (pages of
 //!   lists), `place` (the agent's directory), `progress`, `chats` (reads conversations)
+//! - `designs`: the tools under the names of the designs that yore grew from
 //! - `resources`, `prompts`, `completions`: the rest of the protocol
 //! - [`http`]: the same over HTTP, in the daemon
 //!
@@ -17,6 +18,7 @@ mod arguments;
 mod chats;
 mod completions;
 mod cursor;
+mod designs;
 pub mod http;
 mod place;
 mod progress;
@@ -24,6 +26,7 @@ mod prompts;
 mod resources;
 mod server;
 mod tools;
+mod toolset;
 
 use std::time::Duration;
 
@@ -31,12 +34,12 @@ use rmcp::service::{QuitReason, ServerInitializeError};
 use rmcp::{ServerHandler, ServiceExt};
 
 pub use self::chats::chat_reader;
+#[cfg(test)]
+pub use self::designs::SOLUTIONS;
 pub use self::server::Server;
 #[cfg(feature = "fuzz")]
-pub use self::tools::Caller;
-pub use self::tools::Toolset;
-#[cfg(test)]
-pub use self::tools::compat::SOLUTIONS;
+pub use self::toolset::Caller;
+pub use self::toolset::Toolset;
 use crate::render::text::harmless;
 
 /// Maximum number of calls at the same time; the rest wait.

@@ -23,10 +23,11 @@ use yore_sources::project_names::{ProjectNames, names_of};
 use super::access::{ALL_PROJECTS, Access, ChatReader, Session};
 use super::answer::{Answer, Form, error_text, result};
 use super::arguments::mend;
+use super::designs;
 use super::place::{Place, Work};
 use super::progress::{PACE, Progress, Teller};
-use super::tools::Toolset;
-use super::tools::{self, Call, Row};
+use super::tools::{Call, Row};
+use super::toolset::{self, Toolset};
 use super::{completions, prompts, resources};
 use crate::engine_handle::EngineHandle;
 use crate::error::{CliError, CliResult, Exit};
@@ -62,7 +63,7 @@ impl Server {
     /// If MCP does not allow the schema of a tool's arguments.
     pub fn new(handle: EngineHandle, here: Option<ProjectNames>, toolset: &Toolset) -> Result<Self, String> {
         Ok(Self {
-            tools: Arc::new(tools::listed(toolset, Form::of(handle.config()))?),
+            tools: Arc::new(toolset::listed(toolset, Form::of(handle.config()))?),
             toolset: Arc::new(toolset.clone()),
             access: Arc::new(Access { handle, here, session: None, reader: None }),
             place: Place::default(),
@@ -159,9 +160,9 @@ impl Server {
 
     /// Returns the answer to a call of a tool that is not served.
     fn refusal(&self, name: &str) -> Result<CallToolResult, ErrorData> {
-        let (message, hint) = if let Some((needs, instead)) = tools::compat::not_yet(name) {
+        let (message, hint) = if let Some((needs, instead)) = designs::not_yet(name) {
             (format!("{name} is not served by this version of yore: it needs {needs}"), instead.to_owned())
-        } else if tools::every_name().any(|known| known == name) {
+        } else if toolset::every_name().any(|known| known == name) {
             (
                 format!("{name} is switched off here (tools: {})", self.toolset),
                 "the person can switch it on with `yore mcp --tools all` or mcp.tools in the settings".to_owned(),
@@ -235,7 +236,7 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(row) = tools::find(&self.toolset, &request.name) else {
+        let Some(row) = toolset::find(&self.toolset, &request.name) else {
             return self.refusal(&request.name).map(Into::into);
         };
         let began = Instant::now();

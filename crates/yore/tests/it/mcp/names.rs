@@ -157,12 +157,14 @@ fn contexts_are_locked_and_loaded_by_topic() {
     let found = agent.call("search_contexts_semantic", json!({"query": "where are lease rows kept"}));
     let shown = text(&found);
     assert!(
-        shown.contains("1. tide_cache ███████░░░ 0.67; its words match")
+        shown.contains("1. tide_cache ")
+            && shown.contains("; its words match")
             && shown.contains("preview only; recall_context loads 1,"),
         "{shown}"
     );
     assert!(shown.contains("; related: leases, suspend") && shown.contains("searched by words and meaning"), "{shown}");
-    let full = agent.data("search_contexts_semantic", json!({"query": "lease rows", "depth": "full", "max_results": 1}));
+    let full = agent
+        .data("search_contexts_semantic", json!({"query": "lease rows of the tide cache", "depth": "full", "max_results": 1}));
     assert_eq!((&full["matches"][0]["loaded_full"], &full["matches"][0]["content"]), (&json!(true), &json!(content)));
 
     agent.data("lock_context", json!({"content": "Ask before you rotate keys.", "topic": "keys", "priority": "always_check"}));

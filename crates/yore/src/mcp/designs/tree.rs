@@ -10,8 +10,8 @@ use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use yore_core::id::EpisodeId;
+use yore_core::strength::Strength;
 
-use super::super::{Call, Effect, described};
 use super::contexts::{find, here};
 use super::preview::Context;
 use crate::engine_handle::Memory;
@@ -20,6 +20,7 @@ use crate::fence::{fence, name};
 use crate::mcp::access::Access;
 use crate::mcp::answer::{Answer, cut};
 use crate::mcp::arguments::{needed, parse, within};
+use crate::mcp::tools::{Call, Effect, described};
 use crate::render::text::counted;
 use crate::results::{ContextTree, ContextTreeNode};
 
@@ -29,8 +30,6 @@ const MAX_RESULTS: usize = 50;
 const USUAL_RESULTS: usize = 10;
 /// Strength of a stated relation (S3-004).
 const STATED: f32 = 0.5;
-/// The least relevance at which a context is similar.
-const SIMILAR_FROM: f32 = 0.3;
 /// Maximum number of similar contexts of one.
 const MOST_SIMILAR: usize = 5;
 /// Maximum number of characters of a preview.
@@ -105,7 +104,11 @@ async fn walk(
         near.extend(contexts.iter().map(|other| (other.topic.clone(), "tags", overlap(&context.tags, &other.tags))));
         near.extend(used_with(context).into_iter().map(|(other, strength)| (other.topic.clone(), "co-accessed", strength)));
         for found in find(access, &context.preview(), MOST_SIMILAR + 1).await?.matches {
-            near.extend((found.relevance >= SIMILAR_FROM).then_some((found.context.topic, "semantic", found.relevance)));
+            near.extend((Strength::of(found.relevance) != Strength::Weak).then_some((
+                found.context.topic,
+                "semantic",
+                found.relevance,
+            )));
         }
         near.retain(|(_, _, strength)| *strength > 0.0);
         // Stable: among equals, what was stated goes first.

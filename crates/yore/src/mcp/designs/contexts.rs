@@ -1,4 +1,4 @@
-//! `wake_up`, `recall_context`, `check_contexts` and others: index, previews and text of contexts.
+//! Names of the designs' tools for contexts: the index, the preview of a context, and its text.
 //!
 //! A topic names a context of this project first, then one that applies everywhere, then one of another
 //! project.
@@ -7,7 +7,7 @@
 //! - [`check`], [`search`], [`preview`]: previews
 //! - [`recall`]: the whole text
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use rmcp::model::Tool;
 use schemars::JsonSchema;
@@ -15,14 +15,14 @@ use serde::Deserialize;
 use yore_core::episode::{EpisodeKind, Role};
 use yore_core::id::TurnId;
 use yore_core::note::{NoteKind, Priority};
-use yore_core::query::{List, ListPlace, SearchMode, Wanted};
+use yore_core::query::{List, SearchMode, Wanted};
 use yore_core::relation::RelationType;
 use yore_core::scope::ScopeChoice;
-use yore_core::text::{Question, Tokenizer, Tokens};
+use yore_core::strength::{Strength, refused_below};
+use yore_engine::ingest::source::note;
 use yore_engine::{NotesRequest, RecallRequest, WhichVersion};
 use yore_sources::source::note;
 
-use super::super::{Call, Effect, described, notes};
 use super::preview::{Context, PRIORITIES};
 use crate::ask;
 use crate::error::{CliError, CliResult, Exit};
@@ -31,6 +31,7 @@ use crate::mcp::access::Access;
 use crate::mcp::answer::{Answer, cut};
 use crate::mcp::arguments::{given, needed, one_of, parse, within};
 use crate::mcp::cursor::{self, Cursor};
+use crate::mcp::tools::{Call, Effect, described, notes};
 use crate::render::text::counted;
 use crate::results::{ContextIndex, ContextMatch, ContextMatches, LoadedContext, RelatedTopic};
 
@@ -49,23 +50,14 @@ const RELATED: usize = 3;
 /// Maximum number of matches whose related topics are listed, and of these topics.
 const EXPLORED: usize = 3;
 const MOST_RELATED: usize = 5;
-/// Maximum number of matches that a full search loads, and the relevance that they must exceed (S3-021).
+/// Maximum number of matches that a full search loads, each of strong evidence (S3-021).
 const MOST_LOADED: usize = 3;
-const LOADED_FROM: f32 = 0.7;
 /// The ways in which contexts are searched.
 const BY_MEANING: &str = "by words and meaning";
 const BY_WORDS: &str = "by words alone";
 const BY_PRIORITY: &str = "by priority";
 /// Maximum number of characters of a context in a full search; `recall_context` loads the rest.
 const FULL_CHARS: usize = 8_000;
-/// Contexts that are scored for each requested result.
-const CLOSER: usize = 4;
-/// Cosines that the nearest contexts have without any relation to the question: for the static table, and for
-/// the local model, whose cosines are all high.
-const STATIC_FLOOR: f32 = 0.25;
-const MODEL_FLOOR: f32 = 0.5;
-/// A context that shares no word with a question and is less near than this does not match.
-const LEAST_NEARNESS: f32 = 0.1;
 /// Number of steps of a relevance bar.
 const BAR: usize = 10;
 
@@ -237,6 +229,7 @@ pub(super) async fn check(call: Call) -> CliResult<Answer> {
             matches.push(Match { context, relevance: 0.0, why: "it is always to be checked".to_owned() });
         }
     }
+    matches.sort_by_key(|found| found.context.priority != Priority::AlwaysCheck);
     Ok(told(&Found { matches, ..found }, false, Vec::new()))
 }
 
@@ -310,8 +303,7 @@ pub(super) struct Found {
 pub(super) struct Match {
     /// The context.
     pub context: Context,
-    /// Relevance, 0 to 1: the share of the question that the context contains, or its nearness. It does not
-    /// depend on other matches.
+    /// Relevance, 0 to 1: the confidence that recall gives it. It does not depend on other matches.
     pub relevance: f32,
     why: String,
 }
@@ -374,82 +366,43 @@ pub(super) async fn find(access: &Access, question: &str, most: usize) -> CliRes
     request.filter.agents = vec![note::KIND.to_owned()];
     request.filter.roles = vec![Role::Assistant];
     request.filter.wanted = Wanted::Turns;
+    request.min_confidence = Some(0.0);
     let answer = access.handle.recall(request).await?;
-    let mut asked = Asked::of(question);
-    let by_turn: HashMap<TurnId, &Context> = contexts.iter().map(|context| (context.note.turn, context)).collect();
-    let hits = answer.hits.iter().filter_map(|hit| Some((*by_turn.get(&hit.id().turn()?)?, hit.lists.as_slice())));
-    let mut matches: Vec<Match> = hits.take(most * CLOSER).filter_map(|(context, lists)| asked.judge(context, lists)).collect();
-    // A requested topic or tag need not occur in the text.
-    let known: HashSet<TurnId> = matches.iter().map(|found| found.context.note.turn).collect();
-    let others = contexts.iter().filter(|context| !known.contains(&context.note.turn));
-    let mut named: Vec<(f32, &Context)> = others.map(|context| (asked.names(context), context)).collect();
-    named.retain(|(share, _)| *share > 0.0);
-    named.sort_by(|a, b| b.0.total_cmp(&a.0));
-    matches.extend(named.into_iter().take(most * CLOSER).filter_map(|(_, context)| asked.judge(context, &[])));
-    // The sort is stable: among equals the better answer stays first.
-    matches.sort_by(|a, b| b.relevance.total_cmp(&a.relevance));
-    matches.truncate(most);
-    Ok(Found { matches, how: if answer.mode == SearchMode::Lexical { BY_WORDS } else { BY_MEANING } })
-}
-
-/// The terms of a question, for scoring contexts.
-struct Asked {
-    terms: HashSet<String>,
-    tokenizer: Tokenizer,
-}
-
-impl Asked {
-    fn of(question: &str) -> Self {
-        let mut tokenizer = Tokenizer::default();
-        Self { terms: Question::parse(question, &mut tokenizer).terms.into_iter().collect(), tokenizer }
-    }
-
-    /// Scores a context, given its places in the lists; `None` if it does not match.
-    fn judge(&mut self, context: &Context, lists: &[ListPlace]) -> Option<Match> {
-        let shared = self.shared(&format!("{}\n{}\n{}", context.topic, context.tags.join("\n"), context.note.text));
-        let named = self.names(context);
-        let nearness = lists.iter().map(nearness).fold(0.0, f32::max);
-        if shared == 0.0 && named == 0.0 && nearness < LEAST_NEARNESS {
-            return None;
-        }
-        let reasons = [
-            (named > 0.0, "its name is asked for"),
-            (shared > 0.0, "its words match"),
-            (nearness >= LEAST_NEARNESS, "its meaning is near"),
-        ];
-        let why: Vec<&str> = reasons.into_iter().filter_map(|(is_so, why)| is_so.then_some(why)).collect();
-        Some(Match { context: context.clone(), relevance: shared.max(named).max(nearness), why: why.join(", ") })
-    }
-
-    /// Returns the share of a context's topic, or of one of its tags, that the question contains, if it
-    /// exceeds a half.
-    fn names(&mut self, context: &Context) -> f32 {
-        let names = std::iter::once(&context.topic).chain(&context.tags);
-        let shares = names.map(|name| {
-            let terms = Question::parse(name, &mut self.tokenizer).terms;
-            let met = terms.iter().filter(|term| self.terms.contains(*term)).count();
-            met as f32 / terms.len().max(1) as f32
-        });
-        shares.filter(|share| *share > 0.5).fold(0.0, f32::max)
-    }
-
-    /// Returns the share of the question that a text contains.
-    fn shared(&mut self, text: &str) -> f32 {
-        let mut tokens = Tokens::default();
-        self.tokenizer.tokenize(text, &mut tokens);
-        let met: HashSet<&str> = tokens.iter().map(|token| token.text).filter(|term| self.terms.contains(*term)).collect();
-        met.len() as f32 / self.terms.len().max(1) as f32
-    }
-}
-
-/// Returns how near a context's meaning is, 0 to 1.
-fn nearness(list: &ListPlace) -> f32 {
-    let floor = match list.list {
-        List::Static => STATIC_FLOOR,
-        List::Model => MODEL_FLOOR,
-        List::Words | List::Period | List::Links | List::Graph | List::Other => return 0.0,
+    let how = if answer.mode == SearchMode::Lexical { BY_WORDS } else { BY_MEANING };
+    // A topic or tag that is asked for need not occur in the text.
+    let asked = words(question);
+    let is_named = |context: &Context| {
+        std::iter::once(&context.topic)
+            .chain(&context.tags)
+            .map(|name| words(name))
+            .any(|name| name.len() > 1 && asked.contains(&name))
     };
-    ((list.score - floor) / (1.0 - floor)).clamp(0.0, 1.0)
+    let (named, others): (Vec<Context>, Vec<Context>) = contexts.into_iter().partition(is_named);
+    let why = || "its name is asked for".to_owned();
+    let mut matches: Vec<Match> = named.into_iter().map(|context| Match { context, relevance: 1.0, why: why() }).collect();
+    let by_turn: HashMap<TurnId, Context> = others.into_iter().map(|context| (context.note.turn, context)).collect();
+    // What has no word of the question must be near in meaning.
+    let near_from = refused_below(answer.mode);
+    matches.extend(answer.hits.iter().filter_map(|hit| {
+        let context = by_turn.get(&hit.id().turn()?)?.clone();
+        let is_by_words = hit.lists.iter().any(|place| place.list == List::Words);
+        let why = match (is_by_words, hit.confidence >= near_from) {
+            (true, true) => "its words match, its meaning is near",
+            (true, false) => "its words match",
+            (false, true) => "its meaning is near",
+            (false, false) => return None,
+        };
+        Some(Match { context, relevance: hit.confidence, why: why.to_owned() })
+    }));
+    matches.truncate(most);
+    Ok(Found { matches, how })
+}
+
+/// Returns the words of a text in lower case, with a blank before and after each.
+fn words(text: &str) -> String {
+    let lower = text.to_lowercase();
+    let words = lower.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.fold(" ".to_owned(), |all, word| all + word + " ")
 }
 
 /// Formats numbered matches, each with a bar, a reason, and its preview; in full, the best that match well have
@@ -467,7 +420,7 @@ fn told(found: &Found, is_full: bool, related: Vec<RelatedTopic>) -> Answer {
         let filled = (relevance * BAR as f32).round() as usize;
         let bar: String = (0..BAR).map(|step| if step < filled { '█' } else { '░' }).collect();
         let size = context.size();
-        let is_full = is_full && at < MOST_LOADED && *relevance > LOADED_FROM;
+        let is_full = is_full && at < MOST_LOADED && Strength::of(*relevance) == Strength::Strong;
         let (words, loaded) = if is_full {
             let (words, left) = cut(&context.note.text, FULL_CHARS);
             let loaded = match left {

@@ -9,7 +9,7 @@ use yore_core::text;
 use yore_core::time::format_utc;
 use yore_engine::{NoteSummary, STANDING};
 
-use super::super::remember::{bare, is_tag};
+use crate::mcp::tools::remember::{bare, is_tag};
 use crate::results::{ContextEntry, ContextPreview};
 
 /// Names of priorities, highest first.

@@ -49,7 +49,7 @@ mod tree;
 
 #[cfg(test)]
 pub use self::search::SOLUTIONS;
-use super::{Row, recall};
+use super::tools::{Row, recall};
 
 /// A tool name of the designs.
 pub struct Name {

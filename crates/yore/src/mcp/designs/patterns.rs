@@ -9,15 +9,16 @@ use serde::Deserialize;
 use yore_core::id::MemoryId;
 use yore_core::memory::{Fields, Memory, MemoryKind, Status};
 use yore_core::query::Wanted;
-use yore_engine::{Hit, MemoryFilter, MemoryList, StoredMemory};
+use yore_core::strength::refused_below;
+use yore_engine::{MemoryFilter, MemoryList, StoredMemory};
 
-use super::super::notes::memory_block;
-use super::super::{Call, Effect, described};
 use super::search::asked;
 use crate::error::CliResult;
 use crate::mcp::access::{Access, Chosen};
 use crate::mcp::answer::Answer;
 use crate::mcp::arguments::{given, needed, parse};
+use crate::mcp::tools::notes::memory_block;
+use crate::mcp::tools::{Call, Effect, described};
 use crate::render::text::counted;
 use crate::results::{MemoryRecord, ProjectPatterns, compact};
 
@@ -25,8 +26,6 @@ use crate::results::{MemoryRecord, ProjectPatterns, compact};
 const PATTERNS: [MemoryKind; 2] = [MemoryKind::Standard, MemoryKind::Pattern];
 /// Maximum number of memories in an answer.
 const LIMIT: usize = 30;
-/// A memory belongs to a category by its meaning if its score is at least this share of the best.
-const NEAR: f32 = 0.75;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -84,15 +83,14 @@ pub(super) async fn patterns(call: Call) -> CliResult<Answer> {
     Ok(tell(found))
 }
 
-/// Returns the patterns whose meaning is nearest to a category.
+/// Returns the patterns that bear on a category.
 async fn near(access: &Access, project: &str, category: &str) -> CliResult<HashSet<MemoryId>> {
     let mut request = asked(access, category, Some(project.to_owned()), Some(LIMIT), LIMIT)?;
     request.filter.wanted = Wanted::Memories;
     request.filter.memories.kinds = PATTERNS.to_vec();
+    request.min_confidence = Some(refused_below(request.mode));
     let answer = access.handle.recall(request).await?;
-    let best = answer.hits.iter().map(|hit| hit.score).fold(0.0, f32::max);
-    let is_near = |hit: &&Hit| hit.score >= best * NEAR;
-    Ok(answer.hits.iter().filter(is_near).filter_map(|hit| hit.id().memory()).collect())
+    Ok(answer.hits.iter().filter_map(|hit| hit.id().memory()).collect())
 }
 
 /// Returns whether a memory names a category: as its own, as a tag, or among its words.

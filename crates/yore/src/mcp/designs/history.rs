@@ -1,15 +1,15 @@
-//! `ingest_chat_history` and `memory_stats`: read histories and count.
+//! Names of the designs' tools for the memory itself: reading histories, counting.
 
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::super::{Call, Effect, described, status};
 use crate::error::{CliError, CliResult, Exit};
 use crate::mcp::access::ChatsToRead;
 use crate::mcp::answer::Answer;
 use crate::mcp::arguments::{parse, time};
 use crate::mcp::progress::Stage;
+use crate::mcp::tools::{Call, Effect, described, status};
 use crate::results::IngestedChats;
 
 #[derive(Debug, Deserialize, JsonSchema)]

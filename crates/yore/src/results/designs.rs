@@ -1,4 +1,4 @@
-//! Results of the compatibility tools.
+//! Results of the designs' tools, in the forms of their designs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -8,12 +8,12 @@ use serde::Deserialize;
 use yore_core::memory::Memory;
 use yore_engine::OpenConflict;
 
-use super::super::{Call, Effect, described};
 use crate::error::CliResult;
 use crate::fence::{fenced, passage};
 use crate::mcp::access::Chosen;
 use crate::mcp::answer::Answer;
 use crate::mcp::arguments::{given, parse};
+use crate::mcp::tools::{Call, Effect, described};
 use crate::render::plain::one_line;
 use crate::results::{ConflictRecord, Contradictions};
 

@@ -11,7 +11,7 @@ use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use yore_core::memory::{Confidence, Design, Lane, MAX_STATEMENT_CHARS, MemoryKind, Source, SourceKind};
+use yore_core::memory::{Confidence, Lane, MAX_STATEMENT_CHARS, MemoryKind, Source, SourceKind};
 use yore_core::note::{NoteKind, Priority};
 use yore_core::operation::{Actor, Cause};
 use yore_core::scope::ScopeChoice;
@@ -19,8 +19,6 @@ use yore_core::text;
 use yore_engine::{NewMemory, NotesRequest, OpenConflict};
 use yore_sources::project_names::names_of;
 
-use super::super::remember::{MAX_CHARS, Note, Place, confirmed_by_person, store};
-use super::super::{Call, Effect, described, notes};
 use super::preview::{self, Context, PRIORITIES};
 use crate::engine_handle::Outcome;
 use crate::error::CliResult;
@@ -28,6 +26,8 @@ use crate::fence::name;
 use crate::mcp::access::Access;
 use crate::mcp::answer::Answer;
 use crate::mcp::arguments::{given, needed, one_of, parse, usage};
+use crate::mcp::tools::remember::{MAX_CHARS, Note, Place, confirmed_by_person, store};
+use crate::mcp::tools::{Call, Effect, described, notes};
 use crate::results::{ConflictRecord, LockedContext, StoredChunk};
 
 const CHUNK_TYPES: [&str; 6] = ["research", "insight", "decision", "resource", "attempt", "user_input"];
@@ -173,7 +173,7 @@ pub(super) async fn chunk(call: Call) -> CliResult<Answer> {
     if text.chars().count() > MAX_CHARS {
         return Err(usage(format!("a chunk has at most {MAX_CHARS} characters; save a longer text as a file")));
     }
-    let kind = one_of("type", kind, &CHUNK_TYPES, |name| Design::Nodes.kind(name))?;
+    let kind = one_of("type", kind, &CHUNK_TYPES, MemoryKind::parse)?;
     let mut new = NewMemory::new(kind.unwrap_or(MemoryKind::Insight), text.clone());
     if text.chars().nth(MAX_STATEMENT_CHARS).is_some() {
         // A long text is kept whole, as the details of a statement that is its beginning.

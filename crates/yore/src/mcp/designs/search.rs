@@ -4,17 +4,18 @@ use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use yore_core::memory::{MemoryKind, Status};
-use yore_core::query::{List, ListPlace, SearchMode};
+use yore_core::query::{List, ListPlace, SearchMode, Wanted};
+use yore_core::strength::refused_below;
 use yore_core::time::format_utc;
 use yore_engine::{Hit, RecallAnswer, RecallRequest};
 
-use super::super::recall::{Found, ask, quote_chars, rounded};
-use super::super::{Call, Effect, described, recall};
 use crate::ask;
 use crate::error::CliResult;
 use crate::mcp::access::{Access, asked_projects};
 use crate::mcp::answer::Answer;
 use crate::mcp::arguments::{given, needed, parse, within};
+use crate::mcp::tools::recall::{Found, ask, quote_chars, rounded};
+use crate::mcp::tools::{Call, Effect, described, recall};
 use crate::results::{HybridAnswer, HybridHit, compact};
 
 const MAX_LIMIT: usize = 50;
@@ -24,10 +25,6 @@ const USUAL_LIMIT: usize = 10;
 pub const SOLUTIONS: usize = 5;
 /// Kinds of memories that are issues.
 const ISSUES: [MemoryKind; 3] = [MemoryKind::Problem, MemoryKind::Solution, MemoryKind::Attempt];
-/// Results among which memories of the wanted kinds are looked for, for each one that is wanted.
-const CLOSER: usize = 3;
-/// A memory comes before better results if its score is at least this share of the best.
-const NEAR: f32 = 0.5;
 /// Maximum tokens of solutions with their exchange.
 const SOLUTIONS_BUDGET: usize = 5_000;
 /// Maximum number of characters of a question: only the beginning of a pasted context is used.
@@ -149,15 +146,17 @@ struct First {
     recorded: usize,
 }
 
-/// Puts memories of these kinds that hold first, if they bear on the question nearly as well as the best result.
-async fn first(access: &Access, mut request: RecallRequest, kinds: &[MemoryKind]) -> CliResult<First> {
-    request.limit *= CLOSER;
+/// Puts memories of these kinds that hold and bear on the question first.
+async fn first(access: &Access, request: RecallRequest, kinds: &[MemoryKind]) -> CliResult<First> {
+    let mut recorded = request.clone();
+    (recorded.filter.wanted, recorded.filter.memories.kinds) = (Wanted::Memories, kinds.to_vec());
+    recorded.min_confidence = Some(refused_below(recorded.mode));
+    let mut hits = access.handle.recall(recorded).await?.hits;
+    hits.retain(|hit| is_one_of(hit, kinds));
+    let recorded = hits.len();
     let mut answer = access.handle.recall(request).await?;
-    let best = answer.hits.iter().map(|hit| hit.score).fold(0.0, f32::max);
-    let is_recorded = |hit: &Hit| is_one_of(hit, kinds) && hit.score >= best * NEAR;
-    let recorded = answer.hits.iter().filter(|hit| is_recorded(hit)).count();
-    // The sort is stable: otherwise the order is that of the answer.
-    answer.hits.sort_by_key(|hit| !is_recorded(hit));
+    answer.hits.retain(|hit| hits.iter().all(|known| known.id() != hit.id()));
+    answer.hits.splice(..0, hits);
     Ok(First { answer, recorded })
 }
 
@@ -297,7 +296,7 @@ pub(super) fn asked(
     (request.filter.scope, request.here) = asked_projects(project, request.filter.scope, access.here.clone());
     request.limit = within("limit", limit, 1, MAX_LIMIT)?.unwrap_or(usual);
     request.quote_chars = quote_chars(request.quote_chars, request.limit);
-    // These tools have thresholds of their own.
+    // A person who names a tool wants its nearest results.
     request.min_confidence = Some(0.0);
     Ok(request)
 }
