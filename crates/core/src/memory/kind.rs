@@ -68,39 +68,6 @@ named_enum! {
     }
 }
 
-/// A design whose kinds have other names or fewer: see `docs/design-defaults.md`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Design {
-    /// S1: eight types of chunks.
-    Chunks,
-    /// S2: six types of nodes.
-    Nodes,
-    /// S4: seven intents of ideas.
-    Ideas,
-    /// S5: types of memories in capitals.
-    Notes,
-}
-
-impl Design {
-    /// Returns the design's names of kinds.
-    pub const fn names(self) -> &'static [&'static str] {
-        match self {
-            Self::Chunks => {
-                &["documentation", "code", "solution", "pattern", "decision", "standard", "preference", "category_summary"]
-            }
-            Self::Nodes => &["research", "insight", "decision", "resource", "attempt", "user_input"],
-            Self::Ideas => &["decision", "conclusion", "question", "problem", "solution", "todo", "context"],
-            Self::Notes => &["FACT", "PREFERENCE", "EVENT"],
-        }
-    }
-
-    /// Returns the kind with a name of this design; an unknown name has none.
-    pub fn kind(self, name: &str) -> Option<MemoryKind> {
-        let is_known = self.names().contains(&name);
-        is_known.then(|| MemoryKind::parse(&name.to_lowercase())).flatten()
-    }
-}
-
 /// The fate of a statement that is no longer so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outdated {
@@ -192,38 +159,6 @@ impl MemoryKind {
         }
     }
 
-    /// Returns the name that comes nearest in a design; `Design::kind` of the design's own names is the
-    /// inverse of this.
-    pub fn name_in(self, design: Design) -> &'static str {
-        if let Some(name) = design.names().iter().find(|name| design.kind(name) == Some(self)) {
-            return name;
-        }
-        match design {
-            Design::Chunks => match self {
-                Self::Question | Self::Problem | Self::Attempt => "solution",
-                Self::Todo | Self::UserInput => "preference",
-                _ => "documentation",
-            },
-            Design::Nodes => match self {
-                Self::Solution | Self::Problem | Self::Event => "attempt",
-                Self::Standard | Self::Preference | Self::Question | Self::Todo => "user_input",
-                Self::Pattern | Self::Conclusion | Self::Observation | Self::Reflection => "insight",
-                _ => "resource",
-            },
-            Design::Ideas => match self {
-                Self::Pattern | Self::Insight | Self::Reflection | Self::CategorySummary => "conclusion",
-                Self::Standard => "decision",
-                Self::Attempt => "problem",
-                _ => "context",
-            },
-            Design::Notes => match self {
-                Self::Standard | Self::UserInput => "PREFERENCE",
-                Self::Decision | Self::Attempt => "EVENT",
-                _ => "FACT",
-            },
-        }
-    }
-
     /// Returns the type of memories of this kind, unless they say another.
     pub fn memory_type(self) -> MemoryType {
         match self {
@@ -275,20 +210,6 @@ mod tests {
     }
 
     #[test]
-    fn every_name_of_every_design_is_a_kind_and_that_kind_has_the_name() {
-        for design in [Design::Chunks, Design::Nodes, Design::Ideas, Design::Notes] {
-            for name in design.names() {
-                let kind = design.kind(name).unwrap_or_else(|| panic!("{design:?} {name}"));
-                assert_eq!(kind.name_in(design), *name, "{design:?}");
-            }
-            for kind in MemoryKind::ALL {
-                assert!(design.names().contains(&kind.name_in(design)), "{design:?} {kind:?}");
-            }
-            assert_eq!(design.kind("idea"), None);
-        }
-    }
-
-    #[test]
     fn types_of_the_second_design_are_those_that_it_infers() {
         for (names, memory_type) in [
             (["research", "insight", "resource"].as_slice(), MemoryType::Semantic),
@@ -296,7 +217,7 @@ mod tests {
             (&["user_input"], MemoryType::Preference),
         ] {
             for name in names {
-                assert_eq!(Design::Nodes.kind(name).unwrap().memory_type(), memory_type, "{name}");
+                assert_eq!(MemoryKind::parse(name).unwrap().memory_type(), memory_type, "{name}");
             }
         }
     }

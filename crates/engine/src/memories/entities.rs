@@ -189,19 +189,6 @@ impl Engine {
         Ok(Some(OpenedEntity { entity, relations }))
     }
 
-    /// Returns the person, as the one entity of that kind; recorded when it is first asked for.
-    pub fn user_entity(&self, cause: &Cause) -> Result<Entity, EngineError> {
-        if let Some(user) = self.store().entity(EntityId::USER)? {
-            return Ok(user);
-        }
-        let user = Entity::new(EntityId::USER, EntityKind::Person, USER, self.now());
-        self.operate(OperationKind::Edit, cause, "recorded the person".to_owned(), |tx| match tx.entity(EntityId::USER)? {
-            Some(known) => Ok(known),
-            None => tx.put(&Record::Entity(Box::new(user.clone()))).map(|()| user).map_err(EngineError::from),
-        })
-        .map(|(user, _)| user)
-    }
-
     /// Gives the person their name, which then stands where memories are about the user. Returns the number of the operation.
     ///
     /// # Errors

@@ -185,9 +185,8 @@ fn entities_of_one_name_are_one_and_are_merged_and_split_by_hand() {
     engine.split_entity("SQLite", "The Database", &[Node::Memory(two)], &by_hand()).unwrap();
     assert_eq!((reached("the database").len(), reached("SQLite").len()), (1, 2));
     assert!(reached("SQLite").iter().any(|reached| reached.node == Node::Memory(one) && reached.name == "subject_of"));
-    let user = engine.user_entity(&by_hand()).unwrap();
-    assert_eq!(engine.user_entity(&by_hand()).unwrap(), user);
-    assert!(matches!(engine.merge_entities("user", "SQLite", &by_hand()).unwrap_err(), EngineError::Memory(MemoryError::IsUser)));
+    engine.name_user("Ada", &by_hand()).unwrap();
+    assert!(matches!(engine.merge_entities("Ada", "SQLite", &by_hand()).unwrap_err(), EngineError::Memory(MemoryError::IsUser)));
     engine.put_entity("language", "SQLite", &[], Some("A dialect of SQL."), &by_hand()).unwrap();
     let error = engine.entity_named("SQLite").unwrap_err();
     assert_eq!(error.code(), "memory/ambiguous-entity");

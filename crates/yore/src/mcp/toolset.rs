@@ -197,6 +197,7 @@ impl Caller {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use yore_core::memory::MemoryKind;
     use yore_engine::ingest::source::own::is_own_tool;
 
     use super::*;
@@ -229,6 +230,53 @@ mod tests {
             assert_eq!(tool.output_schema.is_some(), has_schema, "{}", tool.name);
             let annotations = tool.annotations.unwrap();
             assert!(annotations.title.is_some() && annotations.open_world_hint == Some(false), "{}", tool.name);
+        }
+    }
+
+    /// Each kind of memory, the designs that name it (S1 chunks, S2 nodes, S4 ideas, S5 notes), and who makes such memories.
+    const MAKERS: [(&str, &str, &str); 22] = [
+        ("documentation", "S1", "command"),
+        ("code", "S1", "command"),
+        ("solution", "S1 S4", "report.rs"),
+        ("pattern", "S1", "remember"),
+        ("decision", "S1 S2 S4", "plan.rs"),
+        ("standard", "S1", "person.rs"),
+        ("preference", "S1 S5", "person.rs"),
+        ("conclusion", "S4", "command"),
+        ("question", "S4", "remember"),
+        ("problem", "S4", "remember"),
+        ("todo", "S4", "remember"),
+        ("context", "S4", "command"),
+        ("research", "S2", "store_chunk"),
+        ("insight", "S2", "store_chunk"),
+        ("resource", "S2", "store_chunk"),
+        ("attempt", "S2", "store_chunk"),
+        ("user_input", "S2", "plan.rs"),
+        ("fact", "S5", "command.rs"),
+        ("event", "S5", "milestone.rs"),
+        ("observation", "S4", "command"),
+        ("reflection", "S4", "command"),
+        ("category_summary", "S1", "command"),
+    ];
+
+    #[test]
+    fn every_kind_of_memory_is_one_of_a_design_and_is_made_by_a_rule_a_tool_or_a_command() {
+        assert_eq!(MAKERS.map(|(kind, ..)| kind).to_vec(), MemoryKind::ALL.iter().map(|kind| kind.as_str()).collect::<Vec<_>>());
+        let tools = listed(&Toolset::All, Form::Text).unwrap();
+        let rules = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/src/rules");
+        for (at, (name, _, maker)) in MAKERS.into_iter().enumerate() {
+            let is_made = match maker {
+                "command" => crate::cli::command().try_get_matches_from(["yore", "remember", "--kind", name, "words"]).is_ok(),
+                rule if rule.ends_with(".rs") => {
+                    std::fs::read_to_string(rules.join(rule)).unwrap().contains(&format!("MemoryKind::{:?}", MemoryKind::ALL[at]))
+                }
+                _ => {
+                    let properties = &tools.iter().find(|tool| tool.name == maker).unwrap().input_schema["properties"];
+                    let kinds = [&properties["kind"]["enum"], &properties["type"]["enum"]];
+                    kinds.iter().filter_map(|kinds| kinds.as_array()).flatten().any(|kind| kind == name)
+                }
+            };
+            assert!(is_made, "{maker} makes no {name}");
         }
     }
 

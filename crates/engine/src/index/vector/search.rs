@@ -146,6 +146,7 @@ impl<'s> Searcher<'s> {
     }
 
     /// Returns the cosine of a turn's best vector, by the codes.
+    #[cfg(test)]
     pub(super) fn score_of(&self, turn: i64) -> Option<f32> {
         let (segment, at) = self.state.find(turn)?;
         let columns = &self.segments[segment];

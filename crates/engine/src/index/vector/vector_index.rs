@@ -127,6 +127,7 @@ impl VectorIndex {
     }
 
     /// Returns for each turn the cosine of its best vector, by the codes; `None` for a turn without vectors.
+    #[cfg(test)]
     pub fn scores_of(&self, query: &[f32], turns: &[i64]) -> Result<Vec<Option<f32>>, VectorError> {
         let state = self.state();
         Ok(match self.searcher(&state, query)? {

@@ -11,7 +11,7 @@ use super::error::VectorError;
 use super::manifest::{self, Manifest, remove_if_there, sync_directory};
 use super::merge::{due, live_runs};
 use super::segment::{Plan, SUFFIX, Segment, file_name, write};
-use super::state::{Member, State, load};
+use super::state::{State, load};
 use super::tuning::Tuning;
 use super::vector_index::VectorIndex;
 use crate::platform::FileLock;
@@ -110,11 +110,12 @@ impl<'i> VectorWriter<'i> {
 
     /// Merges everything into one segment; no byte of a removed or replaced vector stays in the index.
     /// Returns the number of rows written.
+    #[cfg(test)]
     pub fn merge_all(&mut self) -> Result<u64, VectorError> {
         let members = self.index.state();
         match members.members.as_slice() {
             [] => Ok(0),
-            [Member { dead: None, segment, .. }] if segment.record.touched == 0 => Ok(0),
+            [super::state::Member { dead: None, segment, .. }] if segment.record.touched == 0 => Ok(0),
             members => self.merge_range(0..members.len()),
         }
     }
