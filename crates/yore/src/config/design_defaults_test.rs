@@ -4,8 +4,10 @@
 
 use std::collections::BTreeSet;
 
+use yore_core::memory::MemoryKind;
 use yore_engine::llm::structured::RETRIES;
 use yore_engine::llm::{FAILURES, REST};
+use yore_engine::{MemoryUse, NewMemory};
 
 use super::Resolved;
 use super::key::Key;
@@ -86,6 +88,11 @@ fn actual(name: &str) -> Option<String> {
         "chat watch --interval (minutes)" => default("watch", "interval"),
         "chat list --limit" => default("list", "limit"),
         "search_past_solutions limit" => Some(SOLUTIONS.to_string()),
+        "importance of a new item" => {
+            let new = NewMemory::new(MemoryKind::default(), "A statement.");
+            Some(new.memory.importance.to_string())
+        }
+        "access_count" => Some(MemoryUse::default().opened.to_string()),
         "heartbeat (s)" => Some(HEARTBEAT.as_secs().to_string()),
         "poll of the queue (s)" => Some(LOOK.as_secs().to_string()),
         "pauses between tries (s)" => Some(PAUSES.map(|pause| pause.to_string()).join(", ")),
