@@ -17,9 +17,7 @@ mod status;
 
 pub use self::fields::{CodeChange, Fields};
 pub use self::kind::{MemoryKind, MemoryType, Outdated};
-pub use self::lifecycle::{
-    Event, FORGOTTEN, PutAway, Replacement, Why, is_clear_denial, is_found_contradiction, keeps_contested,
-};
+pub use self::lifecycle::{Event, PutAway, Replacement, is_clear_denial, keeps_contested};
 pub use self::record::{
     Anchor, AnchorKind, AnchorVerdict, Confidence, Evidence, Invalid, Lane, MAX_STATEMENT_CHARS, Memory, Reach, Source,
     SourceKind, Use, Verdict, asserted, check,

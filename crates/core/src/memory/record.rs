@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Fields, MemoryKind, MemoryType, is_of_rules};
+use super::{Fields, MemoryKind, MemoryType, Status, StatusCause, is_of_rules};
 use crate::conflict::{Assertion, StatedValue, assertion_in};
 use crate::id::{MemoryId, ProjectId, TurnId};
 use crate::time::UtcMillis;

@@ -198,7 +198,7 @@ impl Caller {
 mod tests {
     use serde_json::json;
     use yore_core::memory::MemoryKind;
-    use yore_engine::ingest::source::own::is_own_tool;
+    use yore_sources::source::own::is_own_tool;
 
     use super::*;
 
