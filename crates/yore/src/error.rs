@@ -84,15 +84,15 @@ impl From<EngineError> for CliError {
                     (Exit::Data, Some("free some space and run the command again; no data is lost".to_owned()))
                 }
                 EngineError::Index(IndexError::Replaced(_)) => (Exit::Busy, Some("run the command again".to_owned())),
-                EngineError::Index(_) => (Exit::Data, Some("the index can be rebuilt: run `yore reindex`".to_owned())),
+                EngineError::Index(_) => (Exit::Data, Some("the index can be rebuilt: run `yore data rebuild`".to_owned())),
                 EngineError::Ingest(IngestError::DataDirectory { .. }) => {
                     (Exit::Data, Some("check that you own the data directory and that its disk has space".to_owned()))
                 }
                 EngineError::Ingest(IngestError::Key { forgotten, .. }) => (
                     Exit::Data,
                     Some(format!(
-                        "put the file back from a copy of the data directory (`yore restore` has the key of each backup); \
-                         `yore repair --new-key` continues without it, and then {}",
+                        "put the file back from a copy of the data directory (`yore data restore` has the key of each backup); \
+                         `yore data repair --new-key` continues without it, and then {}",
                         cost_of_new_key(*forgotten)
                     )),
                 ),
@@ -106,13 +106,13 @@ impl From<EngineError> for CliError {
                     Exit::Data,
                     Some(match damaged.len() {
                         0 => {
-                            "the daemon makes one each day, `yore backup` at once; `yore repair` saves undamaged data".to_owned()
+                            "the daemon makes one each day, `yore data backup` at once; `yore data repair` saves undamaged data".to_owned()
                         }
-                        count => format!("{count} backups are damaged; `yore repair` saves undamaged data of the memory itself"),
+                        count => format!("{count} backups are damaged; `yore data repair` saves undamaged data of the memory itself"),
                     }),
                 ),
                 EngineError::BadBackup { .. } => {
-                    (Exit::Usage, Some("nothing was changed; `yore backup --list` names the backups".to_owned()))
+                    (Exit::Usage, Some("nothing was changed; `yore data backup --list` names the backups".to_owned()))
                 }
                 EngineError::BadNote(_) | EngineError::BadProjectName(_) => (Exit::Usage, None),
                 EngineError::Memory(error) => memory_advice(error),
@@ -155,10 +155,10 @@ fn memory_advice(error: &MemoryError) -> (Exit, Option<String>) {
             "`yore show` names the memory that took its place; if that was forgotten, `yore memories confirm` lets this one hold again",
         ),
         MemoryError::OfPerson(_) => {
-            (Exit::Usage, "ask the person; `yore memories relate` or `remember --replaces` says so for them")
+            (Exit::Usage, "ask the person; `yore memories relate` or `remember --replace` says so for them")
         }
         MemoryError::NotVouched(_) => (Exit::Usage, "`yore import --trust` takes the file as yours"),
-        MemoryError::Undo(_) => (Exit::Nothing, "`yore op log` lists operations"),
+        MemoryError::Undo(_) => (Exit::Nothing, "`yore log` lists operations"),
         MemoryError::NewerFormat(_) => (Exit::Data, "install the newer yore"),
         MemoryError::NotRelated | MemoryError::Circle => (Exit::Nothing, "`yore show` lists the relations of a memory"),
         MemoryError::IsOpen(_)
@@ -178,13 +178,13 @@ fn store_advice(error: &StoreError) -> (Exit, Option<String>) {
         StoreError::Newer { .. } => (Exit::Data, "install the newer yore again, or use another data directory"),
         StoreError::TooOld { .. } => (
             Exit::Data,
-            "run `yore repair`, which builds a new database from its archive, memories and notes, and keeps the old one beside it",
+            "run `yore data repair`, which builds a new database from its archive, memories and notes, and keeps the old one beside it",
         ),
         StoreError::Older(_) => (Exit::Data, "run `yore doctor`, which upgrades it"),
         StoreError::Foreign(_) => (Exit::Data, "name another data directory with --data-dir or YORE_HOME"),
         StoreError::Corrupt { .. } => (
             Exit::Data,
-            "run `yore repair`, which saves undamaged data and reads existing sources again, or `yore restore`, which takes a backup",
+            "run `yore data repair`, which saves undamaged data and reads existing sources again, or `yore data restore`, which takes a backup",
         ),
         StoreError::DiskFull(_) => (Exit::Data, "free some space and run the command again; no data is lost"),
         StoreError::ReadOnly { .. } => (

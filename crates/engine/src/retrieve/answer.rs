@@ -139,7 +139,7 @@ impl Missing {
             1 => "1 turn was not yet searched for code, files and errors".to_owned(),
             count => format!("{count} turns were not yet searched for code, files and errors"),
         };
-        Self { code: MissingCode::Shape, text, remedy: Some("run `yore reindex`".to_owned()) }
+        Self { code: MissingCode::Shape, text, remedy: Some("run `yore data rebuild`".to_owned()) }
     }
 
     /// There was no time left for these parts.
@@ -151,12 +151,12 @@ impl Missing {
     /// More turns wait for an index than a query searches in memory.
     pub(super) fn behind(code: MissingCode, index: &str, waiting: usize) -> Self {
         let text = format!("{waiting} turns are not in {index} yet, and not all of them were searched");
-        Self { code, text, remedy: Some("run `yore reindex` if this stays".to_owned()) }
+        Self { code, text, remedy: Some("run `yore data rebuild` if this stays".to_owned()) }
     }
 
     /// The vector indexes cannot be used.
     pub(crate) fn index(error: &EngineError) -> Self {
-        Self { code: MissingCode::VectorIndex, text: error.to_string(), remedy: Some("run `yore reindex`".to_owned()) }
+        Self { code: MissingCode::VectorIndex, text: error.to_string(), remedy: Some("run `yore data rebuild`".to_owned()) }
     }
 }
 

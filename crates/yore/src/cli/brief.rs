@@ -14,12 +14,12 @@ use crate::results;
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// At most N tokens [default: inject.brief_tokens]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20_000))]
-    tokens: Option<u32>,
+    #[arg(long, alias = "tokens", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20_000))]
+    budget: Option<u32>,
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
-    let budget = arguments.tokens.map_or(context.settings.config().inject.brief_tokens, |tokens| tokens as usize);
+    let budget = arguments.budget.map_or(context.settings.config().inject.brief_tokens, |budget| budget as usize);
     let here = context.settings.project_here();
     let brief = context.settings.memory()?.brief(&BriefRequest { here, session: None, is_compacted: false })?;
     let given = text::brief(&brief, budget);

@@ -11,7 +11,7 @@ use crate::render::text;
 use crate::results::{self, Capture};
 use crate::spool;
 
-/// Turn the reading of histories on or off, for all or for one project
+/// Turn the reading of histories on or off, for all or one project
 #[derive(Args, Debug)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -24,7 +24,8 @@ enum Action {
     On(Where),
     /// Read nothing new; what is already captured stays
     Off(Where),
-    /// Show what is read
+    /// Show what is read, as `yore status` does
+    #[command(hide = true)]
     Status(Where),
 }
 
@@ -105,47 +106,59 @@ fn turn_own(is_on: bool, directory: &Path, context: &mut Context) -> CliResult<(
 }
 
 fn status(place: &Where, context: &mut Context) -> CliResult<()> {
-    let config = context.settings.own_config()?;
-    let directory = match (&place.project, &context.settings.here) {
-        (Some(project), _) => Some(directory(project, context)?),
-        (None, here) => here.clone(),
-    };
-    let reason = directory.as_ref().map(|directory| forbidden(directory, &config, context)).transpose()?.flatten();
-    let waiting = spool::waiting(&context.settings.directory) as u64;
-    let mode = if config.capture.mode == CaptureMode::OptIn { "opt-in" } else { "all" };
+    let capture = state(place.project.as_deref(), context)?;
     if context.printer.is_json() {
-        return Ok(context.printer.json(&Capture {
-            enabled: config.capture.enabled,
-            mode: mode.to_owned(),
-            projects: config.capture.projects.clone(),
-            exclude_projects: config.capture.exclude_projects.clone(),
-            exclude_paths: config.capture.exclude_paths.clone(),
-            captured: directory.as_ref().map(|_| reason.is_none()),
-            directory: directory.as_deref().map(results::path),
-            reason,
-            waiting_events: waiting,
-        })?);
+        return Ok(context.printer.json(&capture)?);
     }
-    let what = match (config.capture.enabled, config.capture.mode) {
-        (false, _) => "off".to_owned(),
-        (true, CaptureMode::All) if config.capture.exclude_projects.is_empty() => "on, for all projects".to_owned(),
-        (true, CaptureMode::All) => {
-            format!("on, for all projects but {}", text::harmless(&config.capture.exclude_projects.join(", ")))
-        }
-        (true, CaptureMode::OptIn) => format!("on, only for {}", text::harmless(&config.capture.projects.join(", "))),
-    };
-    context.printer.line(format!("capture is {what}"))?;
-    if let Some(directory) = directory {
-        let shown = text::harmless(&directory.display().to_string());
-        context.printer.line(match &reason {
-            None => format!("{shown} is captured"),
-            Some(reason) => format!("{shown} is not captured: {reason}"),
-        })?;
-    }
-    if waiting > 0 {
-        context.printer.line(format!("{} of hooks wait to be read", text::counted(waiting, "event")))?;
+    for line in text::table(&rows(&capture)) {
+        context.printer.line(line)?;
     }
     Ok(())
+}
+
+/// Returns the settings of capture, and their effect on a directory [default: the current one].
+pub fn state(project: Option<&Path>, context: &Context) -> CliResult<Capture> {
+    let config = context.settings.own_config()?;
+    let directory = match project {
+        Some(project) => Some(directory(project, context)?),
+        None => context.settings.here.clone(),
+    };
+    let reason = directory.as_ref().map(|directory| forbidden(directory, &config, context)).transpose()?.flatten();
+    let capture = config.capture;
+    Ok(Capture {
+        enabled: capture.enabled,
+        mode: if capture.mode == CaptureMode::OptIn { "opt-in" } else { "all" }.to_owned(),
+        projects: capture.projects,
+        exclude_projects: capture.exclude_projects,
+        exclude_paths: capture.exclude_paths,
+        captured: directory.as_ref().map(|_| reason.is_none()),
+        directory: directory.as_deref().map(results::path),
+        reason,
+        waiting_events: spool::waiting(&context.settings.directory) as u64,
+    })
+}
+
+/// Returns the rows of a table of the state of capture.
+pub fn rows(capture: &Capture) -> Vec<Vec<String>> {
+    let listed = |projects: &[String]| text::harmless(&projects.join(", "));
+    let what = match (capture.enabled, capture.mode.as_str()) {
+        (false, _) => "off".to_owned(),
+        (true, "opt-in") => format!("on, only for {}", listed(&capture.projects)),
+        (true, _) if capture.exclude_projects.is_empty() => "on, for all projects".to_owned(),
+        (true, _) => format!("on, for all projects but {}", listed(&capture.exclude_projects)),
+    };
+    let mut lines = vec![what];
+    if let Some(directory) = &capture.directory {
+        let shown = text::harmless(directory);
+        lines.push(match &capture.reason {
+            None => format!("{shown} is captured"),
+            Some(reason) => format!("{shown} is not captured: {reason}"),
+        });
+    }
+    if capture.waiting_events > 0 {
+        lines.push(format!("{} of hooks wait to be read", text::counted(capture.waiting_events, "event")));
+    }
+    lines.into_iter().map(|line| vec!["capture".to_owned(), line]).collect()
 }
 
 /// Returns why words said in a directory are not captured, or none if they are.

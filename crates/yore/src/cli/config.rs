@@ -27,23 +27,23 @@ enum Action {
         /// Key, such as recall.limit
         key: String,
     },
-    /// Change a setting in your file, or in the project's with --project
+    /// Change a setting in your file, or in the project's with --shared
     Set {
         /// Key, such as recall.limit
         key: String,
         /// The value, in TOML; a bare word is a string
         value: String,
         /// Change .yore.toml of the current directory instead
-        #[arg(long)]
-        project: bool,
+        #[arg(long, alias = "project")]
+        shared: bool,
     },
-    /// Remove a setting from your file, or from the project's with --project
+    /// Remove a setting from your file, or from the project's with --shared
     Unset {
         /// Key, such as recall.limit
         key: String,
         /// Change .yore.toml of the current directory instead
-        #[arg(long)]
-        project: bool,
+        #[arg(long, alias = "project")]
+        shared: bool,
     },
     /// Check every file and variable, and report all faults
     Check,
@@ -74,13 +74,13 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
                 context.printer.line(shown)?;
             }
         }
-        Action::Set { key, value, project } => {
-            let (file, kind) = target(*project, context)?;
+        Action::Set { key, value, shared } => {
+            let (file, kind) = target(*shared, context)?;
             config::set(&file, kind, key, value)?;
             context.printer.note(format!("set {key} in {}", file.display()))?;
         }
-        Action::Unset { key, project } => {
-            let (file, kind) = target(*project, context)?;
+        Action::Unset { key, shared } => {
+            let (file, kind) = target(*shared, context)?;
             let was_there = config::unset(&file, kind, key)?;
             context.printer.note(if was_there {
                 format!("removed {key} from {}", file.display())

@@ -12,7 +12,7 @@ use crate::results::ConflictRecord;
 ///
 /// When a memory is recorded that by its words gives another value or date of the same thing than a known one, or denies it, yore notes
 /// that they contradict each other: those of one session or project that were extracted or distilled, and those that name the same
-/// entity. Both hold until you settle it: keep one, or let both hold. `yore op undo` takes that back.
+/// entity. Both hold until you settle it: keep one, or let both hold. `yore undo` takes that back.
 #[derive(Args, Debug)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -181,7 +181,7 @@ fn settle(first: &str, second: &str, settlement: &Settlement, reason: Option<&st
         Settlement::Both => "both hold".to_owned(),
         Settlement::Later(at) => format!("it is listed again on {}", text::day(Some(*at))),
     };
-    let undo = done.operation.map(|number| format!("; `yore op undo {number}` takes it back")).unwrap_or_default();
+    let undo = done.operation.map(|number| format!("; `yore undo {number}` takes it back")).unwrap_or_default();
     context.printer.line(format!("{how}{undo}"))?;
     Ok(Exit::Success)
 }

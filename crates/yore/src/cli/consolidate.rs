@@ -11,12 +11,13 @@ use crate::render::progress::Progress;
 use crate::render::text;
 use crate::results::ConsolidationDone;
 
-/// Let the configured language model compare memories with those near them: known twice, no longer so, contradicting
+/// Compare memories with those near them, by the language model
 ///
+/// The configured model finds those that are known twice, no longer so, or contradict each other.
 /// Rules compare each memory when it is recorded, and settle what is certain. A model understands more: it is asked once about each memory of
 /// all projects, several at a time, for the purpose `judge` (see `yore budget`). What it decides is checked: it is about a pair that it was
 /// given, and of two statements the later one holds. What you noted yourself is never retired or closed: what speaks against it becomes a
-/// conflict (`yore conflicts`); nor is what is pinned or what happened. `yore op undo` takes back what was done about a group; it is not
+/// conflict (`yore conflicts`); nor is what is pinned or what happened. `yore undo` takes back what was done about a group; it is not
 /// compared again then, unless by --again.
 #[derive(Args, Debug)]
 pub struct Arguments {
@@ -82,7 +83,7 @@ fn told(report: &ConsolidateReport) -> Vec<String> {
     done.sort_by_key(|judged| matches!(judged.decision, Decision::Add));
     lines.extend(done.iter().take(MOST_TOLD).map(|judged| decision(judged)));
     if done.len() > MOST_TOLD {
-        lines.push(format!("and {} more: `yore op log`", done.len() - MOST_TOLD));
+        lines.push(format!("and {} more: `yore log`", done.len() - MOST_TOLD));
     }
     let count = |wanted: &[Decision]| report.done.iter().filter(|judged| wanted.contains(&judged.decision)).count() as u64;
     lines.push(format!(
@@ -96,7 +97,7 @@ fn told(report: &ConsolidateReport) -> Vec<String> {
     ));
     if !report.operations.is_empty() {
         let numbers: Vec<String> = report.operations.iter().take(MOST_TOLD).map(u64::to_string).collect();
-        lines.push(format!("done by operation {}: `yore op undo N` takes one back", numbers.join(", ")));
+        lines.push(format!("done by operation {}: `yore undo N` takes one back", numbers.join(", ")));
     }
     lines.extend(report.refused.iter().take(MOST_TOLD).map(|reason| format!("not done: {}", text::harmless(reason))));
     if report.refused.len() > MOST_TOLD {

@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 use serde_json::Value;
-use yore_engine::UpkeepState;
+use yore_engine::{Job, UpkeepState};
 
 use super::Context;
 use crate::daemon::{self, log};
@@ -34,10 +34,14 @@ enum Action {
         /// Detach from the terminal that started it
         #[arg(long, hide = true, requires = "foreground")]
         detached: bool,
+        /// Ignored: the option of `chat watch`, which read every so many minutes, while the daemon watches
+        #[arg(short, long, hide = true, requires = "foreground", value_parser = clap::value_parser!(u64).range(1..=1440))]
+        interval: Option<u64>,
     },
     /// End the daemon after its current work
     Stop,
-    /// Show whether the daemon runs, which jobs wait and which were given up
+    /// Show whether the daemon runs, which jobs wait and which were given up, as `yore status` does
+    #[command(hide = true)]
     Status,
     /// Show the daemon's log
     Logs {
@@ -45,8 +49,8 @@ enum Action {
         #[arg(short, long)]
         follow: bool,
         /// The last N lines
-        #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
-        lines: usize,
+        #[arg(short = 'n', long, alias = "lines", value_name = "N", default_value_t = 50)]
+        limit: usize,
     },
     /// Try jobs again that were given up
     Retry {
@@ -60,7 +64,7 @@ const ENDING: Duration = Duration::from_secs(30);
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     match &arguments.action {
-        Action::Start { foreground: true, detached } => {
+        Action::Start { foreground: true, detached, .. } => {
             if *detached {
                 yore_engine::platform::leave_terminal();
             }
@@ -70,7 +74,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         Action::Start { .. } => start(context),
         Action::Stop => stop(context),
         Action::Status => status(context),
-        Action::Logs { follow, lines } => logs(*follow, *lines, context),
+        Action::Logs { follow, limit } => logs(*follow, *limit, context),
         Action::Retry { target } => retry(target.as_deref(), context),
     }
 }
@@ -144,82 +148,82 @@ fn stop(context: &mut Context) -> CliResult {
     Ok(Exit::Success)
 }
 
-fn status(context: &mut Context) -> CliResult {
+/// Asks the daemon for its state.
+pub fn state(context: &Context) -> CliResult<Daemon> {
     let answer =
         client::connect_any(&context.settings.directory).map(|mut client| client.ask::<DaemonStatus>(&Request::Status, PATIENCE));
-    let status = match answer {
-        Some(Ok(status)) => status,
-        Some(Err(NoAnswer::Refused(error))) => return Err(error),
+    match answer {
+        Some(Ok(status)) => Ok(Daemon { status: Some(status), running: true, answers: true }),
+        Some(Err(NoAnswer::Refused(error))) => Err(error),
         None | Some(Err(NoAnswer::Unavailable)) => {
-            let is_running = card::is_running(&context.settings.directory);
-            let what = if is_running {
-                "a daemon is running and does not answer; it may be of another version"
-            } else {
-                "no daemon is running"
-            };
-            if context.printer.is_json() {
-                context.printer.json(&Daemon { status: None, running: is_running, answers: false })?;
-            } else {
-                context.printer.line(what)?;
-            }
-            return Ok(Exit::Nothing);
+            Ok(Daemon { status: None, running: card::is_running(&context.settings.directory), answers: false })
         }
-    };
-    if context.printer.is_json() {
-        context.printer.json(&Daemon { status: Some(status), running: true, answers: true })?;
-        return Ok(Exit::Success);
     }
+}
+
+fn status(context: &mut Context) -> CliResult {
+    let daemon = state(context)?;
+    if context.printer.is_json() {
+        context.printer.json(&daemon)?;
+    } else {
+        for line in text::table(&rows(&daemon)).into_iter().chain(given_up(&daemon)) {
+            context.printer.line(line)?;
+        }
+    }
+    Ok(if daemon.answers { Exit::Success } else { Exit::Nothing })
+}
+
+/// Returns the rows of a table of the daemon's state.
+pub fn rows(daemon: &Daemon) -> Vec<Vec<String>> {
+    let row = |name: &str, words: String| vec![name.to_owned(), words];
+    let Some(status) = &daemon.status else {
+        let what = if daemon.running { "runs and does not answer; it may be of another version" } else { "not running" };
+        return vec![row("daemon", what.to_owned())];
+    };
     let mut rows = vec![
-        vec!["runs".to_owned(), format!("process {}, since {}", status.pid, text::time(Some(status.started_ms)))],
-        vec![
-            "read".to_owned(),
+        row("daemon", format!("process {}, since {}", status.pid, text::time(Some(status.started_ms)))),
+        row(
+            "read",
             format!(
                 "{} in {}, last {}",
                 text::counted(status.turns, "turn"),
                 text::counted(status.batches, "reading"),
                 text::time(status.last_batch_ms)
             ),
-        ],
-        vec![
-            "queue".to_owned(),
-            format!("{} wait, {} being done, {} given up", status.jobs.queued, status.jobs.leased, status.jobs.dead),
-        ],
-        vec![
-            "places".to_owned(),
+        ),
+        row("queue", format!("{} wait, {} being done, {} given up", status.jobs.queued, status.jobs.leased, status.jobs.dead)),
+        row(
+            "places",
             format!("{} watched, {} polled", text::count(status.watched.len() as u64), text::count(status.polled.len() as u64)),
-        ],
+        ),
     ];
-    rows.extend(status.upkeep.iter().map(|state| vec![state.upkeep.as_str().to_owned(), runs_of(state)]));
+    rows.extend(status.upkeep.iter().map(|state| row(state.upkeep.as_str(), runs_of(state))));
     if let Some(url) = &status.url {
-        rows.push(vec!["MCP".to_owned(), format!("{url}; `yore mcp url` shows the token")]);
+        rows.push(row("MCP", format!("{url}; `yore mcp url` shows the token")));
     }
     if status.unembedded > 0 {
         let what = if status.is_embedding { "are being embedded" } else { "lack vectors of the local model" };
-        rows.push(vec!["vectors".to_owned(), format!("{} {what}", text::counted(status.unembedded, "turn"))]);
+        rows.push(row("embedding", format!("{} {what}", text::counted(status.unembedded, "turn"))));
     }
     if let Some(bytes) = status.memory_bytes {
         let model = if status.has_model { " with the local model" } else { "" };
-        rows.push(vec!["memory".to_owned(), format!("{}{model}", text::bytes(bytes))]);
+        rows.push(row("RAM", format!("{}{model}", text::bytes(bytes))));
     }
-    if let Some(error) = &status.last_error {
-        rows.push(vec!["error".to_owned(), text::harmless(error)]);
-    }
-    for line in text::table(&rows) {
-        context.printer.line(line)?;
-    }
-    for job in &status.dead {
+    rows.extend(status.last_error.iter().map(|error| row("error", text::harmless(error))));
+    rows
+}
+
+/// Returns a line for each job that the daemon gave up, and the remedy.
+pub fn given_up(daemon: &Daemon) -> Vec<String> {
+    let line = |job: &Job| {
         let (code, words) = job.error.clone().unwrap_or_default();
-        context.printer.line(format!(
-            "given up: {} {}: {} [{code}]",
-            job.work.kind(),
-            text::harmless(&job.work.target()),
-            text::harmless(&words)
-        ))?;
+        format!("given up: {} {}: {} [{code}]", job.work.kind(), text::harmless(&job.work.target()), text::harmless(&words))
+    };
+    let mut lines: Vec<String> = daemon.status.iter().flat_map(|status| &status.dead).map(line).collect();
+    if !lines.is_empty() {
+        lines.push("they are tried again when they change, or with `yore daemon retry`".to_owned());
     }
-    if !status.dead.is_empty() {
-        context.printer.line("they are tried again when they change, or with `yore daemon retry`")?;
-    }
-    Ok(Exit::Success)
+    lines
 }
 
 fn retry(target: Option<&str>, context: &mut Context) -> CliResult {

@@ -80,7 +80,7 @@ pub fn after_reading(engine: &Engine, is_unwanted: bool, is_offered: bool, conte
     let turns = text::counted(waiting, "turn");
     if may_begin(context.settings.config()) {
         client::ensure_started(engine.directory());
-        let told = format!("{turns} will be embedded in the background; `yore daemon status` says how many wait");
+        let told = format!("{turns} will be embedded in the background; `yore status` says how many wait");
         context.printer.note(told)?;
     } else {
         context.printer.note(format!("{turns} lack vectors of the local model; `yore embed` makes them"))?;

@@ -19,11 +19,12 @@ const MOST: usize = usize::MAX >> 1;
 /// Relations that the page of an entity lists.
 const RELATIONS: usize = 100;
 
-/// Write all memories, entities, relations and notes to a file, one JSON object per line, or to a folder as Markdown
+/// Write all memories and notes to a file or a folder
 ///
+/// They are written with entities and relations: one JSON object per line, or a page of Markdown each.
 /// `yore import` reads both. Lines of JSON hold every status, every version of a note, the same ids; on another computer they are read as
 /// they are. Markdown is for reading and changing here: a file for each memory that holds or was put away, each note and each entity; on
-/// another computer, `import --as-new` records them anew. What was said, and the log of operations, is in neither: `yore backup` copies
+/// another computer, `import --as-new` records them anew. What was said, and the log of operations, is in neither: `yore data backup` copies
 /// everything.
 #[derive(Args, Debug)]
 pub struct Arguments {

@@ -14,16 +14,17 @@ use super::{Context, memories};
 use crate::ask;
 use crate::error::{CliError, CliResult, Exit};
 use crate::llm;
+use crate::render::memories::kind_name;
 use crate::render::progress::Progress;
 use crate::render::text;
 use crate::results::{ExtractionDone, ModelExtraction};
 use crate::settings::Settings;
 
-/// Find what is worth keeping in conversations: decisions, standing orders, solutions, what is left open
+/// Find decisions, orders, solutions and open ends in sessions
 ///
 /// Rules read what was said, without a model and without a network, unless --extractor says otherwise. What they find is recorded as memories with their
 /// evidence, marked as extracted: a person's own stand above them. A conversation that did not change is not read again;
-/// what you reject is not proposed again. `yore op undo` takes back what was extracted from a session.
+/// what you reject is not proposed again. `yore undo` takes back what was extracted from a session.
 #[derive(Args, Debug)]
 #[command(group = clap::ArgGroup::new("which").required(true).multiple(true).args(["sessions", "projects", "since", "all"]))]
 pub struct Arguments {
@@ -40,7 +41,7 @@ pub struct Arguments {
     #[arg(long, conflicts_with_all = ["sessions", "projects"])]
     all: bool,
     /// Only memories of these kinds, separated by commas [default: all but those of `extract.skip_kinds`]
-    #[arg(long, value_name = "KINDS", value_parser = memories::kind, value_delimiter = ',')]
+    #[arg(short, long = "kind", alias = "kinds", value_name = "KINDS", value_parser = memories::kind, value_delimiter = ',')]
     kinds: Vec<MemoryKind>,
     /// By rules, or by the configured language model (see `yore budget`); what an agent finds is recorded with `yore distil`
     #[arg(long, value_name = "NAME", default_value = EXTRACTORS[0], value_parser = EXTRACTORS)]
@@ -96,7 +97,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 fn by_model(engine: &Engine, request: &ExtractRequest, arguments: &Arguments, context: &mut Context) -> CliResult {
     if request.is_dry_run || !arguments.kinds.is_empty() {
         return Err(CliError::usage(
-            "--dry-run and --kinds are for rules: a model reads new lines once, for all kinds",
+            "--dry-run and --kind are for rules: a model reads new lines once, for all kinds",
             Some("`extract.skip_kinds` leaves kinds out"),
         ));
     }
@@ -262,13 +263,13 @@ fn told(report: &ExtractReport, is_dry_run: bool) -> Vec<String> {
     let failed = |failed: &FailedSession| format!("{} failed: {}", failed.session, text::harmless(&failed.reason));
     let mut lines: Vec<String> = report.failed.iter().map(failed).collect();
     if is_dry_run {
-        let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
+        let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
         for session in &report.proposed {
             let title = session.title.as_deref().map(text::harmless).unwrap_or_default();
             lines.push(format!("{}  {}", session.session, title.lines().next().unwrap_or_default()));
             for memory in session.memories.iter().map(|new| &new.memory) {
-                *kinds.entry(memory.kind.as_str()).or_default() += 1;
-                lines.push(format!("  {}  {}", memory.kind.as_str(), text::harmless(&memory.statement)));
+                *kinds.entry(kind_name(memory.kind)).or_default() += 1;
+                lines.push(format!("  {}  {}", kind_name(memory.kind), text::harmless(&memory.statement)));
             }
         }
         let counts: Vec<String> = kinds.iter().map(|(kind, count)| format!("{} {kind}", text::count(*count))).collect();

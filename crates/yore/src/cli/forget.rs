@@ -17,7 +17,7 @@ const LISTED: usize = 20;
 /// Characters of a title in that list.
 const TITLE_CHARS: usize = 80;
 
-/// Forget a session, a note or a memory, or everything that meets conditions
+/// Forget a session, a note, a memory, or what meets conditions
 ///
 /// Soft: no answer uses it any more, and --restore brings it back; a memory is archived. Hard: its words are removed
 /// from the archive, the index and the backups, including copies in resumed or forked sessions, and cannot come back
@@ -28,7 +28,7 @@ const TITLE_CHARS: usize = 80;
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// Id of the session, with its side conversations, of the note, or of the memory
-    #[arg(value_name = "ID", required_unless_present_any = ["session", "query", "project", "source", "since", "until"])]
+    #[arg(value_name = "ID", required_unless_present_any = ["session", "query", "project", "agent", "since", "until"])]
     id: Option<String>,
     /// Same as ID
     #[arg(long, value_name = "ID", conflicts_with = "id")]
@@ -39,9 +39,9 @@ pub struct Arguments {
     /// Everything of this project: name, id or directory
     #[arg(short, long, value_name = "PROJECT", value_parser = crate::cli::project, conflicts_with_all = ["id", "session"])]
     project: Vec<String>,
-    /// Everything from this source, such as claude-code or note
-    #[arg(long, value_name = "SOURCE", conflicts_with_all = ["id", "session"])]
-    source: Vec<String>,
+    /// Everything of this agent, such as claude-code, or of another source, such as note
+    #[arg(long, alias = "source", value_name = "AGENT", conflicts_with_all = ["id", "session"])]
+    agent: Vec<String>,
     /// Everything from this time on
     #[arg(long, value_name = "TIME", value_parser = ask::time, conflicts_with_all = ["id", "session"])]
     since: Option<UtcMillis>,
@@ -49,7 +49,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TIME", value_parser = ask::time, conflicts_with_all = ["id", "session"])]
     until: Option<UtcMillis>,
     /// Forget what the conditions choose; an id needs no agreement
-    #[arg(long)]
+    #[arg(short, long)]
     yes: bool,
     /// Forget for good
     #[arg(long)]
@@ -92,7 +92,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if is_agents {
         context.printer.line(format!(
             "{verb} {} with {}",
-            text::counted(outcome.episodes.len() as u64, "episode"),
+            text::counted(outcome.episodes.len() as u64, "session"),
             text::counted(outcome.turns, "turn")
         ))?;
         for episode in &outcome.episodes {
@@ -128,7 +128,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if arguments.hard && !arguments.dry_run && is_agents {
         context.printer.line("the agent's own transcript is not yore's and was not touched")?;
     } else if arguments.hard && !arguments.dry_run {
-        context.printer.note("exports and copies by `backup --to` are not touched")?;
+        context.printer.note("exports and copies by `data backup --to` are not touched")?;
     } else if !arguments.hard && !arguments.restore && !arguments.dry_run {
         context.printer.line(format!("`yore forget {id} --restore` brings it back"))?;
     }
@@ -141,7 +141,7 @@ fn selected(arguments: &Arguments, context: &mut Context) -> CliResult {
     let engine = context.settings.engine(false)?;
     let outcome = engine.forget_selected(&ForgetSelection {
         projects: arguments.project.clone(),
-        agents: arguments.source.clone(),
+        agents: arguments.agent.clone(),
         since: arguments.since,
         until: arguments.until,
         text: arguments.query.clone(),

@@ -3,7 +3,7 @@ use clap::Args;
 use super::Context;
 use crate::error::{CliResult, Exit};
 
-/// Take an event of an agent's session (reads the agent's JSON from standard input)
+/// Take an event of an agent's session from standard input
 ///
 /// Reports the event to the daemon, or leaves one small file for it. For an event that memories may concern,
 /// it prints them as the agent expects, within a deadline. It ends with 0 whatever its input is, so that no

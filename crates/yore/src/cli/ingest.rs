@@ -4,16 +4,19 @@ use std::time::SystemTime;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use yore_core::time::UtcMillis;
+use yore_engine::ingest::source::{Nature, NothingKnown, SOURCES, Source, Unit, UnreadAgent, source_named, unread_agents_at};
 use yore_engine::ingest::{IngestReport, IngestRequest, SourceRoot};
 use yore_engine::{Engine, EngineError, FetchOptions, PageChange, PageReport, SyncReport};
 use yore_sources::source::{Nature, NothingKnown, SOURCES, Source, UnreadAgent, source_named, unread_agents_at};
 
 use super::{Context, embed};
+use crate::ask;
 use crate::config::Config;
 use crate::detect;
 use crate::engine_handle;
 use crate::error::{CliError, CliResult, Exit, source_names};
-use crate::histories::{default_roots, known_roots, request};
+use crate::histories::{Chosen, conversation_roots, default_roots, known_roots, narrow, request};
 use crate::inject::ledger;
 use crate::ipc::wire::Ingested;
 use crate::render::ingest::{summary, unknown_histories, unread_agent};
@@ -35,6 +38,18 @@ pub struct Arguments {
     /// The kind of source in the paths [default: detected]
     #[arg(long, value_name = "SOURCE", value_parser = PossibleValuesParser::new(SOURCES.iter().map(|source| source.kind())))]
     source: Option<String>,
+    /// Only conversations last changed at or after this time: a date, RFC 3339, or words such as "last week"
+    #[arg(long, value_name = "TIME", value_parser = ask::time, conflicts_with_all = ["paths", "source"])]
+    since: Option<UtcMillis>,
+    /// Only conversations of this project: name or directory; may be repeated
+    #[arg(short, long, value_name = "PROJECT", value_parser = crate::cli::project, conflicts_with_all = ["paths", "source"])]
+    project: Vec<String>,
+    /// Only conversations with code blocks
+    #[arg(long, conflicts_with_all = ["paths", "source"])]
+    has_code: bool,
+    /// At most N conversations, last changed first
+    #[arg(short = 'n', long, value_name = "N", conflicts_with_all = ["paths", "source"])]
+    limit: Option<usize>,
     /// Only show what would be read
     #[arg(long)]
     dry_run: bool,
@@ -47,8 +62,11 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    let chosen = Chosen { since: arguments.since, projects: arguments.project.clone(), has_code: arguments.has_code };
+    let is_narrowed = arguments.limit.is_some() || !chosen.is_everything();
     if arguments.paths.is_empty()
         && arguments.source.is_none()
+        && !is_narrowed
         && !arguments.dry_run
         && !arguments.verbose
         && let Some(ingested) = engine_handle::ingest_by_daemon(&context.settings.directory, &context.settings.own_config()?)
@@ -66,6 +84,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         Err(error) => return Err(error),
     };
     let roots = match &engine {
+        _ if is_narrowed => conversation_roots(&context.settings)?,
         Some(engine) if arguments.paths.is_empty() => {
             let mut known = known_roots(engine, &context.settings)?;
             known.retain(|root| arguments.source.as_ref().is_none_or(|source| *source == root.source));
@@ -81,12 +100,11 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         }
         _ => Vec::new(),
     };
+    let mut request = IngestRequest { is_dry_run: arguments.dry_run, ..request(roots, &context.settings)? };
+    narrow(&mut request, engine.as_ref(), arguments.limit, &chosen)?;
     let (mut report, sync) = match &engine {
-        Some(engine) => {
-            let request = IngestRequest { is_dry_run: arguments.dry_run, ..request(roots, &context.settings)? };
-            read_told(engine, &request, arguments.verbose, context)?
-        }
-        None => (found(&roots), SyncReport::default()),
+        Some(engine) => read_told(engine, &request, arguments.verbose, context)?,
+        None => (found(&request), SyncReport::default()),
     };
     let unread = unread_agents(arguments);
     // A dry run fetches nothing.
@@ -313,14 +331,15 @@ fn may_be_read(roots: &[SourceRoot], has_pages: bool, config: &Config) -> CliRes
 }
 
 /// Returns a report of the files that a first ingestion would read.
-fn found(roots: &[SourceRoot]) -> IngestReport {
+fn found(request: &IngestRequest) -> IngestReport {
     let mut report = IngestReport::default();
     let mut seen = HashSet::new();
-    for root in roots {
+    let is_chosen = |unit: &Unit| request.only.as_ref().is_none_or(|only| unit.name().is_some_and(|name| only.contains(&name)));
+    for root in &request.roots {
         let path = root.path.canonicalize().unwrap_or_else(|_| root.path.clone());
         let Some(source) = source_named(&root.source) else { continue };
         for unit in report.discovered(source, &path, &NothingKnown) {
-            if seen.insert((&root.source, unit.path.clone(), unit.part.clone())) {
+            if is_chosen(&unit) && seen.insert((&root.source, unit.path.clone(), unit.part.clone())) {
                 report.files += 1;
                 let (files, bytes) = report.by_source.entry(root.source.clone()).or_default();
                 (*files, *bytes) = (*files + 1, *bytes + unit.stamp.size);
@@ -338,15 +357,10 @@ pub fn read_histories(
     context: &Context,
 ) -> CliResult<(IngestReport, SyncReport)> {
     let request = IngestRequest { is_dry_run, ..request(roots, &context.settings)? };
-    read(engine, &request, context)
+    read_told(engine, &request, false, context)
 }
 
-/// Reads as the request says, with a progress bar.
-pub fn read(engine: &Engine, request: &IngestRequest, context: &Context) -> CliResult<(IngestReport, SyncReport)> {
-    read_told(engine, request, false, context)
-}
-
-/// Does the same, with a line for each conversation and file if `is_verbose`.
+/// Reads as the request says, with a progress bar, and with a line for each conversation and file if `is_verbose`.
 fn read_told(
     engine: &Engine,
     request: &IngestRequest,
@@ -368,7 +382,7 @@ fn read_told(
     Ok((report, sync?))
 }
 
-pub fn print(report: &IngestReport, sync: &SyncReport, is_dry_run: bool, context: &mut Context) -> CliResult<()> {
+fn print(report: &IngestReport, sync: &SyncReport, is_dry_run: bool, context: &mut Context) -> CliResult<()> {
     if context.printer.is_json() {
         return Ok(context.printer.json(&Ingestion::of(report, sync, is_dry_run))?);
     }

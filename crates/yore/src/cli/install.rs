@@ -14,8 +14,9 @@ use crate::paths::{Paths, Platform};
 use crate::render::text;
 use crate::results::{self, Installation, InstalledAgent, InstalledFile};
 
-/// Put yore into the settings of coding agents: the MCP server, hooks, and instructions for the agent
+/// Put yore into the settings of coding agents
 ///
+/// It adds the MCP server, hooks, and instructions for the agent.
 /// Without an agent it lists what it would do and changes nothing. Each file that it changes is first copied
 /// to the data directory. It touches only yore's own entries, and leaves a file alone that it cannot read. A
 /// second run changes nothing. `yore uninstall` undoes it.
@@ -28,7 +29,7 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value = "user", value_name = "SCOPE")]
     scope: ScopeChoice,
     /// Show the changes and make none
-    #[arg(short = 'n', long)]
+    #[arg(long, short_alias = 'n')]
     dry_run: bool,
     /// Leave out hooks: nothing is captured or given automatically
     #[arg(long)]

@@ -10,7 +10,7 @@ use crate::ipc::card;
 use crate::mcp::{Server, Toolset, chat_reader};
 use crate::results::{McpAddress, McpHeaders};
 
-/// Serve the memory to an agent over MCP on standard input and output
+/// Serve the memory to an agent over MCP on standard streams
 ///
 /// The daemon serves agents that need an address instead of a command: see `yore mcp url`.
 #[derive(Args, Debug)]

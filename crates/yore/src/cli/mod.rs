@@ -1,15 +1,14 @@
 //! The command line: the table of commands, their global options, and dispatch; one file for each command.
 
-mod backup;
 mod brief;
 mod budget;
 mod capture;
-mod chat;
 mod completions;
 mod config;
 mod conflicts;
 mod consolidate;
 mod daemon;
+mod data;
 mod distil;
 mod doctor;
 mod embed;
@@ -17,39 +16,37 @@ mod eval;
 mod export;
 mod extract;
 mod forget;
+mod help;
 mod hook;
 mod import;
 mod ingest;
 mod install;
 mod language_model;
+mod log;
 mod mcp;
 mod memories;
 mod models;
-mod notes;
-mod op;
+mod old_names;
 mod pdf_text;
 mod projects;
 mod recall;
-mod reindex;
 mod remember;
-mod repair;
 mod replay;
-mod restore;
 mod review;
-mod scan;
 mod sessions;
 mod show;
-mod sources;
-mod stats;
+mod status;
 mod status_line;
 mod topics;
+mod undo;
 mod uninstall;
 mod up;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::config::{Environment, Layers, UserFile, When, defaults, load, load_here};
 use crate::error::{CliError, CliResult};
@@ -61,7 +58,9 @@ use crate::settings::{Settings, find_project_file};
 #[derive(Debug, Parser)]
 #[command(name = "yore", version, propagate_version = true, disable_help_subcommand = true, max_term_width = 100)]
 #[command(
-    after_help = "Exit codes: 0 done, 1 nothing found or something to mend, 2 usage or configuration, 3 data directory, 4 busy, 130 interrupted (what was done stays done)."
+    after_help = "Exit codes: 0 done, 1 nothing found or something to mend, 2 usage or configuration, 3 data directory, 4 busy, 130 interrupted (what was done stays done).
+
+`yore help all` lists every command; `yore help COMMAND` explains one."
 )]
 struct Cli {
     #[command(flatten)]
@@ -114,54 +113,49 @@ fn key_value(text: &str) -> Result<(String, String), String> {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Backup(backup::Arguments),
-    Brief(brief::Arguments),
-    Budget(budget::Arguments),
-    Capture(capture::Arguments),
-    Chat(chat::Arguments),
-    Completions(completions::Arguments),
-    Config(config::Arguments),
-    Daemon(daemon::Arguments),
-    Distil(distil::Arguments),
-    Doctor(doctor::Arguments),
-    Embed(embed::Arguments),
-    Eval(eval::Arguments),
-    Consolidate(consolidate::Arguments),
-    Export(export::Arguments),
-    Extract(extract::Arguments),
-    Forget(forget::Arguments),
-    Hook(hook::Arguments),
-    Import(import::Arguments),
-    Ingest(ingest::Arguments),
+    Up(up::Arguments),
     Install(install::Arguments),
-    Mcp(mcp::Arguments),
-    Memories(memories::Arguments),
-    Models(models::Arguments),
-    Notes(notes::Arguments),
-    Op(op::Arguments),
-    #[command(hide = true)]
-    PdfText(pdf_text::Arguments),
-    Projects(projects::Arguments),
+    Status(status::Arguments),
+    Doctor(doctor::Arguments),
     #[command(alias = "search")]
     Recall(recall::Arguments),
-    Reindex(reindex::Arguments),
+    Show(show::Arguments),
+    Sessions(sessions::Arguments),
+    Brief(brief::Arguments),
+    Topics(topics::Arguments),
+    Projects(projects::Arguments),
     #[command(alias = "note")]
     Remember(remember::Arguments),
-    Repair(repair::Arguments),
-    Replay(replay::Arguments),
-    Restore(restore::Arguments),
+    Memories(memories::Arguments),
     Review(review::Arguments),
+    Forget(forget::Arguments),
+    Undo(undo::Undo),
+    Log(log::Arguments),
+    Redo(undo::Redo),
     Conflicts(conflicts::Arguments),
-    Scan(scan::Arguments),
-    Sessions(sessions::Arguments),
-    Show(show::Arguments),
-    Sources(sources::Arguments),
-    Stats(stats::Arguments),
-    StatusLine(status_line::Arguments),
-    Topics(topics::Arguments),
+    Export(export::Arguments),
+    Import(import::Arguments),
+    Extract(extract::Arguments),
+    Distil(distil::Arguments),
+    Consolidate(consolidate::Arguments),
+    Models(models::Arguments),
+    Budget(budget::Arguments),
     Uninstall(uninstall::Arguments),
-    #[command(alias = "init")]
-    Up(up::Arguments),
+    Mcp(mcp::Arguments),
+    Hook(hook::Arguments),
+    StatusLine(status_line::Arguments),
+    Data(data::Arguments),
+    Ingest(ingest::Arguments),
+    Embed(embed::Arguments),
+    Capture(capture::Arguments),
+    Daemon(daemon::Arguments),
+    Config(config::Arguments),
+    Completions(completions::Arguments),
+    Replay(replay::Arguments),
+    #[command(hide = true)]
+    Eval(eval::Arguments),
+    #[command(hide = true)]
+    PdfText(pdf_text::Arguments),
 }
 
 impl Command {
@@ -189,7 +183,7 @@ pub fn run() -> ExitCode {
     if let Some(call) = status_line::Call::of(std::env::args_os().skip(1)) {
         return status_line::print(&call);
     }
-    let cli = match Cli::try_parse() {
+    let cli = match parse(std::env::args_os().skip(1).collect()) {
         Ok(cli) => cli,
         // What is wrong with the call is told as JSON to whoever asked for JSON; help and version are text.
         Err(error) if error.use_stderr() && std::env::args_os().any(|argument| argument == "--json") => {
@@ -218,6 +212,14 @@ pub fn run() -> ExitCode {
     }
 }
 
+/// Parses the arguments, of which the first may be `help` or an old name.
+fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let (arguments, is_all) = help::as_flag(arguments);
+    let mut command = help::grouped(command(), is_all);
+    let matches = command.try_get_matches_from_mut(std::iter::once("yore".into()).chain(old_names::renamed(arguments)))?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
 /// Prints an error. The returned error only carries the exit code.
 fn report(printer: &mut Printer, error: CliError) -> CliError {
     if error.code != "broken-pipe" {
@@ -229,50 +231,45 @@ fn report(printer: &mut Printer, error: CliError) -> CliError {
 
 fn dispatch(command: Command, context: &mut Context) -> CliResult {
     match command {
-        Command::Backup(arguments) => backup::run(&arguments, context),
-        Command::Brief(arguments) => brief::run(&arguments, context),
-        Command::Budget(arguments) => budget::run(&arguments, context),
-        Command::Capture(arguments) => capture::run(&arguments, context),
-        Command::Chat(arguments) => chat::run(&arguments, context),
-        Command::Completions(arguments) => completions::run(&arguments, context),
-        Command::Config(arguments) => config::run(&arguments, context),
-        Command::Daemon(arguments) => daemon::run(&arguments, context),
-        Command::Distil(arguments) => distil::run(&arguments, context),
-        Command::Doctor(arguments) => doctor::run(&arguments, context),
-        Command::Embed(arguments) => embed::run(&arguments, context),
-        Command::Eval(arguments) => eval::run(&arguments, context),
-        Command::Export(arguments) => export::run(&arguments, context),
-        Command::Extract(arguments) => extract::run(&arguments, context),
-        Command::Forget(arguments) => forget::run(&arguments, context),
-        Command::Hook(arguments) => hook::run(&arguments, context),
-        Command::Import(arguments) => import::run(&arguments, context),
-        Command::Ingest(arguments) => ingest::run(&arguments, context),
-        Command::Install(arguments) => install::run(&arguments, context),
-        Command::Mcp(arguments) => mcp::run(&arguments, context),
-        Command::Memories(arguments) => memories::run(&arguments, context),
-        Command::Models(arguments) => models::run(&arguments, context),
-        Command::Notes(arguments) => notes::run(&arguments, context),
-        Command::Op(arguments) => op::run(&arguments, context),
-        Command::PdfText(arguments) => pdf_text::run(&arguments, context),
-        Command::Projects(arguments) => projects::run(&arguments, context),
-        Command::Recall(arguments) => recall::run(&arguments, context),
-        Command::Reindex(arguments) => reindex::run(&arguments, context),
-        Command::Remember(arguments) => remember::run(&arguments, context),
-        Command::Repair(arguments) => repair::run(&arguments, context),
-        Command::Replay(arguments) => replay::run(&arguments, context),
-        Command::Restore(arguments) => restore::run(&arguments, context),
-        Command::Review(arguments) => review::run(&arguments, context),
-        Command::Conflicts(arguments) => conflicts::run(&arguments, context),
-        Command::Consolidate(arguments) => consolidate::run(&arguments, context),
-        Command::Scan(arguments) => scan::run(&arguments, context),
-        Command::Sessions(arguments) => sessions::run(&arguments, context),
-        Command::Show(arguments) => show::run(&arguments, context),
-        Command::Sources(arguments) => sources::run(&arguments, context),
-        Command::Stats(arguments) => stats::run(&arguments, context),
-        Command::StatusLine(arguments) => status_line::run(&arguments, context),
-        Command::Topics(arguments) => topics::run(&arguments, context),
-        Command::Uninstall(arguments) => uninstall::run(&arguments, context),
         Command::Up(arguments) => up::run(&arguments, context),
+        Command::Install(arguments) => install::run(&arguments, context),
+        Command::Status(arguments) => status::run(&arguments, context),
+        Command::Doctor(arguments) => doctor::run(&arguments, context),
+        Command::Recall(arguments) => recall::run(&arguments, context),
+        Command::Show(arguments) => show::run(&arguments, context),
+        Command::Sessions(arguments) => sessions::run(&arguments, context),
+        Command::Brief(arguments) => brief::run(&arguments, context),
+        Command::Topics(arguments) => topics::run(&arguments, context),
+        Command::Projects(arguments) => projects::run(&arguments, context),
+        Command::Remember(arguments) => remember::run(&arguments, context),
+        Command::Memories(arguments) => memories::run(&arguments, context),
+        Command::Review(arguments) => review::run(&arguments, context),
+        Command::Forget(arguments) => forget::run(&arguments, context),
+        Command::Undo(arguments) => undo::undo(&arguments, context),
+        Command::Log(arguments) => log::run(&arguments, context),
+        Command::Redo(arguments) => undo::redo(&arguments, context),
+        Command::Conflicts(arguments) => conflicts::run(&arguments, context),
+        Command::Export(arguments) => export::run(&arguments, context),
+        Command::Import(arguments) => import::run(&arguments, context),
+        Command::Extract(arguments) => extract::run(&arguments, context),
+        Command::Distil(arguments) => distil::run(&arguments, context),
+        Command::Consolidate(arguments) => consolidate::run(&arguments, context),
+        Command::Models(arguments) => models::run(&arguments, context),
+        Command::Budget(arguments) => budget::run(&arguments, context),
+        Command::Uninstall(arguments) => uninstall::run(&arguments, context),
+        Command::Mcp(arguments) => mcp::run(&arguments, context),
+        Command::Hook(arguments) => hook::run(&arguments, context),
+        Command::StatusLine(arguments) => status_line::run(&arguments, context),
+        Command::Data(arguments) => data::run(&arguments, context),
+        Command::Ingest(arguments) => ingest::run(&arguments, context),
+        Command::Embed(arguments) => embed::run(&arguments, context),
+        Command::Capture(arguments) => capture::run(&arguments, context),
+        Command::Daemon(arguments) => daemon::run(&arguments, context),
+        Command::Config(arguments) => config::run(&arguments, context),
+        Command::Completions(arguments) => completions::run(&arguments, context),
+        Command::Replay(arguments) => replay::run(&arguments, context),
+        Command::Eval(arguments) => eval::run(&arguments, context),
+        Command::PdfText(arguments) => pdf_text::run(&arguments, context),
     }
 }
 

@@ -88,7 +88,7 @@ pub struct FilterArguments {
     /// Only turns of this role
     #[arg(long, value_name = "ROLE", value_parser = ROLES)]
     role: Vec<String>,
-    /// Only this kind of episode
+    /// Only what was said in this kind of session
     #[arg(long, value_name = "KIND", value_parser = KINDS)]
     kind: Vec<String>,
     /// Not before this time: a date, RFC 3339, or words such as "last week" (its beginning)
@@ -197,7 +197,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if let Some(unknown) = arguments.filter.agent.iter().find(|agent| source_named(agent).is_none()) {
         let known: Vec<&str> = SOURCES.iter().map(|source| source.kind()).collect();
         let told = format!("there is no agent {unknown:?}; expected one of {}", known.join(", "));
-        return Err(CliError::usage(told, Some("`yore sources` lists what was read")));
+        return Err(CliError::usage(told, Some("`yore status --sources` lists what was read")));
     }
     let mut memory = context.settings.memory()?;
     let mut request = request(&question, context);

@@ -22,7 +22,7 @@ use crate::results::{self, RememberedFacts};
 ///
 /// The text is kept word for word, as your own, and can be found at once, from its project or from
 /// everywhere. Prints the note's id: `yore show` shows it, `yore remember --replace` changes it and `yore
-/// forget` forgets it. `yore notes` lists all notes that apply.
+/// forget` forgets it. `yore memories --notes` lists all notes that apply.
 ///
 /// With --kind, the text is a statement: it has evidence and a time, can be corrected, replaced and undone, and
 /// `yore memories` lists it.
@@ -48,11 +48,11 @@ pub struct Arguments {
     #[arg(long)]
     global: bool,
     /// Directory whose project the note belongs to [default: the project of this directory]
-    #[arg(long, value_name = "DIR", conflicts_with = "global")]
+    #[arg(short, long, value_name = "DIR", conflicts_with = "global")]
     project: Option<PathBuf>,
     /// Replace this note, which keeps its id, its project, and its title and tags unless they are given; an
-    /// empty title or tag removes them
-    #[arg(long, value_name = "ID", conflicts_with_all = ["global", "project"])]
+    /// empty title or tag removes them. With --kind: the memory whose place the statement takes
+    #[arg(long, alias = "replaces", value_name = "ID")]
     replace: Option<String>,
     #[command(flatten)]
     memory: MemoryArguments,
@@ -63,7 +63,7 @@ pub struct Arguments {
 #[command(next_help_heading = "A statement of a kind (see `yore memories`)")]
 struct MemoryArguments {
     /// Record a memory of this kind, such as decision, solution, pattern, standard, preference, question or fact
-    #[arg(short, long, value_name = "KIND", value_parser = memories::kind, conflicts_with_all = ["standing", "metadata", "replace"])]
+    #[arg(short, long, value_name = "KIND", value_parser = memories::kind, conflicts_with_all = ["standing", "metadata"])]
     kind: Option<MemoryKind>,
     /// More about the statement
     #[arg(long, value_name = "TEXT", requires = "kind")]
@@ -74,9 +74,6 @@ struct MemoryArguments {
     /// A turn that says it; may be repeated
     #[arg(long = "evidence", value_name = "TURN", requires = "kind")]
     evidence: Vec<String>,
-    /// The memory whose place it takes
-    #[arg(long, value_name = "ID", requires = "kind")]
-    replaces: Option<String>,
     /// The thing that has one value at a time, such as `port of the harbour server`: a later memory with the same subject and aspect
     /// takes the place of this one
     #[arg(long, value_name = "NAME", requires = "value")]
@@ -111,6 +108,9 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     }
     if let Some(kind) = arguments.memory.kind {
         return remember_memory(kind, words, arguments, context);
+    }
+    if arguments.replace.is_some() && (arguments.global || arguments.project.is_some()) {
+        return Err(CliError::usage("a note that is replaced keeps its project", Some("leave --global and --project out")));
     }
     let mut memory = memory(context)?;
     let directory = match &arguments.project {
@@ -205,7 +205,7 @@ fn remember_memory(kind: MemoryKind, statement: String, arguments: &Arguments, c
         value,
     });
     new.entities.clone_from(&given.entities);
-    new.replaces.clone_from(&given.replaces);
+    new.replaces.clone_from(&arguments.replace);
     new.evidence = given.evidence.iter().map(|turn| GivenEvidence { turn: turn.clone(), quote: None }).collect();
     let is_anywhere = match &new.here {
         Some(here) if !here.is_in_repository() => memory.find_project(&ProjectQuery::Directory(here.clone()))?.is_none(),
@@ -222,12 +222,13 @@ fn remember_memory(kind: MemoryKind, statement: String, arguments: &Arguments, c
     if done.operation.is_none() {
         context.printer.note("already known: nothing was stored")?;
     } else if is_anywhere {
-        context
-            .printer
-            .note(format!("stored as a memory of the kind {}; no project here: it holds everywhere", kind.as_str()))?;
+        context.printer.note(format!(
+            "stored as a memory of the kind {}; no project here: it holds everywhere",
+            render::memories::kind_name(kind)
+        ))?;
     } else {
         let place = if new.here.is_some() { "for this project" } else { "for all projects" };
-        context.printer.note(format!("stored as a memory of the kind {} {place}", kind.as_str()))?;
+        context.printer.note(format!("stored as a memory of the kind {} {place}", render::memories::kind_name(kind)))?;
     }
     for line in render::memories::outcome(&outcome.replaced, &outcome.conflicts) {
         context.printer.note(line)?;

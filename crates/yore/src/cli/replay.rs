@@ -7,7 +7,7 @@ use crate::error::{CliResult, Exit};
 use crate::render::text;
 use crate::results::{ReplayWay, Replayed};
 
-/// Replay your history: would memory have named the files that agents then had to find?
+/// Measure, on your own history, which files memory would have named
 ///
 /// At each earlier prompt, only what was said before it in other sessions is searched. What it should name are the
 /// files that the agent then opened for the first time in its session and that the prompt does not name. Beside it:

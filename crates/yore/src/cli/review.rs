@@ -7,14 +7,15 @@ use yore_engine::{Engine, MemoryEdit, MemoryFilter, MemoryList, StoredMemory};
 
 use super::Context;
 use crate::error::{CliResult, Exit};
+use crate::render::memories::kind_name;
 use crate::render::text;
 use crate::results::MemoryRecord;
 
-/// Walk through memories that nobody confirmed: keep, edit or reject each
+/// Keep, edit or reject each memory that nobody confirmed
 ///
 /// What waits for a review, and is told to nobody until then, comes first: it was in pasted, quoted or long text, in a foreign file, or
 /// without a ground in what a person said. Then the most doubtful and most important: standing orders and preferences, then by how sure
-/// and how important they are. What you keep is yours from then on; what you reject is not proposed again; `yore op undo` takes either back.
+/// and how important they are. What you keep is yours from then on; what you reject is not proposed again; `yore undo` takes either back.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// Only this project: name, id or directory; may be repeated [default: the current one, or all outside of projects]
@@ -105,7 +106,7 @@ fn told(stored: &StoredMemory) -> Vec<String> {
         format!(
             "{}{}{} {}{at}{project} · {}{}",
             text::BOLD,
-            memory.kind.as_str(),
+            kind_name(memory.kind),
             text::RESET,
             text::DIM,
             memory.id.short(),

@@ -1,10 +1,14 @@
 use clap::Args;
-use yore_engine::{SessionOrder, SessionsRequest};
+use yore_core::time::UtcMillis;
+use yore_engine::ingest::names_of;
+use yore_engine::{EpisodeSummary, SessionOrder, SessionsRequest};
 
 use super::Context;
+use crate::ask;
 use crate::error::{CliResult, Exit};
+use crate::histories::{Chosen, Waiting, conversation_roots, request, waiting};
 use crate::render::text;
-use crate::results::Session;
+use crate::results::{Session, WaitingConversation};
 
 /// List sessions, last used first
 #[derive(Args, Debug)]
@@ -12,12 +16,21 @@ pub struct Arguments {
     /// Only this project: name, id or directory
     #[arg(short, long, value_name = "PROJECT", value_parser = crate::cli::project)]
     project: Vec<String>,
+    /// Only sessions last used at or after this time: a date, RFC 3339, or words such as "last week"
+    #[arg(long, value_name = "TIME", value_parser = ask::time)]
+    since: Option<UtcMillis>,
+    /// Only sessions begun before this time
+    #[arg(long, value_name = "TIME", value_parser = ask::time, conflicts_with = "unread")]
+    until: Option<UtcMillis>,
     /// At most N
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     limit: usize,
     /// Only sessions whose title or text contains this, ignoring case
-    #[arg(short, long, value_name = "TEXT")]
+    #[arg(short, long, value_name = "TEXT", conflicts_with = "unread")]
     text: Option<String>,
+    /// Only sessions with code blocks
+    #[arg(long)]
+    has_code: bool,
     /// Also list side conversations with sub-agents
     #[arg(long)]
     subagents: bool,
@@ -30,11 +43,23 @@ pub struct Arguments {
     /// List the oldest first
     #[arg(long)]
     oldest: bool,
+    /// List instead what the agents' histories have that was not read yet, or went on since
+    #[arg(long, alias = "unprocessed")]
+    unread: bool,
+    /// The default, as an option of `chat list`
+    #[arg(long, hide = true, conflicts_with = "unread")]
+    processed: bool,
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    if arguments.unread {
+        return unread(arguments, context);
+    }
     let sessions = context.settings.memory()?.sessions(&SessionsRequest {
         projects: arguments.project.clone(),
+        since: arguments.since,
+        until: arguments.until,
+        has_code: arguments.has_code,
         with_subagents: arguments.subagents,
         with_programs: arguments.programs,
         with_forgotten: arguments.forgotten,
@@ -43,25 +68,63 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         limit: arguments.limit,
         ..SessionsRequest::default()
     })?;
+    let row = |session: &EpisodeSummary| {
+        let mark = if session.forgotten.is_some() { "[forgotten] " } else { "" };
+        vec![
+            text::time(session.updated),
+            session.id.short(),
+            session.project.as_deref().map(text::harmless).unwrap_or_default(),
+            text::counted(session.turns, "turn"),
+            format!("{mark}{}", text::harmless(session.title.as_deref().unwrap_or("")).replace('\n', " ")),
+        ]
+    };
+    tell(sessions.iter().map(row).collect(), &sessions.iter().map(Session::from).collect::<Vec<_>>(), context)
+}
+
+/// Lists the sessions that wait to be read.
+fn unread(arguments: &Arguments, context: &mut Context) -> CliResult {
+    let engine = match context.settings.engine(false) {
+        Ok(engine) => Some(engine),
+        Err(error) if error.code == "store/missing" => None,
+        Err(error) => return Err(error),
+    };
+    let roots = conversation_roots(&context.settings)?;
+    let chosen = Chosen { since: arguments.since, projects: arguments.project.clone(), has_code: arguments.has_code };
+    let mut found = waiting(&roots, engine.as_ref(), &chosen, &request(Vec::new(), &context.settings)?)?;
+    if arguments.oldest {
+        found.reverse();
+    }
+    found.truncate(arguments.limit);
+    let row = |found: &Waiting| {
+        let directory = found.facts.directory.as_deref();
+        vec![
+            text::time(found.updated),
+            if found.is_known { "went on" } else { "unread" }.to_owned(),
+            found.source.kind().to_owned(),
+            directory.map(|directory| text::harmless(&names_of(directory).name)).unwrap_or_default(),
+            text::bytes(found.unit.stamp.size),
+            text::harmless(&found.name),
+        ]
+    };
+    let result = |found: &Waiting| WaitingConversation {
+        state: if found.is_known { "went-on" } else { "unprocessed" }.to_owned(),
+        source: found.source.kind().to_owned(),
+        unit: found.name.clone(),
+        directory: found.facts.directory.clone(),
+        updated: found.updated,
+        bytes: found.unit.stamp.size,
+    };
+    tell(found.iter().map(row).collect(), &found.iter().map(result).collect::<Vec<_>>(), context)
+}
+
+/// Prints a list. The exit code shows whether it is empty.
+fn tell<T: serde::Serialize>(rows: Vec<Vec<String>>, values: &[T], context: &mut Context) -> CliResult {
     if context.printer.is_json() {
-        context.printer.json(&sessions.iter().map(Session::from).collect::<Vec<_>>())?;
+        context.printer.json(&values)?;
     } else {
-        let rows: Vec<Vec<String>> = sessions
-            .iter()
-            .map(|session| {
-                let mark = if session.forgotten.is_some() { "[forgotten] " } else { "" };
-                vec![
-                    text::time(session.updated),
-                    session.id.short(),
-                    session.project.as_deref().map(text::harmless).unwrap_or_default(),
-                    text::counted(session.turns, "turn"),
-                    format!("{mark}{}", text::harmless(session.title.as_deref().unwrap_or("")).replace('\n', " ")),
-                ]
-            })
-            .collect();
         for line in text::table(&rows) {
             context.printer.line(line)?;
         }
     }
-    Ok(if sessions.is_empty() { Exit::Nothing } else { Exit::Success })
+    Ok(if rows.is_empty() { Exit::Nothing } else { Exit::Success })
 }

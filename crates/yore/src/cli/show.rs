@@ -9,7 +9,7 @@ use crate::error::{CliError, CliResult, Exit};
 use crate::render::text;
 use crate::results::{Exchanges, Note, Shown};
 
-/// Show a turn with its exchange, a whole session, a memory, or an entity
+/// Show a turn with its exchange, a session, a memory, or an entity
 ///
 /// An exchange is a question with all that answered it, up to the next question. What does not fit into the
 /// budget is cut, and the last line names the place to go on from. --json shows whole turns, unless --budget is given.

@@ -40,8 +40,9 @@ const LONGEST_INPUT: u64 = 256 << 10;
 /// Maximum number of characters of a project's name.
 const LONGEST_NAME: usize = 40;
 
-/// Print one line about a session: project, memories given, tokens added, last capture
+/// Print one line about a session, for an agent's status line
 ///
+/// It has the project, the memories given, the tokens added and the last capture.
 /// For Claude Code's `statusLine` setting: reads the agent's JSON from standard input. Ends with 0 whatever
 /// the input is. There are no colours unless `--color always` is given.
 #[derive(Args, Debug)]

@@ -11,7 +11,7 @@ use crate::llm;
 use crate::render::text;
 use crate::results;
 
-/// List the topics of sessions: where each begins, what it was about, what came of it
+/// List topics of sessions: where each begins, and what came of it
 ///
 /// A session is divided where what is said changes its meaning and its files, after a pause, or where you say so. A topic's
 /// name is the request that says most about it; `yore show ID` opens it. With a text, the topics nearest to it are listed.

@@ -20,7 +20,7 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value = "user", value_name = "SCOPE")]
     scope: ScopeChoice,
     /// Show the changes and make none
-    #[arg(short = 'n', long)]
+    #[arg(long, short_alias = 'n')]
     dry_run: bool,
 }
 

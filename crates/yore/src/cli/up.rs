@@ -7,10 +7,11 @@ use yore_engine::ingest::{IngestReport, IngestRequest, Silent, SourceRoot};
 use yore_engine::{Engine, ExtractRequest, RecallAnswer, RecallRequest, SessionsRequest};
 use yore_sources::source::{NothingKnown, SOURCES, source_named};
 
+use super::data::scan;
 use super::doctor::{fuse, offer_longer_retention, retention_days};
 use super::ingest::{self, read_histories};
 use super::install::with_machine;
-use super::{Context, embed, extract, recall, scan};
+use super::{Context, embed, extract, recall};
 use crate::agents::AGENTS;
 use crate::engine_handle::may_begin;
 use crate::error::{CliError, CliResult, Exit};
@@ -22,7 +23,7 @@ use crate::render::ingest::{summary, unread_agent};
 use crate::render::text;
 use crate::results::{self, Begun, Ingestion, Project, Recalled};
 
-/// Find every history on this computer, keep it, and answer a first question
+/// Find every history on this computer, and answer a first question
 ///
 /// Run it again at any time: only new text is read. From then on a background process reads new text, unless
 /// `daemon.autostart` is off.

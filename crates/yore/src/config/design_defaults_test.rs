@@ -79,14 +79,12 @@ const WORK: [(&str, &[&str]); 4] = [
 /// Reads the value of a row that has no key from the program.
 fn actual(name: &str) -> Option<String> {
     let default = |command: &str, argument: &str| {
-        let chat = crate::cli::command().find_subcommand("chat")?.clone();
-        let command = chat.find_subcommand(command)?.clone();
+        let command = crate::cli::command().find_subcommand(command)?.clone();
         let argument = command.get_arguments().find(|one| one.get_id() == argument)?;
         argument.get_default_values().first()?.to_str().map(str::to_owned)
     };
     match name {
-        "chat watch --interval (minutes)" => default("watch", "interval"),
-        "chat list --limit" => default("list", "limit"),
+        "chat list --limit" => default("sessions", "limit"),
         "search_past_solutions limit" => Some(SOLUTIONS.to_string()),
         "importance of a new item" => {
             let new = NewMemory::new(MemoryKind::default(), "A statement.");

@@ -61,7 +61,7 @@ pub fn run(settings: &Settings) -> CliResult<()> {
             exit: Exit::Busy,
             code: "daemon/running".to_owned(),
             message: format!("a daemon is already running{who}"),
-            hint: Some("`yore daemon status` shows it, `yore daemon stop` stops it".to_owned()),
+            hint: Some("`yore status` shows it, `yore daemon stop` stops it".to_owned()),
         });
     };
     let log = Log::open(directory);

@@ -24,8 +24,8 @@ use crate::settings::Settings;
 pub struct Chosen {
     /// Only conversations last changed at or after this time.
     pub since: Option<UtcMillis>,
-    /// Only conversations of this project: name or directory.
-    pub project: Option<String>,
+    /// Only conversations of these projects: names or directories.
+    pub projects: Vec<String>,
     /// Only conversations with code blocks.
     pub has_code: bool,
 }
@@ -33,7 +33,7 @@ pub struct Chosen {
 impl Chosen {
     /// Returns whether the filter accepts every conversation.
     pub fn is_everything(&self) -> bool {
-        self.since.is_none() && self.project.is_none() && !self.has_code
+        self.since.is_none() && self.projects.is_empty() && !self.has_code
     }
 }
 
@@ -105,7 +105,8 @@ pub fn waiting(
                 None => request.policy.allows_unknown(),
             };
             let is_asked_for = (!chosen.has_code || facts.has_code)
-                && chosen.project.as_deref().is_none_or(|project| belongs(facts.directory.as_deref(), project));
+                && (chosen.projects.is_empty()
+                    || chosen.projects.iter().any(|project| belongs(facts.directory.as_deref(), project)));
             if is_kept && is_asked_for {
                 waiting.push(Waiting { source, unit, name, is_known: known.is_some(), updated, facts });
             }
@@ -188,16 +189,16 @@ pub fn read_waiting(
 ) -> CliResult<(IngestReport, SyncReport)> {
     let mut request = request(conversation_roots(settings)?, settings)?;
     let engine = settings.engine(true)?;
-    narrow(&mut request, &engine, None, &Chosen { since, project: None, has_code })?;
+    narrow(&mut request, Some(&engine), None, &Chosen { since, projects: Vec::new(), has_code })?;
     let report = engine.ingest(&request, observer)?;
     let sync = engine.sync_index(30_000, &mut |_| {})?;
     Ok((report, sync))
 }
 
 /// Limits a request to the conversations that pass the filter, if the filter or the limit excludes any.
-pub fn narrow(request: &mut IngestRequest, engine: &Engine, limit: Option<usize>, chosen: &Chosen) -> CliResult<()> {
+pub fn narrow(request: &mut IngestRequest, engine: Option<&Engine>, limit: Option<usize>, chosen: &Chosen) -> CliResult<()> {
     if limit.is_some() || !chosen.is_everything() {
-        let waiting = waiting(&request.roots, Some(engine), chosen, request)?;
+        let waiting = waiting(&request.roots, engine, chosen, request)?;
         let names: HashSet<String> = waiting.into_iter().take(limit.unwrap_or(usize::MAX)).map(|found| found.name).collect();
         request.only = Some(Arc::new(names));
     }

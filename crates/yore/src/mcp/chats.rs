@@ -12,7 +12,7 @@ use crate::render::ingest;
 use crate::results::Ingestion;
 use crate::settings::Settings;
 
-/// Returns a reader of waiting conversations that works like `yore chat ingest`: a running daemon reads all
+/// Returns a reader of waiting conversations that works like `yore ingest`: a running daemon reads all
 /// of them; a selection is read here.
 pub fn chat_reader(settings: &Settings) -> ChatReader {
     let settings = settings.clone();

@@ -1,6 +1,6 @@
 //! Formats memories as text for people and agents.
 
-use yore_core::memory::{AnchorVerdict, Confidence, Memory, Status};
+use yore_core::memory::{AnchorVerdict, Confidence, Memory, MemoryKind, Status};
 use yore_core::relation::Node;
 use yore_core::time::UtcMillis;
 use yore_engine::{FoundMemory, MemoryCounts, NamedRelation, OpenConflict, OpenedEntity, OpenedMemory, Qualified, StoredMemory};
@@ -13,7 +13,7 @@ pub fn memory_lines(counts: &MemoryCounts) -> Vec<String> {
         return Vec::new();
     }
     let told = |names: &[(String, u64)]| {
-        names.iter().map(|(name, number)| format!("{} {}", count(*number), name.replace('_', " "))).collect::<Vec<_>>().join(", ")
+        names.iter().map(|(name, number)| format!("{} {}", count(*number), name.replace('_', "-"))).collect::<Vec<_>>().join(", ")
     };
     let graph = [(counts.entities, "entity"), (counts.relations, "relation"), (counts.operations, "operation")];
     let graph: Vec<String> = graph.into_iter().map(|(number, name)| counted(number, name)).collect();
@@ -26,9 +26,14 @@ pub fn memory_lines(counts: &MemoryCounts) -> Vec<String> {
     )]
 }
 
+/// Returns the name of a kind, as it is shown and typed.
+pub fn kind_name(kind: MemoryKind) -> String {
+    kind.as_str().replace('_', "-")
+}
+
 /// Returns the kind of a memory, and what is unusual about it.
 pub fn kind_of(memory: &Memory) -> String {
-    let mut told = memory.kind.as_str().replace('_', " ");
+    let mut told = kind_name(memory.kind);
     if memory.status != Status::Holds {
         told.push_str(&format!(", {}", memory.status.as_str()));
     }
@@ -101,7 +106,7 @@ pub fn heading(stored: &StoredMemory) -> String {
     let memory = &stored.memory;
     let nowhere = if memory.is_global() { "everywhere" } else { "of no known project" };
     let project = stored.project.as_deref().map_or_else(|| nowhere.to_owned(), one_line);
-    format!("{}  {}  {project}  {}", memory.id, memory.kind.as_str(), standing(memory))
+    format!("{}  {}  {project}  {}", memory.id, kind_name(memory.kind), standing(memory))
 }
 
 /// Returns the lines of a memory that was opened: title, statement, details, fields, tags, evidence, relations.

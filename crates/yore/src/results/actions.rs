@@ -91,7 +91,7 @@ pub struct Brief {
     pub turns: Option<Vec<String>>,
 }
 
-/// Everything that a session was given, and its cost (`yore stats --session`).
+/// Everything that a session was given, and its cost (`yore status --session`).
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct SessionCost {
     /// The agent's own id.

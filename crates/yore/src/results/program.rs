@@ -59,7 +59,7 @@ pub struct SettingFault {
     pub message: String,
 }
 
-/// Settings of capture, and their effect on a directory (`yore capture status`).
+/// Settings of capture, and their effect on a directory.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Capture {
     /// True if anything is captured.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yore_engine::ingest::IngestReport;
-use yore_engine::{ConversationSummary, PageChange, PageReport, SyncReport};
-use yore_sources::source;
+use yore_engine::ingest::source;
+use yore_engine::{PageChange, PageReport, SyncReport};
 
 use super::{Project, Recalled, named_counts, path};
 
@@ -148,47 +148,6 @@ pub struct Begun {
     pub answer: Option<Recalled>,
 }
 
-/// A conversation in the list of `yore chat`.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum Conversation {
-    /// A conversation that was read.
-    Read(Box<ReadConversation>),
-    /// A conversation that waits.
-    Waiting(WaitingConversation),
-}
-
-/// A conversation that was read.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
-pub struct ReadConversation {
-    /// `processed`.
-    pub state: String,
-    /// Source kind.
-    pub source: String,
-    /// The agent's own id.
-    pub session: String,
-    /// Yore's id.
-    pub id: String,
-    /// Title, or the first words.
-    pub title: Option<String>,
-    /// Name of the project.
-    pub project: Option<String>,
-    /// Time of the first message, in milliseconds since 1970.
-    pub created: Option<i64>,
-    /// Time of the last message, in milliseconds since 1970.
-    pub updated: Option<i64>,
-    /// Number of messages, tools not counted.
-    pub messages: u64,
-    /// True if a message has a code block.
-    pub has_code: bool,
-    /// Languages of the code blocks, most used first.
-    pub languages: Vec<String>,
-    /// Beginning of the first message.
-    pub preview: String,
-    /// Files that the conversation touches.
-    pub files: Vec<String>,
-}
-
 /// A conversation that was not read, or continued since.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct WaitingConversation {
@@ -265,27 +224,6 @@ impl From<&PageReport> for FetchedPage {
             change: change.to_owned(),
             sections: page.sections as u64,
             turns_added: page.ingest.turns_added,
-        }
-    }
-}
-
-impl From<&ConversationSummary> for ReadConversation {
-    fn from(summary: &ConversationSummary) -> Self {
-        let session = &summary.session;
-        Self {
-            state: "processed".to_owned(),
-            source: session.agent.clone(),
-            session: session.native_id.clone(),
-            id: session.id.to_string(),
-            title: session.title.clone(),
-            project: session.project.clone(),
-            created: session.started,
-            updated: session.updated,
-            messages: summary.message_count,
-            has_code: summary.has_code,
-            languages: summary.languages.clone(),
-            preview: summary.preview.clone(),
-            files: summary.files.clone(),
         }
     }
 }

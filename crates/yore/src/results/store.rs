@@ -9,9 +9,22 @@ use yore_engine::{
     Backup, EmbedReport, IndexHealth, MemoryCounts, RepairReport, Restored, SkipCount, StoreStats, SyncReport, VectorHealth,
 };
 
+use super::program::{Capture, Daemon};
 use super::{named_counts, path};
 
-/// Size of the memory (`yore stats`).
+/// State of everything (`yore status`).
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct Status {
+    /// What is stored.
+    #[serde(flatten)]
+    pub statistics: Statistics,
+    /// The daemon.
+    pub daemon: Daemon,
+    /// What is read, and whether here.
+    pub capture: Capture,
+}
+
+/// Size of the memory.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Statistics {
     /// The data directory.
@@ -154,7 +167,7 @@ pub struct SkippedRecords {
     pub example: super::Source,
 }
 
-/// A source of histories and what was read of it (`yore sources`).
+/// A source of histories and what was read of it (`yore status --sources`).
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct SourceState {
     /// Source kind.

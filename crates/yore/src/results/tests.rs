@@ -150,11 +150,6 @@ fn results_about_the_memory_come_back_as_they_were_sent() {
     let scanned = engine.scan(true, &ReaderOptions::default(), &mut Silent).unwrap();
     there_and_back(&Scanned::of(&scanned, true));
     there_and_back(&Embedded::from(&EmbedReport::default()));
-    let summary = engine.sessions(&SessionsRequest { limit: 1, ..SessionsRequest::default() }).unwrap().remove(0);
-    let read = ReadConversation::from(&engine.summary(summary).unwrap());
-    there_and_back(&read);
-    let read = Conversation::Read(Box::new(read));
-    assert_eq!(serde_json::from_value::<Conversation>(serde_json::to_value(&read).unwrap()).unwrap(), read);
     let mut report = IngestReport { files: 2, turns_added: 3, ..IngestReport::default() };
     report.skips.insert(("unknown-type".to_owned(), "x".to_owned()), 1);
     report.failures.push(("/gone".into(), "no such file".to_owned()));
@@ -181,7 +176,6 @@ fn results_about_the_memory_come_back_as_they_were_sent() {
     sample::<KeyAccepted>(&json!({"new_key": true}));
     let waiting = json!({"state": "went-on", "source": "codex", "unit": "a.jsonl", "directory": null, "updated": 1, "bytes": 2});
     sample::<WaitingConversation>(&waiting);
-    assert!(matches!(serde_json::from_value(waiting).unwrap(), Conversation::Waiting(_)));
     sample::<SourceState>(&json!({
         "source": "codex", "name": "Codex", "nature": "conversation", "verified": true, "enabled": true, "roots": ["/r"],
         "units": 1, "units_gone": 2, "sessions": 3, "subagents": 4, "documents": 5, "turns": 6, "last_capture_ms": 7,

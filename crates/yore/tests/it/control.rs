@@ -1,4 +1,4 @@
-//! Choosing the histories to read: sources and their places, `yore sources`, `yore chat`, `yore capture`, and
+//! Choosing the histories to read: sources and their places, `yore status --sources`, unread sessions, `yore capture`, and
 //! the offer to keep transcripts longer.
 
 use std::fs;
@@ -34,7 +34,7 @@ fn computer() -> TestEnvironment {
 
 #[track_caller]
 fn rows(environment: &TestEnvironment, arguments: &[&str]) -> Vec<Value> {
-    let outcome = environment.yore(["chat"]).args(arguments).arg("--json").run();
+    let outcome = environment.yore(["sessions", "--json"]).args(arguments).run();
     assert!(matches!(outcome.status.code(), Some(0 | 1)), "{outcome:?}");
     outcome.json().as_array().unwrap().clone()
 }
@@ -91,51 +91,57 @@ fn kind_of_what_is_given_is_guessed_or_asked_for() {
 }
 
 #[test]
-fn chat_list_tells_read_from_unread() {
+fn sessions_that_were_not_read_are_listed_apart() {
     let environment = computer();
-    let unread = rows(&environment, &["list"]);
-    assert_eq!(unread.len(), 2);
-    assert!(unread.iter().all(|row| row["state"] == "unprocessed"), "{unread:?}");
-    assert!(!environment.data().exists(), "looking makes no memory");
-    environment.yore(["chat", "ingest", "--project", "tide"]).run().success();
     let state = |arguments: &[&str]| -> Vec<String> {
-        rows(&environment, arguments).iter().map(|row| row["state"].as_str().unwrap().to_owned()).collect()
+        let rows = rows(&environment, &[&["--unread"], arguments].concat());
+        rows.iter().map(|row| row["state"].as_str().unwrap().to_owned()).collect()
     };
-    assert_eq!(state(&["list", "--processed"]), ["processed"]);
-    assert_eq!(state(&["list", "--unprocessed"]), ["unprocessed"]);
-    assert_eq!(state(&["list"]).len(), 2);
+    assert_eq!(state(&[]), ["unprocessed", "unprocessed"]);
+    assert!(!environment.data().exists(), "looking makes no memory");
+    environment.yore(["ingest", "--project", "tide"]).run().success();
+    assert_eq!(rows(&environment, &[]).len(), 1);
+    assert_eq!(state(&[]), ["unprocessed"]);
     Transcript::new(TIDE, environment.path("work/tide").to_str().unwrap())
         .at(1_772_355_600_000)
         .human("when is high water")
         .assistant("At noon.")
         .human("and tomorrow?")
         .write(&environment.projects());
-    assert_eq!(state(&["list", "--unprocessed", "--project", "tide"]), ["went-on"]);
-    environment.yore(["chat", "ingest"]).run().success();
-    assert_eq!(state(&["list", "--unprocessed"]), Vec::<String>::new());
-    environment.yore(["chat", "list", "--unprocessed"]).run().ends_with(1);
+    assert_eq!(state(&["--project", "tide"]), ["went-on"]);
+    environment.yore(["ingest"]).run().success();
+    environment.yore(["sessions", "--unread"]).run().ends_with(1);
     // A part of a word, in any case, finds the conversation that contains it.
-    assert_eq!(state(&["list", "--text", "HIGH wat"]), ["processed"]);
-    assert_eq!(state(&["list", "-t", "low water"]), Vec::<String>::new());
+    assert_eq!(rows(&environment, &["--text", "HIGH wat"]).len(), 1);
+    assert_eq!(rows(&environment, &["-t", "low water"]).len(), 0);
 }
 
 #[test]
-fn chat_ingest_follows_its_filters() {
+fn ingest_follows_its_filters() {
     let environment = computer();
-    assert_eq!(rows(&environment, &["ingest", "--dry-run"]).len(), 2);
-    let with_code = rows(&environment, &["ingest", "--dry-run", "--has-code"]);
-    assert_eq!(with_code.len(), 1);
-    assert!(with_code[0]["unit"].as_str().unwrap().contains(REEF));
-    assert_eq!(rows(&environment, &["ingest", "--dry-run", "--since", "2100-01-01"]).len(), 0);
-    assert_eq!(rows(&environment, &["ingest", "--dry-run", "--project", "nothing"]).len(), 0);
-    assert_eq!(rows(&environment, &["ingest", "--dry-run", "--limit", "1"]).len(), 1);
+    let would_read = |arguments: &[&str]| {
+        environment.yore(["ingest", "--dry-run", "--json"]).args(arguments).run().success().json()["files"].as_u64().unwrap()
+    };
+    let unread = rows(&environment, &["--unread", "--has-code"]);
+    assert!(unread.len() == 1 && unread[0]["unit"].as_str().unwrap().contains(REEF), "{unread:?}");
     let here = environment.path("work/reef");
-    assert_eq!(rows(&environment, &["ingest", "--dry-run", "--project", here.to_str().unwrap()]).len(), 1);
+    let look = || {
+        assert_eq!(would_read(&[]), 2);
+        assert_eq!(would_read(&["--has-code"]), 1);
+        assert_eq!(would_read(&["--since", "2100-01-01"]), 0);
+        assert_eq!(would_read(&["--project", "nothing"]), 0);
+        assert_eq!(would_read(&["--limit", "1"]), 1);
+        assert_eq!(would_read(&["--project", here.to_str().unwrap()]), 1);
+    };
+    look();
     assert!(!environment.data().exists(), "a dry run writes nothing");
-    let report = environment.yore(["chat", "ingest", "--has-code", "--json"]).run().success().json();
+    environment.yore(["ingest", "--since", "2100-01-01"]).run().success();
+    look();
+    let report = environment.yore(["ingest", "--has-code", "--json"]).run().success().json();
     assert_eq!(json!([report["files"], report["turns_added"], report["files_gone"]]), json!([1, 2, 0]));
-    let report = environment.yore(["chat", "ingest", "--limit", "10", "--json"]).run().success().json();
+    let report = environment.yore(["ingest", "--limit", "10", "--json"]).run().success().json();
     assert_eq!(json!([report["files"], report["turns_added"]]), json!([1, 2]));
+    environment.yore(["ingest", "--limit", "1", "."]).run().ends_with(2);
 }
 
 #[test]
@@ -147,26 +153,65 @@ fn numbers_are_numbers() {
             .write(&environment.projects());
     }
     // In the seed program a wrong radix turned a limit of 10 into 20, and 5 into nothing.
-    assert_eq!(rows(&environment, &["list", "--limit", "10"]).len(), 10);
-    assert_eq!(rows(&environment, &["list"]).len(), 17);
-    for bad in
-        [&["list", "--limit", "ten"][..], &["ingest", "--limit", "-1"], &["watch", "--interval", "0"], &["watch", "-i", "x"]]
-    {
-        environment.yore(["chat"]).args(bad).run().ends_with(2);
+    assert_eq!(rows(&environment, &["--unread", "--limit", "10"]).len(), 10);
+    assert_eq!(rows(&environment, &["--unread"]).len(), 17);
+    for bad in [["sessions", "--limit", "ten"], ["ingest", "--limit", "-1"]] {
+        environment.yore(bad).run().ends_with(2);
     }
 }
 
 #[test]
-fn chat_watch_reads_at_once_and_goes_on_until_it_is_ended() {
+fn old_names_of_commands_do_what_the_new_ones_do() {
     let environment = computer();
+    environment.yore(["up", "--no-embed"]).run().success();
+    environment.yore(["remember", "The crane opens at six.", "-k", "fact"]).run().success();
+    environment.yore(["remember", "Ropes are counted."]).run().success();
+    for (old, new) in [
+        ("stats", "status"),
+        ("stats --json", "status --json"),
+        ("stats --session", "status --session"),
+        ("sources --all", "status --sources --all"),
+        ("notes", "memories --notes"),
+        ("notes --all --json", "memories --notes --all --json"),
+        ("chat list", "sessions"),
+        ("chat list --processed -n 1 --since 2026-01-01 --has-code", "sessions -n 1 --since 2026-01-01 --has-code"),
+        ("chat list --unprocessed", "sessions --unread"),
+        ("chat ingest --project tide", "ingest --project tide"),
+        ("op log", "log"),
+        ("op show 1", "log 1"),
+        ("op show 1 --json", "log 1 --json"),
+        ("op --json log", "log --json"),
+        ("op undo 99", "undo 99"),
+        ("op redo", "redo"),
+        ("backup --list", "data backup --list"),
+        ("reindex", "data rebuild"),
+        ("scan --dry-run", "data scan --dry-run"),
+        ("repair --help", "data repair --help"),
+        ("restore nowhere.db", "data restore nowhere.db"),
+        ("brief --tokens 200", "brief --budget 200"),
+        ("extract --all --kinds fact --dry-run", "extract --all --kind fact --dry-run"),
+        ("config set recall.limit 9 --project", "config set recall.limit 9 --shared"),
+        ("forget --source claude-code", "forget --agent claude-code"),
+        ("daemon logs --lines 3", "daemon logs -n 3"),
+        ("install -n", "install --dry-run"),
+    ] {
+        let call = |words: &str| environment.yore(words.split(' ')).run();
+        let (old_one, new_one) = (call(old), call(new));
+        assert_eq!(
+            (old_one.status.code(), &old_one.stdout, &old_one.stderr),
+            (new_one.status.code(), &new_one.stdout, &new_one.stderr),
+            "{old}"
+        );
+    }
+    // The daemon took the place of `chat watch`.
     let mut child = environment.yore(["chat", "watch", "-i", "1"]).start();
     let until = Instant::now() + Duration::from_secs(30);
-    while rows(&environment, &["list", "--processed"]).len() < 2 {
-        assert!(Instant::now() < until, "nothing was read");
-        std::thread::sleep(Duration::from_millis(200));
+    while !environment.yore(["daemon", "status"]).run().status.success() {
+        assert!(Instant::now() < until, "it does not answer");
+        std::thread::sleep(Duration::from_millis(100));
     }
     assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
-    child.kill().unwrap();
+    environment.yore(["daemon", "stop"]).run().success();
     child.wait().unwrap();
     environment.is_sound();
 }
@@ -224,7 +269,7 @@ fn opt_in_keeps_only_what_was_opted_in() {
     let environment = computer();
     environment.yore(["config", "set", "capture.mode", "opt-in"]).run().success();
     assert_eq!(environment.yore(["ingest", "--json"]).run().success().json()["turns_added"], 0);
-    assert!(rows(&environment, &["list", "--unprocessed"]).is_empty(), "what may not be kept is not offered");
+    assert!(rows(&environment, &["--unread"]).is_empty(), "what may not be kept is not offered");
     environment.yore(["capture", "on", "--project", "reef"]).run().success();
     assert_eq!(environment.yore(["ingest", "--json"]).run().success().json()["turns_added"], 2);
     assert!(environment.yore(["recall", "--all", "--json", "corals"]).run().success().stdout.contains("corals"));

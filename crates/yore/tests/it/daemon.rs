@@ -136,7 +136,7 @@ fn append(path: &Path, bytes: &[u8]) {
 fn daemon_starts_answers_refuses_a_second_and_ends() {
     let environment = memory();
     let status = environment.yore(["daemon", "status"]).run().ends_with(1);
-    assert_eq!(status.stdout, "no daemon is running\n");
+    assert_eq!(status.stdout, "daemon  not running\n");
     let started = quick(&environment, &["daemon", "start", "--json"]).run().success().json();
     assert_eq!(started["started"], true);
     let again = environment.yore(["daemon", "start", "--json"]).run().success().json();

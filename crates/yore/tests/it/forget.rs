@@ -9,12 +9,12 @@ use crate::small_memory::{HARBOR, Memory, QUARRY};
 fn soft_forgetting_hides_a_session_until_it_is_restored() {
     let memory = Memory::new();
     insta::assert_snapshot!(memory.call(&["forget", "--session", "9c0d0003", "--dry-run"]).success().shown(), @"
-    would forget 1 episode with 2 turns
+    would forget 1 session with 2 turns
       9c0d0003-f01d-48f7-96ac-550c53cfdb11
     ");
     assert_eq!(memory.recalled(&["--all", "blasting"]).len(), 2, "a dry run changes nothing");
     insta::assert_snapshot!(memory.call(&["forget", "--session", "9c0d0003"]).success().shown(), @"
-    forgot 1 episode with 2 turns
+    forgot 1 session with 2 turns
       9c0d0003-f01d-48f7-96ac-550c53cfdb11
     `yore forget 9c0d0003 --restore` brings it back
     ");
@@ -25,7 +25,7 @@ fn soft_forgetting_hides_a_session_until_it_is_restored() {
     memory.environment.ingest(&memory.environment.projects());
     assert_eq!(memory.recalled(&["--all", "blasting"]), [""; 0], "reading again does not bring it back");
     insta::assert_snapshot!(memory.call(&["forget", "--session", "9c0d0003", "--restore"]).success().shown(), @"
-    restored 1 episode with 2 turns
+    restored 1 session with 2 turns
       9c0d0003-f01d-48f7-96ac-550c53cfdb11
     ");
     assert_eq!(memory.recalled(&["--all", "blasting"]).len(), 2);
@@ -39,7 +39,7 @@ fn hard_forgetting_leaves_no_trace_and_is_final() {
     assert_eq!(json!([planned["dry_run"], planned["turns"]]), json!([true, 8]));
     assert!(!memory.recalled(&["--all", "crane"]).is_empty(), "a dry run changes nothing");
     insta::assert_snapshot!(memory.call(&["forget", "--session", HARBOR, "--hard"]).success().shown(), @"
-    forgot for good 2 episodes with 8 turns
+    forgot for good 2 sessions with 8 turns
       4a5b0001-3f08-4714-9c34-5c452003a142
       4a5b0001-3f08-4714-9c34-5c452003a142/agent-b1c2d3
     11 lines removed from the archive

@@ -21,6 +21,7 @@ fn sessions_are_listed_last_used_first() {
     assert_eq!(list(&[]), [HARBOR, QUARRY, HARBOR_OLD]);
     assert_eq!(list(&["--oldest", "-n", "1"]), [HARBOR_OLD]);
     assert_eq!(list(&["-p", "harbor"]), [HARBOR, HARBOR_OLD]);
+    assert_eq!(list(&["--since", "2026-02-13", "--until", "2026-03-01"]), [QUARRY]);
     assert_eq!(list(&["--subagents"]).len(), 4);
 }
 
@@ -84,9 +85,9 @@ fn projects_are_listed_and_merged() {
 }
 
 #[test]
-fn stats_count_everything() {
+fn status_shows_everything_on_one_page() {
     let memory = Memory::new();
-    insta::assert_snapshot!(memory.call(&["stats"]).success().shown(), @"
+    insta::assert_snapshot!(memory.call(&["status"]).success().shown(), @"
     claude-code  3 sessions, 1 side conversation, 12 turns
     projects     2
     turns        6 assistant, 4 human, 1 tool_result, 1 injected
@@ -96,10 +97,14 @@ fn stats_count_everything() {
     vectors      10 turns of the static table; none of a local model; [size]
     on disk      [size] ([share] of the sources) in [root]/data
     redacted     1 registry-token
+    daemon       not running
+    capture      on, for all projects
+    capture      [root]/work is captured
     ");
-    let stats = memory.call(&["stats", "--json"]).success().json();
+    let stats = memory.call(&["status", "--json"]).success().json();
     assert_eq!(stats["agents"], json!([{"agent": "claude-code", "sessions": 3, "subagents": 1, "documents": 0, "turns": 12}]));
     assert_eq!(stats["redactions"], json!({"registry-token": 1}));
     assert_eq!(stats["index"]["turns"], stats["index"]["expected"]);
     assert_eq!(stats["files"], 4);
+    assert_eq!(json!([stats["daemon"]["running"], stats["capture"]["enabled"]]), json!([false, true]));
 }

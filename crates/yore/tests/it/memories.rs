@@ -631,7 +631,7 @@ fn conflicts_are_listed_shown_settled_and_taken_back() {
     let settled = environment.yore(settle).run().success().stdout;
     assert!(settled.contains("holds in the place of the other"), "{settled}");
     let _ = environment.yore(["conflicts"]).run().ends_with(1);
-    let number = settled.split("yore op undo ").nth(1).unwrap().split('`').next().unwrap().to_owned();
+    let number = settled.split("yore undo ").nth(1).unwrap().split('`').next().unwrap().to_owned();
     let _ = environment.yore(["op", "undo", &number]).run().success();
     assert_eq!(environment.yore(["conflicts", "--json"]).run().success().json().as_array().unwrap().len(), 1);
     let _ = environment.yore(["conflicts", "settle", &older, &newer, "--both", "--reason", "ten on the desktop"]).run().success();

@@ -44,6 +44,19 @@ fn reference_names_exit_codes_and_subcommands() {
 }
 
 #[test]
+fn help_lists_the_commands_in_groups() {
+    let environment = TestEnvironment::new();
+    let help = |arguments: &[&str]| environment.yore(["help"]).args(arguments).run().success().stdout;
+    let all = help(&["all"]);
+    assert!(reference().contains(all.split("Options:\n").next().unwrap()), "{all}");
+    assert_eq!(help(&[]), environment.yore(["--help"]).run().success().stdout);
+    assert_eq!(environment.yore(Vec::<&str>::new()).run().ends_with(2).stderr, help(&[]));
+    assert_eq!(help(&["data", "backup"]), environment.yore(["data", "backup", "--help"]).run().success().stdout);
+    assert_eq!(help(&["op", "undo"]), help(&["undo"]), "an old name");
+    environment.yore(["help", "nothing"]).run().ends_with(2);
+}
+
+#[test]
 fn every_command_has_a_man_page() {
     let environment = TestEnvironment::new();
     let whole = environment.yore(["completions", "man"]).run().success().stdout;

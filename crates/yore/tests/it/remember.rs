@@ -1,4 +1,4 @@
-//! `yore remember` and `yore notes`: notes that a user gives, and their scope.
+//! `yore remember` and `yore memories --notes`: notes that a user gives, and their scope.
 
 use serde_json::Value;
 

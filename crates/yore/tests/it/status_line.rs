@@ -1,4 +1,4 @@
-//! `yore status-line` as Claude Code runs it, and `yore stats --session`.
+//! `yore status-line` as Claude Code runs it, and `yore status --session`.
 
 use std::fs;
 

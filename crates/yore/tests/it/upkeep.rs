@@ -1,4 +1,4 @@
-//! Commands that keep a small memory sound: `doctor`, `reindex`, `backup`, `restore`, `repair`.
+//! Commands that keep a small memory sound: `doctor` and `data`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -127,7 +127,7 @@ fn damaged_index_is_found_and_made_anew() {
     }
     assert!(damaged >= 3);
     let outcome = memory.call(&["doctor", "--deep"]).ends_with(1);
-    assert!(outcome.stdout.contains("run `yore reindex`"), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("run `yore data rebuild`"), "{}", outcome.stdout);
     memory.call(&["reindex"]).success();
     assert_eq!(memory.recalled(&["--all", "crane lease at boot"]), before);
     memory.environment.is_sound();
@@ -196,7 +196,7 @@ fn memory_is_backed_up_restored_and_repaired_by_one_command_each() {
 
     fs::remove_file(environment.path("data/key")).unwrap();
     let refused = memory.call(&["remember", "the tide comes at nine"]).ends_with(3);
-    assert!(refused.stderr.contains("is missing") && refused.stderr.contains("yore repair --new-key"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("is missing") && refused.stderr.contains("yore data repair --new-key"), "{}", refused.stderr);
     memory.call(&["repair", "--new-key"]).success();
     memory.call(&["remember", "the tide comes at nine"]).success();
 }
@@ -236,7 +236,7 @@ fn file_that_is_no_backup_is_named_and_changes_nothing() {
         let refused = memory.call(&["restore", file.to_str().unwrap()]).ends_with(2);
         assert_eq!(refused.code(), "backup/damaged");
         assert!(refused.stderr.contains(file.to_str().unwrap()) && refused.stderr.contains(why), "{}", refused.stderr);
-        assert!(!refused.stderr.contains("yore repair"), "{}", refused.stderr);
+        assert!(!refused.stderr.contains("yore data repair"), "{}", refused.stderr);
     }
     assert_eq!(memory.call(&["sessions"]).success().stdout, sessions);
 }

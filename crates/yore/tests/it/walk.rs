@@ -65,7 +65,7 @@ fn what_was_remembered_corrected_undone_and_moved_is_there_and_what_was_forgotte
     assert!(before.contains("port 4711") && !before.contains("port 4800"), "{before}");
 
     let undone = walk.at("alpha", &["op", "undo"]).success();
-    assert!(undone.stderr.contains("yore op redo 4"), "{undone:?}");
+    assert!(undone.stderr.contains("yore redo 4"), "{undone:?}");
     let present = walk.answer(&[]);
     assert!(present.contains("port 4711") && !present.contains("port 4800"), "{present}");
     let between = walk.answer(&["--as-of", &walk.time_of(5)]);

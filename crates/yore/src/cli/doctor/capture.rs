@@ -71,7 +71,7 @@ fn unreadable(roots: &[SourceRoot]) -> Vec<Told> {
         if found.len() > NAMED_UNREADABLE {
             let more = found.len() - NAMED_UNREADABLE;
             let text = format!("{}: {more} more files and folders cannot be read", source.display_name());
-            told.push(of_it(text).remedy("`yore sources --json` lists all"));
+            told.push(of_it(text).remedy("`yore status --sources --json` lists all"));
         }
     }
     told
@@ -118,7 +118,7 @@ fn unverified(roots: &[SourceRoot]) -> Vec<Told> {
         .filter(|source| !source.is_verified() && roots.iter().any(|root| root.source == source.kind()))
         .map(|source| {
             let text = format!("{} is read as its format is documented: not tested with real files", source.display_name());
-            Told::new("unverified", Severity::Note, text).remedy("`yore sources` counts what could not be parsed")
+            Told::new("unverified", Severity::Note, text).remedy("`yore status --sources` counts what could not be parsed")
         })
         .collect()
 }

@@ -144,7 +144,9 @@ fn of_answering(status: &DaemonStatus, took: Duration, is_current: bool) -> Vec<
     }
     if status.jobs.dead > 0 {
         let text = format!("{} given up", text::counted(status.jobs.dead, "job"));
-        told.push(Told::new("daemon", Severity::Note, text).remedy("`yore sources` says why, `yore daemon retry` tries again"));
+        told.push(
+            Told::new("daemon", Severity::Note, text).remedy("`yore status --sources` says why, `yore daemon retry` tries again"),
+        );
     }
     if let Some(error) = &status.last_error {
         told.push(Told::new("daemon", Severity::Note, format!("its last error: {error}")).remedy("see `yore daemon logs`"));

@@ -70,12 +70,11 @@ fn after_room(mut told: Vec<Told>) -> Vec<Told> {
 /// Code of the finding on free space.
 const DISK: &str = "disk";
 /// Commands that need space.
-const WRITING: [&str; 5] = ["`yore repair`", "`yore restore`", "`yore reindex`", "`yore ingest`", "`yore embed`"];
+const WRITING: [&str; 5] = ["`yore data repair`", "`yore data restore`", "`yore data rebuild`", "`yore ingest`", "`yore embed`"];
 /// Remedies for damage.
-const REPAIR: &str =
-    "run `yore repair`, which saves undamaged data and reads existing sources again, or `yore restore`, which takes a backup";
-const REINDEX: &str = "run `yore reindex`";
-const CATCH_UP: &str = "run `yore ingest` or `yore reindex`";
+const REPAIR: &str = "run `yore data repair`, which saves undamaged data and reads existing sources again, or `yore data restore`, which takes a backup";
+const REINDEX: &str = "run `yore data rebuild`";
+const CATCH_UP: &str = "run `yore ingest` or `yore data rebuild`";
 
 /// Describes a finding and its remedy for people.
 fn in_words(finding: &Finding) -> Told {
@@ -94,15 +93,17 @@ fn in_words(finding: &Finding) -> Told {
         Finding::TurnsDiffer { missing, changed } => {
             let counts = [(missing, "are missing"), (changed, "differ from the archive")];
             let told = counts.iter().filter(|(count, _)| **count > 0).map(|(count, what)| format!("{count} turns {what}"));
-            (told.collect::<Vec<_>>().join(", "), Some("run `yore reindex`, which reads them from the archive again"))
+            (told.collect::<Vec<_>>().join(", "), Some("run `yore data rebuild`, which reads them from the archive again"))
         }
-        Finding::TurnsUnreadable(error) => (error.clone(), Some("run `yore reindex`, which reads them from the archive again")),
+        Finding::TurnsUnreadable(error) => {
+            (error.clone(), Some("run `yore data rebuild`, which reads them from the archive again"))
+        }
         Finding::KeyRefused { error, is_other } => {
-            (error.clone(), is_other.then_some("put it back from a copy of the data directory, or `yore restore`"))
+            (error.clone(), is_other.then_some("put it back from a copy of the data directory, or `yore data restore`"))
         }
         Finding::RedactionDue => (
             "some stored text was redacted with older rules".to_owned(),
-            Some("`yore scan` searches all of it and removes the secrets that they missed"),
+            Some("`yore data scan` searches all of it and removes the secrets that they missed"),
         ),
         Finding::SourcesBeingWritten(files) => (
             format!("{files} source files changed within the last minute and are not read yet"),
@@ -168,7 +169,7 @@ fn in_words(finding: &Finding) -> Told {
         Finding::DiskRoom(free) => (format!("{} free for the data directory", text::bytes(*free)), None),
         Finding::DiskLow { free, wanted } => (
             format!("{} free for the data directory; {} should be", text::bytes(*free), text::bytes(*wanted)),
-            Some("free some space, or move the data directory (`yore backup --to FILE` copies the memory)"),
+            Some("free some space, or move the data directory (`yore data backup --to FILE` copies the memory)"),
         ),
         Finding::UpgradeBackups(backups) => (
             format!("{} from upgrades kept beside the database", text::counted(*backups as u64, "backup")),
@@ -214,7 +215,7 @@ mod tests {
         let low = Finding::DiskLow { free: 0, wanted: 200_000_000 };
         assert_eq!(remedies(&[damaged.clone(), Finding::DiskRoom(1)]), [Some(REINDEX.to_owned()), None]);
         let told = remedies(&[damaged, low, Finding::OpenToOthers(Vec::new())]);
-        assert_eq!(told[0].as_deref(), Some("free some space first, then run `yore reindex`"));
+        assert_eq!(told[0].as_deref(), Some("free some space first, then run `yore data rebuild`"));
         assert!(told[1].as_deref().is_some_and(|remedy| remedy.starts_with("free some space, or")), "{told:?}");
         assert_eq!(told[2].as_deref(), Some("run `yore doctor --fix`"));
     }

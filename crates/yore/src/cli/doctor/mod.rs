@@ -36,7 +36,7 @@ use crate::error::{CliError, CliResult, Exit};
 pub(in crate::cli) use self::models::faults;
 pub use self::retention::{fuse, offer_longer_retention, retention_days};
 
-/// Check everything, and run each hook and server that agents have of yore
+/// Check everything, and run each hook and server of the agents
 ///
 /// Hooks are run as the agent would run them, with the same input, and each server is asked for its tools;
 /// nothing of it is remembered.

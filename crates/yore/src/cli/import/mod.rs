@@ -33,7 +33,7 @@ const INDEX_PATIENCE_MS: u64 = 2_000;
 /// memory files of Claude Code), the file of the MCP reference memory server, and notes of basic-memory. Of a folder it
 /// takes the rules, if there are any, else all Markdown. A record that is known as it is, or newer, stays; what a file
 /// of rules or of another program no longer says is put away. Memories in lines of JSON that another memory wrote wait for `yore review`,
-/// unless you give --trust. A page of Markdown that changed something is written anew. `yore op undo` takes an import back.
+/// unless you give --trust. A page of Markdown that changed something is written anew. `yore undo` takes an import back.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// Files or folders; - for lines of JSON from the standard input

@@ -6,12 +6,13 @@ use yore_core::operation::{Actor, Cause};
 
 use crate::cli::Context;
 use crate::error::{CliError, CliResult, Exit};
+use crate::render::memories::kind_name;
 use crate::render::plain::one_line;
 
 /// Parses the name of a kind, of yore or of any design.
 pub fn kind(name: &str) -> Result<MemoryKind, String> {
     MemoryKind::named(name).ok_or_else(|| {
-        let names: Vec<&str> = MemoryKind::ALL.iter().map(|kind| kind.as_str()).collect();
+        let names: Vec<String> = MemoryKind::ALL.iter().map(|kind| kind_name(*kind)).collect();
         format!("expected one of {}", names.join(", "))
     })
 }
@@ -37,7 +38,7 @@ pub fn told(context: &mut Context, done: yore_engine::Done, words: &str) -> CliR
     }
     context.printer.line(done.memory.to_string())?;
     context.printer.note(match done.operation {
-        Some(number) => format!("{words} (`yore op undo {number}` takes it back)"),
+        Some(number) => format!("{words} (`yore undo {number}` takes it back)"),
         None => "nothing changed: it was so already".to_owned(),
     })?;
     Ok(Exit::Success)

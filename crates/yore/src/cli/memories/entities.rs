@@ -294,7 +294,7 @@ fn finish(context: &mut Context, operation: Option<u64>) -> CliResult {
         return Ok(Exit::Success);
     }
     context.printer.line(match operation {
-        Some(number) => format!("done (`yore op undo {number}` takes it back)"),
+        Some(number) => format!("done (`yore undo {number}` takes it back)"),
         None => "nothing changed: it was so already".to_owned(),
     })?;
     Ok::<Exit, CliError>(Exit::Success)

@@ -4,6 +4,7 @@ mod change;
 mod check;
 mod common;
 mod entities;
+mod notes;
 mod shown;
 
 use clap::{Args, Subcommand};
@@ -17,14 +18,17 @@ pub use self::shown::{show, show_entity};
 use super::Context;
 use crate::ask;
 use crate::error::{CliResult, Exit};
+use crate::render::memories::kind_name;
 use crate::render::plain::one_line;
 use crate::render::text::{self, BOLD, CYAN, DIM, RESET};
 use crate::results::MemoryRecord;
 
-/// List memories, or change one: statements that hold, with their kind, evidence and history
+/// List memories, or change one
 ///
+/// A memory is a statement that holds, with its kind, evidence and history.
 /// `yore remember --kind` records one. Without a subcommand, lists those of this project and those that hold
-/// everywhere, changed last first. What no longer holds is listed with --all-statuses or --status.
+/// everywhere, changed last first. What no longer holds is listed with --all-statuses or --status. Notes, which have no kind,
+/// are listed with --notes; `yore show` shows a whole memory or note, by its id.
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Arguments {
@@ -40,6 +44,15 @@ struct ListArguments {
     /// Memories of every project
     #[arg(long, conflicts_with = "project")]
     all: bool,
+    /// List notes instead, latest first: those of this project and those that apply everywhere
+    #[arg(long, conflicts_with_all = ["kind", "open", "status", "all_statuses", "forgotten", "entities", "since", "until", "timeline"])]
+    notes: bool,
+    /// With --notes: only those that apply everywhere
+    #[arg(long, requires = "notes", conflicts_with_all = ["all", "project"])]
+    global: bool,
+    /// With --notes: only those with this title
+    #[arg(long, value_name = "TITLE", requires = "notes")]
+    title: Option<String>,
     /// Only memories of this project: name, id or directory
     #[arg(short, long, value_name = "PROJECT", value_parser = crate::cli::project)]
     project: Vec<String>,
@@ -92,6 +105,7 @@ enum Action {
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     match &arguments.action {
+        None if arguments.list.notes => notes::list(&arguments.list, context),
         None => list(&arguments.list, context),
         Some(Action::Edit(arguments)) => change::edit(arguments, context),
         Some(Action::Confirm(arguments)) => change::confirm(arguments, context),
@@ -180,7 +194,7 @@ fn table(found: &[StoredMemory]) -> Vec<String> {
             vec![
                 memory.id.short(),
                 text::day(Some(at)),
-                memory.kind.as_str().to_owned(),
+                kind_name(memory.kind),
                 project,
                 format!("{marks}{}{shown}", title.unwrap_or_default()),
             ]

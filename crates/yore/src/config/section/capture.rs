@@ -23,7 +23,7 @@ pub struct Capture {
     pub exclude_paths: Vec<String>,
     /// The author of prompts that an agent got without a terminal (`claude -p`, `codex exec`, Cline in a pipe):
     /// a "program", from which no wishes are learned, or the "person", for those who work like that. Applies
-    /// to what is read from then on; `yore reindex` applies it to all.
+    /// to what is read from then on; `yore data rebuild` applies it to all.
     pub headless: Headless,
 }
 

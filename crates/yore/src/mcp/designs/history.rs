@@ -36,7 +36,7 @@ pub(super) async fn ingest(call: Call) -> CliResult<Answer> {
             exit: Exit::Usage,
             code: "not-here".to_owned(),
             message: "this server reads no histories".to_owned(),
-            hint: Some("the daemon reads them by itself; `yore chat ingest` reads them now".to_owned()),
+            hint: Some("the daemon reads them by itself; `yore ingest` reads them now".to_owned()),
         });
     };
     let progress = call.progress;

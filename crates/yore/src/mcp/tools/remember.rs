@@ -127,7 +127,7 @@ async fn record(access: &Access, kind: MemoryKind, arguments: Arguments) -> CliR
     let short = done.memory.short();
     let mut text = match done.operation {
         None => format!("This was known already: memory {short}."),
-        Some(number) => format!("Remembered as {} {short}. `yore op undo {number}` takes it back.", kind.as_str()),
+        Some(number) => format!("Remembered as {} {short}. `yore undo {number}` takes it back.", kind.as_str()),
     };
     if done.operation.is_some() {
         let lines: Vec<String> =

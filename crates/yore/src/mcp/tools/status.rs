@@ -83,7 +83,7 @@ impl Facts {
         }
         let failed = self.daemon.as_ref().map_or(0, |daemon| daemon.jobs.dead);
         if failed > 0 {
-            missing.push(format!("{} could not be read (`yore sources` lists them)", counted(failed, "source file")));
+            missing.push(format!("{} could not be read (`yore status --sources` lists them)", counted(failed, "source file")));
         }
         missing
     }

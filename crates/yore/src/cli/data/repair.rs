@@ -1,8 +1,8 @@
 use clap::Args;
 
-use super::Context;
-use super::daemon::{start_again, stop_for};
-use super::ingest::read_histories;
+use crate::cli::Context;
+use crate::cli::daemon::{start_again, stop_for};
+use crate::cli::ingest::read_histories;
 use crate::error::{CliResult, Exit};
 use crate::histories::{known_roots, reader_options};
 use crate::render::progress::Progress;
@@ -13,7 +13,7 @@ use crate::results::{KeyAccepted, Repaired};
 ///
 /// Copies every part of the archive that is intact into a new database, which replaces the damaged one, reads
 /// the archive again, and then reads what is missing from sources that still exist. The damaged database is
-/// kept. `yore restore` uses a backup instead.
+/// kept. `yore data restore` uses a backup instead.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// Use a new key because the data directory's key is lost. What was forgotten for good comes back if its

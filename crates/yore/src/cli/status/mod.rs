@@ -1,21 +1,28 @@
-//! `yore stats`: counts what is stored, and what a session was given.
+//! The state of everything on one page, the table of sources, and what a session was given.
 
 mod session;
+mod sources;
 
 use clap::Args;
 
-use super::Context;
+use super::{Context, capture, daemon};
 use crate::error::{CliResult, Exit};
 use crate::render::memories::memory_lines;
 use crate::render::text;
 use crate::results;
 
-/// Count what is remembered, redacted and skipped
+/// Show what is stored, what is read, and whether the daemon runs
 #[derive(Args, Debug)]
 pub struct Arguments {
+    /// Show instead the sources of histories: what was found, what was read, what could not be read
+    #[arg(long)]
+    sources: bool,
+    /// With --sources: also those that have nothing on this computer
+    #[arg(short, long, requires = "sources")]
+    all: bool,
     /// Show instead what a session was given: when, by which event, how many tokens, and why nothing [default
     /// ID: the calling session, else the latest]
-    #[arg(long, value_name = "ID", num_args = 0..=1)]
+    #[arg(long, value_name = "ID", num_args = 0..=1, conflicts_with = "sources")]
     session: Option<Option<String>>,
 }
 
@@ -23,10 +30,16 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if let Some(session) = &arguments.session {
         return session::run(session.as_deref(), context);
     }
+    if arguments.sources {
+        return sources::run(arguments.all, context);
+    }
     let statistics = context.settings.memory()?.statistics()?;
     let (store, index, vectors) = (&statistics.store, &statistics.index, &statistics.vectors);
+    let daemon = daemon::state(context)?;
+    let capture = capture::state(None, context)?;
     if context.printer.is_json() {
-        context.printer.json(&results::Statistics::of(results::path(&context.settings.directory), &statistics))?;
+        let statistics = results::Statistics::of(results::path(&context.settings.directory), &statistics);
+        context.printer.json(&results::Status { statistics, daemon, capture })?;
         return Ok(Exit::Success);
     }
     let mut rows: Vec<Vec<String>> = Vec::new();
@@ -131,7 +144,9 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             format!("{} {}{detail}, first at {}:{}", text::count(skip.count), skip.reason, text::harmless(&skip.path), skip.line),
         ]);
     }
-    for line in text::table(&rows) {
+    rows.extend(daemon::rows(&daemon));
+    rows.extend(capture::rows(&capture));
+    for line in text::table(&rows).into_iter().chain(daemon::given_up(&daemon)) {
         context.printer.line(line)?;
     }
     Ok(Exit::Success)

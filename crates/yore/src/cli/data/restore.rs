@@ -2,8 +2,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Context;
-use super::daemon::{start_again, stop_for};
+use crate::cli::Context;
+use crate::cli::daemon::{start_again, stop_for};
 use crate::error::{CliResult, Exit};
 use crate::render::text;
 use crate::results::RestoredBackup;
@@ -14,7 +14,7 @@ use crate::results::RestoredBackup;
 /// was said since the backup is read again from the agents' histories.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Use this backup instead of the newest intact one (`yore backup --list` names them)
+    /// Use this backup instead of the newest intact one (`yore data backup --list` names them)
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 }

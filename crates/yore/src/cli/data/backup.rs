@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Context;
+use crate::cli::Context;
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::text;
 use crate::results::{BackupFile, BackupList};

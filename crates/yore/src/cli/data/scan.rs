@@ -4,7 +4,7 @@ use clap::Args;
 use yore_engine::Engine;
 use yore_engine::ingest::ScanReport;
 
-use super::Context;
+use crate::cli::Context;
 use crate::error::{CliError, CliResult, Exit};
 use crate::histories::reader_options;
 use crate::render::progress::Progress;
@@ -47,7 +47,7 @@ pub fn offer(engine: &Engine, is_agreed: bool, context: &mut Context) -> CliResu
         if !context.printer.is_terminal() || !std::io::stdin().is_terminal() {
             return context
                 .printer
-                .note("this yore recognizes more kinds of secrets than the version that read some of this: `yore scan` looks for them")
+                .note("this yore recognizes more kinds of secrets than the version that read some of this: `yore data scan` looks for them")
                 .map_err(CliError::from);
         }
         context

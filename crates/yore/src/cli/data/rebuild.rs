@@ -1,20 +1,11 @@
-use clap::Args;
-
-use super::Context;
+use crate::cli::Context;
 use crate::error::{CliResult, Exit};
 use crate::histories::reader_options;
 use crate::render::progress::Progress;
 use crate::render::text;
 use crate::results::Reindexed;
 
-/// Read the archive again and rebuild everything derived from it
-///
-/// It needs no source file and keeps all ids. Run it after an upgrade that reads histories better, or when
-/// `doctor` reports a wrong index.
-#[derive(Args, Debug)]
-pub struct Arguments {}
-
-pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
+pub fn run(context: &mut Context) -> CliResult {
     let engine = context.settings.engine(false)?;
     let options = reader_options(context.settings.config());
     let mut bar = Progress::new("reading the archive", context.printer.shows_progress());
@@ -36,7 +27,7 @@ pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
         if !report.damaged_blobs.is_empty() {
             context.printer.line(format!(
                 "{} of the archive are damaged, with {}: they were skipped, and their turns are unchanged; \
-                 `yore repair` reads existing sources again, `yore restore` takes a backup",
+                 `yore data repair` reads existing sources again, `yore data restore` takes a backup",
                 text::counted(report.damaged_blobs.len() as u64, "blob"),
                 text::counted(report.damaged_lines, "line")
             ))?;

@@ -1,8 +1,10 @@
-use clap::Args;
+//! `memories --notes`: lists the notes that apply here.
+
 use yore_core::scope::ScopeChoice;
 use yore_engine::{NoteSummary, NotesRequest};
 
-use super::Context;
+use super::ListArguments;
+use crate::cli::Context;
 use crate::error::{CliResult, Exit};
 use crate::render::text::{self, BOLD, CYAN, DIM, RESET};
 use crate::results::Note;
@@ -10,34 +12,8 @@ use crate::results::Note;
 /// Maximum number of characters of a note in the list.
 const WORDS_CHARS: usize = 80;
 
-/// List the notes that apply here, latest first
-///
-/// These are the notes of this project and those that apply everywhere. `yore show` shows a whole note, by
-/// its id.
-#[derive(Args, Debug)]
-pub struct Arguments {
-    /// Notes of every project
-    #[arg(long, conflicts_with_all = ["global", "project"])]
-    all: bool,
-    /// Only notes that apply everywhere
-    #[arg(long, conflicts_with = "project")]
-    global: bool,
-    /// Only notes of this project: name, id or directory
-    #[arg(short, long, value_name = "PROJECT", value_parser = crate::cli::project)]
-    project: Vec<String>,
-    /// Only notes with this tag; may be repeated to accept any of several
-    #[arg(long = "tag", value_name = "TAG")]
-    tags: Vec<String>,
-    /// Only notes with this title
-    #[arg(long, value_name = "TITLE")]
-    title: Option<String>,
-    /// At most N
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
-    limit: usize,
-}
-
-pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
-    let Arguments { all, global, project, tags, title, limit } = arguments;
+pub fn list(arguments: &ListArguments, context: &mut Context) -> CliResult {
+    let ListArguments { all, global, project, tags, title, limit, .. } = arguments;
     let notes = context.settings.memory()?.notes(&NotesRequest {
         // Without a current project, only notes that apply everywhere are found.
         here: if *global { None } else { context.settings.project_here() },

@@ -1,22 +1,16 @@
+//! Lists the sources of histories: what was found, what was read, what could not be read.
+
 use std::collections::HashMap;
 
-use clap::Args;
+use yore_engine::ingest::source::{Nature, SOURCES, Source};
 use yore_engine::{SkipCount, SourceFileSummary, Statistics};
 use yore_sources::source::{Nature, SOURCES, Source};
 
-use super::Context;
+use crate::cli::Context;
 use crate::error::{CliResult, Exit};
 use crate::histories::{default_roots, unreadable_of};
 use crate::render::text;
 use crate::results::{SourceError, SourceSkip, SourceState};
-
-/// List the sources of histories: what was found, what was read, what could not be read
-#[derive(Args, Debug)]
-pub struct Arguments {
-    /// Also list sources that have nothing on this computer
-    #[arg(short, long)]
-    all: bool,
-}
 
 /// Number of reasons that are shown for each source.
 const SHOWN_SKIPS: usize = 5;
@@ -46,7 +40,7 @@ impl Row {
     }
 }
 
-pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+pub fn run(is_all: bool, context: &mut Context) -> CliResult {
     let config = context.settings.own_config()?;
     let roots = default_roots(&context.settings)?;
     let engine = match context.settings.engine(false) {
@@ -80,7 +74,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         context.printer.json(&rows.iter().map(|(source, row)| result(*source, row)).collect::<Vec<_>>())?;
         return Ok(Exit::Success);
     }
-    let shown: Vec<&(&dyn Source, Row)> = rows.iter().filter(|(_, row)| arguments.all || !row.is_empty()).collect();
+    let shown: Vec<&(&dyn Source, Row)> = rows.iter().filter(|(_, row)| is_all || !row.is_empty()).collect();
     for (source, row) in &shown {
         tell(*source, row, context)?;
     }

@@ -1,0 +1,100 @@
+//! The help of the whole program: its commands in groups. `yore help` is `--help` of a command.
+
+use std::ffi::OsString;
+use std::fmt::Write;
+
+use crate::render::text::{BOLD, RESET};
+
+/// Commands that belong together.
+struct Group {
+    name: &'static str,
+    /// Those of the first help.
+    first: &'static [&'static str],
+    /// Those that only `yore help all` lists.
+    more: &'static [&'static str],
+}
+
+/// Every command that is not hidden, in the order of help, completions and reference.
+const GROUPS: [Group; 6] = [
+    Group { name: "Start", first: &["up", "install", "status", "doctor"], more: &[] },
+    Group { name: "Ask", first: &["recall", "show", "sessions"], more: &["brief", "topics", "projects"] },
+    Group {
+        name: "Memories",
+        first: &["remember", "memories", "review", "forget", "undo", "log"],
+        more: &["redo", "conflicts", "export", "import"],
+    },
+    Group { name: "Learning", first: &[], more: &["extract", "distil", "consolidate", "models", "budget"] },
+    Group { name: "Agents", first: &[], more: &["uninstall", "mcp", "hook", "status-line"] },
+    Group { name: "Data", first: &["data"], more: &["ingest", "embed", "capture", "daemon", "config", "completions", "replay"] },
+];
+
+/// Underlined, as clap's headings are.
+const HEADING: &str = "\u{1b}[1m\u{1b}[4m";
+
+/// Gives the program the help that lists its commands in groups: those of the first help, or all.
+pub fn grouped(command: clap::Command, is_all: bool) -> clap::Command {
+    let mut listed = String::new();
+    for Group { name, first, more } in &GROUPS {
+        let mut names = first.iter().chain(more.iter().filter(|_| is_all)).peekable();
+        if names.peek().is_some() {
+            let _ = writeln!(listed, "\n{HEADING}{name}:{RESET}");
+        }
+        for name in names {
+            let about = command.find_subcommand(name).and_then(clap::Command::get_about).map(ToString::to_string);
+            let _ = writeln!(listed, "  {BOLD}{name:<13}{RESET}{}", about.unwrap_or_default());
+        }
+    }
+    command.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{listed}\n{HEADING}Options:{RESET}\n{{options}}{{after-help}}"
+    ))
+}
+
+/// Replaces `help COMMAND` by `COMMAND --help`. Returns also whether every command is to be listed.
+pub fn as_flag(mut arguments: Vec<OsString>) -> (Vec<OsString>, bool) {
+    if arguments.first().is_none_or(|first| first != "help") {
+        return (arguments, false);
+    }
+    arguments.remove(0);
+    let is_all = arguments.first().is_some_and(|first| first == "all");
+    if is_all {
+        arguments.remove(0);
+    }
+    arguments.push("--help".into());
+    (arguments, is_all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_that_is_not_hidden_is_in_one_group_in_the_order_of_the_reference() {
+        let listed: Vec<&str> = GROUPS.iter().flat_map(|group| group.first.iter().chain(group.more)).copied().collect();
+        let command = crate::cli::command();
+        let known: Vec<&str> =
+            command.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name).collect();
+        assert_eq!(listed, known);
+    }
+
+    #[test]
+    fn lists_of_commands_fit_80_columns() {
+        let help = grouped(crate::cli::command(), true).render_help().to_string();
+        let listed = help.split("Options:").next().unwrap();
+        let wide: Vec<&str> = listed.lines().filter(|line| line.chars().count() > 80).collect();
+        assert_eq!(wide, Vec::<&str>::new());
+        let first = grouped(crate::cli::command(), false).render_help().to_string();
+        assert!(first.contains("\nAsk:\n  recall ") && !first.contains("\nLearning:"), "{first}");
+    }
+
+    #[test]
+    fn help_of_a_command_is_its_flag() {
+        let flagged = |words: &str| {
+            let (arguments, is_all) = as_flag(words.split(' ').map(OsString::from).collect());
+            (arguments.join(" ".as_ref()).into_string().unwrap(), is_all)
+        };
+        assert_eq!(flagged("help"), ("--help".to_owned(), false));
+        assert_eq!(flagged("help all"), ("--help".to_owned(), true));
+        assert_eq!(flagged("help data backup"), ("data backup --help".to_owned(), false));
+        assert_eq!(flagged("recall help"), ("recall help".to_owned(), false));
+    }
+}

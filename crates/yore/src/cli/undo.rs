@@ -1,0 +1,85 @@
+use clap::Args;
+use yore_core::operation::Operation;
+use yore_engine::Engine;
+
+use super::Context;
+use super::memories::by_person;
+use crate::error::{CliError, CliResult, Exit};
+use crate::render::plain::one_line;
+use crate::results::Changed;
+
+/// Undo a change of memories, completely or not at all
+///
+/// `yore log` lists the operations. Undoing an undoing does the operation again.
+#[derive(Args, Debug)]
+pub struct Undo {
+    /// Number of the operation [default: the latest that is not undone]
+    operation: Option<u64>,
+}
+
+/// Do a change of memories again that was undone
+#[derive(Args, Debug)]
+pub struct Redo {
+    /// Number of the operation [default: the one that was undone last]
+    operation: Option<u64>,
+}
+
+pub fn undo(arguments: &Undo, context: &mut Context) -> CliResult {
+    let engine = context.settings.engine(false)?;
+    let chosen = chosen(arguments.operation, &engine, latest, "there is nothing to undo")?;
+    let done = engine.undo(chosen, &by_person("undo"))?;
+    let what = engine.operation(chosen)?.map(|(operation, _)| format!(", {}", one_line(&operation.summary)));
+    finish(context, done, &format!("undid operation {chosen}{}", what.unwrap_or_default()))?;
+    if !context.printer.is_json() {
+        context
+            .printer
+            .note(format!("`yore redo {chosen}` does it again; its words stay in the log until they are forgotten"))?;
+    }
+    Ok(Exit::Success)
+}
+
+pub fn redo(arguments: &Redo, context: &mut Context) -> CliResult {
+    let engine = context.settings.engine(false)?;
+    let chosen = chosen(arguments.operation, &engine, last_undone, "nothing is undone")?;
+    let done = engine.redo(chosen, &by_person("redo"))?;
+    finish(context, done, &format!("did operation {chosen} again"))
+}
+
+/// Operations that are read at once.
+const PAGE: usize = 1_000;
+
+/// Returns the named operation, or what `choose` finds in the latest operations in which it finds something.
+fn chosen(named: Option<u64>, engine: &Engine, choose: fn(&[Operation]) -> Option<u64>, none: &str) -> CliResult<u64> {
+    let (mut chosen, mut before) = (named, None);
+    while chosen.is_none() {
+        let operations = engine.operations(before, None, PAGE)?;
+        chosen = choose(&operations);
+        before = operations.last().map(|operation| operation.number);
+        if before.is_none() {
+            break;
+        }
+    }
+    chosen.ok_or_else(|| CliError { exit: Exit::Nothing, ..CliError::usage(none, None) })
+}
+
+/// Returns the latest operation that is in effect.
+fn latest(operations: &[Operation]) -> Option<u64> {
+    let can_be_undone =
+        |operation: &&Operation| operation.of.is_none() && operation.undone_by.is_none() && !operation.is_forgotten;
+    operations.iter().find(can_be_undone).map(|operation| operation.number)
+}
+
+/// Returns the operation that was undone last, and was not done again.
+fn last_undone(operations: &[Operation]) -> Option<u64> {
+    let undone = operations.iter().filter(|operation| operation.of.is_none() && !operation.is_forgotten);
+    undone.filter_map(|operation| Some((operation.undone_by?, operation.number))).max().map(|(_, number)| number)
+}
+
+fn finish(context: &mut Context, operation: u64, words: &str) -> CliResult {
+    if context.printer.is_json() {
+        context.printer.json(&Changed { operation: Some(operation), ..Changed::default() })?;
+    } else {
+        context.printer.line(format!("{words} (operation {operation})"))?;
+    }
+    Ok(Exit::Success)
+}
