@@ -4,7 +4,7 @@
     scripts/appends.py YORE_BINARY TRANSCRIPTS [ROUNDS]
 
 Each round adds the next hundredth of every file (cut anywhere, mostly inside a line) to a copy,
-then runs `yore ingest` on the copies. Prints CPU seconds of all rounds and `yore stats`.
+then runs `yore ingest` on the copies. Prints CPU seconds of all rounds and `yore status`.
 """
 import os
 import pathlib
