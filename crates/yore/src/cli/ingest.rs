@@ -5,10 +5,9 @@ use std::time::SystemTime;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use yore_core::time::UtcMillis;
-use yore_engine::ingest::source::{Nature, NothingKnown, SOURCES, Source, Unit, UnreadAgent, source_named, unread_agents_at};
 use yore_engine::ingest::{IngestReport, IngestRequest, SourceRoot};
 use yore_engine::{Engine, EngineError, FetchOptions, PageChange, PageReport, SyncReport};
-use yore_sources::source::{Nature, NothingKnown, SOURCES, Source, UnreadAgent, source_named, unread_agents_at};
+use yore_sources::source::{Nature, NothingKnown, SOURCES, Source, Unit, UnreadAgent, source_named, unread_agents_at};
 
 use super::{Context, embed};
 use crate::ask;

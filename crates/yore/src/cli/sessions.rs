@@ -1,7 +1,7 @@
 use clap::Args;
 use yore_core::time::UtcMillis;
-use yore_engine::ingest::names_of;
 use yore_engine::{EpisodeSummary, SessionOrder, SessionsRequest};
+use yore_sources::project_names::names_of;
 
 use super::Context;
 use crate::ask;

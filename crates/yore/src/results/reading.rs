@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yore_engine::ingest::IngestReport;
-use yore_engine::ingest::source;
 use yore_engine::{PageChange, PageReport, SyncReport};
+use yore_sources::source;
 
 use super::{Project, Recalled, named_counts, path};
 

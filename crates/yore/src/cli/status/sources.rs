@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use yore_engine::ingest::source::{Nature, SOURCES, Source};
 use yore_engine::{SkipCount, SourceFileSummary, Statistics};
 use yore_sources::source::{Nature, SOURCES, Source};
 

@@ -19,7 +19,7 @@ use yore_core::query::{List, SearchMode, Wanted};
 use yore_core::relation::RelationType;
 use yore_core::scope::ScopeChoice;
 use yore_core::strength::{Strength, refused_below};
-use yore_sources::source::note;
+use yore_engine::{NotesRequest, RecallRequest, WhichVersion};
 use yore_sources::source::note;
 
 use super::preview::{Context, PRIORITIES};
