@@ -1,13 +1,10 @@
 //! Ingestion: reads external histories into the archive and into episodes.
 //!
-//! - `source`: one file per agent, and the table of all agents
-//! - `lines`, `parse`: read JSON values from bytes, whatever state the file is in
-//! - [`redact`]: removes secrets before the first write
+//! `yore_sources` reads and redacts; here its results are stored.
+//!
 //! - `batch`: reads ahead of the store, in its own thread
 //! - `archive`: stores every line once
-//! - `foreign`: reads other programs' databases in place
 //! - `policy`: decides what may be kept
-//! - `project`: maps a recorded directory to a project
 //! - `lease`, `key`: which process reads what, and the secret that keys hashes
 //! - `reindex`, `forget`: read the archive again, and remove sessions from it
 //!

@@ -226,7 +226,7 @@ holds: The lock gate has three leaves.
 holds: We no longer use Redis for the berth leases.
 superseded (newer: 8080 has another value since): The harbour server listens on port 8080.
 superseded (newer: it is no longer so): We use Redis for the berth leases.";
-    assert_eq!(statements_of(&engine), before);
+    assert_eq!(statements_of(engine), before);
     // The pin was undone by 11 and done again by 12; 9 and 8 recorded statements, 7 forgot one.
     let cause = Cause::default();
     for number in [10, 9, 7, 4] {
@@ -239,12 +239,12 @@ holds: The lock gate has two leaves.
 holds: The tide table has eight columns.
 holds: We use Redis for the berth leases.
 superseded (newer: 8080 has another value since): The harbour server listens on port 8080.";
-    assert_eq!(statements_of(&engine), undone);
+    assert_eq!(statements_of(engine), undone);
     assert!(engine.undo(1, &cause).unwrap_err().to_string().contains("operation 2 has changed"));
     for number in [4, 7, 9, 10] {
         engine.redo(number, &cause).unwrap();
     }
-    assert_eq!(statements_of(&engine), before);
+    assert_eq!(statements_of(engine), before);
 }
 
 /// Returns the schema and the number of turns of a database.

@@ -7,7 +7,7 @@
 //!
 //! A page may be built to attack its reader: a million open tags cost a tree builder quadratic time, and
 //! formatting left open is repeated in every paragraph. So the tree is built from the output of `Scan`, not
-//! from the page: known tags only, each closed, at most [`MAX_DEPTH`] deep and [`MAX_ELEMENTS`] in all.
+//! from the page: known tags only, each closed, at most `MAX_DEPTH` deep and `MAX_ELEMENTS` in all.
 //! Beyond these limits, tags are dropped and their text is kept.
 
 use std::collections::HashSet;

@@ -1,3 +1,5 @@
+//! `yore data rebuild`: reads the archive again with the readers of this version.
+
 use crate::cli::Context;
 use crate::error::{CliResult, Exit};
 use crate::histories::reader_options;

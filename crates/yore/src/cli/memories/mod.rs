@@ -9,8 +9,9 @@ mod shown;
 
 use clap::{Args, Subcommand};
 use yore_core::memory::{Lane, MemoryKind, Status};
+use yore_core::scope::ScopeChoice;
 use yore_core::time::UtcMillis;
-use yore_engine::{MemoryFilter, MemoryList, StoredMemory};
+use yore_engine::{MemoryFilter, MemoryList, NotesRequest, StoredMemory};
 
 use self::common::beginning;
 pub use self::common::{aspect, by_person, kind, status};
@@ -91,6 +92,25 @@ struct ListArguments {
     limit: usize,
 }
 
+impl ListArguments {
+    fn of_notes(&self, context: &Context) -> NotesRequest {
+        NotesRequest {
+            // Without a current project, only notes that apply everywhere are found.
+            here: if self.global { None } else { context.settings.project_here() },
+            scope: match self.project.as_slice() {
+                _ if self.all => ScopeChoice::All,
+                [] => ScopeChoice::Current,
+                names => ScopeChoice::Projects(names.to_vec()),
+            },
+            tags: self.tags.clone(),
+            kind: None,
+            is_confirmed: None,
+            title: self.title.clone(),
+            limit: self.limit,
+        }
+    }
+}
+
 #[derive(Debug, Subcommand)]
 enum Action {
     Edit(change::Edit),
@@ -105,7 +125,10 @@ enum Action {
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     match &arguments.action {
-        None if arguments.list.notes => notes::list(&arguments.list, context),
+        None if arguments.list.notes => {
+            let request = arguments.list.of_notes(context);
+            notes::list(&request, context)
+        }
         None => list(&arguments.list, context),
         Some(Action::Edit(arguments)) => change::edit(arguments, context),
         Some(Action::Confirm(arguments)) => change::confirm(arguments, context),

@@ -3,7 +3,6 @@
 use yore_core::scope::ScopeChoice;
 use yore_engine::{NoteSummary, NotesRequest};
 
-use super::ListArguments;
 use crate::cli::Context;
 use crate::error::{CliResult, Exit};
 use crate::render::text::{self, BOLD, CYAN, DIM, RESET};
@@ -12,22 +11,9 @@ use crate::results::Note;
 /// Maximum number of characters of a note in the list.
 const WORDS_CHARS: usize = 80;
 
-pub fn list(arguments: &ListArguments, context: &mut Context) -> CliResult {
-    let ListArguments { all, global, project, tags, title, limit, .. } = arguments;
-    let notes = context.settings.memory()?.notes(&NotesRequest {
-        // Without a current project, only notes that apply everywhere are found.
-        here: if *global { None } else { context.settings.project_here() },
-        scope: match project.as_slice() {
-            _ if *all => ScopeChoice::All,
-            [] => ScopeChoice::Current,
-            names => ScopeChoice::Projects(names.to_vec()),
-        },
-        tags: tags.clone(),
-        kind: None,
-        is_confirmed: None,
-        title: title.clone(),
-        limit: *limit,
-    })?;
+/// Lists the notes that a request wants.
+pub fn list(request: &NotesRequest, context: &mut Context) -> CliResult {
+    let notes = context.settings.memory()?.notes(request)?;
     if context.printer.is_json() {
         context.printer.json(&notes.iter().map(Note::from).collect::<Vec<_>>())?;
     } else {
@@ -35,8 +21,8 @@ pub fn list(arguments: &ListArguments, context: &mut Context) -> CliResult {
             context.printer.line(line)?;
         }
         if notes.is_empty() {
-            let is_narrowed = !tags.is_empty() || title.is_some();
-            context.printer.note(match (is_narrowed, *all) {
+            let is_narrowed = !request.tags.is_empty() || request.title.is_some();
+            context.printer.note(match (is_narrowed, request.scope == ScopeChoice::All) {
                 (true, _) => "no such note",
                 (_, true) => "no notes yet; `yore remember` adds one",
                 _ => "no notes for this project (--all lists those of every project); `yore remember` adds one",
