@@ -28,7 +28,7 @@ use super::step::{close, connect, micros, timed};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
 use crate::rules::{self, SAME, form};
-use crate::store::{EpisodeKey, OperationTx};
+use crate::store::{EpisodeKey, MemoryOutline, OperationTx};
 
 /// A repetition by the person, or of an error, in another session adds this to importance.
 const REPEATED: f32 = 0.1;
@@ -108,7 +108,7 @@ struct Proposed {
     prepared: Prepared,
     known: Known,
     /// The known memories near it, in outline.
-    near: Vec<(Known, Memory)>,
+    near: Vec<(Known, MemoryOutline)>,
 }
 
 impl Engine {
@@ -188,7 +188,7 @@ impl Engine {
                     let known = timed(statistics, Phase::Embed, || Known::of(memory));
                     let began = Instant::now();
                     let near = self.near(memory)?;
-                    let near: Vec<(Known, Memory)> = near.into_iter().map(|memory| (Known::of(&memory), memory)).collect();
+                    let near: Vec<(Known, MemoryOutline)> = near.into_iter().map(|memory| (Known::of(&memory), memory)).collect();
                     statistics.worked(Phase::RetrieveContext, near.len() as u64, micros(began));
                     proposals.push(Proposed { number, prepared, known, near });
                 }
@@ -223,7 +223,7 @@ struct Run<'r> {
     /// Memories that say what was proposed.
     met: HashSet<MemoryId>,
     /// Those of them that are new, in outline.
-    added: Vec<(Known, Memory)>,
+    added: Vec<(Known, MemoryOutline)>,
     done: Consolidated,
 }
 
@@ -309,7 +309,7 @@ impl Run<'_> {
         }
         statistics.decided(decision(tx, id)?);
         statistics.worked(Phase::ResolveMemories, 0, micros(began));
-        self.added.push((new, recorded));
+        self.added.push((new, MemoryOutline::of(recorded)));
         Ok(Fate::Memory(id))
     }
 }

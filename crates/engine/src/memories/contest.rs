@@ -17,7 +17,7 @@ use yore_core::time::UtcMillis;
 
 use super::step::{draw_relation, kind_and_name};
 use crate::error::{EngineError, MemoryError};
-use crate::store::OperationTx;
+use crate::store::{MemoryOutline, OperationTx};
 
 /// Words that a reason tells, and its longest length in characters.
 const MOST_TOLD: usize = 8;
@@ -110,7 +110,7 @@ pub(super) fn against<'m>(
     tx: &OperationTx<'_, '_>,
     memory: &Memory,
     names: &[String],
-    near: impl Iterator<Item = &'m Memory>,
+    near: impl Iterator<Item = &'m MemoryOutline>,
 ) -> Result<Vec<(MemoryId, Conflict)>, EngineError> {
     let mut found = Vec::new();
     if !memory.kind.is_state() {

@@ -18,7 +18,7 @@ use super::step::{draw, draw_relation, entity_for};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
 use crate::ingest::Ingest;
-use crate::store::{MemoryFilter, OperationTx};
+use crate::store::{MemoryFilter, MemoryOutline, OperationTx};
 
 /// Records from files. The place of a memory's source is a path, with `:` and a line.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -84,7 +84,7 @@ impl Engine {
         let is_new = |prepared: &Prepared| key(&prepared.memory).is_none_or(|key| !known.contains_key(&key));
         let near =
             |prepared: &Prepared| if is_new(prepared) { self.near(&prepared.memory).unwrap_or_default() } else { Vec::new() };
-        let near: Vec<Vec<Memory>> = memories.iter().map(near).collect();
+        let near: Vec<Vec<MemoryOutline>> = memories.iter().map(near).collect();
         let (mut entities, mut relations) =
             (self.redacted_entities(&given.entities)?, self.redacted_relations(&given.relations)?);
         // The name of something that was forgotten for good with its memories stays so, unless it is known by others.
@@ -108,7 +108,7 @@ impl Engine {
                 count_in(&mut imported, &entity.name, done, |stored| &mut stored.entities)?;
             }
             let mut met: HashSet<MemoryId> = HashSet::new();
-            let mut fresh: Vec<(MemoryId, &Vec<Memory>)> = Vec::new();
+            let mut fresh: Vec<(MemoryId, &Vec<MemoryOutline>)> = Vec::new();
             for (prepared, near) in memories.iter().zip(&near) {
                 let place = prepared.memory.source.place.clone().unwrap_or_default();
                 let done = take(tx, prepared, &known, &by_hand, &mut met, now);

@@ -8,7 +8,7 @@ use yore_core::memory::{Fields, Memory, MemoryKind};
 use super::known::{is_done, program};
 use crate::Engine;
 use crate::error::EngineError;
-use crate::store::{MemoryKey, OperationTx, RowKey};
+use crate::store::{MemoryKey, MemoryOutline, OperationTx, RowKey};
 
 /// Memories with the nearest words that a statement is compared with, of the index and of those that wait for it.
 const MOST_NEAR: usize = 40;
@@ -28,7 +28,7 @@ impl Engine {
     }
 
     /// Returns the memories of the same project, of any status, that are near a statement: without tags, evidence and anchors.
-    pub(super) fn near(&self, memory: &Memory) -> Result<Vec<Memory>, EngineError> {
+    pub(super) fn near(&self, memory: &Memory) -> Result<Vec<MemoryOutline>, EngineError> {
         let project = match memory.project {
             Some(project) => match self.store().project_row(project)? {
                 Some(row) => Some(row),
@@ -60,7 +60,7 @@ impl Engine {
 
 impl Mark {
     /// Returns the memories that were recorded since, of all projects.
-    pub(super) fn since(self, tx: &OperationTx<'_, '_>) -> Result<Vec<Memory>, EngineError> {
+    pub(super) fn since(self, tx: &OperationTx<'_, '_>) -> Result<Vec<MemoryOutline>, EngineError> {
         Ok(tx.outlines_after(self.0, MOST_MEANWHILE)?)
     }
 }

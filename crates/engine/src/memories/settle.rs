@@ -20,7 +20,7 @@ use super::scope::special_case;
 use super::write::{apply, contradictions, mark, store, supersede};
 use crate::Engine;
 use crate::error::EngineError;
-use crate::store::OperationTx;
+use crate::store::{MemoryOutline, OperationTx};
 
 /// Cause of an operation that compares memories again.
 const BY_FORGETTING: &str = "what was forgotten for good";
@@ -147,7 +147,7 @@ pub(super) fn settle_with<'m>(
     tx: &mut OperationTx<'_, '_>,
     id: MemoryId,
     names: &[String],
-    near: impl Iterator<Item = &'m Memory>,
+    near: impl Iterator<Item = &'m MemoryOutline>,
     actor: Actor,
     now: UtcMillis,
 ) -> Result<(), EngineError> {

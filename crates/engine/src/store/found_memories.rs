@@ -1,6 +1,7 @@
 //! Reads memories for answers, with their evidence and the memories that superseded them.
 
 use std::collections::HashMap;
+use std::ops::Deref;
 
 use rusqlite::params;
 use yore_core::entity::key_of;
@@ -30,6 +31,25 @@ pub(crate) struct EvidenceRow {
     pub turn: TurnId,
     /// True if its session is forgotten softly.
     pub is_forgotten: bool,
+}
+
+/// A memory without its tags, evidence and anchors, to be compared with others: it cannot be stored.
+#[derive(Clone, Debug)]
+pub(crate) struct MemoryOutline(Memory);
+
+impl MemoryOutline {
+    /// Returns the outline of a whole memory.
+    pub(crate) fn of(memory: Memory) -> Self {
+        Self(memory)
+    }
+}
+
+impl Deref for MemoryOutline {
+    type Target = Memory;
+
+    fn deref(&self) -> &Memory {
+        &self.0
+    }
 }
 
 /// A memory with the name of its project.
@@ -67,13 +87,16 @@ impl View<'_> {
 
 impl View<'_> {
     /// Returns memories without their tags, evidence and anchors. Those that are gone are left out.
-    pub(crate) fn outlines(&self, rows: &[MemoryKey]) -> StoreResult<Vec<Memory>> {
+    pub(crate) fn outlines(&self, rows: &[MemoryKey]) -> StoreResult<Vec<MemoryOutline>> {
         let sql = format!("SELECT {COLUMNS} {FROM} WHERE memory.id = ?1");
-        rows.iter().filter_map(|row| self.first(&sql, [row], memory_of).transpose()).map(|found| Ok(found?.1)).collect()
+        rows.iter()
+            .filter_map(|row| self.first(&sql, [row], memory_of).transpose())
+            .map(|found| Ok(MemoryOutline(found?.1)))
+            .collect()
     }
 
     /// Returns the latest memories about an entity, at most `limit`, as [`Self::outlines`] does.
-    pub(crate) fn outlines_about(&self, entity: EntityId, limit: usize) -> StoreResult<Vec<Memory>> {
+    pub(crate) fn outlines_about(&self, entity: EntityId, limit: usize) -> StoreResult<Vec<MemoryOutline>> {
         let sql = format!(
             "SELECT {COLUMNS} FROM relation JOIN memory ON memory.uid = relation.from_key
              LEFT JOIN project ON project.id = memory.project_id
@@ -81,11 +104,11 @@ impl View<'_> {
              ORDER BY relation.id DESC LIMIT ?2"
         );
         let found = self.all(&sql, params![entity.as_bytes(), limit as i64], memory_of)?;
-        Ok(found.into_iter().map(|(_, memory)| memory).collect())
+        Ok(found.into_iter().map(|(_, memory)| MemoryOutline(memory)).collect())
     }
 
     /// Returns the memories that were recorded after one, the latest `limit`, as [`Self::outlines`] does.
-    pub(crate) fn outlines_after(&self, after: MemoryKey, limit: usize) -> StoreResult<Vec<Memory>> {
+    pub(crate) fn outlines_after(&self, after: MemoryKey, limit: usize) -> StoreResult<Vec<MemoryOutline>> {
         let rows: Vec<MemoryKey> =
             self.column("SELECT id FROM memory WHERE id > ?1 ORDER BY id DESC LIMIT ?2", params![after, limit as i64])?;
         self.outlines(&rows)
@@ -115,7 +138,7 @@ pub(crate) struct Beside {
 
 impl Store {
     /// Returns memories without their tags, evidence and anchors. Those that are gone are left out.
-    pub(crate) fn outlines(&self, rows: &[MemoryKey]) -> StoreResult<Vec<Memory>> {
+    pub(crate) fn outlines(&self, rows: &[MemoryKey]) -> StoreResult<Vec<MemoryOutline>> {
         self.read(|view| view.outlines(rows))
     }
 

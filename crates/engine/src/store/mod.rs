@@ -76,7 +76,7 @@ pub use error::{StoreError, StoreResult};
 pub(crate) use extraction::Shape;
 pub(crate) use forget::{ForgetPlan, Forgetting};
 pub use forget::{Forgotten, SelectedItem};
-pub(crate) use found_memories::{Beside, EvidenceRow, NamedMemory, Stands};
+pub(crate) use found_memories::{Beside, EvidenceRow, MemoryOutline, NamedMemory, Stands};
 pub(crate) use items::{IndexedItem, ItemClass, ItemHead, SPOKEN_GAP};
 pub(crate) use job_rows::{Failed, JobRow, NewJob};
 pub(crate) use judged::UnjudgedMemory;

@@ -15,6 +15,7 @@ use yore_core::operation::{Actor, Cause, Change, Operation, OperationKind, Recor
 use yore_core::relation::{Node, Relation, RelationType};
 use yore_core::time::UtcMillis;
 
+use super::found_memories::MemoryOutline;
 use super::keys::{MemoryKey, hex_of};
 use super::revisions::{Revision, changed_otherwise};
 use super::transaction::{View, WriteTx};
@@ -106,12 +107,12 @@ impl<'t, 'c> OperationTx<'t, 'c> {
     }
 
     /// See [`View::outlines_after`].
-    pub(crate) fn outlines_after(&self, after: MemoryKey, limit: usize) -> StoreResult<Vec<Memory>> {
+    pub(crate) fn outlines_after(&self, after: MemoryKey, limit: usize) -> StoreResult<Vec<MemoryOutline>> {
         self.tx.outlines_after(after, limit)
     }
 
     /// Returns the latest memories about an entity, at most `limit`, as [`View::outlines`] does.
-    pub(crate) fn outlines_about(&self, entity: EntityId, limit: usize) -> StoreResult<Vec<Memory>> {
+    pub(crate) fn outlines_about(&self, entity: EntityId, limit: usize) -> StoreResult<Vec<MemoryOutline>> {
         self.tx.outlines_about(entity, limit)
     }
 
