@@ -256,12 +256,12 @@ pub struct Relation {
     /// Why it is so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What yore found it by, in the words of both memories; `None`: somebody stated it.
+    /// The ground on which yore found it in the words of both memories; `None`: somebody stated it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub basis: Option<Basis>,
 }
 
-/// What yore found a relation between two memories by.
+/// The ground on which yore found a relation between two memories.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {

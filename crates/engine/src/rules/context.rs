@@ -1,4 +1,4 @@
-//! Whether a sentence can be understood alone.
+//! Decides whether a sentence can be understood alone.
 
 use super::sentence::{Sentence, is_content};
 use super::words::{Words, normal};

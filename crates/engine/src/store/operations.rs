@@ -83,7 +83,7 @@ pub(crate) struct OperationTx<'t, 'c> {
     tx: &'t WriteTx<'c>,
     /// Its number.
     number: Revision,
-    /// What was changed, in order, with the record before and its revision.
+    /// The changed subjects in order, each with the record before and its revision.
     before: Vec<(Subject, Option<Record>, Option<Revision>)>,
     /// The same subjects.
     seen: HashSet<Subject>,
