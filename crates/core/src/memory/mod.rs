@@ -2,12 +2,14 @@
 //!
 //! - [`Memory`]: the record; `kind`: kinds of statements, `fields`: what a kind has besides the statement
 //! - `lifecycle`: events, and the status that each leads to; `status`: the statuses, and their causes
+//! - [`Memory::absorb`] (`absorb`): what a repeated statement changes
 //! - [`check`]: what makes a record valid
 //! - [`is_of_rules`] (`rules`): whether a file is one that agents read by themselves
 //!
 //! A memory is derived: its evidence is turns, which hold the words. Every change of it is an operation
 //! ([`crate::operation`]).
 
+mod absorb;
 mod fields;
 mod kind;
 mod lifecycle;
@@ -15,6 +17,7 @@ mod record;
 mod rules;
 mod status;
 
+pub use self::absorb::{Absorbed, Arrival, REPEATED};
 pub use self::fields::{CodeChange, Fields};
 pub use self::kind::{MemoryKind, MemoryType, Outdated};
 pub use self::lifecycle::{Event, PutAway, Replacement, is_clear_denial, keeps_contested};

@@ -14,14 +14,14 @@ use std::time::Instant;
 
 use yore_core::consolidation::{Decision, Phase, PipelineStatistics};
 use yore_core::id::MemoryId;
-use yore_core::memory::{Event, Evidence, Lane, Memory, PutAway, SourceKind, Status, check};
+use yore_core::memory::{Absorbed, Arrival, Event, Lane, Memory, PutAway, REPEATED, Status};
 use yore_core::operation::{Actor, Cause, OperationKind, Record};
 use yore_core::relation::{Node, RelationType};
 use yore_core::time::UtcMillis;
 
 use super::contest::{against, difference};
 use super::known::Known;
-use super::record::{NewMemory, Prepared, joined};
+use super::record::{NewMemory, Prepared};
 use super::scope::lift_branch;
 use super::settle::{change, compare_again, put, revive_replaced, settle_by_itself, settle_or_contest};
 use super::step::{close, connect, micros, timed};
@@ -30,10 +30,6 @@ use crate::error::{EngineError, MemoryError};
 use crate::rules::{self, SAME, form};
 use crate::store::{EpisodeKey, MemoryOutline, OperationTx};
 
-/// A repetition by the person, or of an error, in another session adds this to importance.
-const REPEATED: f32 = 0.1;
-/// Most evidence that an extractor gives a memory; a person may give more.
-const MOST_EVIDENCE: usize = 40;
 /// The findings of an extractor in a conversation.
 #[derive(Clone, Debug)]
 pub(crate) struct Extraction<'e> {
@@ -264,15 +260,15 @@ impl Run<'_> {
         statistics.worked(Phase::ResolveMemories, near.len() as u64, micros(began));
         if let Some(memory) = repeated {
             let (id, began) = (memory.id, Instant::now());
-            let joined = join(tx, memory, &prepared.memory, now)?;
+            let absorbed = absorb_extracted(tx, &memory, &prepared.memory, now)?;
             statistics.worked(Phase::WriteGraph, 1, micros(began));
             let counts = &mut self.done.counts;
-            match joined {
-                Joined::Refused => counts.refused += 1,
-                Joined::Known => counts.known += 1,
-                Joined::Changed => counts.joined += 1,
+            match absorbed {
+                Absorbed::Refused => counts.refused += 1,
+                Absorbed::Known => counts.known += 1,
+                Absorbed::Changed(_) => counts.joined += 1,
             }
-            if joined == Joined::Refused {
+            if absorbed == Absorbed::Refused {
                 statistics.decided(Decision::Refuse);
                 return Ok(Fate::Refused);
             }
@@ -371,97 +367,23 @@ fn kept(tx: &OperationTx<'_, '_>, memory: Memory) -> Result<Memory, EngineError>
     Ok(memory)
 }
 
-/// The fate of the evidence of a proposal that says the same as a known memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Joined {
-    /// The known memory holds no more, and a person decided that.
-    Refused,
-    /// It has the evidence already.
-    Known,
-    /// It got the evidence.
-    Changed,
-}
-
-/// Leaves a memory as it is that was said again in words that may be nobody's; one that rests on these words alone waits for a review from
-/// now on.
-fn keep_or_doubt(tx: &mut OperationTx<'_, '_>, known: Memory, proposed: &Memory, now: UtcMillis) -> Result<Joined, EngineError> {
-    if !known.is_in_effect() {
-        return Ok(if known.was_replaced_by_itself() { Joined::Known } else { Joined::Refused });
-    }
-    let is_of_same_words = |evidence: &Evidence| proposed.evidence.iter().any(|other| other.turn == evidence.turn);
-    let rests_on_it = !known.evidence.is_empty() && known.evidence.iter().all(is_of_same_words);
-    if known.lane == Lane::Curated || known.is_pinned || !rests_on_it {
-        return Ok(Joined::Known);
-    }
-    let id = known.id;
-    if let Some(doubted) = known.after(&Event::Doubted, now) {
-        put(tx, &known, Memory { source: proposed.source.clone(), ..doubted }, Actor::Rule, now)?;
-    }
-    revive_replaced(tx, id, &[], Actor::Rule, now)?;
-    Ok(Joined::Changed)
-}
-
-/// Gives a known memory the evidence of a proposal that says the same, if it holds.
-pub(super) fn join(
+/// Gives a known memory what an extractor or a model found that says the same, with what follows for others.
+pub(super) fn absorb_extracted(
     tx: &mut OperationTx<'_, '_>,
-    known: Memory,
-    proposed: &Memory,
+    known: &Memory,
+    incoming: &Memory,
     now: UtcMillis,
-) -> Result<Joined, EngineError> {
-    let was_put_away = known.is_unproposed();
-    if proposed.status == Status::Proposed && known.status != Status::Proposed && !was_put_away {
-        return keep_or_doubt(tx, known, proposed, now);
-    }
-    // What waits for a review holds once the person says it without doubt.
-    let is_said = proposed.status == Status::Holds && proposed.source.kind == SourceKind::User;
-    let is_back = was_put_away || known.status == Status::Proposed && is_said;
-    // One that was replaced by itself gets evidence of the time when it was so.
-    if !known.is_in_effect() && !is_back && !known.was_replaced_by_itself() && known.status != Status::Proposed {
-        return Ok(Joined::Refused);
-    }
-    // A person's memory gets evidence, and no words.
-    let offered = match known.lane {
-        Lane::Curated => {
-            Memory { title: None, details: None, tags: Vec::new(), anchors: Vec::new(), asserts: None, ..proposed.clone() }
-        }
-        Lane::Extracted => proposed.clone(),
-    };
-    let mut changed = joined(known.clone(), offered, now);
-    if is_back {
-        let again = Event::ProposedAgain { waits: proposed.status == Status::Proposed };
-        changed = changed.after(&again, now).unwrap_or(changed);
-    }
-    if known.status == Status::Proposed && is_back {
-        // It rests on what was said without doubt.
-        (changed.source, changed.valid_from) = (proposed.source.clone(), proposed.valid_from);
-        (changed.confidence, changed.certainty) = (proposed.confidence, proposed.certainty);
-        changed.evidence.retain(|evidence| !proposed.evidence.contains(evidence));
-        changed.evidence.splice(0..0, proposed.evidence.iter().cloned());
-    }
-    if changed == known {
-        return Ok(Joined::Known);
-    }
-    // Commands that tell more take the place of the words, with what they rest on; what a person pinned keeps its own.
+) -> Result<Absorbed, EngineError> {
     let commands = |memory: &Memory| form(&memory.statement).map_or(0, |(_, count)| count);
-    if known.lane == Lane::Extracted && !known.is_pinned && commands(proposed) > commands(&known) {
-        changed.statement.clone_from(&proposed.statement);
-        changed.evidence.clone_from(&proposed.evidence);
-        changed.source.clone_from(&proposed.source);
+    let arrival = Arrival::Extracted { says_more: commands(incoming) > commands(known) };
+    let absorbed = known.absorb(incoming, arrival, now);
+    let Absorbed::Changed(changed) = &absorbed else { return Ok(absorbed) };
+    put(tx, known, (**changed).clone(), Actor::Rule, now)?;
+    let was_in_effect = known.is_in_effect();
+    if was_in_effect && !changed.is_in_effect() {
+        revive_replaced(tx, known.id, &[], Actor::Rule, now)?;
+    } else if lift_branch(tx, changed)? && was_in_effect {
+        compare_again(tx, known.id, Actor::Rule, now)?;
     }
-    // A long one is not refused for what it rests on.
-    changed.evidence.truncate(MOST_EVIDENCE);
-    let is_repeated = known.lane == Lane::Extracted
-        && proposed.status == Status::Holds
-        && proposed.source.kind == SourceKind::User
-        && proposed.source.session != known.source.session;
-    if is_repeated {
-        changed.importance = (changed.importance + REPEATED).min(1.0);
-    }
-    check(&changed).map_err(MemoryError::from)?;
-    let (id, was_in_effect) = (known.id, known.is_in_effect());
-    put(tx, &known, changed.clone(), Actor::Rule, now)?;
-    if lift_branch(tx, &changed)? && was_in_effect {
-        compare_again(tx, id, Actor::Rule, now)?;
-    }
-    Ok(Joined::Changed)
+    Ok(absorbed)
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use yore_core::consolidation::PipelineStatistics;
 use yore_core::entity::{Entity, EntityKind, check_entity, key_of};
 use yore_core::id::{EntityId, MemoryId, ProjectId};
-use yore_core::memory::{Event, Memory, PutAway, SourceKind, Status};
+use yore_core::memory::{Absorbed, Arrival, Event, Memory, PutAway, SourceKind, Status};
 use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
 use yore_core::relation::{Node, Relation, RelationType, check_relation};
 use yore_core::time::UtcMillis;
@@ -261,25 +261,14 @@ fn take(
     if !met.insert(memory.id) {
         return Ok((false, None));
     }
-    let mut changed = memory.clone();
-    changed = changed.after(&Event::InFileAgain, now).unwrap_or(changed);
-    if changed.is_in_effect() {
-        changed.source.place.clone_from(&given.source.place);
-        if !by_hand.contains(&memory.id) {
-            // Another file may say the same without a heading.
-            changed.title = given.title.clone().or(changed.title);
-            changed.details = given.details.clone().or(changed.details);
-        }
-    }
-    if changed == memory {
-        return Ok((false, None));
-    }
-    if (Memory { source: memory.source.clone(), ..changed.clone() }) == memory {
+    let arrival = Arrival::FileRead { keeps_words: by_hand.contains(&memory.id) };
+    let Absorbed::Changed(changed) = memory.absorb(given, arrival, now) else { return Ok((false, None)) };
+    if (Memory { source: memory.source.clone(), ..(*changed).clone() }) == memory {
         // It only stands at another line.
-        tx.put(&Record::Memory(Box::new(changed)))?;
+        tx.put(&Record::Memory(changed))?;
         return Ok((false, None));
     }
-    put(tx, &memory, Memory { changed: now, ..changed }, Actor::Import, now)?;
+    put(tx, &memory, *changed, Actor::Import, now)?;
     Ok((true, None))
 }
 

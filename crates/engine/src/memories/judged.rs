@@ -15,7 +15,7 @@ use yore_core::operation::{Actor, Cause, OperationKind, Subject};
 use yore_core::relation::{Node, Relation, RelationType};
 use yore_core::time::UtcMillis;
 
-use super::consolidate::join;
+use super::consolidate::absorb_extracted;
 use super::contest::{contest, difference, is_settled};
 use super::scope::special_case;
 use super::settle::{authority, change, is_later, may_replace};
@@ -148,7 +148,7 @@ fn carry_out(
             if let Some(problem) = told_apart(tx, &keep, &twice)? {
                 return Ok(Err(problem));
             }
-            join(tx, keep.clone(), &twice, now)?;
+            absorb_extracted(tx, &keep, &twice, now)?;
             let done = judged(Decision::Skip, &keep, &twice);
             pass_on_replaced(tx, twice.id, keep.id, now)?;
             // The reason stands in the relation, which goes with either of them.

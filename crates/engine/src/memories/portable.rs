@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use yore_core::entity::{Entity, check_entity, key_of};
 use yore_core::episode::Role;
 use yore_core::id::{EntityId, MemoryId, ProjectId};
-use yore_core::memory::{Confidence, Lane, Memory, MemoryKind, Source, SourceKind, Status, check};
+use yore_core::memory::{Absorbed, Arrival, Confidence, Lane, Memory, MemoryKind, Source, SourceKind, Status, check};
 use yore_core::note::NoteFacts;
 use yore_core::operation::{Cause, OperationKind, Record};
 use yore_core::relation::{Node, Relation, check_relation};
@@ -294,7 +294,7 @@ impl Engine {
         let (imported, operation) = self.operate(OperationKind::Import, cause, summary, |tx| {
             let mut taking = Taking { is_trusted, same: HashMap::new(), new: HashSet::new() };
             for (number, record) in records {
-                match taking.take(tx, record, &mut imported) {
+                match taking.take(tx, record, now, &mut imported) {
                     Ok(Some(kind)) => *kind(&mut imported.stored) += 1,
                     Ok(None) => imported.known += 1,
                     Err(EngineError::Memory(error)) => skip(&mut imported, place(number), error.to_string()),
@@ -393,6 +393,7 @@ impl Taking {
         &mut self,
         tx: &mut OperationTx<'_, '_>,
         record: Record,
+        now: UtcMillis,
         imported: &mut Imported,
     ) -> Result<Option<Counter>, EngineError> {
         match record {
@@ -423,13 +424,13 @@ impl Taking {
             Record::Memory(memory) => {
                 check(&memory).map_err(MemoryError::from)?;
                 let known = tx.memory(memory.id)?;
-                if known.as_ref().is_some_and(|known| known.changed >= memory.changed) {
-                    return Ok(None);
-                }
-                let memory = match (&known, self.is_trusted) {
-                    (Some(known), false) => return Err(MemoryError::NotVouched(known.id.short()).into()),
-                    (None, false) => of_stranger(*memory),
-                    (_, true) => *memory,
+                let arrival = Arrival::Exported { is_trusted: self.is_trusted };
+                let memory = match known.as_ref().map(|known| known.absorb(&memory, arrival, now)) {
+                    Some(Absorbed::Known) => return Ok(None),
+                    Some(Absorbed::Refused) => return Err(MemoryError::NotVouched(memory.id.short()).into()),
+                    Some(Absorbed::Changed(memory)) => *memory,
+                    None if self.is_trusted => *memory,
+                    None => of_stranger(*memory),
                 };
                 let is_told = memory.status == Status::Holds && memory.is_global();
                 match &known {

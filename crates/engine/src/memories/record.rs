@@ -9,8 +9,8 @@ use yore_core::consolidation::{Phase, PipelineStatistics};
 use yore_core::entity::check_entity;
 use yore_core::id::{MemoryId, ProjectId};
 use yore_core::memory::{
-    Anchor, AnchorKind, Confidence, Event, Evidence, Fields, Lane, Memory, MemoryKind, PutAway, Reach, Replacement, Status,
-    StatusCause, check,
+    Absorbed, Anchor, AnchorKind, Arrival, Confidence, Event, Evidence, Fields, Lane, Memory, MemoryKind, PutAway, Reach,
+    Replacement, Status, StatusCause, check,
 };
 use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
 use yore_core::relation::{Category, Node, Relation, RelationType};
@@ -104,17 +104,10 @@ impl Prepared {
         let began = Instant::now();
         let known = if self.replaces.is_none() { tx.same_statement(&self.memory)? } else { None };
         let memory = match known.map(|known| tx.memory(known)).transpose()?.flatten() {
-            Some(known) => {
-                let mut joined = joined(known, self.memory.clone(), now);
-                // An extracted statement is from now on a person's word.
-                if joined.lane == Lane::Extracted && self.memory.lane == Lane::Curated {
-                    (joined.lane, joined.confidence) = (Lane::Curated, self.memory.confidence);
-                    (joined.source, joined.changed) = (self.memory.source.clone(), now);
-                    joined.reach = self.memory.reach;
-                    joined = joined.after(&Event::Vouched, now).unwrap_or(joined);
-                }
-                joined
-            }
+            Some(known) => match known.absorb(&self.memory, Arrival::ByHand, now) {
+                Absorbed::Changed(changed) => *changed,
+                Absorbed::Known | Absorbed::Refused => known,
+            },
             None => self.memory.clone(),
         };
         check(&memory).map_err(MemoryError::from)?;
@@ -543,19 +536,6 @@ impl Engine {
             })
             .collect()
     }
-}
-
-/// Returns a known memory with what another one with the same statement has beyond it.
-pub(super) fn joined(known: Memory, other: Memory, now: UtcMillis) -> Memory {
-    let mut joined = known.clone();
-    joined.evidence.extend(other.evidence);
-    joined.tags.extend(other.tags);
-    joined.anchors.extend(other.anchors);
-    joined.title = joined.title.or(other.title);
-    joined.details = joined.details.or(other.details);
-    joined.asserts = joined.asserts.or(other.asserts);
-    let joined = joined.normalised();
-    if joined == known { known } else { Memory { changed: now, ..joined } }
 }
 
 /// Gives a relation of a memory to the one that takes its place. The old one keeps what it is about and what it
