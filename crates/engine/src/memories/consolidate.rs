@@ -12,11 +12,13 @@
 use std::collections::HashSet;
 use std::time::Instant;
 
+use yore_core::conflict::Repetition;
 use yore_core::consolidation::{Decision, Phase, PipelineStatistics};
 use yore_core::id::MemoryId;
 use yore_core::memory::{Absorbed, Arrival, Event, Lane, Memory, PutAway, REPEATED, Status};
 use yore_core::operation::{Actor, Cause, OperationKind, Record};
 use yore_core::relation::{Node, RelationType};
+use yore_core::text::Tokenizer;
 use yore_core::time::UtcMillis;
 
 use super::contest::{against, difference};
@@ -27,7 +29,7 @@ use super::settle::{change, compare_again, put, revive_replaced, settle_by_itsel
 use super::step::{close, connect, micros, timed};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
-use crate::rules::{self, SAME, form};
+use crate::rules::{self, form};
 use crate::store::{EpisodeKey, MemoryOutline, OperationTx};
 
 /// The findings of an extractor in a conversation.
@@ -122,12 +124,13 @@ impl Engine {
         let cause = Cause { actor: extraction.actor, by: name.clone(), input: Some(extraction.session.to_owned()) };
         let count = if proposals.len() == 1 { "1 memory".to_owned() } else { format!("{} memories", proposals.len()) };
         let summary = format!("extracted {count} from session {}", extraction.session);
+        let mut tokenizer = Tokenizer::default();
         let (done, _) = self.operate(OperationKind::Extract, &cause, summary, |tx| {
             let meanwhile = mark.since(tx)?;
             for proposed in &mut proposals {
                 let project = proposed.prepared.memory.project;
                 let of_project = meanwhile.iter().filter(|memory| memory.project == project);
-                proposed.near.extend(of_project.map(|memory| (Known::of(memory), memory.clone())));
+                proposed.near.extend(of_project.map(|memory| (Known::of(memory, &mut tokenizer), memory.clone())));
             }
             let mut run = Run { cause: &cause, now, met: HashSet::new(), added: Vec::new(), done };
             for proposed in proposals {
@@ -165,7 +168,7 @@ impl Engine {
         now: UtcMillis,
         done: &mut Consolidated,
     ) -> Result<Vec<Proposed>, EngineError> {
-        let reader = self.reader()?;
+        let (reader, mut tokenizer) = (self.reader()?, Tokenizer::default());
         let statistics = &mut done.statistics;
         let mut proposals = Vec::new();
         for (number, new) in extraction.proposals.iter().enumerate() {
@@ -181,10 +184,11 @@ impl Engine {
                     // Like the turns that it rests on, it counts from when it was said.
                     let memory = &mut prepared.memory;
                     memory.recorded = memory.valid_from.map_or(now, |said| said.min(now));
-                    let known = timed(statistics, Phase::Embed, || Known::of(memory));
+                    let known = timed(statistics, Phase::Embed, || Known::of(memory, &mut tokenizer));
                     let began = Instant::now();
                     let near = self.near(memory)?;
-                    let near: Vec<(Known, MemoryOutline)> = near.into_iter().map(|memory| (Known::of(&memory), memory)).collect();
+                    let near: Vec<(Known, MemoryOutline)> =
+                        near.into_iter().map(|memory| (Known::of(&memory, &mut tokenizer), memory)).collect();
                     statistics.worked(Phase::RetrieveContext, near.len() as u64, micros(began));
                     proposals.push(Proposed { number, prepared, known, near });
                 }
@@ -230,12 +234,12 @@ impl Run<'_> {
         let (began, now, actor) = (Instant::now(), self.now, self.cause.actor);
         let project = prepared.memory.project;
         let others = || near.iter().chain(self.added.iter().filter(|(_, memory)| memory.project == project));
-        let same = others().map(|(other, _)| (other.likeness(&known), other.id)).filter(|(likeness, _)| *likeness >= SAME);
-        let mut same: Vec<(f32, MemoryId)> = same.collect();
-        same.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-        // Alike in words, and another value, date or verdict: that is no repetition, and a less similar one may be.
-        let (mut repeated, mut other) = (None, None);
-        for (_, id) in same {
+        let same = others().filter_map(|(other, _)| Some((other.repetition(&known)?, other.id)));
+        let mut same: Vec<(Repetition, MemoryId)> = same.collect();
+        // What says just the same before what says more.
+        same.sort_by_key(|(repetition, _)| *repetition != Repetition::Same);
+        let mut repeated = None;
+        for (repetition, id) in same {
             let Some(memory) = tx.memory(id)? else { continue };
             let memory = kept(tx, memory)?;
             // A state that comes back has an interval of its own.
@@ -243,24 +247,17 @@ impl Run<'_> {
             if memory.was_replaced_by_itself() && is_later {
                 continue;
             }
-            if known.tells_commands() {
-                repeated = Some(memory);
+            if known.tells_commands() || difference(&memory, &prepared.memory).is_none() {
+                repeated = Some((memory, repetition));
                 break;
-            }
-            match difference(&memory, &prepared.memory) {
-                Some(conflict) => other = other.or(Some((memory.id, conflict))),
-                None if rules::differ_in_names(&memory.statement, &prepared.memory.statement) => {}
-                None => {
-                    repeated = Some(memory);
-                    break;
-                }
             }
         }
         let statistics = &mut self.done.statistics;
         statistics.worked(Phase::ResolveMemories, near.len() as u64, micros(began));
-        if let Some(memory) = repeated {
+        if let Some((memory, repetition)) = repeated {
             let (id, began) = (memory.id, Instant::now());
-            let absorbed = absorb_extracted(tx, &memory, &prepared.memory, now)?;
+            let says_more = repetition == Repetition::SecondSaysMore;
+            let absorbed = absorb_extracted(tx, &memory, &prepared.memory, says_more, now)?;
             statistics.worked(Phase::WriteGraph, 1, micros(began));
             let counts = &mut self.done.counts;
             match absorbed {
@@ -300,7 +297,7 @@ impl Run<'_> {
         settle_by_itself(tx, id, actor, now)?;
         let recorded = Memory { id, ..prepared.memory.clone() };
         let conflicts = against(tx, &recorded, &[], others().map(|(_, memory)| memory))?;
-        for (other, conflict) in other.into_iter().chain(conflicts) {
+        for (other, conflict) in conflicts {
             settle_or_contest(tx, other, id, &conflict, actor, now)?;
         }
         statistics.decided(decision(tx, id)?);
@@ -372,10 +369,11 @@ pub(super) fn absorb_extracted(
     tx: &mut OperationTx<'_, '_>,
     known: &Memory,
     incoming: &Memory,
+    says_more: bool,
     now: UtcMillis,
 ) -> Result<Absorbed, EngineError> {
     let commands = |memory: &Memory| form(&memory.statement).map_or(0, |(_, count)| count);
-    let arrival = Arrival::Extracted { says_more: commands(incoming) > commands(known) };
+    let arrival = Arrival::Extracted { says_more: says_more || commands(incoming) > commands(known) };
     let absorbed = known.absorb(incoming, arrival, now);
     let Absorbed::Changed(changed) = &absorbed else { return Ok(absorbed) };
     put(tx, known, (**changed).clone(), Actor::Rule, now)?;

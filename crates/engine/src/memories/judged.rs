@@ -148,7 +148,7 @@ fn carry_out(
             if let Some(problem) = told_apart(tx, &keep, &twice)? {
                 return Ok(Err(problem));
             }
-            absorb_extracted(tx, &keep, &twice, now)?;
+            absorb_extracted(tx, &keep, &twice, false, now)?;
             let done = judged(Decision::Skip, &keep, &twice);
             pass_on_replaced(tx, twice.id, keep.id, now)?;
             // The reason stands in the relation, which goes with either of them.

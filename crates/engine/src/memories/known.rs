@@ -1,10 +1,11 @@
-//! Features by which a memory is compared with proposals: shingles of its words, command, error, words of a todo.
+//! Features by which a memory is compared with proposals: words, command, error, words of a todo.
 
 use std::collections::HashSet;
 
+use yore_core::conflict::{Repetition, Statement};
 use yore_core::id::MemoryId;
 use yore_core::memory::{Fields, Memory, MemoryKind};
-use yore_core::text::{Shingles, steady};
+use yore_core::text::{Tokenizer, steady};
 use yore_core::time::UtcMillis;
 
 use crate::rules::{content_words, form};
@@ -32,7 +33,7 @@ pub(super) fn program(statement: &str) -> Option<&str> {
 #[derive(Debug)]
 pub(super) struct Known {
     pub(super) id: MemoryId,
-    shingles: Shingles,
+    statement: Statement,
     /// Program of the commands that it tells, if it is about such.
     program: Option<String>,
     /// Words that say something, of a todo and of what may be its end.
@@ -47,11 +48,11 @@ pub(super) struct Known {
 }
 
 impl Known {
-    pub(super) fn of(memory: &Memory) -> Self {
+    pub(super) fn of(memory: &Memory, tokenizer: &mut Tokenizer) -> Self {
         let is_todo = memory.kind == MemoryKind::Todo;
         Self {
             id: memory.id,
-            shingles: Shingles::of(&memory.statement),
+            statement: Statement::of(&memory.statement, tokenizer),
             program: form(&memory.statement).map(|(program, _)| program.to_owned()),
             words: if is_todo || is_done(memory) { content_words(&memory.statement).collect() } else { HashSet::new() },
             is_todo,
@@ -84,12 +85,13 @@ impl Known {
         shared >= LEAST_WORDS && shared as f32 >= DONE_SHARE * todo.words.len() as f32
     }
 
-    /// Returns how much it says the same as another, 0 to 1.
-    pub(super) fn likeness(&self, other: &Self) -> f32 {
+    /// Returns how much of it another one says; `None` if each says something that the other does not. Commands of one program are
+    /// variants of one statement.
+    pub(super) fn repetition(&self, other: &Self) -> Option<Repetition> {
         if self.is_todo != other.is_todo {
-            return 0.0;
+            return None;
         }
         let is_variant = self.program.is_some() && self.program == other.program;
-        if is_variant { 1.0 } else { self.shingles.similarity(&other.shingles) }
+        if is_variant { Some(Repetition::Same) } else { Repetition::of(&self.statement, &other.statement) }
     }
 }

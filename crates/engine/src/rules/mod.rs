@@ -34,12 +34,13 @@ mod words;
 
 use std::collections::HashMap;
 
+use yore_core::conflict::{Repetition, Statement};
 use yore_core::episode::{Outcome, Role};
 use yore_core::exchange::TurnShape;
-use yore_core::text::Shingles;
+use yore_core::text::Tokenizer;
 
 pub use self::command::form;
-pub use self::names::{StatedRelation, aliases, differ_in_names, entities, stated};
+pub use self::names::{StatedRelation, aliases, entities, stated};
 pub use self::own::{own_bytes, own_title, own_words, title};
 pub use self::person::is_typed;
 pub use self::proposal::{Proposal, cut, plain};
@@ -96,7 +97,7 @@ pub fn propose(conversation: &Conversation<'_>) -> Vec<Proposal> {
     let turns: Vec<TurnShape<'_>> = conversation.turns.iter().filter(|turn| turn.caveat.is_none()).copied().collect();
     let turns = turns.as_slice();
     let conversation = &Conversation { turns };
-    let mut kept: Vec<(Proposal, Shingles)> = Vec::new();
+    let (mut kept, mut tokenizer): (Vec<(Proposal, Statement)>, _) = (Vec::new(), Tokenizer::default());
     let starts = (0..turns.len()).filter(|at| turns[*at].role == Role::Human);
     let starts: Vec<usize> = std::iter::once(0).chain(starts.filter(|at| *at > 0)).collect();
     for (number, start) in starts.iter().enumerate() {
@@ -106,18 +107,19 @@ pub fn propose(conversation: &Conversation<'_>) -> Vec<Proposal> {
         found.sort_by(|a, b| a.waits.cmp(&b.waits).then(b.certainty.total_cmp(&a.certainty)));
         let mut count = 0;
         for proposal in found {
-            let shingles = Shingles::of(&proposal.statement);
-            // What waits for a review keeps no word of the person back.
+            let statement = Statement::of(&proposal.statement, &mut tokenizer);
+            // What waits for a review keeps no word of the person back, and what is said later adds or changes something.
+            let says_no_more =
+                |known| matches!(Repetition::of(known, &statement), Some(Repetition::Same | Repetition::FirstSaysMore));
             let is_known = kept.iter().rev().take(COMPARED).any(|(other, known)| {
-                (known.similarity(&shingles) >= SAME || other.evidence.first() == proposal.evidence.first())
-                    && (proposal.waits || !other.waits)
+                (says_no_more(known) || other.evidence.first() == proposal.evidence.first()) && (proposal.waits || !other.waits)
             });
             let is_answer = proposal.rule == plan::ANSWER;
             if is_known || count >= MOST_OF_EXCHANGE && !is_answer {
                 continue;
             }
             count += usize::from(!is_answer);
-            kept.push((proposal, shingles));
+            kept.push((proposal, statement));
         }
     }
     let mut kept: Vec<Proposal> = kept.into_iter().map(|(proposal, _)| proposal).collect();

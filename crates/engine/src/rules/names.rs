@@ -3,7 +3,7 @@
 //! Entities are the same in every project, so only names count that mean one thing everywhere, or that are rare enough to
 //! mean one thing wherever they are written. Files are anchors of a memory, not entities: many projects have a `main.rs`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -86,19 +86,6 @@ pub fn entities(statement: &str) -> Vec<String> {
     }
     found.truncate(MOST);
     found
-}
-
-/// Returns whether each of two statements names something that the other does not: an entity, code, or a number. Then they are about
-/// different things or give different values, however alike the rest of their words is.
-pub fn differ_in_names(first: &str, second: &str) -> bool {
-    let named = |statement: &str| -> HashSet<String> {
-        let entities = entities(statement).into_iter().map(|entity| key_of(entity.split_once(':').map_or("", |(_, name)| name)));
-        let says_exactly = |word: &&str| is_name(word) || word.contains(|letter: char| letter.is_ascii_digit());
-        let words = statement.split_whitespace().filter(says_exactly).map(|word| key_of(bare(word)));
-        entities.chain(words).filter(|name| !name.is_empty()).collect()
-    };
-    let (first, second) = (named(first), named(second));
-    first.difference(&second).next().is_some() && second.difference(&first).next().is_some()
 }
 
 /// Returns the relations that a statement states between entities that it names one after the other: that one is used in the

@@ -14,6 +14,10 @@ const EMPHASIS: [&str; 18] = [
     "then", "the",
 ];
 
+/// Longest word that is a sentence before another, in bytes, and fewest words that follow it.
+const LONGEST_ANSWER: usize = 5;
+const LEAST_AFTER_ANSWER: usize = 3;
+
 /// A sentence, list item or row of a table.
 #[derive(Clone, Debug)]
 pub struct Sentence<'t> {
@@ -36,7 +40,7 @@ pub fn sentences<'t>(text: &'t str, words: &Words) -> Vec<Sentence<'t>> {
     let mut is_first = false;
     let mut found = Vec::new();
     for range in fragments(text) {
-        let fragment = &text[range.clone()];
+        let fragment = without_answer(&text[range.clone()]);
         if code.iter().any(|code| code.start < range.end && range.start < code.end) || fragment.starts_with(PASTED) {
             continue;
         }
@@ -61,6 +65,14 @@ pub fn sentences<'t>(text: &'t str, words: &Words) -> Vec<Sentence<'t>> {
         });
     }
     found
+}
+
+/// Returns a fragment without the sentence of one short word before its own: "No. From now on ...".
+fn without_answer(fragment: &str) -> &str {
+    let Some((word, rest)) = fragment.split_once(' ') else { return fragment };
+    let bare = word.trim_end_matches(['.', '!']);
+    let is_answer = bare.len() < word.len() && bare.len() <= LONGEST_ANSWER && bare.chars().all(char::is_alphabetic);
+    if is_answer && rest.split_whitespace().count() > LEAST_AFTER_ANSWER { rest } else { fragment }
 }
 
 /// Returns the byte ranges of fenced code.

@@ -31,12 +31,13 @@ fn orders(text: &str) -> bool {
 }
 
 /// Orders and preferences for all work to come.
-const ORDERS: [&str; 44] = [
+const ORDERS: [&str; 45] = [
     "Always sign issue comments with 'by AI (Claude)' in this repository.",
     "From now on, always run the tests with nextest in this project.",
     "In this repo never use unwrap in library code.",
     "Never push to main.",
     "No, never commit directly to main.",
+    "No. From now on the maximum line width of Python files is 120.",
     "Final: always use pnpm, never npm.",
     "Please always run the linter before you commit.",
     "OK so from now on use tabs in Makefiles.",

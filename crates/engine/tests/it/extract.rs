@@ -590,3 +590,35 @@ fn another_name_is_forgotten_for_good_with_the_statement_that_gave_it() {
     memory.engine().forget(&request).unwrap();
     assert!(memory.engine().entity_named("lkeep").is_err() && memory.engine().entity_named("LeaseKeeper").is_err());
 }
+
+#[test]
+fn an_order_that_says_something_else_than_an_earlier_one_is_no_repetition_of_it_across_sessions_or_within_one() {
+    const LOGS: [&str; 2] =
+        ["Always write the logs of the crane service to stdout.", "Always write the logs of the crane service to journald."];
+    const WIDTH: [&str; 2] = [
+        "From now on the maximum line width of Python files is 100.",
+        "No. From now on the maximum line width of Python files is 120.",
+    ];
+    for (orders, is_one_session) in [(LOGS, false), (LOGS, true), (WIDTH, false), (WIDTH, true)] {
+        let memory = Memory::new();
+        let mut one = SessionBuilder::new(31).cwd("/home/dev/harbour");
+        one.human(orders[0]);
+        one.assistant("Understood.");
+        let mut two = SessionBuilder::new(32).cwd("/home/dev/harbour").at(Memory::now() - 86_400_000);
+        let second = if is_one_session { &mut one } else { &mut two };
+        second.human(orders[1]);
+        second.assistant("Understood, too.");
+        memory.write("projects/p/a.jsonl", one.text());
+        if !is_one_session {
+            memory.write("projects/p/b.jsonl", two.text());
+        }
+        memory.learn();
+        extract(memory.engine());
+        let known = all(memory.engine());
+        let latest = known.last().unwrap();
+        assert!(orders[1].ends_with(&latest.memory.statement), "{known:?}");
+        for stored in &known {
+            assert_eq!(stored.memory.evidence.len(), 1, "{orders:?}: nothing said later is evidence of what it changes");
+        }
+    }
+}
