@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::conflict::ConflictKind;
+use crate::conflict::{ChangeGrade, ConflictKind};
 use crate::id::{EntityId, EpisodeId, MemoryId, RelationId, TurnId};
 use crate::memory::Confidence;
 use crate::time::UtcMillis;
@@ -267,6 +267,8 @@ pub struct Relation {
 pub enum Basis {
     /// They conflict.
     Conflict(ConflictKind),
+    /// The later one may change the earlier.
+    Change(ChangeGrade),
     /// One holds in its project alone.
     Project,
     /// One holds on a branch until it is merged.

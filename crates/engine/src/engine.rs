@@ -696,6 +696,16 @@ impl Engine {
         Ok(Arc::clone(held.insert(Arc::new(index))))
     }
 
+    /// Returns memories of a project (`None`: of none) that are nearest to a text by the static table, of any status.
+    pub(crate) fn nearest_by_meaning(
+        &self,
+        text: &str,
+        project: Option<ProjectKey>,
+        limit: usize,
+    ) -> Result<Vec<MemoryKey>, EngineError> {
+        Ok(self.semantic()?.nearest_memories(text, project, limit)?)
+    }
+
     /// Returns memories of a project (`None`: of none) whose words are nearest to a text, of any status.
     pub(crate) fn nearest_memories(
         &self,

@@ -49,7 +49,7 @@ pub use index::{CompiledFilter, IndexError, SyncReport};
 pub use memories::{
     AlikeEntities, Done, Exported, Extracted, GivenEntity, GivenEvidence, GivenRecords, GivenRelation, Imported, Judged,
     MemoryEdit, MemoryList, NamedRelation, NewMemory, OpenConflict, OpenedEntity, OpenedMemory, Reached, Settlement,
-    StoredMemory, Traversal,
+    StoredMemory, Touch, Touched, Traversal,
 };
 pub use retrieve::{
     Anchor, AnswerTopic, ExchangeHits, Found, FoundMemory, Hit, MemorySource, Missing, Packing, Passage, PastStatement,

@@ -130,6 +130,11 @@ impl Memory {
         said.or(Some(recorded).filter(|_| self.source.kind != SourceKind::Import))
     }
 
+    /// Returns whether it became true after another one; `None` if nobody knows.
+    pub fn is_later_than(&self, other: &Self, now: UtcMillis) -> Option<bool> {
+        self.true_since(now).zip(other.true_since(now)).filter(|(a, b)| a != b).map(|(a, b)| a > b)
+    }
+
     /// Returns it as one that waits for a review, if it is in effect; for a record that is made.
     pub fn waiting_for_review(self) -> Self {
         if self.is_in_effect() { Self { status: Status::Proposed, ..self } } else { self }

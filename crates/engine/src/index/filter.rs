@@ -39,6 +39,16 @@ pub struct CompiledFilter {
 }
 
 impl CompiledFilter {
+    /// Returns the filter that memories of a project (`None`: of none) pass, of any status.
+    pub(crate) fn of_memories(project: Option<ProjectKey>) -> Self {
+        Self {
+            projects: Some(HashSet::from([project.map_or(0, RowKey::get)])),
+            roles: Some(Vec::new()),
+            statuses: Some(Status::ALL.to_vec()),
+            ..Self::default()
+        }
+    }
+
     /// Returns whether everything passes.
     pub fn is_open(&self) -> bool {
         // `everywhere` is ignored: without a condition on projects, turns without a project pass too.

@@ -21,8 +21,8 @@ use super::lexical::io_failure;
 use super::vector::{TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorHit, VectorIndex, VectorOptions, VectorSearch};
 use crate::embed::StaticTable;
 use crate::store::{
-    EmbedderKey, EpisodeKey, IndexedItem, ItemHead, ItemKey, LabelKey, MODEL_LIST, ProjectKey, QueuedVector, RowKey, STATIC_LIST,
-    Store, StoreError, VectorKey,
+    EmbedderKey, EpisodeKey, IndexedItem, ItemHead, ItemKey, LabelKey, MODEL_LIST, MemoryKey, ProjectKey, QueuedVector, RowKey,
+    STATIC_LIST, Store, StoreError, VectorKey,
 };
 
 /// Fact of the store: vectors were deleted of which the indexes must not keep a byte.
@@ -196,6 +196,24 @@ impl SemanticIndex {
                 .map(|(ordinal, vector)| dot(&query, vector) - discount(*ordinal))
                 .fold(None, best))
         })
+    }
+
+    /// Returns the memories of a project (`None`: of none), of any status, that are nearest to a text by the static table, best first. What
+    /// waits for the index is left out, so that every memory that is recorded can ask.
+    pub(crate) fn nearest_memories(
+        &self,
+        text: &str,
+        project: Option<ProjectKey>,
+        limit: usize,
+    ) -> Result<Vec<MemoryKey>, IndexError> {
+        let mut query = [0.0; StaticTable::DIMENSIONS];
+        if !self.table.embed(text, &mut query) {
+            return Ok(Vec::new());
+        }
+        self.statics.refresh()?;
+        let filter = CompiledFilter::of_memories(project);
+        let search = VectorSearch { query: &query, limit, filter: &filter, later_discount: LATER_DISCOUNT };
+        Ok(self.statics.search(&search)?.into_iter().filter_map(|hit| semantic_hit(hit).key.memory()).collect())
     }
 
     /// Returns the turns nearest to the query by the local model's vectors; the best are scored with the

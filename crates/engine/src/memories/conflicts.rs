@@ -1,11 +1,11 @@
 //! Lists contradictions between memories, and resolves one as a person decides. `contest` finds them.
 
 use serde::{Deserialize, Serialize};
-use yore_core::conflict::{Conflict, ConflictKind, ConflictSeverity, Resolution, conflict};
+use yore_core::conflict::{ChangeGrade, Conflict, ConflictKind, ConflictSeverity, Resolution, conflict};
 use yore_core::id::MemoryId;
 use yore_core::memory::{Lane, Memory, Replacement};
 use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
-use yore_core::relation::{Node, Relation, RelationType};
+use yore_core::relation::{Basis, Node, Relation, RelationType};
 use yore_core::time::UtcMillis;
 
 use super::contest::difference;
@@ -63,6 +63,9 @@ impl OpenConflict {
         }
     }
 }
+
+/// Relations of a memory among which a later one that likely changes it is looked for.
+const MOST_RELATIONS: usize = 100;
 
 /// How a conflict is settled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -147,6 +150,23 @@ impl Engine {
             });
         }
         Ok(open)
+    }
+
+    /// Returns those of some memories in effect that a later one of the same place likely changes, each with the id of the later one.
+    pub(crate) fn likely_changed(&self, memories: &[Memory]) -> Result<Vec<(Memory, MemoryId)>, EngineError> {
+        let now = self.now();
+        let mut changed = Vec::new();
+        for memory in memories {
+            for relation in self.store().relations_of(&Node::Memory(memory.id), MOST_RELATIONS)? {
+                let is_likely = relation.basis == Some(Basis::Change(ChangeGrade::Likely));
+                let other = relation.contradicting(memory.id).filter(|_| is_likely);
+                let Some(newer) = other.map(|other| self.holding(other)).transpose()?.flatten() else { continue };
+                if newer.true_since(now) > memory.true_since(now) && newer.is_of_same_place(memory) {
+                    changed.push((memory.clone(), newer.id));
+                }
+            }
+        }
+        Ok(changed)
     }
 
     /// Returns a memory if it holds.

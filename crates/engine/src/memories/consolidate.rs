@@ -25,7 +25,7 @@ use super::contest::{against, difference};
 use super::known::Known;
 use super::record::{NewMemory, Prepared};
 use super::scope::lift_branch;
-use super::settle::{change, compare_again, put, revive_replaced, settle_by_itself, settle_or_contest};
+use super::settle::{change, compare_again, put, revive_replaced, settle_by_itself, settle_clash};
 use super::step::{close, connect, micros, timed};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
@@ -277,7 +277,7 @@ impl Run<'_> {
             statistics.decided(Decision::Skip);
             return Ok(Fate::Memory(id));
         }
-        let id = prepared.record(tx, now, statistics)?;
+        let (id, _) = prepared.record(tx, now, statistics)?;
         self.met.insert(id);
         self.done.counts.recorded += 1;
         let began = Instant::now();
@@ -296,9 +296,8 @@ impl Run<'_> {
         }
         settle_by_itself(tx, id, actor, now)?;
         let recorded = Memory { id, ..prepared.memory.clone() };
-        let conflicts = against(tx, &recorded, &[], others().map(|(_, memory)| memory))?;
-        for (other, conflict) in conflicts {
-            settle_or_contest(tx, other, id, &conflict, actor, now)?;
+        for (other, clash) in against(tx, &recorded, &[], others().map(|(_, memory)| memory), now)? {
+            settle_clash(tx, other, id, &clash, actor, now)?;
         }
         statistics.decided(decision(tx, id)?);
         statistics.worked(Phase::ResolveMemories, 0, micros(began));

@@ -7,7 +7,9 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-use yore_core::conflict::{Assertion, Claims, Conflict, ConflictKind, conflict};
+use yore_core::conflict::{
+    Assertion, Change, ChangeGrade, Claims, Conflict, ConflictKind, ConflictSeverity, Statement, conflict,
+};
 use yore_core::id::MemoryId;
 use yore_core::memory::Memory;
 use yore_core::operation::Record;
@@ -15,6 +17,7 @@ use yore_core::relation::{Basis, Node, Origin, Relation, RelationType, check_rel
 use yore_core::text::Tokenizer;
 use yore_core::time::UtcMillis;
 
+use super::likeness::TextLikeness;
 use super::step::{draw_relation, kind_and_name};
 use crate::error::{EngineError, MemoryError};
 use crate::store::{MemoryOutline, OperationTx};
@@ -68,6 +71,42 @@ pub(super) fn is_settled(tx: &OperationTx<'_, '_>, first: MemoryId, second: Memo
     Ok(false)
 }
 
+/// How two memories that do not simply stand side by side relate; at least one of the two is given.
+#[derive(Clone, Debug)]
+pub(super) struct Clash {
+    /// Their words contradict each other.
+    pub(super) conflict: Option<Conflict>,
+    /// The later one may change the earlier.
+    pub(super) change: Option<Change>,
+}
+
+impl Clash {
+    /// Returns whether it is one of words that leave little doubt, and how strong it is.
+    fn weight(&self) -> (bool, f32) {
+        let (conflict, change) = (self.conflict.as_ref(), self.change);
+        let overlap = conflict.map_or(0.0, |conflict| conflict.overlap);
+        (conflict.is_some_and(|conflict| conflict.ended_by.is_some()), overlap.max(change.map_or(0.0, |change| change.chance)))
+    }
+
+    /// Returns the change if it is likely, and surer than what the words contradict.
+    pub(super) fn likely_change(&self) -> Option<Change> {
+        let is_doubtful = |conflict: &Conflict| conflict.ended_by.is_none() && conflict.severity() != ConflictSeverity::Critical;
+        self.change.filter(|change| change.grade == ChangeGrade::Likely && self.conflict.as_ref().is_none_or(is_doubtful))
+    }
+}
+
+/// States that the later of two memories may change the earlier.
+pub(super) fn state_change(
+    tx: &mut OperationTx<'_, '_>,
+    older: &Memory,
+    newer: &Memory,
+    change: Change,
+    now: UtcMillis,
+) -> Result<bool, EngineError> {
+    let reason = format!("{} change", change.grade.as_str());
+    state_contradiction(tx, older, newer, change.chance, reason, Basis::Change(change.grade), now)
+}
+
 /// States that two memories contradict each other, and why. Returns whether that is stated now.
 pub(super) fn contest(
     tx: &mut OperationTx<'_, '_>,
@@ -77,25 +116,37 @@ pub(super) fn contest(
     now: UtcMillis,
 ) -> Result<bool, EngineError> {
     let (Some(one), Some(other)) = (tx.memory(first)?, tx.memory(second)?) else { return Ok(false) };
-    // One that ceased to be true before the other began is history.
-    let ended = |a: &Memory, b: &Memory| a.valid_until.zip(b.valid_from).is_some_and(|(until, from)| until <= from);
-    if first == second || !one.is_in_effect() || !other.is_in_effect() || ended(&one, &other) || ended(&other, &one) {
-        return Ok(false);
-    }
-    let (from, to) = (Node::Memory(first), Node::Memory(second));
-    if is_settled(tx, first, second)? {
-        return Ok(false);
-    }
     let about = conflict.about.iter().take(MOST_TOLD).cloned().collect::<Vec<_>>().join(", ");
     let reason = match &conflict.values {
         Some([a, b]) => format!("{}: {a} / {b} ({about})", conflict.kind.as_str()),
         None => format!("{} ({about})", conflict.kind.as_str()),
     };
+    state_contradiction(tx, &one, &other, conflict.overlap, reason, Basis::Conflict(conflict.kind), now)
+}
+
+/// States a contradiction of two memories in effect, unless one is known or it was settled how they stand. Returns whether it is stated now.
+fn state_contradiction(
+    tx: &mut OperationTx<'_, '_>,
+    one: &Memory,
+    other: &Memory,
+    weight: f32,
+    reason: String,
+    basis: Basis,
+    now: UtcMillis,
+) -> Result<bool, EngineError> {
+    // One that ceased to be true before the other began is history.
+    let ended = |a: &Memory, b: &Memory| a.valid_until.zip(b.valid_from).is_some_and(|(until, from)| until <= from);
+    if one.id == other.id || !one.is_in_effect() || !other.is_in_effect() || ended(one, other) || ended(other, one) {
+        return Ok(false);
+    }
+    let (from, to) = (Node::Memory(one.id), Node::Memory(other.id));
+    if is_settled(tx, one.id, other.id)? {
+        return Ok(false);
+    }
     let reason: String = reason.chars().take(REASON_CHARS).collect();
     let new = Relation::new(draw_relation(now)?, from, RelationType::Contradicts, to, now);
-    let (weight, origin) = (conflict.overlap.clamp(0.0, 1.0), Origin::Implicit);
-    let basis = Some(Basis::Conflict(conflict.kind));
-    let relation = Relation { weight, origin, reason: Some(reason), basis, ..new }.normalised();
+    let (weight, origin) = (weight.clamp(0.0, 1.0), Origin::Implicit);
+    let relation = Relation { weight, origin, reason: Some(reason), basis: Some(basis), ..new }.normalised();
     if tx.relation_between(&relation.from, RelationType::Contradicts, &relation.to)?.is_some() {
         return Ok(true);
     }
@@ -111,13 +162,16 @@ pub(super) fn against<'m>(
     memory: &Memory,
     names: &[String],
     near: impl Iterator<Item = &'m MemoryOutline>,
-) -> Result<Vec<(MemoryId, Conflict)>, EngineError> {
+    now: UtcMillis,
+) -> Result<Vec<(MemoryId, Clash)>, EngineError> {
     let mut found = Vec::new();
     if !memory.kind.is_state() {
         return Ok(found);
     }
     let mut tokenizer = Tokenizer::default();
     let claims = Claims::of(&memory.statement, &mut tokenizer);
+    let statement = Statement::of(&memory.statement, &mut tokenizer);
+    let likeness = TextLikeness::default();
     let mut compared: HashSet<MemoryId> = HashSet::from([memory.id]);
     let mut compare = |other: &Memory, shares_entity: bool| {
         let may_conflict = other.kind.is_state() && other.is_in_effect() && other.may_meet(memory);
@@ -125,7 +179,15 @@ pub(super) fn against<'m>(
             return;
         }
         let conflict = Claims::of(&other.statement, &mut tokenizer).conflict(&claims);
-        found.extend(conflict.filter(|conflict| is_certain(conflict, shares_entity)).map(|conflict| (other.id, conflict)));
+        let conflict = conflict.filter(|conflict| is_certain(conflict, shares_entity));
+        let known = Statement::of(&other.statement, &mut tokenizer);
+        let (earlier, later) =
+            if memory.is_later_than(other, now) == Some(false) { (&statement, &known) } else { (&known, &statement) };
+        let change = Change::of(earlier, later, &|a, b| likeness.of(a, b));
+        if conflict.is_none() && change.is_none() {
+            return;
+        }
+        found.push((other.id, Clash { conflict, change }));
     };
     for name in names {
         let (_, plain) = kind_and_name(name);
@@ -135,9 +197,7 @@ pub(super) fn against<'m>(
     }
     near.for_each(|other| compare(other, false));
     // A statement that contradicts many is about something that changes all the time; nobody settles each.
-    found.sort_by(|(_, a), (_, b)| {
-        (b.ended_by.is_some(), b.overlap).partial_cmp(&(a.ended_by.is_some(), a.overlap)).unwrap_or(Ordering::Equal)
-    });
+    found.sort_by(|(_, a), (_, b)| b.weight().partial_cmp(&a.weight()).unwrap_or(Ordering::Equal));
     found.truncate(MOST_CONTESTED);
     Ok(found)
 }

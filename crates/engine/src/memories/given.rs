@@ -282,7 +282,7 @@ fn take_new(
 ) -> Result<(bool, Option<MemoryId>), EngineError> {
     let given = &prepared.memory;
     let before = tx.same_statement(given)?.map(|id| tx.memory(id)).transpose()?.flatten();
-    let id = prepared.record(tx, now, &mut PipelineStatistics::default())?;
+    let (id, _) = prepared.record(tx, now, &mut PipelineStatistics::default())?;
     met.insert(id);
     settle_by_itself(tx, id, Actor::Import, now)?;
     let Some(before) = before else { return Ok((true, Some(id))) };

@@ -12,13 +12,13 @@ use yore_core::consolidation::Decision;
 use yore_core::id::MemoryId;
 use yore_core::memory::{Confidence, Event, Lane, Memory, Outdated, PutAway, Replacement, Status};
 use yore_core::operation::{Actor, Cause, OperationKind, Subject};
-use yore_core::relation::{Node, Relation, RelationType};
+use yore_core::relation::{Basis, Node, Relation, RelationType};
 use yore_core::time::UtcMillis;
 
 use super::consolidate::absorb_extracted;
 use super::contest::{contest, difference, is_settled};
 use super::scope::special_case;
-use super::settle::{authority, change, is_later, may_replace};
+use super::settle::{authority, change, may_replace};
 use super::step::{close, connect, draw_relation, state};
 use super::write::supersede;
 use crate::Engine;
@@ -133,7 +133,7 @@ fn carry_out(
         Decision::Refuse => Ok(Ok(None)),
         // Both stay, and the later one leads to what it changes a part of.
         Decision::Add => {
-            let (newer, older) = if is_later(&one, &two, now) == Some(false) { (two, one) } else { (one, two) };
+            let (newer, older) = if one.is_later_than(&two, now) == Some(false) { (two, one) } else { (one, two) };
             relate(tx, &newer, RelationType::BuildsOn, &older, &reason, now)?;
             Ok(Ok(Some(judged(Decision::Add, &newer, &older))))
         }
@@ -157,7 +157,7 @@ fn carry_out(
             Ok(Ok(Some(done)))
         }
         Decision::Update | Decision::Invalidate => {
-            let (newer, older) = match is_later(&one, &two, now) {
+            let (newer, older) = match one.is_later_than(&two, now) {
                 Some(true) => (one, two),
                 Some(false) => (two, one),
                 None => return contested(tx, &one, &two, reason, now),
@@ -200,8 +200,10 @@ fn carry_out(
 fn told_apart(tx: &OperationTx<'_, '_>, keep: &Memory, twice: &Memory) -> Result<Option<&'static str>, EngineError> {
     let (one, other) = (Node::Memory(keep.id), Node::Memory(twice.id));
     let contradict = RelationType::Contradicts;
-    let is_contradicted =
-        tx.relation_between(&one, contradict, &other)?.is_some() || tx.relation_between(&other, contradict, &one)?.is_some();
+    let stated = [tx.relation_between(&one, contradict, &other)?, tx.relation_between(&other, contradict, &one)?];
+    // A model knows better than words whether one only changes the other.
+    let is_change = |relation: &Relation| matches!(relation.basis, Some(Basis::Change(_)));
+    let is_contradicted = stated.iter().flatten().any(|relation| !is_change(relation));
     Ok(match () {
         () if twice.lane == Lane::Curated || twice.is_pinned => Some("both are a person's"),
         () if keep.kind != twice.kind || keep.is_open() != twice.is_open() => {

@@ -10,7 +10,7 @@ use yore_core::time::UtcMillis;
 
 use super::contest::difference;
 use super::scope::{SpecialCase, TRUNKS};
-use super::settle::{contest_marked, is_later, may_replace};
+use super::settle::{contest_marked, may_replace};
 use super::step::connect;
 use super::write::supersede;
 use crate::Engine;
@@ -66,7 +66,7 @@ fn settle(tx: &mut OperationTx<'_, '_>, fact: &BranchFact, actor: Actor, now: Ut
         case.state(tx, now)?;
         return Ok(true);
     }
-    let (newer, older) = if is_later(&own, &other, now) == Some(false) { (&other, &own) } else { (&own, &other) };
+    let (newer, older) = if own.is_later_than(&other, now) == Some(false) { (&other, &own) } else { (&own, &other) };
     let is_excluded = newer.assertion().zip(older.assertion()).is_some_and(|(a, b)| a.excludes(&b));
     if is_excluded && may_replace(tx, newer, older, actor, now)? {
         supersede(tx, older, newer, Replacement::BranchMerged, now)?;

@@ -6,6 +6,7 @@
 //! - `consolidate`: what is new becomes memories, in phases; `known` and `near`: as it is compared with what is known
 //! - `judged`: what a model decided about memories near each other
 //! - `given`: records from files of other programs
+//! - `likeness`: likeness in meaning of short texts
 //! - `merged`: facts of branches that were merged
 //! - `record`: memories are recorded, corrected, confirmed, rejected, pinned, tagged, put away
 //! - `entities`: entities are recorded, merged, split; relations are stated, taken back, followed
@@ -17,6 +18,7 @@
 //! - `shown`: memories as they are shown: opened, listed, with their relations
 //! - `step`: steps that several operations share
 //! - `taken_back`: memories of what the person took back are put away
+//! - `touches`: known memories that a recorded one touches
 //! - `write`: the only place that changes the status of a memory
 //!
 //! Each method that changes something is one operation with its cause, in one transaction
@@ -32,6 +34,7 @@ mod given;
 mod history;
 mod judged;
 mod known;
+mod likeness;
 mod merged;
 mod named;
 mod near;
@@ -42,6 +45,7 @@ mod settle;
 mod shown;
 mod step;
 mod taken_back;
+mod touches;
 mod write;
 
 pub use self::alike::AlikeEntities;
@@ -58,3 +62,4 @@ pub(crate) use self::record::FORGET;
 pub use self::record::{Done, GivenEvidence, MemoryEdit, NewMemory};
 pub(crate) use self::scope::TRUNKS;
 pub use self::shown::{MemoryList, NamedRelation, OpenedMemory, StoredMemory};
+pub use self::touches::{Touch, Touched};

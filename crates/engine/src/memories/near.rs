@@ -1,4 +1,4 @@
-//! Finds the known memories that a new one may repeat, supersede or contradict, by full-text search. Those that another process
+//! Finds the known memories that a new one may repeat, supersede or contradict, by their words and by vectors. Those that another process
 //! recorded a moment ago are seen as well, so that nothing is recorded twice.
 
 use std::collections::HashSet;
@@ -12,6 +12,8 @@ use crate::store::{MemoryKey, MemoryOutline, OperationTx, RowKey};
 
 /// Memories with the nearest words that a statement is compared with, of the index and of those that wait for it.
 const MOST_NEAR: usize = 40;
+/// Memories that are nearest in meaning beside these.
+const MOST_BY_MEANING: usize = 12;
 /// The same for a todo and what may be its end, and for commands of one program: these need not share most words.
 const MOST_RELATED: usize = 100;
 /// Memories that somebody else recorded between the search and the writing; more are not compared.
@@ -43,12 +45,15 @@ impl Engine {
         };
         let may_end = memory.kind == MemoryKind::Todo || is_done(memory);
         search(&memory.statement, if may_end { MOST_RELATED } else { MOST_NEAR })?;
+
         if let Some(told) = program(&memory.statement) {
             search(told, MOST_RELATED)?;
         }
         if let Fields::Solution { error: Some(error), .. } = &memory.fields {
             search(error, MOST_NEAR)?;
         }
+        // A changed statement may share few words with the earlier one. Without the vectors, those with its words are compared.
+        rows.extend(self.nearest_by_meaning(&memory.statement, project, MOST_BY_MEANING).unwrap_or_default());
         let mut seen: HashSet<i64> = HashSet::new();
         rows.retain(|row| seen.insert(row.get()));
         let mut near = self.store().outlines(&rows)?;

@@ -19,7 +19,7 @@ use yore_core::time::UtcMillis;
 
 use super::settle::{change, compare_again, put, revive_replaced, settle_by_itself, settle_with};
 use super::step::{connect, connect_as_stated, draw, draw_relation, entity_for, known_entity, micros, timed};
-use super::write::supersede;
+use super::write::{apply, contradictions, release, supersede};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
 use crate::ingest::note_first_commits;
@@ -55,6 +55,12 @@ pub struct NewMemory {
     pub entities: Vec<String>,
     /// The memory whose place it takes, by its id or the beginning of it.
     pub replaces: Option<String>,
+    /// Ids of memories beside which it holds: whoever gives them decided that neither changes the other.
+    #[serde(default)]
+    pub beside: Vec<String>,
+    /// The memory that says the same, which gets what this one has beyond it: nothing new is recorded.
+    #[serde(default)]
+    pub same: Option<String>,
     /// Ids of memories, notes and turns that it relates to.
     #[serde(default)]
     pub related: Vec<String>,
@@ -78,7 +84,19 @@ impl NewMemory {
         let memory = Memory::new(MemoryId::from_bytes([0; 16]), kind, statement, 0);
         let (evidence, entities, related) = (Vec::new(), Vec::new(), Vec::new());
         let (stated, aliases) = (Vec::new(), Vec::new());
-        Self { memory, evidence, entities, replaces: None, related, stated, aliases, here: None, project: None }
+        Self {
+            memory,
+            evidence,
+            entities,
+            replaces: None,
+            beside: Vec::new(),
+            same: None,
+            related,
+            stated,
+            aliases,
+            here: None,
+            project: None,
+        }
     }
 }
 
@@ -90,20 +108,28 @@ pub(super) struct Prepared {
     stated: Vec<StatedRelation>,
     aliases: Vec<(String, String)>,
     replaces: Option<MemoryId>,
+    beside: Vec<MemoryId>,
+    same: Option<MemoryId>,
 }
 
 impl Prepared {
     /// Stores the memory, unless the same statement is known: then that one gets what it lacks. Returns the one that
-    /// is in effect.
+    /// is in effect, and whether it is new or changed.
     pub(super) fn record(
         &self,
         tx: &mut OperationTx<'_, '_>,
         now: UtcMillis,
         statistics: &mut PipelineStatistics,
-    ) -> Result<MemoryId, EngineError> {
+    ) -> Result<(MemoryId, bool), EngineError> {
         let began = Instant::now();
-        let known = if self.replaces.is_none() { tx.same_statement(&self.memory)? } else { None };
-        let memory = match known.map(|known| tx.memory(known)).transpose()?.flatten() {
+        // Whoever decides may have recorded the same words a moment ago.
+        let recorded = tx.same_statement(&self.memory)?.filter(|known| Some(*known) != self.replaces);
+        let known = match self.same {
+            Some(same) => Some(in_effect(tx, same)?),
+            None => recorded.map(|known| tx.memory(known)).transpose()?.flatten(),
+        };
+        let before = known.clone();
+        let memory = match known {
             Some(known) => match known.absorb(&self.memory, Arrival::ByHand, now) {
                 Absorbed::Changed(changed) => *changed,
                 Absorbed::Known | Absorbed::Refused => known,
@@ -112,13 +138,23 @@ impl Prepared {
         };
         check(&memory).map_err(MemoryError::from)?;
         tx.put(&Record::Memory(Box::new(memory.clone())))?;
+        if let (Some(same), Some(twin)) = (self.same, recorded)
+            && same != twin
+            && let Some(twin) = tx.memory(twin)?
+        {
+            apply(tx, &twin, &Event::PutAway(PutAway::SameAs(same)), now)?;
+            connect(tx, Node::Memory(same), RelationType::SimilarTo, Node::Memory(twin.id), now)?;
+        }
+        for other in &self.beside {
+            stand_beside(tx, memory.id, *other, now)?;
+        }
         if let Some(old) = self.replaces {
             let old = in_effect(tx, old)?;
             supersede(tx, &old, &memory, Replacement::Stated(None), now)?;
         }
         statistics.worked(Phase::WriteGraph, 1, micros(began));
         self.link(tx, memory.id, now, statistics)?;
-        Ok(memory.id)
+        Ok((memory.id, before.is_none_or(|before| before != memory)))
     }
 
     /// Links a memory that says this with what is named here: entities, what was stated of them, and other memories. Names that are not
@@ -229,9 +265,12 @@ impl Engine {
         let (mark, mut near) = (self.mark()?, self.near(memory).unwrap_or_default());
         let (id, operation) = self.operate(kind, cause, summary, |tx| {
             near.extend(mark.since(tx)?);
-            let id = prepared.record(tx, now, &mut PipelineStatistics::default())?;
-            settle_by_itself(tx, id, cause.actor, now)?;
-            settle_with(tx, id, &names, near.iter(), cause.actor, now)?;
+            let (id, is_changed) = prepared.record(tx, now, &mut PipelineStatistics::default())?;
+            // What is known as it is was compared when it was recorded.
+            if is_changed {
+                settle_by_itself(tx, id, cause.actor, now)?;
+                settle_with(tx, id, &names, near.iter(), cause.actor, now)?;
+            }
             Ok::<_, EngineError>(id)
         })?;
         Ok(Done { memory: id, operation })
@@ -240,6 +279,8 @@ impl Engine {
     /// Makes a memory that can be stored of a given one: redacted, in its project, with checked evidence.
     pub(super) fn prepared(&self, new: &NewMemory, now: UtcMillis) -> Result<Prepared, EngineError> {
         let replaces = new.replaces.as_deref().map(|id| self.memory_named(id)).transpose()?;
+        let same = new.same.as_deref().map(|id| self.memory_named(id)).transpose()?;
+        let beside = new.beside.iter().map(|id| self.memory_named(id)).collect::<Result<Vec<MemoryId>, _>>()?;
         let mut memory = self.redacted_memory(new.memory.clone())?;
         memory.project = match (&new.project, &new.here) {
             (Some(named), _) => self.project_id(named)?,
@@ -267,7 +308,7 @@ impl Engine {
         self.redact(stated.iter_mut().flat_map(|one| [&mut one.from, &mut one.to]))?;
         let mut aliases = new.aliases.clone();
         self.redact(aliases.iter_mut().flat_map(|(name, alias)| [name, alias]))?;
-        Ok(Prepared { memory, entities, related, stated, aliases, replaces })
+        Ok(Prepared { memory, entities, related, stated, aliases, replaces, beside, same })
     }
 
     /// Changes a memory. Other words are a new memory that takes its place; the old words stay readable.
@@ -536,6 +577,21 @@ impl Engine {
             })
             .collect()
     }
+}
+
+/// States that a memory stands beside another one, and takes back that they contradict each other.
+fn stand_beside(tx: &mut OperationTx<'_, '_>, memory: MemoryId, other: MemoryId, now: UtcMillis) -> Result<(), EngineError> {
+    in_effect(tx, other)?;
+    for (contradiction, against) in contradictions(tx, memory)? {
+        if against.id == other {
+            tx.remove(Subject::Relation(contradiction.id))?;
+        }
+    }
+    if memory != other {
+        connect(tx, Node::Memory(memory), RelationType::BuildsOn, Node::Memory(other), now)?;
+    }
+    release(tx, memory, now)?;
+    release(tx, other, now)
 }
 
 /// Gives a relation of a memory to the one that takes its place. The old one keeps what it is about and what it

@@ -7,14 +7,14 @@
 //! before. A special case (`scope`) qualifies what holds in general, and takes no place. Everything else is stated as a contradiction,
 //! and both hold.
 
-use yore_core::conflict::{Conflict, ConflictKind, ConflictSeverity, Which};
+use yore_core::conflict::{Change, ChangeGrade, Conflict, ConflictKind, ConflictSeverity, Which};
 use yore_core::id::{MemoryId, RelationId};
 use yore_core::memory::{Confidence, Event, Lane, Memory, Replacement, SourceKind, is_clear_denial};
 use yore_core::operation::{Actor, Cause, OperationKind, Subject};
 use yore_core::relation::{Node, RelationType};
 use yore_core::time::UtcMillis;
 
-use super::contest::{against, conflict_of, contest, is_settled};
+use super::contest::{Clash, against, conflict_of, contest, is_settled, state_change};
 use super::known::is_done;
 use super::scope::special_case;
 use super::write::{apply, contradictions, mark, store, supersede};
@@ -72,7 +72,7 @@ pub(super) fn settle_by_itself(
             case.state(tx, now)?;
             continue;
         }
-        let (older, newer, values) = match is_later(&own, &other, now) {
+        let (older, newer, values) = match own.is_later_than(&other, now) {
             Some(false) => (&own, &other, [&assertion, &of_other]),
             _ => (&other, &own, [&of_other, &assertion]),
         };
@@ -104,7 +104,7 @@ pub(super) fn contest_marked(
 
 /// States a conflict that words show, of a known memory and a new one, and settles it if that is certain: the newer one says that what
 /// the older one says is no longer so. What clearly denies a known memory is not told as true until somebody settles that.
-pub(super) fn settle_or_contest(
+fn settle_or_contest(
     tx: &mut OperationTx<'_, '_>,
     known: MemoryId,
     new: MemoryId,
@@ -152,15 +152,51 @@ pub(super) fn settle_with<'m>(
     now: UtcMillis,
 ) -> Result<(), EngineError> {
     let Some(memory) = tx.memory(id)? else { return Ok(()) };
-    for (other, conflict) in against(tx, &memory, names, near)? {
-        settle_or_contest(tx, other, id, &conflict, actor, now)?;
+    for (other, clash) in against(tx, &memory, names, near, now)? {
+        settle_clash(tx, other, id, &clash, actor, now)?;
     }
     Ok(())
 }
 
-/// Returns whether a memory became true after another; `None` if nobody knows.
-pub(super) fn is_later(one: &Memory, other: &Memory, now: UtcMillis) -> Option<bool> {
-    one.true_since(now).zip(other.true_since(now)).filter(|(a, b)| a != b).map(|(a, b)| a > b)
+/// Settles how a known memory and a new one stand that do not simply stand side by side, or states it.
+pub(super) fn settle_clash(
+    tx: &mut OperationTx<'_, '_>,
+    known: MemoryId,
+    new: MemoryId,
+    clash: &Clash,
+    actor: Actor,
+    now: UtcMillis,
+) -> Result<(), EngineError> {
+    if let Some(change) = clash.likely_change().or(clash.change.filter(|_| clash.conflict.is_none()))
+        && grade_change(tx, known, new, change, now)?
+    {
+        return Ok(());
+    }
+    match &clash.conflict {
+        Some(conflict) => settle_or_contest(tx, known, new, conflict, actor, now),
+        None => Ok(()),
+    }
+}
+
+/// States that the later of two memories may change the earlier, as far as who said it counts as much. Both hold. Returns false for a
+/// special case of what holds in general.
+fn grade_change(
+    tx: &mut OperationTx<'_, '_>,
+    known: MemoryId,
+    new: MemoryId,
+    change: Change,
+    now: UtcMillis,
+) -> Result<bool, EngineError> {
+    let (Some(known), Some(new)) = (tx.memory(known)?, tx.memory(new)?) else { return Ok(false) };
+    let (older, newer) = if new.is_later_than(&known, now) == Some(false) { (&new, &known) } else { (&known, &new) };
+    let may_meet = older.is_of_same_place(newer) && special_case(tx, newer, older, ConflictKind::Value)?.is_none();
+    if !may_meet || is_settled(tx, known.id, new.id)? {
+        return Ok(false);
+    }
+    let counts_less =
+        authority(newer) < authority(older) || older.is_pinned || older.lane == Lane::Curated && newer.lane == Lane::Extracted;
+    let grade = if counts_less { ChangeGrade::Possible } else { change.grade };
+    state_change(tx, older, newer, Change { grade, ..change }, now)
 }
 
 /// Returns whether a memory may take the place of another by itself: it is true now, became so later, and who said it counts as much.
@@ -174,7 +210,7 @@ pub(super) fn may_replace(
 ) -> Result<bool, EngineError> {
     let is_so_now = newer.is_valid_at(now) && newer.true_since(now).is_some_and(|since| since <= now);
     let by_person = older.lane == Lane::Extracted || newer.lane == Lane::Curated && actor == Actor::Person;
-    let may = is_later(newer, older, now) == Some(true)
+    let may = newer.is_later_than(older, now) == Some(true)
         && is_so_now
         && authority(newer) >= authority(older)
         && !older.is_pinned

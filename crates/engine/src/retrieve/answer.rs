@@ -293,6 +293,9 @@ pub struct PastStatement {
     pub until: Option<UtcMillis>,
     /// Why it has that status.
     pub cause: Option<String>,
+    /// True if it holds, and the memory likely changes it: nobody settled that.
+    #[serde(default)]
+    pub is_likely: bool,
 }
 
 impl Hit {

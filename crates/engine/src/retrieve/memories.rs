@@ -16,7 +16,8 @@ use super::texts::Texts;
 use crate::error::EngineError;
 use crate::index::{CompiledFilter, Evaluator};
 use crate::store::{
-    Beside, EpisodeKey, EvidenceRow, ItemKey, MemoryKey, RowKey, Stands, Store, StoreResult, StoredVerdict, TurnKey,
+    Beside, EpisodeKey, EvidenceRow, ItemKey, MemoryKey, MemoryOutline, RowKey, Stands, Store, StoreResult, StoredVerdict,
+    TurnKey,
 };
 
 /// Number of the best candidates among which memories are read.
@@ -94,6 +95,9 @@ pub(super) fn rank_memories(
     // A request for statuses, or for a time of validity, is about the replaced ones themselves.
     if filter.memories.statuses.is_empty() && filter.memories.valid_at.is_none() {
         replace(asked, plan, ranked, &mut believed, texts)?;
+        if is_now {
+            fold_likely_changed(asked, plan, ranked, &mut believed, texts)?;
+        }
     }
     fold_evidence(asked, ranked, &believed, &verdicts)?;
     put_exceptions_first(asked, plan, ranked)?;
@@ -153,12 +157,9 @@ fn replace(
     texts: &mut Texts,
 ) -> Result<(), EngineError> {
     let mut hidden: Vec<ItemKey> = Vec::new();
-    let replaced: Vec<(ItemKey, f32, Vec<Contribution>)> = ranked
-        .iter()
-        .filter(|ranked| believed.get(&ranked.key()).is_some_and(|memory| memory.status == Status::Superseded))
-        .map(|ranked| (ranked.key(), ranked.score, ranked.candidate.contributions.clone()))
-        .collect();
-    for (old, score, contributions) in replaced {
+    let is_replaced = |key: &ItemKey| believed.get(key).is_some_and(|memory| memory.status == Status::Superseded);
+    let replaced: Vec<ItemKey> = ranked.iter().map(Ranked::key).filter(is_replaced).collect();
+    for old in replaced {
         let new = match holding(asked, plan, believed[&old].id)? {
             Holding::Memory(new) => ItemKey::Memory(new),
             Holding::PutAway => {
@@ -167,32 +168,68 @@ fn replace(
             }
             Holding::Nothing => continue,
         };
-        let change = |known: f32| ScorePart { part: Part::Memory, value: (score - known).max(0.0) };
-        match ranked.iter_mut().find(|ranked| ranked.key() == new) {
-            Some(known) => {
-                let part = change(known.score);
-                known.add(part);
-            }
-            None => {
-                texts.load(asked.store, &[new])?;
-                let at = texts.memory(new).map_or(0, |(memory, _)| memory.recorded);
-                let standing = Standing { episode: EpisodeKey::new(new.get()), position: 0, at, is_document: false };
-                // It is as near to the question as what it replaced; its score is told as a part of its own.
-                let near = |of: Contribution| Contribution { value: 0.0, address: None, ..of };
-                let contributions = contributions.into_iter().map(near).collect();
-                let candidate = Candidate { key: new, standing, contributions };
-                let mut added = Ranked { candidate, support: Vec::new(), score: 0.0 };
-                added.add(change(0.0));
-                ranked.push(added);
-            }
-        }
-        ranked.retain(|ranked| ranked.key() != old);
+        texts.load(asked.store, &[new])?;
+        let at = texts.memory(new).map_or(0, |(memory, _)| memory.recorded);
+        take_place(ranked, old, new, at);
         if let Some((memory, _)) = texts.memory(new) {
             believed.extend(as_believed(asked, plan, memory.clone())?.map(|memory| (new, memory)));
         }
     }
     ranked.retain(|ranked| !hidden.contains(&ranked.key()));
     Ok(())
+}
+
+/// Puts the later of two memories of which one likely changes the other in the place of the earlier, which is told with it.
+fn fold_likely_changed(
+    asked: &Asked<'_>,
+    plan: &Plan<'_>,
+    ranked: &mut Vec<Ranked>,
+    believed: &mut HashMap<ItemKey, Memory>,
+    texts: &mut Texts,
+) -> Result<(), EngineError> {
+    let rows: Vec<MemoryKey> = ranked.iter().filter_map(|ranked| ranked.key().memory()).collect();
+    let pairs = asked.store.likely_changes(&rows)?;
+    let others: Vec<ItemKey> = pairs.iter().map(|(_, other)| ItemKey::Memory(*other)).collect();
+    texts.load(asked.store, &others)?;
+    let mut evaluator = Evaluator::new(&plan.filter);
+    let passed = passing(asked.store, &mut evaluator, others)?;
+    let mut later: HashMap<MemoryKey, MemoryKey> = HashMap::new();
+    for (own, other) in pairs {
+        let (Some((memory, _)), Some((newer, _))) = (texts.memory(ItemKey::Memory(own)), texts.memory(ItemKey::Memory(other)))
+        else {
+            continue;
+        };
+        if newer.true_since(asked.now) > memory.true_since(asked.now) && passed.contains(&ItemKey::Memory(other)) {
+            later.insert(own, other);
+        }
+    }
+    for old in rows {
+        // The last of a chain of changes.
+        let Some(new) = (0..MOST_STEPS).fold(None, |last, _| later.get(&last.unwrap_or(old)).copied().or(last)) else { continue };
+        let Some(memory) = texts.memory(ItemKey::Memory(new)).map(|(memory, _)| memory.clone()) else { continue };
+        take_place(ranked, ItemKey::Memory(old), ItemKey::Memory(new), memory.recorded);
+        believed.insert(ItemKey::Memory(new), memory);
+    }
+    Ok(())
+}
+
+/// Puts a memory in the place of another one that was found: as near to the question as that, with what it gains as a part of its score.
+fn take_place(ranked: &mut Vec<Ranked>, old: ItemKey, new: ItemKey, at: UtcMillis) {
+    let Some(place) = ranked.iter().position(|ranked| ranked.key() == old) else { return };
+    let replaced = ranked.remove(place);
+    let gain = |known: f32| ScorePart { part: Part::Memory, value: (replaced.score - known).max(0.0) };
+    if let Some(known) = ranked.iter_mut().find(|ranked| ranked.key() == new) {
+        let part = gain(known.score);
+        known.add(part);
+        return;
+    }
+    let Some(row) = new.memory() else { return };
+    let standing = Standing { episode: EpisodeKey::new(row.get()), position: 0, at, is_document: false };
+    let near = |of: Contribution| Contribution { value: 0.0, address: None, ..of };
+    let contributions = replaced.candidate.contributions.iter().cloned().map(near).collect();
+    let mut added = Ranked { candidate: Candidate { key: new, standing, contributions }, support: Vec::new(), score: 0.0 };
+    added.add(gain(0.0));
+    ranked.push(added);
 }
 
 /// Returns a memory as the request's time saw it, or the one that stood in its place then.
@@ -335,6 +372,10 @@ pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: 
         });
         history.extend(older.into_iter().map(past_statement));
     }
+    let is_now = plan.request.filter.as_of.is_none() && plan.request.filter.memories.valid_at.is_none();
+    if is_now && memory.is_in_effect() {
+        history.splice(0..0, likely_before(asked, row, &memory)?);
+    }
     history.truncate(MOST_HISTORY);
     let (mut contradicts, mut qualified) = (Vec::new(), Vec::new());
     if memory.is_in_effect() && plan.request.filter.as_of.is_none() {
@@ -355,11 +396,20 @@ pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: 
             }
         }
     }
-    let is_now = plan.request.filter.as_of.is_none() && plan.request.filter.memories.valid_at.is_none();
     let verdicts = if is_now { store.verdicts_of(&[row])? } else { HashMap::new() };
     let changed = verdicts.get(&row).map_or_else(Vec::new, |stored| stored.found.clone());
     let changed: Vec<AnchorVerdict> = changed.into_iter().filter(|one| one.verdict != Verdict::Fresh).collect();
     Ok(FoundMemory { row, memory, entities, sources, history, contradicts, qualified, changed })
+}
+
+/// Returns the earlier memories in effect that a memory likely changes.
+fn likely_before(asked: &Asked<'_>, row: MemoryKey, memory: &Memory) -> Result<Vec<PastStatement>, EngineError> {
+    let others: Vec<MemoryKey> = asked.store.likely_changes(&[row])?.into_iter().map(|(_, other)| other).collect();
+    let others = asked.store.outlines(&others)?;
+    let is_before =
+        |other: &MemoryOutline| other.project == memory.project && other.true_since(asked.now) < memory.true_since(asked.now);
+    let before = others.into_iter().filter(is_before);
+    Ok(before.map(|other| PastStatement { is_likely: true, ..past_statement((*other).clone()) }).collect())
 }
 
 /// Returns the items that pass a filter.
@@ -381,5 +431,6 @@ fn past_statement(other: Memory) -> PastStatement {
         recorded: other.recorded,
         until: other.valid_until.or(other.status_since),
         cause: other.cause.map(|cause| cause.to_string()),
+        is_likely: false,
     }
 }

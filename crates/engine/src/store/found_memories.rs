@@ -4,14 +4,16 @@ use std::collections::HashMap;
 use std::ops::Deref;
 
 use rusqlite::params;
+use yore_core::conflict::ChangeGrade;
 use yore_core::entity::key_of;
 use yore_core::id::{EntityId, MemoryId, ProjectId, TurnId};
 use yore_core::memory::{Memory, MemoryKind};
 use yore_core::operation::Record;
 use yore_core::query::MemoryConditions;
-use yore_core::relation::Node;
+use yore_core::relation::{Basis, Node};
 use yore_core::time::UtcMillis;
 
+use super::entities::basis_json;
 use super::keys::{ItemKey, MemoryKey, ProjectKey, RowKey, TurnKey, hex_of, json_of};
 use super::memories::{COLUMNS, FROM, memory_of};
 use super::transaction::View;
@@ -310,16 +312,20 @@ impl Store {
     pub(crate) fn beside(&self, memory: MemoryId, limit: usize) -> StoreResult<Vec<Beside>> {
         let sql = format!(
             "SELECT {COLUMNS}, beside.type AS beside_type, beside.is_own AS beside_is_own, beside.reason AS beside_reason FROM (
-                 SELECT to_key AS key, recorded_ms, type, 1 AS is_own, reason FROM relation
+                 SELECT to_key AS key, recorded_ms, type, 1 AS is_own, reason, basis FROM relation
                  WHERE from_key = ?1 AND from_kind = 'memory' AND to_kind = 'memory' AND type IN ('contradicts', 'qualifies')
-                 UNION ALL SELECT from_key, recorded_ms, type, 0, reason FROM relation
+                 UNION ALL SELECT from_key, recorded_ms, type, 0, reason, basis FROM relation
                  WHERE to_key = ?1 AND from_kind = 'memory' AND to_kind = 'memory' AND type IN ('contradicts', 'qualifies')
              ) AS beside
              JOIN memory ON memory.uid = beside.key LEFT JOIN project ON project.id = memory.project_id
-             WHERE memory.status IN ('holds', 'contested') ORDER BY beside.recorded_ms DESC, memory.id LIMIT ?2"
+             WHERE memory.status IN ('holds', 'contested') AND coalesce(beside.basis, '') NOT IN (?3, ?4)
+             ORDER BY beside.recorded_ms DESC, memory.id LIMIT ?2"
         );
         self.read(|view| {
-            view.all(&sql, params![memory.as_bytes(), limit as i64], |row| {
+            // Who asks for changes asks for these alone.
+            let of = |grade| basis_json(&Basis::Change(grade)).map_err(|error| view.failed(error.into()));
+            let (likely, possible) = (of(ChangeGrade::Likely)?, of(ChangeGrade::Possible)?);
+            view.all(&sql, params![memory.as_bytes(), limit as i64, likely, possible], |row| {
                 let (key, memory) = memory_of(row)?;
                 let standing = match (row.get::<_, String>("beside_type")?.as_str(), row.get("beside_is_own")?) {
                     ("contradicts", _) => Stands::Against,

@@ -1,6 +1,7 @@
 //! Stores special cases among memories: exceptions of projects, facts of branches that were not merged.
 
 use rusqlite::params;
+use yore_core::conflict::ChangeGrade;
 use yore_core::id::{MemoryId, ProjectId, RelationId};
 use yore_core::relation::Basis;
 use yore_core::time::UtcMillis;
@@ -30,6 +31,28 @@ impl Store {
                      AND (general.lane = 'extracted' OR special.lane = 'curated')
                      AND coalesce(special.valid_from_ms, ?3) <= ?3 AND coalesce(special.valid_until_ms, ?3 + 1) > ?3",
                 params![json_of(memories), serde_json::Value::from(projects).to_string(), at],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )
+        })
+    }
+
+    /// Returns each of some memories in effect that stands in a likely change, with the other one of it, which is in effect too. Which of
+    /// the two is the later follows from their times.
+    pub(crate) fn likely_changes(&self, among: &[MemoryKey]) -> StoreResult<Vec<(MemoryKey, MemoryKey)>> {
+        self.read(|view| {
+            let basis = basis_json(&Basis::Change(ChangeGrade::Likely)).map_err(|error| view.failed(error.into()))?;
+            view.all(
+                "SELECT own.id, other.id FROM json_each(?1) JOIN memory AS own ON own.id = value
+                 JOIN relation ON relation.from_key = own.uid AND relation.from_kind = 'memory' AND relation.to_kind = 'memory'
+                     AND relation.type = 'contradicts' AND relation.basis = ?2
+                 JOIN memory AS other ON other.uid = relation.to_key
+                 WHERE own.status IN ('holds', 'contested') AND other.status IN ('holds', 'contested')
+                 UNION SELECT own.id, other.id FROM json_each(?1) JOIN memory AS own ON own.id = value
+                 JOIN relation ON relation.to_key = own.uid AND relation.from_kind = 'memory' AND relation.to_kind = 'memory'
+                     AND relation.type = 'contradicts' AND relation.basis = ?2
+                 JOIN memory AS other ON other.uid = relation.from_key
+                 WHERE own.status IN ('holds', 'contested') AND other.status IN ('holds', 'contested')",
+                params![json_of(among), basis],
                 |row| Ok((row.get(0)?, row.get(1)?)),
             )
         })

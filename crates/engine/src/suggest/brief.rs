@@ -138,7 +138,7 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
     if let Some(here) = &request.here {
         brief.moved_from = engine.moved_here(here)?;
     }
-    fill_memories(store, project, engine.now(), &mut brief)?;
+    fill_memories(engine, project, engine.now(), &mut brief)?;
     if request.is_compacted
         && let Some(session) = &request.session
     {
@@ -164,8 +164,9 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
 }
 
 /// Adds memories that hold: of standards and preferences also those that hold everywhere, of the rest those of the project.
-fn fill_memories(store: &Store, project: Option<ProjectKey>, now: UtcMillis, brief: &mut Brief) -> Result<(), EngineError> {
+fn fill_memories(engine: &Engine, project: Option<ProjectKey>, now: UtcMillis, brief: &mut Brief) -> Result<(), EngineError> {
     const ASKED_OF_ALL: [MemoryKind; 2] = [MemoryKind::Standard, MemoryKind::Preference];
+    let store = engine.store();
     // The project has another rule in the place of these.
     let excepted = match project {
         Some(project) => store.excepted_in(project, CERTAIN, now)?,
@@ -179,7 +180,14 @@ fn fill_memories(store: &Store, project: Option<ProjectKey>, now: UtcMillis, bri
     brief.orders.splice(0..0, own);
     brief.orders.sort_by_key(|memory| (!memory.is_pinned, memory.lane != Lane::Curated));
     brief.orders.truncate(ORDERS);
-    brief.decided = store.latest_memories(Some(project), &[MemoryKind::Decision], 0.0, now, DECIDED)?;
+    brief.decided = store.latest_memories(Some(project), &[MemoryKind::Decision], 0.0, now, 2 * DECIDED)?;
+    for list in [&mut brief.orders, &mut brief.decided] {
+        let changed = engine.likely_changed(list)?;
+        list.retain(|memory| changed.iter().all(|(old, _)| old.id != memory.id));
+        let was = changed.into_iter().filter(|(_, newer)| list.iter().any(|memory| memory.id == *newer));
+        brief.decided_before.extend(was.map(|(old, newer)| (newer, old.statement)));
+    }
+    brief.decided.truncate(DECIDED);
     for decision in &brief.decided {
         let before = store.predecessors(decision.id, None, 1)?.pop().filter(|(_, before)| !before.status.is_unlisted());
         brief.decided_before.extend(before.map(|(_, before)| (decision.id, before.statement)));

@@ -57,7 +57,7 @@ pub fn brief(brief: &Brief, budget: usize) -> Injection {
         page.section("", std::iter::once((merge_offer(offer), Vec::new())));
     }
     page.section_or_told("Standing notes:", brief.standing.iter().map(|note| note_line(note, STANDING_CHARS)).collect());
-    page.section("Asked of all work:", brief.orders.iter().map(brief_memory_line));
+    page.section("Asked of all work:", brief.orders.iter().map(|memory| line_with_before(memory, brief)));
     if let Some(own) = &brief.own {
         page.section("This session, before it was compacted, was asked (oldest first):", worked_lines(own, false));
     }
@@ -65,7 +65,7 @@ pub fn brief(brief: &Brief, budget: usize) -> Injection {
     if let Some(last) = sessions.next() {
         page.section(&format!("Last worked on: {}", headline(last)), worked_lines(last, true));
     }
-    page.section("Decided lately:", brief.decided.iter().map(|memory| decided_line(memory, brief)));
+    page.section("Decided lately:", brief.decided.iter().map(|memory| line_with_before(memory, brief)));
     page.section("Open:", brief.open.iter().map(brief_memory_line));
     page.section("Notes:", brief.notes.iter().map(|note| note_line(note, NOTE_CHARS)));
     if brief.waiting >= MANY_WAIT {
@@ -149,7 +149,10 @@ fn statement_line(found: &FoundMemory, words: &str) -> String {
     let sure = if sure.is_empty() { String::new() } else { format!(", {sure}") };
     let statement = flowing(words, usize::MAX);
     let kind = memory.kind.as_str().replace('_', " ");
-    let before = found.history.first().map(|past| format!(" (before: {})", flowing(&past.statement, PAST_CHARS)));
+    let before = found.history.first().map(|past| {
+        let was = if past.is_likely { "was, likely" } else { "before" };
+        format!(" ({was}: {})", flowing(&past.statement, PAST_CHARS))
+    });
     let mut marks = before.unwrap_or_default();
     if let Some(other) = found.contradicts.first() {
         marks.push_str(&format!(" (contradicts [{}], not settled)", other.id.short()));
@@ -176,8 +179,8 @@ fn brief_memory_line(memory: &Memory) -> (String, Vec<ItemId>) {
     (format!("- [{}] {kind}, {at}{by}: {statement}", memory.id.short()), vec![ItemId::Memory(memory.id)])
 }
 
-/// Returns the line of a decision, with what was so before it.
-fn decided_line(memory: &Memory, brief: &Brief) -> (String, Vec<ItemId>) {
+/// Returns the line of a memory in a brief, with what was so before it.
+fn line_with_before(memory: &Memory, brief: &Brief) -> (String, Vec<ItemId>) {
     let (line, ids) = brief_memory_line(memory);
     let before = brief.decided_before.iter().find(|(id, _)| *id == memory.id);
     let before = before.map(|(_, before)| format!(" (before: {})", flowing(before, PAST_CHARS))).unwrap_or_default();

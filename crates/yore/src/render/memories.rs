@@ -62,6 +62,9 @@ pub fn lines_of(found: &FoundMemory) -> Vec<String> {
     lines.extend(validity(memory, day).filter(|_| !is_since_recorded).map(|validity| format!("true {validity}")));
     lines.extend(memory.cause.as_ref().map(|cause| format!("because {}", one_line(&cause.to_string()))));
     lines.extend(history.iter().map(|past| {
+        if past.is_likely {
+            return format!("was, likely [{}]: {}", past.id.short(), one_line(&past.statement));
+        }
         let until = past.until.map(|until| format!(" until {}", day(Some(until)))).unwrap_or_default();
         format!("earlier{until} [{}]: {}", past.id.short(), one_line(&past.statement))
     }));

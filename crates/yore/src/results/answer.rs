@@ -307,6 +307,9 @@ pub struct Past {
     /// Until when it was held, RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
+    /// True if it holds, and the later one likely changes it: nobody settled that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub likely: bool,
 }
 
 impl HitMemory {
@@ -318,6 +321,7 @@ impl HitMemory {
             status: past.status.as_str().to_owned(),
             recorded: time(Some(past.recorded)),
             until: time(past.until),
+            likely: past.is_likely,
         };
         Self {
             kind: memory.kind.as_str().to_owned(),

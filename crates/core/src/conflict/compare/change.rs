@@ -23,12 +23,16 @@ pub struct Change {
 }
 
 /// Chance from which a change is likely, and from which it is possible.
-const LIKELY: f32 = 0.8;
-const POSSIBLE: f32 = 0.5;
+const LIKELY: f32 = 0.85;
+const POSSIBLE: f32 = 0.7;
 
 /// Weights of the features, and the intercept, of the logistic function.
-const INTERCEPT: f32 = 0.0;
-const WEIGHTS: [f32; FEATURES.len()] = [0.0; FEATURES.len()];
+const INTERCEPT: f32 = -1.603;
+const WEIGHTS: [f32; FEATURES.len()] = [
+    1.056, -0.058, 1.504, 0.988, 0.900, -0.033, 0.319, -0.596, 0.201, 0.550, 0.758, 0.839, 0.186, 1.326, -1.665, -0.239, -3.153,
+    -2.159, -2.207, -3.047, -2.665, -0.751, -0.024, -0.288, -1.991, -2.115, -1.485, 0.815, 1.088, 0.416, -2.869, 3.136, 0.441,
+    -0.854, 0.396, -0.212, 1.981, -0.999, -1.052, -0.657,
+];
 
 impl Change {
     /// Returns the change that the later of two statements may make to the earlier; `None` if both likely stand side by side.

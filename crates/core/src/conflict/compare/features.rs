@@ -5,12 +5,15 @@ use std::collections::BTreeSet;
 use super::align::{Alignment, pieces};
 use super::lists::Lists;
 use super::read::{Kind, Statement, Word};
+use super::things::Things;
 
 /// Likeness in meaning of two texts, 0 to 1: the cosine of their vectors.
 pub type Likeness<'l> = &'l dyn Fn(&str, &str) -> f32;
 
 /// Likeness from which two words count as one.
 const NEAR: f32 = 0.72;
+/// Number of the words at the beginning of a statement among which a number after a noun is a name.
+const LEAD: usize = 2;
 /// Likeness from which two units count as one.
 const NEAR_UNIT: f32 = 0.6;
 /// Words after which the value of before stands in a statement that names it, each with what must stand before that word.
@@ -30,7 +33,7 @@ const BEFORE: &[(&str, &[&str])] = &[
 ];
 
 /// Names of the features, in order.
-pub const FEATURES: [&str; 32] = [
+pub const FEATURES: [&str; 40] = [
     "least covered",
     "most covered",
     "words shared",
@@ -63,6 +66,14 @@ pub const FEATURES: [&str; 32] = [
     "more in second",
     "preferences",
     "mean likeness",
+    "other of a kind",
+    "other kinds",
+    "aspects shared",
+    "other aspects",
+    "values of other kinds",
+    "value without another",
+    "new value",
+    "condition",
 ];
 
 /// Returns the features of two statements, the later one second.
@@ -89,6 +100,7 @@ pub fn features(first: &Statement, second: &Statement, likeness: Likeness<'_>) -
     };
     let denials = |statement: &Statement| statement.words.iter().filter(|word| word.denies()).count() % 2;
     let only = |category: &str| flag(second.has(category) && !first.has(category));
+    let things = Things::of(first, second);
     let share = |count: usize, of: f32| (count as f32 / of).min(1.0);
     [
         covered[0].min(covered[1]),
@@ -123,6 +135,14 @@ pub fn features(first: &Statement, second: &Statement, likeness: Likeness<'_>) -
         share(left_second.len(), 8.0),
         flag(first.has("preference") && second.has("preference")),
         sum / left_first.len().max(1) as f32,
+        flag(things.is_other_of_kind),
+        flag(things.are_of_other_kinds),
+        things.aspects_shared,
+        flag(things.are_of_other_aspects),
+        flag(pair.has_value(0) && pair.has_value(1) && !has_values),
+        flag(pair.has_value(0) && !has_values),
+        flag(pair.has_value(1) && !has_values),
+        flag(first.has("condition") != second.has("condition")),
     ]
 }
 
@@ -174,6 +194,11 @@ impl<'p> Pair<'p> {
         (has_values, is_one_unit)
     }
 
+    /// Returns whether a statement has a value that the other lacks.
+    fn has_value(&self, of: usize) -> bool {
+        self.aligned.left[of].iter().any(|at| self.word(of, *at).kind.is_value())
+    }
+
     /// Returns the likeness of the word of `others` that is nearest to a word.
     fn nearest(&self, word: &Word, others: &[&Word]) -> f32 {
         let others = others.iter().filter(|other| word.kind.is_value() == other.kind.is_value());
@@ -191,11 +216,12 @@ impl<'p> Pair<'p> {
     /// Returns the things of a statement that a number or letter tells apart: "shard 3", "worker-2".
     fn numbered(statement: &Statement) -> BTreeSet<(String, String)> {
         let mut found = BTreeSet::new();
-        for pair in statement.words.windows(2) {
+        for (at, pair) in statement.words.windows(2).enumerate() {
             let (noun, id) = (&pair[0], &pair[1]);
             let is_id = id.text.len() <= 4 && (id.kind == Kind::Number || id.text.chars().count() == 1);
             let is_numbered = |word: &str| Lists::get().has("numbered", word);
-            if is_id && (is_numbered(&noun.text) || is_numbered(&noun.stem)) {
+            let leads = at < LEAD && id.text.len() <= 2 && statement.words.len() > at + 2 && matches!(noun.kind, Kind::Plain);
+            if is_id && (is_numbered(&noun.text) || is_numbered(&noun.stem) || leads) {
                 found.insert((noun.stem.clone(), id.text.clone()));
             }
         }

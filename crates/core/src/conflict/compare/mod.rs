@@ -5,11 +5,14 @@
 //! the two (`features`): what they share, what stands where in either, the kinds of values, and words of change, addition, exception.
 
 mod align;
+mod change;
 mod features;
 mod lists;
 mod read;
 mod repetition;
+mod things;
 
+pub use self::change::{Change, ChangeGrade, chance};
 pub use self::features::{FEATURES, Likeness, features};
 pub use self::read::Statement;
 pub use self::repetition::Repetition;

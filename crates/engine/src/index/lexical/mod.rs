@@ -22,7 +22,6 @@ use tantivy::directory::error::LockError;
 use tantivy::directory::{Directory, INDEX_WRITER_LOCK, META_LOCK, MmapDirectory};
 use tantivy::indexer::{IndexWriterOptions, NoMergePolicy};
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyError, Term};
-use yore_core::memory::Status;
 use yore_core::text::{Question, TOKENIZER_VERSION};
 
 pub use self::error::IndexError;
@@ -429,12 +428,7 @@ impl LexicalIndex {
         project: Option<ProjectKey>,
         limit: usize,
     ) -> Result<Vec<MemoryKey>, IndexError> {
-        let filter = CompiledFilter {
-            projects: Some(HashSet::from([project.map_or(0, RowKey::get)])),
-            roles: Some(Vec::new()),
-            statuses: Some(Status::ALL.to_vec()),
-            ..CompiledFilter::default()
-        };
+        let filter = CompiledFilter::of_memories(project);
         // The index in memory is complete. The queue is read first: what another process takes from it meanwhile is in its index.
         let waiting = if self.is_in_memory() {
             Vec::new()
