@@ -672,15 +672,15 @@ fn async_crosses_to_the_engine_in_one_place_and_one_module_prints() {
 #[test]
 fn every_migration_is_listed_and_numbered_in_order() {
     let repository = Repository::here();
-    let list = repository.read("crates/engine/src/store/migrate.rs");
-    let files = repository.files("crates/engine/src/store/migrations");
+    let list = repository.read("crates/engine/src/store/local/migrate.rs");
+    let files = repository.files("crates/engine/src/store/local/migrations");
     let mut numbers: Vec<i32> = Vec::new();
     for file in &files {
         let name = file.file_name().unwrap().to_str().unwrap();
         let number: i32 = name.strip_suffix(".sql").unwrap().parse().unwrap();
         let row = Regex::new(&format!(r#"version: {number}, is_precious: \w+, sql: include_str!\("migrations/{number}.sql"\)"#))
             .unwrap();
-        assert!(row.is_match(&list), "store/migrate.rs does not list {name} as version {number}");
+        assert!(row.is_match(&list), "store/local/migrate.rs does not list {name} as version {number}");
         numbers.push(number);
     }
     numbers.sort_unstable();
@@ -696,7 +696,7 @@ fn the_status_of_a_memory_is_assigned_in_one_file() {
         for source in Repository::here().sources(name) {
             let is_of_tests = source.path.ends_with("store/conformance.rs");
             // Rows are read, pages are written by people; a new record holds.
-            let reads = ["store/memories.rs", "portable/page.rs", "memory/record.rs", "memory/lifecycle.rs"];
+            let reads = ["statements/memories.rs", "portable/page.rs", "memory/record.rs", "memory/lifecycle.rs"];
             if is_of_tests || reads.iter().any(|file| source.path.ends_with(file)) {
                 continue;
             }
@@ -718,7 +718,7 @@ fn every_table_is_placed_in_a_state_of_data() {
         .collect();
     let table = Regex::new(r"CREATE TABLE (\w+)").unwrap();
     let mut complaints = Vec::new();
-    let schema = repository.read("crates/engine/src/store/schema.sql");
+    let schema = repository.read("crates/engine/src/store/local/schema.sql");
     for name in table.captures_iter(&schema).map(|found| found[1].to_owned()) {
         let places = rows.iter().filter(|row| quoted(row).contains(&name.as_str())).count();
         if places != 1 {
