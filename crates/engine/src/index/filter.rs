@@ -38,7 +38,17 @@ pub struct CompiledFilter {
     pub until: Option<UtcMillis>,
 }
 
+/// Returns keys as the numbers that the columns of the indexes hold.
+pub(crate) fn numbers<K: RowKey>(keys: impl IntoIterator<Item = K>) -> HashSet<i64> {
+    keys.into_iter().map(RowKey::get).collect()
+}
+
 impl CompiledFilter {
+    /// Returns the projects, if it has a condition on them.
+    pub(crate) fn project_keys(&self) -> Option<Vec<ProjectKey>> {
+        Some(self.projects.as_ref()?.iter().copied().map(ProjectKey::new).collect())
+    }
+
     /// Returns whether everything passes.
     pub fn is_open(&self) -> bool {
         // `everywhere` is ignored: without a condition on projects, turns without a project pass too.

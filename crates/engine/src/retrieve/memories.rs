@@ -16,7 +16,8 @@ use super::texts::Texts;
 use crate::error::EngineError;
 use crate::index::{CompiledFilter, Evaluator};
 use crate::store::{
-    Beside, EpisodeKey, EvidenceRow, ItemKey, MemoryKey, RowKey, Stands, Store, StoreResult, StoredVerdict, TurnKey,
+    Beside, EntityNames, EpisodeKey, EvidenceOf, EvidenceRow, Exceptions, ItemKey, Memories, MemoryKey, Named, Past, Stands,
+    Store, StoreResult, StoredVerdict, TurnKey, Turns,
 };
 
 /// Number of the best candidates among which memories are read.
@@ -104,12 +105,11 @@ pub(super) fn rank_memories(
 /// Lets what a project excepts from what holds everywhere stand before it, where the question is about that project.
 fn put_exceptions_first(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut [Ranked]) -> Result<(), EngineError> {
     let rows: Vec<MemoryKey> = ranked.iter().filter_map(|ranked| ranked.key().memory()).collect();
-    let Some(projects) = plan.filter.projects.as_ref().filter(|_| rows.len() > 1 && plan.request.filter.as_of.is_none()) else {
+    let Some(projects) = plan.filter.project_keys().filter(|_| rows.len() > 1 && plan.request.filter.as_of.is_none()) else {
         return Ok(());
     };
-    let projects: Vec<i64> = projects.iter().copied().collect();
     let at = plan.request.filter.memories.valid_at.unwrap_or(asked.now);
-    for (special, general) in asked.store.exceptions_among(&rows, &projects, at)? {
+    for (special, general) in asked.store.exceptions(Exceptions::Among(&rows, &projects), at)? {
         let score = |ranked: &[Ranked], row| ranked.iter().find(|of| of.key() == ItemKey::Memory(row)).map(|of| of.score);
         let (Some(least), Some(own)) = (score(ranked, general), score(ranked, special)) else { continue };
         if let Some(special) = ranked.iter_mut().find(|of| of.key() == ItemKey::Memory(special) && own <= least) {
@@ -176,7 +176,7 @@ fn replace(
             None => {
                 texts.load(asked.store, &[new])?;
                 let at = texts.memory(new).map_or(0, |(memory, _)| memory.recorded);
-                let standing = Standing { episode: EpisodeKey::new(new.get()), position: 0, at, is_document: false };
+                let standing = Standing { episode: EpisodeKey::of_its_own(new), position: 0, at, is_document: false };
                 // It is as near to the question as what it replaced; its score is told as a part of its own.
                 let near = |of: Contribution| Contribution { value: 0.0, address: None, ..of };
                 let contributions = contributions.into_iter().map(near).collect();
@@ -198,11 +198,11 @@ fn replace(
 /// Returns a memory as the request's time saw it, or the one that stood in its place then.
 fn as_believed(asked: &Asked<'_>, plan: &Plan<'_>, memory: Memory) -> Result<Option<Memory>, EngineError> {
     let Some(at) = plan.request.filter.as_of else { return Ok(Some(memory)) };
-    let Some(mut believed) = asked.store.memory_as_of(memory, at)? else { return Ok(None) };
+    let Some(mut believed) = asked.store.past_memory(Past::Itself(Box::new(memory)), at)? else { return Ok(None) };
     // What had taken its place may have been undone since.
     if believed.status == Status::Superseded
-        && asked.store.successor(believed.id)?.is_none()
-        && let Some(undone) = asked.store.undone_successor(believed.id, at)?
+        && asked.store.named_outlines(Named::SuccessorOf(believed.id))?.is_empty()
+        && let Some(undone) = asked.store.past_memory(Past::UndoneSuccessorOf(believed.id), at)?
     {
         let evidence = undone.evidence.into_iter().filter(|one| believed.evidence.contains(one)).collect();
         believed = Memory { evidence, ..undone };
@@ -229,8 +229,7 @@ fn holding(asked: &Asked<'_>, plan: &Plan<'_>, of: MemoryId) -> Result<Holding, 
     let mut evaluator = Evaluator::new(&plan.filter);
     let (mut id, mut last) = (of, Holding::Nothing);
     for _ in 0..MOST_STEPS {
-        let Some(next) = asked.store.successor(id)? else { break };
-        let Some((memory, _)) = asked.store.named_outlines(&[next])?.remove(&next) else { break };
+        let Some((next, (memory, _))) = asked.store.named_outlines(Named::SuccessorOf(id))?.pop() else { break };
         if memory.id == of {
             break;
         }
@@ -257,7 +256,7 @@ fn fold_evidence(
 ) -> Result<(), EngineError> {
     let holds = |key: ItemKey| believed.get(&key).is_some_and(|memory| memory.status == Status::Holds);
     let memories: Vec<MemoryKey> = ranked.iter().map(Ranked::key).filter(|key| holds(*key)).filter_map(ItemKey::memory).collect();
-    let evidence = asked.store.evidence_of(&memories)?;
+    let evidence = asked.store.evidence_of(EvidenceOf::Keys(&memories))?;
     if evidence.is_empty() {
         return Ok(());
     }
@@ -293,7 +292,7 @@ fn fold_evidence(
 /// the request's filter does not let through is left out: turns of other projects, later ones, forgotten ones.
 pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: Memory) -> Result<FoundMemory, EngineError> {
     let store = asked.store;
-    let memory = store.memories_of_rows(&[row])?.remove(&row).map_or(memory, |(whole, _)| whole);
+    let memory = store.memories(Memories::Keys(&[row]))?.pop().map_or(memory, |(_, whole)| whole);
     let mut memory = as_believed(asked, plan, memory.clone())?.unwrap_or(memory);
     let filter = CompiledFilter {
         projects: plan.filter.projects.clone(),
@@ -303,7 +302,7 @@ pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: 
     };
     let mut evaluator = Evaluator::new(&filter);
     let mut rows: Vec<TurnKey> = Vec::new();
-    let evidence = store.evidence_of(&[row])?;
+    let evidence = store.evidence_of(EvidenceOf::Keys(&[row]))?;
     let passed = passing(store, &mut evaluator, evidence.iter().map(|evidence| ItemKey::Turn(evidence.key)))?;
     for EvidenceRow { key, turn, .. } in evidence {
         if passed.contains(&ItemKey::Turn(key)) {
@@ -312,21 +311,22 @@ pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: 
             memory.evidence.retain(|evidence| evidence.turn != turn);
         }
     }
-    let mut turns: HashMap<TurnKey, _> = store.shown_turns(&rows)?.into_iter().map(|turn| (turn.row, turn)).collect();
+    let mut turns: HashMap<TurnKey, _> = store.turns(Turns::Keys(&rows))?.into_iter().map(|turn| (turn.row, turn)).collect();
     let sources = rows
         .iter()
         .filter_map(|row| turns.remove(row))
         .map(|turn| MemorySource { row: turn.row, place: turn.place(), at: turn.time.utc })
         .collect();
-    let entities = store.entities_of(memory.id)?.into_iter().map(|(_, name)| name).collect();
+    let entities = store.entity_names(EntityNames::OfMemory(memory.id), false)?.into_iter().map(|entity| entity.name).collect();
     let (mut history, mut ids) = (Vec::new(), vec![memory.id]);
     for _ in 0..HISTORY_STEPS {
         let mut older = Vec::new();
         for id in &ids {
-            let before = store.predecessors(*id, plan.request.filter.as_of, MOST_HISTORY)?;
+            let before = store.named_outlines(Named::PredecessorsOf(*id, plan.request.filter.as_of, MOST_HISTORY))?;
             // A statement of another project is no history here.
             let passed = passing(store, &mut evaluator, before.iter().map(|(row, _)| ItemKey::Memory(*row)))?;
-            older.extend(before.into_iter().filter(|(row, _)| passed.contains(&ItemKey::Memory(*row))).map(|(_, past)| past));
+            older
+                .extend(before.into_iter().filter(|(row, _)| passed.contains(&ItemKey::Memory(*row))).map(|(_, (past, _))| past));
         }
         ids = older.iter().map(|older| older.id).collect();
         // Somebody else's record may be a circle.

@@ -3,7 +3,7 @@
 //! - `archive`: files, lines, sessions, turns, notes, projects, forgetting: a port
 //! - `statements`: memories, entities, relations, operations, topics and summaries, what extractors have read: a port
 //! - `feed`: the queues, vectors and data that the indexes read: a port
-//! - `local`: [`Store`] itself (opens, migrates and provides connections), transactions, backups, salvage, jobs, ledger
+//! - `local`: [`Store`] itself (opens, migrates and provides connections), transactions, backups, salvage, jobs, ledger, index state
 //! - `keys`: keys of rows; `error`
 //!
 //! A second implementation would provide the three ports; `local` is SQLite's own.
@@ -21,25 +21,30 @@ mod keys;
 mod local;
 mod statements;
 
-pub(crate) use archive::blobs::{ArchivePlan, LineRun, NewBlob, Run, StoredBlob};
+pub(crate) use archive::blobs::{ArchivePlan, LineRun, NewBlob, Run, Segment, StoredBlob, Unused};
 pub(crate) use archive::commit::{Commit, Entries, Entry, Home, SaidTurn};
 pub use archive::episodes::ShownTurn;
+pub(crate) use archive::episodes::{Episodes, NamedEpisode, Pass, TurnChoice, TurnCount, Turns};
+pub(crate) use archive::exchanges::ExchangeWork;
 pub(crate) use archive::forget::{ForgetPlan, Forgetting};
 pub use archive::forget::{Forgotten, SelectedItem};
 pub use archive::merges::Moved;
-pub(crate) use archive::notes::StoredNote;
-pub use archive::overview::{AgentCount, EpisodeCount, MemoryCounts, ProjectSummary, RedactionCount, SkipCount, StoreStats};
-pub use archive::projects::ProjectMerge;
+pub(crate) use archive::notes::{StoredNote, Versions};
+pub use archive::overview::{AgentCount, EpisodeCount, MemoryCounts, RedactionCount, SkipCount, StoreStats};
+pub(crate) use archive::projects::{ProjectChange, StoredAlias, StoredProject};
+pub use archive::projects::{ProjectMerge, ProjectSummary};
 pub(crate) use archive::sessions::SessionFilter;
 pub use archive::sessions::{ConversationSummary, EpisodeSummary, SessionOrder};
 pub use archive::sources::SourceFileSummary;
-pub(crate) use archive::sources::{Advance, Checkpoint, FileRow, Skips};
+pub(crate) use archive::sources::{Advance, Checkpoint, FileNote, FileRow, Files, Skips};
 pub(crate) use archive::structure::{ChangeFilter, FileEvent, Prompt, RecordedShape};
 pub use error::{StoreError, StoreResult};
 pub(crate) use feed::items::{IndexedItem, ItemClass, ItemHead, SPOKEN_GAP};
-pub(crate) use feed::vectors::{EmbeddedItem, MODEL_LIST, QueuedVector, STATIC_LIST, TextHash};
+pub(crate) use feed::queue::{Again, MODEL_LIST, Queue, Queued, STATIC_LIST};
+pub(crate) use feed::vectors::{ChosenEmbedder, EmbeddedItem, TextHash};
 pub(crate) use keys::{
-    BlobKey, EmbedderKey, EpisodeKey, FileKey, ItemKey, LabelKey, MemoryKey, ProjectKey, RowKey, TurnKey, VectorKey,
+    BlobKey, EmbedderKey, EpisodeKey, FileKey, ItemKey, LabelKey, MemoryKey, ProjectKey, QueuePlace, RecordKey, RowKey, TurnKey,
+    VectorKey,
 };
 pub(crate) use local::backup;
 pub use local::backup::Backup;
@@ -50,12 +55,17 @@ pub use local::ledger::{DailyLimits, LedgerRow, Spent};
 pub use local::migrate::SCHEMA_VERSION;
 pub use local::options::StoreOptions;
 pub(crate) use local::salvage::{Content, Salvage};
+pub(crate) use statements::entities::Relations;
 pub(crate) use statements::extraction::Shape;
-pub(crate) use statements::found_memories::{Beside, EvidenceRow, MemoryOutline, NamedMemory, Stands};
-pub(crate) use statements::judged::UnjudgedMemory;
+pub(crate) use statements::found_memories::{
+    Beside, EntityName, EntityNames, EvidenceOf, EvidenceRow, MemoryOutline, Named, NamedMemory, Outlines, Past, Stands,
+};
+pub(crate) use statements::judged::{Compared, UnjudgedMemory};
+pub(crate) use statements::memories::Memories;
 pub use statements::memories::{MemoryFilter, MemoryUse};
 pub use statements::operations::UndoError;
-pub(crate) use statements::operations::{NewOperation, OperationTx};
-pub(crate) use statements::spans::StoredSpan;
-pub(crate) use statements::summaries::StoredSummary;
-pub(crate) use statements::witnesses::{AnchoredMemory, StoredVerdict};
+pub(crate) use statements::operations::{NewOperation, OperationTx, Undoing};
+pub(crate) use statements::spans::{Spans, StoredSpan};
+pub(crate) use statements::special_cases::Exceptions;
+pub(crate) use statements::summaries::{StoredSummary, TopicName};
+pub(crate) use statements::witnesses::StoredVerdict;

@@ -1,11 +1,12 @@
 //! Stores blobs of redacted lines, and the segments that make up a file. This module stores them; `ingest::archive` decides when
 //! to merge and how to compress.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::ops::ControlFlow;
+use std::collections::{HashMap, HashSet};
+use std::ops::{ControlFlow, RangeInclusive};
 
 use rusqlite::{Row, params};
 
+use super::forget::{UNUSED_LABELS, UNUSED_PATHS};
 use crate::store::keys::{BlobKey, FileKey, RowKey};
 use crate::store::local::transaction::WriteTx;
 use crate::store::{Store, StoreError, StoreResult};
@@ -31,13 +32,31 @@ pub(crate) struct StoredBlob {
     pub data: Vec<u8>,
 }
 
-/// One segment of a file.
+/// Lines of a file that stand in one blob, one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SegmentRow {
-    /// Position among the file's segments.
-    pub seq: i64,
-    /// Lines of the segment.
+pub(crate) struct Segment {
+    /// The reading of the file that they belong to.
+    pub generation: i64,
+    /// The lines.
     pub run: LineRun,
+}
+
+/// A segment at its place.
+struct SegmentRow {
+    /// Position among the file's segments.
+    seq: i64,
+    run: LineRun,
+}
+
+/// Strings and blobs that nothing may use any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unused {
+    /// Blobs that no file refers to.
+    Blobs,
+    /// Labels that no turn has.
+    Labels,
+    /// Names of files that no turn has.
+    Paths,
 }
 
 /// A new blob, ready to be stored.
@@ -142,64 +161,57 @@ impl Store {
         })
     }
 
-    /// Returns the segments of one generation of a file, in order.
-    pub(crate) fn segments(&self, file: FileKey, generation: i64) -> StoreResult<Vec<SegmentRow>> {
+    /// Returns the segments of some generations of a file, in order.
+    pub(crate) fn segments(&self, file: FileKey, generations: RangeInclusive<i64>) -> StoreResult<Vec<Segment>> {
         self.read(|view| {
             view.all(
-                "SELECT seq, blob_id, first_line, line_count FROM segment WHERE file_id = ?1 AND generation = ?2 ORDER BY seq",
-                params![file, generation],
-                segment_row,
+                "SELECT generation, blob_id, first_line, line_count FROM segment
+                 WHERE file_id = ?1 AND generation BETWEEN ?2 AND ?3 ORDER BY generation, seq",
+                params![file, generations.start(), generations.end()],
+                |row| {
+                    let run = LineRun { blob: row.get(1)?, first: row.get(2)?, count: row.get(3)? };
+                    Ok(Segment { generation: row.get(0)?, run })
+                },
             )
         })
     }
 
-    /// Returns the generations before `newest`, each with the runs of its lines, in order, and true for a run
-    /// that the newest generation holds too: a unit that is read as a whole each time repeats its lines.
-    pub(crate) fn older_generations(&self, file: FileKey, newest: i64) -> StoreResult<BTreeMap<i64, Vec<(LineRun, bool)>>> {
-        let rows: Vec<(i64, LineRun)> = self.read(|view| {
-            view.all(
-                "SELECT generation, blob_id, first_line, line_count FROM segment WHERE file_id = ?1 AND generation <= ?2
-                 ORDER BY generation, seq",
-                params![file, newest],
-                |row| Ok((row.get(0)?, LineRun { blob: row.get(1)?, first: row.get(2)?, count: row.get(3)? })),
-            )
-        })?;
-        // The newest generation's lines by blob, as disjoint ranges in order.
-        let mut held: HashMap<BlobKey, Vec<(u32, u32)>> = HashMap::new();
-        for (_, run) in rows.iter().filter(|(generation, _)| *generation == newest) {
-            held.entry(run.blob).or_default().push((run.first, run.first + run.count));
-        }
-        for ranges in held.values_mut() {
-            ranges.sort_unstable();
-            ranges.dedup_by(|next, last| {
-                let touches = next.0 <= last.1;
-                if touches {
-                    last.1 = last.1.max(next.1);
-                }
-                touches
-            });
-        }
-        let mut older: BTreeMap<i64, Vec<(LineRun, bool)>> = BTreeMap::new();
-        for (generation, run) in rows.into_iter().filter(|(generation, _)| *generation < newest) {
-            let is_held = held
-                .get(&run.blob)
-                .is_some_and(|ranges| ranges.iter().any(|(first, end)| *first <= run.first && run.first + run.count <= *end));
-            older.entry(generation).or_default().push((run, is_held));
-        }
-        Ok(older)
-    }
-
-    /// Deletes generations of a file, and with `frees_blobs` also the blobs that no segment refers to any
-    /// more.
-    pub(crate) fn drop_generations(&self, file: FileKey, generations: &[i64], frees_blobs: bool) -> StoreResult<()> {
+    /// Puts new content in the place of what is stored of generations of a file; one without a plan is deleted. With `frees_blobs`, the blobs
+    /// that no segment refers to any more are deleted too.
+    ///
+    /// # Errors
+    /// [`StoreError::LeaseLost`] if another process changed a blob that a plan refers to.
+    pub(crate) fn rewrite_file(
+        &self,
+        file: FileKey,
+        generations: &[(i64, &[ArchivePlan])],
+        frees_blobs: bool,
+    ) -> StoreResult<()> {
         if generations.is_empty() {
             return Ok(());
         }
         self.write(|tx| {
-            for generation in generations {
+            for (generation, plans) in generations {
+                let mut runs: Vec<LineRun> = Vec::new();
+                for plan in *plans {
+                    match tx.store_blob(plan)? {
+                        Some(more) => runs.extend(more),
+                        None => return Err(StoreError::LeaseLost(self.path().to_path_buf())),
+                    }
+                }
                 tx.drop_segments(file, *generation)?;
+                tx.append_segments(file, *generation, &runs)?;
             }
             if frees_blobs { tx.release_blobs() } else { Ok(()) }
+        })
+    }
+
+    /// Deletes what nothing uses.
+    pub(crate) fn release(&self, what: Unused) -> StoreResult<()> {
+        self.write(|tx| match what {
+            Unused::Blobs => tx.release_blobs(),
+            Unused::Labels => tx.batch(UNUSED_LABELS),
+            Unused::Paths => tx.batch(UNUSED_PATHS),
         })
     }
 
@@ -209,38 +221,12 @@ impl Store {
             view.all("SELECT DISTINCT file_id, generation FROM segment ORDER BY 1, 2", [], |row| Ok((row.get(0)?, row.get(1)?)))
         })
     }
-
-    /// Replaces what is stored of one generation of a file.
-    ///
-    /// # Errors
-    /// [`StoreError::LeaseLost`] if another process changed a blob that a plan refers to.
-    pub(crate) fn rewrite_generation(&self, file: FileKey, generation: i64, plans: &[ArchivePlan]) -> StoreResult<()> {
-        self.write(|tx| {
-            let mut runs: Vec<LineRun> = Vec::new();
-            for plan in plans {
-                match tx.store_blob(plan)? {
-                    Some(more) => runs.extend(more),
-                    None => return Err(StoreError::LeaseLost(self.path().to_path_buf())),
-                }
-            }
-            tx.drop_segments(file, generation)?;
-            tx.append_segments(file, generation, &runs)
-        })
-    }
-
-    /// Deletes blobs that no file refers to.
-    pub(crate) fn free_blobs(&self) -> StoreResult<()> {
-        self.write(|tx| {
-            tx.release_blobs()?;
-            Ok(())
-        })
-    }
 }
 
 impl WriteTx<'_> {
     /// Adds the lines of a plan to the end of a file. Returns `false` if another process changed a blob that
     /// the plan refers to: plan again.
-    pub(in crate::store) fn store_lines(&self, file: FileKey, generation: i64, plan: &ArchivePlan) -> StoreResult<bool> {
+    pub(super) fn store_lines(&self, file: FileKey, generation: i64, plan: &ArchivePlan) -> StoreResult<bool> {
         let Some(runs) = self.store_blob(plan)? else { return Ok(false) };
         self.append_segments(file, generation, &runs)?;
         Ok(true)
@@ -350,7 +336,7 @@ impl WriteTx<'_> {
     }
 
     /// Deletes blobs that no file refers to.
-    pub(in crate::store) fn release_blobs(&self) -> StoreResult<()> {
+    pub(super) fn release_blobs(&self) -> StoreResult<()> {
         self.execute(
             "DELETE FROM archive_line WHERE blob_id IN (SELECT id FROM blob WHERE id NOT IN (SELECT blob_id FROM segment))",
             [],

@@ -1,24 +1,25 @@
 //! Reads episodes and turns by row, by id, or in order.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
 
-use rusqlite::types::ValueRef;
 use rusqlite::{Row, params};
 use yore_core::episode::{Caveat, EpisodeKind, Role};
 use yore_core::id::{EpisodeId, TurnId};
-use yore_core::query::Place;
-use yore_core::time::{RecordedTime, TimeQuality};
+use yore_core::query::{Filter, Place};
+use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
+use super::native_id::{NativeId, native_id};
 use super::words;
-use crate::store::keys::{EpisodeKey, FileKey, LabelKey, TurnKey, json_of};
+use crate::store::keys::{EpisodeKey, FileKey, LabelKey, ProjectKey, TurnKey, json_of};
+use crate::store::local::transaction::View;
 use crate::store::{Store, StoreResult};
 
 /// SQL condition for a turn that recall may return, in a statement that names the table `turn`. A test
 /// compares it with `Role::is_recalled`.
 pub(in crate::store) const IS_RECALLED: &str = "turn.role NOT IN ('system', 'injected')";
 /// True for the turn of a version of a note that a newer one replaced.
-pub(in crate::store) const IS_REPLACED: &str =
+pub(super) const IS_REPLACED: &str =
     "EXISTS (SELECT 1 FROM note_version WHERE note_version.turn_id = turn.id AND note_version.until_ms IS NOT NULL)";
 
 /// A turn for display.
@@ -56,6 +57,9 @@ pub struct ShownTurn {
     pub time: RecordedTime,
     /// Name of the project.
     pub project: Option<String>,
+    /// Key of the project.
+    #[serde(skip)]
+    pub(crate) project_key: Option<ProjectKey>,
     /// Branch at the time.
     pub branch: Option<String>,
     /// Directory at the time.
@@ -92,12 +96,12 @@ impl ShownTurn {
     }
 }
 
-pub(in crate::store) const SHOWN_COLUMNS: &str = "turn.id, turn.uid, episode.uid, episode.id, episode.agent, episode.kind, episode.native_id, turn.native_id, turn.role,
+pub(super) const SHOWN_COLUMNS: &str = "turn.id, turn.uid, episode.uid, episode.id, episode.agent, episode.kind, episode.native_id, turn.native_id, turn.role,
     speaker.text, turn.is_error, turn_text.words, turn.at_ms, turn.at_original, turn.at_offset_min, turn.at_quality, project.name, branch.text,
     cwd.text, model.text, source_file.path, turn.line, source_file.gone_ms IS NOT NULL,
-    CASE WHEN note_version.turn_id IS NULL THEN episode.title ELSE note_version.title END, turn.caveat";
+    CASE WHEN note_version.turn_id IS NULL THEN episode.title ELSE note_version.title END, turn.caveat, turn.project_id";
 
-pub(in crate::store) const SHOWN_JOINS: &str = "JOIN episode ON episode.id = turn.episode_id
+pub(super) const SHOWN_JOINS: &str = "JOIN episode ON episode.id = turn.episode_id
     JOIN turn_text ON turn_text.turn_id = turn.id
     JOIN source_file ON source_file.id = turn.file_id
     LEFT JOIN project ON project.id = turn.project_id
@@ -107,7 +111,7 @@ pub(in crate::store) const SHOWN_JOINS: &str = "JOIN episode ON episode.id = tur
     LEFT JOIN label AS speaker ON speaker.id = turn.speaker_id
     LEFT JOIN note_version ON note_version.turn_id = turn.id";
 
-pub(in crate::store) fn shown_turn(row: &Row<'_>) -> rusqlite::Result<ShownTurn> {
+pub(super) fn shown_turn(row: &Row<'_>) -> rusqlite::Result<ShownTurn> {
     let words: Vec<u8> = row.get(11)?;
     let (text, tool_text) = words::decode(&words).unwrap_or_default();
     Ok(ShownTurn {
@@ -132,6 +136,7 @@ pub(in crate::store) fn shown_turn(row: &Row<'_>) -> rusqlite::Result<ShownTurn>
             quality: TimeQuality::parse(&row.get::<_, String>(15)?).unwrap_or(TimeQuality::None),
         },
         project: row.get(16)?,
+        project_key: row.get(25)?,
         branch: row.get(17)?,
         cwd: row.get(18)?,
         model: row.get(19)?,
@@ -142,152 +147,295 @@ pub(in crate::store) fn shown_turn(row: &Row<'_>) -> rusqlite::Result<ShownTurn>
     })
 }
 
-impl Store {
-    /// Returns the turns of these rows that still exist and are not forgotten, in any order.
-    pub(crate) fn shown_turns(&self, rows: &[TurnKey]) -> StoreResult<Vec<ShownTurn>> {
-        self.read(|view| {
-            let sql =
-                format!("SELECT {SHOWN_COLUMNS} FROM turn {SHOWN_JOINS} WHERE turn.id = ?1 AND episode.forgotten_ms IS NULL");
-            let mut turns = Vec::with_capacity(rows.len());
-            for row in rows {
-                turns.extend(view.first(&sql, [row], shown_turn)?);
-            }
-            Ok(turns)
-        })
-    }
+/// The turns that an answer shows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Turns<'q> {
+    /// These, as far as they still exist, in their order.
+    Keys(&'q [TurnKey]),
+    /// Those of an episode in order, including those that it shares with other sessions; of a note, the newest version.
+    OfEpisode(EpisodeKey),
+    /// The last ones of an episode by a role and without a caveat, last first, including those that it shares: at most so many.
+    LastOf(EpisodeKey, Role, usize),
+    /// The last one of the agent after a turn and before the next human turn, which is the outcome of that turn.
+    Conclusion(TurnKey),
+    /// Those of people and agents in the exchange of a turn that stand nearest to it, without the turn itself, at most so many; none before
+    /// the first human turn.
+    Around(TurnKey, usize),
+}
 
-    /// Returns the turns of an episode in order, including those it shares with other sessions; for a note,
-    /// the newest version.
-    pub(crate) fn episode_turns(&self, episode: EpisodeKey) -> StoreResult<Vec<ShownTurn>> {
-        self.read(|view| {
-            let sql = format!(
-                "SELECT {SHOWN_COLUMNS} FROM (
-                     SELECT id AS turn_id, position FROM turn WHERE episode_id = ?1
-                     UNION ALL SELECT turn_id, position FROM turn_share WHERE episode_id = ?1
-                 ) AS place JOIN turn ON turn.id = place.turn_id {SHOWN_JOINS}
-                 WHERE episode.forgotten_ms IS NULL
-                   AND NOT {IS_REPLACED}
-                 ORDER BY place.position, turn.id"
-            );
-            view.all(&sql, [episode], shown_turn)
-        })
-    }
+/// A condition by which turns are chosen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum TurnChoice<'q> {
+    /// Their id, short id or native id begins with this (at least 4 characters): at most so many.
+    Named(&'q str, usize),
+    /// They are versions that were replaced: before a time (exclusive), or at any time.
+    Superseded(Option<UtcMillis>),
+    /// They have the content that a filter asks for.
+    Holding(&'q Filter),
+    /// They are among these, and sessions with this native id repeat them from others.
+    SharedBy(&'q str, &'q [TurnKey]),
+}
 
-    /// Returns the last turns of an episode by a speaker of this role and without a caveat, last first, including those it
-    /// shares with other sessions.
-    pub(crate) fn last_spoken(&self, episode: EpisodeKey, role: Role, limit: usize) -> StoreResult<Vec<ShownTurn>> {
-        self.read(|view| {
-            let sql = format!(
-                "SELECT {SHOWN_COLUMNS} FROM (
-                     SELECT place.turn_id, place.position FROM (
-                         SELECT id AS turn_id, position FROM turn WHERE episode_id = ?1
-                         UNION ALL SELECT turn_id, position FROM turn_share WHERE episode_id = ?1
-                     ) AS place JOIN turn ON turn.id = place.turn_id WHERE turn.role = ?2 AND turn.caveat IS NULL ORDER BY place.position DESC LIMIT ?3
-                 ) AS place JOIN turn ON turn.id = place.turn_id {SHOWN_JOINS} WHERE episode.forgotten_ms IS NULL ORDER BY place.position DESC"
-            );
-            view.all(&sql, params![episode, role.as_str(), limit as i64], shown_turn)
-        })
-    }
+/// A session, document or note, as it is named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NamedEpisode {
+    pub key: EpisodeKey,
+    pub agent: String,
+    pub native_id: String,
+    pub kind: EpisodeKind,
+    /// Native id of the session that it belongs to.
+    pub parent: Option<String>,
+    /// The directory in which it began, as recorded.
+    pub cwd: Option<String>,
+}
 
-    /// Returns whether a session called a tool, in its own turns or in turns that it shares.
-    pub(crate) fn has_tool_calls(&self, episode: EpisodeKey) -> StoreResult<bool> {
-        self.read(|view| {
-            view.value(
-                "SELECT EXISTS (SELECT 1 FROM turn WHERE episode_id = ?1 AND role IN ('tool_call', 'tool_result'))
-                         OR EXISTS (SELECT 1 FROM turn_share JOIN turn ON turn.id = turn_id
-                                    WHERE turn_share.episode_id = ?1 AND role IN ('tool_call', 'tool_result'))",
-                [episode],
-            )
-        })
-    }
+/// The episodes that a caller wants.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Episodes<'q> {
+    /// The one with a key.
+    Key(EpisodeKey),
+    /// Those whose id, short id or native id begins with this, at most so many; forgotten ones too. A blank beginning, such as that of an
+    /// unset variable of a shell, is that of none.
+    Beginning(&'q str, usize),
+    /// The sessions that the beginning of an id refers to, at most so many; none that is forgotten. Side conversations of one of them are
+    /// left out; their ids begin like its own.
+    Named(&'q str, usize),
+    /// Those of an agent (`None`: of any) with a native id, forgotten or not.
+    Native(Option<&'q str>, &'q str),
+    /// The sessions of sub-agents below one, at every depth, oldest first.
+    Below(EpisodeKey),
+    /// Those of these agents and kinds; an empty list matches any.
+    Of(&'q [String], &'q [EpisodeKind]),
+    /// Those of an agent that belong to no project.
+    WithoutProject(&'q str),
+    /// Those of an agent that own or repeat one of these messages.
+    WithMessages(&'q str, &'q HashSet<String>),
+    /// Those with turns in a file, the one with the newest turn first.
+    InFile(FileKey),
+    /// The notes of which these turns are versions.
+    WithVersions(&'q [TurnKey]),
+}
 
-    /// Returns those of these turns that the sessions with this native id repeat from others.
-    pub(crate) fn shared_with(&self, native_session: &str, turns: &[TurnKey]) -> StoreResult<HashSet<TurnKey>> {
-        self.read(|view| {
-            let list = json_of(turns);
-            let shared = view.column(
-                "SELECT turn_id FROM turn_share JOIN episode ON episode.id = turn_share.episode_id
-                 WHERE turn_id IN (SELECT value FROM json_each(?1)) AND episode.native_id = ?2",
-                params![list, native_session],
-            )?;
-            Ok(shared.into_iter().collect())
-        })
-    }
+/// A pass over the whole archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pass {
+    pub number: i64,
+    /// The newest turn that is stored now.
+    pub newest: TurnKey,
+}
 
-    /// Returns whether an agent other than `agent` has a session with this native id, forgotten or not.
-    pub(crate) fn is_told_by_another(&self, agent: &str, native_session: &str) -> StoreResult<bool> {
-        self.read(|view| {
-            view.exists("SELECT 1 FROM episode WHERE native_id = ?1 AND agent <> ?2", params![native_session, agent])
-        })
-    }
+/// The turns that are counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TurnCount<'q> {
+    pub episodes: &'q [EpisodeKey],
+    /// Those that an episode shares with others, too.
+    pub with_shared: bool,
+    /// Roles; empty: any.
+    pub roles: &'q [Role],
+    pub since: Option<UtcMillis>,
+    pub until: Option<UtcMillis>,
+}
 
-    /// Returns the turns whose id, short id or native id begins with `prefix` (at least 4 characters).
-    pub(crate) fn turns_by_prefix(&self, prefix: &str, limit: usize) -> StoreResult<Vec<TurnKey>> {
+const EPISODE: &str = "SELECT id, agent, native_id, kind, parent_native_id, cwd FROM episode";
+
+fn named_episode(row: &Row<'_>) -> rusqlite::Result<NamedEpisode> {
+    Ok(NamedEpisode {
+        key: row.get(0)?,
+        agent: row.get(1)?,
+        native_id: row.get(2)?,
+        kind: EpisodeKind::parse(&row.get::<_, String>(3)?).unwrap_or(EpisodeKind::Session),
+        parent: row.get(4)?,
+        cwd: row.get(5)?,
+    })
+}
+
+impl View<'_> {
+    fn beginning(&self, prefix: &str, with_forgotten: bool, limit: usize) -> StoreResult<Vec<NamedEpisode>> {
         if prefix.trim().is_empty() {
             return Ok(Vec::new());
         }
-        self.read(|view| {
-            let mut found = Vec::new();
-            if let Some((low, high)) = uuid_range(prefix) {
-                found = view.column(
-                    "SELECT id FROM turn WHERE uid BETWEEN ?1 AND ?2 UNION SELECT id FROM turn
-                 WHERE native_id BETWEEN ?1 AND ?2 LIMIT ?3",
-                    params![low, high, limit as i64],
-                )?;
-            }
-            if found.is_empty() {
-                found = view.column("SELECT id FROM turn WHERE native_id = ?1 LIMIT ?2", params![prefix, limit as i64])?;
-            }
-            Ok(found)
-        })
-    }
-
-    /// Returns the episodes whose id, short id or native id begins with `prefix`; forgotten ones only on
-    /// request. A blank prefix, such as that of an unset variable of a shell, is the beginning of none.
-    pub(crate) fn episodes_by_prefix(
-        &self,
-        prefix: &str,
-        with_forgotten: bool,
-        limit: usize,
-    ) -> StoreResult<Vec<(EpisodeKey, String, String)>> {
-        if prefix.trim().is_empty() {
-            return Ok(Vec::new());
-        }
-        self.read(|view| {
-            let (low, high) = uuid_range(prefix).unwrap_or(([0xff; 16], [0; 16]));
-            let mut found: Vec<(EpisodeKey, String, String)> = view.all(
-                "SELECT id, agent, native_id FROM episode
-                     WHERE (uid BETWEEN ?1 AND ?2 OR substr(native_id, 1, length(?3)) = ?3) AND (?4 OR forgotten_ms IS NULL)
-                     ORDER BY native_id = ?3 DESC, length(native_id), id LIMIT ?5",
-                params![low, high, prefix, with_forgotten, limit as i64],
-                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
-            )?;
-            // An exact native id takes precedence over sessions that merely begin with it (sub-agents do).
-            if found.first().is_some_and(|(_, _, native)| native == prefix) {
-                found.truncate(1);
-            }
-            Ok(found)
-        })
-    }
-
-    /// Returns the sessions that the beginning of an id refers to. Side conversations of a matching session
-    /// are left out; their ids begin like its own.
-    pub(crate) fn sessions_named(&self, prefix: &str, limit: usize) -> StoreResult<Vec<(EpisodeKey, String, String)>> {
-        let mut found = self.episodes_by_prefix(prefix, false, limit)?;
-        if found.len() > 1 {
-            let mut children = HashSet::new();
-            for (row, ..) in &found {
-                children.extend(self.descendants(*row)?.into_iter().map(|(child, _)| child));
-            }
-            found.retain(|(row, ..)| !children.contains(row));
+        let (low, high) = uuid_range(prefix).unwrap_or(([0xff; 16], [0; 16]));
+        let mut found = self.all(
+            &format!(
+                "{EPISODE} WHERE (uid BETWEEN ?1 AND ?2 OR substr(native_id, 1, length(?3)) = ?3) AND (?4 OR forgotten_ms IS NULL)
+                 ORDER BY native_id = ?3 DESC, length(native_id), id LIMIT ?5"
+            ),
+            params![low, high, prefix, with_forgotten, limit as i64],
+            named_episode,
+        )?;
+        // An exact native id takes precedence over sessions that merely begin with it (sub-agents do).
+        if found.first().is_some_and(|first| first.native_id == prefix) {
+            found.truncate(1);
         }
         Ok(found)
     }
 
-    /// Returns the episode with a native id of an agent.
-    pub(crate) fn episode_of(&self, agent: &str, native_id: &str) -> StoreResult<Option<EpisodeKey>> {
+    fn below(&self, episode: EpisodeKey) -> StoreResult<Vec<NamedEpisode>> {
+        self.all(
+            &format!(
+                "WITH RECURSIVE family (id) AS (
+                     SELECT ?1
+                     UNION
+                     SELECT child.id FROM episode AS child
+                     JOIN episode AS parent ON parent.native_id = child.parent_native_id AND parent.agent = child.agent
+                     JOIN family ON family.id = parent.id)
+                 {EPISODE} WHERE id IN (SELECT id FROM family) AND id <> ?1 ORDER BY started_ms, id"
+            ),
+            [episode],
+            named_episode,
+        )
+    }
+
+    fn with_messages(&self, agent: &str, messages: &HashSet<String>) -> StoreResult<Vec<EpisodeKey>> {
+        let mut found: BTreeSet<EpisodeKey> = BTreeSet::new();
+        for message in messages {
+            found.extend(self.column::<EpisodeKey>(
+                "SELECT episode.id FROM turn JOIN episode ON episode.id = turn.episode_id
+                 WHERE turn.native_id = ?1 AND agent = ?2 UNION SELECT episode.id FROM turn
+                 JOIN turn_share ON turn_share.turn_id = turn.id
+                 JOIN episode ON episode.id = turn_share.episode_id WHERE turn.native_id = ?1 AND agent = ?2",
+                params![NativeId(message), agent],
+            )?);
+        }
+        Ok(found.into_iter().collect())
+    }
+}
+
+impl Store {
+    /// Returns turns for display, without those of forgotten sessions.
+    pub(crate) fn turns(&self, wanted: Turns<'_>) -> StoreResult<Vec<ShownTurn>> {
+        self.read(|view| match wanted {
+            Turns::Keys(keys) => {
+                let sql = format!(
+                    "SELECT {SHOWN_COLUMNS} FROM turn {SHOWN_JOINS} WHERE turn.id = ?1 AND episode.forgotten_ms IS NULL"
+                );
+                keys.iter().filter_map(|key| view.first(&sql, [key], shown_turn).transpose()).collect()
+            }
+            Turns::OfEpisode(episode) => {
+                let sql = format!(
+                    "SELECT {SHOWN_COLUMNS} FROM (
+                         SELECT id AS turn_id, position FROM turn WHERE episode_id = ?1
+                         UNION ALL SELECT turn_id, position FROM turn_share WHERE episode_id = ?1
+                     ) AS place JOIN turn ON turn.id = place.turn_id {SHOWN_JOINS}
+                     WHERE episode.forgotten_ms IS NULL
+                       AND NOT {IS_REPLACED}
+                     ORDER BY place.position, turn.id"
+                );
+                view.all(&sql, [episode], shown_turn)
+            }
+            Turns::LastOf(episode, role, limit) => {
+                let sql = format!(
+                    "SELECT {SHOWN_COLUMNS} FROM (
+                         SELECT place.turn_id, place.position FROM (
+                             SELECT id AS turn_id, position FROM turn WHERE episode_id = ?1
+                             UNION ALL SELECT turn_id, position FROM turn_share WHERE episode_id = ?1
+                         ) AS place JOIN turn ON turn.id = place.turn_id WHERE turn.role = ?2 AND turn.caveat IS NULL ORDER BY place.position DESC LIMIT ?3
+                     ) AS place JOIN turn ON turn.id = place.turn_id {SHOWN_JOINS} WHERE episode.forgotten_ms IS NULL ORDER BY place.position DESC"
+                );
+                view.all(&sql, params![episode, role.as_str(), limit as i64], shown_turn)
+            }
+            Turns::Conclusion(turn) => view.conclusion(turn),
+            Turns::Around(turn, limit) => view.exchange_around(turn, limit),
+        })
+    }
+
+    /// Returns the turns that a condition chooses.
+    pub(crate) fn turn_keys(&self, choice: TurnChoice<'_>) -> StoreResult<Vec<TurnKey>> {
+        self.read(|view| match choice {
+            TurnChoice::Named(prefix, _) if prefix.trim().is_empty() => Ok(Vec::new()),
+            TurnChoice::Named(prefix, limit) => {
+                let mut found = Vec::new();
+                if let Some((low, high)) = uuid_range(prefix) {
+                    found = view.column(
+                        "SELECT id FROM turn WHERE uid BETWEEN ?1 AND ?2 UNION SELECT id FROM turn
+                         WHERE native_id BETWEEN ?1 AND ?2 LIMIT ?3",
+                        params![low, high, limit as i64],
+                    )?;
+                }
+                if found.is_empty() {
+                    found = view.column("SELECT id FROM turn WHERE native_id = ?1 LIMIT ?2", params![prefix, limit as i64])?;
+                }
+                Ok(found)
+            }
+            TurnChoice::Superseded(as_of) => view
+                .column("SELECT turn_id FROM note_version WHERE until_ms IS NOT NULL AND (?1 IS NULL OR until_ms < ?1)", [as_of]),
+            TurnChoice::Holding(filter) => Ok(view.turns_holding(filter)?.into_iter().collect()),
+            TurnChoice::SharedBy(native_session, turns) => view.column(
+                "SELECT turn_id FROM turn_share JOIN episode ON episode.id = turn_share.episode_id
+                 WHERE turn_id IN (SELECT value FROM json_each(?1)) AND episode.native_id = ?2",
+                params![json_of(turns), native_session],
+            ),
+        })
+    }
+
+    /// Returns episodes, as they are named.
+    pub(crate) fn episodes(&self, wanted: &Episodes<'_>) -> StoreResult<Vec<NamedEpisode>> {
+        let among = "id IN (SELECT value FROM json_each(?1)) ORDER BY id";
+        self.read(|view| match *wanted {
+            Episodes::Key(key) => view.all(&format!("{EPISODE} WHERE id = ?1"), [key], named_episode),
+            Episodes::Beginning(prefix, limit) => view.beginning(prefix, true, limit),
+            Episodes::Named(prefix, limit) => {
+                let mut found = view.beginning(prefix, false, limit)?;
+                if found.len() > 1 {
+                    let mut children = HashSet::new();
+                    for episode in &found {
+                        children.extend(view.below(episode.key)?.into_iter().map(|child| child.key));
+                    }
+                    found.retain(|episode| !children.contains(&episode.key));
+                }
+                Ok(found)
+            }
+            Episodes::Native(Some(agent), native_id) => {
+                view.all(&format!("{EPISODE} WHERE agent = ?1 AND native_id = ?2"), [agent, native_id], named_episode)
+            }
+            Episodes::Native(None, native_id) => {
+                view.all(&format!("{EPISODE} WHERE native_id = ?1"), [native_id], named_episode)
+            }
+            Episodes::Below(episode) => view.below(episode),
+            Episodes::Of(agents, kinds) => {
+                let mut all = view.all(EPISODE, [], named_episode)?;
+                all.retain(|episode| agents.is_empty() || agents.contains(&episode.agent));
+                all.retain(|episode| kinds.is_empty() || kinds.contains(&episode.kind));
+                Ok(all)
+            }
+            Episodes::WithoutProject(agent) => {
+                let sql = format!("{EPISODE} WHERE agent = ?1 AND project_id IS NULL AND forgotten_ms IS NULL");
+                view.all(&sql, [agent], named_episode)
+            }
+            Episodes::WithMessages(agent, messages) => {
+                let keys = view.with_messages(agent, messages)?;
+                view.all(&format!("{EPISODE} WHERE {among}"), [json_of(&keys)], named_episode)
+            }
+            Episodes::InFile(file) => view.all(
+                &format!("{EPISODE} JOIN file_episode ON file_episode.episode_id = episode.id WHERE file_id = ?1 ORDER BY last_turn DESC"),
+                [file],
+                named_episode,
+            ),
+            Episodes::WithVersions(turns) => {
+                let keys: Vec<EpisodeKey> = view.column(
+                    "SELECT DISTINCT episode_id FROM note_version WHERE turn_id IN (SELECT value FROM json_each(?1))",
+                    [json_of(turns)],
+                )?;
+                view.all(&format!("{EPISODE} WHERE {among}"), [json_of(&keys)], named_episode)
+            }
+        })
+    }
+
+    /// Returns the number of turns of episodes; one that several of them share counts for each.
+    pub(crate) fn count_turns(&self, count: &TurnCount<'_>) -> StoreResult<u64> {
+        let roles = serde_json::Value::from(count.roles.iter().map(|role| role.as_str()).collect::<Vec<_>>()).to_string();
         self.read(|view| {
-            view.first_value("SELECT id FROM episode WHERE agent = ?1 AND native_id = ?2", params![agent, native_id])
+            let mut sum = 0;
+            for episode in count.episodes {
+                sum += view.count(
+                    "SELECT count(*) FROM turn
+                     WHERE (episode_id = ?1 OR ?2 AND id IN (SELECT turn_id FROM turn_share WHERE turn_share.episode_id = ?1))
+                         AND (?3 = '[]' OR role IN (SELECT value FROM json_each(?3)))
+                         AND (?4 IS NULL OR at_ms >= ?4) AND (?5 IS NULL OR at_ms < ?5)",
+                    params![episode, count.with_shared, roles, count.since, count.until],
+                )?;
+            }
+            Ok(sum)
         })
     }
 
@@ -321,37 +469,6 @@ impl Store {
         })
     }
 
-    /// Returns the rows of the episodes of these agents and kinds; an empty list matches any.
-    pub(crate) fn episode_rows(&self, agents: &[String], kinds: &[EpisodeKind]) -> StoreResult<Vec<EpisodeKey>> {
-        self.read(|view| {
-            let all: Vec<(EpisodeKey, String, String)> =
-                view.all("SELECT id, agent, kind FROM episode", [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-            Ok(all
-                .into_iter()
-                .filter(|(_, agent, _)| agents.is_empty() || agents.contains(agent))
-                .filter(|(_, _, kind)| kinds.is_empty() || kinds.iter().any(|wanted| wanted.as_str() == kind))
-                .map(|(id, ..)| id)
-                .collect())
-        })
-    }
-
-    /// Rows and native ids of the sub-agents' sessions below a session, at every depth, oldest first.
-    pub(crate) fn descendants(&self, episode: EpisodeKey) -> StoreResult<Vec<(EpisodeKey, String)>> {
-        self.read(|view| {
-            view.all(
-                "WITH RECURSIVE family (id) AS (
-                     SELECT ?1
-                     UNION
-                     SELECT child.id FROM episode AS child
-                     JOIN episode AS parent ON parent.native_id = child.parent_native_id AND parent.agent = child.agent
-                     JOIN family ON family.id = parent.id)
-                 SELECT id, native_id FROM episode WHERE id IN (SELECT id FROM family) AND id <> ?1 ORDER BY started_ms, id",
-                [episode],
-                |row| Ok((row.get(0)?, row.get(1)?)),
-            )
-        })
-    }
-
     /// Calls `each` with the text of every turn, or with `None` if the text is missing or cannot be read.
     pub(crate) fn each_words(&self, mut each: impl FnMut([u8; 16], Option<(&str, &str)>)) -> StoreResult<()> {
         self.read(|view| {
@@ -364,19 +481,13 @@ impl Store {
         })
     }
 
-    /// Marks the turns of a file as seen by a pass that could not read them.
-    pub(crate) fn keep_turns_of(&self, file: FileKey, pass: i64) -> StoreResult<()> {
-        self.write(|tx| tx.execute("UPDATE turn SET reading = ?2 WHERE file_id = ?1", params![file, pass]).map(drop))
-    }
-
-    /// Returns the row of the newest turn.
-    pub(crate) fn newest_turn(&self) -> StoreResult<TurnKey> {
-        self.read(|view| view.value("SELECT coalesce(max(id), 0) FROM turn", []))
-    }
-
-    /// Returns the number of the last pass over the whole archive.
-    pub(crate) fn last_pass(&self) -> StoreResult<i64> {
-        self.read(|view| view.value("SELECT coalesce(max(reading), 0) FROM turn", []))
+    /// Returns the last pass over the whole archive.
+    pub(crate) fn last_pass(&self) -> StoreResult<Pass> {
+        self.read(|view| {
+            view.one("SELECT coalesce(max(reading), 0), coalesce(max(id), 0) FROM turn", [], |row| {
+                Ok(Pass { number: row.get(0)?, newest: row.get(1)? })
+            })
+        })
     }
 }
 
@@ -400,18 +511,6 @@ fn uuid_range(prefix: &str) -> Option<([u8; 16], [u8; 16])> {
         bytes
     };
     Some((fill(0), fill(15)))
-}
-
-/// Returns the id of a message: UUIDs are stored as bytes.
-pub(in crate::store) fn native_id(value: ValueRef<'_>) -> String {
-    match value {
-        ValueRef::Blob(bytes) => match uuid::Uuid::from_slice(bytes) {
-            Ok(id) => id.hyphenated().to_string(),
-            Err(_) => String::new(),
-        },
-        ValueRef::Text(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-        _ => String::new(),
-    }
 }
 
 #[cfg(test)]

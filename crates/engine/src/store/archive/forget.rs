@@ -7,23 +7,19 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use rusqlite::params;
-use yore_core::episode::EpisodeKind;
-use yore_core::id::{EpisodeId, MemoryId, TurnId};
+use yore_core::id::{EpisodeId, TurnId};
 use yore_core::relation::Node;
 use yore_core::time::UtcMillis;
 
-use super::episodes::native_id;
-use super::upsert::NativeId;
+use super::native_id::{NativeId, native_id};
 use super::words;
-use crate::store::keys::{BlobKey, EpisodeKey, FileKey, TurnKey, json_of};
-use crate::store::local::backup;
+use crate::store::keys::{BlobKey, EpisodeKey, FileKey, TurnKey};
 use crate::store::local::transaction::WriteTx;
-use crate::store::{Store, StoreError, StoreResult};
+use crate::store::{Store, StoreResult};
 
-/// How often the backups are listed until none is left.
-const LISTINGS: u32 = 10;
-
-const UNUSED_LABELS: &str = "DELETE FROM label WHERE id NOT IN ( SELECT branch_id FROM turn WHERE branch_id IS NOT NULL
+pub(super) const UNUSED_PATHS: &str = "DELETE FROM path WHERE id NOT IN (SELECT path_id FROM turn_file UNION SELECT path_id FROM code_block WHERE path_id IS NOT NULL)";
+pub(super) const UNUSED_LABELS: &str =
+    "DELETE FROM label WHERE id NOT IN ( SELECT branch_id FROM turn WHERE branch_id IS NOT NULL
                  UNION SELECT cwd_id FROM turn WHERE cwd_id IS NOT NULL UNION SELECT model_id FROM turn
                  WHERE model_id IS NOT NULL UNION SELECT speaker_id FROM turn WHERE speaker_id IS NOT NULL
                  UNION SELECT language_id FROM code_block WHERE language_id IS NOT NULL UNION SELECT name_id
@@ -101,58 +97,6 @@ pub(crate) struct Forgetting<'a> {
 }
 
 impl Store {
-    /// Returns the kind of an episode and the native id of its parent.
-    pub(crate) fn episode_kind(&self, episode: EpisodeKey) -> StoreResult<Option<(EpisodeKind, Option<String>)>> {
-        self.read(|view| {
-            view.first("SELECT kind, parent_native_id FROM episode WHERE id = ?1", [episode], |row| {
-                Ok((EpisodeKind::parse(&row.get::<_, String>(0)?).unwrap_or(EpisodeKind::Session), row.get(1)?))
-            })
-        })
-    }
-
-    /// Returns the number of turns of these episodes.
-    pub(crate) fn count_turns(&self, episodes: &[EpisodeKey]) -> StoreResult<u64> {
-        self.read(|view| {
-            let mut sum = 0;
-            for episode in episodes {
-                sum += view.count("SELECT count(*) FROM turn WHERE episode_id = ?1", [episode])?;
-            }
-            Ok(sum)
-        })
-    }
-
-    /// Returns the memories that rest on these episodes alone, and those that rest on more.
-    pub(crate) fn memories_resting_on(&self, episodes: &[EpisodeKey]) -> StoreResult<(Vec<MemoryId>, Vec<MemoryId>)> {
-        let resting = self.read(|view| {
-            view.all(
-                "WITH own AS (SELECT uid FROM turn WHERE episode_id IN (SELECT value FROM json_each(?1)))
-                 SELECT memory.uid, sum(turn_uid IN own) = count(*) FROM memory_evidence JOIN memory ON memory.id = memory_id
-                 WHERE memory_id IN (SELECT memory_id FROM memory_evidence WHERE turn_uid IN own) GROUP BY memory_id",
-                [json_of(episodes)],
-                |row| Ok((MemoryId::from_bytes(row.get(0)?), row.get::<_, bool>(1)?)),
-            )
-        })?;
-        let those = |wanted: bool| resting.iter().filter(|(_, is_alone)| *is_alone == wanted).map(|(id, _)| *id).collect();
-        Ok((those(true), those(false)))
-    }
-
-    /// Returns whether an episode has a turn in a span of time; without a span, always.
-    pub(crate) fn has_turns_between(
-        &self,
-        episode: EpisodeKey,
-        since: Option<UtcMillis>,
-        until: Option<UtcMillis>,
-    ) -> StoreResult<bool> {
-        self.read(|view| {
-            view.value(
-                "SELECT ?2 IS NULL AND ?3 IS NULL OR EXISTS (
-                     SELECT 1 FROM turn WHERE (episode_id = ?1 OR id IN (SELECT turn_id FROM turn_share WHERE episode_id = ?1))
-                     AND (?2 IS NULL OR at_ms >= ?2) AND (?3 IS NULL OR at_ms < ?3))",
-                params![episode, since, until],
-            )
-        })
-    }
-
     /// Returns whether any turn of an episode has these words, which are in lower case: what was said, what a tool got
     /// and gave, and versions that were replaced.
     pub(crate) fn has_words(&self, episode: EpisodeKey, text: &str) -> StoreResult<bool> {
@@ -298,27 +242,6 @@ impl Store {
         })
     }
 
-    /// Returns the episodes of an agent that own or repeat one of these messages.
-    pub(crate) fn episodes_with_messages<'m>(
-        &self,
-        agent: &str,
-        messages: impl Iterator<Item = &'m String>,
-    ) -> StoreResult<Vec<EpisodeKey>> {
-        self.read(|view| {
-            let mut found: BTreeSet<EpisodeKey> = BTreeSet::new();
-            for message in messages {
-                found.extend(view.column::<EpisodeKey>(
-                    "SELECT episode.id FROM turn JOIN episode ON episode.id = turn.episode_id
-                 WHERE turn.native_id = ?1 AND agent = ?2 UNION SELECT episode.id FROM turn
-                 JOIN turn_share ON turn_share.turn_id = turn.id
-                 JOIN episode ON episode.id = turn_share.episode_id WHERE turn.native_id = ?1 AND agent = ?2",
-                    params![NativeId(message), agent],
-                )?);
-            }
-            Ok(found.into_iter().collect())
-        })
-    }
-
     /// Removes the titles of `episodes` and of all episodes in `files`; returns `files` and
     /// the other files with content of these episodes.
     pub(crate) fn clear_titles(&self, files: &[FileKey], episodes: &[EpisodeKey]) -> StoreResult<Vec<FileKey>> {
@@ -338,56 +261,12 @@ impl Store {
             Ok(tell.into_iter().collect())
         })
     }
-
-    /// Records, as keyed hashes, what must not come back.
-    pub(crate) fn bury(&self, hashes: &[[u8; 16]], now: UtcMillis) -> StoreResult<()> {
-        self.write(|tx| tx.bury(hashes, now))
-    }
-
-    /// Deletes labels that no turn uses.
-    pub(crate) fn release_labels(&self) -> StoreResult<()> {
-        self.write(|tx| tx.batch(UNUSED_LABELS))
-    }
-
-    /// Deletes every backup, including those left by an upgrade, a restore or a repair.
-    ///
-    /// # Errors
-    /// [`StoreError::Io`] with the first that could not be deleted.
-    pub(crate) fn purge_backups(&self) -> StoreResult<Vec<PathBuf>> {
-        let mut removed = Vec::new();
-        // Another process that makes a backup renames it, and removes its journal: what is missing may be there by
-        // another name.
-        for _ in 0..LISTINGS {
-            let found = self.backups();
-            if found.is_empty() {
-                break;
-            }
-            for backup in found {
-                match std::fs::remove_file(&backup) {
-                    Ok(()) => removed.push(backup),
-                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                    Err(error) => return Err(StoreError::from_io(&backup, error)),
-                }
-            }
-        }
-        Ok(removed)
-    }
-
-    /// Returns the backups that upgrades left beside the database.
-    pub(crate) fn upgrade_backups(&self) -> Vec<PathBuf> {
-        crate::store::local::migrate::backups(self.path())
-    }
-
-    /// Returns every file with earlier content of the database.
-    pub(crate) fn backups(&self) -> Vec<PathBuf> {
-        self.path().parent().map(backup::files).unwrap_or_default()
-    }
 }
 
 impl WriteTx<'_> {
     /// Deletes turns with everything that belongs to them, and queues them for the indexes: the only way in
     /// which a turn is removed.
-    pub(in crate::store) fn remove_turns(&self, turns: &[TurnKey]) -> StoreResult<()> {
+    pub(super) fn remove_turns(&self, turns: &[TurnKey]) -> StoreResult<()> {
         for turn in turns {
             // Their conversations are divided into topics and summarised anew: a summary may hold words of the turn.
             for table in ["span WHERE", "session_summary WHERE", "extraction WHERE family = 'spans' AND"] {
@@ -406,7 +285,7 @@ impl WriteTx<'_> {
 
     /// Removes the turns of a document that its new reading does not return any more; the archive keeps the
     /// old text. Older versions of a note stay.
-    pub(in crate::store) fn retire_turns(&self, file: FileKey, given: &HashSet<TurnId>) -> StoreResult<()> {
+    pub(super) fn retire_turns(&self, file: FileKey, given: &HashSet<TurnId>) -> StoreResult<()> {
         let stored: Vec<(TurnKey, [u8; 16])> = self.all(
             "SELECT id, uid FROM turn WHERE file_id = ?1
                      AND id NOT IN (SELECT turn_id FROM note_version WHERE until_ms IS NOT NULL)",
@@ -425,9 +304,9 @@ impl WriteTx<'_> {
             self.execute("DELETE FROM episode WHERE id = ?1", [episode])?;
         }
         self.batch(UNUSED_LABELS)?;
+        self.batch(UNUSED_PATHS)?;
         self.batch(
-            "DELETE FROM path WHERE id NOT IN (SELECT path_id FROM turn_file UNION SELECT path_id
-                 FROM code_block WHERE path_id IS NOT NULL); UPDATE source_file SET reader_state = ''
+            "UPDATE source_file SET reader_state = ''
                  WHERE id NOT IN (SELECT file_id FROM file_episode); DELETE FROM skip
                  WHERE file_id NOT IN (SELECT file_id FROM file_episode); INSERT OR REPLACE INTO index_state (name,
                  value) VALUES ('purge', 'owed'), ('purge-vectors', 'owed'); DELETE FROM project
@@ -452,7 +331,7 @@ impl WriteTx<'_> {
     }
 
     /// Records, as keyed hashes, the content that must not be read again.
-    pub(in crate::store) fn bury(&self, hashes: &[[u8; 16]], now: UtcMillis) -> StoreResult<()> {
+    pub(super) fn bury(&self, hashes: &[[u8; 16]], now: UtcMillis) -> StoreResult<()> {
         for hash in hashes {
             self.execute("INSERT OR IGNORE INTO tombstone (hash, created_ms) VALUES (?1, ?2)", params![hash, now])?;
         }

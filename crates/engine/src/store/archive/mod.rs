@@ -6,6 +6,7 @@ pub(super) mod episodes;
 pub(super) mod exchanges;
 pub(super) mod forget;
 pub(super) mod merges;
+mod native_id;
 pub(super) mod notes;
 pub(super) mod overview;
 pub(super) mod projects;

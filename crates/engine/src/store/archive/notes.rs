@@ -12,7 +12,7 @@ use yore_core::time::UtcMillis;
 use super::upsert::{EpisodeRow, TurnFacts, UpsertOutcome, Upserter};
 use super::words;
 use crate::store::feed::items::SPOKEN_GAP;
-use crate::store::keys::{EpisodeKey, FileKey, ProjectKey, TurnKey, json_of};
+use crate::store::keys::{EpisodeKey, FileKey, ProjectKey, TurnKey};
 use crate::store::local::transaction::WriteTx;
 use crate::store::{Store, StoreResult};
 
@@ -100,16 +100,31 @@ fn text_of(row: &Row<'_>) -> rusqlite::Result<String> {
     Ok(words::decode(&packed).unwrap_or_default().0)
 }
 
+/// The versions of notes that a list wants.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Versions {
+    /// Of every note the newest one, the latest first.
+    Newest,
+    /// All of one note, the first one first.
+    Of(EpisodeKey),
+}
+
 impl Store {
-    /// Returns the first notes that `is_wanted` selects, latest first, each in its newest version;
-    /// `is_wanted` is called with forgotten notes too.
-    pub(crate) fn notes(&self, limit: usize, mut is_wanted: impl FnMut(&StoredNote) -> bool) -> StoreResult<Vec<StoredNote>> {
-        let sql = format!(
-            "SELECT {COLUMNS} FROM note_version {JOINS} WHERE note_version.until_ms IS NULL ORDER BY turn.at_ms DESC, turn.id DESC"
-        );
+    /// Returns the first versions of notes that `is_wanted` selects; `is_wanted` is called with forgotten notes too.
+    pub(crate) fn notes(
+        &self,
+        wanted: Versions,
+        limit: usize,
+        mut is_wanted: impl FnMut(&StoredNote) -> bool,
+    ) -> StoreResult<Vec<StoredNote>> {
+        let (note, condition) = match wanted {
+            Versions::Newest => (None, "?1 IS NULL AND note_version.until_ms IS NULL ORDER BY turn.at_ms DESC, turn.id DESC"),
+            Versions::Of(note) => (Some(note), "note_version.episode_id = ?1 ORDER BY note_version.at_ms"),
+        };
+        let sql = format!("SELECT {COLUMNS} FROM note_version {JOINS} WHERE {condition}");
         self.read(|view| {
             let mut found = Vec::new();
-            view.each(&sql, [], |row| {
+            view.each(&sql, [note], |row| {
                 if found.len() >= limit {
                     return Ok(ControlFlow::Break(()));
                 }
@@ -121,30 +136,6 @@ impl Store {
                 Ok(ControlFlow::Continue(()))
             })?;
             Ok(found)
-        })
-    }
-
-    /// Returns every version of a note, the first one first.
-    pub(crate) fn note_versions(&self, note: EpisodeKey) -> StoreResult<Vec<StoredNote>> {
-        let sql =
-            format!("SELECT {COLUMNS} FROM note_version {JOINS} WHERE note_version.episode_id = ?1 ORDER BY note_version.at_ms");
-        self.read(|view| view.all(&sql, [note], |row| Ok(StoredNote { text: text_of(row)?, ..stored_note(row)? })))
-    }
-
-    /// Returns the turns of versions that were replaced: before `as_of` (exclusive), or at any time.
-    pub(crate) fn superseded_turns(&self, as_of: Option<UtcMillis>) -> StoreResult<Vec<TurnKey>> {
-        self.read(|view| {
-            view.column("SELECT turn_id FROM note_version WHERE until_ms IS NOT NULL AND (?1 IS NULL OR until_ms < ?1)", [as_of])
-        })
-    }
-
-    /// Notes of which these turns are versions.
-    pub(crate) fn notes_of_turns(&self, turns: &[TurnKey]) -> StoreResult<Vec<EpisodeKey>> {
-        self.read(|view| {
-            view.column(
-                "SELECT DISTINCT episode_id FROM note_version WHERE turn_id IN (SELECT value FROM json_each(?1))",
-                [json_of(turns)],
-            )
         })
     }
 
@@ -184,13 +175,6 @@ impl Store {
                     Ok((id(0)?, id(1)?, row.get::<_, i64>(2)?.unsigned_abs()))
                 },
             )
-        })
-    }
-
-    /// Returns the rows of an agent's episodes that belong to no project.
-    pub(crate) fn episodes_without_project(&self, agent: &str) -> StoreResult<Vec<EpisodeKey>> {
-        self.read(|view| {
-            view.column("SELECT id FROM episode WHERE agent = ?1 AND project_id IS NULL AND forgotten_ms IS NULL", [agent])
         })
     }
 }
@@ -322,7 +306,7 @@ fn version_name(turn: &Turn, at: UtcMillis) -> String {
 
 impl WriteTx<'_> {
     /// Deletes the title and the links that came from a document's old text.
-    pub(in crate::store) fn reset_document(&self, file: FileKey) -> StoreResult<()> {
+    pub(super) fn reset_document(&self, file: FileKey) -> StoreResult<()> {
         for sql in [
             "UPDATE episode SET title = NULL, title_rank = 'first_words', title_ms = NULL, title_line = 0
              WHERE id IN (SELECT episode_id FROM file_episode WHERE file_id = ?1)",

@@ -1,13 +1,8 @@
-//! Counts of the store, lists of projects, and the facts kept as key and value.
+//! Counts what the store holds, and renames what names a person.
 
-use rusqlite::params;
-use yore_core::id::ProjectId;
-use yore_core::scope::ProjectAlias;
 use yore_core::time::UtcMillis;
 
 use super::episodes::IS_REPLACED;
-use super::upsert::Upserter;
-use crate::store::keys::ProjectKey;
 use crate::store::{Store, StoreResult};
 
 /// Number of sessions and turns of an agent.
@@ -118,42 +113,7 @@ pub struct StoreStats {
     pub skips: Vec<SkipCount>,
 }
 
-/// A project in the list of projects.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct ProjectSummary {
-    /// Row.
-    pub(crate) row: ProjectKey,
-    /// Id.
-    pub id: ProjectId,
-    /// Name.
-    pub name: String,
-    /// The aliases by which it is recognised: (kind, as recorded).
-    pub aliases: Vec<(String, String)>,
-    /// Sessions, without sub-agents.
-    pub sessions: u64,
-    /// Turns.
-    pub turns: u64,
-    /// Time of the last turn.
-    pub updated: Option<UtcMillis>,
-}
-
 impl Store {
-    /// Returns a fact about the data directory by its name.
-    pub(crate) fn fact(&self, name: &str) -> StoreResult<Option<String>> {
-        self.read(|view| view.first_value("SELECT value FROM fact WHERE name = ?1", [name]))
-    }
-
-    /// Stores a fact about the data directory.
-    pub(crate) fn set_fact(&self, name: &str, value: &str) -> StoreResult<()> {
-        self.write(|tx| {
-            tx.execute(
-                "INSERT INTO fact (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-                params![name, value],
-            )
-            .map(drop)
-        })
-    }
-
     /// Returns the numbers of turns and of memories with a time after `at`. A time that a person gave to a memory does not count.
     pub(crate) fn counts_after(&self, at: UtcMillis) -> StoreResult<(u64, u64)> {
         self.read(|view| {
@@ -205,17 +165,6 @@ impl Store {
             }
             Ok(changed)
         })
-    }
-
-    /// Returns whether anything was written with the data directory's key: lines, or hashes of content that
-    /// must not be read again.
-    pub(crate) fn is_keyed(&self) -> StoreResult<bool> {
-        self.read(|view| view.value("SELECT EXISTS (SELECT 1 FROM segment) OR EXISTS (SELECT 1 FROM tombstone)", []))
-    }
-
-    /// Returns the number of sessions and messages that were forgotten for good.
-    pub(crate) fn tombstone_count(&self) -> StoreResult<u64> {
-        self.read(|view| view.count("SELECT count(*) FROM tombstone", []))
     }
 
     /// Collects all statistics of the store.
@@ -284,102 +233,6 @@ impl Store {
                     },
                 )?,
             })
-        })
-    }
-
-    /// Returns all projects, last used first.
-    pub(crate) fn projects(&self) -> StoreResult<Vec<ProjectSummary>> {
-        self.project_summaries(None)
-    }
-
-    /// Returns one project.
-    pub(crate) fn project(&self, row: ProjectKey) -> StoreResult<Option<ProjectSummary>> {
-        Ok(self.project_summaries(Some(row))?.pop())
-    }
-
-    /// Returns all projects, last used first, or the one with a row. Counting turns takes time, so one is not looked
-    /// for among all.
-    fn project_summaries(&self, only: Option<ProjectKey>) -> StoreResult<Vec<ProjectSummary>> {
-        self.read(|view| {
-            let mut projects = view.all(
-                &format!(
-                    "SELECT project.id, project.uid, project.name,
-                        (SELECT count(*) FROM episode WHERE episode.project_id = project.id AND kind <> 'subagent'
-                             AND forgotten_ms IS NULL),
-                        (SELECT count(*) FROM turn WHERE turn.project_id = project.id AND NOT {IS_REPLACED}),
-                        (SELECT max(at_ms) FROM turn WHERE turn.project_id = project.id)
-                 FROM project WHERE ?1 IS NULL OR project.id = ?1 ORDER BY 6 DESC, project.id"
-                ),
-                [only],
-                |row| {
-                    Ok(ProjectSummary {
-                        row: row.get(0)?,
-                        id: ProjectId::from_bytes(row.get(1)?),
-                        name: row.get(2)?,
-                        aliases: Vec::new(),
-                        sessions: count(row, 3)?,
-                        turns: count(row, 4)?,
-                        updated: row.get(5)?,
-                    })
-                },
-            )?;
-            let aliases: Vec<(ProjectKey, String, String)> =
-                view.all("SELECT project_id, kind, recorded FROM project_alias ORDER BY kind, recorded", [], |row| {
-                    Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-                })?;
-            for (project, kind, recorded) in aliases {
-                if let Some(project) = projects.iter_mut().find(|candidate| candidate.row == project) {
-                    project.aliases.push((kind, recorded));
-                }
-            }
-            Ok(projects)
-        })
-    }
-
-    /// Returns row, id and name of all projects, without counts.
-    pub(crate) fn project_names(&self) -> StoreResult<Vec<(ProjectKey, ProjectId, String)>> {
-        self.read(|view| {
-            view.all("SELECT id, uid, name FROM project ORDER BY id", [], |row| {
-                Ok((row.get(0)?, ProjectId::from_bytes(row.get(1)?), row.get(2)?))
-            })
-        })
-    }
-
-    /// Returns the projects that have this alias, in key form or in its original form.
-    pub(crate) fn projects_by_alias(&self, recorded: &str, key: &str) -> StoreResult<Vec<ProjectKey>> {
-        self.read(|view| {
-            view.column("SELECT DISTINCT project_id FROM project_alias WHERE recorded = ?1 OR value = ?2", params![recorded, key])
-        })
-    }
-
-    /// Returns the aliases of all projects, as recorded: project, kind, alias.
-    pub(crate) fn project_places(&self) -> StoreResult<Vec<(ProjectKey, String, String)>> {
-        self.read(|view| {
-            view.all("SELECT project_id, kind, recorded FROM project_alias ORDER BY project_id, kind, recorded", [], |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-            })
-        })
-    }
-
-    /// Returns the directories by which projects are recognised, as recorded.
-    pub(crate) fn project_directories(&self) -> StoreResult<Vec<String>> {
-        self.read(|view| {
-            view.column("SELECT DISTINCT recorded FROM project_alias WHERE kind = 'directory' ORDER BY recorded", [])
-        })
-    }
-
-    /// Returns the project with an alias.
-    pub(crate) fn project_by_alias(&self, kind: &str, value: &str) -> StoreResult<Option<ProjectKey>> {
-        self.read(|view| {
-            view.first_value("SELECT project_id FROM project_alias WHERE kind = ?1 AND value = ?2", params![kind, value])
-        })
-    }
-
-    /// Returns the project with any of these aliases, or creates it under a name.
-    pub(crate) fn known_project(&self, aliases: &[(ProjectAlias, String)], name: &str, now: UtcMillis) -> StoreResult<ProjectId> {
-        self.write(|tx| {
-            let row = Upserter::new(tx).project(aliases, name, now)?;
-            tx.one("SELECT uid FROM project WHERE id = ?1", [row], |row| row.get(0).map(ProjectId::from_bytes))
         })
     }
 }

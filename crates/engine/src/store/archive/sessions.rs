@@ -80,7 +80,7 @@ pub enum SessionOrder {
 
 /// SQL condition on a row of `episode`: programs sent all of its prompts, no person sent any. Both kinds of turns may be shared
 /// with other sessions.
-pub(in crate::store) const IS_OF_PROGRAMS: &str =
+pub(super) const IS_OF_PROGRAMS: &str =
     "(kind = 'session' AND NOT EXISTS (SELECT 1 FROM turn WHERE turn.episode_id = episode.id AND role = 'human')
       AND NOT EXISTS (SELECT 1 FROM turn_share JOIN turn ON turn.id = turn_share.turn_id
                       WHERE turn_share.episode_id = episode.id AND role = 'human')
@@ -110,6 +110,8 @@ pub(crate) struct SessionFilter<'f> {
     pub with_programs: bool,
     pub with_forgotten: bool,
     pub without_documents: bool,
+    /// Only sessions with at least so many turns more than this extractor has read.
+    pub has_more: Option<(&'f str, i64)>,
     /// Makes a title of the first words of a session that has none; `None`: such sessions stay without.
     pub title: Option<fn(&str) -> Option<String>>,
 }
@@ -144,6 +146,9 @@ impl Store {
                     OR EXISTS (SELECT 1 FROM turn_share JOIN code_block USING (turn_id) WHERE turn_share.episode_id = episode.id))
                AND (?7 OR kind <> 'subagent') AND (?8 OR forgotten_ms IS NULL) AND (NOT ?9 OR kind <> 'document')
                AND (?11 OR NOT {IS_OF_PROGRAMS})
+               AND (?12 IS NULL OR (SELECT count(*) FROM turn WHERE turn.episode_id = episode.id)
+                   + (SELECT count(*) FROM turn_share WHERE turn_share.episode_id = episode.id)
+                   - coalesce((SELECT turns FROM extraction WHERE extraction.episode_id = episode.id AND extractor = ?12), 0) >= ?13)
              ORDER BY {direction}, episode.id LIMIT ?10"
         );
         // Words are compressed, so text is compared here, session by session.
@@ -162,6 +167,8 @@ impl Store {
                 filter.without_documents,
                 sql_limit,
                 filter.with_programs,
+                filter.has_more.map(|(extractor, _)| extractor),
+                filter.has_more.map(|(_, turns)| turns),
             ];
             let candidates: Vec<EpisodeSummary> = view.all(&sql, parameters, |row| {
                 Ok(EpisodeSummary {

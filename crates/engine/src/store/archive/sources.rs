@@ -102,66 +102,75 @@ fn file_row(row: &Row<'_>) -> rusqlite::Result<FileRow> {
     })
 }
 
+impl From<FileRow> for SourceFileSummary {
+    fn from(file: FileRow) -> Self {
+        Self {
+            source: file.source,
+            path: file.path,
+            archived_bytes: file.checkpoint.archived_bytes,
+            grows_at_its_end: file.checkpoint.fingerprint.is_some(),
+            size: file.checkpoint.size,
+            mtime_ns: file.checkpoint.mtime_ns,
+            gone_ms: file.gone_ms,
+            last_read_ms: file.last_read_ms,
+        }
+    }
+}
+
+/// Something that happened to a file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum FileNote<'q> {
+    /// This process no longer reads it.
+    Released(&'q str),
+    /// It no longer exists; its content stays.
+    Gone(UtcMillis),
+    /// A reading of the archive counts its skipped lines again.
+    CountedAgain,
+    /// This pass over the archive could not read all of it: its turns are kept as if they were seen.
+    Damaged(i64),
+}
+
+/// The files that a list wants.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Files<'q> {
+    /// All.
+    All,
+    /// The one of a source with a path.
+    At(&'q str, &'q str),
+    /// The one of a source with a path, and its parts.
+    Within(&'q str, &'q str),
+    /// Those that are named after a session.
+    NamedAfter(&'q str),
+    /// Those with content of a session.
+    OfEpisode(&'q EpisodeId),
+}
+
 impl Store {
-    /// Returns the row of a file.
-    pub(crate) fn find_file(&self, source: &str, path: &str) -> StoreResult<Option<FileRow>> {
-        self.read(|view| view.find_file_in(source, path))
-    }
-
-    /// Returns the recorded directory of a session in a file.
-    pub(crate) fn directory_of_file(&self, file: FileKey) -> StoreResult<Option<String>> {
-        self.read(|view| {
-            view.first_value(
-                "SELECT episode.cwd FROM file_episode JOIN episode ON episode.id = file_episode.episode_id
-                 WHERE file_id = ?1 AND episode.cwd IS NOT NULL ORDER BY last_turn DESC LIMIT 1",
-                [file],
-            )
-        })
-    }
-
-    /// Returns every file, in the order in which they were first read.
-    pub(crate) fn files(&self) -> StoreResult<Vec<FileRow>> {
-        self.read(|view| {
-            let sql = format!("SELECT {FILE_COLUMNS} FROM source_file ORDER BY id");
-            view.all(&sql, [], file_row)
-        })
-    }
-
-    /// Returns whether a file of other sources than these was ever read.
-    pub(crate) fn has_files_besides(&self, sources: &[&str]) -> StoreResult<bool> {
-        self.read(|view| {
-            let sql = "SELECT EXISTS (SELECT 1 FROM source_file WHERE source NOT IN (SELECT value FROM json_each(?1)))";
-            view.value(sql, [serde_json::Value::from(sources).to_string()])
-        })
-    }
-
-    /// Returns when a file that is named after a session was last read; `None` if there is no such file, or
-    /// none was read.
-    pub(crate) fn last_read_of(&self, session: &str) -> StoreResult<Option<UtcMillis>> {
-        let read: Vec<(String, UtcMillis)> = self.read(|view| {
-            // Few rows contain the name; the path shows which of them are named after the session.
-            view.all(
-                "SELECT path, last_read_ms FROM source_file WHERE instr(path, ?1) > 0 AND last_read_ms IS NOT NULL",
-                [session],
-                |row| Ok((row.get(0)?, row.get(1)?)),
-            )
-        })?;
-        let is_of_it = |path: &str| {
-            let stem = std::path::Path::new(path).file_stem().and_then(std::ffi::OsStr::to_str);
-            !session.is_empty() && stem.is_some_and(|stem| stem.ends_with(session))
-        };
-        Ok(read.into_iter().filter(|(path, _)| is_of_it(path)).map(|(_, at)| at).max())
-    }
-
-    /// Returns the files with content of an episode.
-    pub(crate) fn files_of_episode(&self, episode: &EpisodeId) -> StoreResult<Vec<FileRow>> {
-        let rows: Vec<FileKey> = self.read(|view| {
-            view.column(
-                "SELECT file_id FROM file_episode JOIN episode ON episode.id = episode_id WHERE episode.uid = ?1",
+    /// Returns files, in the order in which they were first read.
+    pub(crate) fn files(&self, wanted: Files<'_>) -> StoreResult<Vec<FileRow>> {
+        let list = |condition: &str| format!("SELECT {FILE_COLUMNS} FROM source_file WHERE {condition} ORDER BY id");
+        self.read(|view| match wanted {
+            Files::All => view.all(&list("TRUE"), [], file_row),
+            Files::At(source, path) => Ok(view.find_file_in(source, path)?.into_iter().collect()),
+            // `$` is the character after `#`, which precedes the name of a part.
+            Files::Within(source, path) => {
+                view.all(&list("source = ?1 AND (path = ?2 OR path > ?2 || '#' AND path < ?2 || '$')"), [source, path], file_row)
+            }
+            Files::NamedAfter(session) => {
+                // Few rows contain the name; the path shows which of them are named after the session.
+                let mut files = view.all(&list("instr(path, ?1) > 0"), [session], file_row)?;
+                files.retain(|file| {
+                    let stem = std::path::Path::new(&file.path).file_stem().and_then(std::ffi::OsStr::to_str);
+                    !session.is_empty() && stem.is_some_and(|stem| stem.ends_with(session))
+                });
+                Ok(files)
+            }
+            Files::OfEpisode(episode) => view.all(
+                &list("id IN (SELECT file_id FROM file_episode JOIN episode ON episode.id = episode_id WHERE episode.uid = ?1)"),
                 [episode.as_bytes()],
-            )
-        })?;
-        Ok(self.files()?.into_iter().filter(|file| rows.contains(&file.id)).collect())
+                file_row,
+            ),
+        })
     }
 
     /// Leases a file for reading. `is_alive` returns whether the process with an owner's name still runs;
@@ -188,27 +197,28 @@ impl Store {
         })
     }
 
-    /// Releases the lease of a file.
-    pub(crate) fn release_file(&self, file: FileKey, owner: &str) -> StoreResult<()> {
-        self.write(|tx| {
-            tx.execute("UPDATE source_file SET lease_owner = NULL WHERE id = ?1 AND lease_owner = ?2", params![file, owner])
-                .map(drop)
-        })
-    }
-
-    /// Deletes the counts of a file's lines that a reading of the archive counts again.
-    pub(crate) fn reset_skips(&self, file: FileKey) -> StoreResult<()> {
-        self.write(|tx| tx.execute("DELETE FROM skip WHERE file_id = ?1 AND reason <> 'too-long'", [file]).map(drop))
-    }
-
-    /// Records that files of a source no longer exist. Their content stays.
-    pub(crate) fn mark_gone(&self, files: &[FileKey], now: UtcMillis) -> StoreResult<()> {
+    /// Records what happened to files.
+    pub(crate) fn note_files(&self, files: &[FileKey], what: FileNote<'_>) -> StoreResult<()> {
         if files.is_empty() {
             return Ok(());
         }
         self.write(|tx| {
             for file in files {
-                tx.execute("UPDATE source_file SET gone_ms = ?2 WHERE id = ?1 AND gone_ms IS NULL", params![*file, now])?;
+                match what {
+                    FileNote::Released(owner) => tx.execute(
+                        "UPDATE source_file SET lease_owner = NULL WHERE id = ?1 AND lease_owner = ?2",
+                        params![file, owner],
+                    )?,
+                    FileNote::Gone(now) => {
+                        tx.execute("UPDATE source_file SET gone_ms = ?2 WHERE id = ?1 AND gone_ms IS NULL", params![file, now])?
+                    }
+                    FileNote::CountedAgain => {
+                        tx.execute("DELETE FROM skip WHERE file_id = ?1 AND reason <> 'too-long'", [file])?
+                    }
+                    FileNote::Damaged(pass) => {
+                        tx.execute("UPDATE turn SET reading = ?2 WHERE file_id = ?1", params![file, pass])?
+                    }
+                };
             }
             Ok(())
         })
@@ -217,24 +227,6 @@ impl Store {
     /// Returns the keyed hashes of the sessions and messages that were forgotten for good.
     pub(crate) fn tombstones(&self) -> StoreResult<HashSet<[u8; 16]>> {
         self.read(|view| Ok(view.column("SELECT hash FROM tombstone", [])?.into_iter().collect()))
-    }
-
-    /// Returns the files with their sizes, for `doctor`.
-    pub(crate) fn source_files(&self) -> StoreResult<Vec<SourceFileSummary>> {
-        Ok(self
-            .files()?
-            .into_iter()
-            .map(|file| SourceFileSummary {
-                source: file.source,
-                path: file.path,
-                archived_bytes: file.checkpoint.archived_bytes,
-                grows_at_its_end: file.checkpoint.fingerprint.is_some(),
-                size: file.checkpoint.size,
-                mtime_ns: file.checkpoint.mtime_ns,
-                gone_ms: file.gone_ms,
-                last_read_ms: file.last_read_ms,
-            })
-            .collect())
     }
 }
 
@@ -247,7 +239,7 @@ impl View<'_> {
 
 impl WriteTx<'_> {
     /// Moves a file's checkpoint, if it has not changed since this reading began and the lease is still held.
-    pub(in crate::store) fn advance_file(&self, file: &FileRow, to: &Checkpoint, advance: Advance<'_>) -> StoreResult<()> {
+    pub(super) fn advance_file(&self, file: &FileRow, to: &Checkpoint, advance: Advance<'_>) -> StoreResult<()> {
         let from = &file.checkpoint;
         let moved = self.execute(
             "UPDATE source_file SET generation = ?2, size = ?3, mtime_ns = ?4, archived_bytes = ?5,
@@ -280,7 +272,7 @@ impl WriteTx<'_> {
     }
 
     /// Counts lines that could not be read: (reason, detail) to (count, first line, first offset).
-    pub(in crate::store) fn count_skips(&self, file: FileKey, skips: &Skips) -> StoreResult<()> {
+    pub(super) fn count_skips(&self, file: FileKey, skips: &Skips) -> StoreResult<()> {
         for ((reason, detail), (count, line, offset)) in skips {
             self.execute(
                 "INSERT INTO skip (file_id, reason, detail, count, first_line, first_offset) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
@@ -292,7 +284,7 @@ impl WriteTx<'_> {
     }
 
     /// Deletes all counts of a file that is read again from its beginning.
-    pub(in crate::store) fn reset_counts(&self, file: FileKey) -> StoreResult<()> {
+    pub(super) fn reset_counts(&self, file: FileKey) -> StoreResult<()> {
         for sql in ["DELETE FROM skip WHERE file_id = ?1", "DELETE FROM redaction WHERE file_id = ?1"] {
             self.execute(sql, [file])?;
         }
@@ -300,7 +292,7 @@ impl WriteTx<'_> {
     }
 
     /// Counts redactions by kind.
-    pub(in crate::store) fn count_redactions(&self, file: FileKey, counts: &[(&str, u64)]) -> StoreResult<()> {
+    pub(super) fn count_redactions(&self, file: FileKey, counts: &[(&str, u64)]) -> StoreResult<()> {
         for (kind, count) in counts.iter().filter(|(_, count)| *count > 0) {
             self.execute(
                 "INSERT INTO redaction (file_id, kind, count) VALUES (?1, ?2, ?3)

@@ -14,7 +14,7 @@ use yore_core::time::UtcMillis;
 use super::upsert::Upserter;
 use super::words;
 use crate::store::keys::{EpisodeKey, LabelKey, ProjectKey, RowKey, TurnKey, json_of};
-use crate::store::local::transaction::View;
+use crate::store::local::transaction::{View, WriteTx};
 use crate::store::{Store, StoreResult};
 
 /// A longer path is considered data.
@@ -126,13 +126,7 @@ fn ends_with_components(path: &str, suffix: &str) -> bool {
 
 impl Upserter<'_, '_> {
     /// Writes the shape of a turn; replaces an older one if `is_replaced`.
-    pub(in crate::store) fn write_shape(
-        &mut self,
-        id: TurnKey,
-        episode: EpisodeKey,
-        turn: &Turn,
-        is_replaced: bool,
-    ) -> StoreResult<()> {
+    pub(super) fn write_shape(&mut self, id: TurnKey, episode: EpisodeKey, turn: &Turn, is_replaced: bool) -> StoreResult<()> {
         if is_replaced {
             self.clear_shape(id)?;
         }
@@ -285,100 +279,36 @@ pub(in crate::store) fn opened(row: &Row<'_>) -> rusqlite::Result<Opened> {
     Ok(Opened { path: relative(&path, directory.as_deref()), is_written: action == FileAction::Written.as_str() })
 }
 
+/// Analyses some of the turns that are older than the tables of structure; returns whether some are left.
+pub(in crate::store) fn reshape(tx: &WriteTx<'_>) -> StoreResult<bool> {
+    type Queued = (TurnKey, Option<(String, bool, Vec<u8>)>);
+    let queued: Vec<Queued> = tx.all(
+        "SELECT shape_queue.turn_id, role, is_error, words FROM shape_queue JOIN turn ON turn.id = shape_queue.turn_id
+                 LEFT JOIN turn_text ON turn_text.turn_id = turn.id ORDER BY shape_queue.turn_id DESC LIMIT ?1",
+        [RESHAPED_TURNS as i64],
+        |row| {
+            let words: Option<Vec<u8>> = row.get(3)?;
+            let facts = (row.get(1)?, row.get(2)?);
+            Ok((row.get(0)?, words.map(|words| (facts.0, facts.1, words))))
+        },
+    )?;
+    let mut upserter = Upserter::new(tx);
+    for (id, facts) in &queued {
+        if let Some((role, is_error, stored)) = facts
+            && let (Some(role), Some((text, tool_text))) = (Role::parse(role), words::decode(stored))
+        {
+            upserter.reshape(*id, role, *is_error, &text, &tool_text)?;
+        }
+        upserter.run("DELETE FROM shape_queue WHERE turn_id = ?1", *id)?;
+    }
+    Ok(queued.len() == RESHAPED_TURNS)
+}
+
 fn cut(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]
 }
 
 impl Store {
-    /// Returns the number of turns whose text has not been analysed yet, counted up to `limit`.
-    pub(crate) fn shape_queue_length(&self, limit: usize) -> StoreResult<usize> {
-        self.read(|view| {
-            view.count("SELECT count(*) FROM (SELECT 1 FROM shape_queue LIMIT ?1)", [limit as i64]).map(|count| count as usize)
-        })
-    }
-
-    /// Analyses some of the turns that are older than the shape tables; returns whether some are left.
-    pub(crate) fn reshape(&self) -> StoreResult<bool> {
-        if self.shape_queue_length(1)? == 0 {
-            return Ok(false);
-        }
-        self.write(|tx| {
-            type Queued = (TurnKey, Option<(String, bool, Vec<u8>)>);
-            let queued: Vec<Queued> = tx.all(
-                "SELECT shape_queue.turn_id, role, is_error, words FROM shape_queue JOIN turn ON turn.id = shape_queue.turn_id
-                         LEFT JOIN turn_text ON turn_text.turn_id = turn.id ORDER BY shape_queue.turn_id DESC LIMIT ?1",
-                [RESHAPED_TURNS as i64],
-                |row| {
-                    let words: Option<Vec<u8>> = row.get(3)?;
-                    let facts = (row.get(1)?, row.get(2)?);
-                    Ok((row.get(0)?, words.map(|words| (facts.0, facts.1, words))))
-                },
-            )?;
-            let mut upserter = Upserter::new(tx);
-            for (id, facts) in &queued {
-                if let Some((role, is_error, stored)) = facts
-                    && let (Some(role), Some((text, tool_text))) = (Role::parse(role), words::decode(stored))
-                {
-                    upserter.reshape(*id, role, *is_error, &text, &tool_text)?;
-                }
-                upserter.run("DELETE FROM shape_queue WHERE turn_id = ?1", *id)?;
-            }
-            Ok(queued.len() == RESHAPED_TURNS)
-        })
-    }
-
-    /// Deletes names of files that no turn has any more.
-    pub(crate) fn release_paths(&self) -> StoreResult<()> {
-        self.write(|tx| {
-            tx.execute(
-                "DELETE FROM path WHERE id NOT IN (SELECT path_id FROM turn_file UNION SELECT path_id FROM code_block WHERE path_id IS NOT NULL)",
-                [],
-            )
-            .map(drop)
-        })
-    }
-
-    /// Returns the rows of the turns with the content that a filter requires ([`Filter::asks_for_content`]).
-    pub(crate) fn turns_holding(&self, filter: &Filter) -> StoreResult<HashSet<TurnKey>> {
-        self.read(|view| {
-            let mut passing: Option<HashSet<TurnKey>> = None;
-            let mut narrow = |rows: HashSet<TurnKey>| {
-                passing = Some(match passing.take() {
-                    Some(known) => known.intersection(&rows).copied().collect(),
-                    None => rows,
-                });
-            };
-            if filter.only_errors {
-                narrow(HashSet::from_iter(view.column("SELECT turn_id FROM turn_error", [])?));
-            }
-            if !filter.languages.is_empty() {
-                let mut rows = HashSet::new();
-                for language in &filter.languages {
-                    let sql = "SELECT turn_id FROM code_block JOIN label ON label.id = language_id WHERE label.text = ?1";
-                    rows.extend(view.column::<TurnKey>(sql, [language_name(language.trim())])?);
-                }
-                narrow(rows);
-            } else if filter.has_code {
-                narrow(HashSet::from_iter(view.column("SELECT turn_id FROM code_block WHERE seq = 0", [])?));
-            }
-            if !filter.files.is_empty() {
-                let mut rows = HashSet::new();
-                for file in &filter.files {
-                    for path in view.paths_ending(file)? {
-                        for sql in [
-                            "SELECT turn_id FROM turn_file WHERE path_id = ?1",
-                            "SELECT turn_id FROM code_block WHERE path_id = ?1",
-                        ] {
-                            rows.extend(view.column::<TurnKey>(sql, [path])?);
-                        }
-                    }
-                }
-                narrow(rows);
-            }
-            Ok(passing.unwrap_or_default())
-        })
-    }
-
     /// Returns the number of other conversations, at most `most`, in which all of these files were read or written.
     pub(crate) fn sessions_with_files(&self, episode: EpisodeKey, files: &[String], most: u32) -> StoreResult<u32> {
         self.read(|view| {
@@ -539,6 +469,44 @@ impl Store {
 }
 
 impl View<'_> {
+    /// Returns the rows of the turns with the content that a filter requires ([`Filter::asks_for_content`]).
+    pub(super) fn turns_holding(&self, filter: &Filter) -> StoreResult<HashSet<TurnKey>> {
+        let mut passing: Option<HashSet<TurnKey>> = None;
+        let mut narrow = |rows: HashSet<TurnKey>| {
+            passing = Some(match passing.take() {
+                Some(known) => known.intersection(&rows).copied().collect(),
+                None => rows,
+            });
+        };
+        if filter.only_errors {
+            narrow(HashSet::from_iter(self.column("SELECT turn_id FROM turn_error", [])?));
+        }
+        if !filter.languages.is_empty() {
+            let mut rows = HashSet::new();
+            for language in &filter.languages {
+                let sql = "SELECT turn_id FROM code_block JOIN label ON label.id = language_id WHERE label.text = ?1";
+                rows.extend(self.column::<TurnKey>(sql, [language_name(language.trim())])?);
+            }
+            narrow(rows);
+        } else if filter.has_code {
+            narrow(HashSet::from_iter(self.column("SELECT turn_id FROM code_block WHERE seq = 0", [])?));
+        }
+        if !filter.files.is_empty() {
+            let mut rows = HashSet::new();
+            for file in &filter.files {
+                for path in self.paths_ending(file)? {
+                    for sql in
+                        ["SELECT turn_id FROM turn_file WHERE path_id = ?1", "SELECT turn_id FROM code_block WHERE path_id = ?1"]
+                    {
+                        rows.extend(self.column::<TurnKey>(sql, [path])?);
+                    }
+                }
+            }
+            narrow(rows);
+        }
+        Ok(passing.unwrap_or_default())
+    }
+
     /// Returns the rows of the paths that end with these components.
     fn paths_ending(&self, suffix: &str) -> StoreResult<Vec<i64>> {
         let suffix = suffix.trim().trim_end_matches(['/', '\\']);

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{Row, ToSql, params};
 use yore_core::episode::{Caveat, Episode, Role, Title, TitleRank, Turn};
 use yore_core::id::{EpisodeId, ProjectId, TurnId};
@@ -11,6 +10,7 @@ use yore_core::scope::{ProjectAlias, directory_name};
 use yore_core::time::UtcMillis;
 
 use super::merges::merge;
+use super::native_id::NativeId;
 use super::words;
 use crate::store::feed::items::SPOKEN_GAP;
 use crate::store::keys::{EpisodeKey, FileKey, LabelKey, ProjectKey, TurnKey};
@@ -23,7 +23,7 @@ const TOOL_GAP: i64 = 1 << 12;
 
 /// Result of a turn's upsert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::store) enum UpsertOutcome {
+pub(super) enum UpsertOutcome {
     /// A new turn.
     Added,
     /// A more complete or better read copy replaced the stored one.
@@ -36,7 +36,7 @@ pub(in crate::store) enum UpsertOutcome {
 
 /// The data of an episode that writing needs.
 #[derive(Clone, Debug)]
-pub(in crate::store) struct EpisodeRow {
+pub(super) struct EpisodeRow {
     /// Row id.
     pub id: EpisodeKey,
     /// Its project.
@@ -47,7 +47,7 @@ pub(in crate::store) struct EpisodeRow {
 
 /// Place and reading of a turn.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::store) struct TurnFacts {
+pub(super) struct TurnFacts {
     /// The file.
     pub file: FileKey,
     /// 1-based first line of its text.
@@ -83,7 +83,7 @@ fn is_position(native_id: &str) -> bool {
 }
 
 /// Writes episodes and turns inside one transaction, with a cache of look-ups.
-pub(in crate::store) struct Upserter<'tx, 'db> {
+pub(super) struct Upserter<'tx, 'db> {
     pub(in crate::store) tx: &'tx WriteTx<'db>,
     labels: HashMap<String, LabelKey>,
     projects: HashMap<ProjectAlias, ProjectKey>,
@@ -196,7 +196,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
     }
 
     /// Returns the stored episode, if any.
-    pub(in crate::store) fn find_episode(&mut self, id: &EpisodeId) -> StoreResult<Option<EpisodeRow>> {
+    pub(super) fn find_episode(&mut self, id: &EpisodeId) -> StoreResult<Option<EpisodeRow>> {
         if let Some(row) = self.episodes.get(id) {
             return Ok(Some(row.clone()));
         }
@@ -261,7 +261,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
     }
 
     /// Stores a title for the episode that will hold a message.
-    pub(in crate::store) fn title_later(&self, agent: &str, message: &str, title: &Title) -> StoreResult<()> {
+    pub(super) fn title_later(&self, agent: &str, message: &str, title: &Title) -> StoreResult<()> {
         self.tx
             .execute(
                 "INSERT INTO pending_title (agent, message, title, title_rank, title_ms, title_line)
@@ -274,7 +274,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
     }
 
     /// Stores a link of an episode, such as a pull request.
-    pub(in crate::store) fn link(&mut self, episode: EpisodeKey, kind: &str, value: &str) -> StoreResult<()> {
+    pub(super) fn link(&mut self, episode: EpisodeKey, kind: &str, value: &str) -> StoreResult<()> {
         self.tx
             .execute(
                 "INSERT OR IGNORE INTO episode_link (episode_id, kind, value) VALUES (?1, ?2, ?3)",
@@ -286,7 +286,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
     /// Returns the episode of an agent that holds the message with this native id. If one episode owns it and
     /// others repeat it, returns the one that occurs in `file`: titles in a session's own file are about that
     /// session.
-    pub(in crate::store) fn episode_of_message(
+    pub(super) fn episode_of_message(
         &mut self,
         agent: &str,
         native_message: &str,
@@ -500,7 +500,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
     }
 
     /// Writes the data that the file's next reading needs. Call once, before the commit.
-    pub(in crate::store) fn finish(self) -> StoreResult<()> {
+    pub(super) fn finish(self) -> StoreResult<()> {
         for ((file, episode), last) in &self.cursors {
             self.tx.execute(
                 "INSERT INTO file_episode (file_id, episode_id, last_turn) VALUES (?1, ?2, ?3)
@@ -704,7 +704,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         Ok(())
     }
 
-    pub(in crate::store) fn stretch(&self, episode: EpisodeKey, time: Option<UtcMillis>) -> StoreResult<()> {
+    pub(super) fn stretch(&self, episode: EpisodeKey, time: Option<UtcMillis>) -> StoreResult<()> {
         let Some(time) = time else { return Ok(()) };
         self.tx
             .execute(
@@ -769,18 +769,6 @@ impl Store {
                 tx.execute("DELETE FROM pending_title WHERE agent = ?1 AND message = ?2", params![agent, message])?;
             }
             Ok(due.len() as u64)
-        })
-    }
-}
-
-/// Canonical UUIDs are stored as 16 bytes, any other native id as its text.
-pub(in crate::store) struct NativeId<'a>(pub(in crate::store) &'a str);
-
-impl ToSql for NativeId<'_> {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(match uuid::Uuid::try_parse(self.0) {
-            Ok(id) if id.hyphenated().to_string() == self.0 => ToSqlOutput::Owned(Value::Blob(id.as_bytes().to_vec())),
-            _ => ToSqlOutput::Borrowed(ValueRef::Text(self.0.as_bytes())),
         })
     }
 }

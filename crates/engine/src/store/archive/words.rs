@@ -17,7 +17,7 @@ thread_local! {
     static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = RefCell::new(Decompressor::new().ok());
 }
 
-pub(in crate::store) fn encode(text: &str, tool_text: &str) -> Vec<u8> {
+pub(super) fn encode(text: &str, tool_text: &str) -> Vec<u8> {
     let mut plain = Vec::with_capacity(5 + text.len() + tool_text.len());
     plain.push(0);
     plain.extend_from_slice(&(text.len() as u32).to_le_bytes());

@@ -140,7 +140,7 @@ fn memory_head(row: &Row<'_>) -> rusqlite::Result<ItemHead> {
 impl View<'_> {
     /// Returns the data of an item for the indexes; `None` if it does not exist, is forgotten, or is a turn of a role
     /// that recall ignores.
-    pub(crate) fn indexed_item(&self, key: ItemKey) -> StoreResult<Option<IndexedItem>> {
+    pub(super) fn indexed_item(&self, key: ItemKey) -> StoreResult<Option<IndexedItem>> {
         match key {
             ItemKey::Turn(turn) => self.indexed_turn(turn),
             ItemKey::Memory(memory) => self.indexed_memory(memory),
@@ -185,10 +185,5 @@ impl Store {
             }
             Ok(heads.into_iter().map(|head| (head.key, head)).collect())
         })
-    }
-
-    /// Returns the data of an item for the indexes.
-    pub(crate) fn indexed_item(&self, key: ItemKey) -> StoreResult<Option<IndexedItem>> {
-        self.read(|view| view.indexed_item(key))
     }
 }

@@ -1,18 +1,15 @@
-//! Stores the local model's vectors, the queue of items without one, and the queue of the vector indexes.
+//! Stores the vectors of the local model, and which model made them.
 
 use rusqlite::params;
 
+use super::queue::Queue;
 use crate::store::archive::episodes::IS_RECALLED;
-use crate::store::keys::{EmbedderKey, ItemKey, RowKey, VectorKey};
+use crate::store::keys::{EmbedderKey, ItemKey, QueuePlace, RowKey, VectorKey};
 use crate::store::local::transaction::WriteTx;
-use crate::store::{IndexedItem, Store, StoreResult};
+use crate::store::{Store, StoreResult};
 
 /// A keyed hash of a chunk's text.
 pub(crate) type TextHash = [u8; 16];
-
-/// A row of `vector_queue`: its number, the item's key, the sum of the lists that must process it, and the
-/// item, if it still exists and may be recalled.
-pub(crate) type QueuedVector = (i64, ItemKey, u8, Option<IndexedItem>);
 
 /// Statements that tell whether an item exists, list its vectors, remove and add them.
 type ChunkSql = [&'static str; 4];
@@ -32,16 +29,11 @@ const MEMORY_CHUNKS: ChunkSql = [
      SELECT ?1, ?2, ?3, id FROM vector WHERE embedder_id = ?2 AND text_hash = ?4",
 ];
 
-/// Bit of the static table's index in a queue row.
-pub(crate) const STATIC_LIST: u8 = 1;
-/// Bit of the local model's index in a queue row.
-pub(crate) const MODEL_LIST: u8 = 2;
-
 /// A turn or memory that was just embedded, with its chunks.
 #[derive(Clone, Debug)]
 pub(crate) struct EmbeddedItem {
-    /// Queue number up to which this result is valid.
-    pub seq: i64,
+    /// Place in the queue up to which this result is valid.
+    pub place: QueuePlace,
     /// The turn or memory.
     pub key: ItemKey,
     /// Hashes and vectors of the chunks, in order; the vector is `None` if the store has it already.
@@ -50,8 +42,18 @@ pub(crate) struct EmbeddedItem {
     pub failure: Option<String>,
 }
 
+/// The embedder whose vectors are stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ChosenEmbedder {
+    pub key: EmbedderKey,
+    /// Name of the model and of the way in which it is used.
+    pub identity: String,
+    /// Width of its vectors.
+    pub dimensions: usize,
+}
+
 /// Counts of vectors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct VectorCounts {
     /// Turns with vectors of the embedder.
     pub turns: u64,
@@ -61,39 +63,26 @@ pub(crate) struct VectorCounts {
     pub others: u64,
     /// Turns that wait.
     pub waiting: u64,
+    /// Number of turns on which the model failed, and the error of the last of them.
+    pub failures: Option<(u64, String)>,
 }
 
 impl Store {
-    /// Returns the row of an embedder, which is created if it is new.
-    pub(crate) fn embedder(&self, identity: &str, dimensions: usize) -> StoreResult<EmbedderKey> {
-        if let Some(row) = self.known_embedder(identity)? {
-            return Ok(row);
+    /// Makes the embedder with this identity, which is created if it is new, the current one; queues everything that lacks its vectors, unless
+    /// it is current already.
+    pub(crate) fn choose_embedder(&self, identity: &str, dimensions: usize) -> StoreResult<EmbedderKey> {
+        let known: Option<EmbedderKey> =
+            self.read(|view| view.first_value("SELECT id FROM embedder WHERE identity = ?1", [identity]))?;
+        let current = self.embedder_key()?;
+        if let Some(known) = known.filter(|known| current == Some(*known)) {
+            return Ok(known);
         }
         self.write(|tx| {
             tx.execute(
                 "INSERT OR IGNORE INTO embedder (identity, dimensions) VALUES (?1, ?2)",
                 params![identity, dimensions as i64],
             )?;
-            tx.value("SELECT id FROM embedder WHERE identity = ?1", [identity])
-        })
-    }
-
-    fn known_embedder(&self, identity: &str) -> StoreResult<Option<EmbedderKey>> {
-        self.read(|view| view.first_value("SELECT id FROM embedder WHERE identity = ?1", [identity]))
-    }
-
-    /// Returns identity and width of an embedder.
-    pub(crate) fn embedder_facts(&self, embedder: EmbedderKey) -> StoreResult<Option<(String, usize)>> {
-        self.read(|view| {
-            view.first("SELECT identity, dimensions FROM embedder WHERE id = ?1", [embedder], |row| {
-                Ok((row.get(0)?, row.get::<_, i64>(1)? as usize))
-            })
-        })
-    }
-
-    /// Makes `embedder` the current one, and queues everything that lacks its vectors.
-    pub(crate) fn choose_embedder(&self, embedder: EmbedderKey) -> StoreResult<()> {
-        self.write(|tx| {
+            let embedder: EmbedderKey = tx.value("SELECT id FROM embedder WHERE identity = ?1", [identity])?;
             // Without one, nothing is queued.
             tx.set_state("embedder", &embedder.get().to_string())?;
             // The new model may succeed where the last one failed.
@@ -112,13 +101,22 @@ impl Store {
                 "INSERT INTO embed_queue (turn_id) SELECT -id FROM memory
                  WHERE id NOT IN (SELECT memory_id FROM memory_chunk WHERE embedder_id = ?1) ORDER BY id",
                 [embedder],
-            )
-            .map(drop)
+            )?;
+            Ok(embedder)
         })
     }
 
     /// Returns the current embedder.
-    pub(crate) fn chosen_embedder(&self) -> StoreResult<Option<EmbedderKey>> {
+    pub(crate) fn chosen_embedder(&self) -> StoreResult<Option<ChosenEmbedder>> {
+        let Some(key) = self.embedder_key()? else { return Ok(None) };
+        self.read(|view| {
+            view.first("SELECT identity, dimensions FROM embedder WHERE id = ?1", [key], |row| {
+                Ok(ChosenEmbedder { key, identity: row.get(0)?, dimensions: row.get::<_, i64>(1)? as usize })
+            })
+        })
+    }
+
+    pub(super) fn embedder_key(&self) -> StoreResult<Option<EmbedderKey>> {
         Ok(self.index_state("embedder")?.and_then(|row| row.parse().ok()).map(EmbedderKey::new))
     }
 
@@ -130,57 +128,6 @@ impl Store {
             let dropped = tx.execute("DELETE FROM vector WHERE embedder_id <> ?1", [embedder])?;
             tx.execute("DELETE FROM embedder WHERE id <> ?1", [embedder])?;
             Ok(dropped as u64)
-        })
-    }
-
-    /// Returns up to `limit` items that lack vectors, newest first. An item that no longer exists comes as
-    /// `None`.
-    pub(crate) fn unembedded_items(&self, limit: usize) -> StoreResult<Vec<(i64, ItemKey, Option<IndexedItem>)>> {
-        self.read(|view| {
-            let queued: Vec<(i64, ItemKey)> =
-                view.all("SELECT seq, turn_id FROM embed_queue ORDER BY seq DESC LIMIT ?1", [limit as i64], |row| {
-                    Ok((row.get(0)?, row.get(1)?))
-                })?;
-            queued.into_iter().map(|(seq, key)| Ok((seq, key, view.indexed_item(key)?))).collect()
-        })
-    }
-
-    /// Returns the number of items that lack vectors, counted up to `limit`.
-    pub(crate) fn unembedded_count(&self, limit: usize) -> StoreResult<u64> {
-        let is_chosen = self.chosen_embedder()?.is_some();
-        self.read(|view| {
-            if is_chosen {
-                return view
-                    .count("SELECT count(DISTINCT turn_id) FROM (SELECT turn_id FROM embed_queue LIMIT ?1)", [limit as i64]);
-            }
-            // What tools were given and returned is not embedded.
-            let turns = format!(
-                "SELECT count(*) FROM (SELECT 1 FROM turn WHERE {IS_RECALLED} AND role NOT IN ('tool_call', 'tool_result') LIMIT ?1)"
-            );
-            let turns = view.count(&turns, [limit as i64])?;
-            let memories = view.count("SELECT count(*) FROM (SELECT 1 FROM memory LIMIT ?1)", [limit as i64])?;
-            Ok((turns + memories).min(limit as u64))
-        })
-    }
-
-    /// Queues the turns on which the model failed fewer than `most` times.
-    pub(crate) fn queue_failed(&self, most: u32) -> StoreResult<()> {
-        self.write(|tx| {
-            tx.execute(
-                "INSERT INTO embed_queue (turn_id) SELECT turn_id FROM embed_failure
-                 WHERE failures < ?1 AND turn_id NOT IN (SELECT turn_id FROM embed_queue) ORDER BY turn_id",
-                [most],
-            )
-            .map(drop)
-        })
-    }
-
-    /// Returns the number of turns on which the model failed, and the error of the last of them.
-    pub(crate) fn embed_failures(&self) -> StoreResult<Option<(u64, String)>> {
-        self.read(|view| {
-            view.first("SELECT count(*), error_text, max(turn_id) FROM embed_failure HAVING count(*) > 0", [], |row| {
-                Ok((row.get::<_, i64>(0)? as u64, row.get(1)?))
-            })
         })
     }
 
@@ -227,67 +174,21 @@ impl Store {
         })
     }
 
-    /// Returns up to `limit` rows of the vector queue after `after`, oldest first.
-    pub(crate) fn queued_vectors(&self, after: i64, limit: usize) -> StoreResult<Vec<QueuedVector>> {
-        self.read(|view| {
-            let queued: Vec<(i64, ItemKey, u8)> = view.all(
-                "SELECT seq, turn_id, lists FROM vector_queue WHERE seq > ?1 ORDER BY seq LIMIT ?2",
-                params![after, limit as i64],
-                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
-            )?;
-            queued.into_iter().map(|(seq, key, lists)| Ok((seq, key, lists, view.indexed_item(key)?))).collect()
-        })
-    }
-
-    /// Returns the number of items in the vector queue, among its first `limit` rows.
-    pub(crate) fn vector_queue_length(&self, limit: usize) -> StoreResult<usize> {
-        self.read(|view| {
-            view.count("SELECT count(DISTINCT turn_id) FROM (SELECT turn_id FROM vector_queue LIMIT ?1)", [limit as i64])
-                .map(|count| count as usize)
-        })
-    }
-
-    /// Removes rows from the vector queue that the indexes have committed, and records the last one.
-    pub(crate) fn drop_queued_vectors(&self, up_to: i64) -> StoreResult<()> {
-        self.write(|tx| {
-            tx.execute("DELETE FROM vector_queue WHERE seq <= ?1", [up_to])?;
-            tx.set_state("vectors-taken", &up_to.to_string())
-        })
-    }
-
-    /// Returns the last number removed from the vector queue, and its newest number ever.
-    pub(crate) fn vector_queue_bounds(&self) -> StoreResult<(u64, u64)> {
-        let taken = self.index_state("vectors-taken")?.and_then(|seq| seq.parse().ok()).unwrap_or(0);
-        let newest: Option<i64> =
-            self.read(|view| view.first_value("SELECT seq FROM sqlite_sequence WHERE name = 'vector_queue'", []))?;
-        Ok((taken, newest.unwrap_or(0) as u64))
-    }
-
-    /// Queues every item for an index that starts from nothing.
-    pub(crate) fn queue_all_vectors(&self, lists: u8) -> StoreResult<()> {
-        self.write(|tx| {
-            tx.execute(
-                &format!(
-                    "INSERT INTO vector_queue (turn_id, lists) SELECT turn.id, ?1 FROM turn
-                 JOIN episode ON episode.id = turn.episode_id WHERE episode.forgotten_ms IS NULL
-                 AND {IS_RECALLED} ORDER BY turn.id"
-                ),
-                [lists],
-            )?;
-            tx.execute("INSERT INTO vector_queue (turn_id, lists) SELECT -id, ?1 FROM memory ORDER BY id", [lists]).map(drop)
-        })
-    }
-
     /// Returns the counts of an embedder's vectors.
     pub(crate) fn vector_counts(&self, embedder: Option<EmbedderKey>) -> StoreResult<VectorCounts> {
         let embedder = embedder.unwrap_or(EmbedderKey::new(-1));
-        let waiting = self.unembedded_count(10_000_000)?;
+        let waiting = self.waiting(Queue::Embedding, 10_000_000)? as u64;
         self.read(|view| {
             Ok(VectorCounts {
                 turns: view.count("SELECT count(DISTINCT turn_id) FROM chunk WHERE embedder_id = ?1", [embedder])?,
                 vectors: view.count("SELECT count(*) FROM vector WHERE embedder_id = ?1", [embedder])?,
                 others: view.count("SELECT count(*) FROM vector WHERE embedder_id <> ?1", [embedder])?,
                 waiting,
+                failures: view.first(
+                    "SELECT count(*), error_text, max(turn_id) FROM embed_failure HAVING count(*) > 0",
+                    [],
+                    |row| Ok((row.get::<_, i64>(0)? as u64, row.get(1)?)),
+                )?,
             })
         })
     }
@@ -295,7 +196,7 @@ impl Store {
 
 impl WriteTx<'_> {
     fn store_item_vectors(&self, embedder: EmbedderKey, item: &EmbeddedItem) -> StoreResult<()> {
-        self.execute("DELETE FROM embed_queue WHERE turn_id = ?1 AND seq <= ?2", params![item.key, item.seq])?;
+        self.execute("DELETE FROM embed_queue WHERE turn_id = ?1 AND seq <= ?2", params![item.key, item.place])?;
         let (row, [exists, known, clear, insert]) = match item.key {
             ItemKey::Turn(turn) => (turn.get(), TURN_CHUNKS),
             ItemKey::Memory(memory) => (memory.get(), MEMORY_CHUNKS),
@@ -344,15 +245,6 @@ impl WriteTx<'_> {
              DELETE FROM embed_queue WHERE turn_id > 0 AND turn_id NOT IN (SELECT id FROM turn)
                  OR turn_id < 0 AND -turn_id NOT IN (SELECT id FROM memory);",
         )
-    }
-
-    /// Sets a fact about an index.
-    pub(in crate::store) fn set_state(&self, name: &str, value: &str) -> StoreResult<()> {
-        self.execute(
-            "INSERT INTO index_state (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-            params![name, value],
-        )
-        .map(drop)
     }
 }
 

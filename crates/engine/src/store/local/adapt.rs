@@ -7,15 +7,23 @@ use yore_core::memory::StatusCause;
 use yore_core::operation::{Record, Subject};
 
 use super::transaction::WriteTx;
-use crate::store::StoreResult;
+use crate::store::archive::structure::reshape;
 use crate::store::statements::entities::basis_json;
 use crate::store::statements::operations::subject_of;
 use crate::store::statements::revisions::Revision;
+use crate::store::{Queue, Store, StoreResult};
+
+impl Store {
+    /// Analyses some of the turns that an older yore stored; returns whether some are left.
+    pub(crate) fn reshape(&self) -> StoreResult<bool> {
+        if self.waiting(Queue::Shapes, 1)? == 0 { Ok(false) } else { self.write(reshape) }
+    }
+}
 
 impl WriteTx<'_> {
     /// Gives every record, and every change in the log, the revisions that follow from the log alone; for a database of before schema
     /// 21, and one that was rescued.
-    pub(in crate::store) fn fill_revisions(&self) -> StoreResult<()> {
+    pub(super) fn fill_revisions(&self) -> StoreResult<()> {
         struct Logged {
             number: i64,
             position: i64,
@@ -78,7 +86,7 @@ impl WriteTx<'_> {
     }
 
     /// Replaces the sentences of before schema 21 by values: causes of statuses, and what relations were found by, in records and in the log.
-    pub(in crate::store) fn read_sentences(&self) -> StoreResult<()> {
+    pub(super) fn read_sentences(&self) -> StoreResult<()> {
         let fail = |error: serde_json::Error| self.failed(error.into());
         let causes: Vec<(i64, String)> = self.all(
             "SELECT id, json_extract(rest, '$.cause') FROM memory WHERE json_type(rest, '$.cause') = 'text'",

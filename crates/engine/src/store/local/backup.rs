@@ -87,6 +87,9 @@ pub(crate) fn place_of_replaced(data: &Path, now: UtcMillis) -> PathBuf {
     directory_of(data).join(format!("replaced-{now}.db"))
 }
 
+/// How often the backups are listed until none is left.
+const LISTINGS: u32 = 10;
+
 impl Store {
     /// Copies the database, and the key beside it, to `backups/store` or to `target`; leaves no partial copy.
     /// Other processes may read and write meanwhile.
@@ -129,6 +132,40 @@ impl Store {
         }
         let bytes = target.metadata().map_err(fail)?.len();
         Ok(Backup { path: target, made: now, bytes })
+    }
+
+    /// Deletes every backup, including those left by an upgrade, a restore or a repair.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] with the first that could not be deleted.
+    pub(crate) fn purge_backups(&self) -> StoreResult<Vec<PathBuf>> {
+        let mut removed = Vec::new();
+        // Another process that makes a backup renames it, and removes its journal: what is missing may be there by
+        // another name.
+        for _ in 0..LISTINGS {
+            let found = self.backups();
+            if found.is_empty() {
+                break;
+            }
+            for backup in found {
+                match fs::remove_file(&backup) {
+                    Ok(()) => removed.push(backup),
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    Err(error) => return Err(StoreError::from_io(&backup, error)),
+                }
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Returns the backups that upgrades left beside the database.
+    pub(crate) fn upgrade_backups(&self) -> Vec<PathBuf> {
+        migrate::backups(self.path())
+    }
+
+    /// Returns every file with earlier content of the database.
+    pub(crate) fn backups(&self) -> Vec<PathBuf> {
+        self.path().parent().map(files).unwrap_or_default()
     }
 }
 

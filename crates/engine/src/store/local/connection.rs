@@ -142,7 +142,7 @@ impl Store {
     }
 
     /// Runs `work` on the writing connection outside a transaction (checkpoint, vacuum, backup).
-    pub(in crate::store) fn with_writer<T>(&self, work: impl FnOnce(&mut Connection) -> StoreResult<T>) -> StoreResult<T> {
+    pub(super) fn with_writer<T>(&self, work: impl FnOnce(&mut Connection) -> StoreResult<T>) -> StoreResult<T> {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         if writer.is_none() {
             *writer = Some(self.open_writer()?);
@@ -152,7 +152,7 @@ impl Store {
     }
 
     /// Converts an error of SQLite, with the path of this database.
-    pub(in crate::store) fn fail(&self, error: rusqlite::Error) -> StoreError {
+    pub(super) fn fail(&self, error: rusqlite::Error) -> StoreError {
         StoreError::from_sqlite(&self.path, error)
     }
 
@@ -190,7 +190,7 @@ impl Store {
         self.readers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(in crate::store) fn open_reader(&self) -> StoreResult<Connection> {
+    pub(super) fn open_reader(&self) -> StoreResult<Connection> {
         // The connection is read-write, because a reader may have to recover the log after a crash;
         // `query_only` prevents all other writes. It is read-only if the directory cannot be written.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -248,7 +248,7 @@ impl Store {
         address + "?immutable=1"
     }
 
-    pub(in crate::store) fn open_writer(&self) -> StoreResult<Connection> {
+    pub(super) fn open_writer(&self) -> StoreResult<Connection> {
         let directory = self.path.parent().unwrap_or(Path::new("."));
         if let Some(kind) = crate::platform::network_file_system(directory) {
             return Err(StoreError::NetworkFileSystem { path: directory.to_path_buf(), kind });

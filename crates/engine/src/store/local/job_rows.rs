@@ -340,18 +340,6 @@ impl Store {
             )
         })
     }
-
-    /// Returns whether a file was read, as a whole or in parts.
-    pub(crate) fn knows_file(&self, source: &str, path: &str) -> StoreResult<bool> {
-        self.read(|view| {
-            // `$` is the character after `#`, which precedes the name of a part.
-            view.value(
-                "SELECT EXISTS (SELECT 1 FROM source_file WHERE source = ?1 AND path = ?2)
-                     OR EXISTS (SELECT 1 FROM source_file WHERE source = ?1 AND path > ?2 || '#' AND path < ?2 || '$')",
-                [source, path],
-            )
-        })
-    }
 }
 
 impl View<'_> {

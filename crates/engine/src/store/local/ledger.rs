@@ -8,6 +8,8 @@ use crate::store::{Store, StoreResult};
 
 /// A reservation whose call was never booked, after its process was killed, counts until it is this old.
 const FORGOTTEN_MS: i64 = 3_600_000;
+/// The failure of a call whose process ended before it was booked.
+const ENDED: &str = "the process ended";
 /// Ending of the purpose of a batch, whose answers come within a day, and the age until which its reservations count.
 pub(crate) const BATCH: &str = " batch";
 const FORGOTTEN_BATCH_MS: i64 = 3 * 86_400_000;
@@ -97,9 +99,9 @@ impl Store {
         self.write(|tx| {
             // A process that was killed has booked nothing, and what it took is not known: it keeps what was reserved.
             tx.execute(
-                "UPDATE model_call SET state = 'failed', is_estimated = 1, failure = 'the process ended'
+                "UPDATE model_call SET state = 'failed', is_estimated = 1, failure = ?4
                  WHERE state = 'reserved' AND at_ms < CASE WHEN purpose LIKE '%' || ?3 THEN ?2 ELSE ?1 END",
-                params![call.at - FORGOTTEN_MS, call.at - FORGOTTEN_BATCH_MS, BATCH],
+                params![call.at - FORGOTTEN_MS, call.at - FORGOTTEN_BATCH_MS, BATCH, ENDED],
             )?;
             let so_far = tx
                 .first(&format!("SELECT {SUMS} FROM model_call WHERE day = ?1"), [call.day], |row| spent(row, 0))?

@@ -49,7 +49,7 @@ pub const SCHEMA_VERSION: i32 = MIGRATIONS[MIGRATIONS.len() - 1].version;
 ///
 /// # Errors
 /// [`StoreError::Newer`], [`StoreError::TooOld`] or [`StoreError::Foreign`] if this yore must not change the database.
-pub(in crate::store) fn check(db: &Connection, path: &Path) -> StoreResult<i32> {
+pub(super) fn check(db: &Connection, path: &Path) -> StoreResult<i32> {
     let fail = |error| StoreError::from_sqlite(path, error);
     let version: i32 = db.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(fail)?;
     let application: i32 = db.query_row("PRAGMA application_id", [], |row| row.get(0)).map_err(fail)?;
@@ -109,7 +109,7 @@ pub(in crate::store) fn run(db: &mut Connection, path: &Path, options: &StoreOpt
 }
 
 /// Changes rows that a yore of schema `from` wrote to what this schema means by them. The tables are those of this schema already.
-pub(in crate::store) fn adapt_rows(tx: &Transaction<'_>, path: &Path, from: i32) -> StoreResult<()> {
+pub(super) fn adapt_rows(tx: &Transaction<'_>, path: &Path, from: i32) -> StoreResult<()> {
     let adapted = WriteTx::new(tx, path);
     if (1..UNKNOWN_REACH).contains(&from) {
         // Nobody knows where a statement holds that was extracted from a conversation of no known project.
@@ -169,7 +169,7 @@ fn back_up(db: &Connection, path: &Path, version: i32) -> StoreResult<()> {
 ///
 /// # Errors
 /// [`StoreError::Backup`] if there is no room, or a page cannot be read.
-pub(in crate::store) fn copy_database(db: &Connection, path: &Path, target: &Path) -> StoreResult<()> {
+pub(super) fn copy_database(db: &Connection, path: &Path, target: &Path) -> StoreResult<()> {
     let fail = |detail: String| StoreError::Backup { path: path.to_path_buf(), detail };
     let mut partial = target.to_path_buf().into_os_string();
     partial.push(".partial");

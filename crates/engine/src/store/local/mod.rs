@@ -8,4 +8,5 @@ pub(super) mod ledger;
 pub(super) mod migrate;
 pub(super) mod options;
 pub(super) mod salvage;
+pub(super) mod state;
 pub(super) mod transaction;

@@ -10,7 +10,7 @@ use crate::store::StoreResult;
 use crate::store::local::transaction::{View, WriteTx};
 
 /// The condition by which a memory holds everywhere.
-pub(in crate::store) const IS_GLOBAL: &str = "memory.project_id IS NULL AND json_extract(memory.rest, '$.reach') IS NULL";
+pub(super) const IS_GLOBAL: &str = "memory.project_id IS NULL AND json_extract(memory.rest, '$.reach') IS NULL";
 /// Most memories that one assertion is compared with.
 const MOST_COMPARED: i64 = 100;
 
@@ -78,7 +78,7 @@ impl WriteTx<'_> {
     }
 
     /// Reads all memories again if other rules had read them.
-    pub(in crate::store) fn renew_assertions(&self) -> StoreResult<()> {
+    pub(super) fn renew_assertions(&self) -> StoreResult<()> {
         let now = ASSERTION_RULES.to_string();
         if self.first_value::<String>("SELECT value FROM fact WHERE name = ?1", [RULES])?.as_ref() == Some(&now) {
             return Ok(());
@@ -88,7 +88,7 @@ impl WriteTx<'_> {
     }
 
     /// Stores what a memory asserts, by its row.
-    pub(in crate::store) fn put_assertion(&self, row: i64, memory: &Memory) -> StoreResult<()> {
+    pub(super) fn put_assertion(&self, row: i64, memory: &Memory) -> StoreResult<()> {
         self.execute("DELETE FROM memory_assertion WHERE memory_id = ?1", [row])?;
         let Some(keys) = memory.assertion().map(|assertion| Keys::of(&assertion)) else { return Ok(()) };
         self.execute(INSERT, params![row, keys.subject, keys.value, keys.before]).map(drop)
@@ -98,7 +98,7 @@ impl WriteTx<'_> {
 impl View<'_> {
     /// Returns the memories in effect, of the same project or where one of both holds everywhere, that say something of the same subject and aspect, that name its value
     /// as the one before, or whose value it names as the one before; the newest first.
-    pub(in crate::store) fn assertions_near(&self, memory: &Memory, assertion: &Assertion) -> StoreResult<Vec<MemoryId>> {
+    pub(super) fn assertions_near(&self, memory: &Memory, assertion: &Assertion) -> StoreResult<Vec<MemoryId>> {
         let keys = Keys::of(assertion);
         let sql = format!(
             "SELECT memory.uid FROM (

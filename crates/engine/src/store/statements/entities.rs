@@ -2,11 +2,12 @@
 
 use rusqlite::{Row, params};
 use yore_core::entity::{Entity, EntityKind, key_of};
-use yore_core::id::{EntityId, RelationId, TurnId};
+use yore_core::id::{EntityId, ProjectId, RelationId, TurnId};
 use yore_core::memory::Confidence;
 use yore_core::relation::{Basis, Node, Origin, Relation, RelationType};
 
 use super::revisions::Revision;
+use crate::store::keys::RelationKey;
 use crate::store::local::transaction::{View, WriteTx};
 use crate::store::{Store, StoreResult};
 
@@ -57,7 +58,7 @@ fn relation_of(row: &Row<'_>) -> rusqlite::Result<Option<Relation>> {
 
 impl View<'_> {
     /// Returns an entity.
-    pub(in crate::store) fn entity(&self, id: EntityId) -> StoreResult<Option<Entity>> {
+    pub(crate) fn entity(&self, id: EntityId) -> StoreResult<Option<Entity>> {
         let sql = "SELECT id, uid, kind, given_kind, name, description, recorded_ms FROM entity WHERE uid = ?1";
         self.first(sql, [id.as_bytes()], entity_of)?.map(|found| self.whole_entity(found)).transpose()
     }
@@ -68,7 +69,7 @@ impl View<'_> {
     }
 
     /// Returns the entities with this name or alias; `None`: all. At most `limit`, by name.
-    pub(in crate::store) fn entities_named(&self, name: Option<&str>, limit: usize) -> StoreResult<Vec<Entity>> {
+    pub(crate) fn entities(&self, name: Option<&str>, limit: usize) -> StoreResult<Vec<Entity>> {
         let found = self.all(
             "SELECT id, uid, kind, given_kind, name, description, recorded_ms FROM entity
              WHERE ?1 IS NULL OR name_key = ?1 OR id IN (SELECT entity_id FROM entity_alias WHERE alias_key = ?1)
@@ -85,12 +86,41 @@ impl View<'_> {
     }
 
     /// Returns the relations of a node, in the order in which they were recorded; at most `limit`.
-    pub(in crate::store) fn relations_of(&self, node: &Node, limit: usize) -> StoreResult<Vec<Relation>> {
+    pub(super) fn relations_of(&self, node: &Node, limit: usize) -> StoreResult<Vec<Relation>> {
         let sql = format!(
             "{RELATION} WHERE from_key = ?1 AND from_kind = ?2 UNION ALL {RELATION} WHERE to_key = ?1 AND to_kind = ?2
              ORDER BY recorded_ms, id LIMIT ?3"
         );
         Ok(self.all(&sql, params![node.key(), node.kind(), limit as i64], relation_of)?.into_iter().flatten().collect())
+    }
+
+    /// Returns the heaviest relations of a node that are of these types (empty: of all) and weigh enough; at most
+    /// `limit`.
+    fn heaviest_relations(&self, node: &Node, types: &[RelationType], least: f32, limit: usize) -> StoreResult<Vec<Relation>> {
+        let types = serde_json::Value::from(types.iter().map(|known| known.as_str()).collect::<Vec<_>>()).to_string();
+        // Among equal weights, the newest come first.
+        let from_end = |end: &str| {
+            format!(
+                "{RELATION} WHERE {end}_key = ?1 AND {end}_kind = ?2 AND weight >= ?4
+                 AND (?3 = '[]' OR type IN (SELECT value FROM json_each(?3))) ORDER BY weight DESC, id DESC LIMIT ?5"
+            )
+        };
+        let mut found: Vec<(i64, Relation)> = Vec::new();
+        for sql in [from_end("from"), from_end("to")] {
+            let known = self.all(&sql, params![node.key(), node.kind(), types, f64::from(least), limit as i64], |row| {
+                Ok((row.get::<_, i64>(14)?, relation_of(row)?))
+            })?;
+            found.extend(known.into_iter().filter_map(|(row, relation)| Some((row, relation?))));
+        }
+        found.sort_by(|(a_row, a), (b_row, b)| b.weight.total_cmp(&a.weight).then(b_row.cmp(a_row)));
+        found.truncate(limit);
+        Ok(found.into_iter().map(|(_, relation)| relation).collect())
+    }
+
+    /// Returns relations in the order in which they were stored, after one; at most `limit`. One of a type that a later yore added is `None`.
+    pub(super) fn relations_after(&self, after: RelationKey, limit: usize) -> StoreResult<Vec<(RelationKey, Option<Relation>)>> {
+        let sql = format!("{RELATION} WHERE id > ?1 ORDER BY id LIMIT ?2");
+        self.all(&sql, params![after, limit as i64], |row| Ok((row.get(14)?, relation_of(row)?)))
     }
 
     /// Returns the relations that have a reason.
@@ -100,12 +130,7 @@ impl View<'_> {
     }
 
     /// Returns the relation of a type from one node to another.
-    pub(in crate::store) fn relation_between(
-        &self,
-        from: &Node,
-        relation_type: RelationType,
-        to: &Node,
-    ) -> StoreResult<Option<Relation>> {
+    pub(crate) fn relation_between(&self, from: &Node, relation_type: RelationType, to: &Node) -> StoreResult<Option<Relation>> {
         let sql = format!("{RELATION} WHERE from_key = ?1 AND to_key = ?2 AND type = ?3 AND from_kind = ?4 AND to_kind = ?5");
         let found =
             self.first(&sql, params![from.key(), to.key(), relation_type.as_str(), from.kind(), to.kind()], relation_of)?;
@@ -114,7 +139,7 @@ impl View<'_> {
 
     /// Returns whether a node exists. A file is only a name, and always does; a turn or a session may be read
     /// later.
-    pub(in crate::store) fn has_node(&self, node: &Node) -> StoreResult<bool> {
+    pub(super) fn has_node(&self, node: &Node) -> StoreResult<bool> {
         match node {
             Node::Memory(id) => self.exists("SELECT 1 FROM memory WHERE uid = ?1", [id.as_bytes()]),
             Node::Entity(id) => self.exists("SELECT 1 FROM entity WHERE uid = ?1", [id.as_bytes()]),
@@ -125,7 +150,7 @@ impl View<'_> {
 
 impl WriteTx<'_> {
     /// Stores an entity that is not there, with a revision.
-    pub(in crate::store) fn add_entity(&self, entity: &Entity, rev: Revision) -> StoreResult<()> {
+    pub(super) fn add_entity(&self, entity: &Entity, rev: Revision) -> StoreResult<()> {
         let row: i64 = self.insert(
             "INSERT INTO entity (uid, kind, given_kind, name, name_key, description, recorded_ms, rev)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -150,12 +175,12 @@ impl WriteTx<'_> {
     }
 
     /// Removes an entity.
-    pub(in crate::store) fn remove_entity(&self, id: EntityId) -> StoreResult<()> {
+    pub(super) fn remove_entity(&self, id: EntityId) -> StoreResult<()> {
         self.execute("DELETE FROM entity WHERE uid = ?1", [id.as_bytes()]).map(drop)
     }
 
     /// Stores a relation that is not there, with a revision.
-    pub(in crate::store) fn add_relation(&self, relation: &Relation, rev: Revision) -> StoreResult<()> {
+    pub(super) fn add_relation(&self, relation: &Relation, rev: Revision) -> StoreResult<()> {
         self.execute(
             "INSERT INTO relation (uid, from_kind, from_key, to_kind, to_key, type, weight, confidence, origin, valid_from_ms,
                  valid_until_ms, recorded_ms, evidence_uid, reason, basis, rev)
@@ -183,9 +208,22 @@ impl WriteTx<'_> {
     }
 
     /// Removes a relation.
-    pub(in crate::store) fn remove_relation(&self, id: RelationId) -> StoreResult<()> {
+    pub(super) fn remove_relation(&self, id: RelationId) -> StoreResult<()> {
         self.execute("DELETE FROM relation WHERE uid = ?1", [id.as_bytes()]).map(drop)
     }
+}
+
+/// The relations that a caller wants.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Relations<'q> {
+    /// Those of a node, in the order in which they were recorded, at most so many.
+    Of(&'q Node, usize),
+    /// Those by which two things contradict each other, the oldest first.
+    Contradicting,
+    /// The heaviest of a node that are of these types (empty: of all) and weigh enough.
+    Heaviest { node: &'q Node, types: &'q [RelationType], least: f32, limit: usize },
+    /// Those by which a memory in effect of a project qualifies another one on a branch.
+    OfBranch(ProjectId, &'q str),
 }
 
 impl Store {
@@ -196,27 +234,29 @@ impl Store {
 
     /// Returns the entities with this name or alias; `None`: all. At most `limit`, by name.
     pub(crate) fn entities(&self, name: Option<&str>, limit: usize) -> StoreResult<Vec<Entity>> {
-        self.read(|view| view.entities_named(name, limit))
+        self.read(|view| view.entities(name, limit))
     }
 
-    /// Returns the relations of a node; at most `limit`.
-    pub(crate) fn relations_of(&self, node: &Node, limit: usize) -> StoreResult<Vec<Relation>> {
-        self.read(|view| view.relations_of(node, limit))
-    }
-
-    /// Returns the relations by which two things contradict each other, the oldest first.
-    pub(crate) fn contradictions(&self) -> StoreResult<Vec<Relation>> {
-        // Written out, so that the partial index serves it.
-        let sql = format!("{RELATION} WHERE type = 'contradicts' ORDER BY recorded_ms, id");
-        let rows = self.read(|view| view.all(&sql, [], relation_of))?;
-        Ok(rows.into_iter().flatten().collect())
-    }
-
-    /// Returns relations with the numbers of their rows, in the order of rows after one; at most `limit`. One of a
-    /// type that a later yore added is `None`.
-    pub(crate) fn relations_after(&self, after: i64, limit: usize) -> StoreResult<Vec<(i64, Option<Relation>)>> {
-        let sql = format!("{RELATION} WHERE id > ?1 ORDER BY id LIMIT ?2");
-        self.read(|view| view.all(&sql, params![after, limit as i64], |row| Ok((row.get(14)?, relation_of(row)?))))
+    /// Returns relations; those of a type that a later yore added are left out.
+    pub(crate) fn relations(&self, wanted: Relations<'_>) -> StoreResult<Vec<Relation>> {
+        self.read(|view| match wanted {
+            Relations::Of(node, limit) => view.relations_of(node, limit),
+            // Written out, so that the partial index serves it.
+            Relations::Contradicting => {
+                let sql = format!("{RELATION} WHERE type = 'contradicts' ORDER BY recorded_ms, id");
+                Ok(view.all(&sql, [], relation_of)?.into_iter().flatten().collect())
+            }
+            Relations::Heaviest { node, types, least, limit } => view.heaviest_relations(node, types, least, limit),
+            Relations::OfBranch(project, branch) => {
+                let basis = basis_json(&Basis::Branch(branch.to_owned())).map_err(|error| view.failed(error.into()))?;
+                let sql = format!(
+                    "{RELATION} WHERE from_kind = 'memory' AND to_kind = 'memory' AND type = 'qualifies' AND basis = ?2
+                     AND from_key IN (SELECT uid FROM memory WHERE project_id = (SELECT id FROM project WHERE uid = ?1)
+                         AND status IN ('holds', 'contested'))"
+                );
+                Ok(view.all(&sql, params![project.as_bytes(), basis], relation_of)?.into_iter().flatten().collect())
+            }
+        })
     }
 
     /// Returns the nodes that the heaviest relations of a node lead to, with the weights of these, at most `limit`; for a memory also the
@@ -241,37 +281,6 @@ impl Store {
                 near.extend(turns.into_iter().map(|turn| (Node::Turn(turn), evidence)));
             }
             Ok(near)
-        })
-    }
-
-    /// Returns the heaviest relations of a node that are of these types (empty: of all) and weigh enough; at most
-    /// `limit`.
-    pub(crate) fn heaviest_relations(
-        &self,
-        node: &Node,
-        types: &[RelationType],
-        least: f32,
-        limit: usize,
-    ) -> StoreResult<Vec<Relation>> {
-        let types = serde_json::Value::from(types.iter().map(|known| known.as_str()).collect::<Vec<_>>()).to_string();
-        // Among equal weights, the newest come first.
-        let from_end = |end: &str| {
-            format!(
-                "{RELATION} WHERE {end}_key = ?1 AND {end}_kind = ?2 AND weight >= ?4
-                 AND (?3 = '[]' OR type IN (SELECT value FROM json_each(?3))) ORDER BY weight DESC, id DESC LIMIT ?5"
-            )
-        };
-        self.read(|view| {
-            let mut found: Vec<(i64, Relation)> = Vec::new();
-            for sql in [from_end("from"), from_end("to")] {
-                let known = view.all(&sql, params![node.key(), node.kind(), types, f64::from(least), limit as i64], |row| {
-                    Ok((row.get::<_, i64>(14)?, relation_of(row)?))
-                })?;
-                found.extend(known.into_iter().filter_map(|(row, relation)| Some((row, relation?))));
-            }
-            found.sort_by(|(a_row, a), (b_row, b)| b.weight.total_cmp(&a.weight).then(b_row.cmp(a_row)));
-            found.truncate(limit);
-            Ok(found.into_iter().map(|(_, relation)| relation).collect())
         })
     }
 }

@@ -2,13 +2,11 @@
 
 use std::collections::HashMap;
 
-use rusqlite::params;
-use yore_core::id::ProjectId;
-use yore_core::memory::Memory;
+use rusqlite::{Row, params};
+use yore_core::id::MemoryId;
 use yore_core::time::UtcMillis;
 
-use crate::store::archive::sessions::IS_OF_PROGRAMS;
-use crate::store::keys::{EpisodeKey, MemoryKey, ProjectKey, TurnKey, json_of};
+use crate::store::keys::{EpisodeKey, TurnKey, json_of};
 use crate::store::local::transaction::WriteTx;
 use crate::store::{Store, StoreResult};
 
@@ -17,116 +15,60 @@ use crate::store::{Store, StoreResult};
 pub(crate) struct Shape {
     pub turns: i64,
     pub parts: i64,
-    pub newest: i64,
+    pub newest: TurnKey,
 }
 
 impl Store {
-    /// Returns the shapes of all conversations.
-    pub(crate) fn shapes(&self) -> StoreResult<HashMap<EpisodeKey, Shape>> {
+    /// Returns the shapes of all conversations: as they are, or as an extractor has read them.
+    pub(crate) fn shapes(&self, read_by: Option<&str>) -> StoreResult<HashMap<EpisodeKey, Shape>> {
+        let shape = |row: &Row<'_>| Ok((row.get(0)?, Shape { turns: row.get(1)?, parts: row.get(2)?, newest: row.get(3)? }));
         self.read(|view| {
-            let rows = view.all(
-                "SELECT episode_id, count(*), sum(parts) + count(caveat), max(id) FROM turn GROUP BY episode_id",
-                [],
-                |row| Ok((row.get(0)?, Shape { turns: row.get(1)?, parts: row.get(2)?, newest: row.get(3)? })),
-            )?;
-            Ok(rows.into_iter().collect())
+            let rows = match read_by {
+                None => view.all(
+                    "SELECT episode_id, count(*), sum(parts) + count(caveat), max(id) FROM turn GROUP BY episode_id",
+                    [],
+                    shape,
+                ),
+                Some(extractor) => view.all(
+                    "SELECT episode_id, turns, parts, newest_turn FROM extraction WHERE extractor = ?1",
+                    [extractor],
+                    shape,
+                ),
+            };
+            Ok(rows?.into_iter().collect())
         })
     }
 
-    /// Returns the shapes in which an extractor has read conversations.
-    pub(crate) fn extracted(&self, extractor: &str) -> StoreResult<HashMap<EpisodeKey, Shape>> {
-        self.read(|view| {
-            let sql = "SELECT episode_id, turns, parts, newest_turn FROM extraction WHERE extractor = ?1";
-            let rows = view.all(sql, [extractor], |row| {
-                Ok((row.get(0)?, Shape { turns: row.get(1)?, parts: row.get(2)?, newest: row.get(3)? }))
-            })?;
-            Ok(rows.into_iter().collect())
-        })
-    }
-
-    /// Returns the part of a conversation that an extractor has read; `None` if it has read nothing of it.
-    pub(crate) fn extracted_of(&self, episode: EpisodeKey, extractor: &str) -> StoreResult<Option<Shape>> {
-        self.read(|view| {
-            let sql = "SELECT turns, parts, newest_turn FROM extraction WHERE episode_id = ?1 AND extractor = ?2";
-            view.first(sql, params![episode, extractor], |row| {
-                Ok(Shape { turns: row.get(0)?, parts: row.get(1)?, newest: row.get(2)? })
-            })
-        })
-    }
-
-    /// Returns the rows and native ids of sessions that were last used at or after a time and have at least `turns` turns
-    /// more than an extractor has read, the latest first; of a project, or of all. Without those that only programs held.
-    pub(crate) fn sessions_with_more(
+    /// Records that an extractor has read a conversation in a shape, or, without one, that it is to be read again.
+    pub(crate) fn note_extraction(
         &self,
+        episode: EpisodeKey,
         extractor: &str,
-        project: Option<ProjectKey>,
-        since: UtcMillis,
-        turns: i64,
-    ) -> StoreResult<Vec<(EpisodeKey, String)>> {
-        let sql = format!(
-            "SELECT episode.id, native_id FROM episode
-             LEFT JOIN extraction ON extraction.episode_id = episode.id AND extractor = ?1
-             WHERE kind = 'session' AND forgotten_ms IS NULL AND updated_ms >= ?2 AND (?3 IS NULL OR project_id = ?3)
-               AND (SELECT count(*) FROM turn WHERE turn.episode_id = episode.id)
-                   + (SELECT count(*) FROM turn_share WHERE turn_share.episode_id = episode.id)
-                   - coalesce(extraction.turns, 0) >= ?4
-               AND NOT {IS_OF_PROGRAMS}
-             ORDER BY updated_ms DESC, episode.id"
-        );
-        self.read(|view| view.all(&sql, params![extractor, since, project, turns], |row| Ok((row.get(0)?, row.get(1)?))))
-    }
-
-    /// Records that an extractor has read a conversation.
-    pub(crate) fn note_extraction(&self, episode: EpisodeKey, extractor: &str, shape: Shape, at: UtcMillis) -> StoreResult<()> {
-        self.write(|tx| note(tx, episode, extractor, shape, at))
-    }
-
-    /// Forgets that extractors have read a conversation.
-    pub(crate) fn forget_extraction(&self, episode: EpisodeKey, extractors: &[&str]) -> StoreResult<()> {
-        self.write(|tx| {
-            for extractor in extractors {
-                tx.execute("DELETE FROM extraction WHERE episode_id = ?1 AND extractor = ?2", params![episode, extractor])?;
+        shape: Option<Shape>,
+        at: UtcMillis,
+    ) -> StoreResult<()> {
+        self.write(|tx| match shape {
+            Some(shape) => note(tx, episode, extractor, shape, at),
+            None => {
+                let sql = "DELETE FROM extraction WHERE episode_id = ?1 AND extractor = ?2";
+                tx.execute(sql, params![episode, extractor]).map(drop)
             }
-            Ok(())
         })
     }
 
-    /// Returns the memories with evidence in a conversation, whatever their status.
-    pub(crate) fn memories_with_evidence_in(&self, episode: EpisodeKey) -> StoreResult<Vec<Memory>> {
-        self.read(|view| {
-            let rows: Vec<MemoryKey> = view.column(
-                "SELECT DISTINCT memory_id FROM turn JOIN memory_evidence ON turn_uid = turn.uid WHERE episode_id = ?1",
-                [episode],
-            )?;
-            rows.into_iter().filter_map(|row| view.memory_of_row(row).transpose()).collect()
-        })
-    }
-
-    /// Returns the memories with evidence in a conversation whose evidence was all taken back.
-    pub(crate) fn memories_of_taken_back(&self, episode: EpisodeKey) -> StoreResult<Vec<Memory>> {
-        self.read(|view| {
-            let rows: Vec<MemoryKey> = view.column(
-                "SELECT memory_id FROM memory_evidence LEFT JOIN turn ON turn.uid = turn_uid
-                 WHERE memory_id IN (SELECT memory_id FROM turn JOIN memory_evidence ON turn_uid = turn.uid
-                     WHERE episode_id = ?1 AND caveat = 'taken_back')
-                 GROUP BY memory_id HAVING count(*) = sum(turn.caveat IS 'taken_back')",
-                [episode],
-            )?;
-            rows.into_iter().filter_map(|row| view.memory_of_row(row).transpose()).collect()
-        })
-    }
-
-    /// Returns the projects of turns, as far as they have one.
-    pub(crate) fn projects_of(&self, turns: &[TurnKey]) -> StoreResult<HashMap<TurnKey, ProjectId>> {
-        self.read(|view| {
-            let rows = view.all(
-                "SELECT turn.id, project.uid FROM turn JOIN project ON project.id = turn.project_id
-                 WHERE turn.id IN (SELECT value FROM json_each(?1))",
-                [json_of(turns)],
-                |row| Ok((row.get(0)?, ProjectId::from_bytes(row.get(1)?))),
-            )?;
-            Ok(rows.into_iter().collect())
-        })
+    /// Returns the memories that rest on these episodes alone, and those that rest on more.
+    pub(crate) fn memories_resting_on(&self, episodes: &[EpisodeKey]) -> StoreResult<(Vec<MemoryId>, Vec<MemoryId>)> {
+        let resting = self.read(|view| {
+            view.all(
+                "WITH own AS (SELECT uid FROM turn WHERE episode_id IN (SELECT value FROM json_each(?1)))
+                 SELECT memory.uid, sum(turn_uid IN own) = count(*) FROM memory_evidence JOIN memory ON memory.id = memory_id
+                 WHERE memory_id IN (SELECT memory_id FROM memory_evidence WHERE turn_uid IN own) GROUP BY memory_id",
+                [json_of(episodes)],
+                |row| Ok((MemoryId::from_bytes(row.get(0)?), row.get::<_, bool>(1)?)),
+            )
+        })?;
+        let those = |wanted: bool| resting.iter().filter(|(_, is_alone)| *is_alone == wanted).map(|(id, _)| *id).collect();
+        Ok((those(true), those(false)))
     }
 }
 

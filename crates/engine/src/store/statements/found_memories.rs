@@ -1,19 +1,18 @@
 //! Reads memories for answers, with their evidence and the memories that superseded them.
 
-use std::collections::HashMap;
 use std::ops::Deref;
 
-use rusqlite::params;
+use rusqlite::{Row, params};
 use yore_core::entity::key_of;
-use yore_core::id::{EntityId, MemoryId, ProjectId, TurnId};
-use yore_core::memory::{Memory, MemoryKind};
+use yore_core::id::{EntityId, MemoryId, TurnId};
+use yore_core::memory::Memory;
 use yore_core::operation::Record;
 use yore_core::query::MemoryConditions;
 use yore_core::relation::Node;
 use yore_core::time::UtcMillis;
 
 use super::memories::{COLUMNS, FROM, memory_of};
-use crate::store::keys::{ItemKey, MemoryKey, ProjectKey, RowKey, TurnKey, hex_of, json_of};
+use crate::store::keys::{ItemKey, MemoryKey, RowKey, TurnKey, hex_of, json_of};
 use crate::store::local::transaction::View;
 use crate::store::{Store, StoreResult};
 
@@ -21,7 +20,7 @@ use crate::store::{Store, StoreResult};
 const MOST_COUNTED: i64 = 1_000;
 
 /// A turn that is evidence of a memory.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct EvidenceRow {
     /// Row of the memory.
     pub memory: MemoryKey,
@@ -31,6 +30,80 @@ pub(crate) struct EvidenceRow {
     pub turn: TurnId,
     /// True if its session is forgotten softly.
     pub is_forgotten: bool,
+    /// When it was said.
+    pub at: Option<UtcMillis>,
+    /// The branch on which it was said, unless that was merged since.
+    pub branch: Option<String>,
+}
+
+/// A memory of the past.
+#[derive(Clone, Debug)]
+pub(crate) enum Past {
+    /// A memory as it stood then.
+    Itself(Box<Memory>),
+    /// The one that stood in the place of a memory then, and was undone since: it is in the log alone.
+    UndoneSuccessorOf(MemoryId),
+}
+
+/// The memories whose evidence a caller wants.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum EvidenceOf<'q> {
+    Keys(&'q [MemoryKey]),
+    Memory(MemoryId),
+}
+
+/// The outlines that a caller wants.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Outlines<'q> {
+    /// Of these memories, in their order.
+    Keys(&'q [MemoryKey]),
+    /// Of the latest memories about an entity, at most so many.
+    About(EntityId, usize),
+    /// Of the memories that were recorded after one, the latest so many.
+    After(MemoryKey, usize),
+}
+
+/// The outlines with names of projects that a caller wants.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Named<'q> {
+    /// Of these memories.
+    Keys(&'q [MemoryKey]),
+    /// Of the memory that took the place of another, the last one stated.
+    SuccessorOf(MemoryId),
+    /// Of the memories whose place one took, before a time if one is given, the last ones first, at most so many.
+    PredecessorsOf(MemoryId, Option<UtcMillis>, usize),
+}
+
+/// Facts about all memories and entities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StatementFacts {
+    /// Number of memories.
+    pub memories: usize,
+    /// The memory that was recorded last.
+    pub last: MemoryKey,
+    pub has_entities: bool,
+    /// True if an answer has some memories only if it is asked for their status.
+    pub has_unlisted: bool,
+}
+
+/// The entities whose names a caller wants.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum EntityNames<'q> {
+    /// Those that a memory is about, the heaviest first.
+    OfMemory(MemoryId),
+    /// Those with these names or aliases.
+    Known(&'q [String]),
+}
+
+/// An entity with its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct EntityName {
+    /// The name in the form that is compared, or its own one.
+    pub looked_for: String,
+    pub id: EntityId,
+    pub name: String,
+    /// Number of its relations, those from it and those to it each counted up to a limit.
+    pub degree: usize,
 }
 
 /// A memory without its tags, evidence and anchors, to be compared with others: it cannot be stored.
@@ -56,62 +129,69 @@ impl Deref for MemoryOutline {
 pub(crate) type NamedMemory = (Memory, Option<String>);
 
 impl View<'_> {
-    /// Returns the turns that are evidence of memories, as far as they are still there, in the order of the evidence.
-    pub(in crate::store) fn evidence_of(&self, rows: &[MemoryKey]) -> StoreResult<Vec<EvidenceRow>> {
-        self.all(
-            "SELECT memory_id, turn.id, turn.uid, episode.forgotten_ms IS NOT NULL FROM memory_evidence
-             JOIN turn ON turn.uid = turn_uid JOIN episode ON episode.id = turn.episode_id
-             WHERE memory_id IN (SELECT value FROM json_each(?1)) ORDER BY memory_id, memory_evidence.position",
-            [json_of(rows)],
-            |row| {
-                let turn = TurnId::from_bytes(row.get(2)?);
-                Ok(EvidenceRow { memory: row.get(0)?, key: row.get(1)?, turn, is_forgotten: row.get(3)? })
-            },
-        )
-    }
-
     /// Returns the turns that are evidence of a memory, whether or not they are still there.
-    pub(in crate::store) fn evidence_ids(&self, memory: MemoryId) -> StoreResult<Vec<TurnId>> {
+    pub(super) fn evidence_ids(&self, memory: MemoryId) -> StoreResult<Vec<TurnId>> {
         self.all(
             "SELECT turn_uid FROM memory_evidence JOIN memory ON memory.id = memory_id WHERE memory.uid = ?1",
             [memory.as_bytes()],
             |row| row.get(0).map(TurnId::from_bytes),
         )
     }
-
-    pub(in crate::store) fn memory_of_row(&self, row: MemoryKey) -> StoreResult<Option<Memory>> {
-        let sql = format!("SELECT {COLUMNS} {FROM} WHERE memory.id = ?1");
-        self.first(&sql, [row], memory_of)?.map(|found| self.whole(found)).transpose()
-    }
 }
 
 impl View<'_> {
     /// Returns memories without their tags, evidence and anchors. Those that are gone are left out.
-    pub(crate) fn outlines(&self, rows: &[MemoryKey]) -> StoreResult<Vec<MemoryOutline>> {
-        let sql = format!("SELECT {COLUMNS} {FROM} WHERE memory.id = ?1");
-        rows.iter()
-            .filter_map(|row| self.first(&sql, [row], memory_of).transpose())
-            .map(|found| Ok(MemoryOutline(found?.1)))
-            .collect()
-    }
-
-    /// Returns the latest memories about an entity, at most `limit`, as [`Self::outlines`] does.
-    pub(crate) fn outlines_about(&self, entity: EntityId, limit: usize) -> StoreResult<Vec<MemoryOutline>> {
-        let sql = format!(
-            "SELECT {COLUMNS} FROM relation JOIN memory ON memory.uid = relation.from_key
-             LEFT JOIN project ON project.id = memory.project_id
-             WHERE relation.to_key = ?1 AND relation.to_kind = 'entity' AND relation.from_kind = 'memory' AND relation.type = 'about'
-             ORDER BY relation.id DESC LIMIT ?2"
-        );
-        let found = self.all(&sql, params![entity.as_bytes(), limit as i64], memory_of)?;
+    pub(crate) fn outlines(&self, wanted: Outlines<'_>) -> StoreResult<Vec<MemoryOutline>> {
+        let found = match wanted {
+            Outlines::Keys(keys) => {
+                let sql = format!("SELECT {COLUMNS} {FROM} WHERE memory.id = ?1");
+                keys.iter().filter_map(|key| self.first(&sql, [key], memory_of).transpose()).collect::<StoreResult<_>>()?
+            }
+            Outlines::About(entity, limit) => {
+                let sql = format!(
+                    "SELECT {COLUMNS} FROM relation JOIN memory ON memory.uid = relation.from_key
+                     LEFT JOIN project ON project.id = memory.project_id
+                     WHERE relation.to_key = ?1 AND relation.to_kind = 'entity' AND relation.from_kind = 'memory'
+                         AND relation.type = 'about'
+                     ORDER BY relation.id DESC LIMIT ?2"
+                );
+                self.all(&sql, params![entity.as_bytes(), limit as i64], memory_of)?
+            }
+            Outlines::After(key, limit) => {
+                let sql = format!("SELECT {COLUMNS} {FROM} WHERE memory.id > ?1 ORDER BY memory.id DESC LIMIT ?2");
+                self.all(&sql, params![key, limit as i64], memory_of)?
+            }
+        };
         Ok(found.into_iter().map(|(_, memory)| MemoryOutline(memory)).collect())
     }
 
-    /// Returns the memories that were recorded after one, the latest `limit`, as [`Self::outlines`] does.
-    pub(crate) fn outlines_after(&self, after: MemoryKey, limit: usize) -> StoreResult<Vec<MemoryOutline>> {
-        let rows: Vec<MemoryKey> =
-            self.column("SELECT id FROM memory WHERE id > ?1 ORDER BY id DESC LIMIT ?2", params![after, limit as i64])?;
-        self.outlines(&rows)
+    /// Returns the turns that are evidence of memories, as far as they are still there, in the order of the evidence.
+    pub(crate) fn evidence_of(&self, memories: EvidenceOf<'_>) -> StoreResult<Vec<EvidenceRow>> {
+        let (keys, condition) = match memories {
+            EvidenceOf::Keys(keys) => (json_of(keys), "memory.id IN (SELECT value FROM json_each(?1))"),
+            EvidenceOf::Memory(id) => {
+                (hex_of(std::iter::once(id.as_bytes().as_slice())), "memory.uid IN (SELECT unhex(value) FROM json_each(?1))")
+            }
+        };
+        let sql = format!(
+            "SELECT memory.id, turn.id, turn.uid, episode.forgotten_ms IS NOT NULL, turn.at_ms,
+                 CASE WHEN merged_branch.at_ms >= coalesce(turn.at_ms, 0) THEN NULL ELSE label.text END
+             FROM memory JOIN memory_evidence ON memory_evidence.memory_id = memory.id
+             JOIN turn ON turn.uid = turn_uid JOIN episode ON episode.id = turn.episode_id
+             LEFT JOIN label ON label.id = turn.branch_id
+             LEFT JOIN merged_branch ON merged_branch.project_id = memory.project_id AND merged_branch.branch_id = turn.branch_id
+             WHERE {condition} ORDER BY memory.id, memory_evidence.position"
+        );
+        self.all(&sql, [keys], |row| {
+            Ok(EvidenceRow {
+                memory: row.get(0)?,
+                key: row.get(1)?,
+                turn: TurnId::from_bytes(row.get(2)?),
+                is_forgotten: row.get(3)?,
+                at: row.get(4)?,
+                branch: row.get(5)?,
+            })
+        })
     }
 }
 
@@ -138,66 +218,110 @@ pub(crate) struct Beside {
 
 impl Store {
     /// Returns memories without their tags, evidence and anchors. Those that are gone are left out.
-    pub(crate) fn outlines(&self, rows: &[MemoryKey]) -> StoreResult<Vec<MemoryOutline>> {
-        self.read(|view| view.outlines(rows))
-    }
-
-    /// Returns the row of the memory that was recorded last; 0 without any.
-    pub(crate) fn last_memory(&self) -> StoreResult<MemoryKey> {
-        self.read(|view| view.value("SELECT coalesce(max(id), 0) FROM memory", []))
-    }
-
-    /// Returns the row of a project.
-    pub(crate) fn project_row(&self, project: ProjectId) -> StoreResult<Option<ProjectKey>> {
-        self.read(|view| view.first_value("SELECT id FROM project WHERE uid = ?1", [project.as_bytes()]))
-    }
-
-    /// Returns memories with the names of their projects. Those that are gone are left out.
-    pub(crate) fn memories_of_rows(&self, rows: &[MemoryKey]) -> StoreResult<HashMap<MemoryKey, NamedMemory>> {
-        self.read(|view| {
-            let mut found = HashMap::new();
-            for row in rows {
-                let Some(memory) = view.memory_of_row(*row)? else { continue };
-                let name = "SELECT project.name FROM memory JOIN project ON project.id = project_id WHERE memory.id = ?1";
-                found.insert(*row, (memory, view.first_value(name, [row])?));
-            }
-            Ok(found)
-        })
+    pub(crate) fn outlines(&self, wanted: Outlines<'_>) -> StoreResult<Vec<MemoryOutline>> {
+        self.read(|view| view.outlines(wanted))
     }
 
     /// Returns memories with the names of their projects, without tags, evidence and anchors. Those that are gone are left out.
-    pub(crate) fn named_outlines(&self, rows: &[MemoryKey]) -> StoreResult<HashMap<MemoryKey, NamedMemory>> {
-        let sql = format!("SELECT {COLUMNS}, project.name {FROM} WHERE memory.id IN (SELECT value FROM json_each(?1))");
-        self.read(|view| {
-            let found = view.all(&sql, [json_of(rows)], |row| {
-                let (id, memory) = memory_of(row)?;
-                Ok((MemoryKey::new(id), (memory, row.get("name")?)))
-            })?;
-            Ok(found.into_iter().collect())
+    pub(crate) fn named_outlines(&self, wanted: Named<'_>) -> StoreResult<Vec<(MemoryKey, NamedMemory)>> {
+        let select = |from: &str| {
+            format!("SELECT {COLUMNS}, project.name AS project_name {from} LEFT JOIN project ON project.id = memory.project_id")
+        };
+        let superseding = "type = 'supersedes' AND from_kind = 'memory' AND to_kind = 'memory'";
+        let latest = "ORDER BY relation.recorded_ms DESC, relation.id DESC";
+        let named = |row: &Row<'_>| {
+            let (key, memory) = memory_of(row)?;
+            Ok((MemoryKey::new(key), (memory, row.get("project_name")?)))
+        };
+        self.read(|view| match wanted {
+            Named::Keys(keys) => {
+                let sql = format!("{} WHERE memory.id IN (SELECT value FROM json_each(?1))", select("FROM memory"));
+                view.all(&sql, [json_of(keys)], named)
+            }
+            Named::SuccessorOf(id) => {
+                let from = select("FROM relation JOIN memory ON memory.uid = from_key");
+                view.all(&format!("{from} WHERE to_key = ?1 AND {superseding} {latest} LIMIT 1"), [id.as_bytes()], named)
+            }
+            Named::PredecessorsOf(id, before, limit) => {
+                let from = select("FROM relation JOIN memory ON memory.uid = to_key");
+                let sql = format!(
+                    "{from} WHERE from_key = ?1 AND {superseding} AND (?3 IS NULL OR relation.recorded_ms < ?3) {latest} LIMIT ?2"
+                );
+                view.all(&sql, params![id.as_bytes(), limit as i64, before], named)
+            }
         })
     }
 
     /// Returns the turns that are evidence of memories, as far as they are still there, in the order of the evidence.
-    pub(crate) fn evidence_of(&self, rows: &[MemoryKey]) -> StoreResult<Vec<EvidenceRow>> {
-        self.read(|view| view.evidence_of(rows))
+    pub(crate) fn evidence_of(&self, memories: EvidenceOf<'_>) -> StoreResult<Vec<EvidenceRow>> {
+        self.read(|view| view.evidence_of(memories))
     }
 
-    /// Returns the turns of softly forgotten sessions that are evidence of a memory.
-    pub(crate) fn forgotten_evidence(&self, memory: MemoryId) -> StoreResult<Vec<TurnId>> {
+    /// Returns facts about all memories and entities; memories are counted up to `limit`.
+    pub(crate) fn statement_facts(&self, limit: usize) -> StoreResult<StatementFacts> {
         self.read(|view| {
-            view.all(
-                "SELECT turn.uid FROM memory_evidence JOIN memory ON memory.id = memory_id
-                 JOIN turn ON turn.uid = turn_uid JOIN episode ON episode.id = turn.episode_id
-                 WHERE memory.uid = ?1 AND episode.forgotten_ms IS NOT NULL",
-                [memory.as_bytes()],
-                |row| row.get(0).map(TurnId::from_bytes),
-            )
+            let has = |sql| view.exists(sql, []);
+            Ok(StatementFacts {
+                memories: view.count("SELECT count(*) FROM (SELECT 1 FROM memory LIMIT ?1)", [limit as i64])? as usize,
+                last: view.value("SELECT coalesce(max(id), 0) FROM memory", [])?,
+                has_entities: has("SELECT 1 FROM entity")?,
+                has_unlisted: has("SELECT 1 FROM memory WHERE status = 'archived'")?
+                    || has("SELECT 1 FROM memory WHERE status = 'proposed'")?,
+            })
         })
+    }
+
+    /// Returns entities with the names by which they were looked for: their own, or that of the alias. `with_degrees`: with the numbers of their
+    /// relations, which are 0 otherwise.
+    pub(crate) fn entity_names(&self, wanted: EntityNames<'_>, with_degrees: bool) -> StoreResult<Vec<EntityName>> {
+        let named = |row: &Row<'_>| {
+            Ok(EntityName {
+                looked_for: row.get(0)?,
+                id: EntityId::from_bytes(row.get(1)?),
+                name: row.get(2)?,
+                degree: row.get::<_, u32>(3)? as usize,
+            })
+        };
+        // An id is that of one node, and the indexes alone answer if no kind is asked for.
+        let degree = format!(
+            "iif(?2, (SELECT count(*) FROM (SELECT 1 FROM relation WHERE from_key = entity.uid LIMIT {MOST_COUNTED}))
+                 + (SELECT count(*) FROM (SELECT 1 FROM relation WHERE to_key = entity.uid LIMIT {MOST_COUNTED})), 0)"
+        );
+        self.read(|view| match wanted {
+            EntityNames::OfMemory(memory) => view.all(
+                &format!(
+                    "SELECT entity.name, entity.uid, entity.name, {degree} FROM relation JOIN entity ON entity.uid = to_key
+                     WHERE from_key = ?1 AND from_kind = 'memory' AND to_kind = 'entity' ORDER BY relation.weight DESC, entity.name"
+                ),
+                params![memory.as_bytes(), with_degrees],
+                named,
+            ),
+            EntityNames::Known(names) => {
+                let keys: Vec<String> = names.iter().map(|name| key_of(name)).collect();
+                view.all(
+                    &format!(
+                        "SELECT name_key, uid, name, {degree} FROM entity WHERE name_key IN (SELECT value FROM json_each(?1))
+                         UNION SELECT alias_key, uid, name, {degree} FROM entity_alias JOIN entity ON entity.id = entity_id
+                         WHERE alias_key IN (SELECT value FROM json_each(?1))"
+                    ),
+                    params![serde_json::Value::from(keys).to_string(), with_degrees],
+                    named,
+                )
+            }
+        })
+    }
+
+    /// Returns a memory as the log of operations has it at a time; `None` if there was none.
+    pub(crate) fn past_memory(&self, wanted: Past, at: UtcMillis) -> StoreResult<Option<Memory>> {
+        match wanted {
+            Past::Itself(memory) => self.memory_as_of(*memory, at),
+            Past::UndoneSuccessorOf(id) => self.undone_successor(id, at),
+        }
     }
 
     /// Returns a memory as it stood at a time, by the operations that changed it since; `None` if it was not recorded
     /// yet, or was taken back at that time.
-    pub(crate) fn memory_as_of(&self, memory: Memory, at: UtcMillis) -> StoreResult<Option<Memory>> {
+    fn memory_as_of(&self, memory: Memory, at: UtcMillis) -> StoreResult<Option<Memory>> {
         if memory.recorded >= at {
             return Ok(None);
         }
@@ -224,7 +348,7 @@ impl Store {
     }
 
     /// Returns the memory that stood in the place of another at a time, and was undone since: it is in the log alone.
-    pub(crate) fn undone_successor(&self, of: MemoryId, at: UtcMillis) -> StoreResult<Option<Memory>> {
+    fn undone_successor(&self, of: MemoryId, at: UtcMillis) -> StoreResult<Option<Memory>> {
         self.read(|view| {
             let record: Option<String> = view.first_value(
                 "SELECT later.before FROM operation_change AS mine
@@ -242,66 +366,6 @@ impl Store {
                 Ok(Record::Memory(memory)) => Some(*memory),
                 _ => None,
             }))
-        })
-    }
-
-    /// Returns the memories of a project (`None`: those that hold everywhere) that hold, are of these kinds and not closed, pinned ones
-    /// first, then a person's, then the latest; extracted ones only from this certainty on. Rules that agents read by themselves are left out.
-    pub(crate) fn latest_memories(
-        &self,
-        project: Option<ProjectKey>,
-        kinds: &[MemoryKind],
-        least_certainty: f32,
-        now: UtcMillis,
-        limit: usize,
-    ) -> StoreResult<Vec<Memory>> {
-        // A time after now is no reason to come first: the clock was wrong, or it is a plan.
-        let kinds = serde_json::Value::from(kinds.iter().map(|kind| kind.as_str()).collect::<Vec<_>>()).to_string();
-        self.read(|view| {
-            let rows: Vec<MemoryKey> = view.column(
-                "SELECT id FROM memory WHERE project_id IS ?1 AND (?1 IS NOT NULL OR json_extract(rest, '$.reach') IS NULL)
-                     AND status = 'holds' AND kind IN (SELECT value FROM json_each(?2))
-                     AND (lane = 'curated' OR coalesce(json_extract(rest, '$.certainty'), 1.0) >= ?3)
-                     AND coalesce(json_extract(rest, '$.fields.is_closed'), 0) = 0
-                 ORDER BY is_pinned DESC, lane = 'curated' DESC,
-                     CASE WHEN valid_from_ms <= ?4 THEN valid_from_ms WHEN recorded_ms <= ?4 THEN recorded_ms ELSE 0 END DESC, id DESC",
-                params![project, kinds, f64::from(least_certainty), now],
-            )?;
-            let found = rows.into_iter().filter_map(|row| view.memory_of_row(row).transpose());
-            let is_told = |memory: &StoreResult<Memory>| memory.as_ref().map_or(true, |memory| !memory.is_read_by_agents());
-            found.filter(is_told).take(limit).collect()
-        })
-    }
-
-    /// Returns the memory that took the place of another, the last one stated.
-    pub(crate) fn successor(&self, of: MemoryId) -> StoreResult<Option<MemoryKey>> {
-        self.read(|view| {
-            view.first_value(
-                "SELECT memory.id FROM relation JOIN memory ON memory.uid = from_key
-                 WHERE to_key = ?1 AND to_kind = 'memory' AND from_kind = 'memory' AND type = 'supersedes'
-                 ORDER BY relation.recorded_ms DESC, relation.id DESC LIMIT 1",
-                [of.as_bytes()],
-            )
-        })
-    }
-
-    /// Returns the memories whose place another took, before a time if one is given, the last ones first: without tags, evidence and
-    /// anchors.
-    pub(crate) fn predecessors(
-        &self,
-        of: MemoryId,
-        before: Option<UtcMillis>,
-        limit: usize,
-    ) -> StoreResult<Vec<(MemoryKey, Memory)>> {
-        let sql = format!(
-            "SELECT {COLUMNS} FROM relation JOIN memory ON memory.uid = to_key LEFT JOIN project ON project.id = memory.project_id
-             WHERE from_key = ?1 AND to_kind = 'memory' AND from_kind = 'memory' AND type = 'supersedes'
-                 AND (?3 IS NULL OR relation.recorded_ms < ?3)
-             ORDER BY relation.recorded_ms DESC, relation.id DESC LIMIT ?2"
-        );
-        self.read(|view| {
-            let found = view.all(&sql, params![of.as_bytes(), limit as i64, before], memory_of)?;
-            Ok(found.into_iter().map(|(row, memory)| (MemoryKey::new(row), memory)).collect())
         })
     }
 
@@ -331,64 +395,6 @@ impl Store {
         })
     }
 
-    /// Returns the names of the entities that a memory is about.
-    pub(crate) fn entities_of(&self, memory: MemoryId) -> StoreResult<Vec<(EntityId, String)>> {
-        self.read(|view| {
-            view.all(
-                "SELECT entity.uid, entity.name FROM relation JOIN entity ON entity.uid = to_key
-                 WHERE from_key = ?1 AND from_kind = 'memory' AND to_kind = 'entity' ORDER BY relation.weight DESC, entity.name",
-                [memory.as_bytes()],
-                |row| Ok((EntityId::from_bytes(row.get(0)?), row.get(1)?)),
-            )
-        })
-    }
-
-    /// Returns whether there is any entity.
-    pub(crate) fn has_entities(&self) -> StoreResult<bool> {
-        self.read(|view| view.exists("SELECT 1 FROM entity", []))
-    }
-
-    /// Returns the entities with each of these names or aliases, with their own names.
-    pub(crate) fn entities_of_names(&self, names: &[String]) -> StoreResult<HashMap<String, Vec<(EntityId, String)>>> {
-        let keys: Vec<String> = names.iter().map(|name| key_of(name)).collect();
-        self.read(|view| {
-            let rows = view.all(
-                "SELECT name_key, uid, name FROM entity WHERE name_key IN (SELECT value FROM json_each(?1))
-                 UNION SELECT alias_key, uid, name FROM entity_alias JOIN entity ON entity.id = entity_id
-                 WHERE alias_key IN (SELECT value FROM json_each(?1))",
-                [serde_json::Value::from(keys).to_string()],
-                |row| Ok((row.get::<_, String>(0)?, EntityId::from_bytes(row.get(1)?), row.get::<_, String>(2)?)),
-            )?;
-            let mut found: HashMap<String, Vec<(EntityId, String)>> = HashMap::new();
-            for (key, id, name) in rows {
-                found.entry(key).or_default().push((id, name));
-            }
-            Ok(found)
-        })
-    }
-
-    /// Returns the number of memories, counted up to `limit`.
-    pub(crate) fn memory_count(&self, limit: usize) -> StoreResult<usize> {
-        self.read(|view| {
-            view.count("SELECT count(*) FROM (SELECT 1 FROM memory LIMIT ?1)", [limit as i64]).map(|count| count as usize)
-        })
-    }
-
-    /// Returns the numbers of relations of entities, each counted up to a limit.
-    pub(crate) fn degrees_of(&self, entities: &[EntityId]) -> StoreResult<HashMap<EntityId, usize>> {
-        // An id is that of one node, and the indexes alone answer if no kind is asked for.
-        self.read(|view| {
-            let degrees = view.all(
-                "SELECT unhex(value), (SELECT count(*) FROM (SELECT 1 FROM relation WHERE from_key = unhex(value) LIMIT ?2))
-                     + (SELECT count(*) FROM (SELECT 1 FROM relation WHERE to_key = unhex(value) LIMIT ?2))
-                 FROM json_each(?1)",
-                params![hex_of(entities.iter().map(|id| id.as_bytes().as_slice())), MOST_COUNTED],
-                |row| Ok((EntityId::from_bytes(row.get(0)?), row.get::<_, i64>(1)?.max(0) as usize)),
-            )?;
-            Ok(degrees.into_iter().collect())
-        })
-    }
-
     /// Returns the first memories and turns among nodes, at most `limit`, each with its number; those that are gone are left out.
     pub(crate) fn item_keys(&self, nodes: &[(&Node, f32)], limit: usize) -> StoreResult<Vec<(ItemKey, f32)>> {
         self.read(|view| {
@@ -407,14 +413,6 @@ impl Store {
                 keys.extend(key.map(|key| (key, *number)));
             }
             Ok(keys)
-        })
-    }
-
-    /// Returns whether there are memories that an answer has only if it is asked for their status.
-    pub(crate) fn has_unlisted_memories(&self) -> StoreResult<bool> {
-        self.read(|view| {
-            let has = |sql| view.exists(sql, []);
-            Ok(has("SELECT 1 FROM memory WHERE status = 'archived'")? || has("SELECT 1 FROM memory WHERE status = 'proposed'")?)
         })
     }
 

@@ -4,7 +4,7 @@ use rusqlite::params;
 use yore_core::memory::{MemoryKind, Outdated, Status};
 use yore_core::time::UtcMillis;
 
-use super::operations::OperationTx;
+use super::operations::{OperationTx, TO_COMPARE};
 use crate::store::keys::{MemoryKey, ProjectKey};
 use crate::store::{Store, StoreResult};
 
@@ -15,6 +15,15 @@ pub(crate) struct UnjudgedMemory {
     pub project: Option<ProjectKey>,
     /// True if it holds or is contested.
     pub is_in_effect: bool,
+}
+
+/// Memories that were compared with others.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Compared<'q> {
+    /// These, by a model.
+    ByModel(&'q [MemoryKey]),
+    /// Those that held again since others were forgotten for good.
+    Freed,
 }
 
 impl Store {
@@ -35,12 +44,10 @@ impl Store {
     }
 
     /// Notes that memories were compared.
-    pub(crate) fn note_judged(&self, rows: &[MemoryKey], at: UtcMillis) -> StoreResult<()> {
-        self.write(|tx| {
-            for row in rows {
-                tx.note_judged(*row, at)?;
-            }
-            Ok(())
+    pub(crate) fn note_compared(&self, what: Compared<'_>, at: UtcMillis) -> StoreResult<()> {
+        self.write(|tx| match what {
+            Compared::ByModel(rows) => rows.iter().try_for_each(|row| tx.note_judged(*row, at)),
+            Compared::Freed => tx.execute("DELETE FROM index_state WHERE name = ?1", [TO_COMPARE]).map(drop),
         })
     }
 }
@@ -58,7 +65,7 @@ impl crate::store::local::transaction::WriteTx<'_> {
 
 impl OperationTx<'_, '_> {
     /// Notes that memories were compared, together with what came of it.
-    pub(crate) fn note_judged(&self, rows: &[MemoryKey], at: UtcMillis) -> StoreResult<()> {
+    pub(crate) fn note_compared(&self, rows: &[MemoryKey], at: UtcMillis) -> StoreResult<()> {
         rows.iter().try_for_each(|row| self.write().note_judged(*row, at))
     }
 }

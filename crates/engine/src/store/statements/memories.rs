@@ -9,12 +9,12 @@ use yore_core::memory::{
     Anchor, AnchorKind, Confidence, Evidence, Fields, Lane, Memory, MemoryKind, MemoryType, Reach, Source, Status, StatusCause,
     Use,
 };
+use yore_core::operation::Record;
 use yore_core::relation::Node;
-use yore_core::scope::ProjectAlias;
 use yore_core::time::UtcMillis;
 
 use super::revisions::Revision;
-use crate::store::keys::hex_of;
+use crate::store::keys::{EpisodeKey, MemoryKey, ProjectKey, RecordKey, RelationKey, RowKey, hex_of};
 use crate::store::local::transaction::{View, WriteTx};
 use crate::store::{Store, StoreError, StoreResult};
 
@@ -94,8 +94,26 @@ pub struct MemoryFilter {
     pub before: Option<(UtcMillis, String)>,
 }
 
-/// A project that has memories: its id, its name, and its aliases (kind, value, as recorded).
-pub(crate) type ProjectOfMemories = (ProjectId, String, Vec<(String, String, String)>);
+/// The memories that a caller wants.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Memories<'q> {
+    /// Those that a filter lets through, changed last first, at most so many.
+    Meeting(&'q MemoryFilter, usize),
+    /// Those whose last digits begin with these, the form in which ids are shown ([`MemoryId::short`]), or whose whole id begins with them: at
+    /// most so many.
+    Named(&'q str, usize),
+    /// These, in their order; those that are gone are left out.
+    Keys(&'q [MemoryKey]),
+    /// Those with evidence in a conversation, whatever their status.
+    RestingOn(EpisodeKey),
+    /// Those with evidence in a conversation whose evidence was all taken back.
+    TakenBack(EpisodeKey),
+    /// Those of a project in effect that speak of files, names or commits, the newest first, at most so many.
+    Anchored(ProjectId, usize),
+    /// Those of a project (`None`: those that hold everywhere) that hold, are of these kinds and not closed, pinned ones first, then a
+    /// person's, then the latest; extracted ones only from this certainty on. Rules that agents read by themselves are left out.
+    Latest { project: Option<ProjectKey>, kinds: &'q [MemoryKind], least_certainty: f32, now: UtcMillis, limit: usize },
+}
 
 /// How often a memory was used.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
@@ -161,7 +179,7 @@ fn parameters(filter: &MemoryFilter) -> Vec<Value> {
 }
 
 /// Reads all of a memory that is in its own row, and the number of the row.
-pub(in crate::store) fn memory_of(row: &Row<'_>) -> rusqlite::Result<(i64, Memory)> {
+pub(super) fn memory_of(row: &Row<'_>) -> rusqlite::Result<(i64, Memory)> {
     let named = |column: usize| row.get::<_, String>(column);
     let rest: Rest = serde_json::from_str(&named(15)?)
         .map_err(|error| rusqlite::Error::FromSqlConversionFailure(15, rusqlite::types::Type::Text, Box::new(error)))?;
@@ -199,7 +217,7 @@ pub(in crate::store) fn memory_of(row: &Row<'_>) -> rusqlite::Result<(i64, Memor
 
 impl View<'_> {
     /// Returns a memory.
-    pub(in crate::store) fn memory(&self, id: MemoryId) -> StoreResult<Option<Memory>> {
+    pub(crate) fn memory(&self, id: MemoryId) -> StoreResult<Option<Memory>> {
         let sql = format!("SELECT {COLUMNS} {FROM} WHERE memory.uid = ?1");
         self.first(&sql, [id.as_bytes()], memory_of)?.map(|found| self.whole(found)).transpose()
     }
@@ -220,9 +238,41 @@ impl View<'_> {
     }
 }
 
+impl View<'_> {
+    pub(in crate::store) fn memory_of_row(&self, row: MemoryKey) -> StoreResult<Option<Memory>> {
+        let sql = format!("SELECT {COLUMNS} {FROM} WHERE memory.id = ?1");
+        self.first(&sql, [row], memory_of)?.map(|found| self.whole(found)).transpose()
+    }
+
+    fn keyed(&self, key: MemoryKey) -> StoreResult<Option<(MemoryKey, Memory)>> {
+        Ok(self.memory_of_row(key)?.map(|memory| (key, memory)))
+    }
+
+    /// Returns the memories of [`Memories::Latest`], and rules that agents read by themselves.
+    fn latest_memories(
+        &self,
+        project: Option<ProjectKey>,
+        kinds: &[MemoryKind],
+        least_certainty: f32,
+        now: UtcMillis,
+    ) -> StoreResult<Vec<MemoryKey>> {
+        // A time after now is no reason to come first: the clock was wrong, or it is a plan.
+        let kinds = serde_json::Value::from(kinds.iter().map(|kind| kind.as_str()).collect::<Vec<_>>()).to_string();
+        self.column(
+            "SELECT id FROM memory WHERE project_id IS ?1 AND (?1 IS NOT NULL OR json_extract(rest, '$.reach') IS NULL)
+                 AND status = 'holds' AND kind IN (SELECT value FROM json_each(?2))
+                 AND (lane = 'curated' OR coalesce(json_extract(rest, '$.certainty'), 1.0) >= ?3)
+                 AND coalesce(json_extract(rest, '$.fields.is_closed'), 0) = 0
+             ORDER BY is_pinned DESC, lane = 'curated' DESC,
+                 CASE WHEN valid_from_ms <= ?4 THEN valid_from_ms WHEN recorded_ms <= ?4 THEN recorded_ms ELSE 0 END DESC, id DESC",
+            params![project, kinds, f64::from(least_certainty), now],
+        )
+    }
+}
+
 impl WriteTx<'_> {
     /// Stores a memory in the place of the one with its id, if there is one, with a revision.
-    pub(in crate::store) fn put_memory(&self, memory: &Memory, rev: Revision) -> StoreResult<()> {
+    pub(super) fn put_memory(&self, memory: &Memory, rev: Revision) -> StoreResult<()> {
         let project: Option<i64> = match memory.project {
             Some(project) => Some(
                 self.first_value("SELECT id FROM project WHERE uid = ?1", [project.as_bytes()])?
@@ -304,7 +354,7 @@ impl WriteTx<'_> {
     }
 
     /// Removes a memory.
-    pub(in crate::store) fn remove_memory(&self, id: MemoryId) -> StoreResult<()> {
+    pub(super) fn remove_memory(&self, id: MemoryId) -> StoreResult<()> {
         self.execute("DELETE FROM memory WHERE uid = ?1", [id.as_bytes()]).map(drop)
     }
 }
@@ -315,31 +365,57 @@ impl Store {
         self.read(|view| view.memory(id))
     }
 
-    /// Returns the ids of the memories whose last digits begin with `digits`, the form in which ids are shown
-    /// ([`MemoryId::short`]), or whose whole id begins with them; at most `limit`.
-    pub(crate) fn memories_by_digits(&self, digits: &str, limit: usize) -> StoreResult<Vec<MemoryId>> {
-        let filled = |digit: char| {
-            let whole: String = digits.chars().chain(std::iter::repeat(digit)).take(32).collect();
-            whole.parse::<MemoryId>().ok().map(|id| *id.as_bytes())
-        };
+    /// Returns memories, whole.
+    pub(crate) fn memories(&self, wanted: Memories<'_>) -> StoreResult<Vec<(MemoryKey, Memory)>> {
         self.read(|view| {
-            view.all(
-                "SELECT uid FROM memory WHERE uid BETWEEN ?1 AND ?4
-                 UNION SELECT uid FROM memory WHERE substr(lower(hex(uid)), 23) BETWEEN ?2 AND ?2 || 'g' LIMIT ?3",
-                params![filled('0'), digits, limit as i64, filled('f')],
-                |row| row.get(0).map(MemoryId::from_bytes),
-            )
-        })
-    }
-
-    /// Returns the memories that a filter lets through, changed last first.
-    pub(crate) fn memories(&self, filter: &MemoryFilter, limit: usize) -> StoreResult<Vec<Memory>> {
-        let sql = format!("SELECT {COLUMNS} {FROM} {FILTERED} ORDER BY memory.changed_ms DESC, memory.id DESC LIMIT ?15");
-        self.read(|view| {
-            let mut parameters = parameters(filter);
-            parameters.push(Value::from(limit as i64));
-            let found = view.all(&sql, params_from_iter(parameters), memory_of)?;
-            found.into_iter().map(|found| view.whole(found)).collect()
+            let keys: Vec<MemoryKey> = match wanted {
+                Memories::Meeting(filter, limit) => {
+                    let sql =
+                        format!("SELECT memory.id {FROM} {FILTERED} ORDER BY memory.changed_ms DESC, memory.id DESC LIMIT ?15");
+                    let mut parameters = parameters(filter);
+                    parameters.push(Value::from(limit as i64));
+                    view.column(&sql, params_from_iter(parameters))?
+                }
+                Memories::Named(digits, limit) => {
+                    let filled = |digit: char| {
+                        let whole: String = digits.chars().chain(std::iter::repeat(digit)).take(32).collect();
+                        whole.parse::<MemoryId>().ok().map(|id| *id.as_bytes())
+                    };
+                    view.column(
+                        "SELECT id FROM memory WHERE uid BETWEEN ?1 AND ?4
+                         UNION SELECT id FROM memory WHERE substr(lower(hex(uid)), 23) BETWEEN ?2 AND ?2 || 'g' LIMIT ?3",
+                        params![filled('0'), digits, limit as i64, filled('f')],
+                    )?
+                }
+                Memories::Keys(keys) => keys.to_vec(),
+                Memories::RestingOn(episode) => view.column(
+                    "SELECT DISTINCT memory_id FROM turn JOIN memory_evidence ON turn_uid = turn.uid WHERE episode_id = ?1",
+                    [episode],
+                )?,
+                Memories::TakenBack(episode) => view.column(
+                    "SELECT memory_id FROM memory_evidence LEFT JOIN turn ON turn.uid = turn_uid
+                     WHERE memory_id IN (SELECT memory_id FROM turn JOIN memory_evidence ON turn_uid = turn.uid
+                         WHERE episode_id = ?1 AND caveat = 'taken_back')
+                     GROUP BY memory_id HAVING count(*) = sum(turn.caveat IS 'taken_back')",
+                    [episode],
+                )?,
+                Memories::Anchored(project, limit) => view.column(
+                    "SELECT memory.id FROM memory JOIN project ON project.id = memory.project_id
+                     WHERE project.uid = ?1 AND status IN ('holds', 'contested')
+                       AND memory.id IN (SELECT memory_id FROM memory_anchor WHERE kind <> 'error')
+                     ORDER BY memory.id DESC LIMIT ?2",
+                    params![project.as_bytes(), limit as i64],
+                )?,
+                Memories::Latest { project, kinds, least_certainty, now, limit } => {
+                    let keys = view.latest_memories(project, kinds, least_certainty, now)?;
+                    let found = keys.into_iter().filter_map(|key| view.keyed(key).transpose());
+                    let is_told = |found: &StoreResult<(MemoryKey, Memory)>| {
+                        found.as_ref().map_or(true, |(_, memory)| !memory.is_read_by_agents())
+                    };
+                    return found.filter(is_told).take(limit).collect();
+                }
+            };
+            keys.into_iter().filter_map(|key| view.keyed(key).transpose()).collect()
         })
     }
 
@@ -347,73 +423,6 @@ impl Store {
     pub(crate) fn count_memories(&self, filter: &MemoryFilter) -> StoreResult<u64> {
         let sql = format!("SELECT count(*) {FROM} {FILTERED}");
         self.read(|view| view.count(&sql, params_from_iter(parameters(filter))))
-    }
-
-    /// Returns memories with the numbers of their rows, in the order of rows after one; at most `limit`.
-    pub(crate) fn memories_after(&self, after: i64, limit: usize) -> StoreResult<Vec<(i64, Memory)>> {
-        let sql = format!("SELECT {COLUMNS} {FROM} WHERE memory.id > ?1 ORDER BY memory.id LIMIT ?2");
-        self.read(|view| {
-            let found = view.all(&sql, params![after, limit as i64], memory_of)?;
-            found.into_iter().map(|found| Ok((found.0, view.whole(found)?))).collect()
-        })
-    }
-
-    /// Returns the projects that have memories: id, name, aliases (kind, value, as recorded).
-    pub(crate) fn projects_of_memories(&self) -> StoreResult<Vec<ProjectOfMemories>> {
-        self.read(|view| {
-            let projects: Vec<(i64, ProjectId, String)> = view.all(
-                "SELECT id, uid, name FROM project WHERE id IN (SELECT project_id FROM memory) ORDER BY id",
-                [],
-                |row| Ok((row.get(0)?, ProjectId::from_bytes(row.get(1)?), row.get(2)?)),
-            )?;
-            projects
-                .into_iter()
-                .map(|(row, id, name)| {
-                    let aliases = view.all(
-                        "SELECT kind, value, recorded FROM project_alias WHERE project_id = ?1 ORDER BY kind, value",
-                        [row],
-                        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
-                    )?;
-                    Ok((id, name, aliases))
-                })
-                .collect()
-        })
-    }
-
-    /// Returns the project with this id or with any of these aliases, or creates it with this id.
-    pub(crate) fn project_like(
-        &self,
-        id: ProjectId,
-        name: &str,
-        aliases: &[(ProjectAlias, String)],
-        now: UtcMillis,
-    ) -> StoreResult<ProjectId> {
-        self.write(|tx| {
-            let is_known = tx.exists("SELECT 1 FROM project WHERE uid = ?1", [id.as_bytes()])?;
-            let mut row: Option<i64> = None;
-            for (alias, _) in aliases.iter().filter(|_| !is_known) {
-                row = row.or(tx.first_value(
-                    "SELECT project_id FROM project_alias WHERE kind = ?1 AND value = ?2",
-                    params![alias.kind(), alias.value()],
-                )?);
-            }
-            if let Some(row) = row {
-                return tx.one("SELECT uid FROM project WHERE id = ?1", [row], |row| row.get(0).map(ProjectId::from_bytes));
-            }
-            if !is_known {
-                let row: i64 = tx.insert(
-                    "INSERT INTO project (uid, name, created_ms) VALUES (?1, ?2, ?3)",
-                    params![id.as_bytes(), name, now],
-                )?;
-                for (alias, recorded) in aliases {
-                    tx.execute(
-                        "INSERT OR IGNORE INTO project_alias (kind, value, recorded, project_id) VALUES (?1, ?2, ?3, ?4)",
-                        params![alias.kind(), alias.value(), recorded, row],
-                    )?;
-                }
-            }
-            Ok(id)
-        })
     }
 
     /// Counts a use of memories and logs it, for the question and in the session where it happened, unless anybody
@@ -471,6 +480,34 @@ impl Store {
                 },
             )?;
             Ok(found.unwrap_or_default())
+        })
+    }
+
+    /// Returns memories and then relations in the order in which they were stored, after one; at most `limit`. One of a type that a later yore
+    /// added is `None`.
+    pub(crate) fn records_after(&self, after: RecordKey, limit: usize) -> StoreResult<Vec<(RecordKey, Option<Record>)>> {
+        self.read(|view| {
+            let relations = |after: RelationKey| {
+                let found = view.relations_after(after, limit)?.into_iter();
+                let keyed = found.map(|(key, relation)| {
+                    (RecordKey::Relation(key), relation.map(|relation| Record::Relation(Box::new(relation))))
+                });
+                Ok(keyed.collect())
+            };
+            let after = match after {
+                RecordKey::Memory(after) => after,
+                RecordKey::Relation(after) => return relations(after),
+            };
+            let sql = format!("SELECT {COLUMNS} {FROM} WHERE memory.id > ?1 ORDER BY memory.id LIMIT ?2");
+            let found = view.all(&sql, params![after, limit as i64], memory_of)?;
+            if found.is_empty() {
+                return relations(RelationKey::default());
+            }
+            let keyed = found.into_iter().map(|found| {
+                let key = RecordKey::Memory(MemoryKey::new(found.0));
+                Ok((key, Some(Record::Memory(Box::new(view.whole(found)?)))))
+            });
+            keyed.collect()
         })
     }
 }

@@ -5,24 +5,23 @@
 //! it can be done again.
 
 use std::collections::HashSet;
+use std::ops::Deref;
 
 use rusqlite::{Row, params};
 use yore_core::conflict::Assertion;
-use yore_core::entity::Entity;
 use yore_core::id::{EntityId, MemoryId, ProjectId, RelationId, TurnId};
 use yore_core::memory::{Event, Evidence, Lane, Memory, Status, keeps_contested};
 use yore_core::operation::{Actor, Cause, Change, Operation, OperationKind, Record, Subject};
 use yore_core::relation::{Node, Relation, RelationType};
 use yore_core::time::UtcMillis;
 
-use super::found_memories::MemoryOutline;
 use super::revisions::{Revision, changed_otherwise};
-use crate::store::keys::{MemoryKey, hex_of};
+use crate::store::keys::hex_of;
 use crate::store::local::transaction::{View, WriteTx};
 use crate::store::{Store, StoreError, StoreResult};
 
 /// State of the indexes that names the memories that wait to be compared.
-const TO_COMPARE: &str = "compare-again";
+pub(super) const TO_COMPARE: &str = "compare-again";
 /// Most relations of one node that an operation moves or removes.
 const MOST_RELATIONS: usize = 100_000;
 
@@ -43,6 +42,13 @@ pub(crate) struct NewOperation {
     pub at: UtcMillis,
     /// What it does, in one line.
     pub summary: String,
+}
+
+/// Whether an operation is undone, or done again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Undoing {
+    Undo,
+    Redo,
 }
 
 /// A reason why an operation is neither undone nor done again.
@@ -78,7 +84,7 @@ pub enum UndoError {
     Changed(Subject),
 }
 
-/// The transaction of an operation: reads and writes records, and remembers what they were before.
+/// The transaction of an operation: writes records, remembers what they were before, and reads as a [`View`] does.
 pub(crate) struct OperationTx<'t, 'c> {
     tx: &'t WriteTx<'c>,
     /// Its number.
@@ -101,21 +107,6 @@ impl<'t, 'c> OperationTx<'t, 'c> {
         self.tx
     }
 
-    /// Returns a memory.
-    pub(crate) fn memory(&self, id: MemoryId) -> StoreResult<Option<Memory>> {
-        self.tx.memory(id)
-    }
-
-    /// See [`View::outlines_after`].
-    pub(crate) fn outlines_after(&self, after: MemoryKey, limit: usize) -> StoreResult<Vec<MemoryOutline>> {
-        self.tx.outlines_after(after, limit)
-    }
-
-    /// Returns the latest memories about an entity, at most `limit`, as [`View::outlines`] does.
-    pub(crate) fn outlines_about(&self, entity: EntityId, limit: usize) -> StoreResult<Vec<MemoryOutline>> {
-        self.tx.outlines_about(entity, limit)
-    }
-
     /// Returns the memory that holds and states the same in the same project and of the same kind.
     pub(crate) fn same_statement(&self, memory: &Memory) -> StoreResult<Option<MemoryId>> {
         self.tx.first(
@@ -126,53 +117,15 @@ impl<'t, 'c> OperationTx<'t, 'c> {
         )
     }
 
-    /// Returns when the newest evidence of a memory was said.
-    pub(crate) fn last_said(&self, memory: MemoryId) -> StoreResult<Option<UtcMillis>> {
-        let found: Option<Option<i64>> = self.tx.first_value(
-            "SELECT max(turn.at_ms) FROM memory JOIN memory_evidence ON memory_evidence.memory_id = memory.id
-             JOIN turn ON turn.uid = turn_uid WHERE memory.uid = ?1",
-            [memory.as_bytes()],
-        )?;
-        Ok(found.flatten())
-    }
-
-    /// Returns the branches on which the evidence of a memory was said, each once; `None` for a turn that names none, or one that was merged
-    /// since.
-    pub(crate) fn branches_of(&self, memory: MemoryId) -> StoreResult<Vec<Option<String>>> {
-        self.tx.column(
-            "SELECT DISTINCT CASE WHEN merged_branch.at_ms >= coalesce(turn.at_ms, 0) THEN NULL ELSE label.text END
-             FROM memory JOIN memory_evidence ON memory_evidence.memory_id = memory.id
-             JOIN turn ON turn.uid = turn_uid LEFT JOIN label ON label.id = turn.branch_id
-             LEFT JOIN merged_branch ON merged_branch.project_id = memory.project_id AND merged_branch.branch_id = turn.branch_id
-             WHERE memory.uid = ?1",
-            [memory.as_bytes()],
-        )
-    }
-
     /// See [`View::assertions_near`].
     pub(crate) fn assertions_near(&self, memory: &Memory, assertion: &Assertion) -> StoreResult<Vec<MemoryId>> {
         self.tx.renew_assertions()?;
         self.tx.assertions_near(memory, assertion)
     }
 
-    /// Returns an entity.
-    pub(crate) fn entity(&self, id: EntityId) -> StoreResult<Option<Entity>> {
-        self.tx.entity(id)
-    }
-
-    /// Returns the entities with this name or alias.
-    pub(crate) fn entities_named(&self, name: &str) -> StoreResult<Vec<Entity>> {
-        self.tx.entities_named(Some(name), 100)
-    }
-
     /// Returns the relations of a node.
     pub(crate) fn relations_of(&self, node: &Node) -> StoreResult<Vec<Relation>> {
         self.tx.relations_of(node, MOST_RELATIONS)
-    }
-
-    /// Returns the relation of a type from one node to another.
-    pub(crate) fn relation_between(&self, from: &Node, relation_type: RelationType, to: &Node) -> StoreResult<Option<Relation>> {
-        self.tx.relation_between(from, relation_type, to)
     }
 
     /// Stores a record, in the place of the one with its id if there is one.
@@ -234,6 +187,14 @@ impl<'t, 'c> OperationTx<'t, 'c> {
             )?;
         }
         Ok(Some(number as u64))
+    }
+}
+
+impl<'c> Deref for OperationTx<'_, 'c> {
+    type Target = View<'c>;
+
+    fn deref(&self) -> &View<'c> {
+        self.tx
     }
 }
 
@@ -601,9 +562,9 @@ fn operation_of(row: &Row<'_>) -> rusqlite::Result<Operation> {
 }
 
 impl Store {
-    /// Forgets memories for good: their records, relations, uses, vectors, and the content of the operations that changed
-    /// them. The caller removes them from the indexes and from the backups.
-    pub(crate) fn forget_memories(&self, ids: &[MemoryId], at: UtcMillis) -> StoreResult<()> {
+    /// Forgets memories for good: their records, relations, uses, vectors, and the content of the operations that changed them; of those that
+    /// are only `logged`, which stay as they are, that content alone. The caller removes them from the indexes and from the backups.
+    pub(crate) fn forget_memories(&self, ids: &[MemoryId], logged: &[MemoryId], at: UtcMillis) -> StoreResult<()> {
         self.write(|tx| {
             for id in ids {
                 tx.forget_memory(*id, at)?;
@@ -613,7 +574,8 @@ impl Store {
             tx.execute("UPDATE memory_access SET question = NULL WHERE question IS NOT NULL", [])?;
             tx.set_state("purge", "owed")?;
             tx.set_state("purge-vectors", "owed")?;
-            tx.release_vectors()
+            tx.release_vectors()?;
+            logged.iter().try_for_each(|id| tx.forget_changes(Subject::Memory(*id)))
         })
     }
 
@@ -639,16 +601,6 @@ impl Store {
     pub(crate) fn to_compare(&self) -> StoreResult<Vec<MemoryId>> {
         let waiting = self.index_state(TO_COMPARE)?.unwrap_or_default();
         Ok(waiting.split_whitespace().filter_map(|id| id.parse().ok()).collect())
-    }
-
-    /// Says that these memories were compared.
-    pub(crate) fn note_compared(&self) -> StoreResult<()> {
-        self.clear_index_state(TO_COMPARE)
-    }
-
-    /// Removes the content of the operations that changed memories, which stay as they are.
-    pub(crate) fn forget_log_of(&self, ids: &[MemoryId]) -> StoreResult<()> {
-        self.write(|tx| ids.iter().try_for_each(|id| tx.forget_changes(Subject::Memory(*id))))
     }
 
     /// Runs an operation in one transaction and logs it. Returns what `work` returns, and the number of the
@@ -708,9 +660,13 @@ impl Store {
         })
     }
 
-    /// Undoes an operation; undoing an undoing does it again, and so on. Returns the number of the new operation.
-    pub(crate) fn undo(&self, number: u64, cause: &Cause, at: UtcMillis) -> StoreResult<Result<u64, UndoError>> {
+    /// Undoes an operation, or does one again that was undone; undoing an undoing does it again, and so on. Returns the number of the new
+    /// operation.
+    pub(crate) fn undo(&self, number: u64, way: Undoing, cause: &Cause, at: UtcMillis) -> StoreResult<Result<u64, UndoError>> {
         self.write(|tx| {
+            if way == Undoing::Redo {
+                return redo(tx, number, cause, at);
+            }
             let Some(operation) = tx.operation(number)? else { return Ok(Err(UndoError::Unknown(number))) };
             match (operation.kind, operation.of) {
                 (OperationKind::Undo, Some(of)) => redo(tx, of, cause, at),
@@ -718,11 +674,6 @@ impl Store {
                 _ => undo(tx, number, cause, at),
             }
         })
-    }
-
-    /// Does an operation again that was undone. Returns the number of the new operation.
-    pub(crate) fn redo(&self, number: u64, cause: &Cause, at: UtcMillis) -> StoreResult<Result<u64, UndoError>> {
-        self.write(|tx| redo(tx, number, cause, at))
     }
 }
 

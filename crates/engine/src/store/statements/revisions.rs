@@ -22,7 +22,7 @@ fn table_of(subject: Subject) -> &'static str {
 }
 
 /// Returns the revision of a record that something else than an operation changes.
-pub(in crate::store) fn changed_otherwise(rev: Option<Revision>) -> Revision {
+pub(super) fn changed_otherwise(rev: Option<Revision>) -> Revision {
     -rev.unwrap_or_default().abs() - 1
 }
 

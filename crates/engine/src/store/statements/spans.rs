@@ -8,7 +8,7 @@ use yore_core::time::UtcMillis;
 
 use super::extraction::Shape;
 use crate::store::feed::vectors::{pack, unpack};
-use crate::store::keys::{EpisodeKey, ProjectKey, RowKey, TurnKey, json_of};
+use crate::store::keys::{EpisodeKey, ProjectKey, TurnKey, json_of};
 use crate::store::local::transaction::WriteTx;
 use crate::store::{Store, StoreResult};
 
@@ -28,6 +28,26 @@ pub(crate) struct StoredSpan {
     /// Name and summary that an agent gave.
     pub name: Option<String>,
     pub summary: Option<String>,
+}
+
+/// The spans that a caller wants.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Spans<'q> {
+    /// Those of these conversations.
+    Of(&'q [EpisodeKey]),
+    /// The topics that began in a project (`None`: in none), without those of forgotten conversations.
+    TopicsIn(Option<ProjectKey>),
+}
+
+impl StoredSpan {
+    /// Returns spans by their conversations.
+    pub(crate) fn by_episode(spans: Vec<Self>) -> HashMap<EpisodeKey, Vec<Self>> {
+        let mut found: HashMap<EpisodeKey, Vec<Self>> = HashMap::new();
+        for span in spans {
+            found.entry(span.episode).or_default().push(span);
+        }
+        found
+    }
 }
 
 const COLUMNS: &str = "span.episode_id, span.depth, span.first_turn, span.last_turn, span.exchanges, span.sign, span.vector, span.name, span.summary";
@@ -87,53 +107,29 @@ impl Store {
         })
     }
 
-    /// Returns the spans of conversations in order, each topic before its parts.
-    pub(crate) fn spans_of(&self, episodes: &[EpisodeKey]) -> StoreResult<HashMap<EpisodeKey, Vec<StoredSpan>>> {
-        self.read(|view| {
-            let sql = format!(
-                "SELECT {COLUMNS} FROM span WHERE episode_id IN (SELECT value FROM json_each(?1)) ORDER BY episode_id, ordinal"
-            );
-            let mut found: HashMap<EpisodeKey, Vec<StoredSpan>> = HashMap::new();
-            for span in view.all(&sql, [json_of(episodes)], span)? {
-                found.entry(span.episode).or_default().push(span);
+    /// Returns spans; those of one conversation follow each other in order, each topic before its parts.
+    pub(crate) fn spans(&self, wanted: Spans<'_>) -> StoreResult<Vec<StoredSpan>> {
+        self.read(|view| match wanted {
+            Spans::Of(episodes) => {
+                let sql = format!(
+                    "SELECT {COLUMNS} FROM span WHERE episode_id IN (SELECT value FROM json_each(?1)) ORDER BY episode_id, ordinal"
+                );
+                view.all(&sql, [json_of(episodes)], span)
             }
-            Ok(found)
+            Spans::TopicsIn(project) => {
+                let sql = format!(
+                    "SELECT {COLUMNS} FROM span JOIN turn ON turn.id = span.first_turn JOIN episode ON episode.id = span.episode_id
+                     WHERE span.depth = 0 AND turn.project_id IS ?1 AND episode.forgotten_ms IS NULL"
+                );
+                view.all(&sql, [project], span)
+            }
         })
-    }
-
-    /// Returns the topics of the conversations of a project (or of none), without those that are forgotten.
-    pub(crate) fn topics_of_project(&self, project: Option<ProjectKey>) -> StoreResult<Vec<StoredSpan>> {
-        self.read(|view| {
-            let sql = format!(
-                "SELECT {COLUMNS} FROM span JOIN turn ON turn.id = span.first_turn JOIN episode ON episode.id = span.episode_id
-                 WHERE span.depth = 0 AND turn.project_id IS ?1 AND episode.forgotten_ms IS NULL"
-            );
-            view.all(&sql, [project.map(RowKey::get)], span)
-        })
-    }
-
-    /// Returns the project of a turn, if it has one.
-    pub(crate) fn project_of_turn(&self, turn: TurnKey) -> StoreResult<Option<ProjectKey>> {
-        let project: Option<Option<i64>> =
-            self.read(|view| view.first("SELECT project_id FROM turn WHERE id = ?1", [turn], |row| row.get(0)))?;
-        Ok(project.flatten().map(ProjectKey::new))
-    }
-
-    /// Names the topic of a conversation that begins with a turn. Returns whether there is one.
-    pub(crate) fn name_topic(
-        &self,
-        episode: EpisodeKey,
-        first: TurnKey,
-        name: Option<&str>,
-        summary: Option<&str>,
-    ) -> StoreResult<bool> {
-        self.write(|tx| tx.name_topic(episode, first, name, summary))
     }
 }
 
 impl WriteTx<'_> {
-    /// Names a topic, as [`Store::name_topic`] does.
-    pub(in crate::store) fn name_topic(
+    /// Names the topic of a conversation that begins with a turn. Returns whether there is one.
+    pub(super) fn name_topic(
         &self,
         episode: EpisodeKey,
         first: TurnKey,

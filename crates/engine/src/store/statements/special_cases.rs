@@ -1,7 +1,7 @@
 //! Stores special cases among memories: exceptions of projects, facts of branches that were not merged.
 
-use rusqlite::params;
-use yore_core::id::{MemoryId, ProjectId, RelationId};
+use rusqlite::{Row, params};
+use yore_core::id::ProjectId;
 use yore_core::relation::Basis;
 use yore_core::time::UtcMillis;
 
@@ -9,49 +9,50 @@ use super::entities::basis_json;
 use crate::store::keys::{MemoryKey, ProjectKey, json_of};
 use crate::store::{Store, StoreResult};
 
-impl Store {
-    /// Returns the pairs among memories of which the first, of one of these projects, qualifies the second, which holds everywhere; both in
-    /// effect at a time.
-    pub(crate) fn exceptions_among(
-        &self,
-        memories: &[MemoryKey],
-        projects: &[i64],
-        at: UtcMillis,
-    ) -> StoreResult<Vec<(MemoryKey, MemoryKey)>> {
-        self.read(|view| {
-            view.all(
-                "SELECT special.id, general.id FROM memory AS general
-                 JOIN relation ON relation.to_key = general.uid AND relation.to_kind = 'memory' AND relation.from_kind = 'memory'
-                     AND relation.type = 'qualifies'
-                 JOIN memory AS special ON special.uid = relation.from_key
-                 WHERE general.id IN (SELECT value FROM json_each(?1)) AND general.project_id IS NULL
-                     AND special.id IN (SELECT value FROM json_each(?1)) AND special.project_id IN (SELECT value FROM json_each(?2))
-                     AND general.status IN ('holds', 'contested') AND special.status IN ('holds', 'contested')
-                     AND (general.lane = 'extracted' OR special.lane = 'curated')
-                     AND coalesce(special.valid_from_ms, ?3) <= ?3 AND coalesce(special.valid_until_ms, ?3 + 1) > ?3",
-                params![json_of(memories), serde_json::Value::from(projects).to_string(), at],
-                |row| Ok((row.get(0)?, row.get(1)?)),
-            )
-        })
-    }
+/// The exceptions from what holds everywhere that a caller wants.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Exceptions<'q> {
+    /// Those among memories, of one of these projects.
+    Among(&'q [MemoryKey], &'q [ProjectKey]),
+    /// Those of a project by another standard or preference, without a condition, that is as certain as this.
+    In(ProjectKey, f32),
+}
 
-    /// Returns the memories that hold everywhere but in a project, which has another standard or preference, without a condition, that is
-    /// as certain as `certainty` and true at a time.
-    pub(crate) fn excepted_in(&self, project: ProjectKey, certainty: f32, at: UtcMillis) -> StoreResult<Vec<MemoryId>> {
-        self.read(|view| {
-            let basis = basis_json(&Basis::Project).map_err(|error| view.failed(error.into()))?;
-            view.all(
-                "SELECT DISTINCT general.uid FROM memory AS general
-                 JOIN relation ON relation.to_key = general.uid AND relation.to_kind = 'memory' AND relation.from_kind = 'memory'
-                     AND relation.type = 'qualifies'
-                 JOIN memory AS special ON special.uid = relation.from_key
-                 WHERE general.project_id IS NULL AND special.status = 'holds' AND special.kind IN ('standard', 'preference')
-                     AND special.project_id = ?1 AND relation.basis = ?2
-                     AND (special.lane = 'curated' OR general.lane = 'extracted' AND coalesce(json_extract(special.rest, '$.certainty'), 1.0) >= ?3)
-                     AND coalesce(special.valid_from_ms, ?4) <= ?4 AND coalesce(special.valid_until_ms, ?4 + 1) > ?4",
-                params![project, basis, certainty, at],
-                |row| row.get(0).map(MemoryId::from_bytes),
-            )
+impl Store {
+    /// Returns the pairs of memories of which the first, that of a project, is an exception from the second, which holds everywhere; true at a
+    /// time.
+    pub(crate) fn exceptions(&self, wanted: Exceptions<'_>, at: UtcMillis) -> StoreResult<Vec<(MemoryKey, MemoryKey)>> {
+        let pairs = "SELECT DISTINCT special.id, general.id FROM memory AS general
+             JOIN relation ON relation.to_key = general.uid AND relation.to_kind = 'memory' AND relation.from_kind = 'memory'
+                 AND relation.type = 'qualifies'
+             JOIN memory AS special ON special.uid = relation.from_key
+             WHERE general.project_id IS NULL
+                 AND coalesce(special.valid_from_ms, ?1) <= ?1 AND coalesce(special.valid_until_ms, ?1 + 1) > ?1";
+        let pair = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        self.read(|view| match wanted {
+            Exceptions::Among(memories, projects) => view.all(
+                &format!(
+                    "{pairs} AND general.id IN (SELECT value FROM json_each(?2)) AND special.id IN (SELECT value FROM json_each(?2))
+                     AND special.project_id IN (SELECT value FROM json_each(?3))
+                     AND general.status IN ('holds', 'contested') AND special.status IN ('holds', 'contested')
+                     AND (general.lane = 'extracted' OR special.lane = 'curated')"
+                ),
+                params![at, json_of(memories), json_of(projects)],
+                pair,
+            ),
+            Exceptions::In(project, certainty) => {
+                let basis = basis_json(&Basis::Project).map_err(|error| view.failed(error.into()))?;
+                view.all(
+                    &format!(
+                        "{pairs} AND special.status = 'holds' AND special.kind IN ('standard', 'preference')
+                         AND special.project_id = ?2 AND relation.basis = ?3
+                         AND (special.lane = 'curated'
+                             OR general.lane = 'extracted' AND coalesce(json_extract(special.rest, '$.certainty'), 1.0) >= ?4)"
+                    ),
+                    params![at, project, basis, certainty],
+                    pair,
+                )
+            }
         })
     }
 
@@ -83,24 +84,6 @@ impl Store {
                 params![project.as_bytes(), branch, at],
             )
             .map(drop)
-        })
-    }
-
-    /// Returns the special cases of a branch of a project that are in effect: the relation, the special one, the general one.
-    pub(crate) fn cases_of_branch(&self, project: ProjectId, branch: &str) -> StoreResult<Vec<(RelationId, MemoryId, MemoryId)>> {
-        self.read(|view| {
-            let basis = basis_json(&Basis::Branch(branch.to_owned())).map_err(|error| view.failed(error.into()))?;
-            view.all(
-                "SELECT relation.uid, special.uid, relation.to_key FROM memory AS special
-                 JOIN relation ON relation.from_key = special.uid AND relation.from_kind = 'memory' AND relation.to_kind = 'memory'
-                     AND relation.type = 'qualifies' AND relation.basis = ?2
-                 WHERE special.project_id = (SELECT id FROM project WHERE uid = ?1) AND special.status IN ('holds', 'contested')",
-                params![project.as_bytes(), basis],
-                |row| {
-                    let [special, general] = [row.get(1)?, row.get(2)?].map(MemoryId::from_bytes);
-                    Ok((RelationId::from_bytes(row.get(0)?), special, general))
-                },
-            )
         })
     }
 }

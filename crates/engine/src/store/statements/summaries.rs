@@ -17,26 +17,36 @@ pub(crate) struct StoredSummary {
     pub last: TurnKey,
 }
 
+/// A name for the topic that begins with a turn; what is `None` stays as it is.
+#[derive(Clone, Debug)]
+pub(crate) struct TopicName {
+    pub first: TurnKey,
+    pub name: Option<String>,
+    pub summary: Option<String>,
+}
+
 impl Store {
-    /// Puts the summary of a session in the place of the one before, and names its topics: first turn, name, summary. Returns false, and
-    /// stores nothing, if one of the turns that it was made from (`given`) is gone. `made_by`: name and version of what made it.
+    /// Puts the summary of a session, if there is one, in the place of the one before, and names its topics. Returns the number of topics that
+    /// got a name; `None`, and stores nothing, if one of the turns that they were made from (`given`) is gone. `made_by`: name and version of
+    /// what made the summary.
     pub(crate) fn put_summary(
         &self,
         episode: EpisodeKey,
         given: &[TurnKey],
-        topics: &[(TurnKey, String, String)],
+        topics: &[TopicName],
         summary: Option<&StoredSummary>,
         made_by: &str,
         at: UtcMillis,
-    ) -> StoreResult<bool> {
+    ) -> StoreResult<Option<u64>> {
         self.write(|tx| {
             // It may repeat words that were forgotten meanwhile.
             let gone = "SELECT 1 FROM json_each(?1) WHERE value NOT IN (SELECT id FROM turn)";
             if tx.first_value::<i64>(gone, [json_of(given)])?.is_some() {
-                return Ok(false);
+                return Ok(None);
             }
-            for (first, name, summary) in topics {
-                tx.name_topic(episode, *first, Some(name), Some(summary))?;
+            let mut named = 0;
+            for TopicName { first, name, summary } in topics {
+                named += u64::from(tx.name_topic(episode, *first, name.as_deref(), summary.as_deref())?);
             }
             if let Some(summary) = summary {
                 tx.execute(
@@ -45,7 +55,7 @@ impl Store {
                     params![episode, summary.title, summary.summary, summary.last, made_by, at],
                 )?;
             }
-            Ok(true)
+            Ok(Some(named))
         })
     }
 

@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use rusqlite::params;
-use yore_core::id::{MemoryId, ProjectId};
-use yore_core::memory::{Anchor, AnchorKind, AnchorVerdict, Verdict};
+use yore_core::memory::{AnchorVerdict, Verdict};
 use yore_core::time::UtcMillis;
 
 use crate::store::keys::{MemoryKey, json_of};
@@ -18,45 +17,7 @@ pub(crate) struct StoredVerdict {
     pub at: UtcMillis,
 }
 
-/// A memory that speaks of things in a repository.
-#[derive(Clone, Debug)]
-pub(crate) struct AnchoredMemory {
-    pub row: MemoryKey,
-    pub id: MemoryId,
-    pub at: UtcMillis,
-    pub anchors: Vec<Anchor>,
-}
-
 impl Store {
-    /// Returns the memories of a project that hold and speak of files, names or commits; at most `limit`, the newest first.
-    pub(crate) fn anchored_memories(&self, project: ProjectId, limit: usize) -> StoreResult<Vec<AnchoredMemory>> {
-        self.read(|view| {
-            let mut found: Vec<AnchoredMemory> = view.all(
-                "SELECT memory.id, memory.uid, coalesce(valid_from_ms, recorded_ms) FROM memory
-                 JOIN project ON project.id = memory.project_id
-                 WHERE project.uid = ?1 AND status IN ('holds', 'contested')
-                   AND memory.id IN (SELECT memory_id FROM memory_anchor WHERE kind <> 'error')
-                 ORDER BY memory.id DESC LIMIT ?2",
-                params![project.as_bytes(), limit as i64],
-                |row| {
-                    let id = MemoryId::from_bytes(row.get(1)?);
-                    Ok(AnchoredMemory { row: row.get(0)?, id, at: row.get(2)?, anchors: Vec::new() })
-                },
-            )?;
-            for memory in &mut found {
-                memory.anchors = view.all(
-                    "SELECT kind, text FROM memory_anchor WHERE memory_id = ?1 ORDER BY kind, text",
-                    [memory.row],
-                    |row| {
-                        let kind = AnchorKind::parse(&row.get::<_, String>(0)?).unwrap_or(AnchorKind::Error);
-                        Ok(Anchor { kind, text: row.get(1)? })
-                    },
-                )?;
-            }
-            Ok(found)
-        })
-    }
-
     /// Stores verdicts; a memory without one loses the one that it had.
     pub(crate) fn put_verdicts(&self, verdicts: &[(MemoryKey, Option<StoredVerdict>)]) -> StoreResult<()> {
         self.write(|tx| {
