@@ -688,6 +688,47 @@ fn every_migration_is_listed_and_numbered_in_order() {
     assert_eq!(numbers.last(), Some(&yore_engine::SCHEMA_VERSION));
 }
 
+/// Most methods of the three ports of the store together: fewer is better, more is a decision.
+const MOST_PORT_METHODS: usize = 119;
+
+/// Returns the methods of a port: those of the store, its views and its operations that other modules may call.
+fn port_methods(port: &str) -> BTreeSet<String> {
+    let method = Regex::new(r"(?m)^impl(?:<[^>]*>)? (\w+)|^    pub(?:\(crate\))? fn (\w+)").unwrap();
+    let mut methods = BTreeSet::new();
+    for source in Repository::here().sources("engine").iter().filter(|source| source.path.starts_with(format!("store/{port}"))) {
+        let mut owner = "";
+        for found in method.captures_iter(&source.code) {
+            owner = found.get(1).map_or(owner, |of| of.as_str());
+            if let Some(name) = found.get(2).filter(|_| ["Store", "View", "OperationTx"].contains(&owner)) {
+                methods.insert(name.as_str().to_owned());
+            }
+        }
+    }
+    assert!(methods.len() > 5, "{port}: {methods:?}");
+    methods
+}
+
+#[test]
+fn ports_of_the_store_have_no_more_methods_than_were_agreed() {
+    let counts = ["archive", "statements", "feed"].map(|port| (port, port_methods(port).len()));
+    let sum: usize = counts.iter().map(|(_, count)| count).sum();
+    assert!(sum <= MOST_PORT_METHODS, "{sum} methods: {counts:?}; fold the new one into a query of the same kind");
+}
+
+#[test]
+fn every_method_of_a_port_is_called_by_a_story() {
+    let stories = Repository::here().read("crates/engine/src/store/conformance.rs");
+    let mut complaints = Vec::new();
+    for port in ["archive", "statements", "feed"] {
+        for name in port_methods(port) {
+            if !Regex::new(&format!(r"\.{name}(::<[^>]*>)?\(")).unwrap().is_match(&stories) {
+                complaints.push(format!("store/{port}: `{name}`"));
+            }
+        }
+    }
+    none(complaints, "store/conformance.rs tells a story of each method of a port, so that a second implementation must have it");
+}
+
 #[test]
 fn the_status_of_a_memory_is_assigned_in_one_file() {
     let assigned = Regex::new(r"\bstatus: Status::|\.status = |\.status, [a-z]+\.cause\b|status_since: Some").unwrap();
