@@ -15,11 +15,15 @@ use crate::embed::{EmbedCache, LoadOptions, ModelFolder, Reranker, TextEmbedder}
 use crate::embedding::{self, EmbedReport, Running, TextModel};
 use crate::error::EngineError;
 use crate::index::{IndexError, LexicalIndex, SemanticIndex, SyncReport};
-use crate::ingest::{GivenDocument, Ingest, IngestError, IngestReport, IngestRequest, Keys, Observer, ReindexReport};
+use crate::ingest::{
+    GivenDocument, Ingest, IngestError, IngestReport, IngestRequest, Keys, Observer, ReindexReport, directories_of,
+};
 use crate::llm::{self, ServerEmbedder, ServerReranker};
 use crate::platform;
 use crate::retrieve::{self, Asked, Asking, Deadline, Hit, Judge, Missing, Packing, RecallAnswer, RecallRequest};
-use crate::store::{MemoryKey, ProjectKey, SourceFileSummary, Store, StoreError, StoreOptions, StoreStats};
+use crate::store::{
+    Again, Files, MemoryKey, ProjectKey, Queue, SourceFileSummary, Store, StoreError, StoreOptions, StoreStats, Unused,
+};
 use yore_sources::redact::{RedactionCounts, RedactionPatternError, Redactor};
 use yore_sources::source::{ReaderOptions, Source as _, Stamp, Web, note, source_named};
 
@@ -35,7 +39,6 @@ const EMBEDDED_PER_SYNC: u64 = 1_000;
 const FEW_UNEMBEDDED: usize = 300;
 /// Maximum number of turns without vectors that an answer counts.
 const COUNTED_UNEMBEDDED: usize = 1_000;
-const COUNTED_UNEMBEDDED_U64: u64 = COUNTED_UNEMBEDDED as u64;
 /// Stops no call of a model.
 static NEVER: AtomicBool = AtomicBool::new(false);
 
@@ -191,20 +194,21 @@ impl Engine {
 
     /// Returns the directories by which projects are recognised, as recorded.
     pub fn project_directories(&self) -> Result<Vec<String>, EngineError> {
-        Ok(self.store.project_directories()?)
+        Ok(directories_of(&self.store.projects()?))
     }
 
     /// Returns the stamp of a unit when it was last read, and the reader state stored with it.
     pub fn known_unit(&self, source: &str, name: &str) -> Result<Option<(Stamp, String)>, EngineError> {
         Ok(self
             .store
-            .find_file(source, name)?
+            .files(Files::At(source, name))?
+            .pop()
             .map(|row| (Stamp { size: row.checkpoint.size, version: row.checkpoint.mtime_ns }, row.checkpoint.reader_state)))
     }
 
     /// Returns whether a file was ever read into this memory: histories or documents, not only notes and pages.
     pub fn has_read_histories(&self) -> Result<bool, EngineError> {
-        Ok(self.store.has_files_besides(&[note::KIND, Web.kind()])?)
+        Ok(self.store.files(Files::All)?.iter().any(|file| file.source != note::KIND && file.source != Web.kind()))
     }
 
     /// Brings the indexes up to date: full text first, then vectors. If another process is doing so, waits as
@@ -216,7 +220,7 @@ impl Engine {
         let (mut waited, mut queued) = (0, usize::MAX);
         let report = loop {
             let report = self.on_index(|index| index.sync(&self.store, false, advanced))?;
-            let left = self.store.queue_length(1_000_000)?;
+            let left = self.store.waiting(Queue::Text, 1_000_000)?;
             if !report.is_busy || left == 0 {
                 break report;
             }
@@ -255,7 +259,7 @@ impl Engine {
     fn sync_vectors(&self, patience_ms: u64) -> Result<(), EngineError> {
         let semantic = self.semantic()?;
         let mut waited = 0;
-        while semantic.sync(&self.store)? && waited < patience_ms && self.store.vector_queue_length(1)? > 0 {
+        while semantic.sync(&self.store)? && waited < patience_ms && self.store.waiting(Queue::Vectors, 1)? > 0 {
             std::thread::sleep(Duration::from_millis(20));
             waited += 20;
         }
@@ -309,9 +313,9 @@ impl Engine {
     /// Returns the number of turns that wait for an index, counted up to 1,000,000.
     pub fn queued(&self) -> Result<usize, EngineError> {
         let queues = [
-            self.store.queue_length(1_000_000)?,
-            self.store.vector_queue_length(1_000_000)?,
-            self.store.shape_queue_length(1_000_000)?,
+            self.store.waiting(Queue::Text, 1_000_000)?,
+            self.store.waiting(Queue::Vectors, 1_000_000)?,
+            self.store.waiting(Queue::Shapes, 1_000_000)?,
             usize::from(self.owes_note_versions()?),
         ];
         Ok(queues.into_iter().max().unwrap_or(0))
@@ -351,7 +355,7 @@ impl Engine {
 
     /// Returns the number of turns that lack vectors of the local model.
     pub fn unembedded(&self) -> Result<u64, EngineError> {
-        Ok(self.store.unembedded_count(10_000_000)?)
+        Ok(self.store.waiting(Queue::Embedding, 10_000_000)? as u64)
     }
 
     /// Loads the model and returns the identity and the dimensions of its vectors.
@@ -437,13 +441,13 @@ impl Engine {
                 return Ok(None);
             }
         };
-        if self.store.embedder_facts(chosen)?.is_none_or(|(known, _)| known != model.identity()) {
+        if chosen.identity != model.identity() {
             missing.push(Missing::vectors("the vectors were made by another model than the installed one".to_owned()));
             return Ok(None);
         }
-        match self.store.unembedded_count(COUNTED_UNEMBEDDED)? {
+        match self.store.waiting(Queue::Embedding, COUNTED_UNEMBEDDED)? {
             0 => {}
-            COUNTED_UNEMBEDDED_U64.. => {
+            COUNTED_UNEMBEDDED.. => {
                 missing.push(Missing::vectors(format!("{COUNTED_UNEMBEDDED} turns or more lack vectors of the local model")));
             }
             1 => missing.push(Missing::vectors("1 turn lacks vectors of the local model".to_owned())),
@@ -491,12 +495,12 @@ impl Engine {
 
     /// Returns the files that histories were read from.
     pub fn source_files(&self) -> Result<Vec<SourceFileSummary>, EngineError> {
-        Ok(self.store.source_files()?)
+        Ok(self.store.files(Files::All)?.into_iter().map(SourceFileSummary::from).collect())
     }
 
     /// Returns when the transcript named after a session, by the agent's own id, was last read.
     pub fn last_read_of(&self, session: &str) -> Result<Option<UtcMillis>, EngineError> {
-        Ok(self.store.last_read_of(session)?)
+        Ok(self.store.files(Files::NamedAfter(session))?.into_iter().filter_map(|file| file.last_read_ms).max())
     }
 
     /// Reads the archive again with the current readers, then rebuilds the index.
@@ -507,9 +511,9 @@ impl Engine {
     ) -> Result<(ReindexReport, SyncReport), EngineError> {
         self.settle_forgetting()?;
         let report = self.reader()?.reindex(options, observer)?;
-        self.store.release_paths()?;
+        self.store.release(Unused::Paths)?;
         self.drop_index()?;
-        self.store.queue_all()?;
+        self.store.queue_again(Again::Text)?;
         self.store.set_index_state("purge-vectors", "owed")?;
         let index = self.sync_index(10_000, &mut |_| {})?;
         Ok((report, index))
@@ -570,7 +574,7 @@ impl Engine {
     /// Returns whether the local model is ready to answer: it is there, and all but a few items have its vectors.
     pub fn can_answer_in_full(&self) -> Result<bool, EngineError> {
         let has_model = self.options.servers.embedder.is_some() || self.options.model.as_deref().is_some_and(Path::exists);
-        let is_complete = || Ok::<_, EngineError>(self.store.unembedded_count(FEW_UNEMBEDDED + 1)? <= FEW_UNEMBEDDED as u64);
+        let is_complete = || Ok::<_, EngineError>(self.store.waiting(Queue::Embedding, FEW_UNEMBEDDED + 1)? <= FEW_UNEMBEDDED);
         Ok(has_model && self.store.chosen_embedder()?.is_some() && is_complete()?)
     }
 
@@ -797,11 +801,8 @@ impl Engine {
     pub(crate) fn vector_health(&self) -> Result<VectorHealth, EngineError> {
         let semantic = self.semantic()?;
         let chosen = self.store.chosen_embedder()?;
-        let counts = self.store.vector_counts(chosen)?;
-        let model = match chosen {
-            Some(row) => self.store.embedder_facts(row)?.map(|(identity, _)| identity),
-            None => None,
-        };
+        let counts = self.store.vector_counts(chosen.as_ref().map(|chosen| chosen.key))?;
+        let model = chosen.map(|chosen| chosen.identity);
         let (static_turns, model_turns) = semantic.turns();
         Ok(VectorHealth {
             static_turns,
@@ -811,7 +812,7 @@ impl Engine {
             vectors: counts.vectors,
             others: counts.others,
             waiting: counts.waiting,
-            queued: self.store.vector_queue_length(1_000_000)? as u64,
+            queued: self.store.waiting(Queue::Vectors, 1_000_000)? as u64,
             bytes: directory_bytes(semantic.directory()),
         })
     }
@@ -821,7 +822,7 @@ impl Engine {
         Ok(IndexHealth {
             indexed: index.len(),
             expected: self.store.indexable_items()?,
-            queued: self.store.queue_length(1_000_000)? as u64,
+            queued: self.store.waiting(Queue::Text, 1_000_000)? as u64,
             bytes: directory_bytes(index.directory()),
         })
     }

@@ -14,7 +14,9 @@ use crate::error::{EngineError, MemoryError};
 use crate::ingest::{ForgetTarget, IngestError};
 use crate::memories::{FEWEST_DIGITS, FORGET};
 use crate::platform::{self, FileLock};
-use crate::store::{EpisodeKey, Forgotten, MemoryFilter, SelectedItem, StoreError};
+use crate::store::{
+    EntityNames, EpisodeKey, Episodes, Forgotten, Memories, MemoryFilter, SelectedItem, StoreError, TurnCount, Versions,
+};
 use yore_sources::source::{note, source_named};
 
 /// Name of the state that says that a hard forgetting began and was not finished.
@@ -84,9 +86,14 @@ impl Engine {
 
     fn forget_named(&self, request: &ForgetRequest) -> Result<Forgotten, EngineError> {
         let id = request.session.trim();
-        let mut found = self.store().episodes_by_prefix(id, true, 9)?;
+        let mut found: Vec<(EpisodeKey, String, String)> = self
+            .store()
+            .episodes(&Episodes::Beginning(id, 9))?
+            .into_iter()
+            .map(|known| (known.key, known.agent, known.native_id))
+            .collect();
         if found.first().is_none_or(|(_, _, native)| native != id) {
-            for note in self.store().notes(9, |note| note.is_known_as(id))? {
+            for note in self.store().notes(Versions::Newest, 9, |note| note.is_known_as(id))? {
                 if found.iter().all(|(row, ..)| *row != note.row) {
                     found.push((note.row, note::KIND.to_owned(), note.native_id));
                 }
@@ -120,7 +127,7 @@ impl Engine {
                 });
             }
         };
-        if let Some((_, Some(parent))) = self.store().episode_kind(row)? {
+        if let Some(parent) = self.parent_of(row)? {
             return Err(EngineError::NotASession { id: request.session.clone(), session: parent });
         }
         let mut target = ForgetTarget { agent, keep_tombstones: request.keep_tombstones, ..ForgetTarget::default() };
@@ -129,7 +136,7 @@ impl Engine {
         let memories_kept = kept.len() as u64;
         let outcome = Forgotten {
             episodes: target.native_ids.clone(),
-            turns: self.store().count_turns(&target.episodes)?,
+            turns: self.store().count_turns(&TurnCount { episodes: &target.episodes, ..TurnCount::default() })?,
             backups: if request.is_hard { self.store().backups() } else { Vec::new() },
             is_hard: request.is_hard,
             memories: resting.len() as u64,
@@ -163,7 +170,8 @@ impl Engine {
         let buried: Vec<(MemoryId, String)> = memories.iter().map(|memory| (memory.id, memory.statement.clone())).collect();
         let mut entities = Vec::new();
         for memory in memories {
-            entities.extend(self.store().entities_of(memory.id)?.into_iter().map(|(_, name)| name));
+            let about = self.store().entity_names(EntityNames::OfMemory(memory.id), false)?;
+            entities.extend(about.into_iter().map(|entity| entity.name));
         }
         Ok(self.reader()?.bury_memories(&buried, &entities, self.now())?)
     }
@@ -172,9 +180,9 @@ impl Engine {
     fn aim_at(&self, target: &mut ForgetTarget, row: EpisodeKey, native: String) -> Result<(), EngineError> {
         target.episodes.push(row);
         target.native_ids.push(native.clone());
-        for (row, native_id) in self.store().descendants(row)? {
-            target.episodes.push(row);
-            target.native_ids.push(native_id);
+        for below in self.store().episodes(&Episodes::Below(row))? {
+            target.episodes.push(below.key);
+            target.native_ids.push(below.native_id);
         }
         target.native_sessions.insert(native);
         Ok(())
@@ -225,7 +233,7 @@ impl Engine {
         let is_empty = selected.is_empty();
         let mut outcome = Forgotten {
             episodes: targets.iter().flat_map(|(target, _)| target.native_ids.clone()).collect(),
-            turns: self.store().count_turns(&episodes)?,
+            turns: self.store().count_turns(&TurnCount { episodes: &episodes, ..TurnCount::default() })?,
             backups: if selection.is_hard && !is_empty { self.store().backups() } else { Vec::new() },
             is_hard: selection.is_hard,
             memories: (own.len() + resting.len()) as u64,
@@ -254,8 +262,7 @@ impl Engine {
         memories.retain(|memory| own_set.contains(&memory.id));
         self.bury(&memories, selection.keep_tombstones)?;
         self.bury(&self.memories_of(&resting.iter().copied().collect::<Vec<_>>())?, selection.keep_tombstones)?;
-        self.store().forget_memories(&own, now)?;
-        self.store().forget_log_of(&logged.iter().map(|memory| memory.id).collect::<Vec<_>>())?;
+        self.store().forget_memories(&own, &logged.iter().map(|memory| memory.id).collect::<Vec<_>>(), now)?;
         let targets: Vec<&ForgetTarget> = targets.iter().map(|(target, _)| target).collect();
         outcome.archive_lines = self.reader()?.forget(&targets, now)?;
         self.finish_forgetting(outcome, false)
@@ -284,7 +291,9 @@ impl Engine {
             if !is_due || known.contains(&session.row) {
                 continue;
             }
-            if !self.store().has_turns_between(session.row, selection.since, selection.until)? {
+            let (episodes, since, until) = (&[session.row][..], selection.since, selection.until);
+            let said = TurnCount { episodes, with_shared: true, since, until, ..TurnCount::default() };
+            if (since.is_some() || until.is_some()) && self.store().count_turns(&said)? == 0 {
                 continue;
             }
             if let Some(text) = &text {
@@ -320,12 +329,18 @@ impl Engine {
         Ok(targets)
     }
 
+    /// Returns the native id of the session that a side conversation belongs to.
+    fn parent_of(&self, row: EpisodeKey) -> Result<Option<String>, EngineError> {
+        Ok(self.store().episodes(&Episodes::Key(row))?.pop().and_then(|known| known.parent))
+    }
+
     /// Returns the session that a side conversation belongs to, or the session itself.
     fn root_of(&self, row: EpisodeKey, agent: &str, native: &str) -> Result<Option<(EpisodeKey, String)>, EngineError> {
         let (mut row, mut native) = (row, native.to_owned());
         for _ in 0..MOST_PARENTS {
-            let Some((_, Some(parent))) = self.store().episode_kind(row)? else { return Ok(Some((row, native))) };
-            let Some(found) = self.store().episode_of(agent, &parent)? else { return Ok(Some((row, native))) };
+            let Some(parent) = self.parent_of(row)? else { return Ok(Some((row, native))) };
+            let known = self.store().episodes(&Episodes::Native(Some(agent), &parent))?;
+            let Some(found) = known.first().map(|known| known.key) else { return Ok(Some((row, native))) };
             (row, native) = (found, parent);
         }
         Ok(None)
@@ -356,7 +371,8 @@ impl Engine {
             selection.since.is_none_or(|since| memory.recorded >= since)
                 && selection.until.is_none_or(|until| memory.recorded < until)
         };
-        let mut found = self.store().memories(&filter, usize::MAX >> 1)?;
+        let found = self.store().memories(Memories::Meeting(&filter, usize::MAX >> 1))?;
+        let mut found: Vec<Memory> = found.into_iter().map(|(_, memory)| memory).collect();
         let is_meant = |memory: &Memory| is_in_time(memory) && text.as_ref().is_none_or(|text| says(memory, text));
         found.retain(|memory| is_due(memory) && is_meant(memory));
         let mut logged = Vec::new();
@@ -401,7 +417,7 @@ impl Engine {
         self.store().set_index_state(OWED, "begun")?;
         let backups = self.store().purge_backups()?;
         self.bury(&[memory], request.keep_tombstones)?;
-        self.store().forget_memories(&[id], self.now())?;
+        self.store().forget_memories(&[id], &[], self.now())?;
         self.finish_forgetting(Forgotten { backups, ..outcome }, false).map(Some)
     }
 

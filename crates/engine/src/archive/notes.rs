@@ -24,7 +24,7 @@ use crate::Engine;
 use crate::error::EngineError;
 use crate::ingest::{GivenDocument, IngestReport, IngestRequest};
 use crate::retrieve::{project_around, project_here, projects_named};
-use crate::store::{StoreError, StoredNote};
+use crate::store::{Episodes, StoreError, StoredNote, TurnChoice, Versions};
 use yore_sources::project_names::{ProjectNames, names_of};
 use yore_sources::source::note::{
     KIND, MAX_BYTES, Note, draw_note_id, note_episode, note_facts, note_records, note_turn, note_unit,
@@ -237,7 +237,7 @@ impl Engine {
         };
         let tags: Vec<String> = tags_of(tags).iter().map(|tag| tag.to_lowercase()).collect();
         let title = title.as_deref().map(|title| one_line(title).to_lowercase());
-        let found = self.store().notes(*limit, |note| {
+        let found = self.store().notes(Versions::Newest, *limit, |note| {
             let facts = &note.facts;
             let is_in_scope = projects.as_ref().is_none_or(|(projects, with_global)| match &note.project {
                 Some((project, _)) => projects.contains(project),
@@ -279,7 +279,7 @@ impl Engine {
             self.restore_note_versions()?;
         }
         let note = self.stored_note(id)?;
-        let mut versions = self.store().note_versions(note.row)?;
+        let mut versions = self.store().notes(Versions::Of(note.row), usize::MAX, |_| true)?;
         let count = versions.len() as u64;
         let wanted = match which {
             WhichVersion::Newest => versions.pop(),
@@ -299,11 +299,14 @@ impl Engine {
     /// Returns the note with this id, short id, or unambiguous beginning of one.
     pub(crate) fn stored_note(&self, id: &str) -> Result<StoredNote, EngineError> {
         let id = id.trim();
-        let mut found = self.store().notes(TOLD, |note| !note.is_forgotten && note.is_known_as(id))?;
+        let mut found = self.store().notes(Versions::Newest, TOLD, |note| !note.is_forgotten && note.is_known_as(id))?;
         if found.is_empty() {
             // The id of an older version's turn.
-            let versions = self.store().notes_of_turns(&self.store().turns_by_prefix(id, TOLD)?)?;
-            found = self.store().notes(TOLD, |note| !note.is_forgotten && versions.contains(&note.row))?;
+            let turns = self.store().turn_keys(TurnChoice::Named(id, TOLD))?;
+            let known = self.store().episodes(&Episodes::WithVersions(&turns))?;
+            found = self
+                .store()
+                .notes(Versions::Newest, TOLD, |note| !note.is_forgotten && known.iter().any(|known| known.key == note.row))?;
         }
         match (found.pop(), found.as_slice()) {
             (None, _) => Err(EngineError::UnknownId(id.to_owned())),
@@ -365,7 +368,7 @@ impl Engine {
             None => None,
         };
         let is_there = |note: &StoredNote| !note.is_forgotten && note.project.as_ref().map(|(row, _)| *row) == project;
-        let found = self.store().notes(usize::MAX, is_there)?;
+        let found = self.store().notes(Versions::Newest, usize::MAX, is_there)?;
         let title = stored.facts.title.as_deref();
         let mut same: Vec<StoredNote> =
             found.into_iter().filter(|note| note.text == stored.text && stored.may_be(note)).collect();

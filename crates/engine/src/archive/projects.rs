@@ -9,7 +9,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::ingest::first_commit;
 use crate::retrieve;
-use crate::store::{Moved, ProjectKey, ProjectMerge, ProjectSummary};
+use crate::store::{Moved, ProjectChange, ProjectKey, ProjectMerge, ProjectSummary};
 use yore_sources::project_names::ProjectNames;
 
 /// How a project is looked for.
@@ -25,7 +25,7 @@ pub enum ProjectQuery {
 impl Engine {
     /// Lists projects, last used first.
     pub fn projects(&self) -> Result<Vec<ProjectSummary>, EngineError> {
-        Ok(self.store().projects()?)
+        Ok(self.store().project_summaries(None)?)
     }
 
     /// Finds the project that a query means; `None` if there is none.
@@ -41,7 +41,7 @@ impl Engine {
             },
         };
         let Some(row) = row else { return Ok(None) };
-        Ok(self.store().project(row)?)
+        Ok(self.store().project_summaries(Some(row))?.pop())
     }
 
     /// The directory by which a note or page from the directory `here` gets its project: `here` itself, where a
@@ -79,10 +79,11 @@ impl Engine {
             return Err(EngineError::BadProjectName("a name has 1 to 100 characters, on one line"));
         }
         let row = self.only_project(project)?;
-        if self.store().project_names()?.iter().any(|(other, _, known)| *other != row && known.eq_ignore_ascii_case(name)) {
+        if self.store().projects()?.iter().any(|other| other.key != row && other.name.eq_ignore_ascii_case(name)) {
             return Err(EngineError::BadProjectName("another project has this name: `yore projects merge` merges two projects"));
         }
-        Ok(self.store().rename_project(row, name)?)
+        self.store().change_project(ProjectChange::Rename(row, name), self.now())?;
+        Ok(())
     }
 
     /// Merges the project `from` into `into`. `place` is the directory that `into` names, where
@@ -93,20 +94,20 @@ impl Engine {
             (Err(EngineError::UnknownProject { .. }), Some(names)) => match retrieve::project_here(self.store(), names)? {
                 Some(row) => row,
                 None => {
-                    let id = self.store().known_project(&names.aliases, &names.name, self.now())?;
+                    let id = self.store().known_project(None, &names.aliases, &names.name, self.now())?;
                     self.only_project(&id.to_string())?
                 }
             },
             (found, _) => found?,
         };
         let names: HashMap<ProjectKey, String> =
-            self.store().project_names()?.into_iter().map(|(row, _, name)| (row, name)).collect();
+            self.store().projects()?.into_iter().map(|known| (known.key, known.name)).collect();
         let name = |row| names.get(&row).cloned().unwrap_or_default();
         let mut merged = ProjectMerged { from: name(from), into: name(into), moved: Moved::default() };
         if from == into {
             return Err(EngineError::BadProjectName("both are the same project"));
         }
-        merged.moved = self.store().merge_projects(from, into, self.now())?;
+        merged.moved = self.store().change_project(ProjectChange::Merge { from, into }, self.now())?.unwrap_or_default();
         self.sync_index(2_000, &mut |_| {})?;
         Ok(merged)
     }
@@ -123,17 +124,17 @@ impl Engine {
         let Some(merge) = self.store().project_merges()?.into_iter().find(is_meant) else {
             return Err(EngineError::BadProjectName("no merge of such a project is known, so there is nothing to undo"));
         };
-        let into = self.store().project_names()?.into_iter().find(|(_, id, _)| *id == merge.into);
-        let moved = self.store().undo_merge(merge.number)?.unwrap_or_default();
+        let into = self.store().projects()?.into_iter().find(|known| known.id == merge.into);
+        let moved = self.store().change_project(ProjectChange::UndoMerge(merge.number), self.now())?.unwrap_or_default();
         self.sync_index(2_000, &mut |_| {})?;
-        Ok(ProjectMerged { from: merge.from_name, into: into.map(|(.., name)| name).unwrap_or_default(), moved })
+        Ok(ProjectMerged { from: merge.from_name, into: into.map(|into| into.name).unwrap_or_default(), moved })
     }
 
     /// Returns the projects that may be another one under an older name or in a folder that is gone. Nothing is merged
     /// by itself: a person decides.
     pub fn merge_offers(&self) -> Result<Vec<MergeOffer>, EngineError> {
         let known = self.places()?;
-        let commits = self.store().first_commits()?;
+        let commits = self.first_commits()?;
         let commit_of = |row| commits.iter().find(|(known, _)| *known == row).map(|(_, commit)| commit);
         let mut offers = Vec::new();
         for old in known.iter().filter(|old| old.is_gone) {
@@ -167,7 +168,7 @@ impl Engine {
 
     /// Returns the project whose folder is gone and whose first commit the repository of `here` has.
     pub(crate) fn moved_here(&self, here: &ProjectNames) -> Result<Option<MergeOffer>, EngineError> {
-        let commits = self.store().first_commits()?;
+        let commits = self.first_commits()?;
         if commits.is_empty() {
             return Ok(None);
         }
@@ -194,21 +195,24 @@ impl Engine {
         }))
     }
 
+    /// Returns the first commits that are known, by project.
+    fn first_commits(&self) -> Result<Vec<(ProjectKey, String)>, EngineError> {
+        let known = self.store().projects()?.into_iter();
+        Ok(known.flat_map(|known| known.first_commits.into_iter().map(move |commit| (known.key, commit))).collect())
+    }
+
     /// Returns the projects with directories on this computer or another, and whether they are there.
     fn places(&self) -> Result<Vec<Place>, EngineError> {
-        let aliases = self.store().project_places()?;
-        let places = self.store().project_names()?.into_iter().map(|(row, id, name)| {
-            let of_kind = |wanted: &'static str| {
-                aliases.iter().filter(move |(known, kind, _)| *known == row && kind == wanted).map(|(.., recorded)| recorded)
-            };
-            let directories: Vec<&String> = of_kind("directory").collect();
+        let places = self.store().projects()?.into_iter().map(|known| {
+            let directories: Vec<&String> = known.recorded("directory").collect();
+            let name = known.name.clone();
             Place {
-                row,
-                short: id.short(),
-                name,
+                row: known.key,
+                short: known.id.short(),
                 is_gone: !directories.is_empty() && directories.iter().all(|directory| !Path::new(directory).exists()),
-                has_remote: of_kind("remote").next().is_some(),
+                has_remote: known.recorded("remote").next().is_some(),
                 directory: directories.first().map(|directory| (*directory).clone()).unwrap_or_default(),
+                name,
             }
         });
         Ok(places.collect())

@@ -8,7 +8,8 @@ use crate::error::EngineError;
 use crate::retrieve;
 use crate::rules::title;
 use crate::store::{
-    ConversationSummary, EpisodeKey, EpisodeSummary, RecordedShape, SessionFilter, SessionOrder, ShownTurn, Store, StoreResult,
+    ConversationSummary, EpisodeKey, EpisodeSummary, Episodes, RecordedShape, SessionFilter, SessionOrder, ShownTurn, Store,
+    StoreResult, Turns,
 };
 use yore_sources::project_names::ProjectNames;
 
@@ -93,6 +94,7 @@ impl Engine {
             with_programs: request.with_programs,
             with_forgotten: request.with_forgotten,
             without_documents: request.without_documents,
+            has_more: None,
             title: Some(title),
         };
         Ok(self.store().sessions(&filter, request.order, request.limit)?)
@@ -123,7 +125,16 @@ impl Engine {
             None => None,
         };
         let since = self.now().saturating_sub(WAITING_MS);
-        Ok(self.store().sessions_with_more(&agent_extractor(), project, since, WAITING_TURNS)?)
+        let extractor = agent_extractor();
+        let filter = SessionFilter {
+            projects: project.as_slice(),
+            since: Some(since),
+            without_documents: true,
+            has_more: Some((&extractor, WAITING_TURNS)),
+            ..SessionFilter::default()
+        };
+        let found = self.store().sessions(&filter, SessionOrder::Recent, usize::MAX >> 1)?;
+        Ok(found.into_iter().map(|session| (session.row, session.native_id)).collect())
     }
 
     /// Returns the session that an id, or an unambiguous beginning of one, names.
@@ -147,13 +158,13 @@ impl Engine {
     /// Returns the row and the native id of the session that an id, or an unambiguous beginning of one, names.
     pub(crate) fn session_named(&self, id: &str) -> Result<(EpisodeKey, String), EngineError> {
         // Every id begins with nothing.
-        let named = if id.trim().is_empty() { Vec::new() } else { self.store().sessions_named(id.trim(), 9)? };
+        let named = if id.trim().is_empty() { Vec::new() } else { self.store().episodes(&Episodes::Named(id.trim(), 9))? };
         match named.as_slice() {
             [] => Err(EngineError::UnknownSession(id.to_owned())),
-            [(row, _, native_id)] => Ok((*row, native_id.clone())),
+            [only] => Ok((only.key, only.native_id.clone())),
             several => Err(EngineError::AmbiguousId {
                 id: id.to_owned(),
-                candidates: several.iter().map(|(_, agent, native)| format!("session {native} ({agent})")).collect(),
+                candidates: several.iter().map(|known| format!("session {} ({})", known.native_id, known.agent)).collect(),
             }),
         }
     }
@@ -172,7 +183,7 @@ pub(crate) struct ConversationTurns {
 
 impl ConversationTurns {
     pub fn read(store: &Store, episode: EpisodeKey) -> StoreResult<Self> {
-        let turns = store.episode_turns(episode)?;
+        let turns = store.turns(Turns::OfEpisode(episode))?;
         let recorded = store.recorded_shapes(&turns.iter().map(|turn| turn.row).collect::<Vec<_>>())?;
         Ok(Self { turns, recorded })
     }

@@ -9,7 +9,7 @@ use yore_core::id::{EpisodeId, TurnId};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::ingest::write_archived;
-use crate::store::ShownTurn;
+use crate::store::{Episodes, Files, NamedEpisode, ShownTurn, TurnChoice, Turns};
 
 /// Number of passages before and after a passage of a document, which has no exchange.
 const BESIDE_PASSAGE: usize = 3;
@@ -233,14 +233,14 @@ impl Engine {
     /// Shows a turn with its surroundings, or a whole episode.
     pub fn show(&self, request: &ShowRequest) -> Result<ShowAnswer, EngineError> {
         let id = request.id.trim();
-        let turns = self.store().turns_by_prefix(id, 9)?;
-        let episodes = self.store().sessions_named(id, 9)?;
+        let turns = self.store().turn_keys(TurnChoice::Named(id, 9))?;
+        let episodes = self.store().episodes(&Episodes::Named(id, 9))?;
         match (turns.as_slice(), episodes.as_slice()) {
             ([row], []) => {
-                let Some(focus) = self.store().shown_turns(&[*row])?.pop() else {
+                let Some(focus) = self.store().turns(Turns::Keys(&[*row]))?.pop() else {
                     return Err(EngineError::UnknownId(id.to_owned()));
                 };
-                let all = self.store().episode_turns(focus.episode_row)?;
+                let all = self.store().turns(Turns::OfEpisode(focus.episode_row))?;
                 let Some(at) = all.iter().position(|turn| turn.row == *row) else {
                     // An older version of a note, which is not in the list of its turns.
                     return Ok(ShowAnswer { episode: focus.episode, focus: Some(focus.id), turns: vec![focus], hidden: (0, 0) });
@@ -250,8 +250,8 @@ impl Engine {
                 let turns = all.into_iter().skip(shown.start).take(shown.len()).collect();
                 Ok(ShowAnswer { episode: focus.episode, turns, focus: Some(focus.id), hidden })
             }
-            ([], [(row, ..)]) => {
-                let turns = self.store().episode_turns(*row)?;
+            ([], [NamedEpisode { key: row, .. }]) => {
+                let turns = self.store().turns(Turns::OfEpisode(*row))?;
                 let Some(first) = turns.first() else { return Err(EngineError::UnknownId(id.to_owned())) };
                 let episode = turns.iter().find(|turn| turn.episode_row == *row).unwrap_or(first).episode;
                 Ok(ShowAnswer { episode, turns, focus: None, hidden: (0, 0) })
@@ -259,8 +259,8 @@ impl Engine {
             ([], []) => Err(EngineError::UnknownId(id.to_owned())),
             _ => {
                 let mut candidates: Vec<String> =
-                    episodes.into_iter().map(|(_, agent, native)| format!("session {native} ({agent})")).collect();
-                candidates.extend(self.store().shown_turns(&turns)?.into_iter().map(|turn| format!("turn {}", turn.id)));
+                    episodes.into_iter().map(|known| format!("session {} ({})", known.native_id, known.agent)).collect();
+                candidates.extend(self.store().turns(Turns::Keys(&turns))?.into_iter().map(|turn| format!("turn {}", turn.id)));
                 Err(EngineError::AmbiguousId { id: id.to_owned(), candidates })
             }
         }
@@ -269,7 +269,7 @@ impl Engine {
     /// Writes the archived (redacted) transcripts of a session to `out`.
     pub fn write_original(&self, id: &str, out: &mut dyn std::io::Write) -> Result<(), EngineError> {
         let shown = self.show(&ShowRequest { id: id.to_owned(), surroundings: Surroundings::Turns(0) })?;
-        let files = self.store().files_of_episode(&shown.episode)?;
+        let files = self.store().files(Files::OfEpisode(&shown.episode))?;
         for file in files {
             write_archived(self.store(), &file, out)?;
         }

@@ -15,7 +15,9 @@ use crate::embed::{EmbedCache, EmbedError, TextEmbedder, TextHash as CacheHash};
 use crate::error::EngineError;
 use crate::llm::{Accounts, ServerEmbedder};
 use crate::platform::{self, FileLock};
-use crate::store::{EmbeddedItem, EmbedderKey, IndexedItem, ItemClass, ItemKey, Store, StoreError, TextHash};
+use crate::store::{
+    Again, EmbeddedItem, EmbedderKey, IndexedItem, ItemClass, ItemKey, Queue, QueuePlace, Queued, Store, StoreError, TextHash,
+};
 
 /// Turns read from the queue at once: for a model on this computer, and for one on a server, which takes many texts in a call.
 const READ_TURNS: [usize; 2] = [32, 200];
@@ -59,12 +61,9 @@ impl TextModel {
             Self::Local(model) => return Ok(model.dimensions()),
             Self::Server(model) => model,
         };
-        let known = match store.chosen_embedder()? {
-            Some(row) => store.embedder_facts(row)?.filter(|(identity, _)| *identity == self.identity()),
-            None => None,
-        };
+        let known = store.chosen_embedder()?.filter(|known| known.identity == self.identity());
         Ok(match known {
-            Some((_, dimensions)) => dimensions,
+            Some(known) => known.dimensions,
             None => model.embed_question("a", None, accounts)?.len(),
         })
     }
@@ -129,16 +128,13 @@ pub(crate) fn run(
     platform::create_private_directory(&directory.join("locks")).map_err(io)?;
     let lock = FileLock::open(&path).map_err(io)?;
     if !matches!(lock.try_lock(), Ok(true)) {
-        return Ok(EmbedReport { is_busy: true, waiting: store.unembedded_count(10_000_000)?, ..report });
+        return Ok(EmbedReport { is_busy: true, waiting: store.waiting(Queue::Embedding, 10_000_000)? as u64, ..report });
     }
     let Running { model, cache, is_asked, accounts } = *running;
     let dimensions = model.dimensions(store, accounts)?;
-    let row = store.embedder(&model.identity(), dimensions)?;
-    if store.chosen_embedder()? != Some(row) {
-        store.choose_embedder(row)?;
-    }
-    store.queue_failed(if is_asked { u32::MAX } else { MOST_FAILURES })?;
-    report.waiting = store.unembedded_count(10_000_000)?;
+    let row = store.choose_embedder(&model.identity(), dimensions)?;
+    store.queue_again(Again::Failed(if is_asked { u32::MAX } else { MOST_FAILURES }))?;
+    report.waiting = store.waiting(Queue::Embedding, 10_000_000)? as u64;
     let mut batch = Batch {
         store,
         key,
@@ -158,12 +154,12 @@ pub(crate) fn run(
         TextModel::Server(model) => (READ_TURNS[1], model.most_texts(), Duration::MAX),
     };
     loop {
-        let queued = store.unembedded_items(read)?;
+        let queued = store.queued(Queue::Embedding, QueuePlace::default(), read)?;
         if queued.is_empty() {
             break;
         }
-        for (seq, key, item) in queued {
-            batch.take(seq, key, item.as_ref(), &mut report)?;
+        for queued in queued {
+            batch.take(&queued, &mut report)?;
             if batch.fresh.len() + batch.asked.len() >= texts || batch.since.elapsed() >= time {
                 batch.commit(&mut report)?;
                 if !go_on(&report) {
@@ -178,7 +174,7 @@ pub(crate) fn run(
             return Ok(report);
         }
     }
-    report.waiting = store.unembedded_count(10_000_000)?;
+    report.waiting = store.waiting(Queue::Embedding, 10_000_000)? as u64;
     if report.waiting == 0 {
         // No query needs vectors of another model any more.
         store.drop_other_vectors(row)?;
@@ -201,14 +197,14 @@ struct Batch<'a> {
     asked: Vec<(TextHash, String)>,
     /// Texts that the model failed on, and why.
     failed: HashMap<TextHash, String>,
-    items: Vec<(i64, ItemKey, Vec<TextHash>, Option<String>)>,
+    items: Vec<(QueuePlace, ItemKey, Vec<TextHash>, Option<String>)>,
     since: Instant,
 }
 
 impl Batch<'_> {
-    fn take(&mut self, seq: i64, key: ItemKey, item: Option<&IndexedItem>, report: &mut EmbedReport) -> Result<(), EngineError> {
+    fn take(&mut self, queued: &Queued, report: &mut EmbedReport) -> Result<(), EngineError> {
         let (mut hashes, mut failure) = (Vec::new(), None);
-        let text = match item {
+        let text = match &queued.item {
             Some(item) => self.text(item)?,
             None => String::new(),
         };
@@ -234,7 +230,7 @@ impl Batch<'_> {
             }
             hashes.push(hash);
         }
-        self.items.push((seq, key, hashes, failure));
+        self.items.push((queued.place, queued.key, hashes, failure));
         Ok(())
     }
 
@@ -308,11 +304,11 @@ impl Batch<'_> {
         }
         let items: Vec<EmbeddedItem> = std::mem::take(&mut self.items)
             .into_iter()
-            .map(|(seq, key, mut hashes, failure)| {
+            .map(|(place, key, mut hashes, failure)| {
                 let failure = failure.or_else(|| hashes.iter().find_map(|hash| self.failed.get(hash)).cloned());
                 hashes.retain(|hash| !self.failed.contains_key(hash));
                 let chunks = hashes.into_iter().map(|hash| (hash, self.fresh.remove(&hash))).collect();
-                EmbeddedItem { seq, key, chunks, failure }
+                EmbeddedItem { place, key, chunks, failure }
             })
             .collect();
         self.fresh.clear();

@@ -22,7 +22,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::memories::{Consolidated, Extraction, Fate, GivenEvidence, NewMemory};
 use crate::rules::{SAME, Words, content_words, is_typed, own_bytes};
-use crate::store::{EpisodeKey, EpisodeSummary, MemoryFilter, RowKey, Shape, ShownTurn, StoredSpan};
+use crate::store::{EpisodeKey, EpisodeSummary, Memories, MemoryFilter, Shape, ShownTurn, Spans, StoredSpan, TopicName, Turns};
 use yore_sources::project_names::ProjectNames;
 
 /// Most items and relations of one call.
@@ -283,8 +283,8 @@ impl Engine {
         session: &EpisodeSummary,
         distilled: &Distilled,
     ) -> Result<DistilReport, EngineError> {
-        let turns = self.store().episode_turns(session.row)?;
-        let projects = self.store().projects_of(&turns.iter().map(|turn| turn.row).collect::<Vec<_>>())?;
+        let turns = self.store().turns(Turns::OfEpisode(session.row))?;
+        let projects = self.project_ids_by_key()?;
         let turn_of = |line: u32| (line as usize).checked_sub(1).and_then(|at| turns.get(at));
         let mut report = DistilReport::default();
         if distilled.items.len() > MOST_ITEMS {
@@ -294,7 +294,7 @@ impl Engine {
         let mut of_item: Vec<(usize, &DistilledItem)> = Vec::new();
         for (number, item) in (1..).zip(&distilled.items).take(MOST_ITEMS) {
             let turn = turn_of(item.line);
-            let project = turn.and_then(|turn| projects.get(&turn.row).copied());
+            let project = turn.and_then(|turn| projects.get(&turn.project_key?).copied());
             match proposal(item, turn, project, session, by) {
                 Ok((new, doubt)) => {
                     report.problems.extend(doubt.map(|doubt| format!("item {number} waits for the person's review: {doubt}")));
@@ -326,7 +326,8 @@ impl Engine {
                 Fate::Invalid(error) => report.problems.push(format!("item {number}: {error}")),
             }
         }
-        let own = self.store().memories_with_evidence_in(session.row)?;
+        let own = self.store().memories(Memories::RestingOn(session.row))?;
+        let own: Vec<Memory> = own.into_iter().map(|(_, memory)| memory).collect();
         self.relate_distilled(by, distilled, &recorded, &own, &mut report)?;
         self.drop_proposed(by, distilled, &own, &mut report)?;
         // Lines of items that were refused may not have been read.
@@ -339,8 +340,8 @@ impl Engine {
         {
             report.is_topic_named = self.name_topic_of(session, &turns[..last as usize], distilled.topic.as_ref())?;
             done = done.max(last as usize);
-            let shape = Shape { turns: done as i64, parts: 0, newest: turn.row.get() };
-            self.store().note_extraction(session.row, by.checkpoint, shape, self.now())?;
+            let shape = Shape { turns: done as i64, parts: 0, newest: turn.row };
+            self.store().note_extraction(session.row, by.checkpoint, Some(shape), self.now())?;
         }
         report.left = turns.iter().skip(done).filter(|turn| is_spoken(turn)).count() as u64;
         Ok(report)
@@ -361,10 +362,11 @@ impl Engine {
         }
         self.redact(name.iter_mut().chain(&mut summary))?;
         self.divide_changed(&[session.row], &mut || true)?;
-        let spans = self.store().spans_of(&[session.row])?.remove(&session.row).unwrap_or_default();
+        let spans = self.store().spans(Spans::Of(&[session.row]))?;
         let is_begun = |span: &&StoredSpan| span.depth == 0 && turns.iter().any(|turn| turn.row == span.first);
         let Some(last) = spans.iter().rfind(is_begun) else { return Ok(false) };
-        Ok(self.store().name_topic(session.row, last.first, name.as_deref(), summary.as_deref())?)
+        let topic = TopicName { first: last.first, name, summary };
+        Ok(self.store().put_summary(session.row, &[], &[topic], None, "", self.now())?.is_some_and(|named| named > 0))
     }
 
     fn relate_distilled(
@@ -447,7 +449,7 @@ impl Engine {
     }
 
     pub(crate) fn material_of(&self, session: &EpisodeSummary, by: &Distiller) -> Result<Option<Material>, EngineError> {
-        let turns = self.store().episode_turns(session.row)?;
+        let turns = self.store().turns(Turns::OfEpisode(session.row))?;
         let done = self.distilled_lines(session, by)?;
         let line = |at: usize, chars: usize| Line {
             line: at as u32 + 1,
@@ -472,14 +474,15 @@ impl Engine {
             return Ok(None);
         }
         let left = (after.len() - new.len()) as u64;
-        let mut known = self.store().memories_with_evidence_in(session.row)?;
+        let known = self.store().memories(Memories::RestingOn(session.row))?;
+        let mut known: Vec<Memory> = known.into_iter().map(|(_, memory)| memory).collect();
         known.retain(|memory| !memory.is_forgotten() && memory.status != Status::Proposed);
         known.sort_by_key(|memory| std::cmp::Reverse(memory.recorded));
         let open = self.open_in(&new, &turns, &known)?;
         let (mut proposed, mut known): (Vec<_>, Vec<_>) = known.into_iter().partition(is_proposed);
         proposed.truncate(MOST_KNOWN);
         known.truncate(MOST_KNOWN);
-        let spans = self.store().spans_of(&[session.row])?.remove(&session.row).unwrap_or_default();
+        let spans = self.store().spans(Spans::Of(&[session.row]))?;
         let told = |memory: Memory| (memory.id.short(), memory.kind, memory.statement);
         let mut material = Material {
             session: session.native_id.clone(),
@@ -504,9 +507,9 @@ impl Engine {
     /// Returns the open questions, problems and todos of the project, without those of this session, whose words the new
     /// lines have: the most likely to be closed by them first.
     fn open_in(&self, new: &[Line], turns: &[ShownTurn], own: &[Memory]) -> Result<Vec<Memory>, EngineError> {
-        let last = new.last().and_then(|line| turns.get(line.line as usize - 1)).map(|turn| turn.row);
-        let rows: Vec<_> = last.into_iter().collect();
-        let Some(project) = self.store().projects_of(&rows)?.into_values().next() else { return Ok(Vec::new()) };
+        let last = new.last().and_then(|line| turns.get(line.line as usize - 1)).and_then(|turn| turn.project_key);
+        let projects = self.project_ids_by_key()?;
+        let Some(project) = last.and_then(|key| projects.get(&key).copied()) else { return Ok(Vec::new()) };
         let filter = MemoryFilter {
             projects: Some(vec![project]),
             kinds: MemoryKind::OPEN.to_vec(),
@@ -515,7 +518,7 @@ impl Engine {
         };
         let said: HashSet<String> = new.iter().flat_map(|line| content_words(&line.text)).collect();
         let mut scored: Vec<(f32, Memory)> = Vec::new();
-        for memory in self.store().memories(&filter, usize::MAX >> 1)? {
+        for (_, memory) in self.store().memories(Memories::Meeting(&filter, usize::MAX >> 1))? {
             if !memory.is_open() || own.iter().any(|known| known.id == memory.id) {
                 continue;
             }
@@ -533,7 +536,7 @@ impl Engine {
     fn distilled_lines(&self, session: &EpisodeSummary, by: &Distiller) -> Result<usize, EngineError> {
         let mut lines = 0;
         for checkpoint in [by.checkpoint, BY_AGENT.checkpoint] {
-            let read = self.store().extracted_of(session.row, checkpoint)?;
+            let read = self.store().shapes(Some(checkpoint))?.remove(&session.row);
             lines = lines.max(read.map_or(0, |shape| shape.turns.max(0) as usize));
         }
         Ok(lines)

@@ -24,7 +24,7 @@ use crate::extraction::model_choice::{ByModel, MOST_FAILURES};
 use crate::llm::{Class, Form, LlmError, Model, Prompt, structured};
 use crate::memories::{CarriedOut, Judged, Judgement};
 use crate::retrieve::{RecallRequest, projects_named};
-use crate::store::{ItemKey, MemoryKey, ProjectKey, RowKey, UnjudgedMemory};
+use crate::store::{Compared, ItemKey, Memories, MemoryKey, ProjectKey, RowKey, UnjudgedMemory};
 
 /// Instructions, and their version; a change of the words is another file.
 const INSTRUCTIONS: &str = include_str!("../../prompts/consolidate-2.md");
@@ -133,9 +133,9 @@ impl Engine {
         self.sync_index(INDEX_PATIENCE_MS, &mut |_| {})?;
         let mut memories = self.store().unjudged_memories(request.again)?;
         memories.retain(|memory| wanted.is_empty() || memory.project.is_some_and(|project| wanted.contains(&project)));
-        let names = self.store().project_names()?;
+        let names = self.store().projects()?;
         let projects: HashMap<ProjectKey, Project> =
-            names.into_iter().map(|(row, id, name)| (row, Project { id: id.to_string(), name })).collect();
+            names.into_iter().map(|known| (known.key, Project { id: known.id.to_string(), name: known.name })).collect();
         let total = memories.len() as u64;
         let (mut failures, mut seen) = (0, 0);
         for group in Group::of(&memories) {
@@ -166,7 +166,7 @@ impl Engine {
                 Err(error) => {
                     // It would be asked in vain each time.
                     if error.class() == Class::Validation {
-                        self.store().note_judged(&rows_of(&group), self.now())?;
+                        self.store().note_compared(Compared::ByModel(&rows_of(&group)), self.now())?;
                     }
                     failures += 1;
                     report.failed.push(error.to_string());
@@ -221,9 +221,9 @@ impl Engine {
         let keys: Vec<ItemKey> = rows.iter().copied().map(ItemKey::Memory).collect();
         let heads = self.store().item_heads(&keys)?;
         rows.retain(|row| heads.contains_key(&ItemKey::Memory(*row)));
-        let mut memories = self.store().memories_of_rows(&rows)?;
-        rows.retain(|row| memories.get(row).is_some_and(|(memory, _)| memory.is_in_effect()));
-        let memories: Vec<Memory> = rows.iter().filter_map(|row| memories.remove(row)).map(|(memory, _)| memory).collect();
+        let found = self.store().memories(Memories::Keys(&rows))?;
+        let (mut rows, memories): (Vec<MemoryKey>, Vec<Memory>) =
+            found.into_iter().filter(|(_, memory)| memory.is_in_effect()).unzip();
         let began = Instant::now();
         let supposed = if is_supposing && !memories.is_empty() {
             match self.hypothetical_statements(&memories, &group.place(), model, ledger)? {
@@ -246,7 +246,7 @@ impl Engine {
         let found = near.iter().map(Vec::len).sum::<usize>();
         report.statistics.worked(Phase::RetrieveContext, found as u64, began.elapsed().as_micros() as u64);
         if found == 0 {
-            self.store().note_judged(&rows, self.now())?;
+            self.store().note_compared(Compared::ByModel(&rows), self.now())?;
             memories.iter().for_each(|_| report.statistics.decided(Decision::Add));
             report.compared += memories.len() as u64;
             return Ok(Ok(()));

@@ -100,10 +100,12 @@ impl Engine {
         };
         if request.again {
             for session in &sessions {
-                self.store().forget_extraction(session.row, &[CHECKPOINT, MISFORMED])?;
+                for extractor in [CHECKPOINT, MISFORMED] {
+                    self.store().note_extraction(session.row, extractor, None, self.now())?;
+                }
             }
         }
-        let (shapes, misformed) = (self.store().shapes()?, self.store().extracted(MISFORMED)?);
+        let (shapes, misformed) = (self.store().shapes(None)?, self.store().shapes(Some(MISFORMED))?);
         let mut failures = 0;
         let total = sessions.len() as u64;
         for (done, session) in (0u64..).zip(&sessions) {
@@ -142,7 +144,7 @@ impl Engine {
                     }
                     // It would be asked in vain each time, until it changes.
                     if error.class() == Class::Validation {
-                        self.store().note_extraction(session.row, MISFORMED, shape, self.now())?;
+                        self.store().note_extraction(session.row, MISFORMED, Some(shape), self.now())?;
                     }
                     failures += 1;
                     report.failed.push(FailedSession { session: session.native_id.clone(), reason: error.to_string() });

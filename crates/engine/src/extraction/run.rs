@@ -113,8 +113,8 @@ impl Engine {
     ) -> Result<ExtractReport, EngineError> {
         let sessions = self.sessions_to_extract(request, true)?;
         let extractor = extractor_of(request);
-        let shapes = self.store().shapes()?;
-        let read = if request.again { HashMap::new() } else { self.store().extracted(&extractor)? };
+        let shapes = self.store().shapes(None)?;
+        let read = if request.again { HashMap::new() } else { self.store().shapes(Some(&extractor))? };
         let mut report = ExtractReport::default();
         let total = sessions.len() as u64;
         for (done, session) in (0u64..).zip(&sessions) {
@@ -140,7 +140,7 @@ impl Engine {
             };
             match outcome {
                 Ok(()) if request.is_dry_run => {}
-                Ok(()) => self.store().note_extraction(session.row, &extractor, shape, self.now())?,
+                Ok(()) => self.store().note_extraction(session.row, &extractor, Some(shape), self.now())?,
                 Err(error) if request.continue_on_error && !error.is_transient() => {
                     report.failed.push(FailedSession { session: session.native_id.clone(), reason: error.to_string() });
                 }
@@ -222,10 +222,10 @@ impl Engine {
         }
         let proposed = propose(&Conversation { turns: &read.shapes() });
         let by_id: HashMap<TurnId, &ShownTurn> = read.turns.iter().map(|turn| (turn.id, turn)).collect();
-        let projects = self.store().projects_of(&read.turns.iter().map(|turn| turn.row).collect::<Vec<_>>())?;
+        let projects = self.project_ids_by_key()?;
         let new = |mut proposal: Proposal| {
             let turn = proposal.evidence.first().and_then(|(id, _)| by_id.get(id));
-            let project = turn.and_then(|turn| projects.get(&turn.row).copied());
+            let project = turn.and_then(|turn| projects.get(&turn.project_key?).copied());
             if proposal.files.len() > 1 {
                 let others = self.store().sessions_with_files(session.row, &proposal.files, MOST_TOGETHER)?;
                 proposal.importance = (proposal.importance + TOGETHER * others as f32).min(1.0);

@@ -11,7 +11,7 @@ use crate::extraction::model_choice::{ByModel, MOST_FAILURES};
 use crate::extraction::run::{ExtractRequest, FailedSession};
 use crate::llm::structured::{self, Answered};
 use crate::llm::{Class, Form, LlmError, Model, Prompt};
-use crate::store::{EpisodeSummary, RowKey, ShownTurn, StoredSpan, StoredSummary, TurnKey};
+use crate::store::{EpisodeSummary, ShownTurn, Spans, StoredSpan, StoredSummary, TopicName, TurnKey, Turns};
 
 /// Instructions, and their version; a change of the words is another file.
 const INSTRUCTIONS: &str = include_str!("../../prompts/summarise-2.md");
@@ -55,7 +55,7 @@ impl Engine {
     /// [`EngineError::UnknownProject`], [`EngineError::UnknownSession`]. Failures of the model are in the report.
     pub fn name_topics_by_model(&self, mut by: ByModel<'_>, request: &ExtractRequest) -> Result<NamedTopics, EngineError> {
         let sessions = self.sessions_to_extract(request, false)?;
-        let (shapes, misformed) = (self.store().shapes()?, self.store().extracted(MISFORMED)?);
+        let (shapes, misformed) = (self.store().shapes(None)?, self.store().shapes(Some(MISFORMED))?);
         let mut failures = 0;
         let mut report = NamedTopics::default();
         let Some(_lock) = self.lock_for_models()? else {
@@ -94,7 +94,7 @@ impl Engine {
                 }
                 Err(error) => {
                     if error.class() == Class::Validation {
-                        self.store().note_extraction(session.row, MISFORMED, shape, self.now())?;
+                        self.store().note_extraction(session.row, MISFORMED, Some(shape), self.now())?;
                     }
                     failures += 1;
                     report.failed.push(FailedSession { session: session.native_id.clone(), reason: error.to_string() });
@@ -117,10 +117,10 @@ impl Engine {
         ledger: &Ledger<'_>,
     ) -> Result<Result<Option<u64>, LlmError>, EngineError> {
         self.divide_changed(&[session.row], &mut || true)?;
-        let mut spans = self.store().spans_of(&[session.row])?.remove(&session.row).unwrap_or_default();
+        let mut spans = self.store().spans(Spans::Of(&[session.row]))?;
         spans.retain(|span| span.depth == 0);
         let known = self.store().summaries_of(&[session.row])?.remove(&session.row);
-        let turns = self.store().episode_turns(session.row)?;
+        let turns = self.store().turns(Turns::OfEpisode(session.row))?;
         let Some(last) = turns.last().map(|turn| turn.row) else { return Ok(Ok(None)) };
         if spans.is_empty() || known.as_ref().is_some_and(|known| known.last == last) {
             return Ok(Ok(None));
@@ -136,14 +136,14 @@ impl Engine {
                 Err(error) => return Ok(Err(error)),
             }
         };
-        let mut named: Vec<(TurnKey, String, String)> = Vec::new();
+        let mut named: Vec<TopicName> = Vec::new();
         for NamedTopic { number, name, summary } in value.topics {
             let asked = (number as usize).checked_sub(1).and_then(|at| topics.get(at));
             let Some(topic) = asked.filter(|topic| topic.is_asked) else { continue };
             let (mut name, mut summary) = (short(&name, NAME_CHARS), sentences_of(&summary, SUMMARY_CHARS));
             self.redact([&mut name, &mut summary].into_iter())?;
             if !name.is_empty() && !summary.is_empty() {
-                named.push((topic.span.first, name, summary));
+                named.push(TopicName { first: topic.span.first, name: Some(name), summary: Some(summary) });
             }
         }
         let summary = match value.session {
@@ -159,7 +159,7 @@ impl Engine {
         };
         let given: Vec<TurnKey> = turns.iter().map(|turn| turn.row).collect();
         let is_stored = self.store().put_summary(session.row, &given, &named, summary.as_ref(), NAME, self.now())?;
-        Ok(Ok(is_stored.then_some(named.len() as u64)))
+        Ok(Ok(is_stored.map(|_| named.len() as u64)))
     }
 
     fn prompt(
@@ -199,10 +199,10 @@ impl Engine {
             told.push(parts.collect::<Map<String, Value>>());
         }
         let document = json!({"session": {"title": title, "project": session.project, "summary": summary}, "topics": told});
-        let last = turns.last().map_or(0, |turn| turn.row.get());
+        let last = turns.last().map(|turn| turn.row).unwrap_or_default();
         // Answers are numbered by the topics of the session.
         let asked = topics.iter().filter(|topic| topic.is_asked);
-        let asked: Vec<String> = asked.map(|topic| topic.span.first.get().to_string()).collect();
+        let asked: Vec<String> = asked.map(|topic| topic.span.first.to_string()).collect();
         let key = format!("{NAME} {} {last} {}", session.native_id, asked.join(","));
         Ok(Prompt { system: INSTRUCTIONS.to_owned(), user: document.to_string(), max_tokens: MOST_ANSWER, key })
     }

@@ -38,6 +38,11 @@ pub struct CompiledFilter {
     pub until: Option<UtcMillis>,
 }
 
+/// Returns keys as the numbers that the columns of the indexes hold.
+pub(crate) fn numbers<K: RowKey>(keys: impl IntoIterator<Item = K>) -> HashSet<i64> {
+    keys.into_iter().map(RowKey::get).collect()
+}
+
 impl CompiledFilter {
     /// Returns the filter that memories of a project (`None`: of none) pass, of any status.
     pub(crate) fn of_memories(project: Option<ProjectKey>) -> Self {
@@ -47,6 +52,11 @@ impl CompiledFilter {
             statuses: Some(Status::ALL.to_vec()),
             ..Self::default()
         }
+    }
+
+    /// Returns the projects, if it has a condition on them.
+    pub(crate) fn project_keys(&self) -> Option<Vec<ProjectKey>> {
+        Some(self.projects.as_ref()?.iter().copied().map(ProjectKey::new).collect())
     }
 
     /// Returns whether everything passes.

@@ -10,7 +10,7 @@ mod tantivy_tokenizer;
 pub(crate) mod vector;
 
 pub use filter::CompiledFilter;
-pub(crate) use filter::{Evaluator, NO_TIME};
+pub(crate) use filter::{Evaluator, NO_TIME, numbers};
 pub(crate) use hit::{Address, ItemHit};
 pub use lexical::{IndexError, SyncReport};
 pub(crate) use lexical::{LexicalIndex, LexicalState, SearchOptions};

@@ -21,8 +21,8 @@ use super::lexical::io_failure;
 use super::vector::{TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorHit, VectorIndex, VectorOptions, VectorSearch};
 use crate::embed::StaticTable;
 use crate::store::{
-    EmbedderKey, EpisodeKey, IndexedItem, ItemHead, ItemKey, LabelKey, MODEL_LIST, MemoryKey, ProjectKey, QueuedVector, RowKey,
-    STATIC_LIST, Store, StoreError, VectorKey,
+    Again, ChosenEmbedder, EmbedderKey, EpisodeKey, IndexedItem, ItemHead, ItemKey, LabelKey, MODEL_LIST, MemoryKey, ProjectKey,
+    Queue, QueuePlace, Queued, RowKey, STATIC_LIST, Store, StoreError, VectorKey,
 };
 
 /// Fact of the store: vectors were deleted of which the indexes must not keep a byte.
@@ -77,12 +77,11 @@ impl SemanticIndex {
 
     /// Returns the index for the store's current embedder.
     fn model_list(&self, store: &Store) -> Result<Option<Arc<ModelList>>, IndexError> {
-        let Some(embedder) = store.chosen_embedder()? else { return Ok(None) };
+        let Some(ChosenEmbedder { key: embedder, identity, dimensions }) = store.chosen_embedder()? else { return Ok(None) };
         let held = self.model.read().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(list) = held.filter(|list| list.embedder == embedder) {
             return Ok(Some(list));
         }
-        let Some((identity, dimensions)) = store.embedder_facts(embedder)? else { return Ok(None) };
         let index = open_list(store, &self.directory.join("model"), identity, &self.token, dimensions, MODEL_LIST)?;
         let list = Arc::new(ModelList { embedder, index });
         *self.model.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&list));
@@ -92,7 +91,7 @@ impl SemanticIndex {
     /// Processes the store's vector queue; returns whether another process is doing so.
     pub(crate) fn sync(&self, store: &Store) -> Result<bool, IndexError> {
         let owes_purge = store.index_state(PURGE)?.is_some();
-        if !owes_purge && store.vector_queue_length(1)? == 0 {
+        if !owes_purge && store.waiting(Queue::Vectors, 1)? == 0 {
             return Ok(false);
         }
         let model = self.model_list(store)?;
@@ -109,19 +108,19 @@ impl SemanticIndex {
             if let Some((_, writer)) = &mut models {
                 writer.purge()?;
             }
-            store.queue_all_vectors(STATIC_LIST | MODEL_LIST)?;
+            store.queue_again(Again::Vectors(STATIC_LIST | MODEL_LIST))?;
             store.clear_index_state(PURGE)?;
         }
-        let mut after = 0;
+        let mut after = QueuePlace::default();
         loop {
             let mut static_batch = VectorBatch::new(StaticTable::DIMENSIONS);
             let mut model_batch = models.as_ref().map(|(list, _)| VectorBatch::new(list.index.dimensions()));
             let mut is_last = false;
             while !is_last && static_batch.rows().max(model_batch.as_ref().map_or(0, VectorBatch::rows)) < WRITE_ROWS {
-                let queued = store.queued_vectors(after, READ_TURNS)?;
+                let queued = store.queued(Queue::Vectors, after, READ_TURNS)?;
                 is_last = queued.len() < READ_TURNS;
-                for (seq, key, lists, item) in queued {
-                    after = seq;
+                for Queued { place, key, lists, item } in queued {
+                    after = place;
                     if lists & STATIC_LIST != 0 {
                         self.take_static(&mut static_batch, key, item.as_ref())?;
                     }
@@ -132,14 +131,14 @@ impl SemanticIndex {
                     }
                 }
             }
-            if after == 0 {
+            if after == QueuePlace::default() {
                 break;
             }
-            statics.apply(&static_batch, after as u64)?;
+            statics.apply(&static_batch, after.get() as u64)?;
             if let (Some((_, writer)), Some(batch)) = (&mut models, &model_batch) {
-                writer.apply(batch, after as u64)?;
+                writer.apply(batch, after.get() as u64)?;
             }
-            store.drop_queued_vectors(after)?;
+            store.drop_queued(Queue::Vectors, after)?;
             if is_last {
                 break;
             }
@@ -241,7 +240,7 @@ impl SemanticIndex {
 
     /// Returns whether some turns wait for the local model.
     pub(crate) fn lacks_model_vectors(&self, store: &Store) -> Result<bool, IndexError> {
-        Ok(store.unembedded_count(1)? > 0)
+        Ok(store.waiting(Queue::Embedding, 1)? > 0)
     }
 
     /// Returns whether a turn is in the index of the local model's vectors.
@@ -278,10 +277,10 @@ impl SemanticIndex {
         score: impl Fn(&IndexedItem) -> Result<Option<f32>, IndexError>,
     ) -> Result<Vec<ItemHit>, IndexError> {
         let queued: HashMap<ItemKey, Option<IndexedItem>> = store
-            .queued_vectors(0, MOST_PENDING_VECTORS)?
+            .queued(Queue::Vectors, QueuePlace::default(), MOST_PENDING_VECTORS)?
             .into_iter()
-            .filter(|(_, _, lists, _): &QueuedVector| lists & list != 0)
-            .map(|(_, key, _, item)| (key, item))
+            .filter(|queued| queued.lists & list != 0)
+            .map(|queued| (queued.key, queued.item))
             .collect();
         if queued.is_empty() {
             return Ok(hits);
@@ -348,12 +347,12 @@ fn open_list(
     let options = VectorOptions { directory: directory.to_path_buf(), identity, token: token.to_owned(), dimensions };
     let index = VectorIndex::open(&options)?;
     let (taken, newest) = store.vector_queue_bounds()?;
-    let fits = (taken..=newest).contains(&index.position());
+    let fits = (taken.get() as u64..=newest.get() as u64).contains(&index.position());
     if index.was_reset() || !fits {
         if !fits && let Some(mut writer) = index.writer()? {
             writer.purge()?;
         }
-        store.queue_all_vectors(list)?;
+        store.queue_again(Again::Vectors(list))?;
     }
     Ok(index)
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 
-use crate::store::{ArchivePlan, BlobKey, FileKey, FileRow, LineRun, NewBlob, RowKey, Run, Store, StoreError, StoreResult};
+use crate::store::{ArchivePlan, BlobKey, FileKey, FileRow, LineRun, NewBlob, Run, Store, StoreError, StoreResult};
 
 /// Maximum size of a blob before compression, in bytes. Only a single longer line exceeds it.
 pub(crate) const MAX_BLOB_BYTES: usize = 4 * 1024 * 1024;
@@ -186,11 +186,11 @@ impl<'a> Archive<'a> {
         generation: i64,
         mut each: impl FnMut(&[u8]) -> StoreResult<()>,
     ) -> StoreResult<()> {
-        for segment in self.store.segments(file, generation)? {
+        for segment in self.store.segments(file, generation..=generation)? {
             let run = segment.run;
             let missing = StoreError::Corrupt {
                 path: self.store.path().to_path_buf(),
-                detail: format!("blob {} of the archive is missing or damaged", run.blob.get()),
+                detail: format!("blob {} of the archive is missing or damaged", run.blob),
             };
             let Some(lines) = self.load(run.blob)? else { return Err(missing) };
             if (run.first + run.count) as usize > lines.len() {
@@ -212,7 +212,7 @@ impl<'a> Archive<'a> {
         mut each: impl FnMut(&[u8]) -> StoreResult<()>,
     ) -> StoreResult<BTreeMap<BlobKey, u64>> {
         let mut damaged = BTreeMap::new();
-        for segment in self.store.segments(file, generation)? {
+        for segment in self.store.segments(file, generation..=generation)? {
             let run = segment.run;
             let lines = self.load(run.blob)?.filter(|lines| (run.first + run.count) as usize <= lines.len());
             if lines.is_none() {

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::store::{Store, StoreResult};
+use crate::store::{ProjectChange, Store, StoreResult};
+use yore_core::time::UtcMillis;
 use yore_sources::source::first_commit_of;
 
 /// Maximum time that git may take for one repository, here and for a question. One that takes longer is not recognised.
@@ -17,11 +18,15 @@ pub(crate) fn first_commit(git_directory: &str) -> Option<String> {
 }
 
 /// Records the first commit of each project that has a repository here, but no remote to be recognised by.
-pub(crate) fn note_first_commits(store: &Store) -> StoreResult<()> {
+pub(crate) fn note_first_commits(store: &Store, now: UtcMillis) -> StoreResult<()> {
     let found: Vec<_> = store
-        .projects_without_commit()?
-        .into_iter()
-        .filter_map(|(project, git_directory)| Some((project, first_commit(&git_directory)?)))
+        .projects()?
+        .iter()
+        .filter(|known| known.first_commits.is_empty() && known.recorded("remote").next().is_none())
+        .flat_map(|known| known.recorded("git_dir").map(|directory| (known.key, directory)))
+        .filter_map(|(project, git_directory)| Some((project, first_commit(git_directory)?)))
         .collect();
-    if found.is_empty() { Ok(()) } else { store.note_first_commits(&found) }
+    found
+        .iter()
+        .try_for_each(|(project, commit)| store.change_project(ProjectChange::FirstCommit(*project, commit), now).map(drop))
 }

@@ -19,7 +19,7 @@ use super::error::IngestError;
 use super::reindex::{ReindexReport, Wanted};
 use super::report::Silent;
 use super::run::Ingest;
-use crate::store::{BlobKey, EpisodeKey, FileKey, ForgetPlan, Forgetting, StoreResult};
+use crate::store::{BlobKey, EpisodeKey, Episodes, FileKey, Files, ForgetPlan, Forgetting, StoreResult};
 use yore_sources::parse::parse_line;
 use yore_sources::source::ReaderOptions;
 use yore_sources::source::{SOURCES, Source, source_named};
@@ -96,7 +96,8 @@ impl Ingest<'_> {
         }
         let (cut, blobs) = self.cut(&target.agent, &target.native_sessions, &messages)?;
         // Sessions that repeat a forgotten message may have a title that was derived from it.
-        let titled = self.store.episodes_with_messages(&target.agent, messages.iter())?;
+        let titled =
+            self.store.episodes(&Episodes::WithMessages(&target.agent, &messages))?.into_iter().map(|known| known.key).collect();
         let files = cut.iter().filter(|(.., gone)| gone.contains(&true)).map(|(file, ..)| *file).collect();
         let plan = ForgetPlan {
             agent: target.agent.clone(),
@@ -136,7 +137,7 @@ impl Ingest<'_> {
                 nameless.into_iter().for_each(|at| gone[at] = true);
             }
             let mut at = 0;
-            for segment in self.store.segments(file, generation)? {
+            for segment in self.store.segments(file, generation..=generation)? {
                 let count = segment.run.count as usize;
                 if gone[at..at + count].contains(&true) {
                     touched.insert(segment.run.blob);
@@ -152,8 +153,11 @@ impl Ingest<'_> {
     fn carry_out(&mut self, number: i64, plan: ForgetPlan, cut: &Cut, now: UtcMillis) -> Result<(), IngestError> {
         let mut archive = Archive::new(self.store, self.keys.line);
         for (file, generation, gone) in cut {
-            let uses_touched =
-                self.store.segments(*file, *generation)?.iter().any(|segment| plan.blobs.contains(&segment.run.blob));
+            let uses_touched = self
+                .store
+                .segments(*file, *generation..=*generation)?
+                .iter()
+                .any(|segment| plan.blobs.contains(&segment.run.blob));
             if uses_touched {
                 self.rewrite(&mut archive, *file, *generation, &plan.blobs, |at, line| {
                     if gone.get(at).copied().unwrap_or(false) { Cow::Borrowed(&[]) } else { Cow::Borrowed(line) }
@@ -191,7 +195,7 @@ impl Ingest<'_> {
             .flat_map(|(id, statement)| [self.memory_hash("id", &id.to_string()), self.memory_hash("statement", statement)]);
         let hashes: Vec<[u8; 16]> =
             of_memory.chain(entities.iter().map(|name| self.memory_hash("entity", &key_of(name)))).collect();
-        self.store.bury(&hashes, now)
+        self.store.begin_forgetting(&[], &hashes, now).map(drop)
     }
 
     /// Returns whether a memory with this id was forgotten for good.
@@ -215,11 +219,11 @@ impl Ingest<'_> {
 
     /// Derives the titles of `episodes`, and of the sessions in `files`, again from the remaining lines.
     fn derive_titles(&mut self, files: &[FileKey], episodes: &[EpisodeKey]) -> Result<(), IngestError> {
-        let pass = self.store.last_pass()?;
+        let pass = self.store.last_pass()?.number;
         let again = self.store.clear_titles(files, episodes)?;
         let generations = self.store.generations()?;
         let mut report = ReindexReport::default();
-        for row in self.store.files()?.iter().filter(|row| again.contains(&row.id)) {
+        for row in self.store.files(Files::All)?.iter().filter(|row| again.contains(&row.id)) {
             for (_, generation) in generations.iter().filter(|(file, _)| *file == row.id) {
                 self.read_generation(row, *generation, pass, &ReaderOptions::default(), Wanted::Titles, &mut report)?;
             }
@@ -230,7 +234,7 @@ impl Ingest<'_> {
 
     fn generations_of(&self, source: &dyn Source) -> StoreResult<Vec<(FileKey, i64)>> {
         let files: HashSet<FileKey> =
-            self.store.files()?.into_iter().filter(|file| file.source == source.kind()).map(|file| file.id).collect();
+            self.store.files(Files::All)?.into_iter().filter(|file| file.source == source.kind()).map(|file| file.id).collect();
         Ok(self.store.generations()?.into_iter().filter(|(file, _)| files.contains(file)).collect())
     }
 
@@ -260,7 +264,7 @@ impl Ingest<'_> {
         for piece in pieces.iter().filter(|piece| piece.len() > 0) {
             plans.push(archive.plan_without_last(piece, |blob| !touched.contains(&blob))?);
         }
-        Ok(self.store.rewrite_generation(file, generation, &plans)?)
+        Ok(self.store.rewrite_file(file, &[(generation, &plans)], false)?)
     }
 }
 

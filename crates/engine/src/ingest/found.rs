@@ -1,11 +1,11 @@
 //! Units that a discovery found, with their stored checkpoints.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use serde_json::Value;
 use yore_core::time::UtcMillis;
 
-use crate::store::{Checkpoint, FileRow, Store};
+use crate::store::{Checkpoint, FileRow, Store, StoredProject};
 use yore_sources::source::{Known, Source, Stamp, Unit};
 
 /// A unit to be read.
@@ -53,8 +53,14 @@ impl Known for KnownUnits<'_> {
 
     fn directories(&self) -> Vec<String> {
         // This only improves names. A store that fails here also fails where it matters.
-        self.store.project_directories().unwrap_or_default()
+        self.store.projects().map(|known| directories_of(&known)).unwrap_or_default()
     }
+}
+
+/// Returns the directories by which projects are recognised, as recorded.
+pub(crate) fn directories_of(projects: &[StoredProject]) -> Vec<String> {
+    let directories: BTreeSet<&String> = projects.iter().flat_map(|known| known.recorded("directory")).collect();
+    directories.into_iter().cloned().collect()
 }
 
 /// Returns the stamp of a unit when it was last read.

@@ -123,8 +123,8 @@ impl Keys {
     }
 
     pub(crate) fn refused(store: &Store, path: &Path, problem: KeyProblem) -> IngestError {
-        match store.tombstone_count() {
-            Ok(forgotten) => IngestError::Key { path: path.to_path_buf(), problem, forgotten },
+        match store.tombstones() {
+            Ok(forgotten) => IngestError::Key { path: path.to_path_buf(), problem, forgotten: forgotten.len() as u64 },
             Err(error) => error.into(),
         }
     }

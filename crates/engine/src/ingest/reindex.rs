@@ -13,7 +13,7 @@ use super::entries::EntryMaker;
 use super::error::IngestError;
 use super::report::Observer;
 use super::run::{Ingest, IngestLock};
-use crate::store::{BlobKey, FileKey, FileRow, RowKey, Skips, StoreResult};
+use crate::store::{BlobKey, FileKey, FileNote, FileRow, Files, Pass, RowKey, Skips, StoreResult};
 use yore_sources::parse::{NotJson, parse_line};
 use yore_sources::source::{
     LineMark, Nature, Reading, SourceLine, TEXT_CUT, cap_texts, cover_ciphertext, drop_own_words, problem_of, source_named,
@@ -46,14 +46,14 @@ impl Ingest<'_> {
     /// Reads every generation of every file from the archive.
     pub(crate) fn reindex(&mut self, options: &ReaderOptions, observer: &mut dyn Observer) -> Result<ReindexReport, IngestError> {
         let _turn = self.take_turn(observer)?;
-        let pass = self.store.last_pass()? + 1;
-        let newest = self.store.newest_turn()?;
-        let files = self.store.files()?;
+        let Pass { number, newest } = self.store.last_pass()?;
+        let pass = number + 1;
+        let files = self.store.files(Files::All)?;
         observer.found(files.len(), files.iter().map(|file| file.checkpoint.archived_bytes).sum());
         let mut report = ReindexReport::default();
         let generations = self.store.generations()?;
         for row in &files {
-            self.store.reset_skips(row.id)?;
+            self.store.note_files(&[row.id], FileNote::CountedAgain)?;
             let generations = generations_of(row, &generations);
             if row.source == note::KIND {
                 self.read_note(row, &generations, pass, options, &mut report)?;
@@ -157,7 +157,7 @@ impl Ingest<'_> {
         commit(&mut pending, &mut skips, report)?;
         if !damaged.is_empty() {
             // Turns that a reader cannot find because of damaged lines are not gone: they are kept.
-            self.store.keep_turns_of(row.id, pass)?;
+            self.store.note_files(&[row.id], FileNote::Damaged(pass))?;
             report.damaged_lines += damaged.values().sum::<u64>();
             report.damaged_blobs.extend(damaged.into_keys().map(BlobKey::get));
         }
@@ -195,10 +195,10 @@ impl Ingest<'_> {
     /// Stores the versions of notes that an older yore left in the archive alone, while nothing else is stored or
     /// forgotten: the caller holds the lock.
     pub(crate) fn restore_note_versions(&mut self, _lock: &IngestLock) -> Result<(), IngestError> {
-        let pass = self.store.last_pass()?;
+        let pass = self.store.last_pass()?.number;
         let generations = self.store.generations()?;
         let mut report = ReindexReport::default();
-        for row in self.store.files()?.iter().filter(|row| row.source == note::KIND) {
+        for row in self.store.files(Files::All)?.iter().filter(|row| row.source == note::KIND) {
             self.read_note(row, &generations_of(row, &generations), pass, &ReaderOptions::default(), &mut report)?;
         }
         Ok(())
@@ -239,7 +239,7 @@ impl Ingest<'_> {
     pub(crate) fn compare(&self, options: &ReaderOptions) -> Result<Comparison, IngestError> {
         let mut said: HashMap<[u8; 16], Vec<u64>> = HashMap::new();
         let generations = self.store.generations()?;
-        for row in self.store.files()? {
+        for row in self.store.files(Files::All)? {
             let Some(source) = source_named(&row.source) else { continue };
             let is_compared = |generation: i64| is_read(&row, generation);
             for (_, generation) in generations.iter().filter(|(file, generation)| *file == row.id && is_compared(*generation)) {

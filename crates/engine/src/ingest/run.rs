@@ -17,7 +17,7 @@ use super::policy::CapturePolicy;
 use super::report::{IngestReport, LearnedUnit, Observer, Silent};
 use super::request::{GivenDocument, IngestRequest};
 use crate::platform::FileLock;
-use crate::store::{FileRow, RowKey, Store};
+use crate::store::{Episodes, FileNote, FileRow, Files, Store};
 use yore_sources::disk::{is_there, readable};
 use yore_sources::peek::first_string;
 use yore_sources::project_names::ProjectResolver;
@@ -111,7 +111,7 @@ impl<'a> Ingest<'a> {
         }
         if !request.is_dry_run {
             self.store.settle_titles()?;
-            note_first_commits(self.store)?;
+            note_first_commits(self.store, (self.now)())?;
         }
         if !request.is_dry_run && !report.is_cancelled && request.only.is_none() {
             self.note_gone(request, &found, &mut report)?;
@@ -126,11 +126,12 @@ impl<'a> Ingest<'a> {
         let Some(session) = copied else { return Ok(false) };
         let is_buried =
             |source: &&dyn Source| self.tombstones.contains(&self.keys.tombstone_hash(source.kind(), "session", &session));
-        Ok(source::SOURCES.iter().any(is_buried) || self.store.is_told_by_another(found.source.kind(), &session)?)
+        Ok(source::SOURCES.iter().any(is_buried)
+            || self.store.episodes(&Episodes::Native(None, &session))?.iter().any(|known| known.agent != found.source.kind()))
     }
 
     /// Stores a document that a caller gives, such as a note or a page. For a unit of the same name the new
-    /// content replaces the old. `state` is kept for [`Store::find_file`].
+    /// content replaces the old. `state` is kept for [`Store::files`].
     pub(crate) fn put(
         &mut self,
         source: &'static dyn Source,
@@ -173,7 +174,7 @@ impl<'a> Ingest<'a> {
         let mut report = IngestReport::default();
         let GivenDocument { name, stamp, state, records } = document;
         let stored = self.redacted_name(&name);
-        let row = self.store.find_file(source.kind(), &stored)?;
+        let row = self.store.files(Files::At(source.kind(), &stored))?.pop();
         let unit = Unit {
             path: PathBuf::from(&name),
             part: None,
@@ -188,7 +189,7 @@ impl<'a> Ingest<'a> {
             FoundUnit { source, unit, name, stored, row, began: String::new(), content: Content::Given { records, state } };
         report.files = 1;
         self.unit(&found, request, &mut Silent, &mut report)?;
-        note_first_commits(self.store)?;
+        note_first_commits(self.store, (self.now)())?;
         self.store.settle_titles()?;
         Ok(report)
     }
@@ -217,7 +218,7 @@ impl<'a> Ingest<'a> {
         let mut found: Vec<FoundUnit> = Vec::new();
         let mut seen = HashSet::new();
         let mut parents = HashMap::new();
-        let rows = self.store.files()?;
+        let rows = self.store.files(Files::All)?;
         let rows: HashMap<(&str, &str), &FileRow> =
             rows.iter().map(|row| ((row.source.as_str(), row.path.as_str()), row)).collect();
         for root in &request.roots {
@@ -262,7 +263,7 @@ impl<'a> Ingest<'a> {
             }
         }
         found.sort_by(|a, b| {
-            let order = |found: &FoundUnit| (found.unit.closes_file, found.row.as_ref().map_or(i64::MAX, |row| row.id.get()));
+            let order = |found: &FoundUnit| (found.unit.closes_file, found.row.is_none(), found.row.as_ref().map(|row| row.id));
             (order(a), &a.began, &a.name).cmp(&(order(b), &b.began, &b.name))
         });
         Ok(found)
@@ -277,7 +278,7 @@ impl<'a> Ingest<'a> {
             .map(|root| (root.source.clone(), root.path.canonicalize().unwrap_or_else(|_| root.path.clone())))
             .collect();
         let mut gone = Vec::new();
-        for row in self.store.files()? {
+        for row in self.store.files(Files::All)? {
             let path = Path::new(&row.path);
             let is_ours = roots.iter().any(|(source, root)| *source == row.source && path.starts_with(root));
             if is_ours && row.gone_ms.is_none() && !present.contains(row.path.as_str()) && !is_there(path) {
@@ -285,7 +286,7 @@ impl<'a> Ingest<'a> {
             }
         }
         report.files_gone = gone.len() as u64;
-        self.store.mark_gone(&gone, (self.now)())?;
+        self.store.note_files(&gone, FileNote::Gone((self.now)()))?;
         Ok(())
     }
 }

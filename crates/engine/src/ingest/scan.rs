@@ -10,7 +10,7 @@ use super::archive::Archive;
 use super::error::IngestError;
 use super::report::Observer;
 use super::run::Ingest;
-use crate::store::{BlobKey, StoreResult};
+use crate::store::{BlobKey, Files, StoreResult, Unused};
 use yore_sources::parse::{NotJson, parse_line};
 use yore_sources::redact::{RULES_VERSION, RedactionCounts};
 
@@ -62,7 +62,7 @@ impl Ingest<'_> {
         // No process may read in new content during the scan.
         let _turn = self.take_turn(observer)?;
         let mut report = ScanReport::default();
-        let files = self.store.files()?;
+        let files = self.store.files(Files::All)?;
         let generations = self.store.generations()?;
         observer.found(files.len(), files.iter().map(|file| file.checkpoint.archived_bytes).sum());
         let mut archive = Archive::new(self.store, self.keys.line);
@@ -79,7 +79,7 @@ impl Ingest<'_> {
                     Ok(())
                 })?;
                 let mut at = 0;
-                for segment in self.store.segments(file.id, *generation)? {
+                for segment in self.store.segments(file.id, *generation..=*generation)? {
                     let count = segment.run.count as usize;
                     if changed[at..at + count].contains(&true) {
                         touched.insert(segment.run.blob);
@@ -103,7 +103,7 @@ impl Ingest<'_> {
         }
         let mut uncounted = RedactionCounts::default();
         for (file, generation) in &generations {
-            let segments = self.store.segments(*file, *generation)?;
+            let segments = self.store.segments(*file, *generation..=*generation)?;
             if segments.iter().any(|segment| touched.contains(&segment.run.blob)) {
                 self.rewrite(&mut archive, *file, *generation, &touched, |_, line| {
                     match self.redacted_line(line, &mut values, &mut uncounted) {
@@ -114,7 +114,7 @@ impl Ingest<'_> {
             }
         }
         // Also those that a killed scan has left behind.
-        self.store.free_blobs()?;
+        self.store.release(Unused::Blobs)?;
         Ok(report)
     }
 

@@ -1,6 +1,6 @@
 //! Reads one unit: lease, checkpoint, generations, batches.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use super::report::{IngestReport, Observer};
 use super::request::IngestRequest;
 use super::run::Ingest;
 use super::writer::Writer;
-use crate::store::{Checkpoint, FileKey, FileRow, StoreError};
+use crate::store::{ArchivePlan, BlobKey, Checkpoint, Episodes, FileKey, FileNote, FileRow, LineRun, Segment, StoreError};
 use yore_sources::disk::is_passing;
 use yore_sources::parse;
 use yore_sources::peek::{byte_at, first_string, first_value};
@@ -70,7 +70,7 @@ impl Ingest<'_> {
             }
             Err(FileError::Store(error)) => Err(error.into()),
             Err(FileError::Io(error)) => {
-                self.store.release_file(row.id, self.holder.name())?;
+                self.store.note_files(&[row.id], FileNote::Released(self.holder.name()))?;
                 match error.kind() {
                     io::ErrorKind::WouldBlock | io::ErrorKind::ResourceBusy => report.files_busy += 1,
                     // The file disappeared while others were read.
@@ -143,6 +143,7 @@ impl Ingest<'_> {
         observer.advanced(at.archived_bytes.min(at.size));
         let unit_path = PathBuf::from(&found.name);
         let state = if file.is_some() { at.reader_state.as_str() } else { "" };
+        let known = self.store.episodes(&Episodes::InFile(row.id))?;
         let reader = Reader {
             source: found.source,
             episodes: found.source.reader(&unit_path, state, &request.reader),
@@ -150,7 +151,7 @@ impl Ingest<'_> {
             keys: &self.keys,
             tombstones: &self.tombstones,
             max_line_bytes: request.max_line_bytes,
-            is_allowed: match self.store.directory_of_file(row.id)?.or_else(|| match file {
+            is_allowed: match known.into_iter().find_map(|known| known.cwd).or_else(|| match file {
                 Some(_) => first_string(&found.unit.path, "cwd"),
                 None => None,
             }) {
@@ -231,7 +232,7 @@ impl Ingest<'_> {
         let is_whole = writer.replaces.is_some() && !report.is_cancelled;
         let owners = std::mem::take(&mut writer.owners);
         if report.is_cancelled {
-            self.store.release_file(row.id, self.holder.name())?;
+            self.store.note_files(&[row.id], FileNote::Released(self.holder.name()))?;
         }
         if is_whole {
             let is_document = found.source.nature() == Nature::Document;
@@ -253,7 +254,7 @@ impl Ingest<'_> {
     ) -> Result<(), StoreError> {
         let (mut gone, mut frees_blobs) = (Vec::new(), false);
         let mut values = Vec::new();
-        for (generation, runs) in self.store.older_generations(file, newest)? {
+        for (generation, runs) in older_generations(self.store.segments(file, i64::MIN..=newest)?, newest) {
             let mut is_repeated = runs.iter().all(|(_, is_held)| *is_held);
             if let (false, Some(owners)) = (is_repeated, owners) {
                 let held: Vec<bool> =
@@ -281,8 +282,37 @@ impl Ingest<'_> {
                 gone.push(generation);
             }
         }
-        self.store.drop_generations(file, &gone, frees_blobs)
+        let gone: Vec<(i64, &[ArchivePlan])> = gone.into_iter().map(|generation| (generation, &[][..])).collect();
+        self.store.rewrite_file(file, &gone, frees_blobs)
     }
+}
+
+/// Returns the generations before `newest`, each with the runs of its lines, in order, and true for a run that the newest generation holds
+/// too: a unit that is read as a whole each time repeats its lines.
+fn older_generations(segments: Vec<Segment>, newest: i64) -> BTreeMap<i64, Vec<(LineRun, bool)>> {
+    // The newest generation's lines by blob, as disjoint ranges in order.
+    let mut held: HashMap<BlobKey, Vec<(u32, u32)>> = HashMap::new();
+    for Segment { run, .. } in segments.iter().filter(|segment| segment.generation == newest) {
+        held.entry(run.blob).or_default().push((run.first, run.first + run.count));
+    }
+    for ranges in held.values_mut() {
+        ranges.sort_unstable();
+        ranges.dedup_by(|next, last| {
+            let touches = next.0 <= last.1;
+            if touches {
+                last.1 = last.1.max(next.1);
+            }
+            touches
+        });
+    }
+    let mut older: BTreeMap<i64, Vec<(LineRun, bool)>> = BTreeMap::new();
+    for Segment { generation, run } in segments.into_iter().filter(|segment| segment.generation < newest) {
+        let is_held = held
+            .get(&run.blob)
+            .is_some_and(|ranges| ranges.iter().any(|(first, end)| *first <= run.first && run.first + run.count <= *end));
+        older.entry(generation).or_default().push((run, is_held));
+    }
+    older
 }
 
 /// Returns whether lines recorded in `directory` may be kept. An empty string stands for an unrecorded

@@ -16,6 +16,7 @@ use super::step::{draw_relation, state};
 use super::write::{release, supersede};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
+use crate::store::Relations;
 
 /// A conflict of two memories that is not settled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -88,7 +89,7 @@ impl Engine {
         let is_wanted = |memory: &Memory| memory.project.is_some_and(|project| wanted.contains(&project));
         let is_of = |a: &Memory, b: &Memory| projects.is_empty() || is_wanted(a) || is_wanted(b);
         let now = self.now();
-        let mut stated = self.store().contradictions()?;
+        let mut stated = self.store().relations(Relations::Contradicting)?;
         // Somebody wants to be asked later.
         stated.retain(|relation| relation.valid_from.is_none_or(|from| from <= now));
         let mut open = self.open_of(stated, &is_of)?;
@@ -102,7 +103,7 @@ impl Engine {
     pub fn conflicts_put_off(&self) -> Result<Option<(UtcMillis, usize)>, EngineError> {
         let now = self.now();
         let mut later = Vec::new();
-        for relation in self.store().contradictions()? {
+        for relation in self.store().relations(Relations::Contradicting)? {
             let at = relation.valid_from.filter(|at| *at > now);
             if let Some(at) = at
                 && !self.open_of(vec![relation], &|_, _| true)?.is_empty()
@@ -119,7 +120,7 @@ impl Engine {
     /// [`MemoryError::Unknown`].
     pub fn conflicts_of(&self, id: &str) -> Result<Vec<OpenConflict>, EngineError> {
         let id = self.memory_named(id)?;
-        let mut relations = self.store().relations_of(&Node::Memory(id), usize::MAX >> 1)?;
+        let mut relations = self.store().relations(Relations::Of(&Node::Memory(id), usize::MAX >> 1))?;
         relations.retain(|relation| relation.relation_type == RelationType::Contradicts);
         self.open_of(relations, &|_, _| true)
     }
@@ -157,7 +158,7 @@ impl Engine {
         let now = self.now();
         let mut changed = Vec::new();
         for memory in memories {
-            for relation in self.store().relations_of(&Node::Memory(memory.id), MOST_RELATIONS)? {
+            for relation in self.store().relations(Relations::Of(&Node::Memory(memory.id), MOST_RELATIONS))? {
                 let is_likely = relation.basis == Some(Basis::Change(ChangeGrade::Likely));
                 let other = relation.contradicting(memory.id).filter(|_| is_likely);
                 let Some(newer) = other.map(|other| self.holding(other)).transpose()?.flatten() else { continue };

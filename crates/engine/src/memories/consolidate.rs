@@ -30,7 +30,7 @@ use super::step::{close, connect, micros, timed};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
 use crate::rules::{self, form};
-use crate::store::{EpisodeKey, MemoryOutline, OperationTx};
+use crate::store::{EpisodeKey, Memories, MemoryOutline, OperationTx};
 
 /// The findings of an extractor in a conversation.
 #[derive(Clone, Debug)]
@@ -211,8 +211,8 @@ impl Engine {
             source.session.as_deref() == Some(extraction.session)
                 && source.extractor.as_ref().is_some_and(|extractor| extractor.starts_with(&prefix))
         };
-        let memories = self.store().memories_with_evidence_in(extraction.episode)?;
-        Ok(memories.iter().filter(|memory| is_earlier(memory)).map(|memory| memory.id).collect())
+        let memories = self.store().memories(Memories::RestingOn(extraction.episode))?;
+        Ok(memories.iter().filter(|(_, memory)| is_earlier(memory)).map(|(_, memory)| memory.id).collect())
     }
 }
 

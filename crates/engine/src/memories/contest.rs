@@ -20,7 +20,7 @@ use yore_core::time::UtcMillis;
 use super::likeness::TextLikeness;
 use super::step::{draw_relation, kind_and_name};
 use crate::error::{EngineError, MemoryError};
-use crate::store::{MemoryOutline, OperationTx};
+use crate::store::{MemoryOutline, OperationTx, Outlines};
 
 /// Words that a reason tells, and its longest length in characters.
 const MOST_TOLD: usize = 8;
@@ -191,8 +191,8 @@ pub(super) fn against<'m>(
     };
     for name in names {
         let (_, plain) = kind_and_name(name);
-        for entity in tx.entities_named(plain)? {
-            tx.outlines_about(entity.id, MOST_OF_ENTITY)?.iter().for_each(|other| compare(other, true));
+        for entity in tx.entities(Some(plain), 100)? {
+            tx.outlines(Outlines::About(entity.id, MOST_OF_ENTITY))?.iter().for_each(|other| compare(other, true));
         }
     }
     near.for_each(|other| compare(other, false));

@@ -12,7 +12,7 @@ use yore_core::relation::{Node, RelationType};
 use super::step::{connect, entity_for};
 use crate::Engine;
 use crate::error::EngineError;
-use crate::store::{OperationTx, StoredNote};
+use crate::store::{OperationTx, Relations, StoredNote, Versions};
 
 /// Most topics that are shown with a context.
 const MOST_TOPICS: usize = 100;
@@ -55,7 +55,7 @@ impl Engine {
                 connect(tx, this.clone(), RelationType::RelatesTo, node, now)?;
             }
             // Contexts that were related to the topic before a context had it.
-            for entity in tx.entities_named(&title)? {
+            for entity in tx.entities(Some(&title), 100)? {
                 for relation in tx.relations_of(&Node::Entity(entity.id))? {
                     let other = [relation.from, relation.to].into_iter().find(is_in_project);
                     if let Some(other) = other.filter(|_| relation.relation_type == RelationType::RelatesTo) {
@@ -81,7 +81,7 @@ impl Engine {
         for context in contexts {
             let this = Node::Context(*context);
             let mut topics = Vec::new();
-            for relation in self.store().relations_of(&this, MOST_TOPICS)? {
+            for relation in self.store().relations(Relations::Of(&this, MOST_TOPICS))? {
                 let topic = match if relation.from == this { &relation.to } else { &relation.from } {
                     Node::Context(id) => titles.get(id).cloned(),
                     Node::Entity(id) => self.store().entity(*id)?.map(|entity| entity.name),
@@ -104,7 +104,7 @@ impl Engine {
     /// Returns the contexts that are not forgotten, as far as they are wanted.
     fn contexts(&self, is_wanted: impl Fn(&StoredNote) -> bool) -> Result<Vec<StoredNote>, EngineError> {
         let is_context = |note: &StoredNote| note.facts.kind == NoteKind::Context && !note.is_forgotten;
-        Ok(self.store().notes(usize::MAX, |note| is_context(note) && is_wanted(note))?)
+        Ok(self.store().notes(Versions::Newest, usize::MAX, |note| is_context(note) && is_wanted(note))?)
     }
 }
 

@@ -16,7 +16,7 @@ use super::step::{USER, close, draw, draw_relation, move_end};
 use super::write::{apply, release};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
-use crate::store::OperationTx;
+use crate::store::{OperationTx, Relations};
 
 /// Most entities of one name that are told apart.
 const MOST_NAMESAKES: usize = 20;
@@ -126,8 +126,10 @@ impl Engine {
         let aliases = self.redacted_names(aliases)?;
         let summary = format!("recorded {} {name}", kind.as_str());
         self.operate(OperationKind::Edit, cause, summary, |tx| {
-            let known =
-                tx.entities_named(&name)?.into_iter().find(|known| known.kind == kind && key_of(&known.name) == key_of(&name));
+            let known = tx
+                .entities(Some(&name), 100)?
+                .into_iter()
+                .find(|known| known.kind == kind && key_of(&known.name) == key_of(&name));
             let mut entity = known.unwrap_or_else(|| Entity::new(EntityId::new(now.max(0) as u64, id), kind, name.clone(), now));
             entity.given_kind = given_kind.or(entity.given_kind);
             let is_new = |given: &String| entity.description.as_deref().is_none_or(|known| known.trim() != given.trim());
@@ -185,7 +187,7 @@ impl Engine {
         found.retain(|entity| whole(entity).starts_with(&digits) || entity.id.short().starts_with(&digits));
         let (Some(entity), true) = (found.pop(), found.is_empty()) else { return Ok(None) };
         let node = Node::Entity(entity.id);
-        let relations = self.named_relations(&node, &self.store().relations_of(&node, MOST_RELATIONS)?)?;
+        let relations = self.named_relations(&node, &self.store().relations(Relations::Of(&node, MOST_RELATIONS))?)?;
         Ok(Some(OpenedEntity { entity, relations }))
     }
 
@@ -200,7 +202,7 @@ impl Engine {
             let mut user = user.unwrap_or_else(|| Entity::new(EntityId::USER, EntityKind::Person, USER, self.now()));
             // Somebody of that name whom statements name is the user.
             let is_namesake = |other: &Entity| other.kind == EntityKind::Person && other.id != EntityId::USER;
-            for other in tx.entities_named(&name)?.into_iter().filter(is_namesake) {
+            for other in tx.entities(Some(&name), 100)?.into_iter().filter(is_namesake) {
                 tx.put(&Record::Entity(Box::new(user.clone())))?;
                 for relation in tx.relations_of(&Node::Entity(other.id))? {
                     move_end(tx, relation, other.id, EntityId::USER)?;
@@ -386,8 +388,8 @@ impl Engine {
             if depth >= traversal.depth || reached.len() >= traversal.limit {
                 continue;
             }
-            let mut relations =
-                self.store().heaviest_relations(&node, &traversal.types, traversal.min_weight, traversal.breadth)?;
+            let (types, least, limit) = (&traversal.types, traversal.min_weight, traversal.breadth);
+            let mut relations = self.store().relations(Relations::Heaviest { node: &node, types, least, limit })?;
             relations.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.id.cmp(&b.id)));
             for relation in relations {
                 let is_reversed = relation.to == node;

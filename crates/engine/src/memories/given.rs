@@ -18,7 +18,7 @@ use super::step::{draw, draw_relation, entity_for};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
 use crate::ingest::Ingest;
-use crate::store::{MemoryFilter, MemoryOutline, OperationTx};
+use crate::store::{Memories, MemoryFilter, MemoryOutline, OperationTx};
 
 /// Records from files. The place of a memory's source is a path, with `:` and a line.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -150,7 +150,7 @@ impl Engine {
     fn known_of_files(&self) -> Result<HashMap<FileStatement, MemoryId>, EngineError> {
         // The newest of them counts: the list begins with those that were changed last.
         let mut known = HashMap::new();
-        for memory in self.store().memories(&MemoryFilter::default(), usize::MAX >> 1)? {
+        for (_, memory) in self.store().memories(Memories::Meeting(&MemoryFilter::default(), usize::MAX >> 1))? {
             if let Some(key) = key(&memory).filter(|_| memory.source.kind == SourceKind::Import) {
                 known.entry(key).or_insert(memory.id);
             }
@@ -161,8 +161,8 @@ impl Engine {
     /// Returns the paths of the files that memories which hold were read from.
     pub fn imported_files(&self) -> Result<Vec<String>, EngineError> {
         let filter = MemoryFilter { statuses: vec![Status::Holds, Status::Contested], ..MemoryFilter::default() };
-        let memories = self.store().memories(&filter, usize::MAX >> 1)?;
-        let imported = memories.iter().filter(|memory| memory.source.kind == SourceKind::Import);
+        let memories = self.store().memories(Memories::Meeting(&filter, usize::MAX >> 1))?;
+        let imported = memories.iter().map(|(_, memory)| memory).filter(|memory| memory.source.kind == SourceKind::Import);
         let files: BTreeSet<&str> = imported.filter_map(file_of).collect();
         Ok(files.into_iter().map(str::to_owned).collect())
     }
@@ -293,7 +293,7 @@ fn take_new(
 /// Records an entity, or adds what is new to the known one. Returns whether anything was changed.
 fn put_entity(tx: &mut OperationTx<'_, '_>, given: &GivenEntity, now: UtcMillis) -> Result<bool, EngineError> {
     let (kind, given_kind) = EntityKind::read(&given.kind);
-    let named = tx.entities_named(&given.name)?;
+    let named = tx.entities(Some(&given.name), 100)?;
     let known = named.into_iter().find(|known| known.kind == kind && key_of(&known.name) == key_of(&given.name));
     let mut entity = match &known {
         Some(known) => known.clone(),

@@ -6,6 +6,7 @@ use yore_core::relation::Node;
 
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
+use crate::store::Undoing;
 
 impl Engine {
     /// Returns the latest operations before one (`None`: all), newest first; with `subject` only those that changed
@@ -68,7 +69,7 @@ impl Engine {
     /// # Errors
     /// [`MemoryError::Undo`] with the reason, such as a later operation that builds on it.
     pub fn undo(&self, number: u64, cause: &Cause) -> Result<u64, EngineError> {
-        Ok(self.store().undo(number, cause, self.now())?.map_err(MemoryError::from)?)
+        Ok(self.store().undo(number, Undoing::Undo, cause, self.now())?.map_err(MemoryError::from)?)
     }
 
     /// Does an operation again that was undone. Returns the number of the new operation.
@@ -76,6 +77,6 @@ impl Engine {
     /// # Errors
     /// As [`Self::undo`].
     pub fn redo(&self, number: u64, cause: &Cause) -> Result<u64, EngineError> {
-        Ok(self.store().redo(number, cause, self.now())?.map_err(MemoryError::from)?)
+        Ok(self.store().undo(number, Undoing::Redo, cause, self.now())?.map_err(MemoryError::from)?)
     }
 }

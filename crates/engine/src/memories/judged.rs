@@ -94,7 +94,7 @@ impl Engine {
                     )),
                 }
             }
-            tx.note_judged(rows, now)?;
+            tx.note_compared(rows, now)?;
             Ok::<_, EngineError>((done, problems))
         })?;
         Ok(CarriedOut { done, problems, operation })

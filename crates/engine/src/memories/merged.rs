@@ -15,7 +15,7 @@ use super::step::connect;
 use super::write::supersede;
 use crate::Engine;
 use crate::error::EngineError;
-use crate::store::OperationTx;
+use crate::store::{OperationTx, Relations};
 
 /// The fact of a branch beside what holds elsewhere.
 #[derive(Clone, Debug)]
@@ -38,8 +38,11 @@ impl Engine {
     /// Lets the facts of a branch that was merged hold everywhere; returns how many stood beside something that they exclude.
     pub(crate) fn settle_merged(&self, project: ProjectId, branch: &str) -> Result<u64, EngineError> {
         let now = self.now();
-        let cases = self.store().cases_of_branch(project, branch)?.into_iter();
-        let facts = cases.map(|(relation, fact, general)| BranchFact { relation, fact, general });
+        let cases = self.store().relations(Relations::OfBranch(project, branch))?.into_iter();
+        let facts = cases.filter_map(|case| match (case.from, case.to) {
+            (Node::Memory(fact), Node::Memory(general)) => Some(BranchFact { relation: case.id, fact, general }),
+            _ => None,
+        });
         let mut settled: BTreeSet<MemoryId> = BTreeSet::new();
         for fact in facts {
             let cause = Cause { actor: Actor::Rule, by: "merged branches".to_owned(), input: None };

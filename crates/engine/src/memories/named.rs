@@ -8,7 +8,7 @@ use yore_core::relation::Node;
 
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
-use crate::store::ShownTurn;
+use crate::store::{Memories, ShownTurn, TurnChoice, Turns};
 
 /// Fewest hexadecimal digits by which a memory is named.
 pub(crate) const FEWEST_DIGITS: usize = 4;
@@ -18,13 +18,14 @@ impl Engine {
     pub(super) fn memory_named(&self, id: &str) -> Result<MemoryId, EngineError> {
         let digits: String = id.chars().filter(|letter| *letter != '-').map(|letter| letter.to_ascii_lowercase()).collect();
         let is_one = digits.len() >= FEWEST_DIGITS && digits.chars().all(|letter| letter.is_ascii_hexdigit());
-        let found = if is_one { self.store().memories_by_digits(&digits, 9)? } else { Vec::new() };
+        let found = if is_one { self.store().memories(Memories::Named(&digits, 9))? } else { Vec::new() };
         match found.as_slice() {
-            [one] => Ok(*one),
+            [(_, one)] => Ok(one.id),
             [] => Err(MemoryError::Unknown(id.to_owned()).into()),
-            several => {
-                Err(EngineError::AmbiguousId { id: id.to_owned(), candidates: several.iter().map(MemoryId::short).collect() })
-            }
+            several => Err(EngineError::AmbiguousId {
+                id: id.to_owned(),
+                candidates: several.iter().map(|(_, memory)| memory.id.short()).collect(),
+            }),
         }
     }
 
@@ -74,13 +75,13 @@ impl Engine {
     }
 
     pub(super) fn turn_named(&self, id: &str) -> Result<ShownTurn, EngineError> {
-        let mut rows = self.store().turns_by_prefix(id, 2)?;
+        let mut rows = self.store().turn_keys(TurnChoice::Named(id, 2))?;
         match rows.len() {
             1 => {}
             0 => return Err(EngineError::UnknownId(id.to_owned())),
             _ => return Err(EngineError::AmbiguousId { id: id.to_owned(), candidates: Vec::new() }),
         }
         rows.truncate(1);
-        self.store().shown_turns(&rows)?.pop().ok_or_else(|| EngineError::UnknownId(id.to_owned()))
+        self.store().turns(Turns::Keys(&rows))?.pop().ok_or_else(|| EngineError::UnknownId(id.to_owned()))
     }
 }

@@ -8,7 +8,7 @@ use yore_core::memory::{Fields, Memory, MemoryKind};
 use super::known::{is_done, program};
 use crate::Engine;
 use crate::error::EngineError;
-use crate::store::{MemoryKey, MemoryOutline, OperationTx, RowKey};
+use crate::store::{MemoryKey, MemoryOutline, OperationTx, Outlines};
 
 /// Memories with the nearest words that a statement is compared with, of the index and of those that wait for it.
 const MOST_NEAR: usize = 40;
@@ -26,14 +26,14 @@ pub(super) struct Mark(MemoryKey);
 impl Engine {
     /// Marks the present state.
     pub(super) fn mark(&self) -> Result<Mark, EngineError> {
-        Ok(Mark(self.store().last_memory()?))
+        Ok(Mark(self.store().statement_facts(0)?.last))
     }
 
     /// Returns the memories of the same project, of any status, that are near a statement: without tags, evidence and anchors.
     pub(super) fn near(&self, memory: &Memory) -> Result<Vec<MemoryOutline>, EngineError> {
         let project = match memory.project {
-            Some(project) => match self.store().project_row(project)? {
-                Some(row) => Some(row),
+            Some(project) => match self.store().projects()?.into_iter().find(|known| known.id == project) {
+                Some(known) => Some(known.key),
                 None => return Ok(Vec::new()),
             },
             None => None,
@@ -54,9 +54,9 @@ impl Engine {
         }
         // A changed statement may share few words with the earlier one. Without the vectors, those with its words are compared.
         rows.extend(self.nearest_by_meaning(&memory.statement, project, MOST_BY_MEANING).unwrap_or_default());
-        let mut seen: HashSet<i64> = HashSet::new();
-        rows.retain(|row| seen.insert(row.get()));
-        let mut near = self.store().outlines(&rows)?;
+        let mut seen: HashSet<MemoryKey> = HashSet::new();
+        rows.retain(|row| seen.insert(*row));
+        let mut near = self.store().outlines(Outlines::Keys(&rows))?;
         // Another project may have got the row of one that was merged.
         near.retain(|near| near.project == memory.project);
         Ok(near)
@@ -66,6 +66,6 @@ impl Engine {
 impl Mark {
     /// Returns the memories that were recorded since, of all projects.
     pub(super) fn since(self, tx: &OperationTx<'_, '_>) -> Result<Vec<MemoryOutline>, EngineError> {
-        Ok(tx.outlines_after(self.0, MOST_MEANWHILE)?)
+        Ok(tx.outlines(Outlines::After(self.0, MOST_MEANWHILE))?)
     }
 }

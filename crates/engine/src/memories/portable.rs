@@ -17,7 +17,7 @@ use yore_core::time::UtcMillis;
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
 use crate::ingest::{GivenDocument, IngestRequest, export_key};
-use crate::store::{OperationTx, StoreError};
+use crate::store::{Episodes, OperationTx, RecordKey, StoreError, StoredAlias, Versions};
 use yore_sources::source::note::{KIND, MAX_BYTES, Note, note_records, note_unit};
 use yore_sources::source::{Notes, Stamp};
 
@@ -139,41 +139,42 @@ impl Engine {
             write_bytes(&bytes)
         };
         write(&Line::Yore { format: FORMAT })?;
-        for (id, name, aliases) in self.store().projects_of_memories()? {
-            let aliases = aliases.into_iter().map(|(kind, value, recorded)| Alias { kind, value, recorded }).collect();
-            write(&Line::Project { id, name, aliases })?;
+        for known in self.store().projects()?.into_iter().filter(|known| known.has_memories) {
+            let alias = |alias: StoredAlias| Alias { kind: alias.kind, value: alias.value, recorded: alias.recorded };
+            let mut aliases: Vec<Alias> = known.aliases.into_iter().map(alias).collect();
+            aliases.sort_by(|a, b| (&a.kind, &a.value).cmp(&(&b.kind, &b.value)));
+            write(&Line::Project { id: known.id, name: known.name, aliases })?;
         }
         let mut exported = Exported::default();
         for entity in self.store().entities(None, usize::MAX >> 1)? {
             exported.entities += 1;
             write(&Line::Entity(Box::new(entity)))?;
         }
-        let mut after = 0;
+        let mut after = RecordKey::start();
         loop {
-            let page = self.store().memories_after(after, PAGE)?;
+            let page = self.store().records_after(after, PAGE)?;
             let Some((last, _)) = page.last() else { break };
             after = *last;
-            for (_, memory) in page {
-                exported.memories += 1;
-                write(&Line::Memory(Box::new(memory)))?;
+            for record in page.into_iter().filter_map(|(_, record)| record) {
+                match record {
+                    Record::Memory(memory) => {
+                        exported.memories += 1;
+                        write(&Line::Memory(memory))?;
+                    }
+                    Record::Relation(relation) => {
+                        exported.relations += 1;
+                        write(&Line::Relation(relation))?;
+                    }
+                    Record::Entity(_) => {}
+                }
             }
         }
-        let mut after = 0;
-        loop {
-            let page = self.store().relations_after(after, PAGE)?;
-            let Some((last, _)) = page.last() else { break };
-            after = *last;
-            for relation in page.into_iter().filter_map(|(_, relation)| relation) {
-                exported.relations += 1;
-                write(&Line::Relation(Box::new(relation)))?;
-            }
-        }
-        let mut notes = self.store().notes(usize::MAX, |note| !note.is_forgotten)?;
+        let mut notes = self.store().notes(Versions::Newest, usize::MAX, |note| !note.is_forgotten)?;
         notes.sort_by(|a, b| a.native_id.cmp(&b.native_id));
         for note in notes {
             exported.notes += 1;
             let mut versions: Vec<NoteVersion> = Vec::new();
-            for version in self.store().note_versions(note.row)? {
+            for version in self.store().notes(Versions::Of(note.row), usize::MAX, |_| true)? {
                 // A line must be short enough to be read.
                 if versions.iter().map(|version| version.text.len()).sum::<usize>() + version.text.len() > LINE_BYTES {
                     let (id, directory) = (note.native_id.clone(), note.directory.clone());
@@ -245,7 +246,7 @@ impl Engine {
                         .into_iter()
                         .filter_map(|alias| Some((ProjectAlias::of(&alias.kind, &alias.value)?, alias.recorded)))
                         .collect();
-                    projects.insert(id, self.store().project_like(id, &name, &aliases, self.now())?);
+                    projects.insert(id, self.store().known_project(Some(id), &aliases, &name, self.now())?);
                 }
                 Ok(Line::Entity(entity)) if self.is_entity_gone(&reader, &entity.name)? => {
                     skip(&mut imported, place(number), BURIED.to_owned());
@@ -321,8 +322,11 @@ impl Engine {
         }
         // From here on no other process stores or forgets.
         let turn = reader.begin()?;
-        let known: HashSet<UtcMillis> = match self.store().episode_of(KIND, &note.id)? {
-            Some(row) => self.store().note_versions(row)?.iter().filter_map(|version| version.at).collect(),
+        let known: HashSet<UtcMillis> = match self.store().episodes(&Episodes::Native(Some(KIND), &note.id))?.first() {
+            Some(known) => {
+                let versions = self.store().notes(Versions::Of(known.key), usize::MAX, |_| true)?;
+                versions.iter().filter_map(|version| version.at).collect()
+            }
             None => HashSet::new(),
         };
         let mut is_new = false;
@@ -399,7 +403,7 @@ impl Taking {
         match record {
             Record::Entity(entity) => {
                 check_entity(&entity).map_err(MemoryError::from)?;
-                let known = tx.entities_named(&entity.name)?;
+                let known = tx.entities(Some(&entity.name), 100)?;
                 let named =
                     known.into_iter().find(|known| known.kind == entity.kind && key_of(&known.name) == key_of(&entity.name));
                 let known = match named {

@@ -25,7 +25,7 @@ use crate::error::{EngineError, MemoryError};
 use crate::ingest::note_first_commits;
 use crate::retrieve::{project_here, projects_named};
 use crate::rules::{self, StatedRelation};
-use crate::store::{NewOperation, OperationTx};
+use crate::store::{Named, NewOperation, OperationTx};
 use yore_sources::project_names::ProjectNames;
 
 /// Length of the statement in the summary of an operation, in characters.
@@ -188,7 +188,7 @@ impl Prepared {
         for (name, alias) in &self.aliases {
             let id = entity_for(tx, name, now)?;
             // A name that something has already is not taken from it.
-            if let (true, Some(mut entity)) = (tx.entities_named(alias)?.is_empty(), tx.entity(id)?) {
+            if let (true, Some(mut entity)) = (tx.entities(Some(alias), 100)?.is_empty(), tx.entity(id)?) {
                 entity.aliases.push(alias.clone());
                 let entity = entity.normalised();
                 check_entity(&entity).map_err(MemoryError::from)?;
@@ -374,7 +374,7 @@ impl Engine {
     /// # Errors
     /// [`MemoryError::Unknown`].
     pub fn confirm_memory(&self, id: &str, cause: &Cause) -> Result<Done, EngineError> {
-        let is_left_alone = self.store().successor(self.memory_named(id)?)?.is_none();
+        let is_left_alone = self.store().named_outlines(Named::SuccessorOf(self.memory_named(id)?))?.is_empty();
         self.change_memory(id, OperationKind::Confirm, cause, Some(&Event::Confirmed { is_left_alone }), &|memory| {
             (memory.lane, memory.confidence) = (Lane::Curated, Confidence::Verified);
         })
@@ -453,8 +453,8 @@ impl Engine {
 
     pub(crate) fn project_ids(&self, named: &[String]) -> Result<Vec<ProjectId>, EngineError> {
         let rows = projects_named(self.store(), named)?;
-        let names = self.store().project_names()?;
-        Ok(names.into_iter().filter(|(row, ..)| rows.contains(row)).map(|(_, id, _)| id).collect())
+        let known = self.store().projects()?;
+        Ok(known.into_iter().filter(|known| rows.contains(&known.key)).map(|known| known.id).collect())
     }
 
     /// Returns the one project with a name, id or directory.
@@ -473,16 +473,16 @@ impl Engine {
         if !here.is_in_repository() {
             return self.project_of(here);
         }
-        let project = self.store().known_project(&here.aliases, &here.name, self.now())?;
-        note_first_commits(self.store())?;
+        let project = self.store().known_project(None, &here.aliases, &here.name, self.now())?;
+        note_first_commits(self.store(), self.now())?;
         Ok(Some(project))
     }
 
     /// Returns the id of the known project of a directory.
     pub fn project_of(&self, here: &ProjectNames) -> Result<Option<ProjectId>, EngineError> {
         let row = project_here(self.store(), here)?;
-        let names = self.store().project_names()?;
-        Ok(names.into_iter().find(|(known, ..)| Some(*known) == row).map(|(_, id, _)| id))
+        let known = self.store().projects()?;
+        Ok(known.into_iter().find(|known| Some(known.key) == row).map(|known| known.id))
     }
 
     fn change_memory(

@@ -1,6 +1,8 @@
 //! Handles special cases: statements that hold only in a project, on a branch or under a condition. A special case qualifies what
 //! holds in general and does not take its place; the fact of a branch does so when the branch is merged (`merged`).
 
+use std::collections::BTreeSet;
+
 use yore_core::conflict::{Condition, ConflictKind};
 use yore_core::id::MemoryId;
 use yore_core::memory::{Lane, Memory, MemoryKind};
@@ -10,7 +12,7 @@ use yore_core::time::UtcMillis;
 
 use super::step::{draw_relation, state};
 use crate::error::EngineError;
-use crate::store::OperationTx;
+use crate::store::{EvidenceOf, OperationTx};
 
 /// Branches into which others are merged.
 pub(crate) const TRUNKS: &[&str] = &["main", "master", "trunk", "develop", "development", "dev"];
@@ -114,8 +116,9 @@ fn branch_of(tx: &OperationTx<'_, '_>, memory: &Memory) -> Result<Option<String>
     if memory.kind != MemoryKind::Fact || memory.lane != Lane::Extracted {
         return Ok(None);
     }
-    let mut branches = tx.branches_of(memory.id)?;
-    let branch = branches.pop().filter(|_| branches.is_empty()).flatten();
+    let evidence = tx.evidence_of(EvidenceOf::Memory(memory.id))?;
+    let mut branches: BTreeSet<Option<String>> = evidence.into_iter().map(|evidence| evidence.branch).collect();
+    let branch = branches.pop_first().filter(|_| branches.is_empty()).flatten();
     Ok(branch.filter(|branch| !TRUNKS.contains(&branch.as_str()) && branch.len() <= LONGEST_BRANCH))
 }
 

@@ -20,7 +20,7 @@ use super::scope::special_case;
 use super::write::{apply, contradictions, mark, store, supersede};
 use crate::Engine;
 use crate::error::EngineError;
-use crate::store::{MemoryOutline, OperationTx};
+use crate::store::{Compared, EvidenceOf, MemoryOutline, OperationTx};
 
 /// Cause of an operation that compares memories again.
 const BY_FORGETTING: &str = "what was forgotten for good";
@@ -37,7 +37,7 @@ impl Engine {
         self.operate(OperationKind::Relate, &cause, summary, |tx| {
             freed.iter().try_for_each(|id| compare_again(tx, *id, Actor::Rule, now))
         })?;
-        Ok(self.store().note_compared()?)
+        Ok(self.store().note_compared(Compared::Freed, now)?)
     }
 }
 
@@ -219,7 +219,8 @@ pub(super) fn may_replace(
         return Ok(false);
     }
     // A turn from after now was said while a clock was wrong.
-    let said = tx.last_said(older.id)?.filter(|said| *said <= now);
+    let evidence = tx.evidence_of(EvidenceOf::Memory(older.id))?;
+    let said = evidence.into_iter().filter_map(|evidence| evidence.at).max().filter(|said| *said <= now);
     Ok(said.zip(newer.true_since(now)).is_none_or(|(said, since)| said <= since))
 }
 

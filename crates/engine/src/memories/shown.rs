@@ -11,7 +11,7 @@ use yore_core::relation::{Node, Relation};
 use super::record::shortened;
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
-use crate::store::{MemoryFilter, MemoryUse};
+use crate::store::{EvidenceOf, Memories, MemoryFilter, MemoryUse, ProjectKey, Relations};
 use yore_sources::project_names::ProjectNames;
 
 /// Length of a question in the log of uses, in characters.
@@ -86,15 +86,20 @@ impl Engine {
         self.stored(memory, true, &self.project_names_by_id()?)
     }
 
+    pub(crate) fn project_ids_by_key(&self) -> Result<HashMap<ProjectKey, ProjectId>, EngineError> {
+        Ok(self.store().projects()?.into_iter().map(|known| (known.key, known.id)).collect())
+    }
+
     pub(super) fn project_names_by_id(&self) -> Result<HashMap<ProjectId, String>, EngineError> {
-        Ok(self.store().project_names()?.into_iter().map(|(_, id, name)| (id, name)).collect())
+        Ok(self.store().projects()?.into_iter().map(|known| (known.id, known.name)).collect())
     }
 
     /// Lists memories, changed last first; without their relations.
     pub fn memories(&self, list: &MemoryList) -> Result<Vec<StoredMemory>, EngineError> {
         let names = self.project_names_by_id()?;
         let filter = self.filter_of(list)?;
-        self.store().memories(&filter, list.limit)?.into_iter().map(|memory| self.stored(memory, false, &names)).collect()
+        let found = self.store().memories(Memories::Meeting(&filter, list.limit))?;
+        found.into_iter().map(|(_, memory)| self.stored(memory, false, &names)).collect()
     }
 
     /// Returns the number of memories that a list would have without its limit.
@@ -206,11 +211,13 @@ impl Engine {
     ) -> Result<StoredMemory, EngineError> {
         // Quotes of softly forgotten sessions are in no answer until they are restored.
         if !memory.evidence.is_empty() {
-            let forgotten = self.store().forgotten_evidence(memory.id)?;
-            memory.evidence.retain(|evidence| !forgotten.contains(&evidence.turn));
+            let mut forgotten = self.store().evidence_of(EvidenceOf::Memory(memory.id))?;
+            forgotten.retain(|evidence| evidence.is_forgotten);
+            memory.evidence.retain(|evidence| forgotten.iter().all(|forgotten| forgotten.turn != evidence.turn));
         }
         let project = memory.project.and_then(|id| names.get(&id).cloned());
-        let relations = if with_relations { self.store().relations_of(&Node::Memory(memory.id), 1_000)? } else { Vec::new() };
+        let relations =
+            if with_relations { self.store().relations(Relations::Of(&Node::Memory(memory.id), 1_000))? } else { Vec::new() };
         Ok(StoredMemory { project, uses: self.store().memory_use(memory.id)?, relations, memory })
     }
 }

@@ -55,7 +55,7 @@ pub(super) fn kind_and_name(name: &str) -> (Option<EntityKind>, &str) {
 /// Returns the entity with a name or alias, of any kind unless the name tells one.
 pub(super) fn known_entity(tx: &OperationTx<'_, '_>, name: &str) -> Result<Option<EntityId>, EngineError> {
     let (kind, plain) = kind_and_name(name);
-    let known = tx.entities_named(plain)?;
+    let known = tx.entities(Some(plain), 100)?;
     Ok(known.iter().find(|known| kind.is_none_or(|kind| known.kind == kind)).map(|known| known.id))
 }
 

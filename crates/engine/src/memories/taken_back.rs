@@ -6,7 +6,7 @@ use yore_core::operation::{Actor, Cause, OperationKind};
 use super::settle::{change, revive_replaced};
 use crate::Engine;
 use crate::error::EngineError;
-use crate::store::EpisodeKey;
+use crate::store::{EpisodeKey, Memories};
 
 /// Name of the cause of the operation.
 const BY: &str = "taken back";
@@ -15,7 +15,8 @@ impl Engine {
     /// Puts away the extracted memories of a conversation that rest only on turns that were taken back, as one operation; what
     /// they had replaced holds again. Memories that a person confirmed or pinned stay. Returns the number that was put away.
     pub(crate) fn put_away_taken_back(&self, episode: EpisodeKey, session: &str) -> Result<u64, EngineError> {
-        let mut due = self.store().memories_of_taken_back(episode)?;
+        let due = self.store().memories(Memories::TakenBack(episode))?;
+        let mut due: Vec<Memory> = due.into_iter().map(|(_, memory)| memory).collect();
         due.retain(|memory| memory.lane == Lane::Extracted && !memory.is_pinned && memory.is_in_effect());
         if due.is_empty() {
             return Ok(0);

@@ -11,6 +11,7 @@ use yore_core::time::UtcMillis;
 use super::likeness::TextLikeness;
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
+use crate::store::Relations;
 
 /// Most memories that are named, and most relations of a memory that are read.
 const MOST: usize = 3;
@@ -59,7 +60,7 @@ impl Engine {
     pub fn touches(&self, id: MemoryId) -> Result<Vec<Touched>, EngineError> {
         let memory = self.store().memory(id)?.ok_or_else(|| MemoryError::Unknown(id.short()))?;
         let mut found: Vec<(Touch, f32, Memory)> = Vec::new();
-        for relation in self.store().relations_of(&Node::Memory(id), MOST_RELATIONS)? {
+        for relation in self.store().relations(Relations::Of(&Node::Memory(id), MOST_RELATIONS))? {
             let (Node::Memory(from), Node::Memory(to)) = (&relation.from, &relation.to) else { continue };
             let touch = match (relation.relation_type, &relation.basis) {
                 (RelationType::Supersedes, _) if *from == id => Touch::Replaced,

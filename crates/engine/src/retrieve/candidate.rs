@@ -4,7 +4,7 @@ use yore_core::query::{List, Part};
 use yore_core::time::UtcMillis;
 
 use crate::index::{Address, ItemHit};
-use crate::store::{EpisodeKey, ItemKey, RowKey};
+use crate::store::{EpisodeKey, ItemKey};
 
 /// Location and time of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,7 +33,7 @@ pub(super) struct Proposal {
 impl From<ItemHit> for Proposal {
     fn from(hit: ItemHit) -> Self {
         let ItemHit { key, episode, at, position, is_document, score, address } = hit;
-        let episode = if key.memory().is_some() { EpisodeKey::new(key.get()) } else { episode };
+        let episode = if key.memory().is_some() { EpisodeKey::of_its_own(key) } else { episode };
         Self { key, standing: Standing { episode, position, at, is_document }, score, address }
     }
 }

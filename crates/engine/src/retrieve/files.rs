@@ -32,6 +32,6 @@ pub(super) fn worked_files(asked: &Asked<'_>, hits: &[Hit], until: Option<UtcMil
 
 /// Returns, for each of the first hits, the files that agents opened in its exchange.
 pub(crate) fn opened_in_exchanges(store: &Store, hits: &[Hit]) -> Result<Vec<Vec<Opened>>, EngineError> {
-    let files = |hit: &Hit| hit.turn_key().map_or(Ok(Vec::new()), |turn| store.exchange_files(turn));
-    Ok(hits.iter().take(VOTING).map(files).collect::<Result<_, _>>()?)
+    let files = |hit: &Hit| hit.turn_key().map_or(Ok(Vec::new()), |turn| Ok(store.exchange_work(turn, false)?.opened));
+    hits.iter().take(VOTING).map(files).collect()
 }

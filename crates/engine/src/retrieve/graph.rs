@@ -21,7 +21,7 @@ use super::pack::Nearness;
 use super::plan::Plan;
 use crate::error::EngineError;
 use crate::index::{Evaluator, ItemHit};
-use crate::store::{ItemKey, MemoryKey};
+use crate::store::{EntityName, EntityNames, ItemKey, MemoryKey, Named};
 
 /// Number of the best memories whose entities become anchors, and of anchors.
 const SEED_MEMORIES: usize = 10;
@@ -60,7 +60,7 @@ pub(super) fn follow_relations(
     // A memory that relations lead to need not have the quoted words.
     let needs_phrases = plan.question.are_phrases_required && !plan.question.phrases.is_empty();
     let is_wanted = plan.request.tuning.is_graph_followed && plan.request.filter.wanted != Wanted::Turns && !needs_phrases;
-    if !is_wanted || !asked.store.has_entities()? || !asked.deadline.allows(LatePart::Graph) {
+    if !is_wanted || !asked.store.statement_facts(0)?.has_entities || !asked.deadline.allows(LatePart::Graph) {
         return Ok(Vec::new());
     }
     let anchors = anchors(asked, plan, landed)?;
@@ -98,7 +98,10 @@ fn anchors(asked: &Asked<'_>, plan: &Plan<'_>, landed: &[Candidate]) -> Result<V
     let store = asked.store;
     let question = plan.request.question.as_str();
     let names = names_between_blanks(question);
-    let known = store.entities_of_names(&names)?;
+    let mut known: HashMap<String, Vec<EntityName>> = HashMap::new();
+    for entity in store.entity_names(EntityNames::Known(&names), true)? {
+        known.entry(entity.looked_for.clone()).or_default().push(entity);
+    }
     // The longest names first: a name within another is not meant.
     let mut named: Vec<&String> = Vec::new();
     for name in names.iter().filter(|name| known.contains_key(*name)) {
@@ -107,9 +110,9 @@ fn anchors(asked: &Asked<'_>, plan: &Plan<'_>, landed: &[Candidate]) -> Result<V
             named.push(name);
         }
     }
-    let mut found: HashMap<EntityId, (String, bool, Vec<f32>)> = HashMap::new();
-    for (id, name) in named.iter().filter_map(|name| known.get(*name)).flatten() {
-        found.entry(*id).or_insert_with(|| (name.clone(), true, Vec::new()));
+    let mut found: HashMap<EntityId, (EntityName, bool, Vec<f32>)> = HashMap::new();
+    for entity in named.iter().filter_map(|name| known.get(*name)).flatten() {
+        found.entry(entity.id).or_insert_with(|| (entity.clone(), true, Vec::new()));
     }
     let mut memories: Vec<(MemoryKey, f32)> =
         landed.iter().filter_map(|candidate| Some((candidate.key.memory()?, candidate.score()))).collect();
@@ -117,21 +120,19 @@ fn anchors(asked: &Asked<'_>, plan: &Plan<'_>, landed: &[Candidate]) -> Result<V
     memories.truncate(SEED_MEMORIES);
     let best = memories.first().map_or(1.0, |(_, score)| *score).max(f32::MIN_POSITIVE);
     let rows: Vec<MemoryKey> = memories.iter().map(|(row, _)| *row).collect();
-    let records = store.named_outlines(&rows)?;
+    let records: HashMap<MemoryKey, _> = store.named_outlines(Named::Keys(&rows))?.into_iter().collect();
     for (row, score) in &memories {
         // The words of an extracted statement name its entities and find it; from there, the walk would lead to statements
         // that only name the same (docs/measurements.md, "Extraction").
         let Some((memory, _)) = records.get(row).filter(|(memory, _)| memory.lane == Lane::Curated) else { continue };
-        for (id, name) in store.entities_of(memory.id)? {
-            found.entry(id).or_insert_with(|| (name, false, Vec::new())).2.push(score / best);
+        for entity in store.entity_names(EntityNames::OfMemory(memory.id), true)? {
+            found.entry(entity.id).or_insert_with(|| (entity, false, Vec::new())).2.push(score / best);
         }
     }
-    let is_small = store.memory_count(SMALL_MEMORY + 1)? <= SMALL_MEMORY;
+    let is_small = store.statement_facts(SMALL_MEMORY + 1)?.memories <= SMALL_MEMORY;
     let nearness = Nearness::of(Some(question));
     let mut anchors = Vec::new();
-    let degrees = store.degrees_of(&found.keys().copied().collect::<Vec<_>>())?;
-    for (id, (name, is_named, scores)) in found {
-        let degree = degrees.get(&id).copied().unwrap_or(0);
+    for (id, (EntityName { name, degree, .. }, is_named, scores)) in found {
         if !is_named && !is_small && degree < 2 {
             continue;
         }

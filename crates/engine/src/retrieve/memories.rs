@@ -16,8 +16,8 @@ use super::texts::Texts;
 use crate::error::EngineError;
 use crate::index::{CompiledFilter, Evaluator};
 use crate::store::{
-    Beside, EpisodeKey, EvidenceRow, ItemKey, MemoryKey, MemoryOutline, RowKey, Stands, Store, StoreResult, StoredVerdict,
-    TurnKey,
+    Beside, EntityNames, EpisodeKey, EvidenceOf, EvidenceRow, Exceptions, ItemKey, Memories, MemoryKey, Named, Past, Stands,
+    Store, StoreResult, StoredVerdict, TurnKey, Turns,
 };
 
 /// Number of the best candidates among which memories are read.
@@ -27,6 +27,8 @@ const MOST_STEPS: usize = 8;
 const HISTORY_STEPS: usize = 2;
 /// Number of replaced statements that a memory is shown with.
 const MOST_HISTORY: usize = 4;
+/// Number of the best memories among which those are looked for that a later one likely changes.
+const MOST_COMPARED: usize = 16;
 /// Number of memories that a memory is related to that are looked at: those of other projects are not shown.
 const MOST_BESIDE: usize = 100;
 /// Factor of the score of a memory beside the turns', without its certainty, which is added: a memory says in a sentence what
@@ -108,12 +110,11 @@ pub(super) fn rank_memories(
 /// Lets what a project excepts from what holds everywhere stand before it, where the question is about that project.
 fn put_exceptions_first(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut [Ranked]) -> Result<(), EngineError> {
     let rows: Vec<MemoryKey> = ranked.iter().filter_map(|ranked| ranked.key().memory()).collect();
-    let Some(projects) = plan.filter.projects.as_ref().filter(|_| rows.len() > 1 && plan.request.filter.as_of.is_none()) else {
+    let Some(projects) = plan.filter.project_keys().filter(|_| rows.len() > 1 && plan.request.filter.as_of.is_none()) else {
         return Ok(());
     };
-    let projects: Vec<i64> = projects.iter().copied().collect();
     let at = plan.request.filter.memories.valid_at.unwrap_or(asked.now);
-    for (special, general) in asked.store.exceptions_among(&rows, &projects, at)? {
+    for (special, general) in asked.store.exceptions(Exceptions::Among(&rows, &projects), at)? {
         let score = |ranked: &[Ranked], row| ranked.iter().find(|of| of.key() == ItemKey::Memory(row)).map(|of| of.score);
         let (Some(least), Some(own)) = (score(ranked, general), score(ranked, special)) else { continue };
         if let Some(special) = ranked.iter_mut().find(|of| of.key() == ItemKey::Memory(special) && own <= least) {
@@ -187,22 +188,21 @@ fn fold_likely_changed(
     believed: &mut HashMap<ItemKey, Memory>,
     texts: &mut Texts,
 ) -> Result<(), EngineError> {
-    let rows: Vec<MemoryKey> = ranked.iter().filter_map(|ranked| ranked.key().memory()).collect();
-    let pairs = asked.store.likely_changes(&rows)?;
-    let others: Vec<ItemKey> = pairs.iter().map(|(_, other)| ItemKey::Memory(*other)).collect();
-    texts.load(asked.store, &others)?;
+    let rows: Vec<MemoryKey> = ranked.iter().filter_map(|ranked| ranked.key().memory()).take(MOST_COMPARED).collect();
     let mut evaluator = Evaluator::new(&plan.filter);
-    let passed = passing(asked.store, &mut evaluator, others)?;
     let mut later: HashMap<MemoryKey, MemoryKey> = HashMap::new();
-    for (own, other) in pairs {
-        let (Some((memory, _)), Some((newer, _))) = (texts.memory(ItemKey::Memory(own)), texts.memory(ItemKey::Memory(other)))
-        else {
-            continue;
-        };
-        if newer.true_since(asked.now) > memory.true_since(asked.now) && passed.contains(&ItemKey::Memory(other)) {
-            later.insert(own, other);
+    for own in &rows {
+        let Some(memory) = believed.get(&ItemKey::Memory(*own)).filter(|memory| memory.is_in_effect()) else { continue };
+        for Beside { row, memory: other, .. } in likely_changes(asked, memory)? {
+            let is_later = other.is_later_than(memory, asked.now) == Some(true);
+            let key = ItemKey::Memory(row);
+            if is_later && passing(asked.store, &mut evaluator, [key])?.contains(&key) {
+                later.insert(*own, row);
+            }
         }
     }
+    let newer: Vec<ItemKey> = later.values().map(|row| ItemKey::Memory(*row)).collect();
+    texts.load(asked.store, &newer)?;
     for old in rows {
         // The last of a chain of changes.
         let Some(new) = (0..MOST_STEPS).fold(None, |last, _| later.get(&last.unwrap_or(old)).copied().or(last)) else { continue };
@@ -223,8 +223,7 @@ fn take_place(ranked: &mut Vec<Ranked>, old: ItemKey, new: ItemKey, at: UtcMilli
         known.add(part);
         return;
     }
-    let Some(row) = new.memory() else { return };
-    let standing = Standing { episode: EpisodeKey::new(row.get()), position: 0, at, is_document: false };
+    let standing = Standing { episode: EpisodeKey::of_its_own(new), position: 0, at, is_document: false };
     let near = |of: Contribution| Contribution { value: 0.0, address: None, ..of };
     let contributions = replaced.candidate.contributions.iter().cloned().map(near).collect();
     let mut added = Ranked { candidate: Candidate { key: new, standing, contributions }, support: Vec::new(), score: 0.0 };
@@ -235,11 +234,11 @@ fn take_place(ranked: &mut Vec<Ranked>, old: ItemKey, new: ItemKey, at: UtcMilli
 /// Returns a memory as the request's time saw it, or the one that stood in its place then.
 fn as_believed(asked: &Asked<'_>, plan: &Plan<'_>, memory: Memory) -> Result<Option<Memory>, EngineError> {
     let Some(at) = plan.request.filter.as_of else { return Ok(Some(memory)) };
-    let Some(mut believed) = asked.store.memory_as_of(memory, at)? else { return Ok(None) };
+    let Some(mut believed) = asked.store.past_memory(Past::Itself(Box::new(memory)), at)? else { return Ok(None) };
     // What had taken its place may have been undone since.
     if believed.status == Status::Superseded
-        && asked.store.successor(believed.id)?.is_none()
-        && let Some(undone) = asked.store.undone_successor(believed.id, at)?
+        && asked.store.named_outlines(Named::SuccessorOf(believed.id))?.is_empty()
+        && let Some(undone) = asked.store.past_memory(Past::UndoneSuccessorOf(believed.id), at)?
     {
         let evidence = undone.evidence.into_iter().filter(|one| believed.evidence.contains(one)).collect();
         believed = Memory { evidence, ..undone };
@@ -266,8 +265,7 @@ fn holding(asked: &Asked<'_>, plan: &Plan<'_>, of: MemoryId) -> Result<Holding, 
     let mut evaluator = Evaluator::new(&plan.filter);
     let (mut id, mut last) = (of, Holding::Nothing);
     for _ in 0..MOST_STEPS {
-        let Some(next) = asked.store.successor(id)? else { break };
-        let Some((memory, _)) = asked.store.named_outlines(&[next])?.remove(&next) else { break };
+        let Some((next, (memory, _))) = asked.store.named_outlines(Named::SuccessorOf(id))?.pop() else { break };
         if memory.id == of {
             break;
         }
@@ -294,7 +292,7 @@ fn fold_evidence(
 ) -> Result<(), EngineError> {
     let holds = |key: ItemKey| believed.get(&key).is_some_and(|memory| memory.status == Status::Holds);
     let memories: Vec<MemoryKey> = ranked.iter().map(Ranked::key).filter(|key| holds(*key)).filter_map(ItemKey::memory).collect();
-    let evidence = asked.store.evidence_of(&memories)?;
+    let evidence = asked.store.evidence_of(EvidenceOf::Keys(&memories))?;
     if evidence.is_empty() {
         return Ok(());
     }
@@ -330,7 +328,7 @@ fn fold_evidence(
 /// the request's filter does not let through is left out: turns of other projects, later ones, forgotten ones.
 pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: Memory) -> Result<FoundMemory, EngineError> {
     let store = asked.store;
-    let memory = store.memories_of_rows(&[row])?.remove(&row).map_or(memory, |(whole, _)| whole);
+    let memory = store.memories(Memories::Keys(&[row]))?.pop().map_or(memory, |(_, whole)| whole);
     let mut memory = as_believed(asked, plan, memory.clone())?.unwrap_or(memory);
     let filter = CompiledFilter {
         projects: plan.filter.projects.clone(),
@@ -340,7 +338,7 @@ pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: 
     };
     let mut evaluator = Evaluator::new(&filter);
     let mut rows: Vec<TurnKey> = Vec::new();
-    let evidence = store.evidence_of(&[row])?;
+    let evidence = store.evidence_of(EvidenceOf::Keys(&[row]))?;
     let passed = passing(store, &mut evaluator, evidence.iter().map(|evidence| ItemKey::Turn(evidence.key)))?;
     for EvidenceRow { key, turn, .. } in evidence {
         if passed.contains(&ItemKey::Turn(key)) {
@@ -349,21 +347,22 @@ pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: 
             memory.evidence.retain(|evidence| evidence.turn != turn);
         }
     }
-    let mut turns: HashMap<TurnKey, _> = store.shown_turns(&rows)?.into_iter().map(|turn| (turn.row, turn)).collect();
+    let mut turns: HashMap<TurnKey, _> = store.turns(Turns::Keys(&rows))?.into_iter().map(|turn| (turn.row, turn)).collect();
     let sources = rows
         .iter()
         .filter_map(|row| turns.remove(row))
         .map(|turn| MemorySource { row: turn.row, place: turn.place(), at: turn.time.utc })
         .collect();
-    let entities = store.entities_of(memory.id)?.into_iter().map(|(_, name)| name).collect();
+    let entities = store.entity_names(EntityNames::OfMemory(memory.id), false)?.into_iter().map(|entity| entity.name).collect();
     let (mut history, mut ids) = (Vec::new(), vec![memory.id]);
     for _ in 0..HISTORY_STEPS {
         let mut older = Vec::new();
         for id in &ids {
-            let before = store.predecessors(*id, plan.request.filter.as_of, MOST_HISTORY)?;
+            let before = store.named_outlines(Named::PredecessorsOf(*id, plan.request.filter.as_of, MOST_HISTORY))?;
             // A statement of another project is no history here.
             let passed = passing(store, &mut evaluator, before.iter().map(|(row, _)| ItemKey::Memory(*row)))?;
-            older.extend(before.into_iter().filter(|(row, _)| passed.contains(&ItemKey::Memory(*row))).map(|(_, past)| past));
+            older
+                .extend(before.into_iter().filter(|(row, _)| passed.contains(&ItemKey::Memory(*row))).map(|(_, (past, _))| past));
         }
         ids = older.iter().map(|older| older.id).collect();
         // Somebody else's record may be a circle.
@@ -374,7 +373,9 @@ pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: 
     }
     let is_now = plan.request.filter.as_of.is_none() && plan.request.filter.memories.valid_at.is_none();
     if is_now && memory.is_in_effect() {
-        history.splice(0..0, likely_before(asked, row, &memory)?);
+        let before = likely_changes(asked, &memory)?.into_iter().map(|beside| beside.memory);
+        let before = before.filter(|other| memory.is_later_than(other, asked.now) == Some(true));
+        history.splice(0..0, before.map(|other| PastStatement { is_likely: true, ..past_statement(other) }));
     }
     history.truncate(MOST_HISTORY);
     let (mut contradicts, mut qualified) = (Vec::new(), Vec::new());
@@ -387,6 +388,7 @@ pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: 
             }
             let statement = past_statement(other);
             match standing {
+                Stands::LikelyChange => {}
                 Stands::Against if contradicts.len() == MOST_HISTORY => {}
                 Stands::Against => contradicts.push(statement),
                 Stands::Above | Stands::Below if qualified.len() == MOST_HISTORY => {}
@@ -402,14 +404,11 @@ pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: 
     Ok(FoundMemory { row, memory, entities, sources, history, contradicts, qualified, changed })
 }
 
-/// Returns the earlier memories in effect that a memory likely changes.
-fn likely_before(asked: &Asked<'_>, row: MemoryKey, memory: &Memory) -> Result<Vec<PastStatement>, EngineError> {
-    let others: Vec<MemoryKey> = asked.store.likely_changes(&[row])?.into_iter().map(|(_, other)| other).collect();
-    let others = asked.store.outlines(&others)?;
-    let is_before =
-        |other: &MemoryOutline| other.project == memory.project && other.true_since(asked.now) < memory.true_since(asked.now);
-    let before = others.into_iter().filter(is_before);
-    Ok(before.map(|other| PastStatement { is_likely: true, ..past_statement((*other).clone()) }).collect())
+/// Returns the memories in effect of which one likely changes the other and this.
+fn likely_changes(asked: &Asked<'_>, memory: &Memory) -> StoreResult<Vec<Beside>> {
+    let mut beside = asked.store.beside(memory.id, MOST_BESIDE)?;
+    beside.retain(|beside| beside.standing == Stands::LikelyChange && beside.memory.is_of_same_place(memory));
+    Ok(beside)
 }
 
 /// Returns the items that pass a filter.

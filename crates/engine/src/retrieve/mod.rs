@@ -64,6 +64,7 @@ pub use self::request::{Packing, RecallRequest, Tuning};
 use self::texts::Texts;
 use crate::error::EngineError;
 use crate::index::MOST_PENDING_VECTORS;
+use crate::store::Queue;
 
 /// Number of turns that are read to find when something was changed.
 const CHANGES_READ: usize = 3;
@@ -123,7 +124,7 @@ pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &Rec
         work::add_work(asked.store, &mut hits, most)?;
     }
     let micros = |time: Duration| time.as_micros() as u64;
-    let pending = asked.store.queue_length(COUNTED_PENDING)?;
+    let pending = asked.store.waiting(Queue::Text, COUNTED_PENDING)?;
     Ok(RecallAnswer {
         hits,
         sessions,
@@ -186,7 +187,7 @@ fn period_of_change(
 /// Returns the parts that the answer had to do without, because they wait for analysis or indexing.
 fn missing(asked: &Asked<'_>, request: &RecallRequest, pending: usize) -> Result<Vec<Missing>, EngineError> {
     let mut missing = Vec::new();
-    let unshaped = if request.filter.asks_for_content() { asked.store.shape_queue_length(COUNTED_UNSHAPED)? } else { 0 };
+    let unshaped = if request.filter.asks_for_content() { asked.store.waiting(Queue::Shapes, COUNTED_UNSHAPED)? } else { 0 };
     if unshaped > 0 {
         missing.push(Missing::shape(unshaped));
     }
@@ -194,7 +195,7 @@ fn missing(asked: &Asked<'_>, request: &RecallRequest, pending: usize) -> Result
         missing.push(Missing::behind(MissingCode::TextIndex, "the full-text index", pending));
     }
     if asked.semantic.is_some() {
-        let waiting = asked.store.vector_queue_length(COUNTED_PENDING)?;
+        let waiting = asked.store.waiting(Queue::Vectors, COUNTED_PENDING)?;
         if waiting > MOST_PENDING_VECTORS {
             missing.push(Missing::behind(MissingCode::VectorIndex, "the vector indexes", waiting));
         }

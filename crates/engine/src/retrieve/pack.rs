@@ -15,7 +15,7 @@ use crate::embed::StaticTable;
 use crate::error::EngineError;
 use crate::index::LexicalState;
 use crate::rules::own_words;
-use crate::store::{ShownTurn, Store, TurnKey};
+use crate::store::{ShownTurn, Store, TurnKey, Turns};
 
 /// Exponent by which the weight of a hit falls with its rank.
 const RANK_DECAY: f32 = 0.7;
@@ -203,7 +203,7 @@ fn others(store: &Store, hits: &[Hit], groups: &[usize]) -> Result<Vec<Other>, E
             Found::Turn(turn) => turn,
             Found::Memory(memory) => {
                 let sources: Vec<TurnKey> = memory.sources.iter().take(MOST_SOURCES).map(|source| source.row).collect();
-                for turn in store.shown_turns(&sources)? {
+                for turn in store.turns(Turns::Keys(&sources))? {
                     if !turn.text.trim().is_empty() && known.insert(turn.row) {
                         others.push(Other { hit: at, turn, weight: EVIDENCE_WEIGHT });
                     }
@@ -214,8 +214,8 @@ fn others(store: &Store, hits: &[Hit], groups: &[usize]) -> Result<Vec<Other>, E
         if groups[at] != at || turn.kind == EpisodeKind::Document {
             continue;
         }
-        let outcome = if turn.role == Role::Human { store.conclusion(turn.row)? } else { None };
-        let nearby = if at < WITH_EXCHANGE { store.exchange_around(turn.row, NEARBY)? } else { Vec::new() };
+        let outcome = if turn.role == Role::Human { store.turns(Turns::Conclusion(turn.row))? } else { Vec::new() };
+        let nearby = if at < WITH_EXCHANGE { store.turns(Turns::Around(turn.row, NEARBY))? } else { Vec::new() };
         let weighted = outcome.into_iter().map(|turn| (turn, OUTCOME_WEIGHT));
         for (turn, weight) in weighted.chain(nearby.into_iter().map(|turn| (turn, EXCHANGE_WEIGHT))) {
             let says_nothing = turn.text.trim().is_empty() || turn.role == Role::Assistant && is_announcement(&turn.text);

@@ -17,8 +17,8 @@ use super::project::{project_here, projects_named};
 use super::weights::{PlannedList, planned_lists};
 use super::{Asked, RecallRequest};
 use crate::error::{EngineError, MemoryError};
-use crate::index::CompiledFilter;
-use crate::store::{EpisodeKey, ItemKey, LabelKey, ProjectKey, RowKey, Store, TurnKey};
+use crate::index::{CompiledFilter, numbers};
+use crate::store::{EpisodeKey, Episodes, ItemKey, Store, TurnChoice};
 use yore_sources::source::{Notes, Source, Web};
 
 /// Maximum number of named periods that are searched.
@@ -166,8 +166,8 @@ fn compile(store: &Store, request: &RecallRequest) -> Result<Scope, EngineError>
         filter.projects = Some(HashSet::new());
     }
     if !chosen.is_empty() {
-        names.extend(store.project_names()?.into_iter().filter(|(row, ..)| chosen.contains(row)).map(|(_, _, name)| name));
-        filter.projects = Some(chosen.into_iter().map(ProjectKey::get).collect());
+        names.extend(store.projects()?.into_iter().filter(|known| chosen.contains(&known.key)).map(|known| known.name));
+        filter.projects = Some(numbers(chosen));
         if matches!(scope, ScopeChoice::Current | ScopeChoice::CurrentOnly) {
             filter.everywhere = everywhere(store)?;
             // Memories that hold everywhere.
@@ -175,7 +175,7 @@ fn compile(store: &Store, request: &RecallRequest) -> Result<Scope, EngineError>
         }
     }
     if !branches.is_empty() {
-        filter.branches = Some(store.label_rows(branches)?.into_iter().map(LabelKey::get).collect());
+        filter.branches = Some(numbers(store.label_rows(branches)?));
     }
     if !roles.is_empty() {
         filter.roles = Some(roles.clone());
@@ -184,26 +184,26 @@ fn compile(store: &Store, request: &RecallRequest) -> Result<Scope, EngineError>
         let mut rows = HashSet::new();
         for session in sessions {
             for row in episodes_named(store, session)? {
-                rows.insert(row.get());
-                rows.extend(store.descendants(row)?.into_iter().map(|(below, _)| below.get()));
+                rows.insert(row);
+                rows.extend(store.episodes(&Episodes::Below(row))?.into_iter().map(|below| below.key));
             }
         }
-        filter.episodes = Some(rows);
+        filter.episodes = Some(numbers(rows));
     }
     if !agents.is_empty() || !kinds.is_empty() {
-        let allowed: HashSet<i64> = store.episode_rows(agents, kinds)?.into_iter().map(EpisodeKey::get).collect();
+        let allowed = numbers(store.episodes(&Episodes::Of(agents, kinds))?.into_iter().map(|known| known.key));
         filter.episodes = Some(match filter.episodes.take() {
             Some(rows) => rows.intersection(&allowed).copied().collect(),
             None => allowed,
         });
     }
-    let superseded = store.superseded_turns(*as_of)?;
+    let superseded = store.turn_keys(TurnChoice::Superseded(*as_of))?;
     if !superseded.is_empty() {
-        filter.superseded = Some(Arc::new(superseded.into_iter().map(TurnKey::get).collect()));
+        filter.superseded = Some(Arc::new(numbers(superseded)));
     }
     narrow_to_memories(store, &request.filter, &mut filter)?;
     if request.filter.asks_for_content() {
-        filter.turns = Some(Arc::new(store.turns_holding(&request.filter)?.into_iter().map(TurnKey::get).collect()));
+        filter.turns = Some(Arc::new(numbers(store.turn_keys(TurnChoice::Holding(&request.filter))?)));
     }
     Ok(Scope { filter, projects: names, is_project_unknown })
 }
@@ -218,7 +218,9 @@ fn narrow_to_memories(store: &Store, asked: &Filter, filter: &mut CompiledFilter
         // The record says which status it had then.
         _ if asked.as_of.is_some() => None,
         _ if !conditions.statuses.is_empty() => Some(conditions.statuses.clone()),
-        _ if store.has_unlisted_memories()? => Some(Status::ALL.iter().copied().filter(|status| !status.is_unlisted()).collect()),
+        _ if store.statement_facts(0)?.has_unlisted => {
+            Some(Status::ALL.iter().copied().filter(|status| !status.is_unlisted()).collect())
+        }
         _ => None,
     };
     if asked.wanted == Wanted::Memories {
@@ -236,7 +238,7 @@ fn narrow_to_memories(store: &Store, asked: &Filter, filter: &mut CompiledFilter
             entities.extend(known.into_iter().map(|entity| entity.id));
         }
         let keys = store.memories_meeting(conditions, &entities, valid_at)?;
-        filter.memories = Some(Arc::new(keys.into_iter().map(|key| ItemKey::Memory(key).get()).collect()));
+        filter.memories = Some(Arc::new(numbers(keys.into_iter().map(ItemKey::Memory))));
     }
     Ok(())
 }
@@ -246,25 +248,26 @@ fn narrow_to_memories(store: &Store, asked: &Filter, filter: &mut CompiledFilter
 fn everywhere(store: &Store) -> Result<HashSet<i64>, EngineError> {
     let mut rows = HashSet::new();
     for kind in [Notes.kind(), Web.kind()] {
-        rows.extend(store.episodes_without_project(kind)?.into_iter().map(EpisodeKey::get));
+        rows.extend(numbers(store.episodes(&Episodes::WithoutProject(kind))?.into_iter().map(|known| known.key)));
     }
     Ok(rows)
 }
 
 /// Returns the episodes of the session with this id, or beginning of one.
 fn episodes_named(store: &Store, name: &str) -> Result<Vec<EpisodeKey>, EngineError> {
-    let found = store.sessions_named(name, 8)?;
-    let sessions: HashSet<&str> = found.iter().map(|(_, _, native)| native.split('/').next().unwrap_or(native)).collect();
+    let found = store.episodes(&Episodes::Named(name, 8))?;
+    let sessions: HashSet<&str> =
+        found.iter().map(|known| known.native_id.split('/').next().unwrap_or(&known.native_id)).collect();
     if found.is_empty() {
         return Err(EngineError::UnknownSession(name.to_owned()));
     }
-    if sessions.len() > 1 && found.len() > 1 && found.iter().all(|(_, agent, _)| agent != "jsonl") {
+    if sessions.len() > 1 && found.len() > 1 && found.iter().all(|known| known.agent != "jsonl") {
         return Err(EngineError::AmbiguousId {
             id: name.to_owned(),
-            candidates: found.into_iter().map(|(_, _, native)| native).collect(),
+            candidates: found.into_iter().map(|known| known.native_id).collect(),
         });
     }
-    Ok(found.into_iter().map(|(row, ..)| row).collect())
+    Ok(found.into_iter().map(|known| known.key).collect())
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use super::rank::{Ranked, spread_of};
 use super::texts::Texts;
 use crate::error::EngineError;
 use crate::index::Address;
-use crate::store::{ItemKey, RowKey, SPOKEN_GAP};
+use crate::store::{EpisodeKey, ItemKey, SPOKEN_GAP};
 
 /// Number of the best candidates that are ranked anew.
 const RANKED: usize = 100;
@@ -80,7 +80,7 @@ pub(super) fn rank_talk(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut [Ranked
 struct Covers {
     rarity: Vec<f32>,
     /// Position and terms of the candidates of each episode, by position.
-    episodes: HashMap<i64, Vec<(f64, u128)>>,
+    episodes: HashMap<EpisodeKey, Vec<(f64, u128)>>,
 }
 
 impl Covers {
@@ -89,7 +89,7 @@ impl Covers {
         let rarity = asked.lexical.rarity(terms)?;
         let (at, places): (Vec<usize>, Vec<Address>) =
             ranked.iter().enumerate().filter_map(|(at, ranked)| Some((at, ranked.candidate.address()?))).unzip();
-        let mut episodes: HashMap<i64, Vec<(f64, u128)>> = HashMap::new();
+        let mut episodes: HashMap<EpisodeKey, Vec<(f64, u128)>> = HashMap::new();
         for (at, terms) in at.into_iter().zip(asked.lexical.terms_of(terms, &places)?) {
             let (episode, position) = place(&ranked[at]);
             episodes.entry(episode).or_default().push((position, terms));
@@ -119,7 +119,7 @@ impl Covers {
     }
 }
 
-fn place(ranked: &Ranked) -> (i64, f64) {
+fn place(ranked: &Ranked) -> (EpisodeKey, f64) {
     let standing = ranked.candidate.standing;
-    (standing.episode.get(), standing.position as f64 / SPOKEN_GAP as f64)
+    (standing.episode, standing.position as f64 / SPOKEN_GAP as f64)
 }

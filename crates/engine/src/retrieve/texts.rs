@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::store::{ItemKey, MemoryKey, NamedMemory, ShownTurn, Store, StoreResult, TurnKey};
+use crate::store::{ItemKey, MemoryKey, Named, NamedMemory, ShownTurn, Store, StoreResult, TurnKey, Turns};
 
 /// Turns and memories by row; memories without tags, evidence and anchors.
 #[derive(Default)]
@@ -16,12 +16,12 @@ impl Texts {
     pub(super) fn load(&mut self, store: &Store, keys: &[ItemKey]) -> StoreResult<()> {
         let turns: Vec<TurnKey> = keys.iter().filter_map(|key| key.turn()).filter(|row| !self.turns.contains_key(row)).collect();
         if !turns.is_empty() {
-            self.turns.extend(store.shown_turns(&turns)?.into_iter().map(|turn| (turn.row, turn)));
+            self.turns.extend(store.turns(Turns::Keys(&turns))?.into_iter().map(|turn| (turn.row, turn)));
         }
         let memories: Vec<MemoryKey> =
             keys.iter().filter_map(|key| key.memory()).filter(|row| !self.memories.contains_key(row)).collect();
         if !memories.is_empty() {
-            self.memories.extend(store.named_outlines(&memories)?);
+            self.memories.extend(store.named_outlines(Named::Keys(&memories))?);
         }
         Ok(())
     }

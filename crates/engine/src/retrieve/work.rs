@@ -6,7 +6,7 @@ use yore_core::text::{command_of, command_that_worked, fragments};
 
 use super::{Hit, WorkDone};
 use crate::error::EngineError;
-use crate::store::Store;
+use crate::store::{ExchangeWork, Store, Turns};
 
 /// Maximum number of bytes of an outcome and of a command.
 const MOST_BYTES: usize = 240;
@@ -24,10 +24,10 @@ pub(super) fn add_work(store: &Store, hits: &mut [Hit], most: usize) -> Result<(
             continue;
         }
         let mut work = WorkDone::default();
-        for file in store.exchange_files(row)? {
+        let ExchangeWork { opened, calls } = store.exchange_work(row, true)?;
+        for file in opened {
             if file.is_written { &mut work.changed } else { &mut work.read }.push(file.path);
         }
-        let calls = store.exchange_calls(row)?;
         let ran: Vec<(&str, Option<Outcome>)> =
             calls.iter().filter_map(|call| Some((command_of(&call.input)?, call.outcome))).collect();
         work.command = command_that_worked(&ran).map(|command| cut(command).to_owned());
@@ -35,7 +35,7 @@ pub(super) fn add_work(store: &Store, hits: &mut [Hit], most: usize) -> Result<(
             continue;
         }
         let is_shown = |id| hits.iter().any(|hit| hit.id() == ItemId::Turn(id) || hit.beside.iter().any(|said| said.turn == id));
-        let last = store.conclusion(row)?.filter(|last| last.role == Role::Assistant && !is_shown(last.id));
+        let last = store.turns(Turns::Conclusion(row))?.pop().filter(|last| last.role == Role::Assistant && !is_shown(last.id));
         work.outcome = last.and_then(|last| fragments(&last.text).first().map(|range| cut(&last.text[range.clone()]).to_owned()));
         seen.push(hits[at].exchange);
         hits[at].work = Some(Box::new(work));

@@ -1,9 +1,11 @@
 //! Row keys: typed numbers that are valid for one table of this database.
 
+use std::fmt::{Display, Formatter};
+
 use rusqlite::ToSql;
 use rusqlite::types::{FromSql, FromSqlResult, ToSqlOutput, ValueRef};
 
-/// A number that identifies a row of a table.
+/// A number that identifies a row of a table. Only `store` and `index` may make one or read it; others pass keys on.
 pub(crate) trait RowKey: Copy {
     /// Makes the key with this number.
     fn new(number: i64) -> Self;
@@ -14,7 +16,7 @@ pub(crate) trait RowKey: Copy {
 macro_rules! keys {
     ($($(#[$doc:meta])* $name:ident;)+) => {$(
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize, serde::Deserialize)]
         pub(crate) struct $name(i64);
 
         impl RowKey for $name {
@@ -24,6 +26,13 @@ macro_rules! keys {
 
             fn get(self) -> i64 {
                 self.0
+            }
+        }
+
+        /// A name for messages and for names of requests.
+        impl Display for $name {
+            fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+                self.0.fmt(f)
             }
         }
 
@@ -60,6 +69,31 @@ keys! {
     LabelKey;
     /// A memory.
     MemoryKey;
+    /// A relation.
+    RelationKey;
+    /// A place in a queue.
+    QueuePlace;
+}
+
+impl EpisodeKey {
+    /// Returns the episode of an item that stands alone, such as a memory: one that no other item has.
+    pub(crate) fn of_its_own(item: ItemKey) -> Self {
+        Self(item.get())
+    }
+}
+
+/// A memory or a relation, in the order in which they were stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RecordKey {
+    Memory(MemoryKey),
+    Relation(RelationKey),
+}
+
+impl RecordKey {
+    /// Returns the key before the first record.
+    pub(crate) fn start() -> Self {
+        Self::Memory(MemoryKey::default())
+    }
 }
 
 /// Something that can be found. The indexes and their queues hold it as one number: that of a turn's row, or the

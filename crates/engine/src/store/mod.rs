@@ -1,106 +1,71 @@
 //! All access to SQLite: one file, one writer at a time, any number of readers (WAL).
 //!
-//! - [`Store`] (`connection`): opens, migrates and provides connections; `options`, `error`
-//! - `migrate`: numbered migrations, in a transaction after a backup
-//! - `transaction`: statements, with errors that name the database
-//! - `keys`: keys of rows
-//! - `commit`: the data that an ingestion stores in one transaction
-//! - `upsert`, `episodes`, `exchanges`, `words`: projects, episodes, turns: written, read, packed
-//! - `extraction`: which conversations were read by extractors; `spans`: their topics; `summaries`: what a model said of them; `special_cases`: exceptions of projects, facts of branches; `judged`: which memories a model compared
-//! - `archive`: blobs and segments
-//! - `backup`, `salvage`: copies of the database, and rescue of data from a damaged one
-//! - `sources`: source files with checkpoints, leases and skipped lines
-//! - `queue`: turns that wait for the lexical index
-//! - `structure`: code, files, tools and errors of turns; summaries of conversations
-//! - `vectors`: embedded texts, and turns that wait for the embedder and the vector indexes
-//! - `jobs`: background work that waits
-//! - `notes`: notes, and other documents without a project
-//! - `memories`, `entities`: memories, entities and relations as rows; `operations`: their changes
-//! - `forget`: complete deletion; the one way to remove a turn; `redact`: what new rules find in memories
-//! - `overview`: counts for people
+//! - `archive`: files, lines, sessions, turns, notes, projects, forgetting: a port
+//! - `statements`: memories, entities, relations, operations, topics and summaries, what extractors have read: a port
+//! - `feed`: the queues, vectors and data that the indexes read: a port
+//! - `local`: [`Store`] itself (opens, migrates and provides connections), transactions, backups, salvage, jobs, ledger, index state
+//! - `keys`: keys of rows; `error`
+//!
+//! A second implementation would provide the three ports; `local` is SQLite's own.
 //!
 //! Rows and SQL never leave this module, domain types do: callers ask for operations, and only this module
-//! begins transactions. Every statement has fixed text and bound parameters. The migrations in `migrations/`
+//! begins transactions. Every statement has fixed text and bound parameters. The schema and the migrations in `local/`
 //! describe the tables.
 
-mod adapt;
 mod archive;
-mod assertions;
-pub(crate) mod backup;
-mod commit;
 #[cfg(test)]
 mod conformance;
-mod connection;
-mod entities;
-mod episodes;
 mod error;
-mod exchanges;
-mod extraction;
-mod forget;
-mod found_memories;
-mod items;
-mod job_rows;
-mod judged;
+mod feed;
 mod keys;
-mod ledger;
-mod memories;
-mod merges;
-mod migrate;
-mod notes;
-mod operations;
-mod options;
-mod overview;
-mod projects;
-mod queue;
-mod redact;
-mod revisions;
-mod salvage;
-mod sessions;
-mod sources;
-mod spans;
-mod special_cases;
-mod structure;
-mod summaries;
-mod transaction;
-mod upsert;
-mod vectors;
-mod witnesses;
-mod words;
+mod local;
+mod statements;
 
-pub(crate) use archive::{ArchivePlan, LineRun, NewBlob, Run, StoredBlob};
-pub use backup::Backup;
-pub(crate) use commit::{Commit, Entries, Entry, Home, SaidTurn};
-pub use connection::{DATABASE_FILE, Store};
-pub use episodes::ShownTurn;
+pub(crate) use archive::blobs::{ArchivePlan, LineRun, NewBlob, Run, Segment, StoredBlob, Unused};
+pub(crate) use archive::commit::{Commit, Entries, Entry, Home, SaidTurn};
+pub use archive::episodes::ShownTurn;
+pub(crate) use archive::episodes::{Episodes, NamedEpisode, Pass, TurnChoice, TurnCount, Turns};
+pub(crate) use archive::exchanges::ExchangeWork;
+pub(crate) use archive::forget::{ForgetPlan, Forgetting};
+pub use archive::forget::{Forgotten, SelectedItem};
+pub use archive::merges::Moved;
+pub(crate) use archive::notes::{StoredNote, Versions};
+pub use archive::overview::{AgentCount, EpisodeCount, MemoryCounts, RedactionCount, SkipCount, StoreStats};
+pub(crate) use archive::projects::{ProjectChange, StoredAlias, StoredProject};
+pub use archive::projects::{ProjectMerge, ProjectSummary};
+pub(crate) use archive::sessions::SessionFilter;
+pub use archive::sessions::{ConversationSummary, EpisodeSummary, SessionOrder};
+pub use archive::sources::SourceFileSummary;
+pub(crate) use archive::sources::{Advance, Checkpoint, FileNote, FileRow, Files, Skips};
+pub(crate) use archive::structure::{ChangeFilter, FileEvent, Prompt, RecordedShape};
 pub use error::{StoreError, StoreResult};
-pub(crate) use extraction::Shape;
-pub(crate) use forget::{ForgetPlan, Forgetting};
-pub use forget::{Forgotten, SelectedItem};
-pub(crate) use found_memories::{Beside, EvidenceRow, MemoryOutline, NamedMemory, Stands};
-pub(crate) use items::{IndexedItem, ItemClass, ItemHead, SPOKEN_GAP};
-pub(crate) use job_rows::{Failed, JobRow, NewJob};
-pub(crate) use judged::UnjudgedMemory;
+pub(crate) use feed::items::{IndexedItem, ItemClass, ItemHead, SPOKEN_GAP};
+pub(crate) use feed::queue::{Again, MODEL_LIST, Queue, Queued, STATIC_LIST};
+pub(crate) use feed::vectors::{ChosenEmbedder, EmbeddedItem, TextHash};
 pub(crate) use keys::{
-    BlobKey, EmbedderKey, EpisodeKey, FileKey, ItemKey, LabelKey, MemoryKey, ProjectKey, RowKey, TurnKey, VectorKey,
+    BlobKey, EmbedderKey, EpisodeKey, FileKey, ItemKey, LabelKey, MemoryKey, ProjectKey, QueuePlace, RecordKey, RowKey, TurnKey,
+    VectorKey,
 };
-pub(crate) use ledger::{BATCH, NewCall, Spending};
-pub use ledger::{DailyLimits, LedgerRow, Spent};
-pub use memories::{MemoryFilter, MemoryUse};
-pub use merges::Moved;
-pub use migrate::SCHEMA_VERSION;
-pub(crate) use notes::StoredNote;
-pub use operations::UndoError;
-pub(crate) use operations::{NewOperation, OperationTx};
-pub use options::StoreOptions;
-pub use overview::{AgentCount, EpisodeCount, MemoryCounts, ProjectSummary, RedactionCount, SkipCount, StoreStats};
-pub use projects::ProjectMerge;
-pub(crate) use salvage::{Content, Salvage};
-pub(crate) use sessions::SessionFilter;
-pub use sessions::{ConversationSummary, EpisodeSummary, SessionOrder};
-pub use sources::SourceFileSummary;
-pub(crate) use sources::{Advance, Checkpoint, FileRow, Skips};
-pub(crate) use spans::StoredSpan;
-pub(crate) use structure::{ChangeFilter, FileEvent, Prompt, RecordedShape};
-pub(crate) use summaries::StoredSummary;
-pub(crate) use vectors::{EmbeddedItem, MODEL_LIST, QueuedVector, STATIC_LIST, TextHash};
-pub(crate) use witnesses::{AnchoredMemory, StoredVerdict};
+pub(crate) use local::backup;
+pub use local::backup::Backup;
+pub use local::connection::{DATABASE_FILE, Store};
+pub(crate) use local::job_rows::{Failed, JobRow, NewJob};
+pub(crate) use local::ledger::{BATCH, NewCall, Spending};
+pub use local::ledger::{DailyLimits, LedgerRow, Spent};
+pub use local::migrate::SCHEMA_VERSION;
+pub use local::options::StoreOptions;
+pub(crate) use local::salvage::{Content, Salvage};
+pub(crate) use statements::entities::Relations;
+pub(crate) use statements::extraction::Shape;
+pub(crate) use statements::found_memories::{
+    Beside, EntityName, EntityNames, EvidenceOf, EvidenceRow, MemoryOutline, Named, NamedMemory, Outlines, Past, Stands,
+};
+pub(crate) use statements::judged::{Compared, UnjudgedMemory};
+pub(crate) use statements::memories::Memories;
+pub use statements::memories::{MemoryFilter, MemoryUse};
+pub use statements::operations::UndoError;
+pub(crate) use statements::operations::{NewOperation, OperationTx, Undoing};
+pub(crate) use statements::spans::{Spans, StoredSpan};
+pub(crate) use statements::special_cases::Exceptions;
+pub(crate) use statements::summaries::{StoredSummary, TopicName};
+pub(crate) use statements::witnesses::StoredVerdict;

@@ -16,7 +16,10 @@ use crate::archive::projects::MergeOffer;
 use crate::error::EngineError;
 use crate::retrieve::{keep_own_words, project_here};
 use crate::rules::own_title;
-use crate::store::{EpisodeSummary, ProjectKey, SessionFilter, SessionOrder, ShownTurn, Store};
+use crate::store::{
+    EpisodeSummary, Exceptions, Memories, MemoryKey, Named, ProjectKey, SessionFilter, SessionOrder, ShownTurn, Store, TurnCount,
+    Turns,
+};
 use crate::{Engine, Said};
 use yore_sources::project_names::ProjectNames;
 
@@ -145,7 +148,7 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
         brief.own = own(store, session)?;
     }
     let Some(project) = project else { return Ok(brief) };
-    brief.project = store.project_names()?.into_iter().find(|(row, ..)| *row == project).map(|(_, _, name)| name);
+    brief.project = store.projects()?.into_iter().find(|known| known.key == project).map(|known| known.name);
     for episode in lately(store, SessionFilter { projects: &[project], ..SessionFilter::default() }, LOOKED_AT)? {
         if brief.sessions.len() == SESSIONS {
             break;
@@ -169,18 +172,22 @@ fn fill_memories(engine: &Engine, project: Option<ProjectKey>, now: UtcMillis, b
     let store = engine.store();
     // The project has another rule in the place of these.
     let excepted = match project {
-        Some(project) => store.excepted_in(project, CERTAIN, now)?,
+        Some(project) => store.exceptions(Exceptions::In(project, CERTAIN), now)?,
         None => Vec::new(),
     };
-    brief.orders = store.latest_memories(None, &ASKED_OF_ALL, CERTAIN, now, ORDERS + excepted.len())?;
-    brief.orders.retain(|memory| !excepted.contains(&memory.id));
-    brief.orders.truncate(ORDERS);
+    let latest = |project, kinds: &[MemoryKind], least_certainty, limit| {
+        store.memories(Memories::Latest { project, kinds, least_certainty, now, limit })
+    };
+    let whole = |found: Vec<(MemoryKey, Memory)>| found.into_iter().map(|(_, memory)| memory);
+    let mut orders = latest(None, &ASKED_OF_ALL, CERTAIN, ORDERS + excepted.len())?;
+    orders.retain(|(key, _)| excepted.iter().all(|(_, general)| general != key));
+    brief.orders = whole(orders).take(ORDERS).collect();
     let Some(project) = project else { return Ok(()) };
-    let own = store.latest_memories(Some(project), &ASKED_OF_ALL, CERTAIN, now, ORDERS)?;
-    brief.orders.splice(0..0, own);
+    let own = latest(Some(project), &ASKED_OF_ALL, CERTAIN, ORDERS)?;
+    brief.orders.splice(0..0, whole(own));
     brief.orders.sort_by_key(|memory| (!memory.is_pinned, memory.lane != Lane::Curated));
     brief.orders.truncate(ORDERS);
-    brief.decided = store.latest_memories(Some(project), &[MemoryKind::Decision], 0.0, now, 2 * DECIDED)?;
+    brief.decided = whole(latest(Some(project), &[MemoryKind::Decision], 0.0, 2 * DECIDED)?).collect();
     for list in [&mut brief.orders, &mut brief.decided] {
         let changed = engine.likely_changed(list)?;
         list.retain(|memory| changed.iter().all(|(old, _)| old.id != memory.id));
@@ -189,10 +196,11 @@ fn fill_memories(engine: &Engine, project: Option<ProjectKey>, now: UtcMillis, b
     }
     brief.decided.truncate(DECIDED);
     for decision in &brief.decided {
-        let before = store.predecessors(decision.id, None, 1)?.pop().filter(|(_, before)| !before.status.is_unlisted());
-        brief.decided_before.extend(before.map(|(_, before)| (decision.id, before.statement)));
+        let before = store.named_outlines(Named::PredecessorsOf(decision.id, None, 1))?.pop();
+        let before = before.filter(|(_, (before, _))| !before.status.is_unlisted());
+        brief.decided_before.extend(before.map(|(_, (before, _))| (decision.id, before.statement)));
     }
-    brief.open = store.latest_memories(Some(project), &MemoryKind::OPEN, 0.0, now, OPEN)?;
+    brief.open = whole(latest(Some(project), &MemoryKind::OPEN, 0.0, OPEN)?).collect();
     Ok(())
 }
 
@@ -216,14 +224,21 @@ fn own(store: &Store, session: &str) -> Result<Option<Worked>, EngineError> {
 /// call. A session of "hi" and "thanks" has nothing.
 fn is_work(store: &Store, worked: &Worked) -> Result<bool, EngineError> {
     let says_something = worked.asked.iter().any(|said| word_count(&said.text) > FEW_WORDS);
-    let has_acted = || store.has_tool_calls(worked.session.row);
-    Ok(says_something || !worked.files.is_empty() || has_acted()?)
+    let has_acted = || {
+        store.count_turns(&TurnCount {
+            episodes: &[worked.session.row],
+            with_shared: true,
+            roles: &[Role::ToolCall, Role::ToolResult],
+            ..TurnCount::default()
+        })
+    };
+    Ok(says_something || !worked.files.is_empty() || has_acted()? > 0)
 }
 
 /// Returns what a session did; none if no person spoke in it.
 fn worked(store: &Store, session: EpisodeSummary, most: usize) -> Result<Option<Worked>, EngineError> {
     let said = |turn: ShownTurn| Said { text: turn.text.clone(), ..Said::of(&turn) };
-    let mut spoken = store.last_spoken(session.row, Role::Human, TURNS)?;
+    let mut spoken = store.turns(Turns::LastOf(session.row, Role::Human, TURNS))?;
     if spoken.is_empty() {
         return Ok(None);
     }
@@ -236,7 +251,7 @@ fn worked(store: &Store, session: EpisodeSummary, most: usize) -> Result<Option<
         asked = spoken.into_iter().take(1).collect();
     }
     asked.reverse();
-    let last = store.last_spoken(session.row, Role::Assistant, 3)?.into_iter().map(|turn| {
+    let last = store.turns(Turns::LastOf(session.row, Role::Assistant, 3))?.into_iter().map(|turn| {
         let text = without_directives(&turn.text);
         ShownTurn { text, ..turn }
     });

@@ -11,6 +11,7 @@ use super::suggestion::{SuggestRequest, Suggestion, Suggestions, Trigger};
 use crate::error::EngineError;
 use crate::retrieve::keep_own_words;
 use crate::rules::cut;
+use crate::store::{TurnChoice, TurnKey};
 use crate::{Engine, Found, Hit, RecallAnswer, RecallRequest, Said, Tuning};
 
 /// Number of bytes read of a prompt: the request is at its beginning or end.
@@ -42,7 +43,8 @@ pub(super) fn news(engine: &Engine, request: &SuggestRequest, mut hits: Vec<Hit>
     let shared = match &request.session {
         // A fork contains the turns of the session it was forked from.
         Some(session) => {
-            engine.store().shared_with(session, &hits.iter().filter_map(|hit| Some(hit.as_turn()?.row)).collect::<Vec<_>>())?
+            let turns: Vec<TurnKey> = hits.iter().filter_map(|hit| Some(hit.as_turn()?.row)).collect();
+            engine.store().turn_keys(TurnChoice::SharedBy(session, &turns))?.into_iter().collect()
         }
         None => HashSet::new(),
     };

@@ -9,7 +9,7 @@ use super::choose::{ask, chosen};
 use super::suggestion::{SuggestRequest, Suggestion, Suggestions};
 use crate::error::EngineError;
 use crate::retrieve::{keep_own_words, project_here, projects_named};
-use crate::store::{ChangeFilter, ShownTurn, TurnKey};
+use crate::store::{ChangeFilter, ShownTurn, TurnChoice, TurnKey, Turns};
 use crate::{Engine, Hit, Said};
 
 /// Maximum number of earlier sessions that changed the file.
@@ -72,7 +72,7 @@ fn add_changes(
     let filter = ChangeFilter { file, projects: &projects, session, as_of: request.filter.as_of };
     let changes = store.last_changes(&filter, CHANGES_LOOKED_AT)?;
     let rows: Vec<TurnKey> = changes.iter().map(|change| change.turn).collect();
-    let shared = session.map(|session| store.shared_with(session, &rows)).transpose()?.unwrap_or_default();
+    let shared = session.map(|session| store.turn_keys(TurnChoice::SharedBy(session, &rows))).transpose()?.unwrap_or_default();
     let mut left = CHANGES;
     for change in &changes {
         if left == 0 {
@@ -82,14 +82,14 @@ fn add_changes(
         if shared.contains(&change.turn) {
             continue;
         }
-        let Some(done) = store.conclusion(change.turn)? else { continue };
+        let Some(done) = store.turns(Turns::Conclusion(change.turn))?.pop() else { continue };
         let is_late = request.filter.as_of.is_some_and(|as_of| done.time.utc.is_some_and(|at| at >= as_of));
         if is_late || request.given.contains(&ItemId::Turn(done.id)) || done.text.trim().is_empty() || is_announcement(&done.text)
         {
             continue;
         }
         let asked = match change.asked {
-            Some(row) => store.shown_turns(&[row])?.pop(),
+            Some(row) => store.turns(Turns::Keys(&[row]))?.pop(),
             None => None,
         };
         let asked = asked.and_then(|mut asked| {

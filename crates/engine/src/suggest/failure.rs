@@ -10,6 +10,7 @@ use yore_core::text::{Tokenizer, Tokens, error_lines, error_reasons, paths, stea
 use super::choose::{ask, bounded, chosen};
 use super::suggestion::{SuggestRequest, Suggestions};
 use crate::error::EngineError;
+use crate::store::Turns;
 use crate::{Engine, Hit, Said};
 
 /// Maximum number of lines of a failure that are searched for.
@@ -53,7 +54,7 @@ pub(super) fn of_failure(
     }
     let conclusion = |hit: &Hit| -> Result<Option<Said>, EngineError> {
         let Some(turn) = hit.as_turn() else { return Ok(None) };
-        let outcome = engine.store().conclusion(turn.row)?;
+        let outcome = engine.store().turns(Turns::Conclusion(turn.row))?.pop();
         Ok(outcome.filter(|turn| !turn.text.trim().is_empty()).map(|turn| Said { text: turn.text.clone(), ..Said::of(&turn) }))
     };
     // If the session was given the outcome of the best hit, the outcome from another session adds nothing.

@@ -27,6 +27,7 @@ pub use self::suggestion::{SuggestRequest, Suggestion, Suggestions, Trigger};
 use crate::archive::notes::NotesRequest;
 use crate::error::EngineError;
 use crate::retrieve::project_here;
+use crate::store::Queue;
 use crate::{Engine, Found};
 use yore_sources::source::note;
 
@@ -102,7 +103,7 @@ fn find(engine: &Engine, request: &SuggestRequest) -> Result<Suggestions, Engine
         }
         ScopeChoice::CurrentOnly
     };
-    if engine.store().queue_length(MOST_PENDING + 1)? > MOST_PENDING {
+    if engine.store().waiting(Queue::Text, MOST_PENDING + 1)? > MOST_PENDING {
         return Ok(Suggestions::silent(SkipReason::IndexBehind, 0.0));
     }
     let filter = Filter { scope, ..request.filter.clone() };

@@ -11,7 +11,7 @@ use crate::embed::StaticTable;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::retrieve::{AnswerTopic, RecallAnswer, RecallRequest};
-use crate::store::{EpisodeKey, EpisodeSummary, ItemKey, SessionOrder, StoredSpan, TurnKey};
+use crate::store::{EpisodeKey, EpisodeSummary, ItemKey, SessionOrder, Spans, StoredSpan, TurnKey};
 
 /// Most topics without a hit, and how similar one must be to the question.
 const MOST_NEAR: usize = 3;
@@ -36,7 +36,7 @@ impl Engine {
             }
         }
         let unstored = self.divide_changed(&episodes, &mut || true)?;
-        let mut spans = self.store().spans_of(&episodes)?;
+        let mut spans = StoredSpan::by_episode(self.store().spans(Spans::Of(&episodes))?);
         spans.extend(unstored);
         let mut topics: Vec<AnswerTopic> = Vec::new();
         for episode in &episodes {
@@ -109,9 +109,10 @@ impl Engine {
             limit: usize::MAX >> 1,
             ..SessionsRequest::default()
         })?;
-        let spans = self.store().spans_of(&sessions.iter().map(|session| session.row).collect::<Vec<_>>())?;
+        let episodes: Vec<EpisodeKey> = sessions.iter().map(|session| session.row).collect();
+        let spans = self.store().spans(Spans::Of(&episodes))?;
         let mut near: Vec<(f32, &StoredSpan)> =
-            spans.values().flatten().filter(|span| span.depth == 0).map(|span| (dot(&asked, &span.vector), span)).collect();
+            spans.iter().filter(|span| span.depth == 0).map(|span| (dot(&asked, &span.vector), span)).collect();
         near.retain(|(similarity, _)| *similarity >= NEAR);
         near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.first.cmp(&b.1.first)));
         let sessions: HashMap<EpisodeKey, &EpisodeSummary> = sessions.iter().map(|session| (session.row, session)).collect();

@@ -23,7 +23,7 @@ use crate::embed::StaticTable;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::rules::{Words, normal, sentences};
-use crate::store::{EpisodeKey, EpisodeSummary, ProjectKey, SessionOrder, Shape, StoredSpan, TurnKey};
+use crate::store::{EpisodeKey, EpisodeSummary, ProjectKey, SessionOrder, Shape, Spans, StoredSpan, TurnKey, Turns};
 
 /// Name and version of the way in which conversations are divided. Another one divides each anew.
 const DIVIDER: &str = "spans/1";
@@ -78,7 +78,8 @@ impl Engine {
             let later = sessions.split_off(page.min(sessions.len()));
             let rows: Vec<EpisodeKey> = sessions.iter().map(|session| session.row).collect();
             let unstored = self.divide_changed(&rows, &mut || true)?;
-            let (mut stored, mut summaries) = (self.store().spans_of(&rows)?, self.store().summaries_of(&rows)?);
+            let mut stored = StoredSpan::by_episode(self.store().spans(Spans::Of(&rows))?);
+            let mut summaries = self.store().summaries_of(&rows)?;
             stored.extend(unstored);
             if let Some(text) = &request.text {
                 keep_nearest(&mut stored, text, most);
@@ -113,8 +114,8 @@ impl Engine {
         if self.store().is_passive() {
             return Ok(unstored);
         }
-        let shapes = self.store().shapes()?;
-        let divided = self.store().extracted(DIVIDER)?;
+        let shapes = self.store().shapes(None)?;
+        let divided = self.store().shapes(Some(DIVIDER))?;
         for conversation in conversations {
             let shape = shapes.get(conversation).copied().unwrap_or_default();
             if divided.get(conversation) == Some(&shape) {
@@ -199,11 +200,11 @@ impl Engine {
 
     /// Returns the topics of other sessions of the project that are most similar to a span.
     fn similar_to(&self, span: &StoredSpan, projects: &mut ProjectTopics) -> Result<Vec<SimilarTopic>, EngineError> {
-        let project = self.store().project_of_turn(span.first)?;
+        let project = self.store().turns(Turns::Keys(&[span.first]))?.pop().and_then(|turn| turn.project_key);
         let (all, common) = match projects.0.entry(project) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(unknown) => {
-                let all = self.store().topics_of_project(project)?;
+                let all = self.store().spans(Spans::TopicsIn(project))?;
                 // Topics of a project have something in common that tells none apart; of few, it may be their subject.
                 let common = if all.len() < MANY { Vec::new() } else { mean(all.iter().map(|other| other.vector.as_slice())) };
                 unknown.insert((all, common))
@@ -218,7 +219,7 @@ impl Engine {
         scored.sort_by(|a, b| b.0.total_cmp(&a.0));
         let mut found: Vec<SimilarTopic> = Vec::new();
         for (similarity, other) in scored {
-            let Some(turn) = self.store().shown_turns(&[other.first])?.into_iter().next() else { continue };
+            let Some(turn) = self.store().turns(Turns::Keys(&[other.first]))?.into_iter().next() else { continue };
             let name = match &other.name {
                 Some(name) => name.clone(),
                 None => name_of_turn(turn.role, &turn.text),

@@ -11,7 +11,7 @@ use crate::engine::{Engine, EngineOptions};
 use crate::error::EngineError;
 use crate::ingest::{self, Keys, Observer, ReindexReport, ScanReport};
 use crate::platform::{self, FileLock};
-use crate::store::{Backup, Content, RowKey, Salvage, Store, StoreError, StoredBlob, backup};
+use crate::store::{Again, Backup, Content, Files, RowKey, Salvage, Store, StoreError, StoredBlob, Unused, backup};
 use yore_sources::source::ReaderOptions;
 
 /// Minimum time between two automatic backups.
@@ -127,7 +127,7 @@ impl Engine {
         }
         if !report.is_clean() || self.store().index_state(OWED)?.as_deref() == Some("again") {
             self.reindex(options, observer)?;
-            self.store().release_labels()?;
+            self.store().release(Unused::Labels)?;
             self.finish_removal()?;
         }
         reader.note_scanned()?;
@@ -248,7 +248,8 @@ pub fn repair(options: &EngineOptions, reader: &ReaderOptions, observer: &mut dy
     forget_indexes(options)?;
     let engine = Engine::open(options.clone())?;
     let (reindex, _) = engine.reindex(reader, observer)?;
-    let files: BTreeMap<i64, String> = engine.store().files()?.into_iter().map(|file| (file.id.get(), file.path)).collect();
+    let files: BTreeMap<i64, String> =
+        engine.store().files(Files::All)?.into_iter().map(|file| (file.id.get(), file.path)).collect();
     let lost = saved.lost_lines.iter().map(|(file, lines)| {
         let path = files.get(file).cloned().unwrap_or_else(|| format!("file {file}"));
         let is_there = Path::new(&path).exists();
@@ -295,7 +296,7 @@ fn forget_indexes(options: &EngineOptions) -> Result<(), EngineError> {
     let store = Store::open(&options.directory, false, options.store.clone())?;
     store.clear_index_state("lexical")?;
     store.clear_index_state("vectors")?;
-    store.queue_all()?;
+    store.queue_again(Again::Text)?;
     store.checkpoint()?;
     Ok(())
 }

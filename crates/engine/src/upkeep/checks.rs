@@ -261,7 +261,7 @@ impl Engine {
             Finding::Private
         });
         if self.has_embedder()
-            && let Some((turns, error)) = self.store().embed_failures()?
+            && let Some((turns, error)) = self.store().vector_counts(None)?.failures
         {
             findings.push(Finding::EmbedFailed { turns, error });
         }

@@ -18,7 +18,7 @@ use yore_core::time::UtcMillis;
 use crate::Engine;
 use crate::error::EngineError;
 use crate::ingest::{Holder, IngestError, SourceRoot};
-use crate::store::{Failed, JobRow, NewJob as NewRow, StoreResult};
+use crate::store::{Failed, Files, JobRow, NewJob as NewRow, StoreResult};
 use yore_sources::source::Stamp;
 
 /// Failures that are not transient before a job is given up.
@@ -469,7 +469,7 @@ impl Engine {
 
     /// Returns whether a file was read, as a whole or in parts.
     pub fn knows_file(&self, source: &str, path: &str) -> Result<bool, EngineError> {
-        Ok(self.store().knows_file(source, path)?)
+        Ok(!self.store().files(Files::Within(source, path))?.is_empty())
     }
 
     /// Returns the number of jobs of a lane by state.

@@ -4,15 +4,16 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use yore_core::id::ProjectId;
-use yore_core::memory::{AnchorKind, AnchorVerdict, Memory, Verdict};
+use yore_core::id::{MemoryId, ProjectId};
+use yore_core::memory::{Anchor, AnchorKind, AnchorVerdict, Memory, Verdict};
+use yore_core::time::UtcMillis;
 
 use super::branches::are_merged;
 use super::{Effort, Spoken, judge};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::retrieve::{Found, Hit};
-use crate::store::{AnchoredMemory, MemoryKey, ProjectSummary, StoredVerdict};
+use crate::store::{Memories, MemoryKey, ProjectSummary, StoredVerdict};
 use yore_sources::project_names::{ProjectNames, names_of};
 
 /// Most memories of a project that are judged at once, the newest.
@@ -64,7 +65,9 @@ impl Engine {
             if !goes_on() {
                 break;
             }
-            let memories = self.store().anchored_memories(project.id, MOST_JUDGED)?;
+            let memories = self.store().memories(Memories::Anchored(project.id, MOST_JUDGED))?;
+            let memories: Vec<AnchoredMemory> =
+                memories.into_iter().map(|(row, memory)| AnchoredMemory::of(row, &memory)).collect();
             let has_branches = !self.open_branches(project.id)?.is_empty();
             if memories.is_empty() && !has_branches {
                 continue;
@@ -143,12 +146,7 @@ impl Engine {
             .collect();
         let memories: Vec<AnchoredMemory> = found
             .iter()
-            .map(|found| AnchoredMemory {
-                row: found.row,
-                id: found.memory.id,
-                at: found.memory.valid_from.unwrap_or(found.memory.recorded),
-                anchors: found.memory.anchors.clone(),
-            })
+            .map(|found| AnchoredMemory { anchors: found.memory.anchors.clone(), ..AnchoredMemory::of(found.row, &found.memory) })
             .collect();
         let Some(Ok(verdicts)) = judged(directory, &memories, OF_ANSWER) else { return Ok(()) };
         let is_file = |verdict: &AnchorVerdict| verdict.anchor.kind == AnchorKind::SourceFile || verdict.anchor.kind.is_of_tool();
@@ -196,6 +194,22 @@ impl Engine {
         };
         let rows: Vec<(MemoryKey, Option<StoredVerdict>)> = verdicts.map(|(row, found)| (row, stored(found))).collect();
         Ok(self.store().put_verdicts(&rows)?)
+    }
+}
+
+/// A memory that speaks of things in a repository.
+struct AnchoredMemory {
+    row: MemoryKey,
+    id: MemoryId,
+    at: UtcMillis,
+    anchors: Vec<Anchor>,
+}
+
+impl AnchoredMemory {
+    fn of(row: MemoryKey, memory: &Memory) -> Self {
+        let mut anchors = memory.anchors.clone();
+        anchors.sort_by(|a, b| (a.kind.as_str(), &a.text).cmp(&(b.kind.as_str(), &b.text)));
+        Self { row, id: memory.id, at: memory.valid_from.unwrap_or(memory.recorded), anchors }
     }
 }
 

@@ -672,20 +672,61 @@ fn async_crosses_to_the_engine_in_one_place_and_one_module_prints() {
 #[test]
 fn every_migration_is_listed_and_numbered_in_order() {
     let repository = Repository::here();
-    let list = repository.read("crates/engine/src/store/migrate.rs");
-    let files = repository.files("crates/engine/src/store/migrations");
+    let list = repository.read("crates/engine/src/store/local/migrate.rs");
+    let files = repository.files("crates/engine/src/store/local/migrations");
     let mut numbers: Vec<i32> = Vec::new();
     for file in &files {
         let name = file.file_name().unwrap().to_str().unwrap();
         let number: i32 = name.strip_suffix(".sql").unwrap().parse().unwrap();
         let row = Regex::new(&format!(r#"version: {number}, is_precious: \w+, sql: include_str!\("migrations/{number}.sql"\)"#))
             .unwrap();
-        assert!(row.is_match(&list), "store/migrate.rs does not list {name} as version {number}");
+        assert!(row.is_match(&list), "store/local/migrate.rs does not list {name} as version {number}");
         numbers.push(number);
     }
     numbers.sort_unstable();
     assert!(!numbers.is_empty() && numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]), "{numbers:?}");
     assert_eq!(numbers.last(), Some(&yore_engine::SCHEMA_VERSION));
+}
+
+/// Most methods of the three ports of the store together: fewer is better, more is a decision.
+const MOST_PORT_METHODS: usize = 119;
+
+/// Returns the methods of a port: those of the store, its views and its operations that other modules may call.
+fn port_methods(port: &str) -> BTreeSet<String> {
+    let method = Regex::new(r"(?m)^impl(?:<[^>]*>)? (\w+)|^    pub(?:\(crate\))? fn (\w+)").unwrap();
+    let mut methods = BTreeSet::new();
+    for source in Repository::here().sources("engine").iter().filter(|source| source.path.starts_with(format!("store/{port}"))) {
+        let mut owner = "";
+        for found in method.captures_iter(&source.code) {
+            owner = found.get(1).map_or(owner, |of| of.as_str());
+            if let Some(name) = found.get(2).filter(|_| ["Store", "View", "OperationTx"].contains(&owner)) {
+                methods.insert(name.as_str().to_owned());
+            }
+        }
+    }
+    assert!(methods.len() > 5, "{port}: {methods:?}");
+    methods
+}
+
+#[test]
+fn ports_of_the_store_have_no_more_methods_than_were_agreed() {
+    let counts = ["archive", "statements", "feed"].map(|port| (port, port_methods(port).len()));
+    let sum: usize = counts.iter().map(|(_, count)| count).sum();
+    assert!(sum <= MOST_PORT_METHODS, "{sum} methods: {counts:?}; fold the new one into a query of the same kind");
+}
+
+#[test]
+fn every_method_of_a_port_is_called_by_a_story() {
+    let stories = Repository::here().read("crates/engine/src/store/conformance.rs");
+    let mut complaints = Vec::new();
+    for port in ["archive", "statements", "feed"] {
+        for name in port_methods(port) {
+            if !Regex::new(&format!(r"\.{name}(::<[^>]*>)?\(")).unwrap().is_match(&stories) {
+                complaints.push(format!("store/{port}: `{name}`"));
+            }
+        }
+    }
+    none(complaints, "store/conformance.rs tells a story of each method of a port, so that a second implementation must have it");
 }
 
 #[test]
@@ -696,7 +737,7 @@ fn the_status_of_a_memory_is_assigned_in_one_file() {
         for source in Repository::here().sources(name) {
             let is_of_tests = source.path.ends_with("store/conformance.rs");
             // Rows are read, pages are written by people; a new record holds.
-            let reads = ["store/memories.rs", "portable/page.rs", "memory/record.rs", "memory/lifecycle.rs"];
+            let reads = ["statements/memories.rs", "portable/page.rs", "memory/record.rs", "memory/lifecycle.rs"];
             if is_of_tests || reads.iter().any(|file| source.path.ends_with(file)) {
                 continue;
             }
@@ -718,7 +759,7 @@ fn every_table_is_placed_in_a_state_of_data() {
         .collect();
     let table = Regex::new(r"CREATE TABLE (\w+)").unwrap();
     let mut complaints = Vec::new();
-    let schema = repository.read("crates/engine/src/store/schema.sql");
+    let schema = repository.read("crates/engine/src/store/local/schema.sql");
     for name in table.captures_iter(&schema).map(|found| found[1].to_owned()) {
         let places = rows.iter().filter(|row| quoted(row).contains(&name.as_str())).count();
         if places != 1 {

@@ -33,7 +33,7 @@ pub(crate) use self::state::{LexicalState, SearchOptions};
 use self::waiting::Waiting;
 use super::tantivy_tokenizer::{NAME, YoreTokenizer};
 use crate::index::filter::CompiledFilter;
-use crate::store::{ItemKey, MemoryKey, ProjectKey, RowKey, Store, StoreError};
+use crate::store::{Again, ItemKey, MemoryKey, ProjectKey, Queue, QueuePlace, Queued, RowKey, Store, StoreError};
 
 /// Fact of the store: text was deleted of which the index must not keep a byte.
 const PURGE: &str = "purge";
@@ -146,7 +146,7 @@ impl LexicalIndex {
             commit.set_payload(&token);
             commit.commit().map_err(fail)?;
         }
-        store.queue_all()?;
+        store.queue_again(Again::Text)?;
         store.set_index_state("lexical", &token)?;
         Self::with_index(directory, Some(token), index, fields, true)
     }
@@ -219,7 +219,7 @@ impl LexicalIndex {
         }
         // A killed process may not have finished its purge.
         let purge = purge || store.index_state(PURGE)?.is_some();
-        if !purge && store.queue_length(1)? == 0 {
+        if !purge && store.waiting(Queue::Text, 1)? == 0 {
             return Ok(report);
         }
         let fail = |error: TantivyError| failure(&self.directory, error);
@@ -246,12 +246,12 @@ impl LexicalIndex {
         self.reader.reload().map_err(fail)?;
         let mut is_empty = self.reader.searcher().num_docs() == 0;
         let mut seen: HashSet<ItemKey> = HashSet::new();
-        let (mut after, mut uncommitted) = (0, 0);
+        let (mut after, mut uncommitted) = (QueuePlace::default(), 0);
         loop {
-            let queued = store.queued_items(after, READ_TURNS)?;
+            let queued = store.queued(Queue::Text, after, READ_TURNS)?;
             let count = queued.len();
-            for (seq, key, item) in queued {
-                after = seq;
+            for Queued { place, key, item, .. } in queued {
+                after = place;
                 // An empty index has nothing to replace when a turn occurs for the first time.
                 if !is_empty || !seen.insert(key) {
                     writer.delete_term(Term::from_field_u64(self.fields.row, key.get() as u64));
@@ -270,7 +270,7 @@ impl LexicalIndex {
                 let mut commit = writer.prepare_commit().map_err(fail)?;
                 commit.set_payload(&token);
                 commit.commit().map_err(fail)?;
-                store.drop_queued(after)?;
+                store.drop_queued(Queue::Text, after)?;
                 uncommitted = 0;
             }
             if count < READ_TURNS {

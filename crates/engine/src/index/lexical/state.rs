@@ -17,7 +17,7 @@ use crate::index::filter::CompiledFilter;
 use crate::index::hit::{Address, ItemHit};
 use crate::index::names::NameGraph;
 use crate::index::tantivy_tokenizer::{NAME, YoreTokenizer};
-use crate::store::{IndexedItem, ItemKey, MemoryKey, Store};
+use crate::store::{ItemKey, MemoryKey, Queue, QueuePlace, Queued, Store};
 
 /// Queued turns that a query searches in memory; further ones must wait for the index.
 const MAX_PENDING: usize = 2_000;
@@ -64,9 +64,10 @@ impl LexicalState<'_> {
         }
         let mut hits = self.search_index(&self.searcher, self.filled, question, filter, options)?;
         // The index in memory is complete.
-        let pending = if self.is_in_memory { Vec::new() } else { store.queued_items(0, MAX_PENDING)? };
+        let pending =
+            if self.is_in_memory { Vec::new() } else { store.queued(Queue::Text, QueuePlace::default(), MAX_PENDING)? };
         if !pending.is_empty() {
-            let queued: HashSet<ItemKey> = pending.iter().map(|(_, key, _)| *key).collect();
+            let queued: HashSet<ItemKey> = pending.iter().map(|queued| queued.key).collect();
             hits.retain(|hit| !queued.contains(&hit.key));
             hits.extend(
                 self.search_pending(pending, question, filter, options)?.into_iter().map(|hit| ItemHit { address: None, ..hit }),
@@ -130,7 +131,7 @@ impl LexicalState<'_> {
     /// same kind as others, but not on the same scale, which matters only for a few turns and a few seconds.
     fn search_pending(
         &self,
-        pending: Vec<(i64, ItemKey, Option<IndexedItem>)>,
+        pending: Vec<Queued>,
         question: &Question,
         filter: &CompiledFilter,
         options: &SearchOptions,
@@ -140,7 +141,7 @@ impl LexicalState<'_> {
         index.tokenizers().register(NAME, YoreTokenizer::default());
         let mut writer: IndexWriter = index.writer_with_num_threads(1, 15_000_000).map_err(fail)?;
         let mut seen = HashSet::new();
-        for (_, key, item) in pending {
+        for Queued { key, item, .. } in pending {
             if let (true, Some(item)) = (seen.insert(key), item) {
                 writer.add_document(self.fields.document(&item)).map_err(fail)?;
             }

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use yore_core::text::{Question, Tokenizer};
 
-use crate::store::{ItemKey, MemoryKey, ProjectKey, Store, StoreResult};
+use crate::store::{MemoryKey, ProjectKey, QueuePlace, RowKey, Store, StoreResult};
 
 /// Memories that are read at once, the latest: of a new index, all wait. Twice as many are kept before the older half is dropped.
 const MOST: usize = 20_000;
@@ -17,9 +17,9 @@ const LEAST_SHARED: u32 = 2;
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     /// Number of the last place in the queue that was read.
-    last: i64,
+    last: QueuePlace,
     /// Each with the place at which it was queued.
-    memories: Vec<(i64, MemoryKey, Option<ProjectKey>)>,
+    memories: Vec<(QueuePlace, MemoryKey, Option<ProjectKey>)>,
     /// Places in `memories` of those that have a word.
     by_word: HashMap<String, Vec<u32>>,
     tokenizer: Tokenizer,
@@ -28,18 +28,18 @@ pub(super) struct Waiting {
 impl Waiting {
     /// Reads what was queued since the last call, and drops what the index has taken.
     pub(super) fn follow(&mut self, store: &Store) -> StoreResult<()> {
-        let (first, last) = store.queue_ends()?.unwrap_or((i64::MAX, 0));
-        let is_behind = self.memories.first().is_some_and(|(seq, ..)| *seq < first);
+        let (first, last) = store.queue_ends()?.unwrap_or((QueuePlace::new(i64::MAX), QueuePlace::default()));
+        let is_behind = self.memories.first().is_some_and(|(place, ..)| *place < first);
         if is_behind || last < self.last || self.memories.len() > 2 * MOST {
             *self = Self::default();
         }
-        for (seq, key) in store.queued_memories(self.last, last, MOST)? {
-            let Some(item) = store.indexed_item(ItemKey::Memory(key))? else { continue };
+        for (place, item) in store.queued_memories(self.last, last, MOST)? {
+            let Some(key) = item.head.key.memory() else { continue };
             let at = self.memories.len() as u32;
             for word in Question::parse(&item.text, &mut self.tokenizer).terms {
                 self.by_word.entry(word).or_default().push(at);
             }
-            self.memories.push((seq, key, item.head.project));
+            self.memories.push((place, key, item.head.project));
         }
         self.last = last;
         Ok(())

@@ -1,0 +1,242 @@
+//! Counts what the store holds, and renames what names a person.
+
+use yore_core::time::UtcMillis;
+
+use super::episodes::IS_REPLACED;
+use crate::store::{Store, StoreResult};
+
+/// Number of sessions and turns of an agent.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct AgentCount {
+    /// Source kind.
+    pub agent: String,
+    /// Conversations with a person.
+    pub sessions: u64,
+    /// Conversations with sub-agents.
+    pub subagents: u64,
+    /// Documents.
+    pub documents: u64,
+    /// Turns of all of them.
+    pub turns: u64,
+}
+
+/// Number of turns of a role.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct EpisodeCount {
+    /// Role of turns.
+    pub role: String,
+    /// Number of turns.
+    pub turns: u64,
+}
+
+/// Number of memories, and of what connects them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct MemoryCounts {
+    /// Memories by kind, most first.
+    pub kinds: Vec<(String, u64)>,
+    /// Memories by status, most first.
+    pub statuses: Vec<(String, u64)>,
+    /// Entities.
+    pub entities: u64,
+    /// Relations.
+    pub relations: u64,
+    /// Operations in the log.
+    pub operations: u64,
+}
+
+impl MemoryCounts {
+    /// Returns the number of memories of any status.
+    pub fn total(&self) -> u64 {
+        self.kinds.iter().map(|(_, count)| count).sum()
+    }
+}
+
+/// Redactions of one kind.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct RedactionCount {
+    /// Kind of the secret.
+    pub kind: String,
+    /// Number of redactions.
+    pub count: u64,
+}
+
+/// Lines of one source that could not be read or are of no known type.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct SkipCount {
+    /// Source kind.
+    pub source: String,
+    /// Stable reason.
+    pub reason: String,
+    /// Detail of the reason, such as the unknown type.
+    pub detail: String,
+    /// Number of lines.
+    pub count: u64,
+    /// File of an example.
+    pub path: String,
+    /// 1-based line of the example.
+    pub line: u64,
+}
+
+/// Everything that `stats` shows.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct StoreStats {
+    /// Counts by agent.
+    pub agents: Vec<AgentCount>,
+    /// Counts by role.
+    pub roles: Vec<EpisodeCount>,
+    /// Number of projects.
+    pub projects: u64,
+    /// Memories.
+    #[serde(default)]
+    pub memories: MemoryCounts,
+    /// Turns that several sessions share and that are stored once.
+    pub shared_turns: u64,
+    /// Soft-forgotten episodes.
+    pub forgotten_episodes: u64,
+    /// Source files read.
+    pub files: u64,
+    /// Those of the files that no longer exist; the archive has their content.
+    pub gone_files: u64,
+    /// Bytes of the source files that are archived.
+    pub source_bytes: u64,
+    /// Bytes of redacted lines after deduplication.
+    pub archive_raw_bytes: u64,
+    /// Compressed bytes of the archive.
+    pub archive_bytes: u64,
+    /// Compressed bytes of the turns' words.
+    pub words_bytes: u64,
+    /// Bytes of the database file.
+    pub database_bytes: u64,
+    /// Redactions by kind, most first.
+    pub redactions: Vec<RedactionCount>,
+    /// Skipped lines, most first.
+    pub skips: Vec<SkipCount>,
+}
+
+impl Store {
+    /// Returns the numbers of turns and of memories with a time after `at`. A time that a person gave to a memory does not count.
+    pub(crate) fn counts_after(&self, at: UtcMillis) -> StoreResult<(u64, u64)> {
+        self.read(|view| {
+            let turns = view.count("SELECT count(*) FROM turn WHERE at_ms > ?1", [at])?;
+            let memories = view.count(
+                "SELECT count(*) FROM memory
+                 WHERE recorded_ms > ?1 OR changed_ms > ?1 OR lane = 'extracted' AND coalesce(valid_from_ms, 0) > ?1",
+                [at],
+            )?;
+            Ok((turns, memories))
+        })
+    }
+
+    /// Replaces names (titles, directories, paths, labels and the like) by the result of `becomes`, unless it
+    /// is a dry run; returns the number of changed names.
+    pub(crate) fn rename(&self, is_dry_run: bool, mut becomes: impl FnMut(&str) -> Option<String>) -> StoreResult<u64> {
+        /// Tables and columns with names; one that may hold each name once gives way to the row that has the new one.
+        const NAMES: [(&str, &str); 14] = [
+            ("episode", "title"),
+            ("episode", "cwd"),
+            ("project", "name"),
+            ("project_merge", "from_name"),
+            ("project_alias", "value"),
+            ("project_alias", "recorded"),
+            ("source_file", "path"),
+            ("source_file", "reader_state"),
+            ("source_file", "kept_out"),
+            ("label", "text"),
+            ("path", "text"),
+            ("path", "name"),
+            ("pending_title", "title"),
+            ("skip", "detail"),
+        ];
+        self.write(|tx| {
+            let mut changed = 0;
+            for (table, column) in NAMES {
+                let sql = format!("SELECT DISTINCT {column} FROM {table} WHERE {column} IS NOT NULL");
+                let names: Vec<String> = tx.column(&sql, [])?;
+                for name in names {
+                    let Some(new) = becomes(&name) else { continue };
+                    changed += 1;
+                    if !is_dry_run {
+                        let sql = format!("UPDATE OR IGNORE {table} SET {column} = ?2 WHERE {column} = ?1");
+                        tx.execute(&sql, [&name, &new])?;
+                        let sql = format!("UPDATE {table} SET {column} = ?2 || '~' || abs(random()) WHERE {column} = ?1");
+                        tx.execute(&sql, [&name, &new])?;
+                    }
+                }
+            }
+            Ok(changed)
+        })
+    }
+
+    /// Collects all statistics of the store.
+    pub(crate) fn stats(&self) -> StoreResult<StoreStats> {
+        self.read(|view| {
+            let sum = |sql: &'static str| view.value::<Option<i64>>(sql, []).map(|sum| sum.unwrap_or(0) as u64);
+            let by_name = |sql: &'static str| view.all(sql, [], |row| Ok((row.get(0)?, count(row, 1)?)));
+            Ok(StoreStats {
+                agents: view.all(
+                    &format!(
+                        "SELECT episode.agent, count(DISTINCT CASE WHEN kind = 'session' THEN episode.id END),
+                            count(DISTINCT CASE WHEN kind = 'subagent' THEN episode.id END),
+                            count(DISTINCT CASE WHEN kind = 'document' THEN episode.id END), count(turn.id)
+                     FROM episode LEFT JOIN turn ON turn.episode_id = episode.id AND NOT {IS_REPLACED} WHERE forgotten_ms IS NULL
+                     GROUP BY 1 ORDER BY 5 DESC"
+                    ),
+                    [],
+                    |row| {
+                        Ok(AgentCount {
+                            agent: row.get(0)?,
+                            sessions: count(row, 1)?,
+                            subagents: count(row, 2)?,
+                            documents: count(row, 3)?,
+                            turns: count(row, 4)?,
+                        })
+                    },
+                )?,
+                roles: view.all(
+                    &format!("SELECT role, count(*) FROM turn WHERE NOT {IS_REPLACED} GROUP BY 1 ORDER BY 2 DESC"),
+                    [],
+                    |row| Ok(EpisodeCount { role: row.get(0)?, turns: count(row, 1)? }),
+                )?,
+                projects: sum("SELECT count(*) FROM project")?,
+                memories: MemoryCounts {
+                    kinds: by_name("SELECT kind, count(*) FROM memory GROUP BY 1 ORDER BY 2 DESC, 1")?,
+                    statuses: by_name("SELECT status, count(*) FROM memory GROUP BY 1 ORDER BY 2 DESC, 1")?,
+                    entities: sum("SELECT count(*) FROM entity")?,
+                    relations: sum("SELECT count(*) FROM relation")?,
+                    operations: sum("SELECT count(*) FROM operation")?,
+                },
+                shared_turns: sum("SELECT count(*) FROM turn_share")?,
+                forgotten_episodes: sum("SELECT count(*) FROM episode WHERE forgotten_ms IS NOT NULL")?,
+                files: sum("SELECT count(*) FROM source_file")?,
+                gone_files: sum("SELECT count(*) FROM source_file WHERE gone_ms IS NOT NULL")?,
+                source_bytes: sum("SELECT sum(archived_bytes) FROM source_file")?,
+                archive_raw_bytes: sum("SELECT sum(raw_bytes) FROM blob")?,
+                archive_bytes: sum("SELECT sum(length(data)) FROM blob")?,
+                words_bytes: sum("SELECT sum(length(words)) FROM turn_text")?,
+                database_bytes: sum("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")?,
+                redactions: view.all("SELECT kind, sum(count) FROM redaction GROUP BY 1 ORDER BY 2 DESC, 1", [], |row| {
+                    Ok(RedactionCount { kind: row.get(0)?, count: count(row, 1)? })
+                })?,
+                skips: view.all(
+                    "SELECT source, reason, detail, sum(count), min(path), min(first_line) FROM skip
+                 JOIN source_file ON source_file.id = skip.file_id GROUP BY 1, 2, 3 ORDER BY 4 DESC, 2, 3",
+                    [],
+                    |row| {
+                        Ok(SkipCount {
+                            source: row.get(0)?,
+                            reason: row.get(1)?,
+                            detail: row.get(2)?,
+                            count: count(row, 3)?,
+                            path: row.get(4)?,
+                            line: count(row, 5)?,
+                        })
+                    },
+                )?,
+            })
+        })
+    }
+}
+
+pub(in crate::store) fn count(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    row.get::<_, i64>(column).map(|count| count as u64)
+}

@@ -1,0 +1,68 @@
+//! Stores facts about the indexes and the data directory of this machine, as names with values.
+
+use rusqlite::params;
+
+use crate::store::local::transaction::WriteTx;
+use crate::store::{Store, StoreResult};
+
+impl Store {
+    /// Returns a fact about an index, such as the tokenizer version that built it.
+    pub(crate) fn index_state(&self, name: &str) -> StoreResult<Option<String>> {
+        self.read(|view| view.first_value("SELECT value FROM index_state WHERE name = ?1", [name]))
+    }
+
+    /// Returns the random name that ties an index to this store, the same for every caller.
+    pub(crate) fn index_token(&self, name: &str) -> StoreResult<String> {
+        if let Some(token) = self.index_state(name)? {
+            return Ok(token);
+        }
+        let token = uuid::Uuid::now_v7().simple().to_string();
+        self.write(|tx| {
+            tx.execute("INSERT OR IGNORE INTO index_state (name, value) VALUES (?1, ?2)", params![name, token])?;
+            tx.value("SELECT value FROM index_state WHERE name = ?1", [name])
+        })
+    }
+
+    /// Sets a fact about an index.
+    pub(crate) fn set_index_state(&self, name: &str, value: &str) -> StoreResult<()> {
+        self.write(|tx| tx.set_state(name, value))
+    }
+
+    /// Removes a fact about an index.
+    pub(crate) fn clear_index_state(&self, name: &str) -> StoreResult<()> {
+        self.write(|tx| tx.execute("DELETE FROM index_state WHERE name = ?1", [name]).map(drop))
+    }
+
+    /// Returns a fact about the data directory by its name.
+    pub(crate) fn fact(&self, name: &str) -> StoreResult<Option<String>> {
+        self.read(|view| view.first_value("SELECT value FROM fact WHERE name = ?1", [name]))
+    }
+
+    /// Stores a fact about the data directory.
+    pub(crate) fn set_fact(&self, name: &str, value: &str) -> StoreResult<()> {
+        self.write(|tx| {
+            tx.execute(
+                "INSERT INTO fact (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+                params![name, value],
+            )
+            .map(drop)
+        })
+    }
+
+    /// Returns whether anything was written with the data directory's key: lines, or hashes of content that
+    /// must not be read again.
+    pub(crate) fn is_keyed(&self) -> StoreResult<bool> {
+        self.read(|view| view.value("SELECT EXISTS (SELECT 1 FROM segment) OR EXISTS (SELECT 1 FROM tombstone)", []))
+    }
+}
+
+impl WriteTx<'_> {
+    /// Sets a fact about an index.
+    pub(in crate::store) fn set_state(&self, name: &str, value: &str) -> StoreResult<()> {
+        self.execute(
+            "INSERT INTO index_state (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            params![name, value],
+        )
+        .map(drop)
+    }
+}
