@@ -23,6 +23,7 @@
 //! - `results`: data that leaves the program
 //! - `settings`: all settings of a command
 //! - `spool`: events that hooks leave for the next reader
+//! - `verbs`: everything that can be asked of the memory, one row each
 //! - `paths`: directories on this platform
 //! - `error`: errors, with messages for people and exit codes
 //! - `example`: an invented project, for a computer without history
@@ -57,6 +58,7 @@ mod results;
 mod retention;
 mod settings;
 mod spool;
+mod verbs;
 
 use std::process::ExitCode;
 

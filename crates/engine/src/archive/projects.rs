@@ -216,7 +216,7 @@ impl Engine {
 }
 
 /// The result of a merge of two projects, or of its undoing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ProjectMerged {
     /// Name of the project that became part of the other.
     pub from: String,

@@ -80,15 +80,15 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
                 (None, Some(days)) => Settlement::Later(now().saturating_add(i64::from(*days) * DAY_MS)),
                 (None, None) => Settlement::Both,
             };
-            settle(first, second, &settlement, reason.as_deref(), context)
+            settle(first, second, settlement, reason.clone(), context)
         }
     }
 }
 
 fn list(listing: &Listing, context: &mut Context) -> CliResult {
-    let engine = context.settings.engine(false)?;
-    let found = engine.conflicts(&listing.projects, listing.limit)?;
-    if let Some((at, count)) = engine.conflicts_put_off()? {
+    let mut memory = context.settings.memory()?;
+    let found = memory.conflicts(listing.projects.clone(), listing.limit)?;
+    if let Some((at, count)) = memory.conflicts_put_off()? {
         let what = text::counted(count as u64, "conflict");
         context.printer.note(format!("{what} put off, the next until {}", text::day(Some(at))))?;
     }
@@ -140,13 +140,13 @@ fn line(stored: &StoredMemory) -> String {
 }
 
 fn show(first: &str, second: &str, context: &mut Context) -> CliResult {
-    let engine = context.settings.engine(false)?;
-    let wanted = [engine.memory(first)?.memory.id, engine.memory(second)?.memory.id];
+    let mut memory = context.settings.memory()?;
+    let wanted = [memory.memory(first.to_owned())?.memory.id, memory.memory(second.to_owned())?.memory.id];
     let is_it = |one: &OpenConflict| {
         let (older, newer) = (one.older.memory.id, one.newer.memory.id);
         [[older, newer], [newer, older]].contains(&wanted)
     };
-    let found = engine.conflicts(&[], MOST)?.into_iter().find(is_it);
+    let found = memory.conflicts(Vec::new(), MOST)?.into_iter().find(is_it);
     let Some(found) = found else {
         return Err(CliError::usage(
             format!("{first} and {second} are in no open conflict"),
@@ -173,13 +173,14 @@ fn show(first: &str, second: &str, context: &mut Context) -> CliResult {
     Ok(Exit::Success)
 }
 
-fn settle(first: &str, second: &str, settlement: &Settlement, reason: Option<&str>, context: &mut Context) -> CliResult {
+fn settle(first: &str, second: &str, settlement: Settlement, reason: Option<String>, context: &mut Context) -> CliResult {
     let cause = Cause { actor: Actor::Person, by: "conflicts".to_owned(), input: None };
-    let done = context.settings.engine(false)?.settle_conflict(first, second, settlement, reason, &cause)?;
+    let mut memory = context.settings.memory()?;
+    let done = memory.settle_conflict(first.to_owned(), second.to_owned(), settlement.clone(), reason, cause)?;
     let how = match settlement {
         Settlement::Keep(_) => format!("{} holds in the place of the other", done.memory.short()),
         Settlement::Both => "both hold".to_owned(),
-        Settlement::Later(at) => format!("it is listed again on {}", text::day(Some(*at))),
+        Settlement::Later(at) => format!("it is listed again on {}", text::day(Some(at))),
     };
     let undo = done.operation.map(|number| format!("; `yore undo {number}` takes it back")).unwrap_or_default();
     context.printer.line(format!("{how}{undo}"))?;

@@ -4,9 +4,9 @@ use clap::Args;
 use serde_json::{Map, Value};
 use yore_core::operation::{Operation, Subject};
 use yore_core::time::UtcMillis;
-use yore_engine::Engine;
 
 use super::Context;
+use crate::engine_handle::Memory;
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::plain::one_line;
 use crate::render::text::{self, BOLD, DIM, RESET};
@@ -31,19 +31,19 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let Arguments { which, before, limit } = arguments;
-    let engine = context.settings.engine(false)?;
+    let mut memory = context.settings.memory()?;
     // Numbers are shorter than ids are shown.
     if let Some(number) = which.as_ref().filter(|which| which.len() < 10).and_then(|which| which.parse().ok()) {
-        return show(&engine, number, context);
+        return show(&mut memory, number, context);
     }
-    let subject = which.as_deref().map(|id| engine.memory(id)).transpose()?;
+    let subject = which.clone().map(|id| memory.memory(id)).transpose()?;
     let subject = subject.map(|stored| Subject::Memory(stored.memory.id));
-    let operations = engine.operations(*before, subject, *limit)?;
+    let operations = memory.operations(*before, subject, *limit)?;
     if context.printer.is_json() {
         let records = operations.iter().map(|operation| OperationRecord::of(operation, &[])).collect::<Vec<_>>();
         context.printer.json(&records)?;
     } else {
-        let rows = operations.iter().map(|operation| named_row(&engine, operation)).collect::<CliResult<Vec<_>>>()?;
+        let rows = operations.iter().map(|operation| named_row(&mut memory, operation)).collect::<CliResult<Vec<_>>>()?;
         for line in text::table(&rows) {
             context.printer.line(line)?;
         }
@@ -52,8 +52,8 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 }
 
 /// Prints an operation with what it changed.
-fn show(engine: &Engine, number: u64, context: &mut Context) -> CliResult {
-    let Some((operation, changes)) = engine.operation(number)? else {
+fn show(memory: &mut Memory, number: u64, context: &mut Context) -> CliResult {
+    let Some((operation, changes)) = memory.operation(number)? else {
         let unknown = CliError::usage(format!("there is no operation {number}"), Some("`yore log` lists them"));
         return Err(CliError { exit: Exit::Nothing, ..unknown });
     };
@@ -153,11 +153,12 @@ fn in_words(name: &str, value: &Value) -> String {
 }
 
 /// Returns the row of an operation, with the first memory that it changed, if that is still there.
-fn named_row(engine: &Engine, operation: &Operation) -> CliResult<Vec<String>> {
+fn named_row(memory: &mut Memory, operation: &Operation) -> CliResult<Vec<String>> {
     let mut cells = row(operation, text::time);
-    let Some((operation, changes)) = engine.operation(operation.number)? else { return Ok(cells) };
+    let Some((operation, changes)) = memory.operation(operation.number)? else { return Ok(cells) };
     let record = OperationRecord::of(&operation, &changes);
-    let first = record.changes.iter().find(|change| change.kind == "memory").and_then(|change| engine.memory(&change.id).ok());
+    let first =
+        record.changes.iter().find(|change| change.kind == "memory").and_then(|change| memory.memory(change.id.clone()).ok());
     cells.extend(first.filter(|stored| !stored.memory.is_forgotten()).map(|stored| {
         let said = yore_core::text::preview(&stored.memory.statement, SHOWN_CHARS);
         format!("{} {}", stored.memory.id.short(), one_line(&said))

@@ -55,7 +55,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if arguments.unread {
         return unread(arguments, context);
     }
-    let sessions = context.settings.memory()?.sessions(&SessionsRequest {
+    let sessions = context.settings.memory()?.sessions(SessionsRequest {
         projects: arguments.project.clone(),
         since: arguments.since,
         until: arguments.until,

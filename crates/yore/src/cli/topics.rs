@@ -51,7 +51,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         limit: arguments.limit.unwrap_or(if arguments.sessions.is_empty() { LIMIT } else { 0 }),
     };
     let is_whole = !arguments.summarise || summarise(&request, context)?;
-    let listed = list(&request, context)?;
+    let listed = list(request, context)?;
     Ok(if is_whole { listed } else { Exit::Nothing })
 }
 
@@ -82,8 +82,8 @@ fn summarise(request: &TopicsRequest, context: &mut Context) -> CliResult<bool> 
 }
 
 /// Prints the topics of sessions.
-pub fn list(request: &TopicsRequest, context: &mut Context) -> CliResult {
-    let found = context.settings.engine(false)?.topics(request)?;
+pub fn list(request: TopicsRequest, context: &mut Context) -> CliResult {
+    let found = context.settings.memory()?.topics(request)?;
     if context.printer.is_json() {
         context.printer.json(&found.iter().map(results::SessionTopics::from).collect::<Vec<_>>())?;
     } else {

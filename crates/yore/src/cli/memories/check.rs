@@ -26,7 +26,7 @@ pub struct Check {
 }
 
 pub fn check(arguments: &Check, context: &mut Context) -> CliResult {
-    let report = context.settings.engine(false)?.check_code(&arguments.project, &mut || true)?;
+    let report = context.settings.memory()?.check_code(arguments.project.clone())?;
     if context.printer.is_json() {
         context.printer.json(&CheckedCode::from(&report))?;
     } else {

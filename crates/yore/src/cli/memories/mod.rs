@@ -164,8 +164,8 @@ fn list(arguments: &ListArguments, context: &mut Context) -> CliResult {
         entities: arguments.entities.clone(),
         limit: arguments.limit,
     };
-    let mut found = memory.memories(&list)?;
-    let all = if found.len() < arguments.limit { found.len() as u64 } else { memory.count_memories(&list)? };
+    let mut found = memory.memories(list.clone())?;
+    let all = if found.len() < arguments.limit { found.len() as u64 } else { memory.count_memories(list)? };
     if arguments.timeline {
         found.sort_by_key(|stored| (stored.memory.valid_from.unwrap_or(stored.memory.recorded), stored.memory.id));
     }

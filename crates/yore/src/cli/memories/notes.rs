@@ -13,7 +13,7 @@ const WORDS_CHARS: usize = 80;
 
 /// Lists the notes that a request wants.
 pub fn list(request: &NotesRequest, context: &mut Context) -> CliResult {
-    let notes = context.settings.memory()?.notes(request)?;
+    let notes = context.settings.memory()?.notes(request.clone())?;
     if context.printer.is_json() {
         context.printer.json(&notes.iter().map(Note::from).collect::<Vec<_>>())?;
     } else {

@@ -96,10 +96,10 @@ pub async fn call(call: Call) -> CliResult<Answer> {
         .with(move |memory| {
             let mut found = Vec::new();
             if has_memories {
-                found.extend(memory.memories(&list)?.into_iter().map(|memory| Entry::Memory(Box::new(memory))));
+                found.extend(memory.memories(list)?.into_iter().map(|memory| Entry::Memory(Box::new(memory))));
             }
             if has_notes {
-                found.extend(memory.notes(&request)?.into_iter().map(|note| Entry::Note(Box::new(note))));
+                found.extend(memory.notes(request)?.into_iter().map(|note| Entry::Note(Box::new(note))));
             }
             Ok(found)
         })

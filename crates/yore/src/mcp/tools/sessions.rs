@@ -112,7 +112,7 @@ pub fn page(memory: &mut Memory, wanted: &Wanted) -> CliResult<(Vec<EpisodeSumma
     let Wanted { projects, agent, text, since, until, with_programs, cursor, limit } = wanted;
     let mut looked_at = FIRST_LOOK.max(*limit * 2);
     loop {
-        let all = memory.sessions(&SessionsRequest {
+        let all = memory.sessions(SessionsRequest {
             projects: projects.clone(),
             agents: agent.iter().cloned().collect(),
             text: text.clone(),
