@@ -193,7 +193,9 @@ fn a_verdict_is_shown_with_the_memory_lowers_its_rank_and_is_looked_up_again_whe
         Found::Turn(_) => Vec::new(),
     };
     assert_eq!((changed(&hits[0])[0].verdict, changed(&hits[1]).len()), (Verdict::Orphaned, 0));
-    // The verdict is known the next time.
+    // A question stores nothing; the upkeep does, and the verdict is known the next time.
+    assert_eq!(order(&memory.ask(question)), [lost.clone(), kept.clone()]);
+    checked(engine);
     let after = memory.ask(question);
     assert_eq!(order(&after), [kept, lost]);
     assert_eq!(changed(&after[1])[0].detail.as_deref(), Some("it was removed"));
