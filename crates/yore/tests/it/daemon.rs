@@ -5,7 +5,7 @@
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -231,13 +231,24 @@ fn what_a_killed_daemon_leaves_is_in_nobodys_way() {
 #[test]
 fn same_answers_with_and_without_a_daemon() {
     let environment = memory();
-    let commands: [&[&str]; 6] = [
+    let remembered = ["remember", "--global", "--kind", "fact", "--entity", "tool:crane", "The crane lifts four tons."];
+    let id = environment.yore(remembered).run().success().stdout.trim().to_owned();
+    let commands: [&[&str]; 15] = [
         &["recall", "--all", "--json", "harbour"],
         &["recall", "--all", "--explain", "harbour"],
         &["show", "5f0c0001"],
         &["sessions", "--json"],
         &["projects", "--json"],
         &["recall", "--project", "nowhere", "harbour"],
+        &["show", "5f0c0001", "--exchanges", "--json"],
+        &["topics", "--json"],
+        &["memories", "--json"],
+        &["memories", "entities", "crane", "--json"],
+        &["memories", "relate", &id, "about", "nothing"],
+        &["log", "--json"],
+        &["log", "1"],
+        &["conflicts"],
+        &["forget", "--query", "Skagen", "--json"],
     ];
     let alone: Vec<String> = commands.iter().map(|command| without_times(&environment.yore(*command).run().shown())).collect();
     let daemon = Daemon::start(&environment);
@@ -459,6 +470,51 @@ fn many_clients_at_once_are_heard_or_sent_away() {
     assert!(heard > 0 && heard + sent_away == 200, "{heard} heard, {sent_away} sent away");
     assert_eq!(found(&environment, "harbour"), 1);
     daemon.stop();
+}
+
+#[test]
+fn memories_are_changed_and_restored_by_the_daemon() {
+    let environment = memory();
+    let daemon = Daemon::start(&environment);
+    let run = |arguments: &[&str]| environment.yore(arguments).run().success().stdout;
+    let id = run(&["remember", "--global", "--kind", "fact", "The crane lifts four tons."]);
+    let edited = run(&["memories", "edit", id.trim(), "The crane lifts five tons."]);
+    for arguments in [&["pin"][..], &["confirm"], &["archive"], &["archive", "--off"]] {
+        let _ = run(&[&["memories", arguments[0], edited.trim()], &arguments[1..]].concat());
+    }
+    let _ = run(&["memories", "relate", edited.trim(), "about", "src/crane.rs"]);
+    let _ = run(&["undo"]);
+    let log = environment.yore(["log", "--json"]).run().success().json();
+    let kinds: Vec<&str> = log.as_array().unwrap().iter().map(|operation| operation["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["undo", "relate", "archive", "archive", "confirm", "pin", "supersede", "create"]);
+    let listed = |flags: &[&str]| environment.yore(["memories", "--all", "--json"]).args(flags).run().json();
+    assert_eq!(listed(&[]), listed(&["--no-daemon"]));
+    assert_eq!(listed(&[])[0]["statement"], "The crane lifts five tons.");
+    daemon.stop();
+}
+
+#[test]
+fn a_change_whose_answer_is_lost_is_not_repeated_and_a_question_is() {
+    let environment = memory();
+    let id = environment.yore(["remember", "--global", "--kind", "fact", "The crane lifts."]).run().success().stdout;
+    let daemon = Daemon::start(&environment);
+    let card = environment.data().join("daemon.json");
+    let mut told: Value = serde_json::from_slice(&fs::read(&card).unwrap()).unwrap();
+    daemon.stop();
+    // It takes requests and ends without an answer.
+    let path = environment.data().join("deaf");
+    let listener = UnixListener::bind(&path).unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let _ = BufReader::new(stream.unwrap()).read_line(&mut String::new());
+        }
+    });
+    told["socket"] = json!(path);
+    fs::write(&card, told.to_string()).unwrap();
+    assert_eq!(environment.yore(["memories", "--json"]).run().success().json()[0]["statement"], "The crane lifts.");
+    assert_eq!(environment.yore(["memories", "pin", id.trim()]).run().ends_with(4).code(), "interrupted");
+    let shown = environment.yore(["memories", "--json", "--no-daemon"]).run().success().json();
+    assert_eq!(shown[0]["pinned"], false);
 }
 
 #[test]
