@@ -6,7 +6,7 @@ use std::path::Path;
 use yore_core::scope::ProjectAlias;
 
 use crate::engine::Engine;
-use crate::error::EngineError;
+use crate::error::{EngineError, ProjectNameError};
 use crate::ingest::first_commit;
 use crate::retrieve;
 use crate::store::{Moved, ProjectKey, ProjectMerge, ProjectSummary};
@@ -76,11 +76,11 @@ impl Engine {
         const LONGEST: usize = 100;
         let name = name.trim();
         if name.is_empty() || name.chars().count() > LONGEST || name.chars().any(char::is_control) {
-            return Err(EngineError::BadProjectName("a name has 1 to 100 characters, on one line"));
+            return Err(ProjectNameError::Invalid.into());
         }
         let row = self.only_project(project)?;
         if self.store().project_names()?.iter().any(|(other, _, known)| *other != row && known.eq_ignore_ascii_case(name)) {
-            return Err(EngineError::BadProjectName("another project has this name: `yore projects merge` merges two projects"));
+            return Err(ProjectNameError::Taken.into());
         }
         Ok(self.store().rename_project(row, name)?)
     }
@@ -104,7 +104,7 @@ impl Engine {
         let name = |row| names.get(&row).cloned().unwrap_or_default();
         let mut merged = ProjectMerged { from: name(from), into: name(into), moved: Moved::default() };
         if from == into {
-            return Err(EngineError::BadProjectName("both are the same project"));
+            return Err(ProjectNameError::Same.into());
         }
         merged.moved = self.store().merge_projects(from, into, self.now())?;
         self.sync_index(2_000, &mut |_| {})?;
@@ -121,7 +121,7 @@ impl Engine {
             named.is_none_or(|named| merge.from_name.eq_ignore_ascii_case(named) || merge.from.short().starts_with(named))
         };
         let Some(merge) = self.store().project_merges()?.into_iter().find(is_meant) else {
-            return Err(EngineError::BadProjectName("no merge of such a project is known, so there is nothing to undo"));
+            return Err(ProjectNameError::NotMerged.into());
         };
         let into = self.store().project_names()?.into_iter().find(|(_, id, _)| *id == merge.into);
         let moved = self.store().undo_merge(merge.number)?.unwrap_or_default();

@@ -9,7 +9,7 @@ use crate::ask;
 use crate::error::{CliResult, Exit};
 use crate::llm;
 use crate::render::text;
-use crate::results;
+use crate::results::{self, words};
 
 /// List topics of sessions: where each begins, and what came of it
 ///
@@ -73,10 +73,10 @@ fn summarise(request: &TopicsRequest, context: &mut Context) -> CliResult<bool> 
     let mut words = format!("{} summarised, {named} named", text::counted(report.sessions, "session"));
     let more = [(report.waiting, "wait for an answer"), (report.failed.len() as u64, "failed"), (report.left_out, "left out")];
     words.extend(more.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("; {} {what}", text::count(*count))));
-    words.extend(report.stopped.iter().map(|reason| format!("; stopped: {}", text::harmless(reason))));
+    words.extend(report.stopped.iter().map(|reason| format!("; stopped: {}", text::harmless(&words::stopped(reason)))));
     context.printer.note(words)?;
     for failed in &report.failed {
-        context.printer.note(format!("{} failed: {}", failed.session, text::harmless(&failed.reason)))?;
+        context.printer.note(format!("{} failed: {}", failed.session, text::harmless(&words::failed(&failed.reason))))?;
     }
     Ok(report.failed.is_empty() && report.stopped.is_none())
 }
