@@ -298,7 +298,7 @@ mod tests {
         let Exchanges { turns_before, exchanges } = exchanges("s", &turns);
         assert_eq!((turns_before, exchanges.len()), (1, 2));
         let first = &exchanges[0];
-        assert_eq!((first.id.as_str(), first.kind, first.turns.clone()), ("chat-s-h1", "context", 1..5));
+        assert_eq!((first.id.as_str(), first.turns.clone()), ("chat-s-h1", 1..5));
         assert_eq!((first.started, first.ended), (Some(10), Some(30)));
         assert_eq!(first.preview, "why does src/tide.rs fail?");
         assert_eq!(first.languages, [Entity { name: "rust".to_owned(), confidence: 1.0 }]);

@@ -48,8 +48,8 @@ pub use index::vector::{
 pub use index::{CompiledFilter, IndexError, SyncReport};
 pub use llm::dollars;
 pub use memories::{
-    AlikeEntities, Done, Exported, Extracted, GivenEntity, GivenEvidence, GivenRecords, GivenRelation, Imported, Judged,
-    MemoryEdit, MemoryList, NamedRelation, NewMemory, OpenConflict, OpenedEntity, OpenedMemory, Reached, Settlement,
+    AlikeEntities, ConflictPlace, Done, Exported, Extracted, GivenEntity, GivenEvidence, GivenRecords, GivenRelation, Imported,
+    Judged, MemoryEdit, MemoryList, NamedRelation, NewMemory, OpenConflict, OpenedEntity, OpenedMemory, Reached, Settlement,
     StoredMemory, Traversal,
 };
 pub use retrieve::{

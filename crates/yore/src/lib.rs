@@ -6,6 +6,7 @@
 //! - `mcp`: the server for agents, one file per tool
 //! - `ask`: the configured question, for every front end
 //! - `config`: layers of settings
+//! - `cursor`: places in lists, where the next page begins
 //! - `daemon`: the background process
 //! - `engine_handle`: opens the engine for a front end; the one crossing from async to sync
 //! - `fence`: marks recalled text as data, because an agent may obey what it reads
@@ -33,6 +34,7 @@ mod agents;
 mod ask;
 mod cli;
 mod config;
+mod cursor;
 mod daemon;
 mod detect;
 mod distil;

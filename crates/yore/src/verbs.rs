@@ -15,11 +15,11 @@ use yore_core::operation::{Cause, Change, Operation, Subject};
 use yore_core::relation::{Node, Relation, RelationType};
 use yore_core::time::UtcMillis;
 use yore_engine::{
-    AlikeEntities, Brief, BriefRequest, CodeReport, DistilReport, Distilled, Done, Engine, EngineError, EpisodeSummary,
-    ForgetRequest, ForgetSelection, Forgotten, Job, LedgerRow, Material, MaterialRequest, MemoryEdit, MemoryList, MergeOffer,
-    NewMemory, NoteSummary, NotesRequest, OpenConflict, OpenedEntity, OpenedMemory, ProjectMerged, ProjectQuery, ProjectSummary,
-    Reached, RememberRequest, Remembered, SessionTopics, SessionsRequest, Settlement, ShowAnswer, ShowRequest, SourceFileSummary,
-    Spent, Statistics, StoredMemory, SuggestRequest, Suggestions, TopicsRequest, Traversal, WhichVersion,
+    AlikeEntities, Brief, BriefRequest, CodeReport, ConflictPlace, DistilReport, Distilled, Done, Engine, EngineError,
+    EpisodeSummary, ForgetRequest, ForgetSelection, Forgotten, Job, LedgerRow, Material, MaterialRequest, MemoryEdit, MemoryList,
+    MergeOffer, NewMemory, NoteSummary, NotesRequest, OpenConflict, OpenedEntity, OpenedMemory, ProjectMerged, ProjectQuery,
+    ProjectSummary, Reached, RememberRequest, Remembered, SessionTopics, SessionsRequest, Settlement, ShowAnswer, ShowRequest,
+    SourceFileSummary, Spent, Statistics, StoredMemory, SuggestRequest, Suggestions, TopicsRequest, Traversal, WhichVersion,
 };
 use yore_sources::project_names::ProjectNames;
 
@@ -46,7 +46,7 @@ macro_rules! verbs {
         #[derive(Debug, Deserialize, Serialize)]
         #[serde(tag = "op")]
         pub enum Verb {
-            $( $(#[$doc])* $name { $(#[allow(missing_docs)] $argument: $type),* }, )*
+            $( $(#[$doc])* $name { $($argument: $type),* }, )*
         }
 
         impl Verb {
@@ -190,8 +190,9 @@ verbs! {
     Writes unrelate(from: Node, name: (RelationType, bool), to: Node, cause: Cause) -> Option<u64> =>
         |engine| engine.unrelate(&from, name, &to, &cause);
 
-    /// Lists the conflicts that are not settled; no names of projects: of all.
-    Reads conflicts(projects: Vec<String>, limit: usize) -> Vec<OpenConflict> => |engine| engine.conflicts(&projects, limit);
+    /// Lists the conflicts that are not settled, after one of them; no names of projects: of all.
+    Reads conflicts(projects: Vec<String>, after: Option<ConflictPlace>, limit: usize) -> Vec<OpenConflict> =>
+        |engine| engine.conflicts(&projects, after.as_ref(), limit);
     /// Lists the conflicts of a memory that are not settled.
     Reads conflicts_of(id: String) -> Vec<OpenConflict> => |engine| engine.conflicts_of(&id);
     /// Returns the number of conflicts that were put off, and when the first is listed again.

@@ -109,6 +109,8 @@ pub(crate) struct SessionFilter<'f> {
     pub with_programs: bool,
     pub with_forgotten: bool,
     pub without_documents: bool,
+    /// Only sessions after this place in the list: the time by which it is ordered, and the id, of its last item.
+    pub after: Option<(Option<UtcMillis>, EpisodeId)>,
     /// Makes a title of the first words of a session that has none; `None`: such sessions stay without.
     pub title: Option<fn(&str) -> Option<String>>,
 }
@@ -121,9 +123,14 @@ impl Store {
         order: SessionOrder,
         limit: usize,
     ) -> StoreResult<Vec<EpisodeSummary>> {
-        let direction = match order {
-            SessionOrder::Recent => "updated_ms DESC",
-            SessionOrder::Oldest => "started_ms ASC",
+        // NULL is the smallest of all values.
+        let (direction, is_after) = match order {
+            SessionOrder::Recent => {
+                ("updated_ms DESC", "updated_ms < ?12 OR updated_ms IS NULL AND ?12 IS NOT NULL OR updated_ms IS ?12")
+            }
+            SessionOrder::Oldest => {
+                ("started_ms ASC", "started_ms > ?12 OR started_ms IS NOT NULL AND ?12 IS NULL OR started_ms IS ?12")
+            }
         };
         let sql = format!(
             "SELECT episode.id, episode.uid, agent, native_id, kind,
@@ -143,6 +150,7 @@ impl Store {
                     OR EXISTS (SELECT 1 FROM turn_share JOIN code_block USING (turn_id) WHERE turn_share.episode_id = episode.id))
                AND (?7 OR kind <> 'subagent') AND (?8 OR forgotten_ms IS NULL) AND (NOT ?9 OR kind <> 'document')
                AND (?11 OR NOT {IS_OF_PROGRAMS})
+               AND (?13 IS NULL OR {is_after} AND episode.id > coalesce((SELECT id FROM episode WHERE uid = ?13), 0))
              ORDER BY {direction}, episode.id LIMIT ?10"
         );
         // Words are compressed, so text is compared here, session by session.
@@ -161,6 +169,8 @@ impl Store {
                 filter.without_documents,
                 sql_limit,
                 filter.with_programs,
+                filter.after.and_then(|(at, _)| at),
+                filter.after.map(|(_, id)| *id.as_bytes()),
             ];
             let candidates: Vec<EpisodeSummary> = view.all(&sql, parameters, |row| {
                 Ok(EpisodeSummary {

@@ -302,7 +302,7 @@ fn the_fact_of_a_branch_holds_beside_that_of_the_trunk_until_the_branch_is_merge
         repository.git(&["checkout", "--quiet", "-b", "tide/port"]);
         said_on(&memory, &repository, 2, "tide/port", "9090", first + 3_600_000);
         assert_eq!(ports(&memory), both);
-        assert!(memory.engine().conflicts(&[], 10).unwrap().is_empty(), "both hold, each on its branch");
+        assert!(memory.engine().conflicts(&[], None, 10).unwrap().is_empty(), "both hold, each on its branch");
         // The branch stands where the trunk stands, so far.
         assert_eq!((checked(memory.engine()).merged, ports(&memory)), (0, both.to_vec()));
         repository.write("port", "9090");

@@ -1,8 +1,11 @@
 use clap::{Args, Subcommand};
+use yore_core::conflict::ConflictSeverity;
 use yore_core::operation::{Actor, Cause};
-use yore_engine::{OpenConflict, Settlement, StoredMemory};
+use yore_engine::{ConflictPlace, OpenConflict, Settlement, StoredMemory};
 
 use super::Context;
+use super::page::{PageArguments, more};
+use crate::cursor::{self, Cursor};
 use crate::engine_handle::now;
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::text;
@@ -60,8 +63,12 @@ struct Listing {
     /// At most N conflicts
     #[arg(short = 'n', long, value_name = "N", default_value_t = LIMIT)]
     limit: usize,
+    #[command(flatten)]
+    page: PageArguments,
 }
 
+/// Cursor letter of this list.
+const LIST: char = 'c';
 /// Milliseconds of a day.
 const DAY_MS: i64 = 86_400_000;
 /// Default number of conflicts.
@@ -71,7 +78,7 @@ const MOST: usize = 100_000;
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     match &arguments.action {
-        None => list(&Listing { projects: Vec::new(), limit: LIMIT }, context),
+        None => list(&Listing { projects: Vec::new(), limit: LIMIT, page: PageArguments::default() }, context),
         Some(Action::List(listing)) => list(listing, context),
         Some(Action::Show { first, second }) => show(first, second, context),
         Some(Action::Settle { first, second, keep, both: _, later, reason }) => {
@@ -87,13 +94,16 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 
 fn list(listing: &Listing, context: &mut Context) -> CliResult {
     let mut memory = context.settings.memory()?;
-    let found = memory.conflicts(listing.projects.clone(), listing.limit)?;
+    let after = listing.page.place(LIST)?.map(|cursor| place_of(&cursor)).transpose()?;
+    // One more than fits shows whether there is a next page.
+    let mut found = memory.conflicts(listing.projects.clone(), after, listing.limit.saturating_add(1))?;
+    let next = cursor::page(&mut found, listing.limit, |conflict| cursor_of(&conflict.place(now())));
     if let Some((at, count)) = memory.conflicts_put_off()? {
         let what = text::counted(count as u64, "conflict");
         context.printer.note(format!("{what} put off, the next until {}", text::day(Some(at))))?;
     }
     if context.printer.is_json() {
-        context.printer.json(&found.iter().map(ConflictRecord::from).collect::<Vec<_>>())?;
+        listing.page.json(found.iter().map(ConflictRecord::from).collect(), next.as_ref(), context)?;
     } else if found.is_empty() {
         context.printer.line("nothing contradicts anything that holds, as far as yore sees")?;
     } else {
@@ -102,8 +112,23 @@ fn list(listing: &Listing, context: &mut Context) -> CliResult {
                 context.printer.line(line)?;
             }
         }
+        more(next.as_ref(), context)?;
     }
     Ok(if found.is_empty() { Exit::Nothing } else { Exit::Success })
+}
+
+fn cursor_of((severity, at, newer, older): &ConflictPlace) -> Cursor {
+    Cursor::of(LIST, *at, format!("{} {newer} {older}", severity.as_str()))
+}
+
+fn place_of(cursor: &Cursor) -> CliResult<ConflictPlace> {
+    let parts: Vec<&str> = cursor.id.split(' ').collect();
+    let place = match parts.as_slice() {
+        [severity, newer, older] => ConflictSeverity::parse(severity).zip(newer.parse().ok().zip(older.parse().ok())),
+        _ => None,
+    };
+    let (severity, (newer, older)) = place.ok_or_else(|| CliError::usage("the cursor is of another list", None))?;
+    Ok((severity, cursor.at, newer, older))
 }
 
 /// Returns the lines of a conflict.
@@ -146,7 +171,7 @@ fn show(first: &str, second: &str, context: &mut Context) -> CliResult {
         let (older, newer) = (one.older.memory.id, one.newer.memory.id);
         [[older, newer], [newer, older]].contains(&wanted)
     };
-    let found = memory.conflicts(Vec::new(), MOST)?.into_iter().find(is_it);
+    let found = memory.conflicts(Vec::new(), None, MOST)?.into_iter().find(is_it);
     let Some(found) = found else {
         return Err(CliError::usage(
             format!("{first} and {second} are in no open conflict"),

@@ -6,6 +6,8 @@ use yore_core::operation::{Operation, Subject};
 use yore_core::time::UtcMillis;
 
 use super::Context;
+use super::page::{PageArguments, more};
+use crate::cursor::{self, Cursor};
 use crate::engine_handle::Memory;
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::plain::one_line;
@@ -27,10 +29,15 @@ pub struct Arguments {
     /// At most N
     #[arg(short = 'n', long, value_name = "N", default_value_t = 30)]
     limit: usize,
+    #[command(flatten)]
+    page: PageArguments,
 }
 
+/// Cursor letter of this list.
+const LIST: char = 'l';
+
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
-    let Arguments { which, before, limit } = arguments;
+    let Arguments { which, before, limit, page } = arguments;
     let mut memory = context.settings.memory()?;
     // Numbers are shorter than ids are shown.
     if let Some(number) = which.as_ref().filter(|which| which.len() < 10).and_then(|which| which.parse().ok()) {
@@ -38,15 +45,19 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     }
     let subject = which.clone().map(|id| memory.memory(id)).transpose()?;
     let subject = subject.map(|stored| Subject::Memory(stored.memory.id));
-    let operations = memory.operations(*before, subject, *limit)?;
+    let after = page.place(LIST)?.and_then(|cursor| cursor.id.parse().ok());
+    let before = after.into_iter().chain(*before).min();
+    // One more than fits shows whether there is a next page.
+    let mut operations = memory.operations(before, subject, limit.saturating_add(1))?;
+    let next = cursor::page(&mut operations, *limit, |operation| Cursor::of(LIST, None, operation.number));
     if context.printer.is_json() {
-        let records = operations.iter().map(|operation| OperationRecord::of(operation, &[])).collect::<Vec<_>>();
-        context.printer.json(&records)?;
+        page.json(operations.iter().map(|operation| OperationRecord::of(operation, &[])).collect(), next.as_ref(), context)?;
     } else {
         let rows = operations.iter().map(|operation| named_row(&mut memory, operation)).collect::<CliResult<Vec<_>>>()?;
         for line in text::table(&rows) {
             context.printer.line(line)?;
         }
+        more(next.as_ref(), context)?;
     }
     Ok(if operations.is_empty() { Exit::Nothing } else { Exit::Success })
 }

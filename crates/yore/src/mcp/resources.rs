@@ -14,9 +14,9 @@ use yore_engine::NotesRequest;
 
 use super::access::{Access, Chosen};
 use super::answer::{Form, error_text};
-use super::cursor::{self, Cursor};
 use super::tools::show::{Level, Wanted, page};
 use super::tools::{notes, sessions};
+use crate::cursor::{self, Cursor};
 use crate::error::{CliError, Exit};
 use crate::fence::name;
 

@@ -479,14 +479,14 @@ fn memories_are_changed_and_restored_by_the_daemon() {
     let run = |arguments: &[&str]| environment.yore(arguments).run().success().stdout;
     let id = run(&["remember", "--global", "--kind", "fact", "The crane lifts four tons."]);
     let edited = run(&["memories", "edit", id.trim(), "The crane lifts five tons."]);
-    for arguments in [&["pin"][..], &["confirm"], &["archive"], &["archive", "--off"]] {
+    for arguments in [&["pin"][..], &["archive"], &["archive", "--off"]] {
         let _ = run(&[&["memories", arguments[0], edited.trim()], &arguments[1..]].concat());
     }
     let _ = run(&["memories", "relate", edited.trim(), "about", "src/crane.rs"]);
     let _ = run(&["undo"]);
     let log = environment.yore(["log", "--json"]).run().success().json();
     let kinds: Vec<&str> = log.as_array().unwrap().iter().map(|operation| operation["kind"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["undo", "relate", "archive", "archive", "confirm", "pin", "supersede", "create"]);
+    assert_eq!(kinds, ["undo", "relate", "archive", "archive", "pin", "supersede", "create"]);
     let listed = |flags: &[&str]| environment.yore(["memories", "--all", "--json"]).args(flags).run().json();
     assert_eq!(listed(&[]), listed(&["--no-daemon"]));
     assert_eq!(listed(&[])[0]["statement"], "The crane lifts five tons.");

@@ -24,12 +24,12 @@ use yore_sources::source::note;
 
 use super::preview::{Context, PRIORITIES};
 use crate::ask;
+use crate::cursor::{self, Cursor};
 use crate::error::{CliError, CliResult, Exit};
 use crate::fence::{fence, name};
 use crate::mcp::access::Access;
 use crate::mcp::answer::{Answer, cut};
-use crate::mcp::arguments::{given, needed, one_of, parse, within};
-use crate::mcp::cursor::{self, Cursor};
+use crate::mcp::arguments::{self, given, needed, one_of, parse, within};
 use crate::mcp::tools::{Call, Effect, described, notes};
 use crate::render::text::counted;
 use crate::results::{ContextIndex, ContextMatch, ContextMatches, LoadedContext, RelatedTopic};
@@ -78,7 +78,7 @@ pub(super) fn wake_up_tool(name: &'static str) -> Result<Tool, String> {
 
 pub(super) async fn wake_up(call: Call) -> CliResult<Answer> {
     let Index { cursor } = parse(call.arguments)?;
-    let cursor = cursor::argument(cursor, &LISTS)?;
+    let cursor = arguments::cursor(cursor, &LISTS)?;
     let contexts = here(&call.access).await?;
     let total = contexts.len();
     if total == 0 {
