@@ -1,5 +1,7 @@
-//! The verbs of the memory: one row of [`verbs!`] gives a verb its form on the daemon's socket, its arm in the daemon, and its method
-//! of [`Memory`], which asks the daemon if one runs and else calls the engine in this process.
+//! The verbs: one row for everything that can be asked of the memory, in process or through the daemon.
+//!
+//! A row of [`verbs!`] gives a verb its form on the daemon's socket, its arm in the daemon, and its method of [`Memory`], which asks the
+//! daemon if one runs and else calls the engine in this process.
 //!
 //! Everything that reads or changes memories, sessions, notes, projects and the log is a verb. In process stays what streams (progress,
 //! files in or out, bytes of the archive: ingest, import, export, embed, runs of language models), what maintains the data directory
