@@ -174,7 +174,7 @@ named_enum! {
 
 /// A tool call, reported by the turn that makes it (`outcome` `None`), by the turn with its result, or by one
 /// turn that does both.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ToolUse {
     /// The agent's own id of the call, if it has one; links the call and its result.
     pub call_id: Option<String>,

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use crate::episode::{Caveat, FileAction, FileUse, Outcome, Role, ToolUse};
 use crate::id::TurnId;
 use crate::text::{CodeBlock, code_blocks, error_line, paths};
@@ -52,7 +54,7 @@ pub struct TurnShape<'t> {
 }
 
 /// The exchanges of a conversation.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct Exchanges {
     /// Number of turns before the first human one; they are part of no exchange.
     pub turns_before: usize,
@@ -61,13 +63,11 @@ pub struct Exchanges {
 }
 
 /// One human turn and all that follows until the next one.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Exchange {
     /// `chat-`, the native ids of the conversation and of the human message: always the same for one message
     /// and different for each, even if their times are equal.
     pub id: String,
-    /// [`EXCHANGE_KIND`].
-    pub kind: &'static str,
     /// Id of the human turn.
     pub turn: TurnId,
     /// Range of the turns in the conversation; the first is the human one.
@@ -109,7 +109,7 @@ impl Exchange {
 }
 
 /// A language or other named thing that an exchange is about.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Entity {
     /// Its name.
     pub name: String,
@@ -118,7 +118,7 @@ pub struct Entity {
 }
 
 /// A file that an exchange is about.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct FileReference {
     /// Path as written.
     pub path: String,
@@ -204,7 +204,6 @@ fn exchange(conversation: &str, all: &[TurnShape<'_>], range: Range<usize>) -> E
     let importance = importance(!code.is_empty(), answer_chars, !files.is_empty());
     Exchange {
         id: format!("chat-{conversation}-{}", asked.native_id),
-        kind: EXCHANGE_KIND,
         turn: asked.id,
         question: asked.text.to_owned(),
         preview: preview(asked.text),
@@ -299,7 +298,7 @@ mod tests {
         let Exchanges { turns_before, exchanges } = exchanges("s", &turns);
         assert_eq!((turns_before, exchanges.len()), (1, 2));
         let first = &exchanges[0];
-        assert_eq!((first.id.as_str(), first.kind, first.turns.clone()), ("chat-s-h1", "context", 1..5));
+        assert_eq!((first.id.as_str(), first.turns.clone()), ("chat-s-h1", 1..5));
         assert_eq!((first.started, first.ended), (Some(10), Some(30)));
         assert_eq!(first.preview, "why does src/tide.rs fail?");
         assert_eq!(first.languages, [Entity { name: "rust".to_owned(), confidence: 1.0 }]);

@@ -32,23 +32,24 @@ pub use archive::{
     PageReport, PageTurn, ProjectMerged, ProjectQuery, RememberRequest, Remembered, ReplayReport, ReplayRequest, ReplayRow,
     STANDING, SessionsRequest, ShowAnswer, ShowRequest, Start, Surroundings, WhichVersion,
 };
-pub use budget::{Ledger, Price, Terms, dollars};
+pub use budget::{Ledger, Price, Terms};
 pub use embedding::EmbedReport;
 pub use engine::{Engine, EngineOptions, IndexHealth, ModelServers, Statistics, VectorHealth};
-pub use error::{EngineError, MemoryError};
+pub use error::{EngineError, MemoryError, ProjectNameError};
 pub use extraction::{
     ByModel, ChooseModel, ConsolidateReport, ConsolidateRequest, DistilReport, Distilled, DistilledItem, DistilledRelation,
-    DistilledTopic, ExtractReport, ExtractRequest, ExtractedSession, FailedSession, Line, Material, MaterialRequest, ModelReport,
-    NamedTopics,
+    DistilledTopic, Doubt, ExtractReport, ExtractRequest, ExtractedSession, FailReason, FailedSession, ItemProblem, Line,
+    Material, MaterialRequest, ModelReport, NamedTopics, RefusedItem, RelationProblem, StopReason,
 };
 pub use index::vector::{
     Rescore, ResetReason, TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorHit, VectorIndex, VectorOptions,
     VectorSearch, VectorWriter, Written,
 };
 pub use index::{CompiledFilter, IndexError, SyncReport};
+pub use llm::dollars;
 pub use memories::{
-    AlikeEntities, Done, Exported, Extracted, GivenEntity, GivenEvidence, GivenRecords, GivenRelation, Imported, Judged,
-    MemoryEdit, MemoryList, NamedRelation, NewMemory, OpenConflict, OpenedEntity, OpenedMemory, Reached, Settlement,
+    AlikeEntities, ConflictPlace, Done, Exported, Extracted, GivenEntity, GivenEvidence, GivenRecords, GivenRelation, Imported,
+    Judged, MemoryEdit, MemoryList, NamedRelation, NewMemory, OpenConflict, OpenedEntity, OpenedMemory, Reached, Settlement,
     StoredMemory, Touch, Touched, Traversal,
 };
 pub use retrieve::{

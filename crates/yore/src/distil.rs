@@ -72,7 +72,7 @@ pub fn report(report: &DistilReport) -> String {
     if report.is_topic_named {
         lines.push("The topic was named.".to_owned());
     }
-    lines.extend(report.problems.iter().map(|problem| format!("Not recorded: {}", clean(problem))));
+    lines.extend(report.problems.iter().map(|problem| format!("Not recorded: {}", clean(&problem.to_string()))));
     if report.left > 0 {
         lines.push(format!("{} of this session wait.", counted(report.left, "line")));
     }

@@ -5,25 +5,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use yore_core::exchange::Exchanges;
-use yore_core::id::{EpisodeId, MemoryId};
+use yore_core::id::MemoryId;
 use yore_core::memory::Status;
-use yore_core::operation::Cause;
 use yore_core::query::SearchMode;
 use yore_core::relation::Node;
 use yore_core::time::UtcMillis;
 use yore_engine::{
-    Brief, BriefRequest, DistilReport, Distilled, Done, Engine, EngineError, EngineOptions, EpisodeSummary, ForgetRequest,
-    Forgotten, Material, MaterialRequest, MemoryFilter, MemoryList, MergeOffer, NewMemory, NoteSummary, NotesRequest,
-    OpenConflict, OpenedEntity, OpenedMemory, ProjectQuery, ProjectSummary, RecallAnswer, RecallRequest, RememberRequest,
-    Remembered, SessionsRequest, ShowAnswer, ShowRequest, Statistics, StoreError, StoreOptions, StoredMemory, Surroundings,
-    WhichVersion,
+    Engine, EngineError, EngineOptions, MemoryFilter, MemoryList, OpenConflict, OpenedMemory, RecallAnswer, RecallRequest,
+    ShowRequest, StoreError, StoreOptions, StoredMemory, Surroundings,
 };
-use yore_sources::project_names::ProjectNames;
 
 use crate::config::Config;
-use crate::error::CliResult;
+use crate::error::{CliError, CliResult, Exit};
 use crate::ipc::client::{self, Client, NoAnswer, PATIENCE};
 use crate::ipc::wire::{Ingested, Question, Request};
 use crate::llm::ModelsAt;
@@ -208,97 +203,9 @@ impl Memory {
             return Ok(uses.recall(engine, question.request, question.is_synced, may_be_full)?);
         }
         let is_synced = question.is_synced;
-        self.ask(&Request::Recall(Box::new(question)), |engine| {
+        self.ask(&Request::Recall(Box::new(question)), true, |engine| {
             engine.answer(&settled(engine, request.clone(), may_be_full), is_synced)
         })
-    }
-
-    /// Shows a turn or a session.
-    pub fn show(&mut self, request: &ShowRequest) -> CliResult<ShowAnswer> {
-        self.ask(&Request::Show { request: request.clone() }, |engine| engine.show(request))
-    }
-
-    /// Lists sessions.
-    pub fn sessions(&mut self, request: &SessionsRequest) -> CliResult<Vec<EpisodeSummary>> {
-        self.ask(&Request::Sessions { request: request.clone() }, |engine| engine.sessions(request))
-    }
-
-    /// Lists projects.
-    pub fn projects(&mut self) -> CliResult<Vec<ProjectSummary>> {
-        self.ask(&Request::Projects, Engine::projects)
-    }
-
-    /// Finds a project by its directory or name; `None` if there is none.
-    pub fn find_project(&mut self, query: &ProjectQuery) -> CliResult<Option<ProjectSummary>> {
-        self.ask(&Request::Project { query: query.clone() }, |engine| engine.find_project(query))
-    }
-
-    /// Lists the projects that may be one.
-    pub fn merge_offers(&mut self) -> CliResult<Vec<MergeOffer>> {
-        self.ask(&Request::MergeOffers, Engine::merge_offers)
-    }
-
-    /// The directory by which a note from `here` gets its project; `None` if it holds everywhere.
-    pub fn directory_of_note(&mut self, here: &ProjectNames) -> CliResult<Option<String>> {
-        self.ask(&Request::DirectoryOfNote { here: here.clone() }, |engine| engine.directory_of_note(here))
-    }
-
-    /// Counts everything.
-    pub fn statistics(&mut self) -> CliResult<Statistics> {
-        self.ask(&Request::Stats, Engine::statistics)
-    }
-
-    /// Lists notes.
-    pub fn notes(&mut self, request: &NotesRequest) -> CliResult<Vec<NoteSummary>> {
-        self.ask(&Request::Notes { request: request.clone() }, |engine| engine.notes(request))
-    }
-
-    /// Shows a note.
-    pub fn note(&mut self, id: &str) -> CliResult<NoteSummary> {
-        self.ask(&Request::Note { id: id.to_owned() }, |engine| engine.note(id))
-    }
-
-    /// Loads a whole note in one of its versions.
-    pub fn load_note(&mut self, id: &str, which: WhichVersion) -> CliResult<NoteSummary> {
-        self.ask(&Request::LoadNote { id: id.to_owned(), which }, |engine| engine.load_note(id, which))
-    }
-
-    /// Returns pairs of contexts that were loaded together, with the strength of that.
-    pub fn contexts_used_together(&mut self) -> CliResult<Vec<(EpisodeId, EpisodeId, f32)>> {
-        self.ask(&Request::ContextsUsedTogether, Engine::contexts_used_together)
-    }
-
-    /// Remembers a note.
-    pub fn remember(&mut self, request: &RememberRequest) -> CliResult<Remembered> {
-        self.ask(&Request::Remember { request: request.clone() }, |engine| engine.remember(request))
-    }
-
-    /// Records a memory.
-    pub fn add_memory(&mut self, new: &NewMemory, cause: &Cause) -> CliResult<Done> {
-        let request = Request::AddMemory { new: Box::new(new.clone()), cause: cause.clone() };
-        self.ask(&request, |engine| engine.add_memory(new, cause))
-    }
-
-    /// Returns the lines of a conversation that wait to be distilled; `None` if none do.
-    pub fn material(&mut self, request: &MaterialRequest) -> CliResult<Option<Material>> {
-        self.ask(&Request::Material { request: request.clone() }, |engine| engine.material(request))
-    }
-
-    /// Records what an agent found in a conversation.
-    pub fn record_distilled(&mut self, distilled: &Distilled) -> CliResult<DistilReport> {
-        let request = Request::RecordDistilled { distilled: Box::new(distilled.clone()) };
-        self.ask(&request, |engine| engine.record_distilled(distilled))
-    }
-
-    /// Lists the conflicts that are not settled.
-    pub fn conflicts(&mut self, projects: &[String], limit: usize) -> CliResult<Vec<OpenConflict>> {
-        let request = Request::Conflicts { projects: projects.to_vec(), limit };
-        self.ask(&request, |engine| engine.conflicts(projects, limit))
-    }
-
-    /// Lists the conflicts of a memory that are not settled.
-    pub fn conflicts_of(&mut self, id: &str) -> CliResult<Vec<OpenConflict>> {
-        self.ask(&Request::ConflictsOf { id: id.to_owned() }, |engine| engine.conflicts_of(id))
     }
 
     /// Returns what became of others when a memory was recorded.
@@ -308,60 +215,21 @@ impl Memory {
             statuses: vec![Status::Superseded],
             ..MemoryFilter::default()
         };
-        let replaced = self.memories(&MemoryList { filter, limit: MOST_REPLACED, ..MemoryList::default() })?;
-        Ok(Outcome { replaced, conflicts: self.conflicts_of(&memory.to_string())? })
-    }
-
-    /// Lists memories.
-    pub fn memories(&mut self, list: &MemoryList) -> CliResult<Vec<StoredMemory>> {
-        self.ask(&Request::Memories { list: list.clone() }, |engine| engine.memories(list))
-    }
-
-    /// Counts the memories of a list, without its limit.
-    pub fn count_memories(&mut self, list: &MemoryList) -> CliResult<u64> {
-        self.ask(&Request::CountMemories { list: list.clone() }, |engine| engine.count_memories(list))
-    }
-
-    /// Opens the entity with an id; `None` if there is none.
-    pub fn entity_if_known(&mut self, id: &str) -> CliResult<Option<OpenedEntity>> {
-        self.ask(&Request::OpenEntity { id: id.to_owned() }, |engine| engine.open_entity(id))
-    }
-
-    /// Opens a memory; the use is counted.
-    pub fn open_memory(&mut self, id: &str, session: Option<&str>) -> CliResult<OpenedMemory> {
-        let request = Request::OpenMemory { id: id.to_owned(), session: session.map(str::to_owned) };
-        self.ask(&request, |engine| engine.open_memory(id, session))
+        let replaced = self.memories(MemoryList { filter, limit: MOST_REPLACED, ..MemoryList::default() })?;
+        Ok(Outcome { replaced, conflicts: self.conflicts_of(memory.to_string())? })
     }
 
     /// Opens a memory as [`Self::open_memory`] does; `None` if it is not the id of one, but perhaps of a turn.
     pub fn memory_if_known(&mut self, id: &str, session: Option<&str>) -> CliResult<Option<OpenedMemory>> {
         // A few digits may be the beginning of several things; a turn or a session goes before a memory.
         let is_short = id.len() < SURE_DIGITS;
-        if is_short && self.show(&ShowRequest { id: id.to_owned(), surroundings: Surroundings::Turns(0) }).is_ok() {
+        if is_short && self.show(ShowRequest { id: id.to_owned(), surroundings: Surroundings::Turns(0) }).is_ok() {
             return Ok(None);
         }
-        match self.open_memory(id, session) {
+        match self.open_memory(id.to_owned(), session.map(str::to_owned)) {
             Ok(opened) => Ok(Some(opened)),
             Err(error) if error.code == "memory/unknown" => Ok(None),
             Err(error) => Err(error),
-        }
-    }
-
-    /// Forgets a session or a note.
-    pub fn forget(&mut self, request: &ForgetRequest) -> CliResult<Forgotten> {
-        self.ask(&Request::Forget { request: request.clone() }, |engine| engine.forget(request))
-    }
-
-    /// Makes a brief on the state of a project.
-    pub fn brief(&mut self, request: &BriefRequest) -> CliResult<Brief> {
-        self.ask(&Request::Brief { request: request.clone() }, |engine| engine.brief(request))
-    }
-
-    /// Divides a session into exchanges. Runs in this process: no other command needs them.
-    pub fn exchanges(&mut self, id: &str) -> CliResult<Exchanges> {
-        match &self.way {
-            Way::Local(engine) | Way::Within(engine, _) => Ok(engine.exchanges(id)?),
-            Way::Daemon(_) => Ok(open(&self.directory, false, &self.config, ModelsAt::default())?.exchanges(id)?),
         }
     }
 
@@ -377,18 +245,20 @@ impl Memory {
         }
     }
 
-    /// Sends a request to the daemon. If the daemon is unavailable, uses the engine for this and all later
-    /// requests.
-    fn ask<T: DeserializeOwned>(
+    /// Sends a request to the daemon. If the daemon is unavailable, uses the engine for this and all later requests, unless the daemon
+    /// may have carried out one that may not be repeated.
+    pub fn ask<T: DeserializeOwned>(
         &mut self,
-        request: &Request,
+        request: &impl Serialize,
+        may_be_repeated: bool,
         local: impl FnOnce(&Engine) -> Result<T, EngineError>,
     ) -> CliResult<T> {
         if let Way::Daemon(client) = &mut self.way {
             match client.ask(request, PATIENCE) {
                 Ok(answer) => return Ok(answer),
                 Err(NoAnswer::Refused(error)) => return Err(error),
-                Err(NoAnswer::Unavailable) => {
+                Err(NoAnswer::Unavailable { is_sent: true }) if !may_be_repeated => return Err(unknown_outcome()),
+                Err(NoAnswer::Unavailable { .. }) => {
                     self.way = Way::Local(Arc::new(open(&self.directory, false, &self.config, self.models.clone())?));
                 }
             }
@@ -411,7 +281,17 @@ pub fn ingest_by_daemon(directory: &Path, config: &Config) -> Option<CliResult<I
     match daemon_of(directory, config)?.ask(&Request::Ingest { settings: config.reading_identity() }, PATIENCE) {
         Ok(ingested) => Some(Ok(ingested)),
         Err(NoAnswer::Refused(error)) => Some(Err(error)),
-        Err(NoAnswer::Unavailable) => None,
+        Err(NoAnswer::Unavailable { .. }) => None,
+    }
+}
+
+/// Returns the error for a change that the daemon may have made before it ended.
+fn unknown_outcome() -> CliError {
+    CliError {
+        exit: Exit::Busy,
+        code: "interrupted".to_owned(),
+        message: "the daemon ended before it answered; it may have made the change".to_owned(),
+        hint: Some("`yore log` lists the changes of memories; run the command again if this one is missing".to_owned()),
     }
 }
 

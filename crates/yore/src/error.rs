@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use yore_engine::ingest::{IngestError, PatternError};
-use yore_engine::{EngineError, IndexError, MemoryError, StoreError};
+use yore_engine::{EngineError, IndexError, MemoryError, ProjectNameError, StoreError};
 
 use crate::config::ConfigError;
+use crate::results::words;
 
 /// Exit codes. Documented in `docs/cli.md`; scripts rely on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +115,9 @@ impl From<EngineError> for CliError {
                 EngineError::BadBackup { .. } => {
                     (Exit::Usage, Some("nothing was changed; `yore data backup --list` names the backups".to_owned()))
                 }
+                EngineError::BadProjectName(ProjectNameError::Taken) => {
+                    (Exit::Usage, Some("`yore projects merge` merges two projects".to_owned()))
+                }
                 EngineError::BadNote(_) | EngineError::BadProjectName(_) => (Exit::Usage, None),
                 EngineError::Memory(error) => memory_advice(error),
                 EngineError::Fetch(error) => (Exit::Data, Some(error.remedy().to_owned())),
@@ -138,7 +142,11 @@ impl From<EngineError> for CliError {
                 _ => (Exit::Data, None),
             },
         };
-        Self { exit, code: error.code().to_owned(), message: error.to_string(), hint }
+        let message = match &error {
+            EngineError::Llm(error) => words::language_model(error),
+            _ => error.to_string(),
+        };
+        Self { exit, code: error.code().to_owned(), message, hint }
     }
 }
 

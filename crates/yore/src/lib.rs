@@ -6,6 +6,7 @@
 //! - `mcp`: the server for agents, one file per tool
 //! - `ask`: the configured question, for every front end
 //! - `config`: layers of settings
+//! - `cursor`: places in lists, where the next page begins
 //! - `daemon`: the background process
 //! - `engine_handle`: opens the engine for a front end; the one crossing from async to sync
 //! - `fence`: marks recalled text as data, because an agent may obey what it reads
@@ -23,6 +24,7 @@
 //! - `results`: data that leaves the program
 //! - `settings`: all settings of a command
 //! - `spool`: events that hooks leave for the next reader
+//! - `verbs`: everything that can be asked of the memory, one row each
 //! - `paths`: directories on this platform
 //! - `error`: errors, with messages for people and exit codes
 //! - `example`: an invented project, for a computer without history
@@ -32,6 +34,7 @@ mod agents;
 mod ask;
 mod cli;
 mod config;
+mod cursor;
 mod daemon;
 mod detect;
 mod distil;
@@ -57,6 +60,7 @@ mod results;
 mod retention;
 mod settings;
 mod spool;
+mod verbs;
 
 use std::process::ExitCode;
 

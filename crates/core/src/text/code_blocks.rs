@@ -12,7 +12,7 @@ const MAX_CAPTION_CHARS: usize = 120;
 const MAX_BLOCKS: usize = 500;
 
 /// A fenced block of code.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct CodeBlock {
     /// Language by [`language_name`]: from the info string, else from the file's extension.
     pub language: Option<String>,

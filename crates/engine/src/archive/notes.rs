@@ -104,6 +104,9 @@ pub struct NotesRequest {
     pub is_confirmed: Option<bool>,
     /// Only notes with this title, ignoring case.
     pub title: Option<String>,
+    /// Only notes after this place in the list: the time and the id of the last note of the page before.
+    #[serde(default)]
+    pub after: Option<(Option<UtcMillis>, EpisodeId)>,
     /// Maximum number of notes, latest first.
     pub limit: usize,
 }
@@ -111,7 +114,16 @@ pub struct NotesRequest {
 impl NotesRequest {
     /// Makes a request for all notes of all projects, at most `limit`.
     pub fn all(limit: usize) -> Self {
-        Self { here: None, scope: ScopeChoice::All, tags: Vec::new(), kind: None, is_confirmed: None, title: None, limit }
+        Self {
+            here: None,
+            scope: ScopeChoice::All,
+            tags: Vec::new(),
+            kind: None,
+            is_confirmed: None,
+            title: None,
+            after: None,
+            limit,
+        }
     }
 }
 
@@ -226,7 +238,7 @@ impl Engine {
 
     /// Returns the notes that match the request, latest first.
     pub fn notes(&self, request: &NotesRequest) -> Result<Vec<NoteSummary>, EngineError> {
-        let NotesRequest { here, scope, tags, kind, is_confirmed, title, limit } = request;
+        let NotesRequest { here, scope, tags, kind, is_confirmed, title, after, limit } = request;
         let projects = match scope {
             ScopeChoice::All => None,
             ScopeChoice::Projects(names) => Some((projects_named(self.store(), names)?, false)),
@@ -237,7 +249,9 @@ impl Engine {
         };
         let tags: Vec<String> = tags_of(tags).iter().map(|tag| tag.to_lowercase()).collect();
         let title = title.as_deref().map(|title| one_line(title).to_lowercase());
-        let found = self.store().notes(Versions::Newest, *limit, |note| {
+        // Of the notes with the time of the place, some may stand before it.
+        let most = if after.is_some() { usize::MAX } else { *limit };
+        let found = self.store().notes(Versions::Newest, most, |note| {
             let facts = &note.facts;
             let is_in_scope = projects.as_ref().is_none_or(|(projects, with_global)| match &note.project {
                 Some((project, _)) => projects.contains(project),
@@ -251,9 +265,15 @@ impl Engine {
             let is_titled = || title.is_none() || facts.title.as_ref().map(|title| title.to_lowercase()) == title;
             let is_of_kind = kind.is_none_or(|kind| facts.kind == kind);
             let is_sure = is_confirmed.is_none_or(|is_confirmed| facts.is_confirmed == is_confirmed);
-            !note.is_forgotten && is_in_scope && is_of_kind && is_sure && is_tagged() && is_titled()
+            let is_after = after.is_none_or(|(at, _)| note.at <= at);
+            !note.is_forgotten && is_after && is_in_scope && is_of_kind && is_sure && is_tagged() && is_titled()
         })?;
         let mut notes: Vec<NoteSummary> = found.into_iter().map(NoteSummary::from).collect();
+        if let Some((at, id)) = after {
+            let place = notes.iter().take_while(|note| note.at == *at).position(|note| note.episode == *id);
+            notes.drain(..place.map_or(0, |place| place + 1));
+            notes.truncate(*limit);
+        }
         self.fill_related(&mut notes)?;
         Ok(notes)
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use yore_core::scope::ProjectAlias;
 
 use crate::engine::Engine;
-use crate::error::EngineError;
+use crate::error::{EngineError, ProjectNameError};
 use crate::ingest::first_commit;
 use crate::retrieve;
 use crate::store::{Moved, ProjectChange, ProjectKey, ProjectMerge, ProjectSummary};
@@ -76,11 +76,11 @@ impl Engine {
         const LONGEST: usize = 100;
         let name = name.trim();
         if name.is_empty() || name.chars().count() > LONGEST || name.chars().any(char::is_control) {
-            return Err(EngineError::BadProjectName("a name has 1 to 100 characters, on one line"));
+            return Err(ProjectNameError::Invalid.into());
         }
         let row = self.only_project(project)?;
         if self.store().projects()?.iter().any(|other| other.key != row && other.name.eq_ignore_ascii_case(name)) {
-            return Err(EngineError::BadProjectName("another project has this name: `yore projects merge` merges two projects"));
+            return Err(ProjectNameError::Taken.into());
         }
         self.store().change_project(ProjectChange::Rename(row, name), self.now())?;
         Ok(())
@@ -105,7 +105,7 @@ impl Engine {
         let name = |row| names.get(&row).cloned().unwrap_or_default();
         let mut merged = ProjectMerged { from: name(from), into: name(into), moved: Moved::default() };
         if from == into {
-            return Err(EngineError::BadProjectName("both are the same project"));
+            return Err(ProjectNameError::Same.into());
         }
         merged.moved = self.store().change_project(ProjectChange::Merge { from, into }, self.now())?.unwrap_or_default();
         self.sync_index(2_000, &mut |_| {})?;
@@ -122,7 +122,7 @@ impl Engine {
             named.is_none_or(|named| merge.from_name.eq_ignore_ascii_case(named) || merge.from.short().starts_with(named))
         };
         let Some(merge) = self.store().project_merges()?.into_iter().find(is_meant) else {
-            return Err(EngineError::BadProjectName("no merge of such a project is known, so there is nothing to undo"));
+            return Err(ProjectNameError::NotMerged.into());
         };
         let into = self.store().projects()?.into_iter().find(|known| known.id == merge.into);
         let moved = self.store().change_project(ProjectChange::UndoMerge(merge.number), self.now())?.unwrap_or_default();
@@ -220,7 +220,7 @@ impl Engine {
 }
 
 /// The result of a merge of two projects, or of its undoing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ProjectMerged {
     /// Name of the project that became part of the other.
     pub from: String,

@@ -1,6 +1,7 @@
 //! Lists sessions, and divides one into exchanges.
 
 use yore_core::exchange::{Exchanges, TurnShape, exchanges};
+use yore_core::id::EpisodeId;
 use yore_core::time::UtcMillis;
 
 use crate::engine::Engine;
@@ -51,6 +52,8 @@ pub struct SessionsRequest {
     pub without_documents: bool,
     /// Order of the list.
     pub order: SessionOrder,
+    /// Only sessions after this place in the list: the time by which it is ordered, and the id, of the last session of the page before.
+    pub after: Option<(Option<UtcMillis>, EpisodeId)>,
     /// Most sessions to list; 20 by default.
     pub limit: usize,
 }
@@ -69,6 +72,7 @@ impl Default for SessionsRequest {
             with_forgotten: false,
             without_documents: false,
             order: SessionOrder::default(),
+            after: None,
             limit: 20,
         }
     }
@@ -95,6 +99,7 @@ impl Engine {
             with_forgotten: request.with_forgotten,
             without_documents: request.without_documents,
             has_more: None,
+            after: request.after,
             title: Some(title),
         };
         Ok(self.store().sessions(&filter, request.order, request.limit)?)

@@ -6,13 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde::{Deserialize, Serialize};
 use yore_core::time::UtcMillis;
 
-use crate::llm::{Accounts, Class, LlmError, Tier, Usage};
+use crate::llm::{Accounts, Class, Denial, LlmError, Tier, Usage};
 use crate::store::{BATCH, DailyLimits, NewCall, Spending, Spent, Store};
 
 /// File in the data directory whose presence switches all models off, for every process at once.
 pub(crate) const OFF: &str = "models.off";
 const DAY_MS: i64 = 86_400_000;
-const NO_TOKENS: &str = "no model may be called: the limit is 0 tokens a day (`yore budget set --tokens N`)";
 /// Time for which it is remembered what a model can do.
 const REMEMBERED_MS: i64 = 7 * DAY_MS;
 
@@ -94,12 +93,10 @@ impl Accounts for Ledger<'_> {
     fn reserve(&self, model: &str, input: u64, output: u64) -> Result<u64, LlmError> {
         let Terms { purpose, limits, price, is_price_unknown, .. } = &self.terms;
         if limits.tokens == 0 {
-            return Err(LlmError::Budget(NO_TOKENS.to_owned()));
+            return Err(Denial::NoTokens.into());
         }
         if *is_price_unknown {
-            return Err(LlmError::Budget(format!(
-                "the price of {model} is not known: add \"{model}=INPUT/OUTPUT\" to llm.prices, in dollars for a million tokens"
-            )));
+            return Err(Denial::UnknownPrice(model.to_owned()).into());
         }
         let call = NewCall {
             at: (self.now)(),
@@ -111,19 +108,12 @@ impl Accounts for Ledger<'_> {
             cost_micro: price.map_or(0, |price| price.cost_micro(input, output)),
         };
         let reserved = self.store.reserve_call(&call, *limits);
-        match reserved.map_err(|error| LlmError::Budget(format!("the ledger cannot be written: {error}")))? {
-            Spending::Reserved(number) => Ok(number),
-            Spending::NoTokens(left) => Err(LlmError::Budget(format!(
-                "the limit of {} tokens a day would be passed: {left} are left, the call may take {}",
-                limits.tokens, call.tokens
-            ))),
-            Spending::NoMoney(left) => Err(LlmError::Budget(format!(
-                "the limit of {} dollars a day would be passed: {} are left, the call may cost {}",
-                dollars(limits.cost_micro),
-                dollars(left),
-                dollars(call.cost_micro)
-            ))),
-        }
+        let denial = match reserved.map_err(|error| Denial::Ledger(error.to_string()))? {
+            Spending::Reserved(number) => return Ok(number),
+            Spending::NoTokens(left) => Denial::Tokens { limit: limits.tokens, left, wanted: call.tokens },
+            Spending::NoMoney(left) => Denial::Dollars { limit: limits.cost_micro, left, wanted: call.cost_micro },
+        };
+        Err(denial.into())
     }
 
     fn settle(&self, reservation: u64, usage: Usage, failure: Option<&LlmError>) {
@@ -139,14 +129,14 @@ impl Accounts for Ledger<'_> {
         let _ = self.store.settle_call(reservation, took, failure.map(LlmError::code));
     }
 
-    fn is_off(&self) -> Option<String> {
+    fn is_off(&self) -> Option<Denial> {
         if self.terms.limits.tokens == 0 {
-            return Some(NO_TOKENS.to_owned());
+            return Some(Denial::NoTokens);
         }
         if self.is_stopped.load(Ordering::Relaxed) {
-            return Some("stopped".to_owned());
+            return Some(Denial::Stopped);
         }
-        are_off(self.directory).then(|| "models are switched off (`yore budget on`)".to_owned())
+        are_off(self.directory).then_some(Denial::Off)
     }
 
     fn learned(&self, model: &str, tier: Tier, works: bool) {
@@ -156,11 +146,6 @@ impl Accounts for Ledger<'_> {
     fn has(&self, model: &str, tier: Tier) -> Option<bool> {
         self.store.tier_of(model, tier.as_str(), (self.now)() - REMEMBERED_MS).ok().flatten()
     }
-}
-
-/// Returns an amount in dollars.
-pub fn dollars(micro: u64) -> String {
-    format!("{:.4}", micro as f64 / 1e6)
 }
 
 /// Returns the day that it is for somebody whose clock is so many minutes ahead of UTC, in days since 1970.

@@ -12,6 +12,23 @@ use crate::llm::LlmError;
 use crate::store::StoreError;
 use crate::transport::FetchError;
 
+/// The reason why a project cannot be renamed, merged or parted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProjectNameError {
+    /// The name is empty, too long or has a control character.
+    #[error("a name has 1 to 100 characters, on one line")]
+    Invalid,
+    /// Another project has the name.
+    #[error("another project has this name")]
+    Taken,
+    /// Both names are of one project.
+    #[error("both are the same project")]
+    Same,
+    /// No such merge is known.
+    #[error("no merge of such a project is known, so there is nothing to undo")]
+    NotMerged,
+}
+
 /// An error of the engine, grouped by the part that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
@@ -40,8 +57,8 @@ pub enum EngineError {
     #[error("{0}")]
     BadNote(&'static str),
     /// A project name that cannot be used, and the reason.
-    #[error("{0}")]
-    BadProjectName(&'static str),
+    #[error(transparent)]
+    BadProjectName(#[from] ProjectNameError),
     /// No backup can be restored.
     #[error("no undamaged backup in {}", directory.display())]
     NoBackup {

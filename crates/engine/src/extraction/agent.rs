@@ -9,7 +9,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use yore_core::conflict::{Aspect, StatedValue};
 use yore_core::consolidation::PipelineStatistics;
-use yore_core::episode::{Caveat, Role};
+use yore_core::episode::Role;
 use yore_core::id::{MemoryId, ProjectId};
 use yore_core::memory::{Confidence, Fields, Lane, Memory, MemoryKind, Reach, Source, SourceKind, Status};
 use yore_core::operation::{Actor, Cause};
@@ -20,6 +20,7 @@ use yore_core::time::UtcMillis;
 use crate::archive::sessions::{AGENT, AGENT_VERSION};
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::extraction::refused::{Doubt, ItemProblem, RefusedItem, RelationProblem};
 use crate::memories::{Consolidated, Extraction, Fate, GivenEvidence, NewMemory};
 use crate::rules::{SAME, Words, content_words, is_typed, own_bytes};
 use crate::store::{EpisodeKey, EpisodeSummary, Memories, MemoryFilter, Shape, ShownTurn, Spans, StoredSpan, TopicName, Turns};
@@ -238,8 +239,8 @@ pub struct DistilReport {
     /// Work of the phases of consolidation, and decisions; known only in the process that did it.
     #[serde(skip)]
     pub statistics: PipelineStatistics,
-    /// Reasons why something was not recorded.
-    pub problems: Vec<String>,
+    /// Parts that were not recorded, or not as they were found.
+    pub problems: Vec<RefusedItem>,
     /// True if the topic was named.
     pub is_topic_named: bool,
     /// Lines with words that wait.
@@ -288,7 +289,7 @@ impl Engine {
         let turn_of = |line: u32| (line as usize).checked_sub(1).and_then(|at| turns.get(at));
         let mut report = DistilReport::default();
         if distilled.items.len() > MOST_ITEMS {
-            report.problems.push(format!("only the first {MOST_ITEMS} items were read"));
+            report.problems.push(RefusedItem::TooMany(MOST_ITEMS));
         }
         let mut proposals: Vec<NewMemory> = Vec::new();
         let mut of_item: Vec<(usize, &DistilledItem)> = Vec::new();
@@ -297,11 +298,11 @@ impl Engine {
             let project = turn.and_then(|turn| projects.get(&turn.project_key?).copied());
             match proposal(item, turn, project, session, by) {
                 Ok((new, doubt)) => {
-                    report.problems.extend(doubt.map(|doubt| format!("item {number} waits for the person's review: {doubt}")));
+                    report.problems.extend(doubt.map(|doubt| RefusedItem::Waits(number, doubt)));
                     proposals.push(new);
                     of_item.push((number, item));
                 }
-                Err(problem) => report.problems.push(format!("item {number}: {problem}")),
+                Err(problem) => report.problems.push(RefusedItem::Item(number, problem)),
             }
         }
         let extraction = Extraction {
@@ -320,10 +321,8 @@ impl Engine {
         for ((number, item), fate) in of_item.into_iter().zip(fates) {
             match fate {
                 Fate::Memory(id) => recorded.push((item, id)),
-                Fate::Refused => {
-                    report.problems.push(format!("item {number}: a person rejected, replaced, put away or forgot the same"));
-                }
-                Fate::Invalid(error) => report.problems.push(format!("item {number}: {error}")),
+                Fate::Refused => report.problems.push(RefusedItem::Item(number, ItemProblem::Rejected)),
+                Fate::Invalid(error) => report.problems.push(RefusedItem::Item(number, (&error).into())),
             }
         }
         let own = self.store().memories(Memories::RestingOn(session.row))?;
@@ -333,7 +332,7 @@ impl Engine {
         // Lines of items that were refused may not have been read.
         let read = recorded.iter().map(|(item, _)| item.line).chain(distilled.upto).chain(distilled.skip_lines.iter().copied());
         let (read, unknown): (Vec<u32>, Vec<u32>) = read.partition(|line| turn_of(*line).is_some());
-        report.problems.extend(unknown.iter().map(|line| format!("there is no line {line}")));
+        report.problems.extend(unknown.into_iter().map(RefusedItem::NoLine));
         let mut done = self.distilled_lines(session, by)?;
         if let Some(last) = read.into_iter().max()
             && let Some(turn) = turn_of(last)
@@ -392,13 +391,16 @@ impl Engine {
                 }
                 None => of_line,
             };
-            let told = format!("relation {} {} {}", relation.from, relation.name, relation.to);
+            let refused = |why: RelationProblem| {
+                let DistilledRelation { from, name, to } = relation.clone();
+                RefusedItem::Relation { from, name, to, why }
+            };
             let Some(name) = RelationType::read(&relation.name.trim().replace([' ', '-'], "_")) else {
-                report.problems.push(format!("{told}: there is no such type"));
+                report.problems.push(refused(RelationProblem::UnknownType));
                 continue;
             };
             if from.is_empty() {
-                report.problems.push(format!("{told}: no recorded item and no memory of the session is {:?}", relation.from));
+                report.problems.push(refused(RelationProblem::UnknownStart(relation.from.clone())));
                 continue;
             }
             let to = match by_reference.get(relation.to.as_str()) {
@@ -406,16 +408,18 @@ impl Engine {
                 None => self.node_of_words(&relation.to, &cause)?,
             };
             let Some(to) = to else {
-                report.problems.push(format!("{told}: there is no {:?}", relation.to));
+                report.problems.push(refused(RelationProblem::UnknownEnd(relation.to.clone())));
                 continue;
             };
             if from.iter().all(|from| Node::Memory(*from) == to) {
-                report.problems.push(format!("{told}: both ends are the same memory"));
+                report.problems.push(refused(RelationProblem::OneMemory));
             }
             for from in from.into_iter().map(Node::Memory).filter(|from| *from != to) {
                 match self.relate(&from, name, &to, 1.0, None, &cause) {
                     Ok(_) => report.relations += 1,
-                    Err(EngineError::Memory(error)) => report.problems.push(format!("{told}: {error}")),
+                    Err(EngineError::Memory(error)) => {
+                        report.problems.push(refused(RelationProblem::Invalid(error.to_string())));
+                    }
                     Err(error) => return Err(error),
                 }
             }
@@ -437,7 +441,7 @@ impl Engine {
             match own.iter().find(|memory| Some(memory.id) == named && is_proposed(memory)) {
                 Some(memory) if !dropped.contains(&memory.id) => dropped.push(memory.id),
                 Some(_) => {}
-                None => report.problems.push(format!("drop {id}: rules made no such memory of the session, or it was confirmed")),
+                None => report.problems.push(RefusedItem::NotDropped(id.clone())),
             }
         }
         if !dropped.is_empty() {
@@ -589,45 +593,37 @@ fn support(statement: &str, text: &str) -> f32 {
     if wanted.is_empty() { 1.0 } else { wanted.intersection(&said).count() as f32 / wanted.len() as f32 }
 }
 
-/// Makes a memory of an item, with the reason why it waits for a review if it does; or tells why not.
+/// Makes a memory of an item, with the reason why it waits for a review if it does.
 fn proposal(
     item: &DistilledItem,
     turn: Option<&ShownTurn>,
     project: Option<ProjectId>,
     session: &EpisodeSummary,
     by: &Distiller,
-) -> Result<(NewMemory, Option<&'static str>), String> {
-    let turn = turn.ok_or_else(|| format!("there is no line {}", item.line))?;
+) -> Result<(NewMemory, Option<Doubt>), ItemProblem> {
+    let turn = turn.ok_or(ItemProblem::NoLine(item.line))?;
     if let Some(caveat) = turn.caveat {
-        let why = match caveat {
-            Caveat::TakenBack => "the person took it back",
-            Caveat::UnknownAuthor => "nobody knows who wrote it",
-        };
-        return Err(format!("nothing is learned from line {}: {why}", item.line));
+        return Err(ItemProblem::NothingLearned { line: item.line, why: caveat });
     }
     let kind = item.kind.trim().to_lowercase().replace([' ', '-'], "_");
-    let kind = MemoryKind::parse(&kind).ok_or_else(|| {
-        let known: Vec<&str> = MemoryKind::ALL.iter().map(|kind| kind.as_str()).collect();
-        format!("there is no kind {:?}; the kinds are {}", item.kind, known.join(", "))
-    })?;
+    let kind = MemoryKind::parse(&kind).ok_or_else(|| ItemProblem::UnknownKind(item.kind.clone()))?;
     let statement = item.statement.split_whitespace().collect::<Vec<_>>().join(" ");
     let length = statement.chars().count();
     if length > STATEMENT_CHARS {
-        return Err(format!("the statement has {length} characters; at most {STATEMENT_CHARS}"));
+        return Err(ItemProblem::TooLong { length, most: STATEMENT_CHARS });
     }
     if item.quote.trim().is_empty() {
-        return Err("it has no quote".to_owned());
+        return Err(ItemProblem::NoQuote);
     }
     let confidence = item.confidence.unwrap_or(USUAL_CONFIDENCE);
     if !(LEAST_CONFIDENCE..=1.0).contains(&confidence) {
-        return Err(format!("its confidence {confidence} is not between {LEAST_CONFIDENCE} and 1"));
+        return Err(ItemProblem::Confidence { confidence, least: LEAST_CONFIDENCE });
     }
     let asserts = match (words(item.subject.as_deref()), words(item.value.as_deref())) {
         (Some(subject), Some(value)) => {
             let named = item.aspect.as_deref().unwrap_or_default().trim().to_lowercase();
             let aspect = if named.is_empty() { Some(Aspect::default()) } else { Aspect::parse(&named) };
-            let known = || Aspect::ALL.iter().map(|aspect| aspect.as_str()).collect::<Vec<_>>().join(", ");
-            let aspect = aspect.ok_or_else(|| format!("there is no aspect {named:?}; the aspects are {}", known()))?;
+            let aspect = aspect.ok_or(ItemProblem::UnknownAspect(named))?;
             Some(StatedValue { subject, aspect, value })
         }
         _ => None,
@@ -635,16 +631,16 @@ fn proposal(
     let is_order = matches!(kind, MemoryKind::Standard | MemoryKind::Preference);
     // Otherwise an agent in good faith could make an order of words of a tool or a page.
     if is_order && (turn.role != Role::Human || turn.caveat.is_some()) {
-        return Err(format!("a {} must rest on words of the person", kind.as_str()));
+        return Err(ItemProblem::NotOfPerson(kind));
     }
     if is_order && item.quote.split_whitespace().count() < QUOTED_WORDS && item.quote.trim() != turn.text.trim() {
-        return Err(format!("the quote of a {} has at least {QUOTED_WORDS} words", kind.as_str()));
+        return Err(ItemProblem::ShortQuote { kind, least: QUOTED_WORDS });
     }
     let Ground { is_own, is_said } = ground(item, asserts.as_ref(), turn);
     let doubt = match (is_own, is_said) {
         _ if !is_order => None,
-        (false, _) => Some("its quote is of pasted, quoted or long text"),
-        (true, false) => Some("the sentence that it quotes says little of the statement"),
+        (false, _) => Some(Doubt::NotOwn),
+        (true, false) => Some(Doubt::NotSaid),
         (true, true) => None,
     };
     let mut new = NewMemory::new(kind, statement);

@@ -20,7 +20,8 @@ use crate::budget::{Ledger, ends_run};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::extraction::hypothetical::Hypothetical;
-use crate::extraction::model_choice::{ByModel, MOST_FAILURES};
+use crate::extraction::model_choice::{ByModel, MOST_FAILURES, StopReason};
+use crate::extraction::run::FailReason;
 use crate::llm::{Class, Form, LlmError, Model, Prompt, structured};
 use crate::memories::{CarriedOut, Judged, Judgement};
 use crate::retrieve::{RecallRequest, projects_named};
@@ -76,9 +77,9 @@ pub struct ConsolidateReport {
     /// Memories of projects that nobody may read.
     pub left_out: u64,
     /// Requests that failed, with the reason.
-    pub failed: Vec<String>,
+    pub failed: Vec<FailReason>,
     /// Why the run ended before all memories were compared.
-    pub stopped: Option<String>,
+    pub stopped: Option<StopReason>,
 }
 
 /// A project by its id and its name.
@@ -126,7 +127,7 @@ impl Engine {
         let mut report = ConsolidateReport::default();
         // Two processes would pay for the same memories.
         let Some(_lock) = self.lock_for_models()? else {
-            report.stopped = Some("another process lets a model read".to_owned());
+            report.stopped = Some(StopReason::OtherProcess);
             return Ok(report);
         };
         // Memories that wait for the index would not be found.
@@ -140,7 +141,7 @@ impl Engine {
         let (mut failures, mut seen) = (0, 0);
         for group in Group::of(&memories) {
             if !proceed(seen, total) {
-                report.stopped = Some("stopped".to_owned());
+                report.stopped = Some(StopReason::Asked);
                 break;
             }
             seen += group.rows.len() as u64;
@@ -152,29 +153,30 @@ impl Engine {
                     continue;
                 }
                 Err(reason) => {
-                    report.stopped = Some(reason);
+                    report.stopped = Some(StopReason::NoModel(reason));
                     break;
                 }
             };
-            match self.compare_in_parts(&group, project, request.is_supposing, (&model, &ledger), 0, &mut report)? {
+            match self.compare_in_parts(&group, project, request.is_supposing, (&model, &ledger), 0, &mut report) {
                 Ok(()) => failures = 0,
-                Err(LlmError::Unanswered(_)) => report.waiting += group.rows.len() as u64,
-                Err(error) if ends_run(&error) => {
-                    report.stopped = Some(error.to_string());
+                Err(EngineError::Llm(LlmError::Unanswered(_))) => report.waiting += group.rows.len() as u64,
+                Err(EngineError::Llm(error)) if ends_run(&error) => {
+                    report.stopped = Some(StopReason::Failed((&error).into()));
                     break;
                 }
-                Err(error) => {
+                Err(EngineError::Llm(error)) => {
                     // It would be asked in vain each time.
                     if error.class() == Class::Validation {
                         self.store().note_compared(Compared::ByModel(&rows_of(&group)), self.now())?;
                     }
                     failures += 1;
-                    report.failed.push(error.to_string());
+                    report.failed.push((&error).into());
                     if failures == MOST_FAILURES {
-                        report.stopped = Some(format!("{failures} requests failed one after the other"));
+                        report.stopped = Some(StopReason::Requests(failures));
                         break;
                     }
                 }
+                Err(error) => return Err(error),
             }
         }
         Ok(report)
@@ -189,19 +191,17 @@ impl Engine {
         by: (&Model, &Ledger<'_>),
         halvings: u32,
         report: &mut ConsolidateReport,
-    ) -> Result<Result<(), LlmError>, EngineError> {
-        match self.compare(group, project, is_supposing, by, halvings > 0, report)? {
-            Err(LlmError::CutOff(_)) if halvings < structured::HALVINGS && group.rows.len() > 1 => {
+    ) -> Result<(), EngineError> {
+        match self.compare(group, project, is_supposing, by, halvings > 0, report) {
+            Err(EngineError::Llm(LlmError::CutOff(_))) if halvings < structured::HALVINGS && group.rows.len() > 1 => {
                 report.statistics.retries += 1;
                 for half in group.rows.chunks(group.rows.len().div_ceil(2)) {
                     let half = Group { project: group.project, rows: half.to_vec() };
-                    if let Err(error) = self.compare_in_parts(&half, project, is_supposing, by, halvings + 1, report)? {
-                        return Ok(Err(error));
-                    }
+                    self.compare_in_parts(&half, project, is_supposing, by, halvings + 1, report)?;
                 }
-                Ok(Ok(()))
+                Ok(())
             }
-            outcome => Ok(outcome),
+            outcome => outcome,
         }
     }
 
@@ -214,7 +214,7 @@ impl Engine {
         (model, ledger): (&Model, &Ledger<'_>),
         is_part: bool,
         report: &mut ConsolidateReport,
-    ) -> Result<Result<(), LlmError>, EngineError> {
+    ) -> Result<(), EngineError> {
         // A memory that was forgotten, retired or rejected meanwhile is shown to nobody.
         let rows = group.rows.iter().filter(|memory| memory.is_in_effect).map(|memory| memory.row);
         let mut rows: Vec<MemoryKey> = rows.collect();
@@ -226,15 +226,17 @@ impl Engine {
             found.into_iter().filter(|(_, memory)| memory.is_in_effect()).unzip();
         let began = Instant::now();
         let supposed = if is_supposing && !memories.is_empty() {
-            match self.hypothetical_statements(&memories, &group.place(), model, ledger)? {
+            match self.hypothetical_statements(&memories, &group.place(), model, ledger) {
                 Ok(supposed) => {
                     report.statistics.calls += 1;
                     report.statistics.retries += u64::from(supposed.retries);
                     supposed
                 }
                 // They are compared with what is found without it.
-                Err(LlmError::Form(_) | LlmError::CutOff(_) | LlmError::Rejected { .. }) => Hypothetical::default(),
-                Err(error) => return Ok(Err(error)),
+                Err(EngineError::Llm(LlmError::Form(_) | LlmError::CutOff(_) | LlmError::Rejected { .. })) => {
+                    Hypothetical::default()
+                }
+                Err(error) => return Err(error),
             }
         } else {
             Hypothetical::default()
@@ -249,15 +251,12 @@ impl Engine {
             self.store().note_compared(Compared::ByModel(&rows), self.now())?;
             memories.iter().for_each(|_| report.statistics.decided(Decision::Add));
             report.compared += memories.len() as u64;
-            return Ok(Ok(()));
+            return Ok(());
         }
         let prompt = self.comparison(group, &memories, &near)?;
         let began = Instant::now();
         let ask = if is_part { structured::ask_for_part::<Decided> } else { structured::ask::<Decided> };
-        let answered = match ask(model, &prompt, &form(), ledger) {
-            Ok(answered) => answered,
-            Err(error) => return Ok(Err(error)),
-        };
+        let answered = ask(model, &prompt, &form(), ledger)?;
         report.statistics.calls += 1;
         report.statistics.retries += u64::from(answered.retries);
         report.statistics.worked(Phase::ResolveMemories, memories.len() as u64, began.elapsed().as_micros() as u64);
@@ -273,7 +272,7 @@ impl Engine {
             // The rest was not decided.
             let decided = rows.into_iter().zip(&memories).filter(|(_, memory)| is_named(&judgements, memory));
             rows = decided.map(|(row, _)| row).collect();
-            report.failed.push("an answer was cut off".to_owned());
+            report.failed.push(FailReason::CutOff);
         }
         self.redact(judgements.iter_mut().map(|judgement| &mut judgement.reason))?;
         let cause = Cause { actor: Actor::Model, by: NAME.to_owned(), input: None };
@@ -288,7 +287,7 @@ impl Engine {
         report.compared += memories.len() as u64;
         report.done.extend(done);
         report.refused.extend(problems);
-        Ok(Ok(()))
+        Ok(())
     }
 
     /// Returns the memories of the same project that are nearest to one, or to hypothetical statements about its thing, in words and

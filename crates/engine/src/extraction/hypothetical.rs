@@ -10,7 +10,7 @@ use yore_core::memory::Memory;
 use crate::budget::Ledger;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::llm::{Form, LlmError, Model, Prompt, structured};
+use crate::llm::{Form, Model, Prompt, structured};
 
 /// Instructions, and their version; a change of the words is another file.
 const INSTRUCTIONS: &str = include_str!("../../prompts/hypothetical-1.md");
@@ -40,14 +40,14 @@ impl Engine {
     /// Asks a model how the memory may have worded what it knew before of the things of memories; `place` names these memories among all.
     ///
     /// # Errors
-    /// The inner one: those of [`structured::ask`].
+    /// Those of [`structured::ask`].
     pub(crate) fn hypothetical_statements(
         &self,
         memories: &[Memory],
         place: &str,
         model: &Model,
         ledger: &Ledger<'_>,
-    ) -> Result<Result<Hypothetical, LlmError>, EngineError> {
+    ) -> Result<Hypothetical, EngineError> {
         let mut statements: Vec<String> = memories.iter().map(|memory| memory.statement.clone()).collect();
         self.redact_again(statements.iter_mut())?;
         let told = |(memory, statement): (&Memory, &String)| -> Value {
@@ -56,10 +56,7 @@ impl Engine {
         let statements: Vec<Value> = memories.iter().zip(&statements).map(told).collect();
         let user = json!({ "statements": statements }).to_string();
         let prompt = Prompt { system: INSTRUCTIONS.to_owned(), user, max_tokens: MOST_ANSWER, key: format!("{NAME} {place}") };
-        let answered = match structured::ask::<Worded>(model, &prompt, &form(), ledger) {
-            Ok(answered) => answered,
-            Err(error) => return Ok(Err(error)),
-        };
+        let answered = structured::ask::<Worded>(model, &prompt, &form(), ledger)?;
         let ids: HashMap<String, MemoryId> = memories.iter().map(|memory| (memory.id.short(), memory.id)).collect();
         let mut by_memory: HashMap<MemoryId, Vec<String>> = HashMap::new();
         for Wording { id, before } in answered.value.wordings {
@@ -69,7 +66,7 @@ impl Engine {
             let texts = texts.filter(|text| !text.is_empty()).map(|text| text.chars().take(MOST_CHARS).collect());
             by_memory.insert(*id, texts.take(MOST_WORDINGS).collect());
         }
-        Ok(Ok(Hypothetical { by_memory, retries: answered.retries }))
+        Ok(Hypothetical { by_memory, retries: answered.retries })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Memories from conversations: found by rules, by the asking agent, or by a language model, and compared with each other.
 //!
 //! - `run`: reads the sessions that changed, with rules, and records what was found
+//! - `refused`: why a part of what was found was not recorded
 //! - `agent`: hands an agent the lines of a session and takes what it found in them
 //! - `model`: has a language model find memories; `summaries`: has one summarise topics and sessions
 //! - `compare`: has one compare memories; `hypothetical`: earlier statements that it supposes for that
@@ -11,6 +12,7 @@ mod compare;
 mod hypothetical;
 mod model;
 mod model_choice;
+mod refused;
 mod run;
 mod summaries;
 
@@ -19,6 +21,7 @@ pub use self::agent::{
 };
 pub use self::compare::{ConsolidateReport, ConsolidateRequest};
 pub use self::model::ModelReport;
-pub use self::model_choice::{ByModel, ChooseModel};
-pub use self::run::{ExtractReport, ExtractRequest, ExtractedSession, FailedSession};
+pub use self::model_choice::{ByModel, ChooseModel, StopReason};
+pub use self::refused::{Doubt, ItemProblem, RefusedItem, RelationProblem};
+pub use self::run::{ExtractReport, ExtractRequest, ExtractedSession, FailReason, FailedSession};
 pub use self::summaries::NamedTopics;

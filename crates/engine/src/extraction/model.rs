@@ -14,8 +14,9 @@ use crate::error::EngineError;
 use crate::extraction::agent::{
     Distilled, DistilledItem, DistilledRelation, DistilledTopic, Distiller, Line, Material, NEW_CHARS,
 };
-use crate::extraction::model_choice::{ByModel, MOST_FAILURES};
-use crate::extraction::run::{ExtractRequest, FailedSession};
+use crate::extraction::model_choice::{ByModel, MOST_FAILURES, StopReason};
+use crate::extraction::refused::RefusedItem;
+use crate::extraction::run::{ExtractRequest, FailReason, FailedSession};
 use crate::llm::{Class, Form, LlmError, Model, Prompt, structured};
 use crate::store::EpisodeSummary;
 
@@ -67,8 +68,8 @@ pub struct ModelReport {
     pub dropped: u64,
     /// Work of the phases of consolidation, and decisions.
     pub statistics: PipelineStatistics,
-    /// Reasons why items and relations could not be stored.
-    pub refused: Vec<String>,
+    /// Items and relations that could not be stored, with the agent's own id of the session.
+    pub refused: Vec<(String, RefusedItem)>,
     /// Conversations of projects that nobody may read.
     pub left_out: u64,
     /// Conversations whose requests wait for an answer in a folder.
@@ -76,7 +77,7 @@ pub struct ModelReport {
     /// Conversations that failed.
     pub failed: Vec<FailedSession>,
     /// Why the run ended before all conversations were read.
-    pub stopped: Option<String>,
+    pub stopped: Option<StopReason>,
 }
 
 impl Engine {
@@ -95,7 +96,7 @@ impl Engine {
         let mut report = ModelReport::default();
         // Two processes would pay for the same lines.
         let Some(_lock) = self.lock_for_models()? else {
-            report.stopped = Some("another process lets a model read".to_owned());
+            report.stopped = Some(StopReason::OtherProcess);
             return Ok(report);
         };
         if request.again {
@@ -110,7 +111,7 @@ impl Engine {
         let total = sessions.len() as u64;
         for (done, session) in (0u64..).zip(&sessions) {
             if !proceed(done, total) {
-                report.stopped = Some("stopped".to_owned());
+                report.stopped = Some(StopReason::Asked);
                 break;
             }
             let (model, ledger) = match by.reader(self, session.project.as_deref()) {
@@ -120,26 +121,24 @@ impl Engine {
                     continue;
                 }
                 Err(reason) => {
-                    report.stopped = Some(reason);
+                    report.stopped = Some(StopReason::NoModel(reason));
                     break;
                 }
             };
             let shape = shapes.get(&session.row).copied().unwrap_or_default();
             if misformed.get(&session.row) == Some(&shape) {
-                let reason = "its answers could not be used before, so it was not asked for again; `--again` asks".to_owned();
-                report.failed.push(FailedSession { session: session.native_id.clone(), reason });
+                report.failed.push(FailedSession { session: session.native_id.clone(), reason: FailReason::Misformed });
                 continue;
             }
             let answers = report.answers;
-            match self.distil_by_model(session, &model, &ledger, request, &mut report)? {
+            match self.distil_by_model(session, &model, &ledger, request, &mut report) {
                 // A conversation that did not change tells nothing of the model.
                 Ok(()) if report.answers == answers => {}
                 Ok(()) => failures = 0,
-                Err(LlmError::Unanswered(_)) => report.waiting += 1,
-                Err(error) => {
-                    let is_end = ends_run(&error);
-                    if is_end {
-                        report.stopped = Some(error.to_string());
+                Err(EngineError::Llm(LlmError::Unanswered(_))) => report.waiting += 1,
+                Err(EngineError::Llm(error)) => {
+                    if ends_run(&error) {
+                        report.stopped = Some(StopReason::Failed((&error).into()));
                         break;
                     }
                     // It would be asked in vain each time, until it changes.
@@ -147,12 +146,13 @@ impl Engine {
                         self.store().note_extraction(session.row, MISFORMED, Some(shape), self.now())?;
                     }
                     failures += 1;
-                    report.failed.push(FailedSession { session: session.native_id.clone(), reason: error.to_string() });
+                    report.failed.push(FailedSession { session: session.native_id.clone(), reason: (&error).into() });
                     if failures == MOST_FAILURES {
-                        report.stopped = Some(format!("{failures} conversations failed one after the other"));
+                        report.stopped = Some(StopReason::Conversations(failures));
                         break;
                     }
                 }
+                Err(error) => return Err(error),
             }
         }
         Ok(report)
@@ -166,7 +166,7 @@ impl Engine {
         ledger: &Ledger<'_>,
         request: &ExtractRequest,
         report: &mut ModelReport,
-    ) -> Result<Result<(), LlmError>, EngineError> {
+    ) -> Result<(), EngineError> {
         let manner = if model.is_small() { SMALL } else { CAPABLE };
         let form = form(&request.kinds, manner.is_full);
         // Fewer once an answer was cut off.
@@ -190,7 +190,7 @@ impl Engine {
                         material.new.truncate(most_lines);
                         report.statistics.retries += 1;
                     }
-                    Err(error) => return Ok(Err(error)),
+                    Err(error) => return Err(error.into()),
                 }
             };
             let mut distilled = answered.value.distilled();
@@ -205,7 +205,7 @@ impl Engine {
                 true => distilled.items.iter().map(|item| item.line).max(),
             };
             if distilled.upto.is_none() {
-                return Ok(Err(LlmError::Form("the answer was cut off before its first item".to_owned())));
+                return Err(LlmError::Form("the answer was cut off before its first item".to_owned()).into());
             }
             distilled.items.retain(|item| is_wanted(&item.kind, &request.kinds));
             let recorded = self.record_distilled_by(&manner.by, session, &distilled)?;
@@ -215,15 +215,13 @@ impl Engine {
             report.dropped += recorded.dropped;
             report.statistics.add(&recorded.statistics);
             let is_vain = !distilled.items.is_empty() && recorded.recorded + recorded.joined + recorded.known == 0;
-            report.refused.extend(recorded.problems.iter().map(|problem| format!("{}: {problem}", session.native_id)));
+            let first = recorded.problems.first().map(ToString::to_string).unwrap_or_default();
+            report.refused.extend(recorded.problems.into_iter().map(|problem| (session.native_id.clone(), problem)));
             if is_vain {
-                return Ok(Err(LlmError::Form(format!(
-                    "none of its items could be recorded; {}",
-                    recorded.problems.first().map_or("", String::as_str)
-                ))));
+                return Err(LlmError::Form(format!("none of its items could be recorded; {first}")).into());
             }
         }
-        Ok(Ok(()))
+        Ok(())
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use crate::budget::{self, Ledger, OFF, Terms};
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::extraction::run::FailReason;
 use crate::llm::Model;
 use crate::platform::{self, FileLock};
 use crate::store::{LedgerRow, Spent, StoreError};
@@ -21,6 +22,29 @@ pub struct ByModel<'r> {
     pub books: Option<&'r Engine>,
     /// Set to give up what is running.
     pub is_stopped: &'r AtomicBool,
+}
+
+/// The reason why a run of a language model ended before its work was done.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum StopReason {
+    /// Another process lets a model read.
+    #[error("another process lets a model read")]
+    OtherProcess,
+    /// The caller ended it.
+    #[error("stopped")]
+    Asked,
+    /// No model could be chosen; the caller's own words say what is missing.
+    #[error("{0}")]
+    NoModel(String),
+    /// Every further request would fail in the same way.
+    #[error(transparent)]
+    Failed(FailReason),
+    /// So many conversations failed one after the other.
+    #[error("{0} conversations failed one after the other")]
+    Conversations(u32),
+    /// So many requests failed one after the other.
+    #[error("{0} requests failed one after the other")]
+    Requests(u32),
 }
 
 /// Failures one after the other that end a run: then it is not the conversation.

@@ -18,6 +18,7 @@ use yore_core::time::UtcMillis;
 use crate::archive::sessions::{ConversationTurns, SessionsRequest};
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::llm::{Denial, LlmError};
 use crate::memories::{Extracted, Extraction, GivenEvidence, NewMemory};
 use crate::rules::{self, Conversation, Proposal};
 use crate::store::{EpisodeKey, EpisodeSummary, SessionOrder, ShownTurn};
@@ -70,7 +71,50 @@ pub struct FailedSession {
     /// The agent's own id of the session.
     pub session: String,
     /// The reason.
-    pub reason: String,
+    pub reason: FailReason,
+}
+
+/// The reason why a conversation or a request failed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum FailReason {
+    /// The model's answers about it could not be used before, and it did not change since.
+    #[error("its answers could not be used before, so it was not asked for again")]
+    Misformed,
+    /// The answer was cut off, and the part that came was used.
+    #[error("an answer was cut off")]
+    CutOff,
+    /// A rule panicked.
+    #[error("internal error, please report it")]
+    Panicked,
+    /// The model is not allowed to be called.
+    #[error(transparent)]
+    Denied(#[from] Denial),
+    /// An error.
+    #[error("{message}")]
+    Error {
+        /// Its code, which does not change between versions.
+        code: &'static str,
+        /// Its message.
+        message: String,
+    },
+}
+
+impl From<&EngineError> for FailReason {
+    fn from(error: &EngineError) -> Self {
+        match error {
+            EngineError::Llm(LlmError::Budget(denial)) => Self::Denied(denial.clone()),
+            error => Self::Error { code: error.code(), message: error.to_string() },
+        }
+    }
+}
+
+impl From<&LlmError> for FailReason {
+    fn from(error: &LlmError) -> Self {
+        match error {
+            LlmError::Budget(denial) => Self::Denied(denial.clone()),
+            error => Self::Error { code: error.code(), message: error.to_string() },
+        }
+    }
 }
 
 /// The result of an extraction.
@@ -130,8 +174,7 @@ impl Engine {
             let outcome = if request.continue_on_error {
                 let extracted = catch_unwind(AssertUnwindSafe(|| self.extract_from(session, propose, request, &mut report)));
                 let Ok(outcome) = extracted else {
-                    let reason = "internal error, please report it".to_owned();
-                    report.failed.push(FailedSession { session: session.native_id.clone(), reason });
+                    report.failed.push(FailedSession { session: session.native_id.clone(), reason: FailReason::Panicked });
                     continue;
                 };
                 outcome
@@ -142,7 +185,7 @@ impl Engine {
                 Ok(()) if request.is_dry_run => {}
                 Ok(()) => self.store().note_extraction(session.row, &extractor, Some(shape), self.now())?,
                 Err(error) if request.continue_on_error && !error.is_transient() => {
-                    report.failed.push(FailedSession { session: session.native_id.clone(), reason: error.to_string() });
+                    report.failed.push(FailedSession { session: session.native_id.clone(), reason: (&error).into() });
                 }
                 Err(error) => return Err(error),
             }
@@ -332,7 +375,7 @@ mod tests {
         let report = engine.extract_by(failing, &request, &mut |_, _| true).unwrap();
         assert_eq!((report.sessions, report.unchanged, report.failed.len()), (2, 0, 1), "{report:?}");
         assert_eq!(report.failed[0].session, "6a7e0001-0000-4000-8000-000000000000");
-        assert!(report.failed[0].reason.contains("internal error"), "{report:?}");
+        assert_eq!(report.failed[0].reason, FailReason::Panicked, "{report:?}");
         // A rule that was mended reads it.
         let mended = engine.extract(&request, &mut |_, _| true).unwrap();
         assert_eq!((mended.sessions, mended.unchanged, mended.failed.len()), (1, 2, 0), "{mended:?}");

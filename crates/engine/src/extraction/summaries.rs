@@ -7,7 +7,7 @@ use yore_core::episode::Role;
 use crate::budget::{Ledger, ends_run};
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::extraction::model_choice::{ByModel, MOST_FAILURES};
+use crate::extraction::model_choice::{ByModel, MOST_FAILURES, StopReason};
 use crate::extraction::run::{ExtractRequest, FailedSession};
 use crate::llm::structured::{self, Answered};
 use crate::llm::{Class, Form, LlmError, Model, Prompt};
@@ -44,7 +44,7 @@ pub struct NamedTopics {
     /// Sessions that failed.
     pub failed: Vec<FailedSession>,
     /// Why the run ended before all sessions were read.
-    pub stopped: Option<String>,
+    pub stopped: Option<StopReason>,
 }
 
 impl Engine {
@@ -59,7 +59,7 @@ impl Engine {
         let mut failures = 0;
         let mut report = NamedTopics::default();
         let Some(_lock) = self.lock_for_models()? else {
-            report.stopped = Some("another process lets a model read".to_owned());
+            report.stopped = Some(StopReason::OtherProcess);
             return Ok(report);
         };
         for session in &sessions {
@@ -70,7 +70,7 @@ impl Engine {
                     continue;
                 }
                 Err(reason) => {
-                    report.stopped = Some(reason);
+                    report.stopped = Some(StopReason::NoModel(reason));
                     break;
                 }
             };
@@ -80,29 +80,30 @@ impl Engine {
                 report.unchanged += 1;
                 continue;
             }
-            match self.name_topics(session, &model, &ledger)? {
+            match self.name_topics(session, &model, &ledger) {
                 Ok(None) => report.unchanged += 1,
                 Ok(Some(topics)) => {
                     failures = 0;
                     report.sessions += 1;
                     report.topics += topics;
                 }
-                Err(LlmError::Unanswered(_)) => report.waiting += 1,
-                Err(error) if ends_run(&error) => {
-                    report.stopped = Some(error.to_string());
+                Err(EngineError::Llm(LlmError::Unanswered(_))) => report.waiting += 1,
+                Err(EngineError::Llm(error)) if ends_run(&error) => {
+                    report.stopped = Some(StopReason::Failed((&error).into()));
                     break;
                 }
-                Err(error) => {
+                Err(EngineError::Llm(error)) => {
                     if error.class() == Class::Validation {
                         self.store().note_extraction(session.row, MISFORMED, Some(shape), self.now())?;
                     }
                     failures += 1;
-                    report.failed.push(FailedSession { session: session.native_id.clone(), reason: error.to_string() });
+                    report.failed.push(FailedSession { session: session.native_id.clone(), reason: (&error).into() });
                     if failures == MOST_FAILURES {
-                        report.stopped = Some(format!("{failures} conversations failed one after the other"));
+                        report.stopped = Some(StopReason::Conversations(failures));
                         break;
                     }
                 }
+                Err(error) => return Err(error),
             }
         }
         Ok(report)
@@ -110,20 +111,15 @@ impl Engine {
 
     /// Summarises a session that has no summary of its present state, and names those of its topics that have none. Returns the number
     /// of topics that were named; `None`: nothing was left to do.
-    fn name_topics(
-        &self,
-        session: &EpisodeSummary,
-        model: &Model,
-        ledger: &Ledger<'_>,
-    ) -> Result<Result<Option<u64>, LlmError>, EngineError> {
+    fn name_topics(&self, session: &EpisodeSummary, model: &Model, ledger: &Ledger<'_>) -> Result<Option<u64>, EngineError> {
         self.divide_changed(&[session.row], &mut || true)?;
         let mut spans = self.store().spans(Spans::Of(&[session.row]))?;
         spans.retain(|span| span.depth == 0);
         let known = self.store().summaries_of(&[session.row])?.remove(&session.row);
         let turns = self.store().turns(Turns::OfEpisode(session.row))?;
-        let Some(last) = turns.last().map(|turn| turn.row) else { return Ok(Ok(None)) };
+        let Some(last) = turns.last().map(|turn| turn.row) else { return Ok(None) };
         if spans.is_empty() || known.as_ref().is_some_and(|known| known.last == last) {
-            return Ok(Ok(None));
+            return Ok(None);
         }
         let mut topics = topics_of(spans, known.as_ref(), &turns);
         let mut halvings = 0;
@@ -133,7 +129,7 @@ impl Engine {
             match ask(model, &prompt, &form(), ledger) {
                 Ok(answered) => break answered,
                 Err(LlmError::CutOff(_)) if halvings < structured::HALVINGS && halve(&mut topics) => halvings += 1,
-                Err(error) => return Ok(Err(error)),
+                Err(error) => return Err(error.into()),
             }
         };
         let mut named: Vec<TopicName> = Vec::new();
@@ -155,11 +151,11 @@ impl Engine {
             }
             // The complete part is kept, and the rest is asked for with the next run.
             _ if (is_partial || halvings > 0) && !named.is_empty() => None,
-            _ => return Ok(Err(LlmError::Form("the session has no title and summary".to_owned()))),
+            _ => return Err(LlmError::Form("the session has no title and summary".to_owned()).into()),
         };
         let given: Vec<TurnKey> = turns.iter().map(|turn| turn.row).collect();
         let is_stored = self.store().put_summary(session.row, &given, &named, summary.as_ref(), NAME, self.now())?;
-        Ok(Ok(is_stored.map(|_| named.len() as u64)))
+        Ok(is_stored.map(|_| named.len() as u64))
     }
 
     fn prompt(

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::error::LlmError;
+use super::error::{Denial, LlmError};
 
 /// Bytes of prose that make a token, about, where a provider tells no number.
 const BYTES_OF_TOKEN: f64 = 3.6;
@@ -122,7 +122,7 @@ pub trait Accounts {
     fn settle(&self, reservation: u64, usage: Usage, failure: Option<&LlmError>);
 
     /// Returns why no model may be called any more, if that is so: a running call is given up.
-    fn is_off(&self) -> Option<String>;
+    fn is_off(&self) -> Option<Denial>;
 
     /// Notes whether a model has a tier.
     fn learned(&self, model: &str, tier: Tier, works: bool);

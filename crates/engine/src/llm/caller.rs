@@ -76,7 +76,7 @@ impl Caller {
         let mut tried = 0;
         let answered = loop {
             if let Some(reason) = accounts.is_off() {
-                return Err(LlmError::Budget(reason));
+                return Err(reason.into());
             }
             let reservation = accounts.reserve(&self.name, input, output)?;
             let error = match send() {

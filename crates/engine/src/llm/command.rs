@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::ask::{Accounts, Prompt, Reply, Usage};
-use super::error::LlmError;
+use super::error::{Denial, LlmError};
 use crate::platform;
 use yore_sources::child::{self, ChildError, Ended, Input, Limits};
 
@@ -106,7 +106,7 @@ impl CommandSettings {
         });
         let Ended { status, output: answer, report } = match ended {
             Ok(ended) => ended,
-            Err(ChildError::Stopped) => return Err(LlmError::Budget(off.unwrap_or_default())),
+            Err(ChildError::Stopped) => return Err(off.unwrap_or(Denial::Stopped).into()),
             Err(error @ ChildError::NotStarted(_)) => return Err(not_started(error.to_string())),
             Err(error) => {
                 let may_pass = !matches!(error, ChildError::TooMuch(_));

@@ -103,8 +103,56 @@ pub enum LlmError {
         time: Duration,
     },
     /// The call is not allowed now.
-    #[error("{0}")]
-    Budget(String),
+    #[error(transparent)]
+    Budget(#[from] Denial),
+}
+
+/// The reason why a call is not allowed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Denial {
+    /// The limit of a day is 0 tokens.
+    #[error("no model may be called: the limit is 0 tokens a day")]
+    NoTokens,
+    /// All models are switched off.
+    #[error("models are switched off")]
+    Off,
+    /// The caller gives up what is running.
+    #[error("stopped")]
+    Stopped,
+    /// The call may cost money, and the price of this model is not known.
+    #[error("the price of {0} is not known: add \"{0}=INPUT/OUTPUT\" to llm.prices, in dollars for a million tokens")]
+    UnknownPrice(String),
+    /// The tokens of a day do not suffice.
+    #[error("the limit of {limit} tokens a day would be passed: {left} are left, the call may take {wanted}")]
+    Tokens {
+        /// The limit of a day.
+        limit: u64,
+        /// Tokens that are left today.
+        left: u64,
+        /// Tokens that the call may take.
+        wanted: u64,
+    },
+    /// The money of a day does not suffice; amounts in millionths of a dollar.
+    #[error(
+        "the limit of {} dollars a day would be passed: {} are left, the call may cost {}",
+        dollars(*limit), dollars(*left), dollars(*wanted)
+    )]
+    Dollars {
+        /// The limit of a day.
+        limit: u64,
+        /// What is left today.
+        left: u64,
+        /// What the call may cost.
+        wanted: u64,
+    },
+    /// The ledger of calls cannot be written.
+    #[error("the ledger cannot be written: {0}")]
+    Ledger(String),
+}
+
+/// Returns an amount in dollars.
+pub fn dollars(micro: u64) -> String {
+    format!("{:.4}", micro as f64 / 1e6)
 }
 
 impl LlmError {

@@ -179,7 +179,7 @@ impl Connection {
 
     fn exchange(&self, request: Request, accounts: &dyn Accounts) -> Result<Answer, LlmError> {
         if let Some(reason) = accounts.is_off() {
-            return Err(LlmError::Budget(reason));
+            return Err(reason.into());
         }
         let client = self.client()?;
         let most = client.max_bytes();
@@ -187,7 +187,7 @@ impl Connection {
         let mut answer = Answer { status: 0, headers: Vec::new(), body: Vec::new() };
         loop {
             if let Some(reason) = accounts.is_off() {
-                return Err(LlmError::Budget(reason));
+                return Err(reason.into());
             }
             match parts.recv_timeout(LOOK) {
                 Ok(Ok(Part::Head(status, headers))) => (answer.status, answer.headers) = (status, headers),

@@ -30,7 +30,7 @@ pub use self::ask::{Accounts, Form, Prompt, Reply, Tier, Usage, estimated_tokens
 pub use self::batch::{Batches, Collected};
 pub use self::caller::{Backoff, FAILURES, REST};
 pub use self::command::{CommandSettings, PROGRAMS, Program, SILENT};
-pub use self::error::{Class, LlmError};
+pub use self::error::{Class, Denial, LlmError, dollars};
 pub use self::http::{Connection, KeyOf};
 pub use self::model::{Model, Way};
 pub use self::relevance::ServerReranker;

@@ -31,7 +31,15 @@ pub struct OpenConflict {
     pub reason: Option<String>,
 }
 
+/// The place of a conflict in their list: its severity, since when the newer memory is true, and both memories.
+pub type ConflictPlace = (ConflictSeverity, Option<UtcMillis>, MemoryId, MemoryId);
+
 impl OpenConflict {
+    /// Returns its place in the list of conflicts.
+    pub fn place(&self, now: UtcMillis) -> ConflictPlace {
+        (self.severity(), self.newer.memory.true_since(now), self.newer.memory.id, self.older.memory.id)
+    }
+
     /// Returns how much it weighs.
     pub fn severity(&self) -> ConflictSeverity {
         self.conflict.as_ref().map_or(ConflictSeverity::Major, Conflict::severity)
@@ -81,10 +89,16 @@ pub enum Settlement {
 
 impl Engine {
     /// Returns the conflicts that are not settled and not put off, the gravest and newest first. `projects`: names; none: of all.
+    /// `after`: the place of the last conflict of the page before.
     ///
     /// # Errors
     /// [`EngineError::UnknownProject`].
-    pub fn conflicts(&self, projects: &[String], limit: usize) -> Result<Vec<OpenConflict>, EngineError> {
+    pub fn conflicts(
+        &self,
+        projects: &[String],
+        after: Option<&ConflictPlace>,
+        limit: usize,
+    ) -> Result<Vec<OpenConflict>, EngineError> {
         let wanted = self.project_ids(projects)?;
         let is_wanted = |memory: &Memory| memory.project.is_some_and(|project| wanted.contains(&project));
         let is_of = |a: &Memory, b: &Memory| projects.is_empty() || is_wanted(a) || is_wanted(b);
@@ -93,8 +107,8 @@ impl Engine {
         // Somebody wants to be asked later.
         stated.retain(|relation| relation.valid_from.is_none_or(|from| from <= now));
         let mut open = self.open_of(stated, &is_of)?;
-        let at = |open: &OpenConflict| open.newer.memory.true_since(now);
-        open.sort_by_key(|open| std::cmp::Reverse((open.severity(), at(open))));
+        open.retain(|open| after.is_none_or(|after| open.place(now) < *after));
+        open.sort_by_key(|open| std::cmp::Reverse(open.place(now)));
         open.truncate(limit);
         Ok(open)
     }

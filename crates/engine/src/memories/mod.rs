@@ -49,7 +49,7 @@ mod touches;
 mod write;
 
 pub use self::alike::AlikeEntities;
-pub use self::conflicts::{OpenConflict, Settlement};
+pub use self::conflicts::{ConflictPlace, OpenConflict, Settlement};
 pub use self::consolidate::Extracted;
 pub(crate) use self::consolidate::{Consolidated, Extraction, Fate};
 pub use self::entities::{OpenedEntity, Reached, Traversal};

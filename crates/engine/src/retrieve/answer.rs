@@ -113,24 +113,24 @@ pub struct Missing {
     pub code: MissingCode,
     /// Description of the missing part.
     pub text: String,
-    /// Command that restores it.
-    pub remedy: Option<String>,
+    /// True if it may come back by itself.
+    pub may_pass: bool,
 }
 
 impl Missing {
     /// The local model cannot be used.
     pub(crate) fn model(error: &EngineError) -> Self {
-        Self { code: MissingCode::Model, text: error.to_string(), remedy: Some("run `yore models fetch`".to_owned()) }
+        Self { code: MissingCode::Model, text: error.to_string(), may_pass: false }
     }
 
     /// The cross-encoder cannot be used.
     pub(crate) fn reranker(error: &EngineError) -> Self {
-        Self { code: MissingCode::Reranker, text: error.to_string(), remedy: Some("run `yore models fetch`".to_owned()) }
+        Self { code: MissingCode::Reranker, text: error.to_string(), may_pass: false }
     }
 
     /// Some or all turns have no vectors of the local model.
     pub(crate) fn vectors(text: String) -> Self {
-        Self { code: MissingCode::Vectors, text, remedy: Some("run `yore embed`".to_owned()) }
+        Self { code: MissingCode::Vectors, text, may_pass: false }
     }
 
     /// Some turns were not yet analysed for code, files and errors, which the filter needs.
@@ -139,24 +139,24 @@ impl Missing {
             1 => "1 turn was not yet searched for code, files and errors".to_owned(),
             count => format!("{count} turns were not yet searched for code, files and errors"),
         };
-        Self { code: MissingCode::Shape, text, remedy: Some("run `yore data rebuild`".to_owned()) }
+        Self { code: MissingCode::Shape, text, may_pass: false }
     }
 
     /// There was no time left for these parts.
     pub(super) fn late(parts: &[&str]) -> Self {
         let text = format!("no time was left for {}", parts.join(", "));
-        Self { code: MissingCode::Late, text, remedy: Some("allow more time".to_owned()) }
+        Self { code: MissingCode::Late, text, may_pass: false }
     }
 
     /// More turns wait for an index than a query searches in memory.
     pub(super) fn behind(code: MissingCode, index: &str, waiting: usize) -> Self {
         let text = format!("{waiting} turns are not in {index} yet, and not all of them were searched");
-        Self { code, text, remedy: Some("run `yore data rebuild` if this stays".to_owned()) }
+        Self { code, text, may_pass: true }
     }
 
     /// The vector indexes cannot be used.
     pub(crate) fn index(error: &EngineError) -> Self {
-        Self { code: MissingCode::VectorIndex, text: error.to_string(), remedy: Some("run `yore data rebuild`".to_owned()) }
+        Self { code: MissingCode::VectorIndex, text: error.to_string(), may_pass: false }
     }
 }
 

@@ -131,6 +131,7 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
         kind: None,
         is_confirmed: None,
         title: None,
+        after: None,
         limit: NOTES,
     };
     let standing = engine.notes(&NotesRequest { kind: Some(NoteKind::Standing), limit: STANDING_NOTES, ..notes.clone() })?;

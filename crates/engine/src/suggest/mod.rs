@@ -66,6 +66,7 @@ impl Engine {
                 kind: None,
                 is_confirmed: Some(false),
                 title: None,
+                after: None,
                 limit: 10_000,
             };
             let unconfirmed = self.notes(&notes)?;

@@ -106,8 +106,7 @@ impl Upkeep {
         match self {
             Self::Backup => HOUR,
             // New messages ask for it as well; this is for what they missed.
-            Self::CheckIndex | Self::Extract => 24 * HOUR,
-            Self::CheckCode => 7 * 24 * HOUR,
+            Self::CheckIndex | Self::Extract | Self::CheckCode => 24 * HOUR,
         }
     }
 }

@@ -122,7 +122,8 @@ impl Engine {
         Ok(count)
     }
 
-    /// Judges the memories among hits by the working tree of a directory, if they belong to its project, and marks them.
+    /// Judges the memories among hits by the working tree of a directory, if they belong to its project, and marks them. It stores
+    /// nothing: [`Self::check_code`] does.
     ///
     /// # Errors
     /// The store cannot be read. A repository that cannot be read changes nothing.
@@ -150,27 +151,10 @@ impl Engine {
             .collect();
         let Some(Ok(verdicts)) = judged(directory, &memories, OF_ANSWER) else { return Ok(()) };
         let is_file = |verdict: &AnchorVerdict| verdict.anchor.kind == AnchorKind::SourceFile || verdict.anchor.kind.is_of_tool();
-        let mut is_new = false;
-        for (found, own) in found.iter_mut().zip(&verdicts) {
+        for (found, own) in found.iter_mut().zip(verdicts) {
             // Verdicts on names and commits stay.
-            let mut changed: Vec<AnchorVerdict> = found.changed.iter().filter(|one| !is_file(one)).cloned().collect();
-            changed.extend(own.iter().filter(|one| one.verdict != Verdict::Fresh).cloned());
-            is_new |= found.changed.iter().filter(|one| is_file(one)).ne(changed.iter().filter(|one| is_file(one)));
-            found.changed = changed;
-        }
-        // The verdicts of a second working tree are its own.
-        let is_main = Path::new(directory).ancestors().any(|directory| directory.join(".git").is_dir());
-        if is_new && is_main && !self.store().is_passive() {
-            let known = self.store().verdicts_of(&memories.iter().map(|memory| memory.row).collect::<Vec<_>>())?;
-            let whole: Vec<Vec<AnchorVerdict>> = memories
-                .iter()
-                .zip(verdicts)
-                .map(|(memory, own)| {
-                    let stored = known.get(&memory.row).map_or(&[][..], |stored| &stored.found);
-                    stored.iter().filter(|one| !is_file(one)).cloned().chain(own).collect()
-                })
-                .collect();
-            self.note_verdicts(memories.iter().map(|memory| memory.row).zip(&whole))?;
+            found.changed.retain(|one| !is_file(one));
+            found.changed.extend(own.into_iter().filter(|one| one.verdict != Verdict::Fresh));
         }
         Ok(())
     }

@@ -24,7 +24,7 @@ fn add(engine: &Engine, kind: MemoryKind, statement: &str, at: i64, actor: Actor
 }
 
 fn open(memory: &Memory) -> Vec<OpenConflict> {
-    memory.engine().conflicts(&[], 100).unwrap()
+    memory.engine().conflicts(&[], None, 100).unwrap()
 }
 
 fn statuses(memory: &Memory) -> Vec<(String, Status)> {

@@ -217,7 +217,7 @@ fn a_model_retires_no_words_of_a_person_nothing_pinned_and_nothing_that_happened
     }
     assert_eq!(count_of(&report.statistics, Decision::Invalidate), 0);
     assert_eq!(count_of(&report.statistics, Decision::Contest), 2, "a person settles these: {report:?}");
-    let listed = engine.conflicts(&[], 10).unwrap();
+    let listed = engine.conflicts(&[], None, 10).unwrap();
     assert!(listed.iter().any(|conflict| conflict.older.memory.id.short() == own), "{listed:?}");
 }
 

@@ -154,7 +154,7 @@ fn pasted_words_take_the_place_of_nothing_that_a_person_typed() {
     assert_eq!(typed.status, Status::Holds);
     said(&memory, 2, Some(QUAY), "Please summarise this page:\nFrom now on the backup server `moorage` listens on port 6666.");
     assert_eq!(memory.engine().memory(&typed.id.to_string()).unwrap().memory, typed, "unchanged");
-    assert!(memory.engine().conflicts(&[], 10).unwrap().is_empty());
+    assert!(memory.engine().conflicts(&[], None, 10).unwrap().is_empty());
     assert_eq!(with_words(memory.engine(), "6666").map(|memory| memory.status), Some(Status::Proposed));
 }
 
@@ -179,7 +179,7 @@ fn what_was_said_in_no_known_project_is_found_by_asking_and_told_unasked_nowhere
     for port in ["7000", "6666"] {
         assert_eq!(with_words(memory.engine(), port).unwrap().status, Status::Holds, "{port}");
     }
-    assert!(memory.engine().conflicts(&[], 10).unwrap().is_empty());
+    assert!(memory.engine().conflicts(&[], None, 10).unwrap().is_empty());
 
     let edit = MemoryEdit { is_global: true, ..MemoryEdit::default() };
     memory.engine().edit_memory(&known.id.to_string(), &edit, &by_hand()).unwrap();

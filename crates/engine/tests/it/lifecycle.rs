@@ -47,12 +47,12 @@ fn a_contradiction_that_a_person_states_with_a_reason_survives_other_words_and_o
         add(engine, &new("There are 10 cards in the gallery.", 2, Lane::Extracted)),
     ];
     let pairs = || {
-        let open = engine.conflicts(&[], 10).unwrap().into_iter();
+        let open = engine.conflicts(&[], None, 10).unwrap().into_iter();
         let mut pairs: Vec<String> = open.map(|one| one.newer.memory.statement).collect();
         pairs.sort();
         pairs
     };
-    let gallery = engine.conflicts(&[], 10).unwrap().iter().any(|one| one.newer.memory.id.to_string() == found[1]);
+    let gallery = engine.conflicts(&[], None, 10).unwrap().iter().any(|one| one.newer.memory.id.to_string() == found[1]);
     let reword = |id: &str, statement: &str| {
         let edit = MemoryEdit { statement: Some(statement.to_owned()), ..MemoryEdit::default() };
         engine.edit_memory(id, &edit, &by(Actor::Person)).unwrap().memory.to_string()

@@ -58,7 +58,16 @@ fn remember(memory: &Memory, request: RememberRequest) -> Remembered {
 }
 
 fn in_scope(scope: ScopeChoice, here: Option<&str>) -> NotesRequest {
-    NotesRequest { here: here.map(names_of), scope, tags: Vec::new(), kind: None, is_confirmed: None, title: None, limit: 100 }
+    NotesRequest {
+        here: here.map(names_of),
+        scope,
+        tags: Vec::new(),
+        kind: None,
+        is_confirmed: None,
+        title: None,
+        after: None,
+        limit: 100,
+    }
 }
 
 fn texts(notes: Vec<NoteSummary>) -> Vec<String> {

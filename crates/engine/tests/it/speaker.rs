@@ -621,5 +621,5 @@ fn a_line_of_an_unknown_author_is_neither_given_to_distil_nor_taken_as_evidence(
     };
     let report = memory.engine().record_distilled(&Distilled { session, items: vec![item], ..Distilled::default() }).unwrap();
     assert_eq!((report.recorded, report.problems.len()), (0, 1), "{report:?}");
-    assert!(report.problems[0].contains("nobody knows who wrote it"), "{:?}", report.problems);
+    assert!(report.problems[0].to_string().contains("nobody knows who wrote it"), "{:?}", report.problems);
 }

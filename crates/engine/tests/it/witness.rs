@@ -193,7 +193,9 @@ fn a_verdict_is_shown_with_the_memory_lowers_its_rank_and_is_looked_up_again_whe
         Found::Turn(_) => Vec::new(),
     };
     assert_eq!((changed(&hits[0])[0].verdict, changed(&hits[1]).len()), (Verdict::Orphaned, 0));
-    // The verdict is known the next time.
+    // A question stores nothing; the upkeep does, and the verdict is known the next time.
+    assert_eq!(order(&memory.ask(question)), [lost.clone(), kept.clone()]);
+    checked(engine);
     let after = memory.ask(question);
     assert_eq!(order(&after), [kept, lost]);
     assert_eq!(changed(&after[1])[0].detail.as_deref(), Some("it was removed"));
@@ -300,7 +302,7 @@ fn the_fact_of_a_branch_holds_beside_that_of_the_trunk_until_the_branch_is_merge
         repository.git(&["checkout", "--quiet", "-b", "tide/port"]);
         said_on(&memory, &repository, 2, "tide/port", "9090", first + 3_600_000);
         assert_eq!(ports(&memory), both);
-        assert!(memory.engine().conflicts(&[], 10).unwrap().is_empty(), "both hold, each on its branch");
+        assert!(memory.engine().conflicts(&[], None, 10).unwrap().is_empty(), "both hold, each on its branch");
         // The branch stands where the trunk stands, so far.
         assert_eq!((checked(memory.engine()).merged, ports(&memory)), (0, both.to_vec()));
         repository.write("port", "9090");

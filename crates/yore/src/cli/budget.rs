@@ -55,10 +55,11 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 }
 
 fn show(context: &mut Context) -> CliResult {
-    let engine = context.settings.engine(false)?;
+    let mut memory = context.settings.memory()?;
     let config = context.settings.own_config()?;
-    let today = engine.spent_on(engine.day(llm::offset_minutes()))?;
-    let (limits, is_off) = (llm::limits(&config), engine.are_models_off());
+    let day = memory.day(llm::offset_minutes())?;
+    let today = memory.spent_on(day)?;
+    let (limits, is_off) = (llm::limits(&config), memory.are_models_off()?);
     if context.printer.is_json() {
         context.printer.json(&BudgetDay::of(limits, today, is_off))?;
         return Ok(Exit::Success);
@@ -119,9 +120,9 @@ fn set(tokens: Option<u64>, dollars: Option<f64>, context: &mut Context) -> CliR
 }
 
 fn history(days: u32, context: &mut Context) -> CliResult {
-    let engine = context.settings.engine(false)?;
-    let today = engine.day(llm::offset_minutes());
-    let rows = engine.ledger(today - i64::from(days) + 1)?;
+    let mut memory = context.settings.memory()?;
+    let today = memory.day(llm::offset_minutes())?;
+    let rows = memory.ledger(today - i64::from(days) + 1)?;
     if context.printer.is_json() {
         context.printer.json(&rows.iter().map(|row| BudgetRow::of(row, day(row.day))).collect::<Vec<_>>())?;
     } else if rows.is_empty() {

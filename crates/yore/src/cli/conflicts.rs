@@ -1,8 +1,11 @@
 use clap::{Args, Subcommand};
+use yore_core::conflict::ConflictSeverity;
 use yore_core::operation::{Actor, Cause};
-use yore_engine::{OpenConflict, Settlement, StoredMemory};
+use yore_engine::{ConflictPlace, OpenConflict, Settlement, StoredMemory};
 
 use super::Context;
+use super::page::{PageArguments, more};
+use crate::cursor::{self, Cursor};
 use crate::engine_handle::now;
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::text;
@@ -60,8 +63,12 @@ struct Listing {
     /// At most N conflicts
     #[arg(short = 'n', long, value_name = "N", default_value_t = LIMIT)]
     limit: usize,
+    #[command(flatten)]
+    page: PageArguments,
 }
 
+/// Cursor letter of this list.
+const LIST: char = 'c';
 /// Milliseconds of a day.
 const DAY_MS: i64 = 86_400_000;
 /// Default number of conflicts.
@@ -71,7 +78,7 @@ const MOST: usize = 100_000;
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     match &arguments.action {
-        None => list(&Listing { projects: Vec::new(), limit: LIMIT }, context),
+        None => list(&Listing { projects: Vec::new(), limit: LIMIT, page: PageArguments::default() }, context),
         Some(Action::List(listing)) => list(listing, context),
         Some(Action::Show { first, second }) => show(first, second, context),
         Some(Action::Settle { first, second, keep, both: _, later, reason }) => {
@@ -80,20 +87,23 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
                 (None, Some(days)) => Settlement::Later(now().saturating_add(i64::from(*days) * DAY_MS)),
                 (None, None) => Settlement::Both,
             };
-            settle(first, second, &settlement, reason.as_deref(), context)
+            settle(first, second, settlement, reason.clone(), context)
         }
     }
 }
 
 fn list(listing: &Listing, context: &mut Context) -> CliResult {
-    let engine = context.settings.engine(false)?;
-    let found = engine.conflicts(&listing.projects, listing.limit)?;
-    if let Some((at, count)) = engine.conflicts_put_off()? {
+    let mut memory = context.settings.memory()?;
+    let after = listing.page.place(LIST)?.map(|cursor| place_of(&cursor)).transpose()?;
+    // One more than fits shows whether there is a next page.
+    let mut found = memory.conflicts(listing.projects.clone(), after, listing.limit.saturating_add(1))?;
+    let next = cursor::page(&mut found, listing.limit, |conflict| cursor_of(&conflict.place(now())));
+    if let Some((at, count)) = memory.conflicts_put_off()? {
         let what = text::counted(count as u64, "conflict");
         context.printer.note(format!("{what} put off, the next until {}", text::day(Some(at))))?;
     }
     if context.printer.is_json() {
-        context.printer.json(&found.iter().map(ConflictRecord::from).collect::<Vec<_>>())?;
+        listing.page.json(found.iter().map(ConflictRecord::from).collect(), next.as_ref(), context)?;
     } else if found.is_empty() {
         context.printer.line("nothing contradicts anything that holds, as far as yore sees")?;
     } else {
@@ -102,8 +112,23 @@ fn list(listing: &Listing, context: &mut Context) -> CliResult {
                 context.printer.line(line)?;
             }
         }
+        more(next.as_ref(), context)?;
     }
     Ok(if found.is_empty() { Exit::Nothing } else { Exit::Success })
+}
+
+fn cursor_of((severity, at, newer, older): &ConflictPlace) -> Cursor {
+    Cursor::of(LIST, *at, format!("{} {newer} {older}", severity.as_str()))
+}
+
+fn place_of(cursor: &Cursor) -> CliResult<ConflictPlace> {
+    let parts: Vec<&str> = cursor.id.split(' ').collect();
+    let place = match parts.as_slice() {
+        [severity, newer, older] => ConflictSeverity::parse(severity).zip(newer.parse().ok().zip(older.parse().ok())),
+        _ => None,
+    };
+    let (severity, (newer, older)) = place.ok_or_else(|| CliError::usage("the cursor is of another list", None))?;
+    Ok((severity, cursor.at, newer, older))
 }
 
 /// Returns the lines of a conflict.
@@ -140,13 +165,13 @@ fn line(stored: &StoredMemory) -> String {
 }
 
 fn show(first: &str, second: &str, context: &mut Context) -> CliResult {
-    let engine = context.settings.engine(false)?;
-    let wanted = [engine.memory(first)?.memory.id, engine.memory(second)?.memory.id];
+    let mut memory = context.settings.memory()?;
+    let wanted = [memory.memory(first.to_owned())?.memory.id, memory.memory(second.to_owned())?.memory.id];
     let is_it = |one: &OpenConflict| {
         let (older, newer) = (one.older.memory.id, one.newer.memory.id);
         [[older, newer], [newer, older]].contains(&wanted)
     };
-    let found = engine.conflicts(&[], MOST)?.into_iter().find(is_it);
+    let found = memory.conflicts(Vec::new(), None, MOST)?.into_iter().find(is_it);
     let Some(found) = found else {
         return Err(CliError::usage(
             format!("{first} and {second} are in no open conflict"),
@@ -173,13 +198,14 @@ fn show(first: &str, second: &str, context: &mut Context) -> CliResult {
     Ok(Exit::Success)
 }
 
-fn settle(first: &str, second: &str, settlement: &Settlement, reason: Option<&str>, context: &mut Context) -> CliResult {
+fn settle(first: &str, second: &str, settlement: Settlement, reason: Option<String>, context: &mut Context) -> CliResult {
     let cause = Cause { actor: Actor::Person, by: "conflicts".to_owned(), input: None };
-    let done = context.settings.engine(false)?.settle_conflict(first, second, settlement, reason, &cause)?;
+    let mut memory = context.settings.memory()?;
+    let done = memory.settle_conflict(first.to_owned(), second.to_owned(), settlement.clone(), reason, cause)?;
     let how = match settlement {
         Settlement::Keep(_) => format!("{} holds in the place of the other", done.memory.short()),
         Settlement::Both => "both hold".to_owned(),
-        Settlement::Later(at) => format!("it is listed again on {}", text::day(Some(*at))),
+        Settlement::Later(at) => format!("it is listed again on {}", text::day(Some(at))),
     };
     let undo = done.operation.map(|number| format!("; `yore undo {number}` takes it back")).unwrap_or_default();
     context.printer.line(format!("{how}{undo}"))?;

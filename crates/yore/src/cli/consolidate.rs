@@ -9,7 +9,7 @@ use crate::error::{CliResult, Exit};
 use crate::llm;
 use crate::render::progress::Progress;
 use crate::render::text;
-use crate::results::ConsolidationDone;
+use crate::results::{ConsolidationDone, words};
 
 /// Compare memories with those near them, by the language model
 ///
@@ -77,7 +77,8 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 }
 
 fn told(report: &ConsolidateReport) -> Vec<String> {
-    let mut lines: Vec<String> = report.failed.iter().map(|reason| format!("failed: {}", text::harmless(reason))).collect();
+    let mut lines: Vec<String> =
+        report.failed.iter().map(|reason| format!("failed: {}", text::harmless(&words::failed(reason)))).collect();
     // Decisions that retire something come first.
     let mut done: Vec<&Judged> = report.done.iter().collect();
     done.sort_by_key(|judged| matches!(judged.decision, Decision::Add));
@@ -107,7 +108,10 @@ fn told(report: &ConsolidateReport) -> Vec<String> {
         lines.push(format!("{} left out: nobody reads their projects (llm.uses)", text::counted(report.left_out, "memory")));
     }
     lines.extend(
-        report.stopped.as_ref().map(|reason| format!("stopped: {}; run it again to go on from there", text::harmless(reason))),
+        report
+            .stopped
+            .as_ref()
+            .map(|reason| format!("stopped: {}; run it again to go on from there", text::harmless(&words::stopped(reason)))),
     );
     lines
 }

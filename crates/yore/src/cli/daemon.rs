@@ -155,7 +155,7 @@ pub fn state(context: &Context) -> CliResult<Daemon> {
     match answer {
         Some(Ok(status)) => Ok(Daemon { status: Some(status), running: true, answers: true }),
         Some(Err(NoAnswer::Refused(error))) => Err(error),
-        None | Some(Err(NoAnswer::Unavailable)) => {
+        None | Some(Err(NoAnswer::Unavailable { .. })) => {
             Ok(Daemon { status: None, running: card::is_running(&context.settings.directory), answers: false })
         }
     }
@@ -227,14 +227,8 @@ pub fn given_up(daemon: &Daemon) -> Vec<String> {
 }
 
 fn retry(target: Option<&str>, context: &mut Context) -> CliResult {
-    let request = Request::Retry { target: target.map(str::to_owned) };
-    let answer = client::connect(&context.settings.directory).map(|mut client| client.ask::<Value>(&request, PATIENCE));
-    let revived = match answer {
-        Some(Ok(value)) => value["revived"].as_u64().unwrap_or(0),
-        Some(Err(NoAnswer::Refused(error))) => return Err(error),
-        // The next daemon finds them in the queue.
-        None | Some(Err(NoAnswer::Unavailable)) => context.settings.engine(false)?.revive_jobs(target)? as u64,
-    };
+    // Without a daemon, the next one finds them in the queue.
+    let revived = context.settings.memory()?.revive_jobs(target.map(str::to_owned))? as u64;
     if context.printer.is_json() {
         context.printer.json(&Retried { revived })?;
     } else {

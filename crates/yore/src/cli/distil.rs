@@ -38,7 +38,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         let distilled = object.and_then(|object| Distilled::deserialize(Value::Object(object))).map_err(|error| {
             CliError::usage(format!("{} is not what `yore distil --help` describes: {error}", path.display()), None)
         })?;
-        let report = memory.record_distilled(&Distilled { session: session.clone(), ..distilled })?;
+        let report = memory.record_distilled(Distilled { session: session.clone(), ..distilled })?;
         if context.printer.is_json() {
             context.printer.json(&results::DistilReport::from(&report))?;
         } else {
@@ -49,7 +49,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     }
     let here = context.settings.project_here();
     let request = MaterialRequest { session: arguments.session.clone(), own: None, here };
-    match memory.material(&request)? {
+    match memory.material(request)? {
         Some(material) if context.printer.is_json() => context.printer.json(&results::Material::from(&material))?,
         Some(material) => context.printer.line(distil::material(&material))?,
         None if context.printer.is_json() => context.printer.json(&Value::Null)?,

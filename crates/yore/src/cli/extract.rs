@@ -17,7 +17,7 @@ use crate::llm;
 use crate::render::memories::kind_name;
 use crate::render::progress::Progress;
 use crate::render::text;
-use crate::results::{ExtractionDone, ModelExtraction};
+use crate::results::{ExtractionDone, ModelExtraction, words};
 use crate::settings::Settings;
 
 /// Find decisions, orders, solutions and open ends in sessions
@@ -203,7 +203,7 @@ impl Batch {
 }
 
 fn failed(error: LlmError) -> CliError {
-    CliError::usage(error.to_string(), None)
+    CliError::usage(words::language_model(&error), None)
 }
 
 /// Most reasons that are told.
@@ -212,7 +212,8 @@ const MOST_REFUSED: usize = 10;
 const INDEX_PATIENCE_MS: u64 = 5_000;
 
 fn told_of_model(report: &ModelReport, folder: Option<&Path>) -> Vec<String> {
-    let failed = |failed: &FailedSession| format!("{} failed: {}", failed.session, text::harmless(&failed.reason));
+    let failed =
+        |failed: &FailedSession| format!("{} failed: {}", failed.session, text::harmless(&words::failed(&failed.reason)));
     let mut lines: Vec<String> = report.failed.iter().map(failed).collect();
     let mut parts = vec![format!("{} new", text::counted(report.recorded, "memory"))];
     let more =
@@ -225,7 +226,11 @@ fn told_of_model(report: &ModelReport, folder: Option<&Path>) -> Vec<String> {
         text::count(report.unchanged),
         parts.join(", ")
     ));
-    let shown = report.refused.iter().take(MOST_REFUSED).map(|reason| format!("not recorded: {}", text::harmless(reason)));
+    let shown = report
+        .refused
+        .iter()
+        .take(MOST_REFUSED)
+        .map(|reason| format!("not recorded: {}", text::harmless(&words::refused(reason))));
     lines.extend(shown);
     if report.refused.len() > MOST_REFUSED {
         lines.push(format!("{} more not recorded", report.refused.len() - MOST_REFUSED));
@@ -242,7 +247,10 @@ fn told_of_model(report: &ModelReport, folder: Option<&Path>) -> Vec<String> {
         ));
     }
     lines.extend(
-        report.stopped.as_ref().map(|reason| format!("stopped: {}; run it again to go on from there", text::harmless(reason))),
+        report
+            .stopped
+            .as_ref()
+            .map(|reason| format!("stopped: {}; run it again to go on from there", text::harmless(&words::stopped(reason)))),
     );
     lines
 }
@@ -260,7 +268,8 @@ pub fn with_progress(engine: &Engine, request: &ExtractRequest, context: &Contex
 }
 
 fn told(report: &ExtractReport, is_dry_run: bool) -> Vec<String> {
-    let failed = |failed: &FailedSession| format!("{} failed: {}", failed.session, text::harmless(&failed.reason));
+    let failed =
+        |failed: &FailedSession| format!("{} failed: {}", failed.session, text::harmless(&words::failed(&failed.reason)));
     let mut lines: Vec<String> = report.failed.iter().map(failed).collect();
     if is_dry_run {
         let mut kinds: BTreeMap<String, u64> = BTreeMap::new();

@@ -63,22 +63,22 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
-    let engine = context.settings.engine(false)?;
     if arguments.id.is_none() && arguments.session.is_none() {
         return selected(arguments, context);
     }
     let id = arguments.id.as_ref().or(arguments.session.as_ref()).cloned().unwrap_or_default();
-    let outcome = engine.forget(&ForgetRequest {
+    let mut memory = context.settings.memory()?;
+    let outcome = memory.forget(ForgetRequest {
         session: id.clone(),
         is_hard: arguments.hard,
         is_dry_run: arguments.dry_run,
         restore: arguments.restore,
         keep_tombstones: context.settings.config().forget.keep_tombstones,
     });
-    let outcome = outcome.map_err(|error| match error {
+    let outcome = outcome.map_err(|error| match error.code.as_str() {
         // An id may be that of a note or a memory as well.
-        EngineError::UnknownSession(id) if arguments.session.is_none() => EngineError::UnknownId(id),
-        error => error,
+        "unknown-session" if arguments.session.is_none() => EngineError::UnknownId(id.clone()).into(),
+        _ => error,
     })?;
     if context.printer.is_json() {
         context.printer.json(&data(&outcome, arguments.dry_run, arguments.restore))?;
@@ -86,9 +86,9 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     }
     let verb = verb(arguments, arguments.dry_run);
     // A note belongs to no agent and has no other copy.
-    let is_note = |native: &String| engine.known_unit(KIND, &note_unit(native)).is_ok_and(|known| known.is_some());
+    let mut is_note = |native: &String| memory.knows_unit(KIND.to_owned(), note_unit(native)).unwrap_or(false);
     let is_memory = outcome.episodes.is_empty() && outcome.memories > 0;
-    let is_agents = !is_memory && (outcome.episodes.is_empty() || !outcome.episodes.iter().all(is_note));
+    let is_agents = !is_memory && (outcome.episodes.is_empty() || !outcome.episodes.iter().all(&mut is_note));
     if is_agents {
         context.printer.line(format!(
             "{verb} {} with {}",
@@ -138,8 +138,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 /// Forgets what conditions choose, or lists it.
 fn selected(arguments: &Arguments, context: &mut Context) -> CliResult {
     let is_dry_run = arguments.dry_run || !arguments.yes;
-    let engine = context.settings.engine(false)?;
-    let outcome = engine.forget_selected(&ForgetSelection {
+    let outcome = context.settings.memory()?.forget_selected(ForgetSelection {
         projects: arguments.project.clone(),
         agents: arguments.agent.clone(),
         since: arguments.since,

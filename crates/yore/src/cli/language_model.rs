@@ -13,7 +13,7 @@ use super::Context;
 use crate::error::{CliError, CliResult, Exit};
 use crate::llm::{self, key::Keyring};
 use crate::render::text;
-use crate::results::{Provider, TestedModel, TestedTier};
+use crate::results::{Provider, TestedModel, TestedTier, words};
 
 /// Lists who may answer.
 pub fn providers(context: &mut Context) -> CliResult {
@@ -105,13 +105,13 @@ pub fn test(purpose: &'static str, context: &mut Context) -> CliResult {
                 (verdict, reply.usage.input, reply.usage.output)
             }
             Err(error @ (LlmError::Budget(_) | LlmError::NoKey(_) | LlmError::Unanswered(_))) => {
-                return Err(CliError::usage(error.to_string(), None));
+                return Err(CliError::usage(words::language_model(&error), None));
             }
             // Another form of the answer changes nothing.
             Err(error @ (LlmError::Transport { .. } | LlmError::Program { .. } | LlmError::Status { status: 401..=404, .. })) => {
-                return Err(CliError::usage(error.to_string(), None));
+                return Err(CliError::usage(words::language_model(&error), None));
             }
-            Err(error) => (Err(error.to_string()), 0, 0),
+            Err(error) => (Err(words::language_model(&error)), 0, 0),
         };
         let (verdict, input_tokens, output_tokens) = outcome;
         tested.push(TestedTier {

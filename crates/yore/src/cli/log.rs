@@ -4,9 +4,11 @@ use clap::Args;
 use serde_json::{Map, Value};
 use yore_core::operation::{Operation, Subject};
 use yore_core::time::UtcMillis;
-use yore_engine::Engine;
 
 use super::Context;
+use super::page::{PageArguments, more};
+use crate::cursor::{self, Cursor};
+use crate::engine_handle::Memory;
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::plain::one_line;
 use crate::render::text::{self, BOLD, DIM, RESET};
@@ -27,33 +29,42 @@ pub struct Arguments {
     /// At most N
     #[arg(short = 'n', long, value_name = "N", default_value_t = 30)]
     limit: usize,
+    #[command(flatten)]
+    page: PageArguments,
 }
 
+/// Cursor letter of this list.
+const LIST: char = 'l';
+
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
-    let Arguments { which, before, limit } = arguments;
-    let engine = context.settings.engine(false)?;
+    let Arguments { which, before, limit, page } = arguments;
+    let mut memory = context.settings.memory()?;
     // Numbers are shorter than ids are shown.
     if let Some(number) = which.as_ref().filter(|which| which.len() < 10).and_then(|which| which.parse().ok()) {
-        return show(&engine, number, context);
+        return show(&mut memory, number, context);
     }
-    let subject = which.as_deref().map(|id| engine.memory(id)).transpose()?;
+    let subject = which.clone().map(|id| memory.memory(id)).transpose()?;
     let subject = subject.map(|stored| Subject::Memory(stored.memory.id));
-    let operations = engine.operations(*before, subject, *limit)?;
+    let after = page.place(LIST)?.and_then(|cursor| cursor.id.parse().ok());
+    let before = after.into_iter().chain(*before).min();
+    // One more than fits shows whether there is a next page.
+    let mut operations = memory.operations(before, subject, limit.saturating_add(1))?;
+    let next = cursor::page(&mut operations, *limit, |operation| Cursor::of(LIST, None, operation.number));
     if context.printer.is_json() {
-        let records = operations.iter().map(|operation| OperationRecord::of(operation, &[])).collect::<Vec<_>>();
-        context.printer.json(&records)?;
+        page.json(operations.iter().map(|operation| OperationRecord::of(operation, &[])).collect(), next.as_ref(), context)?;
     } else {
-        let rows = operations.iter().map(|operation| named_row(&engine, operation)).collect::<CliResult<Vec<_>>>()?;
+        let rows = operations.iter().map(|operation| named_row(&mut memory, operation)).collect::<CliResult<Vec<_>>>()?;
         for line in text::table(&rows) {
             context.printer.line(line)?;
         }
+        more(next.as_ref(), context)?;
     }
     Ok(if operations.is_empty() { Exit::Nothing } else { Exit::Success })
 }
 
 /// Prints an operation with what it changed.
-fn show(engine: &Engine, number: u64, context: &mut Context) -> CliResult {
-    let Some((operation, changes)) = engine.operation(number)? else {
+fn show(memory: &mut Memory, number: u64, context: &mut Context) -> CliResult {
+    let Some((operation, changes)) = memory.operation(number)? else {
         let unknown = CliError::usage(format!("there is no operation {number}"), Some("`yore log` lists them"));
         return Err(CliError { exit: Exit::Nothing, ..unknown });
     };
@@ -153,11 +164,12 @@ fn in_words(name: &str, value: &Value) -> String {
 }
 
 /// Returns the row of an operation, with the first memory that it changed, if that is still there.
-fn named_row(engine: &Engine, operation: &Operation) -> CliResult<Vec<String>> {
+fn named_row(memory: &mut Memory, operation: &Operation) -> CliResult<Vec<String>> {
     let mut cells = row(operation, text::time);
-    let Some((operation, changes)) = engine.operation(operation.number)? else { return Ok(cells) };
+    let Some((operation, changes)) = memory.operation(operation.number)? else { return Ok(cells) };
     let record = OperationRecord::of(&operation, &changes);
-    let first = record.changes.iter().find(|change| change.kind == "memory").and_then(|change| engine.memory(&change.id).ok());
+    let first =
+        record.changes.iter().find(|change| change.kind == "memory").and_then(|change| memory.memory(change.id.clone()).ok());
     cells.extend(first.filter(|stored| !stored.memory.is_forgotten()).map(|stored| {
         let said = yore_core::text::preview(&stored.memory.statement, SHOWN_CHARS);
         format!("{} {}", stored.memory.id.short(), one_line(&said))

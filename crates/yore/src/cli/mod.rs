@@ -27,6 +27,7 @@ mod mcp;
 mod memories;
 mod models;
 mod old_names;
+mod page;
 mod pdf_text;
 mod projects;
 mod recall;

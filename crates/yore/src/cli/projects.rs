@@ -46,17 +46,17 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         Some(Action::Merge { from, into }) => {
             let place = Path::new(into).is_dir().then(|| Path::new(into).canonicalize().ok()).flatten();
             let place = place.as_deref().and_then(Path::to_str).map(names_of);
-            let merged = context.settings.engine(false)?.merge_projects(from, into, place.as_ref())?;
+            let merged = context.settings.memory()?.merge_projects(from.clone(), into.clone(), place)?;
             let (from, into) = (text::harmless(&merged.from), text::harmless(&merged.into));
             tell(format!("merged {from} into {into}: {}; `yore projects undo` takes it back", moved(&merged)), context)?;
         }
         Some(Action::Undo { project }) => {
-            let undone = context.settings.engine(false)?.undo_merge(project.as_deref())?;
+            let undone = context.settings.memory()?.undo_merge(project.clone())?;
             let (from, into) = (text::harmless(&undone.from), text::harmless(&undone.into));
             tell(format!("{from} is a project of its own again, apart from {into}: {}", moved(&undone)), context)?;
         }
         Some(Action::Rename { project, name }) => {
-            context.settings.engine(false)?.rename_project(project, name)?;
+            context.settings.memory()?.rename_project(project.clone(), name.clone())?;
             tell(format!("renamed {} to {}", text::harmless(project), text::harmless(name.trim())), context)?;
         }
         None => {}

@@ -17,7 +17,7 @@ use crate::ask::{self, KINDS, ROLES};
 use crate::config::RecallEmbedder;
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::text;
-use crate::results::Recalled;
+use crate::results::{Recalled, words};
 
 /// Find what was said, and where
 ///
@@ -270,8 +270,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     // With "auto", the daemon makes the few vectors that lack.
     let is_told = |missing: &&Missing| !(may_be_full && missing.code == MissingCode::Vectors);
     for missing in answer.missing.iter().filter(is_told) {
-        let remedy = missing.remedy.as_ref().map(|remedy| format!("; {remedy}")).unwrap_or_default();
-        context.printer.note(format!("note: {}{remedy}", text::harmless(&missing.text)))?;
+        context.printer.note(format!("note: {}; {}", text::harmless(&missing.text), words::remedy(missing)))?;
     }
     if answer.is_project_unknown || answer.hits.is_empty() && !context.printer.is_json() {
         context.printer.note(nothing_found(&answer))?;

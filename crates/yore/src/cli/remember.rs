@@ -120,11 +120,11 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         }
         Some(directory) => directory.canonicalize().ok().and_then(|path| path.to_str().map(str::to_owned)),
         None => match context.settings.project_here() {
-            Some(here) => memory.directory_of_note(&here)?,
+            Some(here) => memory.directory_of_note(here)?,
             None => None,
         },
     };
-    let remembered = memory.remember(&RememberRequest {
+    let remembered = memory.remember(RememberRequest {
         replaces: arguments.replace.clone(),
         text: words,
         title: arguments.title.clone(),
@@ -140,7 +140,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     })?;
     let id = remembered.episode.to_string();
     if context.printer.is_json() {
-        let note = memory.note(&id)?;
+        let note = memory.note(id.clone())?;
         context.printer.json(&results::Remembered {
             id,
             turn: remembered.turn.to_string(),
@@ -183,7 +183,7 @@ fn remember_memory(kind: MemoryKind, statement: String, arguments: &Arguments, c
     if let Some(directory) = arguments.project.as_ref().filter(|_| !arguments.global) {
         let here = directory.canonicalize().ok().and_then(|path| path.to_str().map(names_of));
         if let Some(here) = here
-            && (here.is_in_repository() || memory.find_project(&ProjectQuery::Directory(here.clone()))?.is_some())
+            && (here.is_in_repository() || memory.find_project(ProjectQuery::Directory(here.clone()))?.is_some())
         {
             new.here = Some(here);
         } else {
@@ -208,11 +208,12 @@ fn remember_memory(kind: MemoryKind, statement: String, arguments: &Arguments, c
     new.replaces.clone_from(&arguments.replace);
     new.evidence = given.evidence.iter().map(|turn| GivenEvidence { turn: turn.clone(), quote: None }).collect();
     let is_anywhere = match &new.here {
-        Some(here) if !here.is_in_repository() => memory.find_project(&ProjectQuery::Directory(here.clone()))?.is_none(),
+        Some(here) if !here.is_in_repository() => memory.find_project(ProjectQuery::Directory(here.clone()))?.is_none(),
         Some(_) => false,
         None => !arguments.global,
     };
-    let done = memory.add_memory(&new, &memories::by_person("remember"))?;
+    let is_of_project = new.here.is_some();
+    let done = memory.add_memory(new, memories::by_person("remember"))?;
     let outcome = if done.operation.is_some() { memory.outcome_of(done.memory)? } else { Outcome::default() };
     if context.printer.is_json() {
         context.printer.json(&results::Changed::with(done, &outcome.replaced, &outcome.conflicts))?;
@@ -227,7 +228,7 @@ fn remember_memory(kind: MemoryKind, statement: String, arguments: &Arguments, c
             render::memories::kind_name(kind)
         ))?;
     } else {
-        let place = if new.here.is_some() { "for this project" } else { "for all projects" };
+        let place = if is_of_project { "for this project" } else { "for all projects" };
         context.printer.note(format!("stored as a memory of the kind {} {place}", render::memories::kind_name(kind)))?;
     }
     for line in render::memories::outcome(&outcome.replaced, &outcome.conflicts) {

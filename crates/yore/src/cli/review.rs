@@ -1,11 +1,12 @@
 use std::io::BufRead;
 
 use clap::Args;
-use yore_core::memory::{Lane, Memory, MemoryKind, Status};
+use yore_core::memory::{self, Lane, MemoryKind, Status};
 use yore_core::operation::{Actor, Cause};
-use yore_engine::{Engine, MemoryEdit, MemoryFilter, MemoryList, StoredMemory};
+use yore_engine::{MemoryEdit, MemoryFilter, MemoryList, StoredMemory};
 
 use super::Context;
+use crate::engine_handle::Memory;
 use crate::error::{CliResult, Exit};
 use crate::render::memories::kind_name;
 use crate::render::text;
@@ -45,8 +46,8 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         limit: usize::MAX >> 1,
         ..MemoryList::default()
     };
-    let engine = context.settings.engine(false)?;
-    let mut doubtful = engine.memories(&list)?;
+    let mut memory = context.settings.memory()?;
+    let mut doubtful = memory.memories(list)?;
     doubtful.sort_by(|a, b| doubt(&b.memory).total_cmp(&doubt(&a.memory)));
     let total = doubtful.len();
     doubtful.truncate(arguments.limit);
@@ -66,7 +67,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         for line in told(stored) {
             context.printer.line(line)?;
         }
-        match ask(&engine, stored, context, &mut input)? {
+        match ask(&mut memory, stored, context, &mut input)? {
             Answer::Done(what) => counts[what] += 1,
             Answer::Skipped => {}
             Answer::Quit => break,
@@ -86,7 +87,7 @@ enum Answer {
 }
 
 /// Returns how much a memory deserves a look: what is asked of all work first, then the doubtful and important.
-fn doubt(memory: &Memory) -> f32 {
+fn doubt(memory: &memory::Memory) -> f32 {
     let is_order = matches!(memory.kind, MemoryKind::Standard | MemoryKind::Preference);
     (1.0 - memory.certainty) * memory.importance
         + if is_order { 1.0 } else { 0.0 }
@@ -126,7 +127,7 @@ fn told(stored: &StoredMemory) -> Vec<String> {
     lines
 }
 
-fn ask(engine: &Engine, stored: &StoredMemory, context: &mut Context, input: &mut impl BufRead) -> CliResult<Answer> {
+fn ask(memory: &mut Memory, stored: &StoredMemory, context: &mut Context, input: &mut impl BufRead) -> CliResult<Answer> {
     let id = stored.memory.id.to_string();
     let cause = Cause { actor: Actor::Person, by: "review".to_owned(), input: None };
     loop {
@@ -134,17 +135,17 @@ fn ask(engine: &Engine, stored: &StoredMemory, context: &mut Context, input: &mu
             None | Some("q" | "quit") => return Ok(Answer::Quit),
             Some("" | "s" | "skip") => return Ok(Answer::Skipped),
             Some("k" | "keep") => {
-                engine.confirm_memory(&id, &cause)?;
+                memory.confirm_memory(id, cause)?;
                 return Ok(Answer::Done(0));
             }
             Some("r" | "reject") => {
-                engine.invalidate_memory(&id, Some(REJECTED), &cause)?;
+                memory.invalidate_memory(id, Some(REJECTED.to_owned()), cause)?;
                 return Ok(Answer::Done(2));
             }
             Some("e" | "edit") => match answer("  the statement, in your words:", context, input)? {
                 Some(statement) if !statement.is_empty() => {
                     let edit = MemoryEdit { statement: Some(statement), ..MemoryEdit::default() };
-                    engine.edit_memory(&id, &edit, &cause)?;
+                    memory.edit_memory(id, edit, cause)?;
                     return Ok(Answer::Done(1));
                 }
                 _ => context.printer.line("nothing was changed")?,

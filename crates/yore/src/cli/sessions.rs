@@ -1,10 +1,13 @@
 use clap::Args;
+use serde::Serialize;
 use yore_core::time::UtcMillis;
 use yore_engine::{EpisodeSummary, SessionOrder, SessionsRequest};
 use yore_sources::project_names::names_of;
 
 use super::Context;
+use super::page::{PageArguments, more};
 use crate::ask;
+use crate::cursor::{self, Cursor};
 use crate::error::{CliResult, Exit};
 use crate::histories::{Chosen, Waiting, conversation_roots, request, waiting};
 use crate::render::text;
@@ -44,18 +47,22 @@ pub struct Arguments {
     #[arg(long)]
     oldest: bool,
     /// List instead what the agents' histories have that was not read yet, or went on since
-    #[arg(long, alias = "unprocessed")]
+    #[arg(long, alias = "unprocessed", conflicts_with = "after")]
     unread: bool,
     /// The default, as an option of `chat list`
     #[arg(long, hide = true, conflicts_with = "unread")]
     processed: bool,
+    #[command(flatten)]
+    page: PageArguments,
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if arguments.unread {
         return unread(arguments, context);
     }
-    let sessions = context.settings.memory()?.sessions(&SessionsRequest {
+    let list = if arguments.oldest { 'o' } else { 's' };
+    let after = arguments.page.place(list)?.as_ref().and_then(Cursor::episode);
+    let mut sessions = context.settings.memory()?.sessions(SessionsRequest {
         projects: arguments.project.clone(),
         since: arguments.since,
         until: arguments.until,
@@ -65,9 +72,14 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         with_forgotten: arguments.forgotten,
         text: arguments.text.clone(),
         order: if arguments.oldest { SessionOrder::Oldest } else { SessionOrder::Recent },
-        limit: arguments.limit,
+        after,
+        // One more than fits shows whether there is a next page.
+        limit: arguments.limit.saturating_add(1),
         ..SessionsRequest::default()
     })?;
+    let place =
+        |session: &EpisodeSummary| Cursor::of(list, if arguments.oldest { session.started } else { session.updated }, session.id);
+    let next = cursor::page(&mut sessions, arguments.limit, place);
     let row = |session: &EpisodeSummary| {
         let mark = if session.forgotten.is_some() { "[forgotten] " } else { "" };
         vec![
@@ -78,7 +90,8 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             format!("{mark}{}", text::harmless(session.title.as_deref().unwrap_or("")).replace('\n', " ")),
         ]
     };
-    tell(sessions.iter().map(row).collect(), &sessions.iter().map(Session::from).collect::<Vec<_>>(), context)
+    let values = sessions.iter().map(Session::from).collect();
+    tell(sessions.iter().map(row).collect(), values, next.as_ref(), &arguments.page, context)
 }
 
 /// Lists the sessions that wait to be read.
@@ -114,17 +127,24 @@ fn unread(arguments: &Arguments, context: &mut Context) -> CliResult {
         updated: found.updated,
         bytes: found.unit.stamp.size,
     };
-    tell(found.iter().map(row).collect(), &found.iter().map(result).collect::<Vec<_>>(), context)
+    tell(found.iter().map(row).collect(), found.iter().map(result).collect(), None, &arguments.page, context)
 }
 
 /// Prints a list. The exit code shows whether it is empty.
-fn tell<T: serde::Serialize>(rows: Vec<Vec<String>>, values: &[T], context: &mut Context) -> CliResult {
+fn tell<T: Serialize>(
+    rows: Vec<Vec<String>>,
+    values: Vec<T>,
+    next: Option<&Cursor>,
+    page: &PageArguments,
+    context: &mut Context,
+) -> CliResult {
     if context.printer.is_json() {
-        context.printer.json(&values)?;
+        page.json(values, next, context)?;
     } else {
         for line in text::table(&rows) {
             context.printer.line(line)?;
         }
+        more(next, context)?;
     }
     Ok(if rows.is_empty() { Exit::Nothing } else { Exit::Success })
 }

@@ -103,10 +103,10 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         return Ok(Exit::Success);
     }
     if arguments.topics {
-        return topics::list(&TopicsRequest { sessions: vec![arguments.id.clone()], ..TopicsRequest::default() }, context);
+        return topics::list(TopicsRequest { sessions: vec![arguments.id.clone()], ..TopicsRequest::default() }, context);
     }
     if arguments.exchanges {
-        let found = context.settings.engine(false)?.exchanges(&arguments.id)?;
+        let found = context.settings.memory()?.exchanges(arguments.id.clone())?;
         if context.printer.is_json() {
             context.printer.json(&Exchanges::from(&found))?;
             return Ok(Exit::Success);
@@ -121,7 +121,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         return Ok(Exit::Success);
     }
     if let Some(which) = arguments.which() {
-        let note = context.settings.memory()?.load_note(&arguments.id, which)?;
+        let note = context.settings.memory()?.load_note(arguments.id.clone(), which)?;
         if context.printer.is_json() {
             context.printer.json(&Note::from(&note))?;
         } else {
@@ -135,9 +135,9 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if let Some(opened) = memory.memory_if_known(&arguments.id, None)? {
         return memories::show(&opened, context);
     }
-    let shown = match memory.show(&ShowRequest { id: arguments.id.clone(), surroundings: arguments.surroundings() }) {
+    let shown = match memory.show(ShowRequest { id: arguments.id.clone(), surroundings: arguments.surroundings() }) {
         Ok(shown) => shown,
-        Err(error) => match memory.entity_if_known(&arguments.id)? {
+        Err(error) => match memory.open_entity(arguments.id.clone())? {
             Some(opened) => return memories::show_entity(&opened, context),
             None => return Err(error),
         },
@@ -170,7 +170,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     }
     // Showing a note counts as loading it whole.
     let whole = shown.turns.first().filter(|turn| turn.agent == note::KIND).map(|turn| turn.episode.to_string());
-    if let Some(note) = whole.and_then(|id| memory.load_note(&id, WhichVersion::Newest).ok())
+    if let Some(note) = whole.and_then(|id| memory.load_note(id, WhichVersion::Newest).ok())
         && note.version > 1
     {
         context.printer.line(format!(

@@ -9,7 +9,7 @@ use crate::ask;
 use crate::error::{CliResult, Exit};
 use crate::llm;
 use crate::render::text;
-use crate::results;
+use crate::results::{self, words};
 
 /// List topics of sessions: where each begins, and what came of it
 ///
@@ -51,7 +51,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         limit: arguments.limit.unwrap_or(if arguments.sessions.is_empty() { LIMIT } else { 0 }),
     };
     let is_whole = !arguments.summarise || summarise(&request, context)?;
-    let listed = list(&request, context)?;
+    let listed = list(request, context)?;
     Ok(if is_whole { listed } else { Exit::Nothing })
 }
 
@@ -73,17 +73,17 @@ fn summarise(request: &TopicsRequest, context: &mut Context) -> CliResult<bool> 
     let mut words = format!("{} summarised, {named} named", text::counted(report.sessions, "session"));
     let more = [(report.waiting, "wait for an answer"), (report.failed.len() as u64, "failed"), (report.left_out, "left out")];
     words.extend(more.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("; {} {what}", text::count(*count))));
-    words.extend(report.stopped.iter().map(|reason| format!("; stopped: {}", text::harmless(reason))));
+    words.extend(report.stopped.iter().map(|reason| format!("; stopped: {}", text::harmless(&words::stopped(reason)))));
     context.printer.note(words)?;
     for failed in &report.failed {
-        context.printer.note(format!("{} failed: {}", failed.session, text::harmless(&failed.reason)))?;
+        context.printer.note(format!("{} failed: {}", failed.session, text::harmless(&words::failed(&failed.reason))))?;
     }
     Ok(report.failed.is_empty() && report.stopped.is_none())
 }
 
 /// Prints the topics of sessions.
-pub fn list(request: &TopicsRequest, context: &mut Context) -> CliResult {
-    let found = context.settings.engine(false)?.topics(request)?;
+pub fn list(request: TopicsRequest, context: &mut Context) -> CliResult {
+    let found = context.settings.memory()?.topics(request)?;
     if context.printer.is_json() {
         context.printer.json(&found.iter().map(results::SessionTopics::from).collect::<Vec<_>>())?;
     } else {

@@ -1,9 +1,9 @@
 use clap::Args;
 use yore_core::operation::Operation;
-use yore_engine::Engine;
 
 use super::Context;
 use super::memories::by_person;
+use crate::engine_handle::Memory;
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::plain::one_line;
 use crate::results::Changed;
@@ -25,10 +25,10 @@ pub struct Redo {
 }
 
 pub fn undo(arguments: &Undo, context: &mut Context) -> CliResult {
-    let engine = context.settings.engine(false)?;
-    let chosen = chosen(arguments.operation, &engine, latest, "there is nothing to undo")?;
-    let done = engine.undo(chosen, &by_person("undo"))?;
-    let what = engine.operation(chosen)?.map(|(operation, _)| format!(", {}", one_line(&operation.summary)));
+    let mut memory = context.settings.memory()?;
+    let chosen = chosen(arguments.operation, &mut memory, latest, "there is nothing to undo")?;
+    let done = memory.undo(chosen, by_person("undo"))?;
+    let what = memory.operation(chosen)?.map(|(operation, _)| format!(", {}", one_line(&operation.summary)));
     finish(context, done, &format!("undid operation {chosen}{}", what.unwrap_or_default()))?;
     if !context.printer.is_json() {
         context
@@ -39,9 +39,9 @@ pub fn undo(arguments: &Undo, context: &mut Context) -> CliResult {
 }
 
 pub fn redo(arguments: &Redo, context: &mut Context) -> CliResult {
-    let engine = context.settings.engine(false)?;
-    let chosen = chosen(arguments.operation, &engine, last_undone, "nothing is undone")?;
-    let done = engine.redo(chosen, &by_person("redo"))?;
+    let mut memory = context.settings.memory()?;
+    let chosen = chosen(arguments.operation, &mut memory, last_undone, "nothing is undone")?;
+    let done = memory.redo(chosen, by_person("redo"))?;
     finish(context, done, &format!("did operation {chosen} again"))
 }
 
@@ -49,10 +49,10 @@ pub fn redo(arguments: &Redo, context: &mut Context) -> CliResult {
 const PAGE: usize = 1_000;
 
 /// Returns the named operation, or what `choose` finds in the latest operations in which it finds something.
-fn chosen(named: Option<u64>, engine: &Engine, choose: fn(&[Operation]) -> Option<u64>, none: &str) -> CliResult<u64> {
+fn chosen(named: Option<u64>, memory: &mut Memory, choose: fn(&[Operation]) -> Option<u64>, none: &str) -> CliResult<u64> {
     let (mut chosen, mut before) = (named, None);
     while chosen.is_none() {
-        let operations = engine.operations(before, None, PAGE)?;
+        let operations = memory.operations(before, None, PAGE)?;
         chosen = choose(&operations);
         before = operations.last().map(|operation| operation.number);
         if before.is_none() {

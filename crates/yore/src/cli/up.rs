@@ -21,7 +21,7 @@ use crate::install::{Scope, installed};
 use crate::ipc::client;
 use crate::render::ingest::{summary, unread_agent};
 use crate::render::text;
-use crate::results::{self, Begun, Ingestion, Project, Recalled};
+use crate::results::{self, Begun, Ingestion, Project, Recalled, words};
 
 /// Find every history on this computer, and answer a first question
 ///
@@ -191,7 +191,7 @@ fn extract_here(engine: &Engine, context: &mut Context) -> CliResult<()> {
         context.printer.note(format!(
             "note: nothing was extracted from {}: {}",
             failed.session,
-            text::harmless(&failed.reason)
+            text::harmless(&words::failed(&failed.reason))
         ))?;
     }
     if report.counts.recorded > 0 {

@@ -3,20 +3,19 @@
 use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::RecvTimeoutError;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::Deserialize;
 use serde_json::{Value, json};
-use yore_core::id::MemoryId;
-use yore_core::memory::Use;
-use yore_engine::{Engine, EngineError, Lane, SuggestRequest, Suggestions};
+use yore_engine::Lane;
 
 use super::shared::{Shared, lock};
-use crate::error::CliResult;
+use crate::error::{CliError, CliResult};
 use crate::ipc::socket::{Listener, Stream};
-use crate::ipc::wire::{Fault, Hello, LONGEST_REPLY, LONGEST_REQUEST, Lines, PROTOCOL, Question, Reply, Request};
+use crate::ipc::wire::{Fault, Hello, Ingested, LONGEST_REQUEST, Lines, PROTOCOL, Question, Reply, Request, reply_line};
 use crate::results::DaemonStatus;
+use crate::verbs::{Access, Verb};
 
 /// Most clients served at once. Others are sent away and do their work themselves.
 const MOST_CLIENTS: usize = 64;
@@ -53,7 +52,7 @@ pub fn run<'scope, 'env>(shared: &'env Shared<'env>, listener: &Listener, scope:
         if shared.clients.fetch_add(1, Ordering::SeqCst) >= MOST_CLIENTS {
             shared.clients.fetch_sub(1, Ordering::SeqCst);
             let fault = Fault::of_daemon("busy", "too many clients");
-            let _ = Lines::new(stream).write(&Reply::Error(fault), Duration::from_millis(100));
+            let _ = Lines::new(stream).write_line(&refusal(fault), Duration::from_millis(100));
             continue;
         }
         let spawned = std::thread::Builder::new().name("client".to_owned()).spawn_scoped(scope, move || {
@@ -81,7 +80,7 @@ fn serve(shared: &Shared<'_>, stream: Stream) {
                 continue;
             }
             Err(error) if error.kind() == ErrorKind::InvalidData => {
-                let _ = lines.write(&Reply::Error(Fault::of_daemon("too-long", "the request is too long")), SLOWNESS);
+                let _ = lines.write_line(&refusal(Fault::of_daemon("too-long", "the request is too long")), SLOWNESS);
                 return;
             }
             Ok(None) | Err(_) => return,
@@ -90,14 +89,14 @@ fn serve(shared: &Shared<'_>, stream: Stream) {
         let request = match parse(shared, &line) {
             Ok(request) => request,
             Err(fault) => {
-                let _ = lines.write(&Reply::Error(fault), SLOWNESS);
+                let _ = lines.write_line(&refusal(fault), SLOWNESS);
                 return;
             }
         };
-        let is_stop = matches!(request, Request::Stop);
+        let is_stop = matches!(request, Asked::Daemon(Request::Stop));
         let reply = catch_unwind(AssertUnwindSafe(|| answer(shared, request, &mut lines)))
-            .unwrap_or_else(|_| Reply::Error(Fault::of_daemon("internal", "internal error in the daemon, please report it")));
-        let is_told = lines.write(&limited(reply), SLOWNESS).is_ok();
+            .unwrap_or_else(|_| Some(refusal(Fault::of_daemon("internal", "internal error in the daemon, please report it"))));
+        let is_told = reply.is_some_and(|reply| lines.write_line(&reply, SLOWNESS).is_ok());
         if is_stop {
             shared.log.info("stopping on request");
             shared.stop();
@@ -106,10 +105,26 @@ fn serve(shared: &Shared<'_>, stream: Stream) {
             return;
         }
     }
+    // What the client has sent meanwhile was not done.
+    let _ = lines.write_line(&refusal(ending()), Duration::from_millis(100));
+}
+
+/// A request that was parsed.
+enum Asked {
+    Daemon(Request),
+    Memory(Verb),
+}
+
+fn refusal(fault: Fault) -> Vec<u8> {
+    reply_line(Err::<(), _>(fault))
+}
+
+fn ending() -> Fault {
+    Fault::of_daemon("ending", "the daemon is stopping")
 }
 
 /// Parses a request, or says why it is refused.
-fn parse(shared: &Shared<'_>, line: &[u8]) -> Result<Request, Fault> {
+fn parse(shared: &Shared<'_>, line: &[u8]) -> Result<Asked, Fault> {
     let value: Value =
         serde_json::from_slice(line).map_err(|_| Fault::of_daemon("request", "the request is not a JSON object"))?;
     if shared.card.token.is_some() && value["token"].as_str() != shared.card.token.as_deref() {
@@ -119,134 +134,77 @@ fn parse(shared: &Shared<'_>, line: &[u8]) -> Result<Request, Fault> {
     if !is_for_all && value["protocol"].as_u64() != Some(u64::from(PROTOCOL)) {
         return Err(Fault::of_daemon("protocol", format!("this daemon speaks protocol {PROTOCOL}")));
     }
-    serde_json::from_value(value).map_err(|error| Fault::of_daemon("request", format!("unsupported request: {error}")))
+    let is_verb = value["op"].as_str().is_some_and(|op| Verb::NAMES.contains(&op));
+    let parsed =
+        if is_verb { Verb::deserialize(value).map(Asked::Memory) } else { Request::deserialize(value).map(Asked::Daemon) };
+    parsed.map_err(|error| Fault::of_daemon("request", format!("unsupported request: {error}")))
 }
 
-/// Replaces an answer that is too long by an error.
-fn limited(reply: Reply) -> Reply {
-    match &reply {
-        // Only texts can reach that length; counting them costs less than serializing twice.
-        Reply::Answer(value) if length_of(value) > LONGEST_REPLY / 2 => {
-            Reply::Error(Fault::of_daemon("too-long", "the answer is too long"))
+/// Returns the line that answers a request; `None` if the client has gone.
+fn answer(shared: &Shared<'_>, request: Asked, lines: &mut Lines) -> Option<Vec<u8>> {
+    let verb = match request {
+        Asked::Memory(verb) => verb,
+        Asked::Daemon(Request::Recall(question)) => return working(lines, || recall(shared, *question)),
+        Asked::Daemon(Request::Ingest { settings }) => return working(lines, || reply_line(ingest(shared, &settings))),
+        Asked::Daemon(Request::Hello) => {
+            let (pid, version) = (std::process::id(), env!("CARGO_PKG_VERSION").to_owned());
+            return Some(reply_line(CliResult::Ok(Hello { pid, version, protocol: PROTOCOL })));
         }
-        _ => reply,
-    }
-}
-
-fn length_of(value: &Value) -> usize {
-    match value {
-        Value::String(text) => text.len() + 3,
-        Value::Array(items) => items.iter().map(length_of).sum::<usize>() + 2,
-        Value::Object(fields) => fields.iter().map(|(name, value)| name.len() + 4 + length_of(value)).sum::<usize>() + 2,
-        _ => 8,
-    }
-}
-
-fn answer(shared: &Shared<'_>, request: Request, lines: &mut Lines) -> Reply {
-    let outcome = match request {
-        Request::Hello => {
-            told(&Hello { pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned(), protocol: PROTOCOL })
+        Asked::Daemon(Request::Stop) => return Some(reply_line(CliResult::Ok(json!({"stopping": true})))),
+        Asked::Daemon(Request::Status) => return Some(reply_line(status(shared))),
+        Asked::Daemon(Request::Event { event }) => {
+            return Some(reply_line(shared.take_event(&event).map(|jobs| json!({"jobs": jobs}))));
         }
-        Request::Stop => Ok(json!({"stopping": true})),
-        Request::Status => status(shared).and_then(|status| told(&status)),
-        Request::Event { event } => shared.take_event(&event).map(|jobs| json!({"jobs": jobs})),
-        Request::Recall(question) => return recall(shared, *question),
-        Request::Show { request } => asked(shared, |engine| engine.show(&request)),
-        Request::Sessions { request } => asked(shared, |engine| engine.sessions(&request)),
-        Request::Projects => asked(shared, Engine::projects),
-        Request::MergeOffers => asked(shared, Engine::merge_offers),
-        Request::Project { query } => asked(shared, |engine| engine.find_project(&query)),
-        Request::DirectoryOfNote { here } => asked(shared, |engine| engine.directory_of_note(&here)),
-        Request::Stats => asked(shared, Engine::statistics),
-        Request::Notes { request } => asked(shared, |engine| engine.notes(&request)),
-        Request::Note { id } => asked(shared, |engine| engine.note(&id)),
-        Request::LoadNote { id, which } => asked(shared, |engine| engine.load_note(&id, which)),
-        Request::Remember { request } => asked(shared, |engine| engine.remember(&request)),
-        Request::ContextsUsedTogether => asked(shared, Engine::contexts_used_together),
-        Request::AddMemory { new, cause } => asked(shared, |engine| engine.add_memory(&new, &cause)),
-        Request::Conflicts { projects, limit } => asked(shared, |engine| engine.conflicts(&projects, limit)),
-        Request::ConflictsOf { id } => asked(shared, |engine| engine.conflicts_of(&id)),
-        Request::Memories { list } => asked(shared, |engine| engine.memories(&list)),
-        Request::CountMemories { list } => asked(shared, |engine| engine.count_memories(&list)),
-        Request::OpenEntity { id } => asked(shared, |engine| engine.open_entity(&id)),
-        Request::OpenMemory { id, session } => asked(shared, |engine| engine.open_memory(&id, session.as_deref())),
-        Request::Material { request } => asked(shared, |engine| engine.material(&request)),
-        Request::RecordDistilled { distilled } => asked(shared, |engine| engine.record_distilled(&distilled)),
-        Request::Forget { request } => asked(shared, |engine| engine.forget(&request)),
-        Request::Brief { request } => {
-            shared.settle();
-            asked(shared, |engine| engine.brief(&request))
-        }
-        Request::Suggest { request } => asked(shared, |engine| suggest(engine, &request)),
-        Request::Ingest { settings } => return ingest(shared, &settings, lines),
-        Request::Retry { target } => shared.engine.revive_jobs(target.as_deref()).map_err(Into::into).map(|revived| {
-            shared.wake();
-            json!({"revived": revived})
-        }),
     };
-    match outcome {
-        Ok(value) => Reply::Answer(value),
-        Err(error) => Reply::Error(error.into()),
-    }
-}
-
-/// Suggests memories, and counts that they are given.
-fn suggest(engine: &Engine, request: &SuggestRequest) -> Result<Suggestions, EngineError> {
-    let suggestions = engine.suggest(request)?;
-    let given: Vec<MemoryId> = suggestions.memories.iter().filter_map(|memory| memory.hit.id().memory()).collect();
-    if !given.is_empty() {
-        // Counts are no reason to withhold an answer.
-        let _ = engine.record_memory_uses(&given, Use::Given, request.session.as_deref(), None);
-    }
-    Ok(suggestions)
-}
-
-/// Answers a client with the engine.
-fn asked<T: Serialize>(shared: &Shared<'_>, ask: impl FnOnce(&Engine) -> Result<T, EngineError>) -> CliResult<Value> {
     shared.touch();
-    told(&ask(&shared.engine)?)
+    if matches!(verb, Verb::brief { .. }) {
+        shared.settle();
+    }
+    let is_write = verb.access() == Access::Writes;
+    let reply = working(lines, || verb.answer(&shared.engine));
+    if is_write {
+        // It may have put jobs into the queue.
+        shared.wake();
+    }
+    reply
 }
 
-fn told(value: &impl Serialize) -> CliResult<Value> {
-    serde_json::to_value(value).map_err(|error| crate::error::CliError::usage(format!("cannot encode the answer: {error}"), None))
+/// Does work in a thread and returns its reply. The waiting client is told at intervals that work goes on; if it has gone, the work is
+/// finished without it.
+fn working(lines: &mut Lines, work: impl FnOnce() -> Vec<u8> + Send) -> Option<Vec<u8>> {
+    let (send, receive) = channel();
+    std::thread::scope(|scope| {
+        scope.spawn(move || send.send(work()));
+        loop {
+            match receive.recv_timeout(STILL_WORKING) {
+                Ok(reply) => return Some(reply),
+                // It panicked; the scope passes that on.
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => lines.write(&Reply::<()>::Working(true), SLOWNESS).ok()?,
+            }
+        }
+    })
 }
 
-fn recall(shared: &Shared<'_>, question: Question) -> Reply {
+fn recall(shared: &Shared<'_>, question: Question) -> Vec<u8> {
     let Question { request, is_synced, may_be_full, model } = question;
     if model != shared.settings.model_folder() {
-        return Reply::Error(Fault::of_daemon("model", "this daemon has another local model"));
+        return refusal(Fault::of_daemon("model", "this daemon has another local model"));
     }
-    let answer = shared.uses.recall(&shared.engine, request, is_synced, may_be_full);
-    match answer.map_err(Into::into).and_then(|answer| told(&answer)) {
-        Ok(value) => Reply::Answer(value),
-        Err(error) => Reply::Error(error.into()),
-    }
+    reply_line(shared.uses.recall(&shared.engine, request, is_synced, may_be_full).map_err(CliError::from))
 }
 
-/// Has everything read; the waiting client is told at intervals that work goes on.
-fn ingest(shared: &Shared<'_>, settings: &str, lines: &mut Lines) -> Reply {
+/// Has everything read.
+fn ingest(shared: &Shared<'_>, settings: &str) -> Result<Ingested, Fault> {
     if settings != shared.settings() {
-        return Reply::Error(Fault::of_daemon("settings", "this daemon has other settings"));
+        return Err(Fault::of_daemon("settings", "this daemon has other settings"));
     }
     let receiver = shared.want_everything();
     loop {
         match receiver.recv_timeout(STILL_WORKING) {
-            Ok(Ok(ingested)) => {
-                return match told(&ingested) {
-                    Ok(value) => Reply::Answer(value),
-                    Err(error) => Reply::Error(error.into()),
-                };
-            }
-            Ok(Err(error)) => return Reply::Error(error.into()),
-            Err(RecvTimeoutError::Disconnected) => return Reply::Error(Fault::of_daemon("ending", "the daemon is stopping")),
-            Err(RecvTimeoutError::Timeout) if shared.is_stopping() => {
-                return Reply::Error(Fault::of_daemon("ending", "the daemon is stopping"));
-            }
-            // If the client has gone, the reading goes on without it.
-            Err(RecvTimeoutError::Timeout) if lines.write(&Reply::Working(true), SLOWNESS).is_err() => {
-                return Reply::Working(false);
-            }
-            Err(RecvTimeoutError::Timeout) => {}
+            Ok(ingested) => return ingested.map_err(Fault::from),
+            Err(RecvTimeoutError::Timeout) if !shared.is_stopping() => {}
+            Err(_) => return Err(ending()),
         }
     }
 }

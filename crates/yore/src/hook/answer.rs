@@ -19,8 +19,8 @@ use crate::inject::budget::{Injection, tokens};
 use crate::inject::ledger::{self, Entry, digest};
 use crate::inject::text;
 use crate::ipc::client::{Client, NoAnswer};
-use crate::ipc::wire::Request;
 use crate::spool::Event;
+use crate::verbs::Verb;
 
 /// Time in which the daemon must answer; the rest of the deadline is for reading the store.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -235,10 +235,10 @@ impl Wanted {
         let is_start = matches!(moment, Moment::Start | Moment::EachStart);
         let patience = self.left_of(if is_start { BRIEF_PATIENCE } else { PATIENCE });
         if let Some(client) = &mut self.client {
-            match client.ask(&Request::Brief { request: request.clone() }, patience) {
+            match client.ask(&Verb::brief { request: request.clone() }, patience) {
                 Ok(brief) => return Some(brief),
                 Err(NoAnswer::Refused(_)) => return None,
-                Err(NoAnswer::Unavailable) => self.client = None,
+                Err(NoAnswer::Unavailable { .. }) => self.client = None,
             }
         }
         self.passive()?.brief(request).ok()
@@ -247,10 +247,10 @@ impl Wanted {
     fn suggest(&mut self, request: SuggestRequest) -> Option<Suggestions> {
         let patience = self.left_of(PATIENCE);
         if let Some(client) = &mut self.client {
-            match client.ask(&Request::Suggest { request: Box::new(request.clone()) }, patience) {
+            match client.ask(&Verb::suggest { request: request.clone() }, patience) {
                 Ok(suggestions) => return Some(suggestions),
                 Err(NoAnswer::Refused(_)) => return None,
-                Err(NoAnswer::Unavailable) => self.client = None,
+                Err(NoAnswer::Unavailable { .. }) => self.client = None,
             }
         }
         self.passive()?.suggest(&request).ok()

@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant, SystemTime};
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -31,8 +32,11 @@ const BETWEEN_STARTS: Duration = Duration::from_secs(20);
 /// The reason for a missing answer.
 #[derive(Debug)]
 pub enum NoAnswer {
-    /// The daemon is unavailable: the caller does the work itself.
-    Unavailable,
+    /// The daemon is unavailable: the caller does the work itself, unless the daemon may have done it.
+    Unavailable {
+        /// True if the request was sent, so that the daemon may have done it.
+        is_sent: bool,
+    },
     /// The daemon answered that this cannot be done; the caller could not do it either.
     Refused(CliError),
 }
@@ -91,19 +95,22 @@ impl Client {
     }
 
     /// Sends a request and waits for `patience` at most, longer only while the daemon reports that it works.
-    pub fn ask<T: DeserializeOwned>(&mut self, request: &Request, patience: Duration) -> Result<T, NoAnswer> {
-        let mut envelope = serde_json::to_value(request).map_err(|_| NoAnswer::Unavailable)?;
+    pub fn ask<T: DeserializeOwned>(&mut self, request: &impl Serialize, patience: Duration) -> Result<T, NoAnswer> {
+        const UNSENT: NoAnswer = NoAnswer::Unavailable { is_sent: false };
+        const LOST: NoAnswer = NoAnswer::Unavailable { is_sent: true };
+        let mut envelope = serde_json::to_value(request).map_err(|_| UNSENT)?;
         envelope["protocol"] = json!(self.card.protocol);
         if let Some(token) = &self.card.token {
             envelope["token"] = json!(token);
         }
-        self.lines.write(&envelope, HANDSHAKE).map_err(|_| NoAnswer::Unavailable)?;
+        self.lines.write(&envelope, HANDSHAKE).map_err(|_| UNSENT)?;
         loop {
-            let line = self.lines.read(LONGEST_REPLY, patience).ok().flatten().ok_or(NoAnswer::Unavailable)?;
-            match serde_json::from_slice::<Reply>(&line).map_err(|_| NoAnswer::Unavailable)? {
+            let line = self.lines.read(LONGEST_REPLY, patience).ok().flatten().ok_or(LOST)?;
+            match serde_json::from_slice::<Reply<T>>(&line).map_err(|_| LOST)? {
                 Reply::Working(_) => {}
-                Reply::Answer(value) => return serde_json::from_value(value).map_err(|_| NoAnswer::Unavailable),
-                Reply::Error(fault) if fault.code.starts_with("daemon/") => return Err(NoAnswer::Unavailable),
+                Reply::Answer(answer) => return Ok(answer),
+                // These concern the daemon and not the request, which it did not carry out.
+                Reply::Error(fault) if fault.code.starts_with("daemon/") => return Err(UNSENT),
                 Reply::Error(fault) => return Err(NoAnswer::Refused(fault.into())),
             }
         }

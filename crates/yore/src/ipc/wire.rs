@@ -1,6 +1,6 @@
 //! The protocol of the daemon's socket: requests and replies, one JSON object on a line.
 //!
-//! - [`Request`]: a request to the daemon
+//! - [`Request`]: a request to the daemon itself; `crate::verbs` has the requests to its memory
 //! - [`Reply`]: an answer, an error, or "still working"
 //! - [`Lines`]: lines with a limit and a deadline, whatever the other side sends
 //!
@@ -11,13 +11,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use yore_core::operation::Cause;
-use yore_engine::{
-    BriefRequest, Distilled, ForgetRequest, MaterialRequest, MemoryList, NewMemory, NotesRequest, ProjectQuery, RecallRequest,
-    RememberRequest, SessionsRequest, ShowRequest, SuggestRequest, WhichVersion,
-};
-use yore_sources::project_names::ProjectNames;
+use yore_engine::RecallRequest;
 
 use super::socket::Stream;
 use crate::error::{CliError, Exit};
@@ -25,13 +19,13 @@ use crate::results::Ingestion;
 use crate::spool::Event;
 
 /// Version of the protocol.
-pub const PROTOCOL: u32 = 9;
+pub const PROTOCOL: u32 = 10;
 /// Longest request, in bytes.
 pub const LONGEST_REQUEST: usize = 1 << 20;
 /// Longest answer, in bytes; the client computes a longer one in its own process.
 pub const LONGEST_REPLY: usize = 64 << 20;
 
-/// A request to the daemon.
+/// A request to the daemon that is no verb of its memory.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub enum Request {
@@ -48,131 +42,10 @@ pub enum Request {
     },
     /// Asks a question.
     Recall(Box<Question>),
-    /// Shows a turn or a session.
-    Show {
-        /// The turn or session to show.
-        request: ShowRequest,
-    },
-    /// Lists sessions.
-    Sessions {
-        /// Filter of the sessions.
-        request: SessionsRequest,
-    },
-    /// Lists projects.
-    Projects,
-    /// Lists the projects that may be one.
-    MergeOffers,
-    /// Finds one project.
-    Project {
-        /// Its directory or name.
-        query: ProjectQuery,
-    },
-    /// Finds the directory by which a note gets its project.
-    DirectoryOfNote {
-        /// The directory that the note comes from.
-        here: ProjectNames,
-    },
-    /// Counts everything.
-    Stats,
-    /// Lists notes.
-    Notes {
-        /// Filter of the notes.
-        request: NotesRequest,
-    },
-    /// Shows a note.
-    Note {
-        /// Id of the note.
-        id: String,
-    },
-    /// Loads a whole note in one of its versions; the use is counted.
-    LoadNote {
-        /// Id of the note.
-        id: String,
-        /// Version to load.
-        which: WhichVersion,
-    },
-    /// Stores a note.
-    Remember {
-        /// The note.
-        request: RememberRequest,
-    },
-    /// Lists the contexts that were loaded together.
-    ContextsUsedTogether,
-    /// Records a memory.
-    AddMemory {
-        /// The memory.
-        new: Box<NewMemory>,
-        /// Who records it.
-        cause: Cause,
-    },
-    /// Lists the conflicts that are not settled.
-    Conflicts {
-        /// Names of projects; none: of all.
-        projects: Vec<String>,
-        /// Maximum number.
-        limit: usize,
-    },
-    /// The conflicts of a memory that are not settled.
-    ConflictsOf {
-        /// Its id, or the beginning of it.
-        id: String,
-    },
-    /// Lists memories.
-    Memories {
-        /// The memories that are wanted.
-        list: MemoryList,
-    },
-    /// Counts the memories of a list, without its limit.
-    CountMemories {
-        /// The memories that are wanted.
-        list: MemoryList,
-    },
-    /// Opens an entity.
-    OpenEntity {
-        /// Its id, or the beginning of it.
-        id: String,
-    },
-    /// Opens a memory; the use is counted.
-    OpenMemory {
-        /// Its id, or the beginning of it.
-        id: String,
-        /// The agent's own id of the session that opens it.
-        session: Option<String>,
-    },
-    /// Returns the lines of a conversation that wait to be distilled.
-    Material {
-        /// The conversation.
-        request: MaterialRequest,
-    },
-    /// Records what an agent found in a conversation.
-    RecordDistilled {
-        /// Its findings.
-        distilled: Box<Distilled>,
-    },
-    /// Deletes a session or note.
-    Forget {
-        /// The session or note.
-        request: ForgetRequest,
-    },
-    /// Makes a brief on the state of a project.
-    Brief {
-        /// The project and session that the brief is for.
-        request: BriefRequest,
-    },
-    /// Finds memories to inject.
-    Suggest {
-        /// The event that triggers it.
-        request: Box<SuggestRequest>,
-    },
     /// Reads everything new, and reports what was read.
     Ingest {
         /// Identity of the client's settings. If the daemon's differ, the client reads in its own process.
         settings: String,
-    },
-    /// Retries failed jobs.
-    Retry {
-        /// One target, or all if absent.
-        target: Option<String>,
     },
 }
 
@@ -192,13 +65,29 @@ pub struct Question {
 /// A reply of the daemon.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reply {
+pub enum Reply<T> {
     /// Answer to the request.
-    Answer(Value),
+    Answer(T),
     /// Error that prevented an answer.
     Error(Fault),
     /// The answer takes longer; another reply will follow.
     Working(bool),
+}
+
+/// Returns a reply as a line; a too long one becomes an error.
+pub fn reply_line<T: Serialize>(outcome: Result<T, impl Into<Fault>>) -> Vec<u8> {
+    let reply = outcome.map_or_else(|error| Reply::Error(error.into()), Reply::Answer);
+    let fault = match serde_json::to_vec(&reply) {
+        Ok(line) if line.len() < LONGEST_REPLY => return ended(line),
+        Ok(_) => Fault::of_daemon("too-long", "the answer is too long"),
+        Err(error) => Fault::of_daemon("internal", format!("cannot encode the answer: {error}")),
+    };
+    ended(serde_json::to_vec(&Reply::<()>::Error(fault)).unwrap_or_default())
+}
+
+fn ended(mut line: Vec<u8>) -> Vec<u8> {
+    line.push(b'\n');
+    line
 }
 
 /// An error as users see it.
@@ -313,14 +202,17 @@ impl Lines {
         }
     }
 
-    /// Writes one line.
+    /// Writes a value as one line.
     ///
     /// # Errors
     /// The error of the operating system; a timeout means that the other side does not read.
     pub fn write(&mut self, value: &impl Serialize, patience: Duration) -> io::Result<()> {
-        let mut line = serde_json::to_vec(value)?;
-        line.push(b'\n');
+        self.write_line(&ended(serde_json::to_vec(value)?), patience)
+    }
+
+    /// Writes a line that has its end, as [`Self::write`] does.
+    pub fn write_line(&mut self, line: &[u8], patience: Duration) -> io::Result<()> {
         self.stream.set_write_timeout(Some(patience))?;
-        self.stream.write_all(&line)
+        self.stream.write_all(line)
     }
 }

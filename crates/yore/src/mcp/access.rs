@@ -100,7 +100,7 @@ impl Access {
             return directory_of_project(memory, &name).map(Some);
         }
         match &self.here {
-            Some(here) => memory.directory_of_note(here),
+            Some(here) => memory.directory_of_note(here.clone()),
             None => Ok(None),
         }
     }
@@ -112,12 +112,12 @@ impl Access {
             let Some((here, directory)) = self.here.as_ref().zip(self.directory()) else {
                 return Err(usage("your project is unknown; start the agent in its directory"));
             };
-            let own = memory.find_project(&ProjectQuery::Directory(here.clone()))?;
+            let own = memory.find_project(ProjectQuery::Directory(here.clone()))?;
             let is_name = |known: &str| known.eq_ignore_ascii_case(&name);
             let is_own = is_name(&here.name)
                 || directory == name
                 || own.as_ref().is_some_and(|own| is_name(&own.name))
-                || own.as_ref().zip(memory.find_project(&query(&name))?).is_some_and(|(own, other)| own.id == other.id);
+                || own.as_ref().zip(memory.find_project(query(&name))?).is_some_and(|(own, other)| own.id == other.id);
             if !is_own {
                 return Err(usage(format!(
                     "what is kept without the person's agreement applies to your own project ({}) only; `remember` asks for agreement",
@@ -138,7 +138,7 @@ impl Access {
             ScopeChoice::Current | ScopeChoice::CurrentOnly => {}
         }
         let own = match here {
-            Some(here) => memory.find_project(&ProjectQuery::Directory(here))?,
+            Some(here) => memory.find_project(ProjectQuery::Directory(here))?,
             None => None,
         };
         Ok(match own {
@@ -184,7 +184,7 @@ fn directory_of_project(memory: &mut Memory, name: &str) -> CliResult<String> {
     if Path::new(name).is_absolute() {
         return Ok(name.to_owned());
     }
-    let found = memory.find_project(&query(name))?;
+    let found = memory.find_project(query(name))?;
     let directory = found.and_then(|project| project.aliases.into_iter().find(|(kind, _)| kind == "directory"));
     if let Some((_, recorded)) = directory {
         return Ok(recorded);

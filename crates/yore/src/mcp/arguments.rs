@@ -14,6 +14,7 @@ use serde_json::Value;
 use yore_core::time::UtcMillis;
 
 use crate::ask;
+use crate::cursor::Cursor;
 use crate::error::{CliError, CliResult};
 
 /// Parts of a schema that no agent needs.
@@ -201,6 +202,18 @@ fn read_time(
 /// Returns the error for wrong arguments.
 pub fn usage(message: impl Into<String>) -> CliError {
     CliError::usage(message, Some("correct the arguments and call again"))
+}
+
+/// Parses an argument as the cursor of one of these lists.
+///
+/// # Errors
+/// If it is not a cursor, or belongs to another list.
+pub fn cursor(words: Option<String>, lists: &[char]) -> CliResult<Option<Cursor>> {
+    let Some(words) = given(words) else { return Ok(None) };
+    match Cursor::decode(&words).filter(|cursor| lists.contains(&cursor.list)) {
+        None => Err(usage("cursor is not of this list; give the `next` of the previous page, unchanged")),
+        place => Ok(place),
+    }
 }
 
 #[cfg(test)]

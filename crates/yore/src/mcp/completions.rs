@@ -80,11 +80,9 @@ fn known(access: &Access, memory: &mut Memory, values: Values) -> CliResult<Vec<
         }
         Values::Sessions => {
             let request = SessionsRequest { without_documents: true, limit: SESSIONS, ..SessionsRequest::default() };
-            memory.sessions(&request)?.into_iter().map(|session| session.native_id).collect()
+            memory.sessions(request)?.into_iter().map(|session| session.native_id).collect()
         }
-        Values::Topics => {
-            memory.notes(&notes::everything_here(access))?.into_iter().filter_map(|note| note.facts.title).collect()
-        }
+        Values::Topics => memory.notes(notes::everything_here(access))?.into_iter().filter_map(|note| note.facts.title).collect(),
     })
 }
 

@@ -3,8 +3,7 @@
 //! - [`serve_stdio`]: runs until standard input closes, or the parent process ends
 //! - [`Server`]: lists tools, prompts and resources, and passes each call to its tool
 //! - [`Toolset`]: the tools that are served
-//! - `tools`: the tools, and their parts: `access` (their context), `arguments`, `answer`, `cursor` (pages of
-//!   lists), `place` (the agent's directory), `progress`, `chats` (reads conversations)
+//! - `tools`: the tools, and their parts: `access` (their context), `arguments`, `answer`, `place` (the agent's directory), `progress`, `chats` (reads conversations)
 //! - `designs`: the tools under the names of the designs that yore grew from
 //! - `resources`, `prompts`, `completions`: the rest of the protocol
 //! - [`http`]: the same over HTTP, in the daemon
@@ -17,7 +16,6 @@ mod answer;
 mod arguments;
 mod chats;
 mod completions;
-mod cursor;
 mod designs;
 pub mod http;
 mod place;

@@ -14,9 +14,9 @@ use yore_engine::NotesRequest;
 
 use super::access::{Access, Chosen};
 use super::answer::{Form, error_text};
-use super::cursor::{self, Cursor};
 use super::tools::show::{Level, Wanted, page};
 use super::tools::{notes, sessions};
+use crate::cursor::{self, Cursor};
 use crate::error::{CliError, Exit};
 use crate::fence::name;
 
@@ -94,7 +94,7 @@ pub async fn list(access: &Arc<Access>, place: Option<String>) -> Result<ListRes
             let of = |list: char| place.clone().filter(|place| place.list == list);
             let (mut resources, mut next) = (Vec::new(), None);
             if of(SESSIONS).is_none() {
-                let notes = memory.notes(&notes::everything_here(&access))?;
+                let notes = memory.notes(notes::everything_here(&access))?;
                 let mut notes = cursor::after(notes, of(NOTES).as_ref(), notes::key);
                 let has_more = notes.len() > PAGE;
                 notes.truncate(PAGE);
@@ -188,7 +188,7 @@ pub async fn read(access: &Arc<Access>, uri: &str) -> Result<ReadResourceResult,
             }
             Address::Context(topic) => {
                 let request = NotesRequest { title: Some(topic), limit: 1, ..notes::everything_here(&access) };
-                let found = memory.notes(&request)?;
+                let found = memory.notes(request)?;
                 Ok(found.first().map(|note| notes::block(note, BUDGET * 4)))
             }
         })

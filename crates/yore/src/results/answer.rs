@@ -12,7 +12,7 @@ use yore_core::strength::Strength;
 use yore_core::time::UtcMillis;
 use yore_engine::{Anchor, FoundMemory, PastStatement, RecallAnswer, SearchedPeriod, ShownTurn};
 
-use super::{MemoryEvidence, Source, role_beside, role_of, rounded, time};
+use super::{MemoryEvidence, Source, role_beside, role_of, rounded, time, words};
 
 /// A whole answer to a recall.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -467,7 +467,7 @@ impl Recalled {
         let missing = answer.missing.iter().map(|missing| Missing {
             code: missing.code.as_str().to_owned(),
             text: missing.text.clone(),
-            remedy: missing.remedy.clone(),
+            remedy: Some(words::remedy(missing).to_owned()),
         });
         Self {
             question: None,

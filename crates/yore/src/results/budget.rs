@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yore_engine::{DailyLimits, LedgerRow, ModelReport, Spent};
 
-use super::{Consolidation, FailedConversation};
+use super::{Consolidation, FailedConversation, words};
 
 /// The limits of a day, and what was taken today.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -145,7 +145,8 @@ impl BudgetRow {
 impl From<&ModelReport> for ModelExtraction {
     fn from(report: &ModelReport) -> Self {
         let failed = report.failed.iter();
-        let failed = failed.map(|failed| FailedConversation { session: failed.session.clone(), reason: failed.reason.clone() });
+        let failed =
+            failed.map(|failed| FailedConversation { session: failed.session.clone(), reason: words::failed(&failed.reason) });
         Self {
             sessions: report.sessions,
             unchanged: report.unchanged,
@@ -154,12 +155,12 @@ impl From<&ModelReport> for ModelExtraction {
             joined: report.joined,
             relations: report.relations,
             dropped: report.dropped,
-            refused: report.refused.clone(),
+            refused: report.refused.iter().map(words::refused).collect(),
             consolidation: Consolidation::from(&report.statistics),
             left_out: report.left_out,
             waiting: report.waiting,
             failed: failed.collect(),
-            stopped: report.stopped.clone(),
+            stopped: report.stopped.as_ref().map(words::stopped),
         }
     }
 }

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use yore_core::consolidation::PipelineStatistics;
 use yore_engine::{ConsolidateReport, Judged};
 
+use super::words;
+
 /// The work of consolidation: phases, decisions and calls of a model.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Consolidation {
@@ -101,8 +103,8 @@ impl From<&ConsolidateReport> for ConsolidationDone {
             consolidation: Consolidation::from(&report.statistics),
             waiting: report.waiting,
             left_out: report.left_out,
-            failed: report.failed.clone(),
-            stopped: report.stopped.clone(),
+            failed: report.failed.iter().map(words::failed).collect(),
+            stopped: report.stopped.as_ref().map(words::stopped),
         }
     }
 }

@@ -115,7 +115,7 @@ impl From<&engine::DistilReport> for DistilReport {
             known: report.known,
             relations: report.relations,
             dropped: report.dropped,
-            problems: report.problems.clone(),
+            problems: report.problems.iter().map(ToString::to_string).collect(),
             topic_named: report.is_topic_named,
             left: report.left,
         }

@@ -97,6 +97,15 @@ pub struct Project {
     pub known_as: Vec<Named>,
 }
 
+/// A page of a list.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct Page<T> {
+    /// The items.
+    pub items: Vec<T>,
+    /// Cursor at which the next page begins; `null` on the last page.
+    pub next: Option<String>,
+}
+
 /// A page of sessions.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct SessionPage {

@@ -10,7 +10,7 @@ use yore_engine::{
     Imported, MemoryUse, NamedRelation, NewMemory, OpenConflict, OpenedMemory, StoredMemory,
 };
 
-use super::{ChangedThing, Consolidation, time};
+use super::{ChangedThing, Consolidation, time, words};
 
 /// Something that has one value at a time, and its value.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -175,8 +175,10 @@ impl ExtractionDone {
         };
         let Extracted { recorded, joined, known, refused, put_away } = report.counts;
         let proposed = report.proposed.iter().flat_map(proposed).collect();
-        let failed =
-            |failed: &FailedSession| FailedConversation { session: failed.session.clone(), reason: failed.reason.clone() };
+        let failed = |failed: &FailedSession| FailedConversation {
+            session: failed.session.clone(),
+            reason: words::failed(&failed.reason),
+        };
         let failed = report.failed.iter().map(failed).collect();
         Self {
             consolidation: Consolidation::from(&report.statistics),

@@ -31,6 +31,7 @@ mod reading;
 mod show;
 mod store;
 mod topics;
+pub mod words;
 
 pub use self::actions::*;
 pub use self::answer::*;

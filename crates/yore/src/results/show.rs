@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yore_core::episode::{EpisodeKind, Outcome};
+use yore_core::exchange::EXCHANGE_KIND;
 use yore_engine::{ShowAnswer, ShownTurn};
 
 use super::{EntityRecord, MemoryRecord, Source, role_of, rounded, time};
@@ -306,7 +307,7 @@ impl From<&yore_core::exchange::Exchange> for Exchange {
         let tools = exchange.tools.iter();
         Self {
             id: exchange.id.clone(),
-            kind: exchange.kind.to_owned(),
+            kind: EXCHANGE_KIND.to_owned(),
             turn: exchange.turn.to_string(),
             message_index: exchange.turns.start,
             turns: exchange.turns.len(),

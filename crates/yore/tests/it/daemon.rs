@@ -5,7 +5,7 @@
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -231,13 +231,24 @@ fn what_a_killed_daemon_leaves_is_in_nobodys_way() {
 #[test]
 fn same_answers_with_and_without_a_daemon() {
     let environment = memory();
-    let commands: [&[&str]; 6] = [
+    let remembered = ["remember", "--global", "--kind", "fact", "--entity", "tool:crane", "The crane lifts four tons."];
+    let id = environment.yore(remembered).run().success().stdout.trim().to_owned();
+    let commands: [&[&str]; 15] = [
         &["recall", "--all", "--json", "harbour"],
         &["recall", "--all", "--explain", "harbour"],
         &["show", "5f0c0001"],
         &["sessions", "--json"],
         &["projects", "--json"],
         &["recall", "--project", "nowhere", "harbour"],
+        &["show", "5f0c0001", "--exchanges", "--json"],
+        &["topics", "--json"],
+        &["memories", "--json"],
+        &["memories", "entities", "crane", "--json"],
+        &["memories", "relate", &id, "about", "nothing"],
+        &["log", "--json"],
+        &["log", "1"],
+        &["conflicts"],
+        &["forget", "--query", "Skagen", "--json"],
     ];
     let alone: Vec<String> = commands.iter().map(|command| without_times(&environment.yore(*command).run().shown())).collect();
     let daemon = Daemon::start(&environment);
@@ -354,7 +365,7 @@ fn hooks_events_become_work() {
     // Outside this agent's histories: its source accepts it all the same.
     let path = session.human("the anchor is made of bronze").write(&environment.path("elsewhere"));
     let event = json!({
-        "op": "event", "protocol": 9,
+        "op": "event", "protocol": 10,
         "event": {"version": 1, "agent": "claude-code", "event": "Stop", "transcript_path": path, "at_ms": 1},
     });
     let reply = say(&environment, format!("{event}\n").as_bytes());
@@ -385,7 +396,7 @@ fn end_is_read_at_once_and_what_is_written_after_it_is_not_lost() {
     add(before);
     until("the change is noticed", || daemon.status()["jobs"]["queued"] == 1);
     let event = json!({
-        "op": "event", "protocol": 9,
+        "op": "event", "protocol": 10,
         "event": {"version": 1, "agent": "claude-code", "event": "SessionEnd", "transcript_path": path, "at_ms": 1},
     });
     assert_eq!(say(&environment, format!("{event}\n").as_bytes()), json!({"answer": {"jobs": 1}}));
@@ -408,13 +419,13 @@ fn nonsense_and_other_versions_are_answered_and_harm_nobody() {
     let code = |bytes: &[u8]| say(&environment, bytes)["error"]["code"].as_str().unwrap_or_default().to_owned();
     assert_eq!(code(b"{\"op\": \"status\", \"protocol\": 0}\n"), "daemon/protocol");
     assert_eq!(code(b"{\"op\": \"status\"}\n"), "daemon/protocol");
-    assert_eq!(code(b"{\"op\": \"burn\", \"protocol\": 9}\n"), "daemon/request");
-    assert_eq!(code(b"{\"op\": \"show\", \"protocol\": 9}\n"), "daemon/request");
+    assert_eq!(code(b"{\"op\": \"burn\", \"protocol\": 10}\n"), "daemon/request");
+    assert_eq!(code(b"{\"op\": \"show\", \"protocol\": 10}\n"), "daemon/request");
     assert_eq!(code(b"\xff\xfe\x00\n"), "daemon/request");
     assert_eq!(code(b"[[[[[[\n"), "daemon/request");
     assert_eq!(code(b"null\n"), "daemon/protocol");
     assert_eq!(code(&[b'x'; 2 << 20]), "daemon/too-long");
-    assert_eq!(say(&environment, b"{\"op\": \"hello\", \"protocol\": 99}\n")["answer"]["protocol"], 9);
+    assert_eq!(say(&environment, b"{\"op\": \"hello\", \"protocol\": 99}\n")["answer"]["protocol"], 10);
     // Half a line, then silence.
     let mut silent = UnixStream::connect(socket(&environment)).unwrap();
     silent.write_all(b"{\"op\": ").unwrap();
@@ -444,7 +455,7 @@ fn many_clients_at_once_are_heard_or_sent_away() {
                     let mut stream = UnixStream::connect(&path).unwrap();
                     stream.set_read_timeout(Some(LONG)).unwrap();
                     // The client may be sent away before its request is read; that is an answer too.
-                    let _ = stream.write_all(b"{\"op\": \"projects\", \"protocol\": 9}\n");
+                    let _ = stream.write_all(b"{\"op\": \"projects\", \"protocol\": 10}\n");
                     let mut line = String::new();
                     let _ = BufReader::new(&mut stream).read_line(&mut line);
                     let _ = stream.read(&mut [0; 1]);
@@ -459,6 +470,51 @@ fn many_clients_at_once_are_heard_or_sent_away() {
     assert!(heard > 0 && heard + sent_away == 200, "{heard} heard, {sent_away} sent away");
     assert_eq!(found(&environment, "harbour"), 1);
     daemon.stop();
+}
+
+#[test]
+fn memories_are_changed_and_restored_by_the_daemon() {
+    let environment = memory();
+    let daemon = Daemon::start(&environment);
+    let run = |arguments: &[&str]| environment.yore(arguments).run().success().stdout;
+    let id = run(&["remember", "--global", "--kind", "fact", "The crane lifts four tons."]);
+    let edited = run(&["memories", "edit", id.trim(), "The crane lifts five tons."]);
+    for arguments in [&["pin"][..], &["archive"], &["archive", "--off"]] {
+        let _ = run(&[&["memories", arguments[0], edited.trim()], &arguments[1..]].concat());
+    }
+    let _ = run(&["memories", "relate", edited.trim(), "about", "src/crane.rs"]);
+    let _ = run(&["undo"]);
+    let log = environment.yore(["log", "--json"]).run().success().json();
+    let kinds: Vec<&str> = log.as_array().unwrap().iter().map(|operation| operation["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["undo", "relate", "archive", "archive", "pin", "supersede", "create"]);
+    let listed = |flags: &[&str]| environment.yore(["memories", "--all", "--json"]).args(flags).run().json();
+    assert_eq!(listed(&[]), listed(&["--no-daemon"]));
+    assert_eq!(listed(&[])[0]["statement"], "The crane lifts five tons.");
+    daemon.stop();
+}
+
+#[test]
+fn a_change_whose_answer_is_lost_is_not_repeated_and_a_question_is() {
+    let environment = memory();
+    let id = environment.yore(["remember", "--global", "--kind", "fact", "The crane lifts."]).run().success().stdout;
+    let daemon = Daemon::start(&environment);
+    let card = environment.data().join("daemon.json");
+    let mut told: Value = serde_json::from_slice(&fs::read(&card).unwrap()).unwrap();
+    daemon.stop();
+    // It takes requests and ends without an answer.
+    let path = environment.data().join("deaf");
+    let listener = UnixListener::bind(&path).unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let _ = BufReader::new(stream.unwrap()).read_line(&mut String::new());
+        }
+    });
+    told["socket"] = json!(path);
+    fs::write(&card, told.to_string()).unwrap();
+    assert_eq!(environment.yore(["memories", "--json"]).run().success().json()[0]["statement"], "The crane lifts.");
+    assert_eq!(environment.yore(["memories", "pin", id.trim()]).run().ends_with(4).code(), "interrupted");
+    let shown = environment.yore(["memories", "--json", "--no-daemon"]).run().success().json();
+    assert_eq!(shown[0]["pinned"], false);
 }
 
 #[test]

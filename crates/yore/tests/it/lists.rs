@@ -26,6 +26,62 @@ fn sessions_are_listed_last_used_first() {
 }
 
 #[test]
+fn pages_of_lists_have_every_item_once_though_items_are_added_between_them() {
+    let environment = TestEnvironment::new();
+    let session = |at: usize| {
+        let id = format!("4a5b0{at:03}-3f00-4714-9c30-5c452003a142");
+        let transcript = Transcript::new(&id, "/home/dev/tide").human(&format!("high water of day {at}?")).assistant("At noon.");
+        transcript.write(&environment.projects());
+        environment.ingest(&environment.projects());
+    };
+    let run = |arguments: &[&str]| environment.yore(arguments).run().success();
+    let add = |at: usize| {
+        let tons = 3 + at;
+        run(&["remember", "--global", "--kind", "fact", &format!("The crane of pier {at} lifts {tons} tons.")]);
+        run(&["remember", "--global", &format!("note {at}")]);
+        let (older, newer) = (format!("Berth {at} takes {tons} boats."), format!("Berth {at} takes {} boats.", tons + 1));
+        for words in [older, newer] {
+            run(&["remember", "--global", "--kind", "fact", "--entity", &format!("place:berth {at}"), &words]);
+        }
+        session(at);
+    };
+    (0..5).for_each(add);
+    let lists: [(&[&str], &str); 6] = [
+        (&["sessions"], "session"),
+        (&["sessions", "--oldest"], "session"),
+        (&["memories", "--all"], "id"),
+        (&["memories", "--notes", "--all"], "id"),
+        (&["log"], "number"),
+        (&["conflicts", "list"], "newer"),
+    ];
+    for (number, (list, name)) in lists.into_iter().enumerate() {
+        let ids =
+            |items: &Value| -> Vec<String> { items.as_array().unwrap().iter().map(|item| item[name].to_string()).collect() };
+        let all = ids(&environment.yore(list).args(["--json", "-n", "1000"]).run().success().json());
+        assert!(all.len() >= 5, "{list:?}: {all:?}");
+        let (mut seen, mut after) = (Vec::new(), "start".to_owned());
+        loop {
+            let page = environment.yore(list).args(["--json", "-n", "2", "--after", &after]).run().success().json();
+            seen.extend(ids(&page["items"]));
+            let Some(next) = page["next"].as_str() else { break };
+            next.clone_into(&mut after);
+            // New ones are first, or last in the list that begins with the oldest.
+            if seen.len() == 2 {
+                add(5 + number);
+            }
+        }
+        let is_old = |id: &String| all.contains(id);
+        assert_eq!(seen.into_iter().filter(is_old).collect::<Vec<_>>(), all, "{list:?}");
+        let told = environment.yore(list).args(["-n", "1"]).run().success();
+        assert!(told.stderr.contains("--after"), "{list:?}: {}", told.stderr);
+    }
+    assert_eq!(environment.yore(["sessions", "--after", "0123"]).run().status.code(), Some(2));
+    let page = environment.yore(["log", "--json", "-n", "1", "--after", "start"]).run().success().json();
+    let cursor = page["next"].as_str().unwrap();
+    assert_eq!(environment.yore(["sessions", "--after", cursor]).run().status.code(), Some(2), "a cursor of another list");
+}
+
+#[test]
 fn project_is_renamed_and_found_by_its_new_name_and_its_short_id() {
     let environment = TestEnvironment::new();
     for (at, name) in ["tide", "reef"].into_iter().enumerate() {

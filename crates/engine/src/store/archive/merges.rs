@@ -11,7 +11,7 @@ use crate::store::keys::ProjectKey;
 use crate::store::local::transaction::WriteTx;
 
 /// Number of sessions, turns and memories that changed their project.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Moved {
     /// Sessions and documents.
     pub sessions: u64,

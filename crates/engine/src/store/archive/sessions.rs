@@ -112,6 +112,8 @@ pub(crate) struct SessionFilter<'f> {
     pub without_documents: bool,
     /// Only sessions with at least so many turns more than this extractor has read.
     pub has_more: Option<(&'f str, i64)>,
+    /// Only sessions after this place in the list: the time by which it is ordered, and the id, of its last item.
+    pub after: Option<(Option<UtcMillis>, EpisodeId)>,
     /// Makes a title of the first words of a session that has none; `None`: such sessions stay without.
     pub title: Option<fn(&str) -> Option<String>>,
 }
@@ -124,9 +126,14 @@ impl Store {
         order: SessionOrder,
         limit: usize,
     ) -> StoreResult<Vec<EpisodeSummary>> {
-        let direction = match order {
-            SessionOrder::Recent => "updated_ms DESC",
-            SessionOrder::Oldest => "started_ms ASC",
+        // NULL is the smallest of all values.
+        let (direction, is_after) = match order {
+            SessionOrder::Recent => {
+                ("updated_ms DESC", "updated_ms < ?14 OR updated_ms IS NULL AND ?14 IS NOT NULL OR updated_ms IS ?14")
+            }
+            SessionOrder::Oldest => {
+                ("started_ms ASC", "started_ms > ?14 OR started_ms IS NOT NULL AND ?14 IS NULL OR started_ms IS ?14")
+            }
         };
         let sql = format!(
             "SELECT episode.id, episode.uid, agent, native_id, kind,
@@ -149,6 +156,7 @@ impl Store {
                AND (?12 IS NULL OR (SELECT count(*) FROM turn WHERE turn.episode_id = episode.id)
                    + (SELECT count(*) FROM turn_share WHERE turn_share.episode_id = episode.id)
                    - coalesce((SELECT turns FROM extraction WHERE extraction.episode_id = episode.id AND extractor = ?12), 0) >= ?13)
+               AND (?15 IS NULL OR {is_after} AND episode.id > coalesce((SELECT id FROM episode WHERE uid = ?15), 0))
              ORDER BY {direction}, episode.id LIMIT ?10"
         );
         // Words are compressed, so text is compared here, session by session.
@@ -169,6 +177,8 @@ impl Store {
                 filter.with_programs,
                 filter.has_more.map(|(extractor, _)| extractor),
                 filter.has_more.map(|(_, turns)| turns),
+                filter.after.and_then(|(at, _)| at),
+                filter.after.map(|(_, id)| *id.as_bytes()),
             ];
             let candidates: Vec<EpisodeSummary> = view.all(&sql, parameters, |row| {
                 Ok(EpisodeSummary {

@@ -56,7 +56,7 @@ pub(crate) struct FileRow {
 }
 
 /// A source file for display.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct SourceFileSummary {
     /// Source kind.
     pub source: String,

@@ -19,7 +19,7 @@ use crate::config::replace_file;
 use crate::error::{CliError, CliResult, Exit};
 use crate::llm;
 use crate::render::text;
-use crate::results::MeasuredExtraction;
+use crate::results::{MeasuredExtraction, words};
 
 /// Run extractors over given sessions, and write what each proposes, and what it took
 ///
@@ -167,10 +167,10 @@ fn by_model(engine: &Engine, arguments: &Arguments, context: &mut Context) -> Cl
         output_tokens: after.output - before.output,
         dollars: dollars(after.cost_micro - before.cost_micro),
         estimated: after.is_estimated,
-        refused: report.refused,
+        refused: report.refused.iter().map(words::refused).collect(),
         failed: report.failed.len() as u64,
         waiting: report.waiting,
-        stopped: report.stopped,
+        stopped: report.stopped.as_ref().map(words::stopped),
         ..MeasuredExtraction::default()
     })
 }

@@ -91,7 +91,7 @@ pub fn edit(arguments: &Edit, context: &mut Context) -> CliResult {
     if edit == MemoryEdit::default() {
         return Err(usage("nothing to change: give the correct statement, or an option"));
     }
-    let done = context.settings.engine(false)?.edit_memory(&arguments.id, &edit, &by_person("memories edit"))?;
+    let done = context.settings.memory()?.edit_memory(arguments.id.clone(), edit, by_person("memories edit"))?;
     told(context, done, "changed")
 }
 
@@ -104,7 +104,7 @@ pub struct Confirm {
 
 /// Confirms a memory.
 pub fn confirm(arguments: &Confirm, context: &mut Context) -> CliResult {
-    let done = context.settings.engine(false)?.confirm_memory(&arguments.id, &by_person("memories confirm"))?;
+    let done = context.settings.memory()?.confirm_memory(arguments.id.clone(), by_person("memories confirm"))?;
     told(context, done, "confirmed")
 }
 
@@ -121,7 +121,7 @@ pub struct Wrong {
 /// Says that a memory is wrong.
 pub fn wrong(arguments: &Wrong, context: &mut Context) -> CliResult {
     let cause = by_person("memories wrong");
-    let done = context.settings.engine(false)?.invalidate_memory(&arguments.id, arguments.reason.as_deref(), &cause)?;
+    let done = context.settings.memory()?.invalidate_memory(arguments.id.clone(), arguments.reason.clone(), cause)?;
     told(context, done, "no longer holds")
 }
 
@@ -137,7 +137,7 @@ pub struct Pin {
 
 /// Pins a memory.
 pub fn pin(arguments: &Pin, context: &mut Context) -> CliResult {
-    let done = context.settings.engine(false)?.pin_memory(&arguments.id, !arguments.off, &by_person("memories pin"))?;
+    let done = context.settings.memory()?.pin_memory(arguments.id.clone(), !arguments.off, by_person("memories pin"))?;
     told(context, done, if arguments.off { "unpinned" } else { "pinned" })
 }
 
@@ -154,6 +154,6 @@ pub struct Archive {
 /// Puts a memory away.
 pub fn archive(arguments: &Archive, context: &mut Context) -> CliResult {
     let cause = by_person("memories archive");
-    let done = context.settings.engine(false)?.archive_memory(&arguments.id, !arguments.off, &cause)?;
+    let done = context.settings.memory()?.archive_memory(arguments.id.clone(), !arguments.off, cause)?;
     told(context, done, if arguments.off { "taken out again" } else { "put away" })
 }

@@ -16,8 +16,8 @@ use crate::results::CheckedCode;
 /// A memory that names files, names in code, commits, versions or commands of the project is fresh if they are as they were at its time,
 /// by the history of the branch that is checked out; drifted if one was changed, moved or is on another branch; orphaned if all are gone.
 /// Facts that were said on a branch which was merged since hold everywhere from now on. `recall` shows
-/// the verdict with the memory and ranks it lower; nothing is deleted. The background process does this once a week, and `recall` looks again at the
-/// memories that it shows.
+/// the verdict with the memory and ranks it lower; nothing is deleted. The background process does this once a day, and `recall` looks
+/// again at the files of the memories that it shows.
 #[derive(Args, Debug)]
 pub struct Check {
     /// Only memories of this project: name, id or directory; may be repeated [default: all whose repository is here]
@@ -26,7 +26,7 @@ pub struct Check {
 }
 
 pub fn check(arguments: &Check, context: &mut Context) -> CliResult {
-    let report = context.settings.engine(false)?.check_code(&arguments.project, &mut || true)?;
+    let report = context.settings.memory()?.check_code(arguments.project.clone())?;
     if context.printer.is_json() {
         context.printer.json(&CheckedCode::from(&report))?;
     } else {

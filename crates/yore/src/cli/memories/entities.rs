@@ -2,16 +2,17 @@
 
 use clap::{Args, Subcommand};
 use yore_core::entity::Entity;
-use yore_core::id::{EntityId, MemoryId};
+use yore_core::id::EntityId;
 use yore_core::query::{Filter, SearchMode, Wanted};
 use yore_core::relation::{Node, RelationType};
 use yore_core::scope::ScopeChoice;
 use yore_core::text::preview;
-use yore_engine::{Engine, EngineError, Found, MemoryError, ShownTurn, Traversal};
+use yore_engine::{Found, ShownTurn, Traversal};
 
 use super::common::{by_person, usage};
 use crate::ask;
 use crate::cli::Context;
+use crate::engine_handle::Memory;
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::plain::one_line;
 use crate::render::text::{self, DIM, RESET};
@@ -98,16 +99,16 @@ enum EntityAction {
 }
 
 /// Returns the node that a word means.
-fn node(engine: &Engine, word: &str) -> CliResult<Node> {
-    match engine.memory(word) {
+fn node(memory: &mut Memory, word: &str) -> CliResult<Node> {
+    match memory.memory(word.to_owned()) {
         Ok(stored) => return Ok(Node::Memory(stored.memory.id)),
-        Err(EngineError::Memory(MemoryError::Unknown(_))) => {}
-        Err(error) => return Err(error.into()),
+        Err(error) if error.code == "memory/unknown" => {}
+        Err(error) => return Err(error),
     }
-    match engine.entity_named(word) {
+    match memory.entity_named(word.to_owned()) {
         Ok(entity) => Ok(Node::Entity(entity.id)),
-        Err(EngineError::Memory(MemoryError::UnknownEntity(_))) if word.contains('/') => Ok(Node::Path(word.to_owned())),
-        Err(error) => Err(error.into()),
+        Err(error) if error.code == "memory/unknown-entity" && word.contains('/') => Ok(Node::Path(word.to_owned())),
+        Err(error) => Err(error),
     }
 }
 
@@ -117,51 +118,51 @@ pub fn relate(arguments: &Relate, context: &mut Context) -> CliResult {
         let names: Vec<&str> = RelationType::ALL.iter().map(|known| known.as_str()).collect();
         return Err(usage(format!("there is no relation {:?}; expected one of {}", arguments.name, names.join(", "))));
     };
-    let engine = context.settings.engine(false)?;
-    let (from, to) = (node(&engine, &arguments.from)?, node(&engine, &arguments.to)?);
+    let mut memory = context.settings.memory()?;
+    let (from, to) = (node(&mut memory, &arguments.from)?, node(&mut memory, &arguments.to)?);
     let cause = by_person("memories relate");
     let operation = if arguments.off {
-        engine.unrelate(&from, name, &to, &cause)?
+        memory.unrelate(from, name, to, cause)?
     } else {
-        engine.relate(&from, name, &to, arguments.weight, arguments.reason.as_deref(), &cause)?.1
+        memory.relate(from, name, to, arguments.weight, arguments.reason.clone(), cause)?.1
     };
     finish(context, operation)
 }
 
 /// Lists entities, or changes them.
 pub fn run(arguments: &Entities, context: &mut Context) -> CliResult {
-    let engine = context.settings.engine(false)?;
+    let mut memory = context.settings.memory()?;
     let cause = by_person("memories entities");
     match &arguments.action {
         Some(EntityAction::Merge { from, into }) => {
-            let (_, operation) = engine.merge_entities(from, into, &cause)?;
+            let (_, operation) = memory.merge_entities(from.clone(), into.clone(), cause)?;
             return finish(context, operation);
         }
         Some(EntityAction::Split { name, new, memories }) => {
             let nodes: Vec<Node> = memories
                 .iter()
-                .map(|id| engine.memory(id).map(|stored| Node::Memory(stored.memory.id)))
+                .map(|id| memory.memory(id.clone()).map(|stored| Node::Memory(stored.memory.id)))
                 .collect::<Result<_, _>>()?;
-            let (_, operation) = engine.split_entity(name, new, &nodes, &cause)?;
+            let (_, operation) = memory.split_entity(name.clone(), new.clone(), nodes, cause)?;
             return finish(context, operation);
         }
-        Some(EntityAction::Me { name }) => return finish(context, engine.name_user(name, &cause)?),
+        Some(EntityAction::Me { name }) => return finish(context, memory.name_user(name.clone(), cause)?),
         Some(EntityAction::Add { kind, name, aliases, description }) => {
-            let (_, operation) = engine.put_entity(kind, name, aliases, description.as_deref(), &cause)?;
+            let (_, operation) = memory.put_entity(kind.clone(), name.clone(), aliases.clone(), description.clone(), cause)?;
             return finish(context, operation);
         }
         None => {}
     }
     match &arguments.name {
-        Some(name) => around(&engine, name, arguments, context),
-        None if arguments.alike => alike(&engine, arguments.limit, context),
-        None => list(&engine, arguments.limit, context),
+        Some(name) => around(&mut memory, name, arguments, context),
+        None if arguments.alike => alike(&mut memory, arguments.limit, context),
+        None => list(&mut memory, arguments.limit, context),
     }
 }
 
 /// Lists entities that may be one thing.
-fn alike(engine: &Engine, limit: usize, context: &mut Context) -> CliResult {
-    let pairs = engine.alike_entities(limit)?;
+fn alike(memory: &mut Memory, limit: usize, context: &mut Context) -> CliResult {
+    let pairs = memory.alike_entities(limit)?;
     if context.printer.is_json() {
         context.printer.json(&pairs.iter().map(AlikePair::from).collect::<Vec<_>>())?;
     } else {
@@ -185,8 +186,8 @@ fn alike(engine: &Engine, limit: usize, context: &mut Context) -> CliResult {
     Ok(if pairs.is_empty() { Exit::Nothing } else { Exit::Success })
 }
 
-fn list(engine: &Engine, limit: usize, context: &mut Context) -> CliResult {
-    let entities = engine.entities(limit)?;
+fn list(memory: &mut Memory, limit: usize, context: &mut Context) -> CliResult {
+    let entities = memory.entities(limit)?;
     if context.printer.is_json() {
         context.printer.json(&entities.iter().map(EntityRecord::from).collect::<Vec<_>>())?;
     } else {
@@ -212,7 +213,7 @@ const MOST_TURNS: usize = 5;
 const PREVIEW_CHARS: usize = 100;
 
 /// Returns turns that name an entity, by the full-text index: which turns name it follows from their words.
-fn turns_naming(engine: &Engine, entity: &Entity, context: &Context) -> CliResult<Vec<ShownTurn>> {
+fn turns_naming(memory: &mut Memory, entity: &Entity, context: &Context) -> CliResult<Vec<ShownTurn>> {
     let mut turns: Vec<ShownTurn> = Vec::new();
     for name in std::iter::once(&entity.name).chain(&entity.aliases).filter(|_| entity.id != EntityId::USER) {
         let question = format!("\"{}\"", name.replace('"', " "));
@@ -220,7 +221,7 @@ fn turns_naming(engine: &Engine, entity: &Entity, context: &Context) -> CliResul
         request.filter = Filter { scope: ScopeChoice::All, wanted: Wanted::Turns, ..Filter::default() };
         (request.mode, request.limit, request.min_confidence, request.is_bare) =
             (SearchMode::Lexical, MOST_TURNS, Some(0.0), true);
-        for hit in engine.recall(&request)?.hits {
+        for hit in memory.recall(&request, false)?.hits {
             if let Found::Turn(turn) = hit.found
                 && turns.len() < MOST_TURNS
                 && turns.iter().all(|known| known.id != turn.id)
@@ -235,19 +236,21 @@ fn turns_naming(engine: &Engine, entity: &Entity, context: &Context) -> CliResul
 }
 
 /// Shows what an entity is related to.
-fn around(engine: &Engine, name: &str, arguments: &Entities, context: &mut Context) -> CliResult {
-    let entity = engine.entity_named(name)?;
+fn around(memory: &mut Memory, name: &str, arguments: &Entities, context: &mut Context) -> CliResult {
+    let entity = memory.entity_named(name.to_owned())?;
     let start = Node::Entity(entity.id);
     let traversal = Traversal { depth: arguments.depth, limit: arguments.limit, ..Traversal::default() };
-    let reached = engine.traverse(&start, &traversal)?;
-    let words = |id: MemoryId| engine.memory(&id.to_string()).map(|stored| one_line(&stored.memory.statement));
+    let reached = memory.traverse(start, traversal)?;
     let mut rows = Vec::new();
     let mut data = Vec::new();
     for reached in &reached {
         let (id, shown) = match &reached.node {
-            Node::Memory(id) => (id.to_string(), format!("[{}] {}", id.short(), words(*id)?)),
+            Node::Memory(id) => {
+                let stored = memory.memory(id.to_string())?;
+                (id.to_string(), format!("[{}] {}", id.short(), one_line(&stored.memory.statement)))
+            }
             Node::Entity(id) => {
-                let name = engine.entity(*id)?.map(|entity| entity.name).unwrap_or_default();
+                let name = memory.entity(*id)?.map(|entity| entity.name).unwrap_or_default();
                 (id.to_string(), one_line(&name))
             }
             Node::Path(path) => (path.clone(), one_line(path)),
@@ -265,7 +268,7 @@ fn around(engine: &Engine, name: &str, arguments: &Entities, context: &mut Conte
         let indent = "  ".repeat(reached.depth - 1);
         rows.push(format!("{indent}{DIM}{}{RESET} {} {shown}", reached.name.replace('_', " "), reached.node.kind()));
     }
-    let turns = turns_naming(engine, &entity, context)?;
+    let turns = turns_naming(memory, &entity, context)?;
     for turn in &turns {
         data.push(MemoryRelation {
             name: RelationType::Mentions.name_from(true).to_owned(),

@@ -17,7 +17,9 @@ use self::common::beginning;
 pub use self::common::{aspect, by_person, kind, status};
 pub use self::shown::{show, show_entity};
 use super::Context;
+use super::page::PageArguments;
 use crate::ask;
+use crate::cursor::{self, Cursor};
 use crate::error::{CliResult, Exit};
 use crate::render::memories::kind_name;
 use crate::render::plain::one_line;
@@ -38,6 +40,9 @@ pub struct Arguments {
     #[command(flatten)]
     list: ListArguments,
 }
+
+/// Cursor letter of the list of memories.
+const LIST: char = 'm';
 
 /// The memories to list.
 #[derive(Args, Debug)]
@@ -85,16 +90,18 @@ struct ListArguments {
     #[arg(long, value_name = "TIME", value_parser = ask::time)]
     until: Option<UtcMillis>,
     /// Oldest first, by the time since when each is true, with what took the place of what
-    #[arg(long)]
+    #[arg(long, conflicts_with = "after")]
     timeline: bool,
     /// At most N
     #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
     limit: usize,
+    #[command(flatten)]
+    page: PageArguments,
 }
 
 impl ListArguments {
-    fn of_notes(&self, context: &Context) -> NotesRequest {
-        NotesRequest {
+    fn of_notes(&self, context: &Context) -> CliResult<NotesRequest> {
+        Ok(NotesRequest {
             // Without a current project, only notes that apply everywhere are found.
             here: if self.global { None } else { context.settings.project_here() },
             scope: match self.project.as_slice() {
@@ -106,8 +113,10 @@ impl ListArguments {
             kind: None,
             is_confirmed: None,
             title: self.title.clone(),
-            limit: self.limit,
-        }
+            after: self.page.place(notes::LIST)?.as_ref().and_then(Cursor::episode),
+            // One more than fits shows whether there is a next page.
+            limit: self.limit.saturating_add(1),
+        })
     }
 }
 
@@ -126,8 +135,8 @@ enum Action {
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     match &arguments.action {
         None if arguments.list.notes => {
-            let request = arguments.list.of_notes(context);
-            notes::list(&request, context)
+            let request = arguments.list.of_notes(context)?;
+            notes::list(request, &arguments.list.page, context)
         }
         None => list(&arguments.list, context),
         Some(Action::Edit(arguments)) => change::edit(arguments, context),
@@ -151,6 +160,7 @@ fn list(arguments: &ListArguments, context: &mut Context) -> CliResult {
         tags: arguments.tags.clone(),
         since: arguments.since,
         until: arguments.until,
+        before: arguments.page.place(LIST)?.map(|cursor| (cursor.at.unwrap_or(i64::MIN), cursor.id)),
         ..MemoryFilter::default()
     };
     let is_plain = arguments.status.is_empty() && !arguments.all_statuses && !arguments.timeline && !arguments.forgotten;
@@ -162,25 +172,28 @@ fn list(arguments: &ListArguments, context: &mut Context) -> CliResult {
         here: context.settings.project_here().filter(|_| !arguments.all),
         projects: arguments.project.clone(),
         entities: arguments.entities.clone(),
-        limit: arguments.limit,
+        limit: arguments.limit.saturating_add(1),
     };
-    let mut found = memory.memories(&list)?;
-    let all = if found.len() < arguments.limit { found.len() as u64 } else { memory.count_memories(&list)? };
+    let mut found = memory.memories(list.clone())?;
+    let next =
+        cursor::page(&mut found, arguments.limit, |stored| Cursor::of(LIST, Some(stored.memory.changed), stored.memory.id));
+    let all = if next.is_none() { found.len() as u64 } else { memory.count_memories(list)? };
     if arguments.timeline {
         found.sort_by_key(|stored| (stored.memory.valid_from.unwrap_or(stored.memory.recorded), stored.memory.id));
     }
     if context.printer.is_json() {
-        let records: Vec<MemoryRecord> = found.iter().map(|stored| MemoryRecord::of(stored, Vec::new())).collect();
-        context.printer.json(&records)?;
+        let records = found.iter().map(|stored| MemoryRecord::of(stored, Vec::new())).collect();
+        arguments.page.json(records, next.as_ref(), context)?;
     } else {
         for line in table(&found) {
             context.printer.line(line)?;
         }
-        if all > found.len() as u64 {
+        if let Some(next) = &next {
             context.printer.note(format!(
-                "{} of {}, the last changed; -n {all} shows all",
+                "{} of {}, the last changed; -n {all} shows all, --after {} the next",
                 text::count(found.len() as u64),
-                text::counted(all, "memory")
+                text::counted(all, "memory"),
+                next.encode()
             ))?;
         }
         if found.is_empty() {

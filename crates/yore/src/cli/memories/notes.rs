@@ -4,6 +4,8 @@ use yore_core::scope::ScopeChoice;
 use yore_engine::{NoteSummary, NotesRequest};
 
 use crate::cli::Context;
+use crate::cli::page::{PageArguments, more};
+use crate::cursor::{self, Cursor};
 use crate::error::{CliResult, Exit};
 use crate::render::text::{self, BOLD, CYAN, DIM, RESET};
 use crate::results::Note;
@@ -11,15 +13,20 @@ use crate::results::Note;
 /// Maximum number of characters of a note in the list.
 const WORDS_CHARS: usize = 80;
 
-/// Lists the notes that a request wants.
-pub fn list(request: &NotesRequest, context: &mut Context) -> CliResult {
-    let notes = context.settings.memory()?.notes(request)?;
+/// Cursor letter of the list of notes.
+pub const LIST: char = 'n';
+
+/// Lists the notes that a request wants, which is for one more than a page has.
+pub fn list(request: NotesRequest, page: &PageArguments, context: &mut Context) -> CliResult {
+    let mut notes = context.settings.memory()?.notes(request.clone())?;
+    let next = cursor::page(&mut notes, request.limit - 1, |note| Cursor::of(LIST, note.at, note.episode));
     if context.printer.is_json() {
-        context.printer.json(&notes.iter().map(Note::from).collect::<Vec<_>>())?;
+        page.json(notes.iter().map(Note::from).collect(), next.as_ref(), context)?;
     } else {
         for line in table(&notes) {
             context.printer.line(line)?;
         }
+        more(next.as_ref(), context)?;
         if notes.is_empty() {
             let is_narrowed = !request.tags.is_empty() || request.title.is_some();
             context.printer.note(match (is_narrowed, request.scope == ScopeChoice::All) {

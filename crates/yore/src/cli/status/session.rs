@@ -86,7 +86,7 @@ fn known(directory: &Path) -> Vec<(String, SystemTime)> {
 /// Returns when a session's transcript was last read. None without a memory, or if the transcript does not
 /// carry the session's name.
 fn captured(session: &str, context: &Context) -> Option<UtcMillis> {
-    context.settings.engine(false).ok()?.last_read_of(session).ok()?
+    context.settings.memory().ok()?.last_read_of(session.to_owned()).ok()?
 }
 
 /// Returns an answer as it leaves the program.

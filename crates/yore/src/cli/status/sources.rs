@@ -42,13 +42,13 @@ impl Row {
 pub fn run(is_all: bool, context: &mut Context) -> CliResult {
     let config = context.settings.own_config()?;
     let roots = default_roots(&context.settings)?;
-    let engine = match context.settings.engine(false) {
-        Ok(engine) => Some(engine),
+    let memory = match context.settings.memory() {
+        Ok(memory) => Some(memory),
         Err(error) if error.code == "store/missing" => None,
         Err(error) => return Err(error),
     };
-    let (statistics, files, dead) = match &engine {
-        Some(engine) => (Some(engine.statistics()?), engine.source_files()?, engine.dead_jobs(MOST_DEAD)?),
+    let (statistics, files, dead) = match memory {
+        Some(mut memory) => (Some(memory.statistics()?), memory.source_files()?, memory.dead_jobs(MOST_DEAD)?),
         None => (None, Vec::new(), Vec::new()),
     };
     let mut rows: Vec<(&dyn Source, Row)> = Vec::new();

@@ -40,8 +40,8 @@ pub(super) async fn contradictions(call: Call) -> CliResult<Answer> {
         .access
         .handle
         .with(move |memory| match access.projects(memory, project)? {
-            Chosen::All => memory.conflicts(&[], LIMIT),
-            Chosen::Only(project) => memory.conflicts(&[project], LIMIT),
+            Chosen::All => memory.conflicts(Vec::new(), None, LIMIT),
+            Chosen::Only(project) => memory.conflicts(vec![project], None, LIMIT),
             Chosen::Nothing => Ok(Vec::new()),
         })
         .await?;

@@ -69,7 +69,7 @@ pub(super) async fn patterns(call: Call) -> CliResult<Answer> {
                 Chosen::Only(project) => list.projects = vec![project],
                 Chosen::Nothing => list.filter.projects = Some(Vec::new()),
             }
-            memory.memories(&list)
+            memory.memories(list)
         })
         .await?;
     if let Some(category) = &category {

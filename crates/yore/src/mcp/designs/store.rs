@@ -194,7 +194,7 @@ pub(super) async fn chunk(call: Call) -> CliResult<Answer> {
     let (done, outcome) = handle
         .storing(move |memory| {
             new.here = access.own_directory(memory, Some(project))?.map(|directory| names_of(&directory));
-            let done = memory.add_memory(&new, &cause)?;
+            let done = memory.add_memory(new, cause)?;
             Ok((done, memory.outcome_of(done.memory)?))
         })
         .await?;
@@ -228,7 +228,7 @@ async fn locked_here(access: &Arc<Access>, topic: &str) -> CliResult<Option<Cont
     let known = handle
         .storing(move |memory| {
             let is_of_project = access.directory_of_note(memory, None)?.is_some();
-            let mut known = memory.notes(&request)?;
+            let mut known = memory.notes(request)?;
             known.retain(|note| note.project.is_some() == is_of_project);
             Ok(known)
         })

@@ -53,7 +53,7 @@ pub async fn tell(access: &Arc<Access>, project: Option<String>, budget: usize) 
                 session: asking.session.as_ref().map(|session| session.id.clone()),
                 ..BriefRequest::default()
             };
-            memory.brief(&request)
+            memory.brief(request)
         })
         .await?;
     let given = text::brief(&brief, budget);

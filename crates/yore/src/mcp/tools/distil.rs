@@ -88,7 +88,7 @@ pub async fn call(call: Call) -> CliResult<Answer> {
     let session = given(session);
     if items.is_none() && topic.is_none() && upto.is_none() && skip_lines.is_empty() && drop.is_empty() {
         let request = MaterialRequest { session, own, here: call.access.here.clone() };
-        let found = call.access.handle.with(move |memory| memory.material(&request)).await?;
+        let found = call.access.handle.with(move |memory| memory.material(request)).await?;
         return Ok(match found {
             Some(material) => {
                 let data = results::Material::from(&material);
@@ -107,6 +107,6 @@ pub async fn call(call: Call) -> CliResult<Answer> {
         upto,
         skip_lines,
     };
-    let report = call.access.handle.with(move |memory| memory.record_distilled(&distilled)).await?;
+    let report = call.access.handle.with(move |memory| memory.record_distilled(distilled)).await?;
     Ok(Answer::new(distil::report(&report), results::DistilReport::from(&report)))
 }

@@ -50,7 +50,7 @@ pub async fn call(call: Call) -> CliResult<Answer> {
         restore,
         keep_tombstones: call.access.handle.config().forget.keep_tombstones,
     };
-    let outcome = call.access.handle.with(move |memory| memory.forget(&request)).await?;
+    let outcome = call.access.handle.with(move |memory| memory.forget(request)).await?;
     let resting = if outcome.memories > 0 {
         let verb = if outcome.memories == 1 { "rests" } else { "rest" };
         format!(" and {} that {verb} on it alone", counted(outcome.memories, "memory"))

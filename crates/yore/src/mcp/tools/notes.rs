@@ -11,12 +11,12 @@ use yore_core::time::format_utc;
 use yore_engine::{MemoryFilter, MemoryList, NoteSummary, NotesRequest, StoredMemory};
 
 use super::{Call, Effect, MEMORY_KINDS, described};
+use crate::cursor::{self, Cursor};
 use crate::error::CliResult;
 use crate::fence::fence;
 use crate::mcp::access::{Access, asked_projects};
 use crate::mcp::answer::{Answer, cut_and_told};
-use crate::mcp::arguments::{given, one_of, parse, within};
-use crate::mcp::cursor::{self, Cursor};
+use crate::mcp::arguments::{self, given, one_of, parse, within};
 use crate::render::memories;
 use crate::render::text::{counted, labels};
 use crate::results::{MemoryRecord, Note, NotePage, compact};
@@ -68,7 +68,7 @@ pub async fn call(call: Call) -> CliResult<Answer> {
         _ => (false, true),
     };
     let limit = within("limit", limit, 1, MAX_LIMIT)?.unwrap_or(USUAL_LIMIT);
-    let cursor = cursor::argument(cursor, &[LIST])?;
+    let cursor = arguments::cursor(cursor, &[LIST])?;
     let (scope, here) = asked_projects(project, configured_scope(&call.access), call.access.here.clone());
     let tags: Vec<String> = given(tag).into_iter().collect();
     // Without a directory, only what holds everywhere is of the current project.
@@ -96,10 +96,10 @@ pub async fn call(call: Call) -> CliResult<Answer> {
         .with(move |memory| {
             let mut found = Vec::new();
             if has_memories {
-                found.extend(memory.memories(&list)?.into_iter().map(|memory| Entry::Memory(Box::new(memory))));
+                found.extend(memory.memories(list)?.into_iter().map(|memory| Entry::Memory(Box::new(memory))));
             }
             if has_notes {
-                found.extend(memory.notes(&request)?.into_iter().map(|note| Entry::Note(Box::new(note))));
+                found.extend(memory.notes(request)?.into_iter().map(|note| Entry::Note(Box::new(note))));
             }
             Ok(found)
         })
@@ -124,6 +124,7 @@ pub fn everything_here(access: &Access) -> NotesRequest {
         kind: None,
         is_confirmed: None,
         title: None,
+        after: None,
         limit: MOST_NOTES,
     }
 }

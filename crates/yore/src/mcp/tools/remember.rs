@@ -120,7 +120,7 @@ async fn record(access: &Access, kind: MemoryKind, arguments: Arguments) -> CliR
     let (done, outcome) = access
         .handle
         .storing(move |memory| {
-            let done = memory.add_memory(&new, &cause)?;
+            let done = memory.add_memory(new, cause)?;
             Ok((done, memory.outcome_of(done.memory)?))
         })
         .await?;
@@ -225,7 +225,7 @@ pub async fn store(access: &Arc<Access>, note: Note) -> CliResult<Stored> {
                 Place::Project(name) => access.directory_of_note(memory, Some(name))?,
             };
             let holds_everywhere = directory.is_none() && replaces.is_none();
-            let remembered = memory.remember(&RememberRequest {
+            let remembered = memory.remember(RememberRequest {
                 replaces,
                 text,
                 title,

@@ -7,13 +7,13 @@ use yore_core::time::UtcMillis;
 use yore_engine::{EpisodeSummary, SessionsRequest};
 
 use super::{Call, Effect, described};
+use crate::cursor::{self, Cursor};
 use crate::engine_handle::Memory;
 use crate::error::CliResult;
 use crate::fence::{fence, name};
 use crate::mcp::access::Chosen;
 use crate::mcp::answer::{Answer, minute};
-use crate::mcp::arguments::{given, parse, time, within};
-use crate::mcp::cursor::{self, Cursor};
+use crate::mcp::arguments::{self, given, parse, time, within};
 use crate::render::text::counted;
 use crate::results::{Session, SessionPage, compact};
 
@@ -21,8 +21,6 @@ const DESCRIPTION: &str = "Sessions, last used first: what was worked on, when, 
 done in some time or place; `show` opens one.";
 const MAX_LIMIT: usize = 100;
 const USUAL_LIMIT: usize = 15;
-/// Number of sessions that are examined first. If they do not suffice, more are.
-const FIRST_LOOK: usize = 200;
 /// Cursor letter of this list.
 const LIST: char = 's';
 
@@ -76,7 +74,7 @@ pub struct Wanted {
 pub async fn call(call: Call) -> CliResult<Answer> {
     let Arguments { project, agent, text, since, until, programs, limit, cursor } = parse(call.arguments)?;
     let limit = within("limit", limit, 1, MAX_LIMIT)?.unwrap_or(USUAL_LIMIT);
-    let cursor = cursor::argument(cursor, &[LIST])?;
+    let cursor = arguments::cursor(cursor, &[LIST])?;
     let wanted = Wanted {
         agent: given(agent),
         text: given(text),
@@ -110,36 +108,21 @@ pub async fn call(call: Call) -> CliResult<Answer> {
 /// Returns a page of sessions, and the place of the next page, if there is one.
 pub fn page(memory: &mut Memory, wanted: &Wanted) -> CliResult<(Vec<EpisodeSummary>, Option<Cursor>)> {
     let Wanted { projects, agent, text, since, until, with_programs, cursor, limit } = wanted;
-    let mut looked_at = FIRST_LOOK.max(*limit * 2);
-    loop {
-        let all = memory.sessions(&SessionsRequest {
-            projects: projects.clone(),
-            agents: agent.iter().cloned().collect(),
-            text: text.clone(),
-            since: *since,
-            until: *until,
-            with_programs: *with_programs,
-            without_documents: true,
-            limit: looked_at,
-            ..SessionsRequest::default()
-        })?;
-        let is_all = all.len() < looked_at;
-        let mut found = cursor::after(all, cursor.as_ref(), key);
-        if found.len() > *limit || is_all {
-            let has_more = found.len() > *limit;
-            found.truncate(*limit);
-            let next = found.last().filter(|_| has_more).map(|session| {
-                let (at, id) = key(session);
-                Cursor { list: LIST, at, id }
-            });
-            return Ok((found, next));
-        }
-        looked_at *= 8;
-    }
-}
-
-fn key(session: &EpisodeSummary) -> (Option<UtcMillis>, String) {
-    (session.updated, session.id.to_string())
+    let mut found = memory.sessions(SessionsRequest {
+        projects: projects.clone(),
+        agents: agent.iter().cloned().collect(),
+        text: text.clone(),
+        since: *since,
+        until: *until,
+        with_programs: *with_programs,
+        without_documents: true,
+        after: cursor.as_ref().and_then(Cursor::episode),
+        // One more than fits shows whether there is a next page.
+        limit: *limit + 1,
+        ..SessionsRequest::default()
+    })?;
+    let next = cursor::page(&mut found, *limit, |session| Cursor::of(LIST, session.updated, session.id));
+    Ok((found, next))
 }
 
 fn tell(sessions: &[EpisodeSummary], next: Option<String>) -> Answer {

@@ -85,7 +85,7 @@ pub async fn call(call: Call) -> CliResult<Answer> {
                 let wanted = Wanted { id, level, around, from, budget, version, form };
                 match page(memory, &wanted) {
                     Ok(page) => Ok(page),
-                    Err(error) => match memory.entity_if_known(&wanted.id)? {
+                    Err(error) => match memory.open_entity(wanted.id.clone())? {
                         Some(opened) => Ok(entity_answer(&opened)),
                         None => Err(error),
                     },
@@ -157,9 +157,9 @@ pub fn page(memory: &mut Memory, wanted: &Wanted) -> CliResult<Answer> {
         (Some(around), _) => Surroundings::Turns(around),
         (None, _) => Surroundings::Exchange,
     };
-    let mut shown = memory.show(&ShowRequest { id: wanted.id.clone(), surroundings })?;
+    let mut shown = memory.show(ShowRequest { id: wanted.id.clone(), surroundings })?;
     if let Some(number) = wanted.version {
-        let note = memory.load_note(&wanted.id, WhichVersion::Number(number))?;
+        let note = memory.load_note(wanted.id.clone(), WhichVersion::Number(number))?;
         for turn in &mut shown.turns {
             (turn.id, turn.title) = (note.turn, note.facts.title.clone());
             (turn.text, turn.time.utc) = (note.text.clone(), note.at);
@@ -173,7 +173,7 @@ pub fn page(memory: &mut Memory, wanted: &Wanted) -> CliResult<Answer> {
         && shown.turns.iter().all(|turn| turn.kind != EpisodeKind::Document);
     let level = wanted.level.unwrap_or(if is_long_session { Level::Exchanges } else { Level::Turns });
     if level == Level::Exchanges {
-        let found = memory.exchanges(&shown.episode.to_string())?;
+        let found = memory.exchanges(shown.episode.to_string())?;
         // A session without questions has no exchanges, so its turns are shown.
         if !found.exchanges.is_empty() {
             return Ok(exchanges(&shown, &found, wanted));

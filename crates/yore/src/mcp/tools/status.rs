@@ -45,7 +45,7 @@ pub struct Facts {
 pub async fn facts(handle: &EngineHandle) -> CliResult<Facts> {
     handle
         .with(|memory| {
-            let latest = memory.sessions(&SessionsRequest { limit: 1, ..SessionsRequest::default() })?;
+            let latest = memory.sessions(SessionsRequest { limit: 1, ..SessionsRequest::default() })?;
             Ok(Facts {
                 statistics: memory.statistics()?,
                 last_said: latest.first().and_then(|session| session.updated),

@@ -4,10 +4,8 @@
 
 use std::fmt::Write;
 
+use yore_core::id::EpisodeId;
 use yore_core::time::UtcMillis;
-
-use super::arguments::{given, usage};
-use crate::error::CliResult;
 
 /// The place after the last item of a page. Lists are sorted from late to early; items without a time come
 /// last.
@@ -22,6 +20,16 @@ pub struct Cursor {
 }
 
 impl Cursor {
+    /// Returns the place after an item.
+    pub fn of(list: char, at: Option<UtcMillis>, id: impl ToString) -> Self {
+        Self { list, at, id: id.to_string() }
+    }
+
+    /// Returns the place as the time and id of a session or note.
+    pub fn episode(&self) -> Option<(Option<UtcMillis>, EpisodeId)> {
+        Some((self.at, self.id.parse().ok()?))
+    }
+
     /// Encodes the cursor as text for the agent.
     pub fn encode(&self) -> String {
         let at = self.at.map(|at| at.to_string()).unwrap_or_default();
@@ -48,16 +56,29 @@ impl Cursor {
     }
 }
 
-/// Parses an argument as the cursor of one of these lists.
-///
-/// # Errors
-/// If it is not a cursor, or belongs to another list.
-pub fn argument(words: Option<String>, lists: &[char]) -> CliResult<Option<Cursor>> {
-    let Some(words) = given(words) else { return Ok(None) };
-    match Cursor::decode(&words).filter(|cursor| lists.contains(&cursor.list)) {
-        None => Err(usage("cursor is not of this list; give the `next` of the previous page, unchanged")),
-        place => Ok(place),
+/// The value of `--after`: the beginning of a list, or a place in it.
+#[derive(Clone, Debug)]
+pub struct After(pub Option<Cursor>);
+
+impl After {
+    /// The word for the beginning of a list.
+    const START: &str = "start";
+
+    /// Parses the value.
+    pub fn parse(words: &str) -> Result<Self, &'static str> {
+        if words == Self::START {
+            return Ok(Self(None));
+        }
+        let cursor = Cursor::decode(words).ok_or("expected `start`, or the cursor that the page before ended with")?;
+        Ok(Self(Some(cursor)))
     }
+}
+
+/// Cuts a page of `limit` items out of a list that has one more if it goes on; returns the cursor of the next page, too.
+pub fn page<T>(items: &mut Vec<T>, limit: usize, place: impl Fn(&T) -> Cursor) -> Option<Cursor> {
+    let has_more = items.len() > limit;
+    items.truncate(limit);
+    items.last().filter(|_| has_more).map(place)
 }
 
 /// Returns the items after the cursor, in a list from late to early.

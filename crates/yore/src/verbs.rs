@@ -1,0 +1,247 @@
+//! The verbs: one row for everything that can be asked of the memory, in process or through the daemon.
+//!
+//! A row of [`verbs!`] gives a verb its form on the daemon's socket, its arm in the daemon, and its method of [`Memory`], which asks the
+//! daemon if one runs and else calls the engine in this process.
+//!
+//! Everything that reads or changes memories, sessions, notes, projects and the log is a verb. In process stays what streams (progress,
+//! files in or out, bytes of the archive: ingest, import, export, embed, runs of language models), what maintains the data directory
+//! itself (backup, restore, repair, rebuild, doctor, scan), and the switch that stops language models, which needs no daemon to work.
+//! `recall` has its own request, because the local model of the daemon and of the caller must be the same.
+
+use serde::{Deserialize, Serialize};
+use yore_core::entity::Entity;
+use yore_core::exchange::Exchanges;
+use yore_core::id::{EntityId, EpisodeId, MemoryId};
+use yore_core::memory::Use;
+use yore_core::operation::{Cause, Change, Operation, Subject};
+use yore_core::relation::{Node, Relation, RelationType};
+use yore_core::time::UtcMillis;
+use yore_engine::{
+    AlikeEntities, Brief, BriefRequest, CodeReport, ConflictPlace, DistilReport, Distilled, Done, Engine, EngineError,
+    EpisodeSummary, ForgetRequest, ForgetSelection, Forgotten, Job, LedgerRow, Material, MaterialRequest, MemoryEdit, MemoryList,
+    MergeOffer, NewMemory, NoteSummary, NotesRequest, OpenConflict, OpenedEntity, OpenedMemory, ProjectMerged, ProjectQuery,
+    ProjectSummary, Reached, RememberRequest, Remembered, SessionTopics, SessionsRequest, Settlement, ShowAnswer, ShowRequest,
+    SourceFileSummary, Spent, Statistics, StoredMemory, SuggestRequest, Suggestions, TopicsRequest, Traversal, WhichVersion,
+};
+use yore_sources::project_names::ProjectNames;
+
+use crate::engine_handle::Memory;
+use crate::error::{CliError, CliResult};
+use crate::ipc::wire::reply_line;
+
+/// What a verb does to the memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Changes nothing but counts of uses, so it may be repeated.
+    Reads,
+    /// Changes records. If the daemon ends while it answers, the verb is not repeated.
+    Writes,
+}
+
+/// Declares the verbs. A row has a comment, the access, the name (of the variant, on the wire, and of the method), the arguments, the
+/// reply, and the call of the engine.
+macro_rules! verbs {
+    ($( $(#[$doc:meta])* $access:ident $name:ident($($argument:ident: $type:ty),*) -> $reply:ty => $call:expr; )*) => {
+        /// A verb with its arguments.
+        #[allow(non_camel_case_types, reason = "a verb has one name: of the variant, on the wire and of the method")]
+        #[allow(clippy::large_enum_variant, reason = "it is made, sent and dropped")]
+        #[derive(Debug, Deserialize, Serialize)]
+        #[serde(tag = "op")]
+        pub enum Verb {
+            $( $(#[$doc])* $name { $($argument: $type),* }, )*
+        }
+
+        impl Verb {
+            /// Names of all verbs on the wire.
+            pub const NAMES: &[&str] = &[$(stringify!($name)),*];
+
+            /// Returns what the verb does to the memory.
+            pub fn access(&self) -> Access {
+                match self {
+                    $( Self::$name { .. } => Access::$access, )*
+                }
+            }
+
+            /// Runs the verb on the daemon's engine; returns the reply as a line.
+            pub fn answer(self, engine: &Engine) -> Vec<u8> {
+                match self {
+                    $( Self::$name { $($argument),* } => reply_line(called::<$reply>(engine, $call)), )*
+                }
+            }
+        }
+
+        impl Memory {
+            $(
+                $(#[$doc])*
+                #[allow(dead_code, reason = "a hook sends some verbs itself, with a patience of its own")]
+                pub fn $name(&mut self, $($argument: $type),*) -> CliResult<$reply> {
+                    let verb = Verb::$name { $($argument: Clone::clone(&$argument)),* };
+                    self.ask(&verb, Access::$access == Access::Reads, $call)
+                }
+            )*
+        }
+    };
+}
+
+verbs! {
+    /// Shows a turn or a session.
+    Reads show(request: ShowRequest) -> ShowAnswer => |engine| engine.show(&request);
+    /// Divides a session into exchanges.
+    Reads exchanges(id: String) -> Exchanges => |engine| engine.exchanges(&id);
+    /// Lists sessions.
+    Reads sessions(request: SessionsRequest) -> Vec<EpisodeSummary> => |engine| engine.sessions(&request);
+    /// Returns when a part of a session, by the agent's own id, was last read.
+    Reads last_read_of(session: String) -> Option<UtcMillis> => |engine| engine.last_read_of(&session);
+    /// Lists topics of sessions.
+    Reads topics(request: TopicsRequest) -> Vec<SessionTopics> => |engine| engine.topics(&request);
+    /// Forgets a session, a note or a memory.
+    Writes forget(request: ForgetRequest) -> Forgotten => |engine| engine.forget(&request);
+    /// Forgets everything that meets conditions.
+    Writes forget_selected(selection: ForgetSelection) -> Forgotten => |engine| engine.forget_selected(&selection);
+
+    /// Lists projects.
+    Reads projects() -> Vec<ProjectSummary> => |engine| engine.projects();
+    /// Finds a project by its directory or name; `None` if there is none.
+    Reads find_project(query: ProjectQuery) -> Option<ProjectSummary> => |engine| engine.find_project(&query);
+    /// Lists the projects that may be one.
+    Reads merge_offers() -> Vec<MergeOffer> => |engine| engine.merge_offers();
+    /// Gives a project another name.
+    Writes rename_project(project: String, name: String) -> () => |engine| engine.rename_project(&project, &name);
+    /// Makes one project part of another; `place`: the names of the other, if it is not known yet.
+    Writes merge_projects(from: String, into: String, place: Option<ProjectNames>) -> ProjectMerged =>
+        |engine| engine.merge_projects(&from, &into, place.as_ref());
+    /// Undoes the last merge, or the last one of a project.
+    Writes undo_merge(named: Option<String>) -> ProjectMerged => |engine| engine.undo_merge(named.as_deref());
+
+    /// Counts everything.
+    Reads statistics() -> Statistics => |engine| engine.statistics();
+    /// Lists the files that were read.
+    Reads source_files() -> Vec<SourceFileSummary> => |engine| engine.source_files();
+    /// Returns whether a unit of a source was read.
+    Reads knows_unit(source: String, name: String) -> bool => |engine| Ok(engine.known_unit(&source, &name)?.is_some());
+    /// Lists the jobs that were given up.
+    Reads dead_jobs(limit: usize) -> Vec<Job> => |engine| engine.dead_jobs(limit);
+    /// Retries the failed jobs of one target, or all; returns their number.
+    Writes revive_jobs(target: Option<String>) -> usize => |engine| engine.revive_jobs(target.as_deref());
+
+    /// Lists notes.
+    Reads notes(request: NotesRequest) -> Vec<NoteSummary> => |engine| engine.notes(&request);
+    /// Shows a note.
+    Reads note(id: String) -> NoteSummary => |engine| engine.note(&id);
+    /// Loads a whole note in one of its versions; the use is counted.
+    Reads load_note(id: String, which: WhichVersion) -> NoteSummary => |engine| engine.load_note(&id, which);
+    /// Stores a note.
+    Writes remember(request: RememberRequest) -> Remembered => |engine| engine.remember(&request);
+    /// Returns the directory by which a note from `here` gets its project; `None` if it holds everywhere.
+    Reads directory_of_note(here: ProjectNames) -> Option<String> => |engine| engine.directory_of_note(&here);
+    /// Returns pairs of contexts that were loaded together, with the strength of that.
+    Reads contexts_used_together() -> Vec<(EpisodeId, EpisodeId, f32)> => |engine| engine.contexts_used_together();
+
+    /// Lists memories.
+    Reads memories(list: MemoryList) -> Vec<StoredMemory> => |engine| engine.memories(&list);
+    /// Counts the memories of a list, without its limit.
+    Reads count_memories(list: MemoryList) -> u64 => |engine| engine.count_memories(&list);
+    /// Returns a memory by its id or the beginning of it.
+    Reads memory(id: String) -> StoredMemory => |engine| engine.memory(&id);
+    /// Opens a memory; the use is counted. `session`: the agent's own id of the session that opens it.
+    Reads open_memory(id: String, session: Option<String>) -> OpenedMemory => |engine| engine.open_memory(&id, session.as_deref());
+    /// Records a memory.
+    Writes add_memory(new: NewMemory, cause: Cause) -> Done => |engine| engine.add_memory(&new, &cause);
+    /// Changes a memory, or replaces it by one with other words.
+    Writes edit_memory(id: String, edit: MemoryEdit, cause: Cause) -> Done => |engine| engine.edit_memory(&id, &edit, &cause);
+    /// Confirms a memory.
+    Writes confirm_memory(id: String, cause: Cause) -> Done => |engine| engine.confirm_memory(&id, &cause);
+    /// Invalidates a memory.
+    Writes invalidate_memory(id: String, reason: Option<String>, cause: Cause) -> Done =>
+        |engine| engine.invalidate_memory(&id, reason.as_deref(), &cause);
+    /// Pins or unpins a memory.
+    Writes pin_memory(id: String, is_pinned: bool, cause: Cause) -> Done => |engine| engine.pin_memory(&id, is_pinned, &cause);
+    /// Archives a memory, or takes it out of the archive.
+    Writes archive_memory(id: String, is_archived: bool, cause: Cause) -> Done =>
+        |engine| engine.archive_memory(&id, is_archived, &cause);
+    /// Compares the memories of projects with their working trees; no names: of all projects.
+    Writes check_code(projects: Vec<String>) -> CodeReport => |engine| engine.check_code(&projects, &mut || true);
+
+    /// Lists entities.
+    Reads entities(limit: usize) -> Vec<Entity> => |engine| engine.entities(limit);
+    /// Returns the entity with a whole id; `None` if there is none.
+    Reads entity(id: EntityId) -> Option<Entity> => |engine| engine.entity(id);
+    /// Returns the entity with a name, as NAME or KIND:NAME.
+    Reads entity_named(name: String) -> Entity => |engine| engine.entity_named(&name);
+    /// Opens the entity with an id or the beginning of it; `None` if there is none.
+    Reads open_entity(id: String) -> Option<OpenedEntity> => |engine| engine.open_entity(&id);
+    /// Lists pairs of entities that may be one thing.
+    Reads alike_entities(limit: usize) -> Vec<AlikeEntities> => |engine| engine.alike_entities(limit);
+    /// Follows relations from a node.
+    Reads traverse(start: Node, traversal: Traversal) -> Vec<Reached> => |engine| engine.traverse(&start, &traversal);
+    /// Records an entity, or changes the one with its name and kind; also returns the number of the operation.
+    Writes put_entity(kind: String, name: String, aliases: Vec<String>, description: Option<String>, cause: Cause) -> (Entity, Option<u64>) =>
+        |engine| engine.put_entity(&kind, &name, &aliases, description.as_deref(), &cause);
+    /// Gives the user a name.
+    Writes name_user(name: String, cause: Cause) -> Option<u64> => |engine| engine.name_user(&name, &cause);
+    /// Makes one entity of two.
+    Writes merge_entities(from: String, into: String, cause: Cause) -> (Entity, Option<u64>) =>
+        |engine| engine.merge_entities(&from, &into, &cause);
+    /// Makes two entities of one; the new one gets the relations with `nodes`.
+    Writes split_entity(name: String, new: String, nodes: Vec<Node>, cause: Cause) -> (Entity, Option<u64>) =>
+        |engine| engine.split_entity(&name, &new, &nodes, &cause);
+    /// States a relation.
+    Writes relate(from: Node, name: (RelationType, bool), to: Node, weight: f32, reason: Option<String>, cause: Cause) -> (Relation, Option<u64>) =>
+        |engine| engine.relate(&from, name, &to, weight, reason.as_deref(), &cause);
+    /// Takes a relation back.
+    Writes unrelate(from: Node, name: (RelationType, bool), to: Node, cause: Cause) -> Option<u64> =>
+        |engine| engine.unrelate(&from, name, &to, &cause);
+
+    /// Lists the conflicts that are not settled, after one of them; no names of projects: of all.
+    Reads conflicts(projects: Vec<String>, after: Option<ConflictPlace>, limit: usize) -> Vec<OpenConflict> =>
+        |engine| engine.conflicts(&projects, after.as_ref(), limit);
+    /// Lists the conflicts of a memory that are not settled.
+    Reads conflicts_of(id: String) -> Vec<OpenConflict> => |engine| engine.conflicts_of(&id);
+    /// Returns the number of conflicts that were put off, and when the first is listed again.
+    Reads conflicts_put_off() -> Option<(UtcMillis, usize)> => |engine| engine.conflicts_put_off();
+    /// Settles a conflict.
+    Writes settle_conflict(first: String, second: String, settlement: Settlement, reason: Option<String>, cause: Cause) -> Done =>
+        |engine| engine.settle_conflict(&first, &second, &settlement, reason.as_deref(), &cause);
+
+    /// Lists the latest operations before one, newest first; with `subject` only those that changed it.
+    Reads operations(before: Option<u64>, subject: Option<Subject>, limit: usize) -> Vec<Operation> =>
+        |engine| engine.operations(before, subject, limit);
+    /// Returns an operation with what it changed; `None` if there is none.
+    Reads operation(number: u64) -> Option<(Operation, Vec<Change>)> => |engine| engine.operation(number);
+    /// Undoes an operation; returns the number of the new one.
+    Writes undo(number: u64, cause: Cause) -> u64 => |engine| engine.undo(number, &cause);
+    /// Does an operation again that was undone; returns the number of the new one.
+    Writes redo(number: u64, cause: Cause) -> u64 => |engine| engine.redo(number, &cause);
+
+    /// Returns the lines of a conversation that wait to be distilled; `None` if none do.
+    Reads material(request: MaterialRequest) -> Option<Material> => |engine| engine.material(&request);
+    /// Records what an agent found in a conversation.
+    Writes record_distilled(distilled: Distilled) -> DistilReport => |engine| engine.record_distilled(&distilled);
+    /// Makes a brief on the state of a project.
+    Reads brief(request: BriefRequest) -> Brief => |engine| engine.brief(&request);
+    /// Suggests memories to inject, and counts that they are given.
+    Reads suggest(request: SuggestRequest) -> Suggestions => |engine| suggested(engine, &request);
+
+    /// Returns the day that it is for a clock so many minutes ahead of UTC, in days since 1970.
+    Reads day(offset_minutes: i32) -> i64 => |engine| Ok(engine.day(offset_minutes));
+    /// Returns what language models took on a day.
+    Reads spent_on(day: i64) -> Spent => |engine| engine.spent_on(day);
+    /// Returns what language models took since a day, the last day first.
+    Reads ledger(since: i64) -> Vec<LedgerRow> => |engine| engine.ledger(since);
+    /// Returns whether all language models are switched off.
+    Reads are_models_off() -> bool => |engine| Ok(engine.are_models_off());
+}
+
+fn called<T>(engine: &Engine, call: impl FnOnce(&Engine) -> Result<T, EngineError>) -> CliResult<T> {
+    call(engine).map_err(CliError::from)
+}
+
+fn suggested(engine: &Engine, request: &SuggestRequest) -> Result<Suggestions, EngineError> {
+    let suggestions = engine.suggest(request)?;
+    let given: Vec<MemoryId> = suggestions.memories.iter().filter_map(|memory| memory.hit.id().memory()).collect();
+    if !given.is_empty() {
+        // Counts are no reason to withhold an answer.
+        let _ = engine.record_memory_uses(&given, Use::Given, request.session.as_deref(), None);
+    }
+    Ok(suggestions)
+}
