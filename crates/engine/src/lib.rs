@@ -50,7 +50,7 @@ pub use llm::dollars;
 pub use memories::{
     AlikeEntities, ConflictPlace, Done, Exported, Extracted, GivenEntity, GivenEvidence, GivenRecords, GivenRelation, Imported,
     Judged, MemoryEdit, MemoryList, NamedRelation, NewMemory, OpenConflict, OpenedEntity, OpenedMemory, Reached, Settlement,
-    StoredMemory, Touch, Touched, Traversal,
+    StoredMemory, Touched, Traversal,
 };
 pub use retrieve::{
     Anchor, AnswerTopic, ExchangeHits, Found, FoundMemory, Hit, MemorySource, Missing, Packing, Passage, PastStatement,

@@ -14,7 +14,7 @@ use yore_core::relation::Node;
 use yore_core::time::UtcMillis;
 use yore_engine::{
     Engine, EngineError, EngineOptions, MemoryFilter, MemoryList, OpenConflict, OpenedMemory, RecallAnswer, RecallRequest,
-    ShowRequest, StoreError, StoreOptions, StoredMemory, Surroundings,
+    ShowRequest, StoreError, StoreOptions, StoredMemory, Surroundings, Touched,
 };
 
 use crate::config::Config;
@@ -35,6 +35,8 @@ pub struct Outcome {
     pub replaced: Vec<StoredMemory>,
     /// Those that it contradicts, as far as nobody settled that.
     pub conflicts: Vec<OpenConflict>,
+    /// The at most three that it touches: what it changed first.
+    pub touches: Vec<Touched>,
 }
 
 /// Returns the system time in milliseconds since 1970.
@@ -216,7 +218,9 @@ impl Memory {
             ..MemoryFilter::default()
         };
         let replaced = self.memories(MemoryList { filter, limit: MOST_REPLACED, ..MemoryList::default() })?;
-        Ok(Outcome { replaced, conflicts: self.conflicts_of(memory.to_string())? })
+        let mut conflicts = self.conflicts_of(memory.to_string())?;
+        conflicts.retain(|open| open.change.is_none());
+        Ok(Outcome { replaced, conflicts, touches: self.touches(memory)? })
     }
 
     /// Opens a memory as [`Self::open_memory`] does; `None` if it is not the id of one, but perhaps of a turn.

@@ -21,7 +21,8 @@ use yore_engine::{
     EpisodeSummary, ForgetRequest, ForgetSelection, Forgotten, Job, LedgerRow, Material, MaterialRequest, MemoryEdit, MemoryList,
     MergeOffer, NewMemory, NoteSummary, NotesRequest, OpenConflict, OpenedEntity, OpenedMemory, ProjectMerged, ProjectQuery,
     ProjectSummary, Reached, RememberRequest, Remembered, SessionTopics, SessionsRequest, Settlement, ShowAnswer, ShowRequest,
-    SourceFileSummary, Spent, Statistics, StoredMemory, SuggestRequest, Suggestions, TopicsRequest, Traversal, WhichVersion,
+    SourceFileSummary, Spent, Statistics, StoredMemory, SuggestRequest, Suggestions, TopicsRequest, Touched, Traversal,
+    WhichVersion,
 };
 use yore_sources::project_names::ProjectNames;
 
@@ -195,6 +196,8 @@ verbs! {
     /// Lists the conflicts that are not settled, after one of them; no names of projects: of all.
     Reads conflicts(projects: Vec<String>, after: Option<ConflictPlace>, limit: usize) -> Vec<OpenConflict> =>
         |engine| engine.conflicts(&projects, after.as_ref(), limit);
+    /// Lists the known memories that a recorded one touches, at most three.
+    Reads touches(memory: MemoryId) -> Vec<Touched> => |engine| engine.touches(memory);
     /// Lists the conflicts of a memory that are not settled.
     Reads conflicts_of(id: String) -> Vec<OpenConflict> => |engine| engine.conflicts_of(&id);
     /// Returns the number of conflicts that were put off, and when the first is listed again.

@@ -29,6 +29,9 @@ pub struct OpenConflict {
     pub conflict: Option<Conflict>,
     /// Why it was stated.
     pub reason: Option<String>,
+    /// How surely the newer one changes the older, if that is all that was found.
+    #[serde(default)]
+    pub change: Option<ChangeGrade>,
 }
 
 /// The place of a conflict in their list: its severity, since when the newer memory is true, and both memories.
@@ -42,7 +45,11 @@ impl OpenConflict {
 
     /// Returns how much it weighs.
     pub fn severity(&self) -> ConflictSeverity {
-        self.conflict.as_ref().map_or(ConflictSeverity::Major, Conflict::severity)
+        match self.change {
+            Some(ChangeGrade::Possible) => ConflictSeverity::Minor,
+            Some(ChangeGrade::Likely) => ConflictSeverity::Major,
+            None => self.conflict.as_ref().map_or(ConflictSeverity::Major, Conflict::severity),
+        }
     }
 
     /// Returns how it should be settled.
@@ -64,6 +71,7 @@ impl OpenConflict {
         match (is_of_person(older), is_of_person(newer)) {
             (true, false) => Some((older.id, "a person said it")),
             (false, true) => Some((newer.id, "a person said it")),
+            _ if self.change.is_some() => Some((newer.id, "it is newer")),
             _ if older.valid_from.is_none() || newer.valid_from.is_none() => None,
             _ => match self.conflict.as_ref()?.kind {
                 ConflictKind::Value | ConflictKind::Temporal => Some((newer.id, "it is newer")),
@@ -162,6 +170,10 @@ impl Engine {
                 newer: self.stored(newer, false, &names)?,
                 conflict,
                 reason: relation.reason.clone(),
+                change: match relation.basis {
+                    Some(Basis::Change(grade)) => Some(grade),
+                    _ => None,
+                },
             });
         }
         Ok(open)

@@ -62,4 +62,4 @@ pub(crate) use self::record::FORGET;
 pub use self::record::{Done, GivenEvidence, MemoryEdit, NewMemory};
 pub(crate) use self::scope::TRUNKS;
 pub use self::shown::{MemoryList, NamedRelation, OpenedMemory, StoredMemory};
-pub use self::touches::{Touch, Touched};
+pub use self::touches::Touched;

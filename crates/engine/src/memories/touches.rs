@@ -1,7 +1,7 @@
 //! Finds the known memories that a recorded one touches, with a verdict on each, for the person or agent who recorded it to settle.
 
 use serde::{Deserialize, Serialize};
-use yore_core::conflict::{ChangeGrade, Repetition, Statement};
+use yore_core::conflict::{ChangeGrade, Repetition, Statement, Touch};
 use yore_core::id::MemoryId;
 use yore_core::memory::{Memory, MemoryKind};
 use yore_core::relation::{Basis, Node, RelationType};
@@ -18,24 +18,6 @@ const MOST: usize = 3;
 const MOST_RELATIONS: usize = 100;
 /// Likeness in meaning from which a memory is one that another touches, although nothing else relates them.
 const TOUCHES: f32 = 0.4;
-
-/// How a recorded memory stands to a known one, as far as yore sees.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Touch {
-    /// It took the place of the known one.
-    Replaced,
-    /// Both cannot hold, and nobody settled that.
-    Contradicts,
-    /// It likely changes the known one.
-    LikelyChanges,
-    /// It may change the known one.
-    MayChange,
-    /// It says the same, or one says more.
-    Same,
-    /// Both stand side by side, about something alike.
-    Beside,
-}
 
 /// A known memory that a recorded one touches.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]

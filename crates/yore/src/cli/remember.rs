@@ -2,11 +2,11 @@ use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
 
 use clap::Args;
-use yore_core::conflict::{Aspect, StatedValue};
+use yore_core::conflict::{Aspect, StatedValue, Touch};
 use yore_core::memory::MemoryKind;
 use yore_core::note::NoteKind;
 use yore_core::time::UtcMillis;
-use yore_engine::{GivenEvidence, NewMemory, ProjectQuery, RememberRequest};
+use yore_engine::{GivenEvidence, NewMemory, ProjectQuery, RememberRequest, Touched};
 use yore_sources::project_names::names_of;
 use yore_sources::source::note::MAX_BYTES;
 
@@ -54,6 +54,12 @@ pub struct Arguments {
     /// empty title or tag removes them. With --kind: the memory whose place the statement takes
     #[arg(long, alias = "replaces", value_name = "ID")]
     replace: Option<String>,
+    /// With --kind: a memory beside which the statement holds, so that neither changes the other; may be repeated
+    #[arg(long, value_name = "ID", requires = "kind")]
+    beside: Vec<String>,
+    /// With --kind: the memory that says the same; nothing new is recorded
+    #[arg(long, value_name = "ID", requires = "kind", conflicts_with = "replace")]
+    same: Option<String>,
     #[command(flatten)]
     memory: MemoryArguments,
 }
@@ -206,6 +212,8 @@ fn remember_memory(kind: MemoryKind, statement: String, arguments: &Arguments, c
     });
     new.entities.clone_from(&given.entities);
     new.replaces.clone_from(&arguments.replace);
+    new.beside.clone_from(&arguments.beside);
+    new.same.clone_from(&arguments.same);
     new.evidence = given.evidence.iter().map(|turn| GivenEvidence { turn: turn.clone(), quote: None }).collect();
     let is_anywhere = match &new.here {
         Some(here) if !here.is_in_repository() => memory.find_project(ProjectQuery::Directory(here.clone()))?.is_none(),
@@ -216,7 +224,7 @@ fn remember_memory(kind: MemoryKind, statement: String, arguments: &Arguments, c
     let done = memory.add_memory(new, memories::by_person("remember"))?;
     let outcome = if done.operation.is_some() { memory.outcome_of(done.memory)? } else { Outcome::default() };
     if context.printer.is_json() {
-        context.printer.json(&results::Changed::with(done, &outcome.replaced, &outcome.conflicts))?;
+        context.printer.json(&results::Changed::with(done, &outcome.replaced, &outcome.conflicts, &outcome.touches))?;
         return Ok(Exit::Success);
     }
     context.printer.line(done.memory.to_string())?;
@@ -231,8 +239,12 @@ fn remember_memory(kind: MemoryKind, statement: String, arguments: &Arguments, c
         let place = if is_of_project { "for this project" } else { "for all projects" };
         context.printer.note(format!("stored as a memory of the kind {} {place}", render::memories::kind_name(kind)))?;
     }
-    for line in render::memories::outcome(&outcome.replaced, &outcome.conflicts) {
+    let is_open = |touched: &&Touched| matches!(touched.touch, Touch::LikelyChanges | Touch::MayChange | Touch::Same);
+    for line in render::memories::outcome(&outcome.replaced, &outcome.conflicts, &outcome.touches) {
         context.printer.note(line)?;
+    }
+    if outcome.touches.iter().any(|touched| is_open(&touched)) {
+        context.printer.note("decide with the same words and --replace ID, --beside ID or --same ID")?;
     }
     Ok(Exit::Success)
 }

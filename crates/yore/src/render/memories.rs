@@ -1,9 +1,12 @@
 //! Formats memories as text for people and agents.
 
+use yore_core::conflict::Touch;
 use yore_core::memory::{AnchorVerdict, Confidence, Memory, MemoryKind, Status};
 use yore_core::relation::Node;
 use yore_core::time::UtcMillis;
-use yore_engine::{FoundMemory, MemoryCounts, NamedRelation, OpenConflict, OpenedEntity, OpenedMemory, Qualified, StoredMemory};
+use yore_engine::{
+    FoundMemory, MemoryCounts, NamedRelation, OpenConflict, OpenedEntity, OpenedMemory, Qualified, StoredMemory, Touched,
+};
 
 use super::plain::{count, counted, day, exact_time, harmless, one_line};
 
@@ -86,7 +89,7 @@ fn qualified_line(other: &Qualified) -> String {
 }
 
 /// Says what became of others when a memory was recorded.
-pub fn outcome(replaced: &[StoredMemory], conflicts: &[OpenConflict]) -> Vec<String> {
+pub fn outcome(replaced: &[StoredMemory], conflicts: &[OpenConflict], touches: &[Touched]) -> Vec<String> {
     let replaced = replaced.iter().map(|stored| {
         let memory = &stored.memory;
         format!("it takes the place of [{}]: {}", memory.id.short(), one_line(&memory.statement))
@@ -95,7 +98,17 @@ pub fn outcome(replaced: &[StoredMemory], conflicts: &[OpenConflict]) -> Vec<Str
         let (older, newer) = (&open.older.memory, &open.newer.memory);
         format!("[{}] contradicts [{}]; `yore conflicts` settles that", newer.id.short(), older.id.short())
     });
-    replaced.chain(conflicts).collect()
+    let touches = touches.iter().filter_map(|touched| {
+        let verdict = match touched.touch {
+            Touch::Replaced | Touch::Contradicts => return None,
+            Touch::LikelyChanges => "it likely changes",
+            Touch::MayChange => "it may change",
+            Touch::Same => "it says the same as",
+            Touch::Beside => "it stands beside",
+        };
+        Some(format!("{verdict} [{}]: {}", touched.id.short(), one_line(&touched.statement)))
+    });
+    replaced.chain(conflicts).chain(touches).collect()
 }
 
 /// Says what has become of a thing that a memory speaks of.

@@ -13,6 +13,9 @@ pub struct ConflictRecord {
     pub kind: Option<String>,
     /// Its weight: minor, major, critical.
     pub severity: String,
+    /// How surely the newer one changes the older, if that is all that was found: likely, possible.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<String>,
     /// Words that both share, stemmed.
     pub about: Vec<String>,
     /// The values that differ: of the older, of the newer.
@@ -46,6 +49,7 @@ impl From<&engine::OpenConflict> for ConflictRecord {
         Self {
             kind: found.map(|found| found.kind.as_str().to_owned()),
             severity: open.severity().as_str().to_owned(),
+            change: open.change.map(|grade| grade.as_str().to_owned()),
             about: found.map(|found| found.about.clone()).unwrap_or_default(),
             values: found.and_then(|found| found.values.clone()),
             reason: open.reason.clone(),

@@ -13,6 +13,24 @@ named_enum! {
     }
 }
 
+named_enum! {
+    /// How a recorded memory stands to a known one, as far as yore sees.
+    Touch {
+        /// It took the place of the known one.
+        Replaced = "replaced",
+        /// Both cannot hold, and nobody settled that.
+        Contradicts = "contradicts",
+        /// It likely changes the known one.
+        LikelyChanges = "likely_changes",
+        /// It may change the known one.
+        MayChange = "may_change",
+        /// It says the same, or one says more.
+        Same = "same",
+        /// Both stand side by side, about something alike.
+        Beside = "beside",
+    }
+}
+
 /// A statement that a later one may change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
@@ -27,11 +45,11 @@ const LIKELY: f32 = 0.85;
 const POSSIBLE: f32 = 0.7;
 
 /// Weights of the features, and the intercept, of the logistic function.
-const INTERCEPT: f32 = -1.603;
+const INTERCEPT: f32 = -1.804;
 const WEIGHTS: [f32; FEATURES.len()] = [
-    1.056, -0.058, 1.504, 0.988, 0.900, -0.033, 0.319, -0.596, 0.201, 0.550, 0.758, 0.839, 0.186, 1.326, -1.665, -0.239, -3.153,
-    -2.159, -2.207, -3.047, -2.665, -0.751, -0.024, -0.288, -1.991, -2.115, -1.485, 0.815, 1.088, 0.416, -2.869, 3.136, 0.441,
-    -0.854, 0.396, -0.212, 1.981, -0.999, -1.052, -0.657,
+    0.893, 0.075, 2.308, 0.750, 0.934, -0.061, 0.400, -0.803, 0.013, 0.870, -0.137, 0.525, 0.229, 0.874, -1.736, -0.541, -3.775,
+    -1.481, -2.655, -3.680, -2.937, -0.467, 0.019, -0.352, -1.933, -2.000, -0.887, 0.814, 1.031, 0.455, -3.145, 3.653, 0.496,
+    -0.901, 0.107, 0.011, 1.686, -0.964, -0.980, -0.510,
 ];
 
 impl Change {

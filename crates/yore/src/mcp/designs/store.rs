@@ -198,7 +198,7 @@ pub(super) async fn chunk(call: Call) -> CliResult<Answer> {
             Ok((done, memory.outcome_of(done.memory)?))
         })
         .await?;
-    let Outcome { replaced, conflicts } = outcome;
+    let Outcome { replaced, conflicts, .. } = outcome;
     let suggested = conflicts.iter().map(OpenConflict::resolution).max();
     let answer = StoredChunk {
         status: if conflicts.is_empty() { "stored" } else { "conflict_detected" }.to_owned(),

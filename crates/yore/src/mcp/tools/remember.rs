@@ -6,6 +6,7 @@ use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
+use yore_core::conflict::{Aspect, StatedValue, Touch};
 use yore_core::id::EpisodeId;
 use yore_core::memory::MemoryKind;
 use yore_core::note::{NoteKind, Priority};
@@ -24,6 +25,10 @@ use crate::results;
 const DESCRIPTION: &str = "Keep something for all later sessions: with `kind` a memory (a statement with evidence, which can be \
 replaced), else a note. Only when the person asks or agrees: show them the words first. One thing, understandable without this \
 session.";
+/// Names of aspects.
+const ASPECTS: [&str; 7] = ["value", "version", "place", "owner", "choice", "status", "rule"];
+/// Asks for a decision on what the memory touches.
+const DECIDE: &str = "\nIf it changes one of these, or says the same, call again with the same text and `replaces` or `same`; if both hold, with `beside`.";
 /// Maximum number of characters: a longer text is a document.
 pub const MAX_CHARS: usize = 100_000;
 
@@ -53,6 +58,16 @@ struct Arguments {
     entities: Option<Vec<String>>,
     /// Ids of turns that say so
     evidence: Option<Vec<String>>,
+    /// Ids of memories beside which it holds
+    beside: Option<Vec<String>>,
+    /// Id of the memory that says the same
+    same: Option<String>,
+    /// What has one value at a time
+    subject: Option<String>,
+    /// value, version, place, owner, choice, status or rule
+    aspect: Option<String>,
+    /// The subject's value
+    value: Option<String>,
     /// When it becomes true
     valid_from: Option<String>,
     /// When it ceases to be true
@@ -112,6 +127,14 @@ async fn record(access: &Access, kind: MemoryKind, arguments: Arguments) -> CliR
     new.entities = arguments.entities.unwrap_or_default();
     new.evidence = arguments.evidence.unwrap_or_default().into_iter().map(|turn| GivenEvidence { turn, quote: None }).collect();
     new.replaces = given(arguments.replaces);
+    new.beside = arguments.beside.unwrap_or_default();
+    new.same = given(arguments.same);
+    let aspect = one_of("aspect", arguments.aspect, &ASPECTS, Aspect::parse)?;
+    new.memory.asserts = given(arguments.subject).zip(given(arguments.value)).map(|(subject, value)| StatedValue {
+        subject,
+        aspect: aspect.unwrap_or_default(),
+        value,
+    });
     if arguments.global != Some(true) {
         (new.project, new.here) = (given(arguments.project), access.here.clone());
     }
@@ -130,13 +153,18 @@ async fn record(access: &Access, kind: MemoryKind, arguments: Arguments) -> CliR
         Some(number) => format!("Remembered as {} {short}. `yore undo {number}` takes it back.", kind.as_str()),
     };
     if done.operation.is_some() {
-        let lines: Vec<String> =
-            render::memories::outcome(&outcome.replaced, &outcome.conflicts).iter().map(|line| clean(line)).collect();
+        let lines: Vec<String> = render::memories::outcome(&outcome.replaced, &outcome.conflicts, &outcome.touches)
+            .iter()
+            .map(|line| clean(line))
+            .collect();
         if !lines.is_empty() {
             text = format!("{text}\n{}", fence(&lines.join("\n")));
         }
+        if outcome.touches.iter().any(|touched| touched.touch != Touch::Replaced) {
+            text.push_str(DECIDE);
+        }
     }
-    Ok(Answer::new(text, results::Changed::with(done, &outcome.replaced, &outcome.conflicts)))
+    Ok(Answer::new(text, results::Changed::with(done, &outcome.replaced, &outcome.conflicts, &outcome.touches)))
 }
 
 /// Refuses a note unless a person wants to keep it.
