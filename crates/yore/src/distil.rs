@@ -17,6 +17,13 @@ pub fn material(material: &Material) -> String {
         passages.push("Memories of this session, not to be repeated:".to_owned());
         passages.extend(material.known.iter().map(statement));
     }
+    if !material.near.is_empty() {
+        passages.push(
+            "Known in the project; relate what changes one of these to its id (supersedes), and leave out what repeats one:"
+                .to_owned(),
+        );
+        passages.extend(material.near.iter().map(statement));
+    }
     if !material.proposed.is_empty() {
         passages.push("Proposed by rules; `drop` takes the ids of those that are wrong or not worth keeping:".to_owned());
         passages.extend(material.proposed.iter().map(statement));

@@ -5,6 +5,7 @@
 //! - [`TextEmbedder`]: a transformer in a folder
 //! - [`Reranker`]: reads question and passage together; not an embedder
 //! - [`ModelFolder`], [`KNOWN`]: the actual and the expected content of a model's folder
+//! - `TextLikeness`: cosines of short texts by the built-in table
 //! - [`EmbedCache`]: vectors kept across runs of a measurement
 //!
 //! This module fetches nothing and has no paths of its own: folders are arguments.
@@ -12,6 +13,7 @@
 mod cache;
 mod error;
 mod folder;
+mod likeness;
 mod manifest;
 mod network;
 mod reranker;
@@ -21,6 +23,7 @@ mod transformer;
 pub use cache::{CacheError, EmbedCache, TextHash};
 pub use error::EmbedError;
 pub use folder::{ModelFolder, file_sha256, verify_file};
+pub(crate) use likeness::TextLikeness;
 pub use manifest::{KNOWN, Manifest, ManifestFile, Package, Pooling, Role};
 pub use reranker::Reranker;
 pub use static_table::{StaticTable, StaticTableError};

@@ -23,7 +23,10 @@ use crate::error::EngineError;
 use crate::extraction::refused::{Doubt, ItemProblem, RefusedItem, RelationProblem};
 use crate::memories::{Consolidated, Extraction, Fate, GivenEvidence, NewMemory};
 use crate::rules::{SAME, Words, content_words, is_typed, own_bytes};
-use crate::store::{EpisodeKey, EpisodeSummary, Memories, MemoryFilter, Shape, ShownTurn, Spans, StoredSpan, TopicName, Turns};
+use crate::store::{
+    EpisodeKey, EpisodeSummary, Memories, MemoryFilter, MemoryKey, MemoryOutline, Outlines, Shape, ShownTurn, Spans, StoredSpan,
+    TopicName, Turns,
+};
 use yore_sources::project_names::ProjectNames;
 
 /// Most items and relations of one call.
@@ -52,6 +55,11 @@ const STEM_CHARS: usize = 5;
 const RECENT_LINES: usize = 4;
 /// Memories of the session that are given, so that they are not repeated.
 const MOST_KNOWN: usize = 20;
+/// Most known memories of other sessions that are given beside new lines, the last lines that these are looked for with, and how many of
+/// each line.
+const MOST_NEAR_KNOWN: usize = 12;
+const MOST_LINES_NEAR: usize = 30;
+const NEAR_OF_LINE: usize = 4;
 /// Open memories of other sessions that are given, and the share of their words that the new lines must have.
 const MOST_OPEN: usize = 8;
 const OPEN_SHARE: f32 = 0.5;
@@ -108,6 +116,9 @@ pub struct Material {
     pub summary: Option<String>,
     /// Memories of the session: short id, kind and statement.
     pub known: Vec<(String, MemoryKind, String)>,
+    /// What is known in the project from other sessions and is nearest to the new lines: id, kind and statement.
+    #[serde(default)]
+    pub near: Vec<(String, MemoryKind, String)>,
     /// Memories that rules made of the session and nobody confirmed, in the same form.
     pub proposed: Vec<(String, MemoryKind, String)>,
     /// Open questions, problems and todos of the project that the new lines may close, in the same form.
@@ -312,6 +323,7 @@ impl Engine {
             version: by.version,
             actor: by.actor,
             is_whole: false,
+            restated: self.restated(distilled)?,
             proposals,
         };
         let Consolidated { counts, fates, statistics } = self.record_extraction(&extraction)?;
@@ -328,7 +340,8 @@ impl Engine {
         let own = self.store().memories(Memories::RestingOn(session.row))?;
         let own: Vec<Memory> = own.into_iter().map(|(_, memory)| memory).collect();
         self.relate_distilled(by, distilled, &recorded, &own, &mut report)?;
-        self.drop_proposed(by, distilled, &own, &mut report)?;
+        let met: Vec<MemoryId> = recorded.iter().map(|(_, id)| *id).collect();
+        self.drop_proposed(by, distilled, &own, &met, &mut report)?;
         // Lines of items that were refused may not have been read.
         let read = recorded.iter().map(|(item, _)| item.line).chain(distilled.upto).chain(distilled.skip_lines.iter().copied());
         let (read, unknown): (Vec<u32>, Vec<u32>) = read.partition(|line| turn_of(*line).is_some());
@@ -344,6 +357,19 @@ impl Engine {
         }
         report.left = turns.iter().skip(done).filter(|turn| is_spoken(turn)).count() as u64;
         Ok(report)
+    }
+
+    /// Returns the known memories that are dropped or superseded by what was distilled.
+    fn restated(&self, distilled: &Distilled) -> Result<HashSet<MemoryId>, EngineError> {
+        let is_replacing = |relation: &&DistilledRelation| {
+            RelationType::read(&relation.name.trim().replace([' ', '-'], "_")) == Some((RelationType::Supersedes, false))
+        };
+        let replaced = distilled.relations.iter().take(MOST_RELATIONS).filter(is_replacing).map(|relation| &relation.to);
+        let mut restated = HashSet::new();
+        for id in distilled.drop.iter().take(MOST_ITEMS).chain(replaced) {
+            restated.extend(self.memory_of_id(id)?);
+        }
+        Ok(restated)
     }
 
     /// Gives the topic of the last of these turns, which begin a session, its name and summary. Returns whether it did.
@@ -433,13 +459,15 @@ impl Engine {
         by: &Distiller,
         distilled: &Distilled,
         own: &[Memory],
+        met: &[MemoryId],
         report: &mut DistilReport,
     ) -> Result<(), EngineError> {
         let mut dropped: Vec<MemoryId> = Vec::new();
         for id in distilled.drop.iter().take(MOST_ITEMS) {
             let named = self.memory_of_id(id)?;
             match own.iter().find(|memory| Some(memory.id) == named && is_proposed(memory)) {
-                Some(memory) if !dropped.contains(&memory.id) => dropped.push(memory.id),
+                // What an item of the same answer says in the same words stays.
+                Some(memory) if !dropped.contains(&memory.id) && !met.contains(&memory.id) => dropped.push(memory.id),
                 Some(_) => {}
                 None => report.problems.push(RefusedItem::NotDropped(id.clone())),
             }
@@ -483,6 +511,7 @@ impl Engine {
         known.retain(|memory| !memory.is_forgotten() && memory.status != Status::Proposed);
         known.sort_by_key(|memory| std::cmp::Reverse(memory.recorded));
         let open = self.open_in(&new, &turns, &known)?;
+        let near = self.known_near(&new, &turns, &known)?;
         let (mut proposed, mut known): (Vec<_>, Vec<_>) = known.into_iter().partition(is_proposed);
         proposed.truncate(MOST_KNOWN);
         known.truncate(MOST_KNOWN);
@@ -495,6 +524,7 @@ impl Engine {
             topic: spans.iter().rev().find_map(|span| span.name.clone()),
             summary: spans.iter().rev().find_map(|span| span.summary.clone()),
             known: known.into_iter().map(told).collect(),
+            near: near.into_iter().map(told).collect(),
             proposed: proposed.into_iter().map(told).collect(),
             open: open.into_iter().map(told).collect(),
             recent,
@@ -502,10 +532,34 @@ impl Engine {
             left,
         };
         let texts = material.recent.iter_mut().chain(&mut material.new).map(|line| &mut line.text);
-        let known = material.known.iter_mut().chain(&mut material.proposed).chain(&mut material.open);
+        let known = material.known.iter_mut().chain(&mut material.near).chain(&mut material.proposed).chain(&mut material.open);
         let known = known.map(|(_, _, statement)| statement);
         self.redact_again(texts.chain(known).chain(&mut material.title).chain(&mut material.topic).chain(&mut material.summary))?;
         Ok(Some(material))
+    }
+
+    /// Returns the memories in effect of the project, without those of this session and open ones, that are nearest to the new lines of
+    /// the person and the agent, those that most lines are near first.
+    fn known_near(&self, new: &[Line], turns: &[ShownTurn], own: &[Memory]) -> Result<Vec<Memory>, EngineError> {
+        let Some(project) = new.last().and_then(|line| turns.get(line.line as usize - 1)).and_then(|turn| turn.project_key)
+        else {
+            return Ok(Vec::new());
+        };
+        let mut met: HashMap<MemoryKey, usize> = HashMap::new();
+        for line in new.iter().rev().take(MOST_LINES_NEAR) {
+            let by_words = self.nearest_memories(&line.text, Some(project), NEAR_OF_LINE)?;
+            let by_meaning = self.nearest_by_meaning(&line.text, Some(project), NEAR_OF_LINE).unwrap_or_default();
+            for key in by_words.into_iter().chain(by_meaning) {
+                *met.entry(key).or_default() += 1;
+            }
+        }
+        let mut keys: Vec<(MemoryKey, usize)> = met.into_iter().collect();
+        keys.sort_by_key(|(key, count)| (std::cmp::Reverse(*count), std::cmp::Reverse(*key)));
+        let keys: Vec<MemoryKey> = keys.into_iter().map(|(key, _)| key).collect();
+        let near = self.store().outlines(Outlines::Keys(&keys))?;
+        let is_other =
+            |memory: &MemoryOutline| memory.is_in_effect() && !memory.is_open() && own.iter().all(|known| known.id != memory.id);
+        Ok(near.into_iter().filter(is_other).take(MOST_NEAR_KNOWN).map(|memory| (*memory).clone()).collect())
     }
 
     /// Returns the open questions, problems and todos of the project, without those of this session, whose words the new

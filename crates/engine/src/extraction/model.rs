@@ -262,6 +262,7 @@ fn prompt(material: &Material, manner: &Manner) -> Prompt {
         |(id, kind, statement): &(String, MemoryKind, String)| json!({"id": id, "kind": kind.as_str(), "statement": statement});
     let lines = |lines: &[Line]| lines.iter().map(line).collect::<Vec<_>>();
     let statements = |listed: &[(String, MemoryKind, String)]| listed.iter().map(known).collect::<Vec<_>>();
+    let all_known = [statements(&material.known), statements(&material.near)].concat();
     let document = if manner.is_full {
         json!({
             "hierarchy": {
@@ -269,7 +270,7 @@ fn prompt(material: &Material, manner: &Manner) -> Prompt {
                 "session": {"title": material.title},
                 "topic": {"name": material.topic, "summary": material.summary},
             },
-            "known": statements(&material.known),
+            "known": all_known,
             "proposed": statements(&material.proposed),
             "open": statements(&material.open),
             "recent_messages": lines(&material.recent),

@@ -3,7 +3,7 @@
 //! A conversation is read once as it is. Its checkpoint says which turns it had, so that one that did not change costs
 //! nothing, and one that was interrupted is read again.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::{Deserialize, Serialize};
@@ -221,6 +221,7 @@ impl Engine {
                 version: rules::VERSION,
                 actor: Actor::Rule,
                 is_whole: request.kinds.is_empty(),
+                restated: HashSet::new(),
                 proposals,
             };
             let done = self.record_extraction(&extraction)?;

@@ -47,6 +47,8 @@ pub(crate) struct Extraction<'e> {
     pub actor: Actor,
     /// True if these are all memories of the conversation: what it found there before and finds no more is put away.
     pub is_whole: bool,
+    /// Memories in whose place proposals are put: none of these is a repetition of them.
+    pub restated: HashSet<MemoryId>,
     /// The proposals, each with its project.
     pub proposals: Vec<NewMemory>,
 }
@@ -132,7 +134,8 @@ impl Engine {
                 let of_project = meanwhile.iter().filter(|memory| memory.project == project);
                 proposed.near.extend(of_project.map(|memory| (Known::of(memory, &mut tokenizer), memory.clone())));
             }
-            let mut run = Run { cause: &cause, now, met: HashSet::new(), added: Vec::new(), done };
+            let restated = &extraction.restated;
+            let mut run = Run { cause: &cause, now, restated, met: HashSet::new(), added: Vec::new(), done };
             for proposed in proposals {
                 let number = proposed.number;
                 run.done.fates[number] = run.resolve(tx, proposed)?;
@@ -220,6 +223,7 @@ impl Engine {
 struct Run<'r> {
     cause: &'r Cause,
     now: UtcMillis,
+    restated: &'r HashSet<MemoryId>,
     /// Memories that say what was proposed.
     met: HashSet<MemoryId>,
     /// Those of them that are new, in outline.
@@ -234,7 +238,8 @@ impl Run<'_> {
         let (began, now, actor) = (Instant::now(), self.now, self.cause.actor);
         let project = prepared.memory.project;
         let others = || near.iter().chain(self.added.iter().filter(|(_, memory)| memory.project == project));
-        let same = others().filter_map(|(other, _)| Some((other.repetition(&known)?, other.id)));
+        let may_repeat = others().filter(|(other, _)| !self.restated.contains(&other.id));
+        let same = may_repeat.filter_map(|(other, _)| Some((other.repetition(&known)?, other.id)));
         let mut same: Vec<(Repetition, MemoryId)> = same.collect();
         // What says just the same before what says more.
         same.sort_by_key(|(repetition, _)| *repetition != Repetition::Same);

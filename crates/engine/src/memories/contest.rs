@@ -17,8 +17,8 @@ use yore_core::relation::{Basis, Node, Origin, Relation, RelationType, check_rel
 use yore_core::text::Tokenizer;
 use yore_core::time::UtcMillis;
 
-use super::likeness::TextLikeness;
 use super::step::{draw_relation, kind_and_name};
+use crate::embed::TextLikeness;
 use crate::error::{EngineError, MemoryError};
 use crate::store::{MemoryOutline, OperationTx, Outlines};
 

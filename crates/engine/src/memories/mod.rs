@@ -6,7 +6,6 @@
 //! - `consolidate`: what is new becomes memories, in phases; `known` and `near`: as it is compared with what is known
 //! - `judged`: what a model decided about memories near each other
 //! - `given`: records from files of other programs
-//! - `likeness`: likeness in meaning of short texts
 //! - `merged`: facts of branches that were merged
 //! - `record`: memories are recorded, corrected, confirmed, rejected, pinned, tagged, put away
 //! - `entities`: entities are recorded, merged, split; relations are stated, taken back, followed
@@ -34,7 +33,6 @@ mod given;
 mod history;
 mod judged;
 mod known;
-mod likeness;
 mod merged;
 mod named;
 mod near;

@@ -8,8 +8,8 @@ use yore_core::relation::{Basis, Node, RelationType};
 use yore_core::text::Tokenizer;
 use yore_core::time::UtcMillis;
 
-use super::likeness::TextLikeness;
 use crate::Engine;
+use crate::embed::TextLikeness;
 use crate::error::{EngineError, MemoryError};
 use crate::store::Relations;
 

@@ -2,9 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
+use yore_core::conflict::{Statement, chance_of_change};
 use yore_core::id::MemoryId;
 use yore_core::memory::{AnchorVerdict, Lane, Memory, MemoryKind, Status, Verdict};
-use yore_core::query::{Part, ScorePart};
+use yore_core::query::{AskedFor, NewerFirst, Part, ScorePart};
+use yore_core::text::{Tokenizer, asks_for_past};
 use yore_core::time::UtcMillis;
 
 use super::Asked;
@@ -13,6 +15,7 @@ use super::candidate::{Candidate, Contribution, Standing};
 use super::plan::Plan;
 use super::rank::Ranked;
 use super::texts::Texts;
+use crate::embed::TextLikeness;
 use crate::error::EngineError;
 use crate::index::{CompiledFilter, Evaluator};
 use crate::store::{
@@ -27,6 +30,11 @@ const MOST_STEPS: usize = 8;
 const HISTORY_STEPS: usize = 2;
 /// Number of replaced statements that a memory is shown with.
 const MOST_HISTORY: usize = 4;
+/// Number of the best memories that are put in the order of their times, chance of a change from which two are of one state, and share of
+/// the earlier one's score that the later must have.
+const MOST_ORDERED: usize = 5;
+const SAME_STATE: f32 = 0.5;
+const LEAST_SHARE: f32 = 0.5;
 /// Number of the best memories among which those are looked for that a later one likely changes.
 const MOST_COMPARED: usize = 16;
 /// Number of memories that a memory is related to that are looked at: those of other projects are not shown.
@@ -99,6 +107,7 @@ pub(super) fn rank_memories(
         replace(asked, plan, ranked, &mut believed, texts)?;
         if is_now {
             fold_likely_changed(asked, plan, ranked, &mut believed, texts)?;
+            put_later_first(asked, plan, ranked, &believed);
         }
     }
     fold_evidence(asked, ranked, &believed, &verdicts)?;
@@ -211,6 +220,32 @@ fn fold_likely_changed(
         believed.insert(ItemKey::Memory(new), memory);
     }
     Ok(())
+}
+
+/// Raises the later of two memories that may be about one state of one thing just above the earlier, unless the question is about the past.
+fn put_later_first(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut [Ranked], believed: &HashMap<ItemKey, Memory>) {
+    let is_state = !matches!(plan.asked_for, AskedFor::List | AskedFor::History) && !asks_for_past(&plan.request.question);
+    if plan.request.tuning.newer_first == NewerFirst::Never || !is_state {
+        return;
+    }
+    ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
+    let memories = ranked.iter().enumerate().filter_map(|(at, ranked)| Some((at, believed.get(&ranked.key())?)));
+    let held = memories.filter(|(_, memory)| memory.is_in_effect() && memory.kind.is_state());
+    let (likeness, mut tokenizer) = (TextLikeness::default(), Tokenizer::default());
+    let first: Vec<(usize, &Memory, Statement)> =
+        held.take(MOST_ORDERED).map(|(at, memory)| (at, memory, Statement::of(&memory.statement, &mut tokenizer))).collect();
+    for (number, (at, older, earlier)) in first.iter().enumerate() {
+        for (later_at, newer, later) in &first[number + 1..] {
+            let may_change = newer.is_of_same_place(older)
+                && newer.is_later_than(older, asked.now) == Some(true)
+                && ranked[*later_at].score >= LEAST_SHARE * ranked[*at].score
+                && chance_of_change(earlier, later, &|a, b| likeness.of(a, b)) >= SAME_STATE;
+            let above = ranked[*at].score * JUST_ABOVE - ranked[*later_at].score;
+            if may_change && above > 0.0 {
+                ranked[*later_at].add(ScorePart { part: Part::Newer, value: above });
+            }
+        }
+    }
 }
 
 /// Puts a memory in the place of another one that was found: as near to the question as that, with what it gains as a part of its score.

@@ -108,7 +108,7 @@ fn list(listing: &Listing, context: &mut Context) -> CliResult {
         context.printer.line("nothing contradicts anything that holds, as far as yore sees")?;
     } else {
         for conflict in &found {
-            for line in told(conflict) {
+            for line in pair_lines(conflict) {
                 context.printer.line(line)?;
             }
         }
@@ -132,7 +132,7 @@ fn place_of(cursor: &Cursor) -> CliResult<ConflictPlace> {
 }
 
 /// Returns the lines of a conflict.
-fn told(conflict: &OpenConflict) -> Vec<String> {
+pub fn pair_lines(conflict: &OpenConflict) -> Vec<String> {
     let what = match &conflict.conflict {
         Some(found) => match &found.values {
             Some([older, newer]) => format!("{}: {older} / {newer}", found.kind.as_str()),
@@ -182,7 +182,7 @@ fn show(first: &str, second: &str, context: &mut Context) -> CliResult {
         context.printer.json(&ConflictRecord::from(&found))?;
         return Ok(Exit::Success);
     }
-    for line in told(&found) {
+    for line in pair_lines(&found) {
         context.printer.line(line)?;
     }
     for stored in [&found.older, &found.newer] {

@@ -3,20 +3,22 @@ use std::io::BufRead;
 use clap::Args;
 use yore_core::memory::{self, Lane, MemoryKind, Status};
 use yore_core::operation::{Actor, Cause};
-use yore_engine::{MemoryEdit, MemoryFilter, MemoryList, StoredMemory};
+use yore_engine::{MemoryEdit, MemoryFilter, MemoryList, OpenConflict, ProjectQuery, Settlement, StoredMemory};
 
 use super::Context;
 use crate::engine_handle::Memory;
 use crate::error::{CliResult, Exit};
 use crate::render::memories::kind_name;
 use crate::render::text;
-use crate::results::MemoryRecord;
+use crate::results::{ConflictRecord, Inbox, MemoryRecord};
 
-/// Keep, edit or reject each memory that nobody confirmed
+/// Settle what waits for you: changed, contradicting, doubtful statements
 ///
-/// What waits for a review, and is told to nobody until then, comes first: it was in pasted, quoted or long text, in a foreign file, or
-/// without a ground in what a person said. Then the most doubtful and most important: standing orders and preferences, then by how sure
-/// and how important they are. What you keep is yours from then on; what you reject is not proposed again; `yore undo` takes either back.
+/// First the pairs of which one likely changes the other or contradicts it: keep the newer, the older, or both. Then the memories that
+/// nobody confirmed. What waits for a review, and is told to nobody until then, comes first: it was in pasted, quoted or long text, in a
+/// foreign file, or without a ground in what a person said. Then the most doubtful and most important: standing orders and preferences,
+/// then by how sure and how important they are. What you keep is yours from then on; what you reject is not proposed again; `yore undo`
+/// takes either back.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// Only this project: name, id or directory; may be repeated [default: the current one, or all outside of projects]
@@ -50,18 +52,39 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let mut doubtful = memory.memories(list)?;
     doubtful.sort_by(|a, b| doubt(&b.memory).total_cmp(&doubt(&a.memory)));
     let total = doubtful.len();
-    doubtful.truncate(arguments.limit);
+    let projects = projects_of(arguments, context, &mut memory)?;
+    let pairs = memory.conflicts(projects, None, arguments.limit)?;
+    doubtful.truncate(arguments.limit.saturating_sub(pairs.len()));
+    let is_empty = doubtful.is_empty() && pairs.is_empty();
     if context.printer.is_json() {
-        context.printer.json(&doubtful.iter().map(|stored| MemoryRecord::of(stored, Vec::new())).collect::<Vec<_>>())?;
-        return Ok(if doubtful.is_empty() { Exit::Nothing } else { Exit::Success });
+        context.printer.json(&Inbox {
+            conflicts: pairs.iter().map(ConflictRecord::from).collect(),
+            memories: doubtful.iter().map(|stored| MemoryRecord::of(stored, Vec::new())).collect(),
+        })?;
+        return Ok(if is_empty { Exit::Nothing } else { Exit::Success });
     }
-    if doubtful.is_empty() {
+    if is_empty {
         context.printer.line("nothing waits to be reviewed")?;
         return Ok(Exit::Nothing);
     }
+    let mut input = std::io::stdin().lock();
+    if !pairs.is_empty() {
+        let what = text::counted(pairs.len() as u64, "pair");
+        context.printer.line(format!("{what} of which one may change or contradict the other\n"))?;
+    }
+    for pair in &pairs {
+        for line in super::conflicts::pair_lines(pair) {
+            context.printer.line(line)?;
+        }
+        if !settle(&mut memory, pair, context, &mut input)? {
+            return Ok(Exit::Success);
+        }
+    }
+    if doubtful.is_empty() {
+        return Ok(Exit::Success);
+    }
     let shown = text::count(doubtful.len() as u64);
     context.printer.line(format!("{shown} of {} that nobody confirmed\n", text::counted(total as u64, "memory")))?;
-    let mut input = std::io::stdin().lock();
     let mut counts = [0u64; 3];
     for stored in &doubtful {
         for line in told(stored) {
@@ -76,6 +99,55 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let [kept, edited, rejected] = counts.map(text::count);
     context.printer.line(format!("{kept} kept, {edited} edited, {rejected} rejected"))?;
     Ok(Exit::Success)
+}
+
+/// Returns the projects whose conflicts are reviewed; none: all.
+fn projects_of(arguments: &Arguments, context: &Context, memory: &mut Memory) -> CliResult<Vec<String>> {
+    if arguments.all || !arguments.projects.is_empty() {
+        return Ok(arguments.projects.clone());
+    }
+    let Some(here) = context.settings.project_here() else { return Ok(Vec::new()) };
+    let found = memory.find_project(ProjectQuery::Directory(here))?;
+    Ok(found.into_iter().map(|project| project.name).collect())
+}
+
+/// Asks how a pair is settled, and settles it. Returns false if the person ends the review.
+fn settle(memory: &mut Memory, pair: &OpenConflict, context: &mut Context, input: &mut impl BufRead) -> CliResult<bool> {
+    let (older, newer) = (pair.older.memory.id.to_string(), pair.newer.memory.id.to_string());
+    let cause = Cause { actor: Actor::Person, by: "review".to_owned(), input: None };
+    loop {
+        let question = "  n: keep the newer, o: the older, b: both, e: edit, f: forget the older, s: skip, q: quit";
+        let settlement = match answer(question, context, input)?.as_deref() {
+            None | Some("q" | "quit") => return Ok(false),
+            Some("" | "s" | "skip") => return Ok(true),
+            Some("n" | "newer") => Settlement::Keep(newer.clone()),
+            Some("o" | "older") => Settlement::Keep(older.clone()),
+            Some("b" | "both") => Settlement::Both,
+            Some("e" | "edit") => match answer("  the statement that holds, in your words:", context, input)? {
+                Some(statement) if !statement.is_empty() => {
+                    let keep = Settlement::Keep(newer.clone());
+                    let done = memory.settle_conflict(older.clone(), newer.clone(), keep, None, cause.clone())?;
+                    let edit = MemoryEdit { statement: Some(statement), ..MemoryEdit::default() };
+                    memory.edit_memory(done.memory.to_string(), edit, cause)?;
+                    return Ok(true);
+                }
+                _ => {
+                    context.printer.line("nothing was changed")?;
+                    continue;
+                }
+            },
+            Some("f" | "forget") => {
+                memory.archive_memory(older, true, cause)?;
+                return Ok(true);
+            }
+            Some(_) => {
+                context.printer.line("one of n, o, b, e, f, s, q")?;
+                continue;
+            }
+        };
+        memory.settle_conflict(older, newer, settlement, None, cause)?;
+        return Ok(true);
+    }
 }
 
 /// The answer to a question.

@@ -35,6 +35,15 @@ pub struct ConflictRecord {
     pub advice_reason: Option<String>,
 }
 
+/// What waits for a person, the worst first (`yore review`).
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct Inbox {
+    /// Pairs of which one may change or contradict the other.
+    pub conflicts: Vec<ConflictRecord>,
+    /// Memories that nobody confirmed.
+    pub memories: Vec<MemoryRecord>,
+}
+
 /// Memories that contradict each other (`get_contradictions`).
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Contradictions {

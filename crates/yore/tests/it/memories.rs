@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::environment::TestEnvironment;
 use crate::transcript::Transcript;
@@ -593,8 +593,9 @@ fn review_keeps_edits_and_rejects_what_nobody_confirmed() {
     let _ = environment.ingest(&environment.projects()).success();
     let _ = environment.yore(["extract", "--all"]).run().success();
     let listed = environment.yore(["review", "--all", "--json"]).run().success().json();
-    let kinds: Vec<&str> = listed.as_array().unwrap().iter().map(|memory| memory["kind"].as_str().unwrap()).collect();
+    let kinds: Vec<&str> = listed["memories"].as_array().unwrap().iter().map(|memory| memory["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds.len(), 3, "{listed}");
+    assert_eq!(listed["conflicts"], json!([]));
     assert_eq!(kinds[2], "decision", "what is asked of all work comes first");
     let answers = "x\nk\ne\nOne log file per worktree.\nr\n";
     let told = environment.yore(["review", "--all"]).stdin(answers).run().success().stdout;
@@ -747,4 +748,50 @@ fn an_operation_tells_no_word_of_a_memory_that_was_forgotten() {
     let _ = here.call(&["forget", &crane, "--hard"]).success();
     let told = operations(&here);
     assert!(!told.contains("zanzquux"), "{told}");
+}
+
+#[test]
+fn review_settles_pairs_of_which_one_likely_changes_the_other_before_what_nobody_confirmed() {
+    let environment = TestEnvironment::new();
+    let note = |text: &str, since: &str| {
+        environment.yore(["remember", "--global", "--kind", "fact", "--valid-from", since, "--json", text]).run().success().json()
+    };
+    let old = note("CI runs on Jenkins.", "2026-01-01");
+    let new = note("CI runs on GitHub Actions now, Jenkins is gone.", "2026-02-01");
+    assert_eq!(new["touches"][0]["verdict"], "likely_changes", "{new}");
+    assert_eq!(new["touches"][0]["id"], old["memory"]);
+    let listed = environment.yore(["review", "--all", "--json"]).run().success().json();
+    assert_eq!(listed["conflicts"][0]["advice"], new["memory"], "the newer one is the better choice: {listed}");
+    let answer = environment.yore(["recall", "--memories", "where does CI run"]).run().success().stdout;
+    assert!(answer.contains("GitHub Actions") && answer.contains("was, likely"), "{answer}");
+    let told = environment.yore(["review", "--all"]).stdin("x\nn\n").run().success().stdout;
+    assert!(told.contains("one of n, o, b, e, f, s, q"), "{told}");
+    assert_eq!(environment.yore(["review", "--all"]).run().status.code(), Some(1), "nothing is left");
+    let shown = environment.yore(["show", old["memory"].as_str().unwrap(), "--json"]).run().success().json();
+    assert_eq!(shown["status"], "superseded", "{shown}");
+}
+
+#[test]
+fn who_records_a_statement_decides_in_the_same_call_or_the_next_how_it_stands_to_what_it_touches() {
+    let environment = TestEnvironment::new();
+    let remember = |text: &str, more: &[&str]| {
+        let mut line = vec!["remember", "--global", "--kind", "fact", "--json", text];
+        line.extend(more);
+        environment.yore(&line).run().success().json()
+    };
+    let status = |id: &serde_json::Value| {
+        environment.yore(["show", id.as_str().unwrap(), "--json"]).run().success().json()["status"].clone()
+    };
+    let first = remember("The importer of the quay retries three times.", &[]);
+    let second = remember("Failed imports of the quay are tried again five times.", &[]);
+    let decided =
+        remember("Failed imports of the quay are tried again five times.", &["--replace", first["memory"].as_str().unwrap()]);
+    assert_eq!(decided["memory"], second["memory"], "the decision records nothing twice");
+    assert_eq!((status(&first["memory"]), status(&second["memory"])), (json!("superseded"), json!("holds")));
+    let third = remember("The gauge of the quay is read at six.", &[]);
+    let fourth = remember("At six the quay's gauge gets read.", &["--same", third["memory"].as_str().unwrap()]);
+    assert_eq!(fourth["memory"], third["memory"]);
+    let fifth = remember("The gauge of the quay is read at noon, too.", &["--beside", third["memory"].as_str().unwrap()]);
+    assert_eq!((status(&third["memory"]), status(&fifth["memory"])), (json!("holds"), json!("holds")));
+    assert_eq!(environment.yore(["conflicts"]).run().status.code(), Some(1), "what was decided is not asked again");
 }

@@ -42,20 +42,20 @@ pub struct Change {
 
 /// Chance from which a change is likely, and from which it is possible.
 const LIKELY: f32 = 0.85;
-const POSSIBLE: f32 = 0.7;
+const POSSIBLE: f32 = 0.75;
 
 /// Weights of the features, and the intercept, of the logistic function.
-const INTERCEPT: f32 = -1.804;
+const INTERCEPT: f32 = -2.198;
 const WEIGHTS: [f32; FEATURES.len()] = [
-    0.893, 0.075, 2.308, 0.750, 0.934, -0.061, 0.400, -0.803, 0.013, 0.870, -0.137, 0.525, 0.229, 0.874, -1.736, -0.541, -3.775,
-    -1.481, -2.655, -3.680, -2.937, -0.467, 0.019, -0.352, -1.933, -2.000, -0.887, 0.814, 1.031, 0.455, -3.145, 3.653, 0.496,
-    -0.901, 0.107, 0.011, 1.686, -0.964, -0.980, -0.510,
+    1.260, -0.012, 1.936, 0.792, 1.116, -0.104, 0.373, -0.844, 0.244, 0.579, -0.037, 0.649, 0.236, 1.132, -1.372, -0.465, -2.538,
+    -0.999, -2.829, -3.881, -3.044, -0.582, 0.052, -0.315, -1.790, -1.666, -0.845, 0.910, 1.378, 0.758, -3.314, 3.512, 0.440,
+    -1.048, 0.139, 0.343, 1.273, -0.904, -1.058, -0.451,
 ];
 
 impl Change {
     /// Returns the change that the later of two statements may make to the earlier; `None` if both likely stand side by side.
     pub fn of(earlier: &Statement, later: &Statement, likeness: Likeness<'_>) -> Option<Self> {
-        let chance = chance(earlier, later, likeness);
+        let chance = chance_of_change(earlier, later, likeness);
         let grade = match chance {
             LIKELY.. => ChangeGrade::Likely,
             POSSIBLE.. => ChangeGrade::Possible,
@@ -66,7 +66,7 @@ impl Change {
 }
 
 /// Returns the chance that the later of two statements changes the earlier, 0 to 1.
-pub fn chance(earlier: &Statement, later: &Statement, likeness: Likeness<'_>) -> f32 {
+pub fn chance_of_change(earlier: &Statement, later: &Statement, likeness: Likeness<'_>) -> f32 {
     let sum: f32 = features(earlier, later, likeness).iter().zip(WEIGHTS).map(|(feature, weight)| feature * weight).sum();
     1.0 / (1.0 + (-(INTERCEPT + sum)).exp())
 }

@@ -12,7 +12,7 @@ mod read;
 mod repetition;
 mod things;
 
-pub use self::change::{Change, ChangeGrade, Touch, chance};
+pub use self::change::{Change, ChangeGrade, Touch, chance_of_change};
 pub use self::features::{FEATURES, Likeness, features};
 pub use self::read::Statement;
 pub use self::repetition::Repetition;

@@ -79,10 +79,10 @@ const LEAST_CHARS: usize = 160;
 struct Arguments {
     /// Any words, error message or path; "quoted words" must be adjacent
     question: String,
-    /// Other ways in which the answer may have been said; if given, quotation marks mean nothing
+    /// Other ways to say the answer; quotation marks then mean nothing
     #[schemars(length(max = MAX_WORDINGS))]
     wordings: Option<Vec<String>>,
-    /// A project's name, directory or "all"; default: the current one
+    /// Name, directory or "all"; default: this one
     project: Option<String>,
     /// Where it was said, or the kind of memory
     #[schemars(extend("enum" = *KINDS))]
@@ -100,7 +100,7 @@ struct Arguments {
     file: Option<String>,
     /// Only failures that tools reported
     errors: Option<bool>,
-    /// Not before this date, RFC 3339 time, or words such as "last week"
+    /// From this date or time, or "last week"
     since: Option<String>,
     /// Before this date
     until: Option<String>,
@@ -117,9 +117,9 @@ struct Arguments {
     /// Most tokens
     #[schemars(range(min = BUDGET.0, max = BUDGET.1))]
     budget: Option<usize>,
-    /// Leave out what is less likely, 0 to 1
+    /// Least likelihood, 0 to 1
     min_confidence: Option<f32>,
-    /// Answer within so many milliseconds
+    /// Most milliseconds
     #[schemars(range(min = 1, max = MAX_DEADLINE_MS))]
     deadline_ms: Option<usize>,
 }

@@ -22,9 +22,8 @@ use crate::mcp::arguments::{given, needed, one_of, parse, time, usage};
 use crate::render::{self, text::counted};
 use crate::results;
 
-const DESCRIPTION: &str = "Keep something for all later sessions: with `kind` a memory (a statement with evidence, which can be \
-replaced), else a note. Only when the person asks or agrees: show them the words first. One thing, understandable without this \
-session.";
+const DESCRIPTION: &str = "Keep one thing for later sessions, understandable without this one: with `kind` a memory, which names what it \
+touches, else a note. Only if the person agrees to the words.";
 /// Names of aspects.
 const ASPECTS: [&str; 7] = ["value", "version", "place", "owner", "choice", "status", "rule"];
 /// Asks for a decision on what the memory touches.
@@ -35,7 +34,7 @@ pub const MAX_CHARS: usize = 100_000;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// The statement or note
+    /// Statement or note
     text: String,
     /// The person agreed to these words
     confirmed: bool,
@@ -47,24 +46,24 @@ struct Arguments {
     standing: Option<bool>,
     /// Holds in every project
     global: Option<bool>,
-    /// Its project, by name or directory; default: the current one
+    /// Its project, by name or directory
     project: Option<String>,
-    /// Id of the memory or note that it replaces
+    /// Id of what it replaces
     replaces: Option<String>,
     /// Kind of memory
     #[schemars(extend("enum" = MEMORY_KINDS))]
     kind: Option<String>,
-    /// Names of what the memory is about
+    /// What it is about
     entities: Option<Vec<String>>,
     /// Ids of turns that say so
     evidence: Option<Vec<String>>,
-    /// Ids of memories beside which it holds
+    /// Ids of memories that hold too
     beside: Option<Vec<String>>,
-    /// Id of the memory that says the same
+    /// Id of one that says the same
     same: Option<String>,
     /// What has one value at a time
     subject: Option<String>,
-    /// value, version, place, owner, choice, status or rule
+    /// value, version, place, owner, choice, status, rule
     aspect: Option<String>,
     /// The subject's value
     value: Option<String>,

@@ -3,17 +3,17 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use crate::embed::StaticTable;
+use super::StaticTable;
 
 type Vector = [f32; StaticTable::DIMENSIONS];
 
 /// Vectors of the texts that were compared so far.
 #[derive(Debug, Default)]
-pub(super) struct TextLikeness(RefCell<HashMap<String, Option<Vector>>>);
+pub(crate) struct TextLikeness(RefCell<HashMap<String, Option<Vector>>>);
 
 impl TextLikeness {
     /// Returns the cosine of the vectors of two texts; 0 if the table has no word of one.
-    pub(super) fn of(&self, first: &str, second: &str) -> f32 {
+    pub(crate) fn of(&self, first: &str, second: &str) -> f32 {
         let mut known = self.0.borrow_mut();
         for text in [first, second] {
             if !known.contains_key(text) {
