@@ -9,7 +9,7 @@
 mod aspect;
 mod assertion;
 mod clause;
-pub mod compare;
+mod compare;
 mod condition;
 mod words;
 
@@ -22,7 +22,9 @@ use serde::{Deserialize, Serialize};
 pub use self::aspect::Aspect;
 pub use self::assertion::{ASSERTION_RULES, Assertion, StatedValue, assertion_in};
 use self::clause::{Clause, Negation, Of, Value, clause, clauses};
-pub use self::compare::{Change, ChangeGrade, Likeness, Repetition, Statement, Touch, chance_of_change};
+pub use self::compare::{
+    Change, ChangeGrade, FEATURES, Likeness, Repetition, Statement, Touch, chance_of_change, change_features,
+};
 pub use self::condition::Condition;
 use self::words::{CHANGING, CONTRASTS, GIVING, OPPOSITES, VERBS};
 use crate::text::{Tokenizer, Tokens, code_blocks};

@@ -147,9 +147,13 @@ fn state_contradiction(
     let new = Relation::new(draw_relation(now)?, from, RelationType::Contradicts, to, now);
     let (weight, origin) = (weight.clamp(0.0, 1.0), Origin::Implicit);
     let relation = Relation { weight, origin, reason: Some(reason), basis: Some(basis), ..new }.normalised();
-    if tx.relation_between(&relation.from, RelationType::Contradicts, &relation.to)?.is_some() {
-        return Ok(true);
-    }
+    let is_change = |relation: &Relation| matches!(relation.basis, Some(Basis::Change(_)));
+    let relation = match tx.relation_between(&relation.from, RelationType::Contradicts, &relation.to)? {
+        // What is surer than that one may change the other takes the place of that.
+        Some(known) if is_change(&known) && !is_change(&relation) => Relation { id: known.id, ..relation },
+        Some(_) => return Ok(true),
+        None => relation,
+    };
     check_relation(&relation).map_err(MemoryError::from)?;
     tx.put(&Record::Relation(Box::new(relation)))?;
     Ok(true)

@@ -17,7 +17,7 @@ use crate::store::Relations;
 const MOST: usize = 3;
 const MOST_RELATIONS: usize = 100;
 /// Likeness in meaning from which a memory is one that another touches, although nothing else relates them.
-const TOUCHES: f32 = 0.4;
+const TOUCHES: f32 = 0.2;
 
 /// A known memory that a recorded one touches.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]

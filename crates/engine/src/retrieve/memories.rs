@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use yore_core::conflict::{Statement, chance_of_change};
+use yore_core::conflict::{ChangeGrade, Statement, chance_of_change};
 use yore_core::id::MemoryId;
 use yore_core::memory::{AnchorVerdict, Lane, Memory, MemoryKind, Status, Verdict};
 use yore_core::query::{AskedFor, NewerFirst, Part, ScorePart};
@@ -30,11 +30,9 @@ const MOST_STEPS: usize = 8;
 const HISTORY_STEPS: usize = 2;
 /// Number of replaced statements that a memory is shown with.
 const MOST_HISTORY: usize = 4;
-/// Number of the best memories that are put in the order of their times, chance of a change from which two are of one state, and share of
-/// the earlier one's score that the later must have.
+/// Number of the best memories that are put in the order of their times, and chance of a change from which two count as of one state.
 const MOST_ORDERED: usize = 5;
 const SAME_STATE: f32 = 0.5;
-const LEAST_SHARE: f32 = 0.5;
 /// Number of the best memories among which those are looked for that a later one likely changes.
 const MOST_COMPARED: usize = 16;
 /// Number of memories that a memory is related to that are looked at: those of other projects are not shown.
@@ -106,7 +104,7 @@ pub(super) fn rank_memories(
     if filter.memories.statuses.is_empty() && filter.memories.valid_at.is_none() {
         replace(asked, plan, ranked, &mut believed, texts)?;
         if is_now {
-            fold_likely_changed(asked, plan, ranked, &mut believed, texts)?;
+            fold_changed(asked, plan, ranked, &mut believed, texts)?;
             put_later_first(asked, plan, ranked, &believed);
         }
     }
@@ -189,8 +187,8 @@ fn replace(
     Ok(())
 }
 
-/// Puts the later of two memories of which one likely changes the other in the place of the earlier, which is told with it.
-fn fold_likely_changed(
+/// Puts the later of two memories in the place of the earlier, which is told with it, if it likely changes that, and just above it if it may.
+fn fold_changed(
     asked: &Asked<'_>,
     plan: &Plan<'_>,
     ranked: &mut Vec<Ranked>,
@@ -199,19 +197,27 @@ fn fold_likely_changed(
 ) -> Result<(), EngineError> {
     let rows: Vec<MemoryKey> = ranked.iter().filter_map(|ranked| ranked.key().memory()).take(MOST_COMPARED).collect();
     let mut evaluator = Evaluator::new(&plan.filter);
-    let mut later: HashMap<MemoryKey, MemoryKey> = HashMap::new();
+    let (mut later, mut perhaps): (HashMap<MemoryKey, MemoryKey>, HashMap<MemoryKey, MemoryKey>) = Default::default();
     for own in &rows {
         let Some(memory) = believed.get(&ItemKey::Memory(*own)).filter(|memory| memory.is_in_effect()) else { continue };
-        for Beside { row, memory: other, .. } in likely_changes(asked, memory)? {
+        for Beside { row, memory: other, standing, .. } in changes(asked, memory)? {
             let is_later = other.is_later_than(memory, asked.now) == Some(true);
             let key = ItemKey::Memory(row);
             if is_later && passing(asked.store, &mut evaluator, [key])?.contains(&key) {
-                later.insert(*own, row);
+                match standing {
+                    Stands::Change(ChangeGrade::Likely) => later.insert(*own, row),
+                    _ => perhaps.insert(*own, row),
+                };
             }
         }
     }
-    let newer: Vec<ItemKey> = later.values().map(|row| ItemKey::Memory(*row)).collect();
+    let newer: Vec<ItemKey> = later.values().chain(perhaps.values()).map(|row| ItemKey::Memory(*row)).collect();
     texts.load(asked.store, &newer)?;
+    for (old, new) in perhaps {
+        let Some(memory) = texts.memory(ItemKey::Memory(new)).map(|(memory, _)| memory.clone()) else { continue };
+        put_above(ranked, ItemKey::Memory(old), ItemKey::Memory(new), memory.recorded);
+        believed.insert(ItemKey::Memory(new), memory);
+    }
     for old in rows {
         // The last of a chain of changes.
         let Some(new) = (0..MOST_STEPS).fold(None, |last, _| later.get(&last.unwrap_or(old)).copied().or(last)) else { continue };
@@ -238,7 +244,6 @@ fn put_later_first(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut [Ranked], be
         for (later_at, newer, later) in &first[number + 1..] {
             let may_change = newer.is_of_same_place(older)
                 && newer.is_later_than(older, asked.now) == Some(true)
-                && ranked[*later_at].score >= LEAST_SHARE * ranked[*at].score
                 && chance_of_change(earlier, later, &|a, b| likeness.of(a, b)) >= SAME_STATE;
             let above = ranked[*at].score * JUST_ABOVE - ranked[*later_at].score;
             if may_change && above > 0.0 {
@@ -252,15 +257,27 @@ fn put_later_first(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut [Ranked], be
 fn take_place(ranked: &mut Vec<Ranked>, old: ItemKey, new: ItemKey, at: UtcMillis) {
     let Some(place) = ranked.iter().position(|ranked| ranked.key() == old) else { return };
     let replaced = ranked.remove(place);
-    let gain = |known: f32| ScorePart { part: Part::Memory, value: (replaced.score - known).max(0.0) };
+    add_as_near(ranked, replaced.candidate.contributions, new, at, replaced.score);
+}
+
+/// Puts a memory just above another one that was found.
+fn put_above(ranked: &mut Vec<Ranked>, old: ItemKey, new: ItemKey, at: UtcMillis) {
+    let Some(found) = ranked.iter().find(|ranked| ranked.key() == old) else { return };
+    let (contributions, score) = (found.candidate.contributions.clone(), found.score * JUST_ABOVE);
+    add_as_near(ranked, contributions, new, at, score);
+}
+
+/// Gives a memory at least a score, for it is as near to the question as another one that was found.
+fn add_as_near(ranked: &mut Vec<Ranked>, near: Vec<Contribution>, new: ItemKey, at: UtcMillis, score: f32) {
+    let gain = |known: f32| ScorePart { part: Part::Memory, value: (score - known).max(0.0) };
     if let Some(known) = ranked.iter_mut().find(|ranked| ranked.key() == new) {
         let part = gain(known.score);
         known.add(part);
         return;
     }
     let standing = Standing { episode: EpisodeKey::of_its_own(new), position: 0, at, is_document: false };
-    let near = |of: Contribution| Contribution { value: 0.0, address: None, ..of };
-    let contributions = replaced.candidate.contributions.iter().cloned().map(near).collect();
+    let without_value = |of: Contribution| Contribution { value: 0.0, address: None, ..of };
+    let contributions = near.into_iter().map(without_value).collect();
     let mut added = Ranked { candidate: Candidate { key: new, standing, contributions }, support: Vec::new(), score: 0.0 };
     added.add(gain(0.0));
     ranked.push(added);
@@ -408,8 +425,10 @@ pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: 
     }
     let is_now = plan.request.filter.as_of.is_none() && plan.request.filter.memories.valid_at.is_none();
     if is_now && memory.is_in_effect() {
-        let before = likely_changes(asked, &memory)?.into_iter().map(|beside| beside.memory);
-        let before = before.filter(|other| memory.is_later_than(other, asked.now) == Some(true));
+        let mut before = changes(asked, &memory)?;
+        before.retain(|beside| beside.standing == Stands::Change(ChangeGrade::Likely));
+        let before =
+            before.into_iter().map(|beside| beside.memory).filter(|other| memory.is_later_than(other, asked.now) == Some(true));
         history.splice(0..0, before.map(|other| PastStatement { is_likely: true, ..past_statement(other) }));
     }
     history.truncate(MOST_HISTORY);
@@ -423,7 +442,7 @@ pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: 
             }
             let statement = past_statement(other);
             match standing {
-                Stands::LikelyChange => {}
+                Stands::Change(_) => {}
                 Stands::Against if contradicts.len() == MOST_HISTORY => {}
                 Stands::Against => contradicts.push(statement),
                 Stands::Above | Stands::Below if qualified.len() == MOST_HISTORY => {}
@@ -439,10 +458,10 @@ pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: 
     Ok(FoundMemory { row, memory, entities, sources, history, contradicts, qualified, changed })
 }
 
-/// Returns the memories in effect of which one likely changes the other and this.
-fn likely_changes(asked: &Asked<'_>, memory: &Memory) -> StoreResult<Vec<Beside>> {
+/// Returns the memories in effect that change a memory, or are changed by it, likely or perhaps.
+fn changes(asked: &Asked<'_>, memory: &Memory) -> StoreResult<Vec<Beside>> {
     let mut beside = asked.store.beside(memory.id, MOST_BESIDE)?;
-    beside.retain(|beside| beside.standing == Stands::LikelyChange && beside.memory.is_of_same_place(memory));
+    beside.retain(|beside| matches!(beside.standing, Stands::Change(_)) && beside.memory.is_of_same_place(memory));
     Ok(beside)
 }
 

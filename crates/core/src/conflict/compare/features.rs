@@ -76,8 +76,8 @@ pub const FEATURES: [&str; 40] = [
     "condition",
 ];
 
-/// Returns the features of two statements, the later one second.
-pub fn features(first: &Statement, second: &Statement, likeness: Likeness<'_>) -> [f32; FEATURES.len()] {
+/// Returns the features of two statements, the later one second, in the order of [`FEATURES`].
+pub fn change_features(first: &Statement, second: &Statement, likeness: Likeness<'_>) -> [f32; FEATURES.len()] {
     let mut aligned = Alignment::of(first, second);
     aligned.match_near(first, second, NEAR, likeness);
     let pair = Pair { first, second, aligned: &aligned, likeness };

@@ -13,6 +13,6 @@ mod repetition;
 mod things;
 
 pub use self::change::{Change, ChangeGrade, Touch, chance_of_change};
-pub use self::features::{FEATURES, Likeness, features};
+pub use self::features::{FEATURES, Likeness, change_features};
 pub use self::read::Statement;
 pub use self::repetition::Repetition;

@@ -12,7 +12,6 @@ use yore_core::query::MemoryConditions;
 use yore_core::relation::{Basis, Node};
 use yore_core::time::UtcMillis;
 
-use super::entities::basis_json;
 use super::memories::{COLUMNS, FROM, memory_of};
 use crate::store::keys::{ItemKey, MemoryKey, RowKey, TurnKey, hex_of, json_of};
 use crate::store::local::transaction::View;
@@ -202,8 +201,8 @@ impl View<'_> {
 pub(crate) enum Stands {
     /// They contradict each other.
     Against,
-    /// The later of the two likely changes the earlier.
-    LikelyChange,
+    /// The later of the two likely changes the earlier, or may do so.
+    Change(ChangeGrade),
     /// The other holds in general, this one in a special case of it.
     Above,
     /// The other is a special case of this one.
@@ -378,25 +377,24 @@ impl Store {
     pub(crate) fn beside(&self, memory: MemoryId, limit: usize) -> StoreResult<Vec<Beside>> {
         let sql = format!(
             "SELECT {COLUMNS}, beside.type AS beside_type, beside.is_own AS beside_is_own, beside.reason AS beside_reason,
-                 coalesce(beside.basis, '') = ?3 AS beside_is_change FROM (
+                 beside.basis AS beside_basis FROM (
                  SELECT to_key AS key, recorded_ms, type, 1 AS is_own, reason, basis FROM relation
                  WHERE from_key = ?1 AND from_kind = 'memory' AND to_kind = 'memory' AND type IN ('contradicts', 'qualifies')
                  UNION ALL SELECT from_key, recorded_ms, type, 0, reason, basis FROM relation
                  WHERE to_key = ?1 AND from_kind = 'memory' AND to_kind = 'memory' AND type IN ('contradicts', 'qualifies')
              ) AS beside
              JOIN memory ON memory.uid = beside.key LEFT JOIN project ON project.id = memory.project_id
-             WHERE memory.status IN ('holds', 'contested') AND coalesce(beside.basis, '') <> ?4
-             ORDER BY beside.recorded_ms DESC, memory.id LIMIT ?2"
+             WHERE memory.status IN ('holds', 'contested') ORDER BY beside.recorded_ms DESC, memory.id LIMIT ?2"
         );
         self.read(|view| {
-            let of = |grade| basis_json(&Basis::Change(grade)).map_err(|error| view.failed(error.into()));
-            // A change that is only possible is listed among the conflicts alone.
-            let (likely, possible) = (of(ChangeGrade::Likely)?, of(ChangeGrade::Possible)?);
-            view.all(&sql, params![memory.as_bytes(), limit as i64, likely, possible], |row| {
+            view.all(&sql, params![memory.as_bytes(), limit as i64], |row| {
                 let (key, memory) = memory_of(row)?;
+                let basis = row.get::<_, Option<String>>("beside_basis")?.and_then(|basis| serde_json::from_str(&basis).ok());
                 let standing = match (row.get::<_, String>("beside_type")?.as_str(), row.get("beside_is_own")?) {
-                    ("contradicts", _) if row.get("beside_is_change")? => Stands::LikelyChange,
-                    ("contradicts", _) => Stands::Against,
+                    ("contradicts", _) => match basis {
+                        Some(Basis::Change(grade)) => Stands::Change(grade),
+                        _ => Stands::Against,
+                    },
                     (_, true) => Stands::Above,
                     (_, false) => Stands::Below,
                 };
