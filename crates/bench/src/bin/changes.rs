@@ -14,7 +14,7 @@ use std::fs;
 use serde_json::{Value, json};
 use yore_core::conflict::{Change, Repetition, Statement, change_features};
 use yore_core::text::Tokenizer;
-use yore_engine::StaticTable;
+use yore_engine::embed::StaticTable;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

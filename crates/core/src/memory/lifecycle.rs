@@ -70,6 +70,8 @@ pub enum Replacement {
     NoLongerSo,
     /// Automatically: a model found that this one is no longer so.
     DeniedByModel,
+    /// Automatically: a model found that this one changes it.
+    ChangedByModel,
     /// Automatically: the branch of the other one was merged.
     BranchMerged,
 }
@@ -210,6 +212,7 @@ impl Replacement {
             Self::OtherValue(value) => Some(StatusCause::OtherValue { value: value.chars().take(VALUE_CHARS).collect() }),
             Self::NoLongerSo => Some(StatusCause::NoLongerSo { by_model: false }),
             Self::DeniedByModel => Some(StatusCause::NoLongerSo { by_model: true }),
+            Self::ChangedByModel => Some(StatusCause::ChangedByModel),
             Self::BranchMerged => Some(StatusCause::BranchMerged),
         }
     }

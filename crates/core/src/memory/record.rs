@@ -331,6 +331,11 @@ impl Memory {
         MemoryKind::OPEN.contains(&self.kind) && self.fields != Fields::Open { is_closed: true }
     }
 
+    /// Returns whether it is a question, a problem or a todo that was closed.
+    pub fn is_closed(&self) -> bool {
+        MemoryKind::OPEN.contains(&self.kind) && !self.is_open()
+    }
+
     /// Returns what it says of something that has one value at a time: as it was stated, else as its statement is read. What
     /// happened says nothing of this kind.
     pub fn assertion(&self) -> Option<Assertion> {

@@ -53,6 +53,8 @@ pub enum StatusCause {
         /// True if a language model found that.
         by_model: bool,
     },
+    /// Superseded automatically: a model found that it was changed.
+    ChangedByModel,
     /// Superseded automatically: the branch of the other memory was merged.
     BranchMerged,
     /// Contested by another memory.
@@ -92,6 +94,7 @@ impl StatusCause {
         let denied = |rest: &str| match rest {
             "it is no longer so" => Some(Self::NoLongerSo { by_model: false }),
             "a model found that it is no longer so" => Some(Self::NoLongerSo { by_model: true }),
+            "a model found that it was changed" => Some(Self::ChangedByModel),
             "its branch was merged" => Some(Self::BranchMerged),
             _ => rest.strip_suffix(" has another value since").map(|value| Self::OtherValue { value: value.to_owned() }),
         };
@@ -138,7 +141,7 @@ impl StatusCause {
             | Self::NotProposedBy { extractor: text }
             | Self::GoneFrom { file: text } => Some(text),
             Self::Forgotten { cause, .. } => cause.as_ref().and_then(|cause| cause.text()),
-            Self::NoLongerSo { .. } | Self::BranchMerged | Self::TakenBack => None,
+            Self::NoLongerSo { .. } | Self::ChangedByModel | Self::BranchMerged | Self::TakenBack => None,
         }
     }
 
@@ -152,13 +155,13 @@ impl StatusCause {
             | Self::NotProposedBy { extractor: text }
             | Self::GoneFrom { file: text } => Some(text),
             Self::Forgotten { cause, .. } => cause.as_mut().and_then(|cause| cause.text_mut()),
-            Self::NoLongerSo { .. } | Self::BranchMerged | Self::TakenBack => None,
+            Self::NoLongerSo { .. } | Self::ChangedByModel | Self::BranchMerged | Self::TakenBack => None,
         }
     }
 
     /// Returns whether another memory superseded it automatically: then the same may become true again.
     pub(super) fn is_automatic_replacement(&self) -> bool {
-        matches!(self, Self::OtherValue { .. } | Self::NoLongerSo { .. } | Self::BranchMerged)
+        matches!(self, Self::OtherValue { .. } | Self::NoLongerSo { .. } | Self::ChangedByModel | Self::BranchMerged)
     }
 }
 
@@ -169,6 +172,7 @@ impl fmt::Display for StatusCause {
             Self::OtherValue { value } => write!(f, "newer: {value} has another value since"),
             Self::NoLongerSo { by_model: false } => f.write_str("newer: it is no longer so"),
             Self::NoLongerSo { by_model: true } => f.write_str("newer: a model found that it is no longer so"),
+            Self::ChangedByModel => f.write_str("newer: a model found that it was changed"),
             Self::BranchMerged => f.write_str("newer: its branch was merged"),
             Self::Contradicts { other } => write!(f, "contradicts {other}"),
             Self::SameAs { other } => write!(f, "says the same as {other}"),
@@ -194,6 +198,7 @@ mod tests {
             StatusCause::OtherValue { value: words("8080") },
             StatusCause::NoLongerSo { by_model: false },
             StatusCause::NoLongerSo { by_model: true },
+            StatusCause::ChangedByModel,
             StatusCause::BranchMerged,
             contradicts.clone(),
             StatusCause::SameAs { other: words("0123456789") },

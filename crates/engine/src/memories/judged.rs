@@ -185,7 +185,11 @@ fn carry_out(
                     None if may_replace(tx, &newer, &older, actor, now)? => {
                         let done = judged(*decision, &newer, &older);
                         relate(tx, &newer, RelationType::Supersedes, &older, &reason, now)?;
-                        supersede(tx, &older, &newer, Replacement::DeniedByModel, now)?;
+                        let why = match decision {
+                            Decision::Invalidate => Replacement::DeniedByModel,
+                            _ => Replacement::ChangedByModel,
+                        };
+                        supersede(tx, &older, &newer, why, now)?;
                         Ok(Ok(Some(done)))
                     }
                     None => contested(tx, &newer, &older, reason, now),

@@ -246,6 +246,9 @@ pub struct FoundMemory {
     pub sources: Vec<MemorySource>,
     /// The statements whose place it took, newest first.
     pub history: Vec<PastStatement>,
+    /// The memory that closed it, if it is a question, a problem or a todo that was closed.
+    #[serde(default)]
+    pub closed_by: Option<PastStatement>,
     /// Memories that hold and that it contradicts: nobody settled that.
     #[serde(default)]
     pub contradicts: Vec<PastStatement>,

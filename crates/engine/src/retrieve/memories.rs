@@ -6,6 +6,7 @@ use yore_core::conflict::{ChangeGrade, Statement, chance_of_change};
 use yore_core::id::MemoryId;
 use yore_core::memory::{AnchorVerdict, Lane, Memory, MemoryKind, Status, Verdict};
 use yore_core::query::{AskedFor, NewerFirst, Part, ScorePart};
+use yore_core::relation::{Node, RelationType};
 use yore_core::text::{Tokenizer, asks_for_past};
 use yore_core::time::UtcMillis;
 
@@ -19,8 +20,8 @@ use crate::embed::TextLikeness;
 use crate::error::EngineError;
 use crate::index::{CompiledFilter, Evaluator};
 use crate::store::{
-    Beside, EntityNames, EpisodeKey, EvidenceOf, EvidenceRow, Exceptions, ItemKey, Memories, MemoryKey, Named, Past, Stands,
-    Store, StoreResult, StoredVerdict, TurnKey, Turns,
+    Beside, EntityNames, EpisodeKey, EvidenceOf, EvidenceRow, Exceptions, ItemKey, Memories, MemoryKey, Named, Past, Relations,
+    Stands, Store, StoreResult, StoredVerdict, TurnKey, Turns,
 };
 
 /// Number of the best candidates among which memories are read.
@@ -46,6 +47,8 @@ const ASKED_KIND: f32 = 1.3;
 const EXTRACTED: f32 = 0.97;
 const CONTESTED: f32 = 0.9;
 const WRONG: f32 = 0.4;
+/// Factor of the score of a question, a problem or a todo that was closed: open ones come first.
+const CLOSED: f32 = 0.7;
 /// Factors of the score of what speaks of things in code that were changed since, and that are gone.
 const DRIFTED: f32 = 0.97;
 const ORPHANED: f32 = 0.7;
@@ -153,7 +156,8 @@ fn factor(memory: &Memory, kinds: &[MemoryKind], at: UtcMillis) -> f32 {
         Status::Invalidated => WRONG,
     };
     let time = if memory.is_valid_at(at) { 1.0 } else { NOT_NOW };
-    (DENSE + memory.certainty) * kind * lane * status * time
+    let open = if memory.is_closed() { CLOSED } else { 1.0 };
+    (DENSE + memory.certainty) * kind * lane * status * time * open
 }
 
 /// Puts the memory that holds in the place of each replaced one, unless the filter does not let it through.
@@ -452,10 +456,11 @@ pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: 
             }
         }
     }
+    let closed_by = if memory.is_closed() { closed_by(asked, &memory)? } else { None };
     let verdicts = if is_now { store.verdicts_of(&[row])? } else { HashMap::new() };
     let changed = verdicts.get(&row).map_or_else(Vec::new, |stored| stored.found.clone());
     let changed: Vec<AnchorVerdict> = changed.into_iter().filter(|one| one.verdict != Verdict::Fresh).collect();
-    Ok(FoundMemory { row, memory, entities, sources, history, contradicts, qualified, changed })
+    Ok(FoundMemory { row, memory, entities, sources, history, closed_by, contradicts, qualified, changed })
 }
 
 /// Returns the memories in effect that change a memory, or are changed by it, likely or perhaps.
@@ -463,6 +468,20 @@ fn changes(asked: &Asked<'_>, memory: &Memory) -> StoreResult<Vec<Beside>> {
     let mut beside = asked.store.beside(memory.id, MOST_BESIDE)?;
     beside.retain(|beside| matches!(beside.standing, Stands::Change(_)) && beside.memory.is_of_same_place(memory));
     Ok(beside)
+}
+
+/// Returns the memory that closed another one, of the same project or of none.
+fn closed_by(asked: &Asked<'_>, closed: &Memory) -> Result<Option<PastStatement>, EngineError> {
+    for relation in asked.store.relations(Relations::Of(&Node::Memory(closed.id), MOST_BESIDE))? {
+        let closes = matches!(relation.relation_type, RelationType::Solves | RelationType::Answers | RelationType::Implements);
+        let Node::Memory(by) = relation.from else { continue };
+        let by = if closes && by != closed.id { asked.store.memory(by)? } else { None };
+        let is_told = |by: &Memory| !by.is_forgotten() && (by.project == closed.project || by.is_global());
+        if let Some(by) = by.filter(is_told) {
+            return Ok(Some(past_statement(by)));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the items that pass a filter.

@@ -148,7 +148,8 @@ fn statement_line(found: &FoundMemory, words: &str) -> String {
     let sure = if memory.confidence == Confidence::Verified { "" } else { memory.confidence.as_str() };
     let sure = if sure.is_empty() { String::new() } else { format!(", {sure}") };
     let statement = flowing(words, usize::MAX);
-    let kind = memory.kind.as_str().replace('_', " ");
+    let closed = if memory.is_closed() { ", closed" } else { "" };
+    let kind = format!("{}{closed}", memory.kind.as_str().replace('_', " "));
     let before = found.history.first().map(|past| {
         let was = if past.is_likely { "was, likely" } else { "before" };
         format!(" ({was}: {})", flowing(&past.statement, PAST_CHARS))

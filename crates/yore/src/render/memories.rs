@@ -40,6 +40,9 @@ pub fn kind_of(memory: &Memory) -> String {
     if memory.status != Status::Holds {
         told.push_str(&format!(", {}", memory.status.as_str()));
     }
+    if memory.is_closed() {
+        told.push_str(", closed");
+    }
     if memory.confidence != Confidence::Verified {
         told.push_str(&format!(", {}", memory.confidence.as_str()));
     }
@@ -48,7 +51,7 @@ pub fn kind_of(memory: &Memory) -> String {
 
 /// Returns a line for each thing that is known about a memory: its entities, its validity, what it replaced.
 pub fn lines_of(found: &FoundMemory) -> Vec<String> {
-    let FoundMemory { memory, entities, history, contradicts, qualified, changed, .. } = found;
+    let FoundMemory { memory, entities, history, closed_by, contradicts, qualified, changed, .. } = found;
     let mut lines = Vec::new();
     // Names that stand in the statement, and the day that stands above it, are not told again.
     let statement = memory.statement.to_lowercase();
@@ -71,6 +74,7 @@ pub fn lines_of(found: &FoundMemory) -> Vec<String> {
         let until = past.until.map(|until| format!(" until {}", day(Some(until)))).unwrap_or_default();
         format!("earlier{until} [{}]: {}", past.id.short(), one_line(&past.statement))
     }));
+    lines.extend(closed_by.iter().map(|by| format!("closed by [{}]: {}", by.id.short(), one_line(&by.statement))));
     lines.extend(contradicts.iter().map(|other| format!("contradicts [{}]: {}", other.id.short(), one_line(&other.statement))));
     lines.extend(qualified.iter().map(qualified_line));
     lines.extend(changed.iter().map(changed_line));

@@ -225,6 +225,12 @@ pub struct HitMemory {
     /// Why it has that status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
+    /// True for a question, a problem or a todo that was closed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub closed: bool,
+    /// The memory that closed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed_by: Option<Past>,
     /// How sure it is: verified, inferred, speculative.
     pub confidence: String,
     /// curated (given or confirmed by a person) or extracted.
@@ -314,7 +320,7 @@ pub struct Past {
 
 impl HitMemory {
     fn of(found: &FoundMemory) -> Self {
-        let FoundMemory { memory, entities, history, contradicts, qualified, changed, .. } = found;
+        let FoundMemory { memory, entities, history, closed_by, contradicts, qualified, changed, .. } = found;
         let past = |past: &PastStatement| Past {
             id: past.id.to_string(),
             statement: past.statement.clone(),
@@ -328,6 +334,8 @@ impl HitMemory {
             statement: memory.statement.clone(),
             status: memory.status.as_str().to_owned(),
             cause: memory.cause.as_ref().map(ToString::to_string),
+            closed: memory.is_closed(),
+            closed_by: closed_by.as_ref().map(past),
             confidence: memory.confidence.as_str().to_owned(),
             lane: memory.lane.as_str().to_owned(),
             valid_from: time(memory.valid_from),
