@@ -6,7 +6,7 @@ use yore_core::operation::{Actor, Cause};
 use yore_engine::{MemoryEdit, MemoryFilter, MemoryList, StoredMemory};
 
 use super::Context;
-use crate::engine_handle::Memory;
+use crate::engine_handle::MemoryClient;
 use crate::error::{CliResult, Exit};
 use crate::render::memories::kind_name;
 use crate::render::text;
@@ -127,7 +127,7 @@ fn told(stored: &StoredMemory) -> Vec<String> {
     lines
 }
 
-fn ask(memory: &mut Memory, stored: &StoredMemory, context: &mut Context, input: &mut impl BufRead) -> CliResult<Answer> {
+fn ask(memory: &mut MemoryClient, stored: &StoredMemory, context: &mut Context, input: &mut impl BufRead) -> CliResult<Answer> {
     let id = stored.memory.id.to_string();
     let cause = Cause { actor: Actor::Person, by: "review".to_owned(), input: None };
     loop {

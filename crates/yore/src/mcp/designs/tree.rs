@@ -14,7 +14,7 @@ use yore_core::strength::Strength;
 
 use super::contexts::{find, here};
 use super::preview::Context;
-use crate::engine_handle::Memory;
+use crate::engine_handle::MemoryClient;
 use crate::error::CliResult;
 use crate::fence::{fence, name};
 use crate::mcp::access::Access;
@@ -81,7 +81,7 @@ async fn walk(
     depth: usize,
     most: usize,
 ) -> CliResult<Vec<ContextTreeNode>> {
-    let together = access.handle.with(Memory::contexts_used_together).await?;
+    let together = access.handle.with(MemoryClient::contexts_used_together).await?;
     let by_id: HashMap<EpisodeId, &Context> = contexts.iter().map(|context| (context.note.episode, context)).collect();
     let used_with = |context: &Context| -> Vec<(&Context, f32)> {
         let id = context.note.episode;
