@@ -168,7 +168,7 @@ impl Engine {
         now: UtcMillis,
         done: &mut Consolidated,
     ) -> Result<Vec<Proposed>, EngineError> {
-        let (reader, mut tokenizer) = (self.reader()?, Tokenizer::default());
+        let (ingester, mut tokenizer) = (self.ingester()?, Tokenizer::default());
         let statistics = &mut done.statistics;
         let mut proposals = Vec::new();
         for (number, new) in extraction.proposals.iter().enumerate() {
@@ -176,7 +176,7 @@ impl Engine {
             done.fates.push(Fate::Refused);
             statistics.worked(Phase::ExtractEntities, new.entities.len() as u64, 0);
             match timed(statistics, Phase::ExtractMemories, || self.prepared(new, now)) {
-                Ok(prepared) if reader.is_statement_buried(&prepared.memory.statement) => {
+                Ok(prepared) if ingester.is_statement_buried(&prepared.memory.statement) => {
                     done.counts.refused += 1;
                     statistics.decided(Decision::Refuse);
                 }

@@ -63,13 +63,13 @@ impl Engine {
     /// put away what the file says; what cannot be stored is skipped and told.
     pub fn import_given(&self, given: &GivenRecords, cause: &Cause) -> Result<Imported, EngineError> {
         let now = self.now();
-        let reader = self.reader()?;
+        let ingester = self.ingester()?;
         let mut imported = Imported::default();
         let mut memories: Vec<Prepared> = Vec::new();
         for new in &given.memories {
             match self.prepared(new, now) {
                 // A statement that was forgotten for good stays so, although the file still says it.
-                Ok(prepared) if reader.is_statement_buried(&prepared.memory.statement) => imported.known += 1,
+                Ok(prepared) if ingester.is_statement_buried(&prepared.memory.statement) => imported.known += 1,
                 Ok(prepared) => memories.push(prepared),
                 Err(EngineError::Memory(error)) => {
                     let place = new.memory.source.place.clone().unwrap_or_default();
@@ -91,7 +91,7 @@ impl Engine {
         let mut gone: HashSet<String> = HashSet::new();
         let names = entities.iter().map(|entity| &entity.name);
         for name in names.chain(relations.iter().flat_map(|relation| [&relation.from, &relation.to])) {
-            if self.is_entity_gone(&reader, name)? {
+            if self.is_entity_gone(&ingester, name)? {
                 gone.insert(name.clone());
             }
         }
@@ -142,8 +142,8 @@ impl Engine {
     }
 
     /// Returns whether nothing with a name is known any more because the memories about it were forgotten for good.
-    pub(super) fn is_entity_gone(&self, reader: &Ingest<'_>, name: &str) -> Result<bool, EngineError> {
-        Ok(reader.is_entity_buried(name) && self.store().entities(Some(name), 1)?.is_empty())
+    pub(super) fn is_entity_gone(&self, ingester: &Ingest<'_>, name: &str) -> Result<bool, EngineError> {
+        Ok(ingester.is_entity_buried(name) && self.store().entities(Some(name), 1)?.is_empty())
     }
 
     /// Returns the memories that were read from files, by file, project and statement.

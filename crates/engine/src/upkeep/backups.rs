@@ -99,7 +99,7 @@ impl Engine {
     /// # Errors
     /// As [`Engine::scan`].
     pub fn is_scan_due(&self) -> Result<bool, EngineError> {
-        Ok(self.store().is_keyed()? && !self.reader()?.is_scanned()?)
+        Ok(self.store().is_keyed()? && !self.ingester()?.is_scanned()?)
     }
 
     /// Scans all stored content with the current redaction rules, and removes what older rules let through
@@ -115,13 +115,13 @@ impl Engine {
         observer: &mut dyn Observer,
     ) -> Result<ScanReport, EngineError> {
         const OWED: &str = "scan";
-        let mut reader = self.reader()?;
+        let mut ingester = self.ingester()?;
         if !is_dry_run {
             // The marker stays until everything is done: a killed process leaves old turns and indexes
             // behind.
             self.store().set_index_state(OWED, if self.store().index_state(OWED)?.is_some() { "again" } else { "begun" })?;
         }
-        let report = reader.scan(is_dry_run, observer)?;
+        let report = ingester.scan(is_dry_run, observer)?;
         if is_dry_run {
             return Ok(report);
         }
@@ -130,7 +130,7 @@ impl Engine {
             self.store().release(Unused::Labels)?;
             self.finish_removal()?;
         }
-        reader.note_scanned()?;
+        ingester.note_scanned()?;
         self.store().clear_index_state(OWED)?;
         Ok(report)
     }
