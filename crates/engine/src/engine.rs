@@ -20,7 +20,7 @@ use crate::ingest::{
 };
 use crate::llm::{self, ServerEmbedder, ServerReranker};
 use crate::platform;
-use crate::retrieve::{self, Asked, Asking, Deadline, Hit, Judge, Missing, Packing, RecallAnswer, RecallRequest};
+use crate::retrieve::{self, Asking, Deadline, Hit, Judge, Missing, Packing, QueryContext, RecallAnswer, RecallRequest};
 use crate::store::{
     Again, Files, MemoryKey, ProjectKey, Queue, SourceFileSummary, Store, StoreError, StoreOptions, StoreStats, Unused,
 };
@@ -402,7 +402,7 @@ impl Engine {
                 None
             })
         };
-        let asked = Asked {
+        let asked = QueryContext {
             now: self.now(),
             store: &self.store,
             lexical: index.state()?,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use yore_core::query::{Fusion, List};
 use yore_core::rank;
 
-use super::Asked;
+use super::QueryContext;
 use super::candidate::{Candidate, Contribution, Proposal};
 use super::deadline::LatePart;
 use super::lists::{ListRow, row_of};
@@ -15,7 +15,7 @@ use crate::error::EngineError;
 use crate::store::ItemKey;
 
 /// Searches the lists of the plan.
-pub(super) fn collect(asked: &Asked<'_>, plan: &Plan<'_>) -> Result<Vec<Candidate>, EngineError> {
+pub(super) fn collect(asked: &QueryContext<'_>, plan: &Plan<'_>) -> Result<Vec<Candidate>, EngineError> {
     let mut candidates = Candidates { fusion: plan.request.tuning.fusion, ..Candidates::default() };
     for planned in &plan.lists {
         let Some(row) = row_of(planned.list) else { continue };

@@ -7,7 +7,7 @@ use yore_core::text::{NEAR_DUPLICATE, Shingles};
 use super::plan::Plan;
 use super::rank::Ranked;
 use super::texts::Texts;
-use super::{Asked, Found, memories};
+use super::{Found, QueryContext, memories};
 use crate::error::EngineError;
 use crate::store::ItemKey;
 
@@ -27,7 +27,7 @@ pub(super) struct Kept<'r> {
 
 /// Reads the text of the next candidates; a near duplicate is attached to the better turn.
 pub(super) fn read<'r>(
-    asked: &Asked<'_>,
+    asked: &QueryContext<'_>,
     batch: &'r [Ranked],
     plan: &Plan<'_>,
     texts: &mut Texts,

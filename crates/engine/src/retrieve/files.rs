@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use yore_core::files::{Opened, RankedFile, rank_files};
 use yore_core::time::UtcMillis;
 
-use super::{Asked, Hit};
+use super::{Hit, QueryContext};
 use crate::error::EngineError;
 use crate::store::{Store, TurnKey};
 
@@ -16,7 +16,11 @@ const MOST_FILES: usize = 20;
 
 /// Ranks the files that agents opened in the exchanges of these hits, best first. Files that are often opened in
 /// the same projects, before `until`, come before equal ones.
-pub(super) fn worked_files(asked: &Asked<'_>, hits: &[Hit], until: Option<UtcMillis>) -> Result<Vec<RankedFile>, EngineError> {
+pub(super) fn worked_files(
+    asked: &QueryContext<'_>,
+    hits: &[Hit],
+    until: Option<UtcMillis>,
+) -> Result<Vec<RankedFile>, EngineError> {
     let store = asked.store;
     let exchanges = opened_in_exchanges(store, hits)?;
     if exchanges.iter().all(Vec::is_empty) {

@@ -13,7 +13,7 @@ use yore_core::rank::heights;
 use yore_core::relation::Node;
 use yore_core::text::is_stop_word;
 
-use super::Asked;
+use super::QueryContext;
 use super::answer::Anchor;
 use super::candidate::{Candidate, Contribution, Proposal};
 use super::deadline::LatePart;
@@ -53,7 +53,7 @@ const WEIGHT: f32 = 0.3;
 
 /// Adds what relations lead to from the entities of the question. Returns these entities, the heaviest first.
 pub(super) fn follow_relations(
-    asked: &Asked<'_>,
+    asked: &QueryContext<'_>,
     plan: &Plan<'_>,
     landed: &mut Vec<Candidate>,
 ) -> Result<Vec<Anchor>, EngineError> {
@@ -94,7 +94,7 @@ pub(super) fn follow_relations(
 }
 
 /// Returns the entities of the question and of the best memories, with their weights.
-fn anchors(asked: &Asked<'_>, plan: &Plan<'_>, landed: &[Candidate]) -> Result<Vec<Anchor>, EngineError> {
+fn anchors(asked: &QueryContext<'_>, plan: &Plan<'_>, landed: &[Candidate]) -> Result<Vec<Anchor>, EngineError> {
     let store = asked.store;
     let question = plan.request.question.as_str();
     let names = names_between_blanks(question);
@@ -170,7 +170,7 @@ fn names_between_blanks(question: &str) -> Vec<String> {
 
 /// Returns the memories and turns that a walk from the anchors most likely reaches, at most [`MOST_JUDGED`], with the probability of being
 /// there, the most likely first.
-fn walk(asked: &Asked<'_>, anchors: &[Anchor]) -> Result<Vec<(ItemKey, f32)>, EngineError> {
+fn walk(asked: &QueryContext<'_>, anchors: &[Anchor]) -> Result<Vec<(ItemKey, f32)>, EngineError> {
     let store = asked.store;
     let mut numbers: HashMap<Node, u32> = HashMap::new();
     let mut nodes: Vec<Node> = Vec::new();

@@ -8,7 +8,7 @@ use yore_core::query::{List, Part, ScorePart};
 use yore_core::rank::{DEPTH, heights, mean_and_spread, standard};
 use yore_core::text::names_in_question;
 
-use super::Asked;
+use super::QueryContext;
 use super::candidate::{Candidate, Contribution, Standing};
 use super::deadline::LatePart;
 use super::pack::MOST_TERMS;
@@ -60,7 +60,7 @@ const ASKING: [&str; 14] =
 
 /// Ranks passages by their links, if the question asks something of several words and the best candidates are
 /// titled passages. Passages that no list proposed are added. Returns whether they were ranked so.
-pub(super) fn rank_by_links(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut Vec<Ranked>) -> Result<bool, EngineError> {
+pub(super) fn rank_by_links(asked: &QueryContext<'_>, plan: &Plan<'_>, ranked: &mut Vec<Ranked>) -> Result<bool, EngineError> {
     let question = plan.request.question.trim();
     let lower = question.to_lowercase();
     let first_word = lower.split_whitespace().next().unwrap_or_default();
@@ -98,7 +98,13 @@ struct Signs {
 }
 
 impl Signs {
-    fn of(asked: &Asked<'_>, plan: &Plan<'_>, graph: &NameGraph, ranked: &[Ranked], question: &str) -> Result<Self, EngineError> {
+    fn of(
+        asked: &QueryContext<'_>,
+        plan: &Plan<'_>,
+        graph: &NameGraph,
+        ranked: &[Ranked],
+        question: &str,
+    ) -> Result<Self, EngineError> {
         let known: Vec<(u32, &Ranked)> =
             ranked.iter().filter_map(|ranked| Some((graph.passage_of(ranked.key())?, ranked))).collect();
         let top = known.first().map_or(1.0, |(_, ranked)| ranked.score).max(f32::MIN_POSITIVE);

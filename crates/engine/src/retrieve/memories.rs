@@ -7,7 +7,7 @@ use yore_core::memory::{AnchorVerdict, Lane, Memory, MemoryKind, Status, Verdict
 use yore_core::query::{Part, ScorePart};
 use yore_core::time::UtcMillis;
 
-use super::Asked;
+use super::QueryContext;
 use super::answer::{FoundMemory, MemorySource, PastStatement, Qualified};
 use super::candidate::{Candidate, Contribution, Standing};
 use super::plan::Plan;
@@ -50,7 +50,7 @@ const EVIDENCE_SHARE: f32 = 0.5;
 
 /// Ranks the memories among the candidates; without any, nothing changes.
 pub(super) fn rank_memories(
-    asked: &Asked<'_>,
+    asked: &QueryContext<'_>,
     plan: &Plan<'_>,
     ranked: &mut Vec<Ranked>,
     texts: &mut Texts,
@@ -108,7 +108,7 @@ pub(super) fn rank_memories(
 }
 
 /// Lets what a project excepts from what holds everywhere stand before it, where the question is about that project.
-fn put_exceptions_first(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut [Ranked]) -> Result<(), EngineError> {
+fn put_exceptions_first(asked: &QueryContext<'_>, plan: &Plan<'_>, ranked: &mut [Ranked]) -> Result<(), EngineError> {
     let rows: Vec<MemoryKey> = ranked.iter().filter_map(|ranked| ranked.key().memory()).collect();
     let Some(projects) = plan.filter.project_keys().filter(|_| rows.len() > 1 && plan.request.filter.as_of.is_none()) else {
         return Ok(());
@@ -151,7 +151,7 @@ fn factor(memory: &Memory, kinds: &[MemoryKind], at: UtcMillis) -> f32 {
 
 /// Puts the memory that holds in the place of each replaced one, unless the filter does not let it through.
 fn replace(
-    asked: &Asked<'_>,
+    asked: &QueryContext<'_>,
     plan: &Plan<'_>,
     ranked: &mut Vec<Ranked>,
     believed: &mut HashMap<ItemKey, Memory>,
@@ -182,7 +182,7 @@ fn replace(
 
 /// Puts the later of two memories of which one likely changes the other in the place of the earlier, which is told with it.
 fn fold_likely_changed(
-    asked: &Asked<'_>,
+    asked: &QueryContext<'_>,
     plan: &Plan<'_>,
     ranked: &mut Vec<Ranked>,
     believed: &mut HashMap<ItemKey, Memory>,
@@ -232,7 +232,7 @@ fn take_place(ranked: &mut Vec<Ranked>, old: ItemKey, new: ItemKey, at: UtcMilli
 }
 
 /// Returns a memory as the request's time saw it, or the one that stood in its place then.
-fn as_believed(asked: &Asked<'_>, plan: &Plan<'_>, memory: Memory) -> Result<Option<Memory>, EngineError> {
+fn as_believed(asked: &QueryContext<'_>, plan: &Plan<'_>, memory: Memory) -> Result<Option<Memory>, EngineError> {
     let Some(at) = plan.request.filter.as_of else { return Ok(Some(memory)) };
     let Some(mut believed) = asked.store.past_memory(Past::Itself(Box::new(memory)), at)? else { return Ok(None) };
     // What had taken its place may have been undone since.
@@ -261,7 +261,7 @@ enum Holding {
 }
 
 /// Returns the last memory of the chain that took the place of another, if it passes the filter and was not wrong.
-fn holding(asked: &Asked<'_>, plan: &Plan<'_>, of: MemoryId) -> Result<Holding, EngineError> {
+fn holding(asked: &QueryContext<'_>, plan: &Plan<'_>, of: MemoryId) -> Result<Holding, EngineError> {
     let mut evaluator = Evaluator::new(&plan.filter);
     let (mut id, mut last) = (of, Holding::Nothing);
     for _ in 0..MOST_STEPS {
@@ -285,7 +285,7 @@ fn holding(asked: &Asked<'_>, plan: &Plan<'_>, of: MemoryId) -> Result<Holding, 
 /// Puts a memory in the place of the turns that it rests on: it gets the score of the best of them, and they are
 /// told with it. A turn stays if no memory that holds is about the same part of the question.
 fn fold_evidence(
-    asked: &Asked<'_>,
+    asked: &QueryContext<'_>,
     ranked: &mut Vec<Ranked>,
     believed: &HashMap<ItemKey, Memory>,
     verdicts: &HashMap<MemoryKey, StoredVerdict>,
@@ -326,7 +326,12 @@ fn fold_evidence(
 
 /// Adds to a memory, of which only the outline need be known, what an answer shows with it. With `as_of`, the record is as it stood then. Of its evidence, what
 /// the request's filter does not let through is left out: turns of other projects, later ones, forgotten ones.
-pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: Memory) -> Result<FoundMemory, EngineError> {
+pub(super) fn found(
+    asked: &QueryContext<'_>,
+    plan: &Plan<'_>,
+    row: MemoryKey,
+    memory: Memory,
+) -> Result<FoundMemory, EngineError> {
     let store = asked.store;
     let memory = store.memories(Memories::Keys(&[row]))?.pop().map_or(memory, |(_, whole)| whole);
     let mut memory = as_believed(asked, plan, memory.clone())?.unwrap_or(memory);
@@ -405,7 +410,7 @@ pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: 
 }
 
 /// Returns the memories in effect of which one likely changes the other and this.
-fn likely_changes(asked: &Asked<'_>, memory: &Memory) -> StoreResult<Vec<Beside>> {
+fn likely_changes(asked: &QueryContext<'_>, memory: &Memory) -> StoreResult<Vec<Beside>> {
     let mut beside = asked.store.beside(memory.id, MOST_BESIDE)?;
     beside.retain(|beside| beside.standing == Stands::LikelyChange && beside.memory.is_of_same_place(memory));
     Ok(beside)

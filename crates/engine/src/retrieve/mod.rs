@@ -2,7 +2,7 @@
 //!
 //! [`recall`] calls the phases in order; the answer contains every number that led to a rank.
 //!
-//! - `request`, `answer`: input and output; `asked`: the store and indexes to search
+//! - `request`, `answer`: input and output; `context`: the store and indexes to search
 //! - `plan`: all decisions made before a list is searched; `weights`: of the lists; `project`: which project is meant
 //! - `collect`: collects candidates (`candidate`) from the lists (`lists`) of the plan; `graph`: follows relations from
 //!   the entities of the question
@@ -15,9 +15,9 @@
 //! - `present`: adds text, locations and reasons; `duplicates`: folds near duplicates; `pack`: chooses passages
 
 mod answer;
-mod asked;
 mod candidate;
 mod collect;
+mod context;
 mod deadline;
 mod diversity;
 mod duplicates;
@@ -53,7 +53,7 @@ pub use self::answer::{
     Anchor, AnswerTopic, ExchangeHits, Found, FoundMemory, Hit, MemorySource, Missing, Passage, PastStatement, Qualified,
     RecallAnswer, Said, SearchedPeriod, SessionHit, WorkDone, exchanges,
 };
-pub(crate) use self::asked::Asked;
+pub(crate) use self::context::QueryContext;
 pub(crate) use self::deadline::Deadline;
 use self::deadline::LatePart;
 pub(crate) use self::files::opened_in_exchanges;
@@ -74,7 +74,11 @@ const COUNTED_UNSHAPED: usize = 100_000;
 const COUNTED_PENDING: usize = 10_000;
 
 /// Answers a query.
-pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &RecallRequest) -> Result<RecallAnswer, EngineError> {
+pub(crate) fn recall(
+    asked: &QueryContext<'_>,
+    tokenizer: &mut Tokenizer,
+    request: &RecallRequest,
+) -> Result<RecallAnswer, EngineError> {
     let began = Instant::now();
     let mut plan = plan::plan(asked, tokenizer, request)?;
     if let Some(period) = period_of_change(asked, tokenizer, request)? {
@@ -152,7 +156,7 @@ pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &Rec
 /// Returns the time before or after the change that a question names ("before we switched to SQLite"), if the
 /// memory knows when that was.
 fn period_of_change(
-    asked: &Asked<'_>,
+    asked: &QueryContext<'_>,
     tokenizer: &mut Tokenizer,
     request: &RecallRequest,
 ) -> Result<Option<Period>, EngineError> {
@@ -173,7 +177,7 @@ fn period_of_change(
         ..request.clone()
     };
     // Its words are not those of the question, whose vector is of no use here.
-    let asked = Asked { lexical: asked.lexical.clone(), periods: Vec::new(), model_vector: None, ..*asked };
+    let asked = QueryContext { lexical: asked.lexical.clone(), periods: Vec::new(), model_vector: None, ..*asked };
     let mut answer = recall(&asked, tokenizer, &question)?;
     let hits = answer.hits.drain(..).filter(|hit| hit.as_turn().is_some_and(|turn| says_change(&turn.text)));
     // The first time that it was told.
@@ -185,7 +189,7 @@ fn period_of_change(
 }
 
 /// Returns the parts that the answer had to do without, because they wait for analysis or indexing.
-fn missing(asked: &Asked<'_>, request: &RecallRequest, pending: usize) -> Result<Vec<Missing>, EngineError> {
+fn missing(asked: &QueryContext<'_>, request: &RecallRequest, pending: usize) -> Result<Vec<Missing>, EngineError> {
     let mut missing = Vec::new();
     let unshaped = if request.filter.asks_for_content() { asked.store.waiting(Queue::Shapes, COUNTED_UNSHAPED)? } else { 0 };
     if unshaped > 0 {

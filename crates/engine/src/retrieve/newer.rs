@@ -7,7 +7,7 @@ use yore_core::query::{AskedFor, NewerFirst, Part, ScorePart, SearchMode};
 use yore_core::rank::{Dated, raise_newer};
 use yore_core::text::{asks_for_past, says_change};
 
-use super::Asked;
+use super::QueryContext;
 use super::deadline::LatePart;
 use super::plan::Plan;
 use super::rank::Ranked;
@@ -28,7 +28,7 @@ const SAME_MODEL: f32 = 0.85;
 
 /// Raises newer turns, and returns for each raised turn the older one below it.
 pub(super) fn newer_first(
-    asked: &Asked<'_>,
+    asked: &QueryContext<'_>,
     plan: &Plan<'_>,
     ranked: &mut [Ranked],
     texts: &mut Texts,

@@ -6,7 +6,7 @@ use yore_core::text::{Period, is_stop_word};
 use super::candidate::Proposal;
 use super::plan::Plan;
 use super::rank::{Ranked, spread_of};
-use super::{Asked, SearchedPeriod};
+use super::{QueryContext, SearchedPeriod};
 use crate::error::EngineError;
 use crate::index::{CompiledFilter, NO_TIME, SearchOptions};
 
@@ -18,7 +18,7 @@ const SCALED: usize = 100;
 const INSIDE: f32 = 2.0;
 
 /// Searches within the periods that the question names.
-pub(super) fn propose(asked: &Asked<'_>, plan: &Plan<'_>) -> Result<Vec<Proposal>, EngineError> {
+pub(super) fn propose(asked: &QueryContext<'_>, plan: &Plan<'_>) -> Result<Vec<Proposal>, EngineError> {
     let mut proposals: Vec<Proposal> = Vec::new();
     // Without the words of the period nothing may be left to compare with.
     let text = if asks_for_period(plan) { plan.request.question.as_str() } else { &plan.text };

@@ -15,7 +15,7 @@ use yore_core::text::{Period, Question, Tokenizer, WordPiece, asked_for, is_erro
 use super::pack::terms_of_parts;
 use super::project::{project_here, projects_named};
 use super::weights::{PlannedList, planned_lists};
-use super::{Asked, RecallRequest};
+use super::{QueryContext, RecallRequest};
 use crate::error::{EngineError, MemoryError};
 use crate::index::{CompiledFilter, numbers};
 use crate::store::{EpisodeKey, Episodes, ItemKey, Store, TurnChoice};
@@ -60,7 +60,7 @@ pub(super) struct Plan<'r> {
 
 /// Makes the plan for a request.
 pub(super) fn plan<'r>(
-    asked: &Asked<'_>,
+    asked: &QueryContext<'_>,
     tokenizer: &mut Tokenizer,
     request: &'r RecallRequest,
 ) -> Result<Plan<'r>, EngineError> {

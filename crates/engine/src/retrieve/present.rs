@@ -15,7 +15,7 @@ use super::pack::{Asking, asked_code, matching_text, pack};
 use super::plan::Plan;
 use super::rank::Ranked;
 use super::texts::Texts;
-use super::{Asked, Found, Hit, RecallRequest, SessionHit};
+use super::{Found, Hit, QueryContext, RecallRequest, SessionHit};
 use crate::error::EngineError;
 use crate::store::{ItemKey, ShownTurn};
 
@@ -26,7 +26,7 @@ const ROUNDS: usize = 4;
 
 /// Returns the hits, without their passages, and the sessions that contain them.
 pub(super) fn hits(
-    asked: &Asked<'_>,
+    asked: &QueryContext<'_>,
     plan: &Plan<'_>,
     ranked: &[Ranked],
     texts: &mut Texts,
@@ -87,7 +87,7 @@ pub(super) fn link_newer(hits: &mut [Hit], older: &HashMap<ItemKey, ItemKey>) {
 
 /// Gives the hits their passages: within the budget that they share, or each a quote.
 pub(super) fn quote_hits(
-    asked: &Asked<'_>,
+    asked: &QueryContext<'_>,
     plan: &Plan<'_>,
     hits: &mut [Hit],
     tokenizer: &mut Tokenizer,
@@ -113,7 +113,7 @@ pub(super) fn quote_hits(
 
 /// Returns, for each turn, the share of its score in the full-text list that comes from tool inputs and
 /// outputs.
-fn tool_shares(asked: &Asked<'_>, plan: &Plan<'_>, kept: &[Kept<'_>]) -> Result<Vec<f32>, EngineError> {
+fn tool_shares(asked: &QueryContext<'_>, plan: &Plan<'_>, kept: &[Kept<'_>]) -> Result<Vec<f32>, EngineError> {
     let words: Vec<_> = kept.iter().map(|kept| kept.ranked.candidate.by(List::Words)).collect();
     let places: Vec<_> = words.iter().filter_map(|words| words.and_then(|words| words.address)).collect();
     let mut scores = asked.lexical.tool_scores(&plan.question, plan.tool_weight, &places)?.into_iter();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use yore_core::query::{AskedFor, Part, Rerank, ScorePart};
 use yore_core::text::{CHUNK_TOKENS, chunks};
 
-use super::Asked;
+use super::QueryContext;
 use super::answer::Missing;
 use super::deadline::LatePart;
 use super::pack::Nearness;
@@ -30,7 +30,12 @@ const TIME: Duration = Duration::from_millis(60);
 
 /// Ranks the best candidates anew, if the request allows it and the question asks for one thing in prose: an error
 /// message is found by its words.
-pub(super) fn rerank(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut [Ranked], texts: &mut Texts) -> Result<(), EngineError> {
+pub(super) fn rerank(
+    asked: &QueryContext<'_>,
+    plan: &Plan<'_>,
+    ranked: &mut [Ranked],
+    texts: &mut Texts,
+) -> Result<(), EngineError> {
     let is_prose = !matches!(plan.asked_for, AskedFor::List | AskedFor::Error | AskedFor::Words);
     if plan.request.rerank == Rerank::Never || asked.model_vector.is_none() || !is_prose || ranked.len() < 2 {
         return Ok(());

@@ -10,7 +10,7 @@ use super::deadline::LatePart;
 use super::pack::MOST_TERMS;
 use super::period::asks_for_period;
 use super::plan::Plan;
-use super::{Asked, Found, Hit, RecallRequest};
+use super::{Found, Hit, QueryContext, RecallRequest};
 use crate::error::EngineError;
 use crate::index::Address;
 use crate::store::ItemKey;
@@ -27,7 +27,7 @@ const MOST_WORDS: usize = 200;
 
 /// Gives each hit its confidence, and returns the evidence of the answer with its own.
 pub(super) fn judge(
-    asked: &Asked<'_>,
+    asked: &QueryContext<'_>,
     plan: &Plan<'_>,
     hits: &mut [Hit],
     addresses: &HashMap<ItemKey, Address>,
@@ -93,7 +93,7 @@ fn ends(text: &str) -> [&str; 2] {
 }
 
 /// Leaves out what is less sure than the request allows. Returns whether the whole answer is refused.
-pub(super) fn refuse(asked: &Asked<'_>, plan: &Plan<'_>, sure: f32, hits: &mut Vec<Hit>) -> bool {
+pub(super) fn refuse(asked: &QueryContext<'_>, plan: &Plan<'_>, sure: f32, hits: &mut Vec<Hit>) -> bool {
     let least = plan.request.min_confidence;
     // What was said in a period is an answer to a question that names nothing but the period.
     let is_any_right = asked.lexical.len() < SMALL_MEMORY || asks_for_period(plan);
@@ -113,7 +113,7 @@ pub(super) fn refuse(asked: &Asked<'_>, plan: &Plan<'_>, sure: f32, hits: &mut V
 
 /// Returns the words of a question that no turn in the index has; those of a period are none of them.
 pub(super) fn unmet_words(
-    asked: &Asked<'_>,
+    asked: &QueryContext<'_>,
     request: &RecallRequest,
     tokenizer: &mut Tokenizer,
 ) -> Result<Vec<String>, EngineError> {

@@ -7,7 +7,7 @@ use yore_core::episode::EpisodeKind;
 use yore_core::query::{Part, ScorePart};
 use yore_core::rank::standard;
 
-use super::Asked;
+use super::QueryContext;
 use super::deadline::LatePart;
 use super::pack::MOST_TERMS;
 use super::plan::Plan;
@@ -34,7 +34,12 @@ const SESSION_COVER: f32 = 0.25;
 const LENGTH: f32 = 0.2;
 
 /// Ranks people's talk anew; other candidates stay as they are.
-pub(super) fn rank_talk(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut [Ranked], texts: &mut Texts) -> Result<(), EngineError> {
+pub(super) fn rank_talk(
+    asked: &QueryContext<'_>,
+    plan: &Plan<'_>,
+    ranked: &mut [Ranked],
+    texts: &mut Texts,
+) -> Result<(), EngineError> {
     if !plan.request.tuning.is_talk_ranked || ranked.is_empty() {
         return Ok(());
     }
@@ -84,7 +89,7 @@ struct Covers {
 }
 
 impl Covers {
-    fn of(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &[Ranked]) -> Result<Self, EngineError> {
+    fn of(asked: &QueryContext<'_>, plan: &Plan<'_>, ranked: &[Ranked]) -> Result<Self, EngineError> {
         let terms = &plan.question.terms[..plan.question.terms.len().min(MOST_TERMS)];
         let rarity = asked.lexical.rarity(terms)?;
         let (at, places): (Vec<usize>, Vec<Address>) =

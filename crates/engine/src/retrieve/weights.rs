@@ -3,7 +3,7 @@
 use yore_core::query::{List, SearchMode};
 use yore_core::text::Question;
 
-use super::{Asked, RecallRequest};
+use super::{QueryContext, RecallRequest};
 use crate::error::EngineError;
 
 /// Factor for the weight of meaning if the query is a pasted error message: such a message is found by its
@@ -57,7 +57,7 @@ impl Weights {
 /// Returns the lists to search, in this order, with their weights. `has_meaning`: the query has a word that the
 /// models know.
 pub(super) fn planned_lists(
-    asked: &Asked<'_>,
+    asked: &QueryContext<'_>,
     mode: SearchMode,
     has_meaning: bool,
     question: &Question,
