@@ -402,7 +402,7 @@ impl Engine {
                 None
             })
         };
-        let asked = QueryContext {
+        let context = QueryContext {
             now: self.now(),
             store: &self.store,
             lexical: index.state()?,
@@ -415,8 +415,8 @@ impl Engine {
         };
         // The shared tokenizer caches its stems from query to query; a concurrent query uses its own.
         let mut answer = match self.tokenizer.try_lock() {
-            Ok(mut tokenizer) => retrieve::recall(&asked, &mut tokenizer, request),
-            Err(_) => retrieve::recall(&asked, &mut Tokenizer::default(), request),
+            Ok(mut tokenizer) => retrieve::recall(&context, &mut tokenizer, request),
+            Err(_) => retrieve::recall(&context, &mut Tokenizer::default(), request),
         }?;
         answer.missing.extend(missing);
         answer.missing.extend(no_reranker.take());

@@ -15,7 +15,7 @@ use crate::error::EngineError;
 use crate::store::ItemKey;
 
 /// Searches the lists of the plan.
-pub(super) fn collect(asked: &QueryContext<'_>, plan: &Plan<'_>) -> Result<Vec<Candidate>, EngineError> {
+pub(super) fn collect(context: &QueryContext<'_>, plan: &Plan<'_>) -> Result<Vec<Candidate>, EngineError> {
     let mut candidates = Candidates { fusion: plan.request.tuning.fusion, ..Candidates::default() };
     for planned in &plan.lists {
         let Some(row) = row_of(planned.list) else { continue };
@@ -25,10 +25,10 @@ pub(super) fn collect(asked: &QueryContext<'_>, plan: &Plan<'_>) -> Result<Vec<C
             List::Period => Some(LatePart::Periods),
             _ => Some(LatePart::Meaning),
         };
-        if part.is_some_and(|part| !asked.deadline.allows(part)) {
+        if part.is_some_and(|part| !context.deadline.allows(part)) {
             continue;
         }
-        candidates.add(row, planned.weights, (row.propose)(asked, plan)?);
+        candidates.add(row, planned.weights, (row.propose)(context, plan)?);
     }
     let mut all = candidates.all;
     if plan.question.are_phrases_required && !plan.question.phrases.is_empty() {

@@ -27,7 +27,7 @@ pub(super) struct Kept<'r> {
 
 /// Reads the text of the next candidates; a near duplicate is attached to the better turn.
 pub(super) fn read<'r>(
-    asked: &QueryContext<'_>,
+    context: &QueryContext<'_>,
     batch: &'r [Ranked],
     plan: &Plan<'_>,
     texts: &mut Texts,
@@ -35,7 +35,7 @@ pub(super) fn read<'r>(
 ) -> Result<(), EngineError> {
     let request = plan.request;
     let keys: Vec<ItemKey> = batch.iter().map(Ranked::key).collect();
-    texts.load(asked.store, &keys)?;
+    texts.load(context.store, &keys)?;
     for ranked in batch {
         if kept.len() == request.limit {
             break;
@@ -44,7 +44,7 @@ pub(super) fn read<'r>(
             ItemKey::Turn(row) => texts.take_turn(row),
             ItemKey::Memory(row) => {
                 if let Some((memory, project)) = texts.take_memory(row) {
-                    let found = Found::Memory(memories::found(asked, plan, row, memory)?);
+                    let found = Found::Memory(memories::found(context, plan, row, memory)?);
                     kept.push(Kept { ranked, found, project, shingles: Shingles::default(), also: Vec::new() });
                 }
                 continue;

@@ -17,11 +17,11 @@ const MOST_FILES: usize = 20;
 /// Ranks the files that agents opened in the exchanges of these hits, best first. Files that are often opened in
 /// the same projects, before `until`, come before equal ones.
 pub(super) fn worked_files(
-    asked: &QueryContext<'_>,
+    context: &QueryContext<'_>,
     hits: &[Hit],
     until: Option<UtcMillis>,
 ) -> Result<Vec<RankedFile>, EngineError> {
-    let store = asked.store;
+    let store = context.store;
     let exchanges = opened_in_exchanges(store, hits)?;
     if exchanges.iter().all(Vec::is_empty) {
         return Ok(Vec::new());
@@ -29,7 +29,7 @@ pub(super) fn worked_files(
     let rows: Vec<TurnKey> = hits.iter().take(VOTING).filter_map(Hit::turn_key).collect();
     let opened: HashSet<&str> = exchanges.iter().flatten().map(|file| file.path.as_str()).collect();
     // As many files are opened as there are turns, roughly; to count them would take longer than the search.
-    let mut files = rank_files(&exchanges, &store.popular_files(&rows, &opened, until)?, asked.lexical.len());
+    let mut files = rank_files(&exchanges, &store.popular_files(&rows, &opened, until)?, context.lexical.len());
     files.truncate(MOST_FILES);
     Ok(files)
 }

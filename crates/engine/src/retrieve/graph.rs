@@ -53,27 +53,27 @@ const WEIGHT: f32 = 0.3;
 
 /// Adds what relations lead to from the entities of the question. Returns these entities, the heaviest first.
 pub(super) fn follow_relations(
-    asked: &QueryContext<'_>,
+    context: &QueryContext<'_>,
     plan: &Plan<'_>,
     landed: &mut Vec<Candidate>,
 ) -> Result<Vec<Anchor>, EngineError> {
     // A memory that relations lead to need not have the quoted words.
     let needs_phrases = plan.question.are_phrases_required && !plan.question.phrases.is_empty();
     let is_wanted = plan.request.tuning.is_graph_followed && plan.request.filter.wanted != Wanted::Turns && !needs_phrases;
-    if !is_wanted || !asked.store.statement_facts(0)?.has_entities || !asked.deadline.allows(LatePart::Graph) {
+    if !is_wanted || !context.store.statement_facts(0)?.has_entities || !context.deadline.allows(LatePart::Graph) {
         return Ok(Vec::new());
     }
-    let anchors = anchors(asked, plan, landed)?;
+    let anchors = anchors(context, plan, landed)?;
     if anchors.is_empty() {
         return Ok(anchors);
     }
-    let reached = walk(asked, &anchors)?;
-    if !asked.deadline.allows(LatePart::Graph) {
+    let reached = walk(context, &anchors)?;
+    if !context.deadline.allows(LatePart::Graph) {
         return Ok(anchors);
     }
     let mut evaluator = Evaluator::new(&plan.filter);
     let keys: Vec<ItemKey> = reached.iter().map(|(key, _)| *key).collect();
-    let heads = asked.store.item_heads(&keys)?;
+    let heads = context.store.item_heads(&keys)?;
     let passed =
         reached.iter().filter_map(|(key, mass)| Some((heads.get(key)?, *mass))).filter(|(head, _)| evaluator.passes(*head));
     let hits: Vec<ItemHit> = passed.map(|(head, mass)| ItemHit::of(head, mass)).take(PROPOSED).collect();
@@ -94,8 +94,8 @@ pub(super) fn follow_relations(
 }
 
 /// Returns the entities of the question and of the best memories, with their weights.
-fn anchors(asked: &QueryContext<'_>, plan: &Plan<'_>, landed: &[Candidate]) -> Result<Vec<Anchor>, EngineError> {
-    let store = asked.store;
+fn anchors(context: &QueryContext<'_>, plan: &Plan<'_>, landed: &[Candidate]) -> Result<Vec<Anchor>, EngineError> {
+    let store = context.store;
     let question = plan.request.question.as_str();
     let names = names_between_blanks(question);
     let mut known: HashMap<String, Vec<EntityName>> = HashMap::new();
@@ -170,8 +170,8 @@ fn names_between_blanks(question: &str) -> Vec<String> {
 
 /// Returns the memories and turns that a walk from the anchors most likely reaches, at most [`MOST_JUDGED`], with the probability of being
 /// there, the most likely first.
-fn walk(asked: &QueryContext<'_>, anchors: &[Anchor]) -> Result<Vec<(ItemKey, f32)>, EngineError> {
-    let store = asked.store;
+fn walk(context: &QueryContext<'_>, anchors: &[Anchor]) -> Result<Vec<(ItemKey, f32)>, EngineError> {
+    let store = context.store;
     let mut numbers: HashMap<Node, u32> = HashMap::new();
     let mut nodes: Vec<Node> = Vec::new();
     let mut edges: HashMap<(u32, u32), f32> = HashMap::new();

@@ -60,7 +60,7 @@ const ASKING: [&str; 14] =
 
 /// Ranks passages by their links, if the question asks something of several words and the best candidates are
 /// titled passages. Passages that no list proposed are added. Returns whether they were ranked so.
-pub(super) fn rank_by_links(asked: &QueryContext<'_>, plan: &Plan<'_>, ranked: &mut Vec<Ranked>) -> Result<bool, EngineError> {
+pub(super) fn rank_by_links(context: &QueryContext<'_>, plan: &Plan<'_>, ranked: &mut Vec<Ranked>) -> Result<bool, EngineError> {
     let question = plan.request.question.trim();
     let lower = question.to_lowercase();
     let first_word = lower.split_whitespace().next().unwrap_or_default();
@@ -74,16 +74,16 @@ pub(super) fn rank_by_links(asked: &QueryContext<'_>, plan: &Plan<'_>, ranked: &
     if first_are_documents < FOLLOWED.min(ranked.len()) || ranked.len() < KEPT {
         return Ok(false);
     }
-    if !asked.deadline.allows(LatePart::Links) {
+    if !context.deadline.allows(LatePart::Links) {
         return Ok(false);
     }
-    let graph = asked.lexical.name_graph()?;
+    let graph = context.lexical.name_graph()?;
     let is_titled =
         |ranked: &&Ranked| graph.passage_of(ranked.key()).is_some_and(|at| graph.passages[at as usize].title.is_some());
     if ranked.iter().take(FOLLOWED).filter(is_titled).count() < TITLED {
         return Ok(false);
     }
-    let mut signs = Signs::of(asked, plan, &graph, ranked, &lower)?;
+    let mut signs = Signs::of(context, plan, &graph, ranked, &lower)?;
     signs.retain_allowed(plan, &graph);
     let weights = if plan.request.tuning.has_walk { WEIGHTS_WITH_WALK } else { WEIGHTS };
     reorder(&graph, &signs, &weights, ranked);
@@ -99,7 +99,7 @@ struct Signs {
 
 impl Signs {
     fn of(
-        asked: &QueryContext<'_>,
+        context: &QueryContext<'_>,
         plan: &Plan<'_>,
         graph: &NameGraph,
         ranked: &[Ranked],
@@ -160,11 +160,11 @@ impl Signs {
             }
         }
         let terms = &plan.question.terms[..plan.question.terms.len().min(MOST_TERMS)];
-        let rarity = asked.lexical.rarity(terms)?;
+        let rarity = context.lexical.rarity(terms)?;
         let whole = rarity.iter().sum::<f32>().max(f32::MIN_POSITIVE);
         let order: Vec<u32> = pool.iter().copied().collect();
         let addresses: Vec<Address> = order.iter().map(|at| graph.passages[*at as usize].address).collect();
-        let held: HashMap<u32, u128> = order.iter().copied().zip(asked.lexical.terms_of(terms, &addresses)?).collect();
+        let held: HashMap<u32, u128> = order.iter().copied().zip(context.lexical.terms_of(terms, &addresses)?).collect();
         for at in &order {
             let new = |best: u32| {
                 let only = held[at] & !held.get(&best).copied().unwrap_or(0);

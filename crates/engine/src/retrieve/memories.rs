@@ -50,7 +50,7 @@ const EVIDENCE_SHARE: f32 = 0.5;
 
 /// Ranks the memories among the candidates; without any, nothing changes.
 pub(super) fn rank_memories(
-    asked: &QueryContext<'_>,
+    context: &QueryContext<'_>,
     plan: &Plan<'_>,
     ranked: &mut Vec<Ranked>,
     texts: &mut Texts,
@@ -60,12 +60,12 @@ pub(super) fn rank_memories(
     if keys.is_empty() {
         return Ok(());
     }
-    texts.load(asked.store, &keys)?;
+    texts.load(context.store, &keys)?;
     let filter = &plan.request.filter;
     let mut believed: HashMap<ItemKey, Memory> = HashMap::new();
     for key in &keys {
         let Some((memory, _)) = texts.memory(*key).filter(|(memory, _)| !memory.is_forgotten()) else { continue };
-        let memory = as_believed(asked, plan, memory.clone())?;
+        let memory = as_believed(context, plan, memory.clone())?;
         let is_wanted = |memory: &Memory| {
             let is_of_status = match filter.memories.statuses.as_slice() {
                 [] => !memory.status.is_unlisted(),
@@ -81,11 +81,11 @@ pub(super) fn rank_memories(
     }
     ranked.retain(|ranked| ranked.key().memory().is_none() || believed.contains_key(&ranked.key()));
     let kinds = MemoryKind::asked_in(&plan.request.question);
-    let at = filter.memories.valid_at.or(filter.as_of).unwrap_or(asked.now);
+    let at = filter.memories.valid_at.or(filter.as_of).unwrap_or(context.now);
     let rows: Vec<MemoryKey> = believed.keys().filter_map(|key| key.memory()).collect();
     // The verdicts of today say nothing of another time.
     let is_now = filter.as_of.is_none() && filter.memories.valid_at.is_none();
-    let verdicts = if is_now { asked.store.verdicts_of(&rows)? } else { HashMap::new() };
+    let verdicts = if is_now { context.store.verdicts_of(&rows)? } else { HashMap::new() };
     for ranked in ranked.iter_mut() {
         let Some(memory) = believed.get(&ranked.key()) else { continue };
         let ground = ranked.key().memory().map_or(1.0, |row| ground(verdicts.get(&row)));
@@ -96,25 +96,25 @@ pub(super) fn rank_memories(
     }
     // A request for statuses, or for a time of validity, is about the replaced ones themselves.
     if filter.memories.statuses.is_empty() && filter.memories.valid_at.is_none() {
-        replace(asked, plan, ranked, &mut believed, texts)?;
+        replace(context, plan, ranked, &mut believed, texts)?;
         if is_now {
-            fold_likely_changed(asked, plan, ranked, &mut believed, texts)?;
+            fold_likely_changed(context, plan, ranked, &mut believed, texts)?;
         }
     }
-    fold_evidence(asked, ranked, &believed, &verdicts)?;
-    put_exceptions_first(asked, plan, ranked)?;
+    fold_evidence(context, ranked, &believed, &verdicts)?;
+    put_exceptions_first(context, plan, ranked)?;
     ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
     Ok(())
 }
 
 /// Lets what a project excepts from what holds everywhere stand before it, where the question is about that project.
-fn put_exceptions_first(asked: &QueryContext<'_>, plan: &Plan<'_>, ranked: &mut [Ranked]) -> Result<(), EngineError> {
+fn put_exceptions_first(context: &QueryContext<'_>, plan: &Plan<'_>, ranked: &mut [Ranked]) -> Result<(), EngineError> {
     let rows: Vec<MemoryKey> = ranked.iter().filter_map(|ranked| ranked.key().memory()).collect();
     let Some(projects) = plan.filter.project_keys().filter(|_| rows.len() > 1 && plan.request.filter.as_of.is_none()) else {
         return Ok(());
     };
-    let at = plan.request.filter.memories.valid_at.unwrap_or(asked.now);
-    for (special, general) in asked.store.exceptions(Exceptions::Among(&rows, &projects), at)? {
+    let at = plan.request.filter.memories.valid_at.unwrap_or(context.now);
+    for (special, general) in context.store.exceptions(Exceptions::Among(&rows, &projects), at)? {
         let score = |ranked: &[Ranked], row| ranked.iter().find(|of| of.key() == ItemKey::Memory(row)).map(|of| of.score);
         let (Some(least), Some(own)) = (score(ranked, general), score(ranked, special)) else { continue };
         if let Some(special) = ranked.iter_mut().find(|of| of.key() == ItemKey::Memory(special) && own <= least) {
@@ -151,7 +151,7 @@ fn factor(memory: &Memory, kinds: &[MemoryKind], at: UtcMillis) -> f32 {
 
 /// Puts the memory that holds in the place of each replaced one, unless the filter does not let it through.
 fn replace(
-    asked: &QueryContext<'_>,
+    context: &QueryContext<'_>,
     plan: &Plan<'_>,
     ranked: &mut Vec<Ranked>,
     believed: &mut HashMap<ItemKey, Memory>,
@@ -161,7 +161,7 @@ fn replace(
     let is_replaced = |key: &ItemKey| believed.get(key).is_some_and(|memory| memory.status == Status::Superseded);
     let replaced: Vec<ItemKey> = ranked.iter().map(Ranked::key).filter(is_replaced).collect();
     for old in replaced {
-        let new = match holding(asked, plan, believed[&old].id)? {
+        let new = match holding(context, plan, believed[&old].id)? {
             Holding::Memory(new) => ItemKey::Memory(new),
             Holding::PutAway => {
                 hidden.push(old);
@@ -169,11 +169,11 @@ fn replace(
             }
             Holding::Nothing => continue,
         };
-        texts.load(asked.store, &[new])?;
+        texts.load(context.store, &[new])?;
         let at = texts.memory(new).map_or(0, |(memory, _)| memory.recorded);
         take_place(ranked, old, new, at);
         if let Some((memory, _)) = texts.memory(new) {
-            believed.extend(as_believed(asked, plan, memory.clone())?.map(|memory| (new, memory)));
+            believed.extend(as_believed(context, plan, memory.clone())?.map(|memory| (new, memory)));
         }
     }
     ranked.retain(|ranked| !hidden.contains(&ranked.key()));
@@ -182,7 +182,7 @@ fn replace(
 
 /// Puts the later of two memories of which one likely changes the other in the place of the earlier, which is told with it.
 fn fold_likely_changed(
-    asked: &QueryContext<'_>,
+    context: &QueryContext<'_>,
     plan: &Plan<'_>,
     ranked: &mut Vec<Ranked>,
     believed: &mut HashMap<ItemKey, Memory>,
@@ -193,16 +193,16 @@ fn fold_likely_changed(
     let mut later: HashMap<MemoryKey, MemoryKey> = HashMap::new();
     for own in &rows {
         let Some(memory) = believed.get(&ItemKey::Memory(*own)).filter(|memory| memory.is_in_effect()) else { continue };
-        for Beside { row, memory: other, .. } in likely_changes(asked, memory)? {
-            let is_later = other.is_later_than(memory, asked.now) == Some(true);
+        for Beside { row, memory: other, .. } in likely_changes(context, memory)? {
+            let is_later = other.is_later_than(memory, context.now) == Some(true);
             let key = ItemKey::Memory(row);
-            if is_later && passing(asked.store, &mut evaluator, [key])?.contains(&key) {
+            if is_later && passing(context.store, &mut evaluator, [key])?.contains(&key) {
                 later.insert(*own, row);
             }
         }
     }
     let newer: Vec<ItemKey> = later.values().map(|row| ItemKey::Memory(*row)).collect();
-    texts.load(asked.store, &newer)?;
+    texts.load(context.store, &newer)?;
     for old in rows {
         // The last of a chain of changes.
         let Some(new) = (0..MOST_STEPS).fold(None, |last, _| later.get(&last.unwrap_or(old)).copied().or(last)) else { continue };
@@ -232,13 +232,13 @@ fn take_place(ranked: &mut Vec<Ranked>, old: ItemKey, new: ItemKey, at: UtcMilli
 }
 
 /// Returns a memory as the request's time saw it, or the one that stood in its place then.
-fn as_believed(asked: &QueryContext<'_>, plan: &Plan<'_>, memory: Memory) -> Result<Option<Memory>, EngineError> {
+fn as_believed(context: &QueryContext<'_>, plan: &Plan<'_>, memory: Memory) -> Result<Option<Memory>, EngineError> {
     let Some(at) = plan.request.filter.as_of else { return Ok(Some(memory)) };
-    let Some(mut believed) = asked.store.past_memory(Past::Itself(Box::new(memory)), at)? else { return Ok(None) };
+    let Some(mut believed) = context.store.past_memory(Past::Itself(Box::new(memory)), at)? else { return Ok(None) };
     // What had taken its place may have been undone since.
     if believed.status == Status::Superseded
-        && asked.store.named_outlines(Named::SuccessorOf(believed.id))?.is_empty()
-        && let Some(undone) = asked.store.past_memory(Past::UndoneSuccessorOf(believed.id), at)?
+        && context.store.named_outlines(Named::SuccessorOf(believed.id))?.is_empty()
+        && let Some(undone) = context.store.past_memory(Past::UndoneSuccessorOf(believed.id), at)?
     {
         let evidence = undone.evidence.into_iter().filter(|one| believed.evidence.contains(one)).collect();
         believed = Memory { evidence, ..undone };
@@ -261,17 +261,17 @@ enum Holding {
 }
 
 /// Returns the last memory of the chain that took the place of another, if it passes the filter and was not wrong.
-fn holding(asked: &QueryContext<'_>, plan: &Plan<'_>, of: MemoryId) -> Result<Holding, EngineError> {
+fn holding(context: &QueryContext<'_>, plan: &Plan<'_>, of: MemoryId) -> Result<Holding, EngineError> {
     let mut evaluator = Evaluator::new(&plan.filter);
     let (mut id, mut last) = (of, Holding::Nothing);
     for _ in 0..MOST_STEPS {
-        let Some((next, (memory, _))) = asked.store.named_outlines(Named::SuccessorOf(id))?.pop() else { break };
+        let Some((next, (memory, _))) = context.store.named_outlines(Named::SuccessorOf(id))?.pop() else { break };
         if memory.id == of {
             break;
         }
-        let passes = passing(asked.store, &mut evaluator, [ItemKey::Memory(next)])?.contains(&ItemKey::Memory(next));
+        let passes = passing(context.store, &mut evaluator, [ItemKey::Memory(next)])?.contains(&ItemKey::Memory(next));
         id = memory.id;
-        let believed = as_believed(asked, plan, memory)?;
+        let believed = as_believed(context, plan, memory)?;
         match believed.map(|memory| memory.status) {
             None | Some(Status::Invalidated) => {}
             Some(status) if status.is_unlisted() => last = Holding::PutAway,
@@ -285,14 +285,14 @@ fn holding(asked: &QueryContext<'_>, plan: &Plan<'_>, of: MemoryId) -> Result<Ho
 /// Puts a memory in the place of the turns that it rests on: it gets the score of the best of them, and they are
 /// told with it. A turn stays if no memory that holds is about the same part of the question.
 fn fold_evidence(
-    asked: &QueryContext<'_>,
+    context: &QueryContext<'_>,
     ranked: &mut Vec<Ranked>,
     believed: &HashMap<ItemKey, Memory>,
     verdicts: &HashMap<MemoryKey, StoredVerdict>,
 ) -> Result<(), EngineError> {
     let holds = |key: ItemKey| believed.get(&key).is_some_and(|memory| memory.status == Status::Holds);
     let memories: Vec<MemoryKey> = ranked.iter().map(Ranked::key).filter(|key| holds(*key)).filter_map(ItemKey::memory).collect();
-    let evidence = asked.store.evidence_of(EvidenceOf::Keys(&memories))?;
+    let evidence = context.store.evidence_of(EvidenceOf::Keys(&memories))?;
     if evidence.is_empty() {
         return Ok(());
     }
@@ -327,14 +327,14 @@ fn fold_evidence(
 /// Adds to a memory, of which only the outline need be known, what an answer shows with it. With `as_of`, the record is as it stood then. Of its evidence, what
 /// the request's filter does not let through is left out: turns of other projects, later ones, forgotten ones.
 pub(super) fn found(
-    asked: &QueryContext<'_>,
+    context: &QueryContext<'_>,
     plan: &Plan<'_>,
     row: MemoryKey,
     memory: Memory,
 ) -> Result<FoundMemory, EngineError> {
-    let store = asked.store;
+    let store = context.store;
     let memory = store.memories(Memories::Keys(&[row]))?.pop().map_or(memory, |(_, whole)| whole);
-    let mut memory = as_believed(asked, plan, memory.clone())?.unwrap_or(memory);
+    let mut memory = as_believed(context, plan, memory.clone())?.unwrap_or(memory);
     let filter = CompiledFilter {
         projects: plan.filter.projects.clone(),
         everywhere: plan.filter.everywhere.clone(),
@@ -378,8 +378,8 @@ pub(super) fn found(
     }
     let is_now = plan.request.filter.as_of.is_none() && plan.request.filter.memories.valid_at.is_none();
     if is_now && memory.is_in_effect() {
-        let before = likely_changes(asked, &memory)?.into_iter().map(|beside| beside.memory);
-        let before = before.filter(|other| memory.is_later_than(other, asked.now) == Some(true));
+        let before = likely_changes(context, &memory)?.into_iter().map(|beside| beside.memory);
+        let before = before.filter(|other| memory.is_later_than(other, context.now) == Some(true));
         history.splice(0..0, before.map(|other| PastStatement { is_likely: true, ..past_statement(other) }));
     }
     history.truncate(MOST_HISTORY);
@@ -410,8 +410,8 @@ pub(super) fn found(
 }
 
 /// Returns the memories in effect of which one likely changes the other and this.
-fn likely_changes(asked: &QueryContext<'_>, memory: &Memory) -> StoreResult<Vec<Beside>> {
-    let mut beside = asked.store.beside(memory.id, MOST_BESIDE)?;
+fn likely_changes(context: &QueryContext<'_>, memory: &Memory) -> StoreResult<Vec<Beside>> {
+    let mut beside = context.store.beside(memory.id, MOST_BESIDE)?;
     beside.retain(|beside| beside.standing == Stands::LikelyChange && beside.memory.is_of_same_place(memory));
     Ok(beside)
 }

@@ -18,7 +18,7 @@ const SCALED: usize = 100;
 const INSIDE: f32 = 2.0;
 
 /// Searches within the periods that the question names.
-pub(super) fn propose(asked: &QueryContext<'_>, plan: &Plan<'_>) -> Result<Vec<Proposal>, EngineError> {
+pub(super) fn propose(context: &QueryContext<'_>, plan: &Plan<'_>) -> Result<Vec<Proposal>, EngineError> {
     let mut proposals: Vec<Proposal> = Vec::new();
     // Without the words of the period nothing may be left to compare with.
     let text = if asks_for_period(plan) { plan.request.question.as_str() } else { &plan.text };
@@ -29,11 +29,11 @@ pub(super) fn propose(asked: &QueryContext<'_>, plan: &Plan<'_>) -> Result<Vec<P
             ..plan.filter.clone()
         };
         let options = SearchOptions { limit: DEPTH, tool_weight: plan.tool_weight };
-        let mut hits = asked.lexical.search(asked.store, &plan.question, &filter, &options)?;
-        if let Some(semantic) = asked.semantic {
-            hits.extend(match &asked.model_vector {
-                Some(vector) => semantic.search_model(asked.store, vector, &filter, DEPTH)?,
-                None => semantic.search_static(asked.store, text, &filter, DEPTH)?,
+        let mut hits = context.lexical.search(context.store, &plan.question, &filter, &options)?;
+        if let Some(semantic) = context.semantic {
+            hits.extend(match &context.model_vector {
+                Some(vector) => semantic.search_model(context.store, vector, &filter, DEPTH)?,
+                None => semantic.search_static(context.store, text, &filter, DEPTH)?,
             });
         }
         for hit in hits {

@@ -35,7 +35,7 @@ const LENGTH: f32 = 0.2;
 
 /// Ranks people's talk anew; other candidates stay as they are.
 pub(super) fn rank_talk(
-    asked: &QueryContext<'_>,
+    context: &QueryContext<'_>,
     plan: &Plan<'_>,
     ranked: &mut [Ranked],
     texts: &mut Texts,
@@ -44,16 +44,16 @@ pub(super) fn rank_talk(
         return Ok(());
     }
     let first: Vec<ItemKey> = ranked.iter().take(TOLD_BY).map(Ranked::key).collect();
-    texts.load(asked.store, &first)?;
+    texts.load(context.store, &first)?;
     let is_talk =
         |key: &ItemKey| texts.turn(*key).is_some_and(|turn| turn.kind != EpisodeKind::Document && turn.speaker.is_some());
-    if 2 * first.iter().filter(|key| is_talk(key)).count() < first.len() || !asked.deadline.allows(LatePart::Talk) {
+    if 2 * first.iter().filter(|key| is_talk(key)).count() < first.len() || !context.deadline.allows(LatePart::Talk) {
         return Ok(());
     }
     let count = ranked.len().min(RANKED);
     let keys: Vec<ItemKey> = ranked[..count].iter().map(Ranked::key).collect();
-    texts.load(asked.store, &keys)?;
-    let covers = Covers::of(asked, plan, ranked)?;
+    texts.load(context.store, &keys)?;
+    let covers = Covers::of(context, plan, ranked)?;
     let question = plan.request.question.to_lowercase();
     let is_named = |speaker: &str| {
         let speaker = speaker.to_lowercase();
@@ -89,13 +89,13 @@ struct Covers {
 }
 
 impl Covers {
-    fn of(asked: &QueryContext<'_>, plan: &Plan<'_>, ranked: &[Ranked]) -> Result<Self, EngineError> {
+    fn of(context: &QueryContext<'_>, plan: &Plan<'_>, ranked: &[Ranked]) -> Result<Self, EngineError> {
         let terms = &plan.question.terms[..plan.question.terms.len().min(MOST_TERMS)];
-        let rarity = asked.lexical.rarity(terms)?;
+        let rarity = context.lexical.rarity(terms)?;
         let (at, places): (Vec<usize>, Vec<Address>) =
             ranked.iter().enumerate().filter_map(|(at, ranked)| Some((at, ranked.candidate.address()?))).unzip();
         let mut episodes: HashMap<EpisodeKey, Vec<(f64, u128)>> = HashMap::new();
-        for (at, terms) in at.into_iter().zip(asked.lexical.terms_of(terms, &places)?) {
+        for (at, terms) in at.into_iter().zip(context.lexical.terms_of(terms, &places)?) {
             let (episode, position) = place(&ranked[at]);
             episodes.entry(episode).or_default().push((position, terms));
         }

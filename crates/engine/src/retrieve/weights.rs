@@ -57,19 +57,19 @@ impl Weights {
 /// Returns the lists to search, in this order, with their weights. `has_meaning`: the query has a word that the
 /// models know.
 pub(super) fn planned_lists(
-    asked: &QueryContext<'_>,
+    context: &QueryContext<'_>,
     mode: SearchMode,
     has_meaning: bool,
     question: &Question,
     request: &RecallRequest,
 ) -> Result<Vec<PlannedList>, EngineError> {
     let mut lists = vec![List::Words];
-    if let Some(semantic) = asked.semantic.filter(|_| has_meaning) {
-        if asked.model_vector.is_some() {
+    if let Some(semantic) = context.semantic.filter(|_| has_meaning) {
+        if context.model_vector.is_some() {
             lists.push(List::Model);
         }
         // The static table finds turns that the local model has not embedded yet.
-        if asked.model_vector.is_none() || semantic.lacks_model_vectors(asked.store)? {
+        if context.model_vector.is_none() || semantic.lacks_model_vectors(context.store)? {
             lists.push(List::Static);
         }
     }
