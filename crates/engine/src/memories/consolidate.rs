@@ -25,7 +25,7 @@ use super::contest::{against, difference};
 use super::known::Known;
 use super::record::{NewMemory, Prepared};
 use super::scope::lift_branch;
-use super::settle::{change, compare_again, put, revive_replaced, settle_by_itself, settle_clash};
+use super::settle::{change, compare_again, put, revive_replaced, settle_by_stated_value, settle_clash};
 use super::step::{close, connect, micros, timed};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
@@ -294,7 +294,7 @@ impl Run<'_> {
                 end_todo(tx, other.id, new.id, self.cause, now)?;
             }
         }
-        settle_by_itself(tx, id, actor, now)?;
+        settle_by_stated_value(tx, id, actor, now)?;
         let recorded = Memory { id, ..prepared.memory.clone() };
         for (other, clash) in against(tx, &recorded, &[], others().map(|(_, memory)| memory), now)? {
             settle_clash(tx, other, id, &clash, actor, now)?;

@@ -13,7 +13,7 @@ use yore_core::time::UtcMillis;
 
 use super::portable::{Exported, Imported, skip};
 use super::record::{NewMemory, Prepared};
-use super::settle::{change, put, settle_by_itself, settle_with};
+use super::settle::{change, put, settle_by_stated_value, settle_by_words};
 use super::step::{draw, draw_relation, entity_for};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
@@ -134,7 +134,7 @@ impl Engine {
             }
             // Not with what the file no longer says.
             for (id, near) in fresh {
-                settle_with(tx, id, &[], near.iter(), Actor::Import, now)?;
+                settle_by_words(tx, id, &[], near.iter(), Actor::Import, now)?;
             }
             Ok::<_, EngineError>(imported)
         })?;
@@ -284,7 +284,7 @@ fn take_new(
     let before = tx.same_statement(given)?.map(|id| tx.memory(id)).transpose()?.flatten();
     let (id, _) = prepared.record(tx, now, &mut PipelineStatistics::default())?;
     met.insert(id);
-    settle_by_itself(tx, id, Actor::Import, now)?;
+    settle_by_stated_value(tx, id, Actor::Import, now)?;
     let Some(before) = before else { return Ok((true, Some(id))) };
     let Some(joined) = tx.memory(id)? else { return Ok((false, None)) };
     Ok((joined != before, None))

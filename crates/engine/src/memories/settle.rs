@@ -52,7 +52,7 @@ pub(super) fn authority(memory: &Memory) -> u8 {
 }
 
 /// Compares a memory with those that assert another value of the same, and settles what is certain.
-pub(super) fn settle_by_itself(
+pub(super) fn settle_by_stated_value(
     tx: &mut OperationTx<'_, '_>,
     id: MemoryId,
     actor: Actor,
@@ -143,7 +143,7 @@ fn settle_or_contest(
 }
 
 /// Compares a memory with those about entities with these names, and with others that are near.
-pub(super) fn settle_with<'m>(
+pub(super) fn settle_by_words<'m>(
     tx: &mut OperationTx<'_, '_>,
     id: MemoryId,
     names: &[String],
@@ -251,7 +251,7 @@ pub(super) fn put(
 
 /// Compares a memory that is in effect again, or that is a person's from now on.
 pub(super) fn compare_again(tx: &mut OperationTx<'_, '_>, id: MemoryId, actor: Actor, now: UtcMillis) -> Result<(), EngineError> {
-    settle_by_itself(tx, id, actor, now)?;
+    settle_by_stated_value(tx, id, actor, now)?;
     mark_contradicted(tx, id, now)
 }
 
