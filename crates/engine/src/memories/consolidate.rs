@@ -118,7 +118,7 @@ impl Engine {
         if extraction.proposals.is_empty() && before.is_empty() {
             return Ok(done);
         }
-        let mark = self.mark()?;
+        let position = self.store_position()?;
         let mut proposals = self.proposed(extraction, now, &mut done)?;
         let name = format!("{}/{}", extraction.extractor, extraction.version);
         let cause = Cause { actor: extraction.actor, by: name.clone(), input: Some(extraction.session.to_owned()) };
@@ -126,7 +126,7 @@ impl Engine {
         let summary = format!("extracted {count} from session {}", extraction.session);
         let mut tokenizer = Tokenizer::default();
         let (done, _) = self.operate(OperationKind::Extract, &cause, summary, |tx| {
-            let meanwhile = mark.since(tx)?;
+            let meanwhile = position.since(tx)?;
             for proposed in &mut proposals {
                 let project = proposed.prepared.memory.project;
                 let of_project = meanwhile.iter().filter(|memory| memory.project == project);

@@ -262,9 +262,9 @@ impl Engine {
         let summary = format!("{} {}: {}", verb(kind), memory.kind.as_str(), shortened(&memory.statement));
         let names: Vec<String> = prepared.entities.iter().cloned().chain(rules::entities(&memory.statement)).collect();
         // No conflict is found rather than nothing recorded.
-        let (mark, mut near) = (self.mark()?, self.near(memory).unwrap_or_default());
+        let (position, mut near) = (self.store_position()?, self.near(memory).unwrap_or_default());
         let (id, operation) = self.operate(kind, cause, summary, |tx| {
-            near.extend(mark.since(tx)?);
+            near.extend(position.since(tx)?);
             let (id, is_changed) = prepared.record(tx, now, &mut PipelineStatistics::default())?;
             // What is known as it is was compared when it was recorded.
             if is_changed {
@@ -322,7 +322,7 @@ impl Engine {
         self.redact(edit.tags.iter_mut().flatten().chain(edit.entities.iter_mut().flatten()))?;
         self.redact(edit.asserts.iter_mut().flat_map(|asserts| [&mut asserts.subject, &mut asserts.value]))?;
         let fresh = draw_memory(now)?;
-        let mark = self.mark()?;
+        let position = self.store_position()?;
         let mut near = match (&edit.statement, self.store().memory(id)?) {
             (Some(_), Some(known)) => self.near(&edited(known, &edit)).unwrap_or_default(),
             _ => Vec::new(),
@@ -361,7 +361,7 @@ impl Engine {
             about_only(tx, fresh, edit.entities.as_deref(), now)?;
             supersede(tx, &known, &changed, Replacement::Stated(None), now)?;
             settle_by_stated_value(tx, fresh, cause.actor, now)?;
-            near.extend(mark.since(tx)?);
+            near.extend(position.since(tx)?);
             let names: Vec<String> = edit.entities.iter().flatten().cloned().chain(rules::entities(&changed.statement)).collect();
             settle_by_words(tx, fresh, &names, near.iter(), cause.actor, now)?;
             Ok(fresh)

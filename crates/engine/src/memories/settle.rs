@@ -17,7 +17,7 @@ use yore_core::time::UtcMillis;
 use super::contest::{Clash, against, conflict_of, contest, is_settled, state_change};
 use super::known::is_done;
 use super::scope::special_case;
-use super::write::{apply, contradictions, mark, store, supersede};
+use super::write::{apply, contradictions, mark_contested, store, supersede};
 use crate::Engine;
 use crate::error::EngineError;
 use crate::store::{Compared, EvidenceOf, MemoryOutline, OperationTx};
@@ -97,7 +97,7 @@ pub(super) fn contest_marked(
     let is_stated = contest(tx, older.id, newer.id, conflict, now)?;
     let (curated, extracted) = if older.lane == Lane::Curated { (older, newer) } else { (newer, older) };
     if is_stated && curated.lane == Lane::Curated && extracted.lane == Lane::Extracted {
-        mark(tx, extracted, curated, now)?;
+        mark_contested(tx, extracted, curated, now)?;
     }
     Ok(())
 }
@@ -136,8 +136,8 @@ fn settle_or_contest(
     let is_stated = contest(tx, known.id, new.id, conflict, now)?;
     match (known.lane, new.lane) {
         _ if !is_sure || !is_stated => Ok(()),
-        (_, Lane::Extracted) => mark(tx, &new, &known, now),
-        (Lane::Extracted, Lane::Curated) => mark(tx, &known, &new, now),
+        (_, Lane::Extracted) => mark_contested(tx, &new, &known, now),
+        (Lane::Extracted, Lane::Curated) => mark_contested(tx, &known, &new, now),
         (Lane::Curated, Lane::Curated) => Ok(()),
     }
 }
@@ -262,9 +262,9 @@ pub(super) fn mark_contradicted(tx: &mut OperationTx<'_, '_>, id: MemoryId, now:
         let Some(own) = tx.memory(id)?.filter(Memory::is_in_effect) else { break };
         let Some(other) = tx.memory(other.id)?.filter(Memory::is_in_effect) else { continue };
         match (own.lane, other.lane) {
-            (Lane::Extracted, Lane::Curated) => mark(tx, &own, &other, now)?,
-            (Lane::Curated, Lane::Extracted) => mark(tx, &other, &own, now)?,
-            (Lane::Extracted, Lane::Extracted) if is_clear_denial(&contradiction) => mark(tx, &own, &other, now)?,
+            (Lane::Extracted, Lane::Curated) => mark_contested(tx, &own, &other, now)?,
+            (Lane::Curated, Lane::Extracted) => mark_contested(tx, &other, &own, now)?,
+            (Lane::Extracted, Lane::Extracted) if is_clear_denial(&contradiction) => mark_contested(tx, &own, &other, now)?,
             _ => {}
         }
     }
