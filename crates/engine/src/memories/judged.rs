@@ -17,8 +17,8 @@ use yore_core::time::UtcMillis;
 
 use super::consolidate::absorb_extracted;
 use super::contest::{contest, difference, is_settled};
-use super::scope::special_case;
 use super::settle::{authority, change, may_replace};
+use super::special_cases::special_case;
 use super::step::{close, connect, draw_relation, state};
 use super::write::supersede;
 use crate::Engine;

@@ -4,7 +4,7 @@
 //! project; the newer one, by the time since when it is true, retires the older one if whoever said it counts at least as much. What a
 //! person gave or pinned is retired by a person alone: an extracted statement that contradicts it is contested until somebody
 //! settles that. So is one that clearly denies what holds; one that says that something is no longer so ends what was said word for word
-//! before. A special case (`scope`) qualifies what holds in general, and takes no place. Everything else is stated as a contradiction,
+//! before. A special case (`special_cases`) qualifies what holds in general, and takes no place. Everything else is stated as a contradiction,
 //! and both hold.
 
 use yore_core::conflict::{Change, ChangeGrade, Conflict, ConflictKind, ConflictSeverity, Which};
@@ -16,7 +16,7 @@ use yore_core::time::UtcMillis;
 
 use super::contest::{Clash, against, conflict_of, contest, is_settled, state_change};
 use super::known::is_done;
-use super::scope::special_case;
+use super::special_cases::special_case;
 use super::write::{apply, contradictions, mark_contested, store, supersede};
 use crate::Engine;
 use crate::error::EngineError;
