@@ -21,8 +21,8 @@ use yore_core::relation::{Node, RelationType};
 use yore_core::text::Tokenizer;
 use yore_core::time::UtcMillis;
 
+use super::comparable::Comparable;
 use super::contest::{against, difference};
-use super::known::Known;
 use super::record::{NewMemory, Prepared};
 use super::settle::{change, compare_again, put, revive_replaced, settle_by_stated_value, settle_clash};
 use super::special_cases::lift_branch;
@@ -104,9 +104,9 @@ struct Proposed {
     /// Its place among those that were given.
     number: usize,
     prepared: Prepared,
-    known: Known,
+    comparable: Comparable,
     /// The known memories near it, in outline.
-    near: Vec<(Known, MemoryOutline)>,
+    near: Vec<(Comparable, MemoryOutline)>,
 }
 
 impl Engine {
@@ -130,7 +130,7 @@ impl Engine {
             for proposed in &mut proposals {
                 let project = proposed.prepared.memory.project;
                 let of_project = meanwhile.iter().filter(|memory| memory.project == project);
-                proposed.near.extend(of_project.map(|memory| (Known::of(memory, &mut tokenizer), memory.clone())));
+                proposed.near.extend(of_project.map(|memory| (Comparable::of(memory, &mut tokenizer), memory.clone())));
             }
             let mut run = Run { cause: &cause, now, met: HashSet::new(), added: Vec::new(), done };
             for proposed in proposals {
@@ -184,13 +184,13 @@ impl Engine {
                     // Like the turns that it rests on, it counts from when it was said.
                     let memory = &mut prepared.memory;
                     memory.recorded = memory.valid_from.map_or(now, |said| said.min(now));
-                    let known = timed(statistics, Phase::Embed, || Known::of(memory, &mut tokenizer));
+                    let comparable = timed(statistics, Phase::Embed, || Comparable::of(memory, &mut tokenizer));
                     let began = Instant::now();
                     let near = self.near(memory)?;
-                    let near: Vec<(Known, MemoryOutline)> =
-                        near.into_iter().map(|memory| (Known::of(&memory, &mut tokenizer), memory)).collect();
+                    let near: Vec<(Comparable, MemoryOutline)> =
+                        near.into_iter().map(|memory| (Comparable::of(&memory, &mut tokenizer), memory)).collect();
                     statistics.worked(Phase::RetrieveContext, near.len() as u64, micros(began));
-                    proposals.push(Proposed { number, prepared, known, near });
+                    proposals.push(Proposed { number, prepared, comparable, near });
                 }
                 Err(EngineError::Memory(error)) => {
                     done.fates[number] = Fate::Invalid(error);
@@ -223,18 +223,18 @@ struct Run<'r> {
     /// Memories that say what was proposed.
     met: HashSet<MemoryId>,
     /// Those of them that are new, in outline.
-    added: Vec<(Known, MemoryOutline)>,
+    added: Vec<(Comparable, MemoryOutline)>,
     done: Consolidated,
 }
 
 impl Run<'_> {
     /// Decides about a proposal, and records what was decided.
     fn resolve(&mut self, tx: &mut OperationTx<'_, '_>, proposed: Proposed) -> Result<Fate, EngineError> {
-        let Proposed { prepared, mut known, near, .. } = proposed;
+        let Proposed { prepared, mut comparable, near, .. } = proposed;
         let (began, now, actor) = (Instant::now(), self.now, self.cause.actor);
         let project = prepared.memory.project;
         let others = || near.iter().chain(self.added.iter().filter(|(_, memory)| memory.project == project));
-        let same = others().filter_map(|(other, _)| Some((other.repetition(&known)?, other.id)));
+        let same = others().filter_map(|(other, _)| Some((other.repetition(&comparable)?, other.id)));
         let mut same: Vec<(Repetition, MemoryId)> = same.collect();
         // What says just the same before what says more.
         same.sort_by_key(|(repetition, _)| *repetition != Repetition::Same);
@@ -247,7 +247,7 @@ impl Run<'_> {
             if memory.was_replaced_by_itself() && is_later {
                 continue;
             }
-            if known.tells_commands() || difference(&memory, &prepared.memory).is_none() {
+            if comparable.tells_commands() || difference(&memory, &prepared.memory).is_none() {
                 repeated = Some((memory, repetition));
                 break;
             }
@@ -281,8 +281,8 @@ impl Run<'_> {
         self.met.insert(id);
         self.done.counts.recorded += 1;
         let began = Instant::now();
-        known.id = id;
-        let new = known;
+        comparable.id = id;
+        let new = comparable;
         for (other, _) in others() {
             if new.meets_again(other) {
                 raise(tx, new.id, now)?;

@@ -3,7 +3,7 @@
 //! - `alike`: entities that may be one thing
 //! - `conflicts`: memories that cannot both hold, listed and settled; `contest` finds them
 //! - `contexts`: relations of contexts, which are notes with a topic
-//! - `consolidate`: what is new becomes memories, in phases; `known` and `near`: as it is compared with what is known
+//! - `consolidate`: what is new becomes memories, in phases; `comparable` and `near`: as it is compared with what is known
 //! - `judged`: what a model decided about memories near each other
 //! - `given`: records from files of other programs
 //! - `likeness`: likeness in meaning of short texts
@@ -25,6 +25,7 @@
 //! (`store/operations.rs`). Text is redacted before it is stored.
 
 mod alike;
+mod comparable;
 mod conflicts;
 mod consolidate;
 mod contest;
@@ -33,7 +34,6 @@ mod entities;
 mod given;
 mod history;
 mod judged;
-mod known;
 mod likeness;
 mod merged;
 mod named;

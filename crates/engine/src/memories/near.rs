@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use yore_core::memory::{Fields, Memory, MemoryKind};
 
-use super::known::{is_done, program};
+use super::comparable::{is_done, program};
 use crate::Engine;
 use crate::error::EngineError;
 use crate::store::{MemoryKey, MemoryOutline, OperationTx, Outlines};

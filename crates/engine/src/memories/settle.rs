@@ -14,8 +14,8 @@ use yore_core::operation::{Actor, Cause, OperationKind, Subject};
 use yore_core::relation::{Node, RelationType};
 use yore_core::time::UtcMillis;
 
+use super::comparable::is_done;
 use super::contest::{Clash, against, conflict_of, contest, is_settled, state_change};
-use super::known::is_done;
 use super::special_cases::special_case;
 use super::write::{apply, contradictions, mark_contested, store, supersede};
 use crate::Engine;
