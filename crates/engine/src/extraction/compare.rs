@@ -1,4 +1,4 @@
-//! Asks a language model to compare memories with similar ones: duplicates, outdated statements, contradictions (S5-055). Several
+//! Asks a language model to compare memories with similar ones: duplicates, outdated statements, contradictions. Several
 //! are asked about at once; the answer is checked and carried out as one operation (`memories/judged.rs`).
 //!
 //! Rules decide when a memory is recorded (`memories/consolidate.rs`); this comes after them, for what only a reader understands.

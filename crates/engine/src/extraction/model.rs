@@ -20,7 +20,7 @@ use crate::extraction::run::{ExtractRequest, FailReason, FailedSession};
 use crate::llm::{Class, Form, LlmError, Model, Prompt, structured};
 use crate::store::EpisodeSummary;
 
-/// A way to ask a family of models (S1-113): its instructions, and who then distils. A change of the words is another file and
+/// A way to ask a family of models: its instructions, and who then distils. A change of the words is another file and
 /// another version.
 struct Manner {
     instructions: &'static str,
@@ -254,7 +254,7 @@ fn is_wanted(kind: &str, kinds: &[MemoryKind]) -> bool {
     kinds.is_empty() || MemoryKind::parse(&kind.trim().to_lowercase()).is_none_or(|kind| kinds.contains(&kind))
 }
 
-/// Returns the prompt for a piece of a conversation (S4-021): recalled words are the values of a JSON document, out of which
+/// Returns the prompt for a piece of a conversation: recalled words are the values of a JSON document, out of which
 /// they cannot lead.
 fn prompt(material: &Material, manner: &Manner) -> Prompt {
     let line = |line: &Line| json!({"line": line.line, "role": line.role.as_str(), "content": line.text});

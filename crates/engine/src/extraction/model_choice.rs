@@ -14,7 +14,7 @@ use crate::store::{LedgerRow, Spent, StoreError};
 /// Tells who reads the conversations of a project, and on which terms; `None`: nobody. The error says what is missing.
 pub type ChooseModel<'c> = dyn FnMut(Option<&str>) -> Result<Option<(Arc<Model>, Terms)>, String> + 'c;
 
-/// How models are let in.
+/// Chooses models for a run and books their calls.
 pub struct ByModel<'r> {
     /// Who reads.
     pub choose: &'r mut ChooseModel<'r>,

@@ -1,5 +1,5 @@
-//! Consolidation: makes memories of the findings of extractors, agents and models, or merges them into known ones. `record`
-//! compares what somebody notes by hand in the same way.
+//! Consolidation: makes memories of the findings of extractors, agents and models, or merges them into known ones. A
+//! hand-given statement is merged only with an equal one (`record`).
 //!
 //! [`Phase`] names the steps. The statements are checked and brought into the form by which they are compared, and the known memories
 //! near each are found; then one transaction looks the entities up, decides about each statement, and writes all of it or nothing. Names

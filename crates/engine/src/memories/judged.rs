@@ -1,7 +1,7 @@
 //! Checks a model's decisions about similar memories, and carries out those that the rules allow.
 //!
 //! Its answers are claims like any others: which of two statements came later is read from them and not from the model, a person's word
-//! is retired by a person, what is pinned or was said again since stays, and what happened is history (S5-060). Where it may not decide,
+//! is retired by a person, what is pinned or was said again since stays, and what happened is history. Where it may not decide,
 //! the two are stated as contradicting each other, for a person to settle.
 
 use std::cmp::Ordering;

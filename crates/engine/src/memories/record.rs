@@ -261,7 +261,7 @@ impl Engine {
         let memory = &prepared.memory;
         let summary = format!("{} {}: {}", verb(kind), memory.kind.as_str(), shortened(&memory.statement));
         let names: Vec<String> = prepared.entities.iter().cloned().chain(rules::entities(&memory.statement)).collect();
-        // No conflict is found rather than nothing recorded.
+        // If the search fails, the memory is recorded without a comparison.
         let (position, mut near) = (self.store_position()?, self.near(memory).unwrap_or_default());
         let (id, operation) = self.operate(kind, cause, summary, |tx| {
             near.extend(position.since(tx)?);

@@ -3,9 +3,9 @@
 //! Both memories must assert something of the same aspect of the same subject ([`yore_core::conflict::Assertion`]), in the same
 //! project; the newer one, by the time since when it is true, retires the older one if whoever said it counts at least as much. What a
 //! person gave or pinned is retired by a person alone: an extracted statement that contradicts it is contested until somebody
-//! settles that. So is one that clearly denies what holds; one that says that something is no longer so ends what was said word for word
-//! before. A special case (`special_cases`) qualifies what holds in general, and takes no place. Everything else is stated as a contradiction,
-//! and both hold.
+//! settles that. So is one that clearly denies what holds; "X no longer holds" supersedes an earlier "X" of the same words. A
+//! special case (`special_cases`) qualifies what holds in general, and takes no place. Everything else is stated as a contradiction, and
+//! both hold.
 
 use yore_core::conflict::{Change, ChangeGrade, Conflict, ConflictKind, ConflictSeverity, Which};
 use yore_core::id::{MemoryId, RelationId};
@@ -77,7 +77,7 @@ pub(super) fn settle_by_stated_value(
             _ => (&other, &own, [&of_other, &assertion]),
         };
         if newer.is_of_same_place(older) && may_replace(tx, newer, older, actor, now)? {
-            // Its own value alone: the other's words are the other's.
+            // The cause names only the older memory's value, never words of the newer, which may be forgotten.
             supersede(tx, older, newer, Replacement::OtherValue(values[0].value.clone()), now)?;
             continue;
         }

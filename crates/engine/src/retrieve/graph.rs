@@ -26,13 +26,13 @@ use crate::store::{EntityName, EntityNames, ItemKey, MemoryKey, Named};
 /// Number of the best memories whose entities become anchors, and of anchors.
 const SEED_MEMORIES: usize = 10;
 const MOST_ANCHORS: usize = 20;
-/// Weights of an anchor: its nearness to the question, the memories that led to it, its degree (S5-036).
+/// Weights of an anchor: its nearness to the question, the memories that led to it, its degree.
 const BY_MEANING: f32 = 0.5;
 const BY_MEMORIES: f32 = 0.3;
 const BY_DEGREE: f32 = 0.2;
 /// Degree at which the weight by degree is 1; relations are counted up to a tenth of it.
 const GREAT_DEGREE: f32 = 10_000.0;
-/// In a memory of more memories than this, an entity that the question does not name must be shared by two (C-085).
+/// In a memory of more memories than this, an entity that the question does not name must be shared by two.
 const SMALL_MEMORY: usize = 200;
 /// Most words of a name, and of a question in which names are looked for.
 const NAME_WORDS: usize = 4;
@@ -78,7 +78,7 @@ pub(super) fn follow_relations(
         reached.iter().filter_map(|(key, mass)| Some((heads.get(key)?, *mass))).filter(|(head, _)| evaluator.passes(*head));
     let hits: Vec<ItemHit> = passed.map(|(head, mass)| ItemHit::of(head, mass)).take(PROPOSED).collect();
     let masses: Vec<f32> = hits.iter().map(|hit| hit.score).collect();
-    // Masses are small numbers; their heights are on the scale of the other lists (C-086).
+    // Masses are small numbers; their heights are on the scale of the other lists.
     let heights = heights(&masses, Some(0.0), LEAST_MASS);
     for (at, (hit, height)) in hits.into_iter().zip(heights).enumerate() {
         let Proposal { key, standing, score, address } = Proposal::from(hit);

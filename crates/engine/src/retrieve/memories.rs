@@ -31,8 +31,8 @@ const MOST_HISTORY: usize = 4;
 const MOST_COMPARED: usize = 16;
 /// Number of memories that a memory is related to that are looked at: those of other projects are not shown.
 const MOST_BESIDE: usize = 100;
-/// Factor of the score of a memory beside the turns', without its certainty, which is added: a memory says in a sentence what
-/// they say in many. Chosen by cross-validation (`docs/measurements.md`, "Extraction").
+/// A memory's score is multiplied by `DENSE` + certainty: a memory says in a sentence what turns say in many.
+/// Chosen by cross-validation (`docs/measurements.md`, "Extraction").
 const DENSE: f32 = 0.5;
 /// Factor of the score of a memory of a kind that the question asks for.
 const ASKED_KIND: f32 = 1.3;
