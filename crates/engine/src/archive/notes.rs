@@ -185,7 +185,7 @@ impl Engine {
         }
         let mut ingester = self.ingester()?;
         // From here on no other process stores or forgets.
-        let turn = ingester.begin()?;
+        let lock = ingester.begin()?;
         let now = self.now();
         let (wanted, known) = self.wanted(request, now, &|record| ingester.redacted(record))?;
         // Each version has its own time, by which versions are distinguished.
@@ -194,7 +194,7 @@ impl Engine {
         let remembered =
             |was_known| Remembered { episode: note_episode(&wanted.id), turn: note_turn(&wanted.id), redactions, was_known };
         if known.is_some_and(|known| stored.is(&known)) {
-            drop(turn);
+            drop(lock);
             self.relate_as_asked(&wanted.id, request)?;
             return Ok(remembered(true));
         }
@@ -208,8 +208,8 @@ impl Engine {
             records: note_records(&wanted.note(at)),
         };
         // A note is stored whatever the settings say about capturing from agents.
-        let report = ingester.put_in_turn(&turn, &Notes, document, &IngestRequest::new(Vec::new()))?;
-        drop(turn);
+        let report = ingester.put_locked(&lock, &Notes, document, &IngestRequest::new(Vec::new()))?;
+        drop(lock);
         self.is_stored(&report)?;
         self.relate_as_asked(&wanted.id, request)?;
         // The note is stored by now; a search finds it in the queue if the index cannot be updated.

@@ -321,7 +321,7 @@ impl Engine {
             return Ok(Err(BURIED));
         }
         // From here on no other process stores or forgets.
-        let turn = ingester.begin()?;
+        let lock = ingester.begin()?;
         let known: HashSet<UtcMillis> = match self.store().episodes(&Episodes::Native(Some(KIND), &note.id))?.first() {
             Some(known) => {
                 let versions = self.store().notes(Versions::Of(known.key), usize::MAX, |_| true)?;
@@ -343,7 +343,7 @@ impl Engine {
             });
             let stamp = Stamp { size: version.text.len() as u64, version: version.at.max(before.saturating_add(1)) };
             let document = GivenDocument { name, stamp, state: String::new(), records };
-            let report = ingester.put_in_turn(&turn, &Notes, document, &IngestRequest::new(Vec::new()))?;
+            let report = ingester.put_locked(&lock, &Notes, document, &IngestRequest::new(Vec::new()))?;
             if let Some((path, error)) = report.unread().next() {
                 let error = std::io::Error::other(error.clone());
                 return Err(StoreError::Io { path: path.clone(), error }.into());
