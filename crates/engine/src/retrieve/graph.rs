@@ -81,13 +81,13 @@ pub(super) fn follow_relations(
     // Masses are small numbers; their heights are on the scale of the other lists.
     let heights = heights(&masses, Some(0.0), LEAST_MASS);
     for (at, (hit, height)) in hits.into_iter().zip(heights).enumerate() {
-        let Proposal { key, standing, score, address } = Proposal::from(hit);
+        let Proposal { key, position, score, address } = Proposal::from(hit);
         let part = Part::Graph;
         let contribution =
             Contribution { list: List::Graph, part, rank: at + 1, own_score: score, value: WEIGHT * height, address };
         match landed.iter_mut().find(|candidate| candidate.key == key) {
             Some(known) => known.contributions.push(contribution),
-            None => landed.push(Candidate { key, standing, contributions: vec![contribution] }),
+            None => landed.push(Candidate { key, position, contributions: vec![contribution] }),
         }
     }
     Ok(anchors)

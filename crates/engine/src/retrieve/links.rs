@@ -9,7 +9,7 @@ use yore_core::rank::{DEPTH, heights, mean_and_spread, standard};
 use yore_core::text::names_in_question;
 
 use super::QueryContext;
-use super::candidate::{Candidate, Contribution, Standing};
+use super::candidate::{Candidate, Contribution, Position};
 use super::deadline::LatePart;
 use super::pack::MOST_TERMS;
 use super::plan::Plan;
@@ -70,7 +70,7 @@ pub(super) fn rank_by_links(context: &QueryContext<'_>, plan: &Plan<'_>, ranked:
     if !plan.request.tuning.are_links_ranked || needs_phrases || !asks || question.split_whitespace().count() < QUESTION_WORDS {
         return Ok(false);
     }
-    let first_are_documents = ranked.iter().take(FOLLOWED).filter(|ranked| ranked.candidate.standing.is_document).count();
+    let first_are_documents = ranked.iter().take(FOLLOWED).filter(|ranked| ranked.candidate.position.is_document).count();
     if first_are_documents < FOLLOWED.min(ranked.len()) || ranked.len() < KEPT {
         return Ok(false);
     }
@@ -223,7 +223,7 @@ fn reorder(graph: &NameGraph, signs: &Signs, weights: &[f32; SIGNS], ranked: &mu
     for (place, at) in places.iter().enumerate() {
         let passage = &graph.passages[*at as usize];
         if !known.contains(&ItemKey::Turn(passage.row)) {
-            let standing = Standing { episode: passage.episode, position: passage.position, at: passage.at, is_document: true };
+            let position = Position { episode: passage.episode, index: passage.position, at: passage.at, is_document: true };
             let contributions = vec![Contribution {
                 list: List::Links,
                 part: Part::Links,
@@ -232,7 +232,7 @@ fn reorder(graph: &NameGraph, signs: &Signs, weights: &[f32; SIGNS], ranked: &mu
                 value: 0.0,
                 address: Some(passage.address),
             }];
-            let candidate = Candidate { key: ItemKey::Turn(passage.row), standing, contributions };
+            let candidate = Candidate { key: ItemKey::Turn(passage.row), position, contributions };
             ranked.push(Ranked { candidate, support: Vec::new(), score: 0.0 });
         }
     }

@@ -9,7 +9,7 @@ use yore_core::time::UtcMillis;
 
 use super::QueryContext;
 use super::answer::{FoundMemory, MemorySource, PastStatement, Qualified};
-use super::candidate::{Candidate, Contribution, Standing};
+use super::candidate::{Candidate, Contribution, Position};
 use super::plan::Plan;
 use super::rank::Ranked;
 use super::texts::Texts;
@@ -223,10 +223,10 @@ fn take_place(ranked: &mut Vec<Ranked>, old: ItemKey, new: ItemKey, at: UtcMilli
         known.add(part);
         return;
     }
-    let standing = Standing { episode: EpisodeKey::of_its_own(new), position: 0, at, is_document: false };
+    let position = Position { episode: EpisodeKey::of_its_own(new), index: 0, at, is_document: false };
     let near = |of: Contribution| Contribution { value: 0.0, address: None, ..of };
     let contributions = replaced.candidate.contributions.iter().cloned().map(near).collect();
-    let mut added = Ranked { candidate: Candidate { key: new, standing, contributions }, support: Vec::new(), score: 0.0 };
+    let mut added = Ranked { candidate: Candidate { key: new, position, contributions }, support: Vec::new(), score: 0.0 };
     added.add(gain(0.0));
     ranked.push(added);
 }

@@ -69,13 +69,13 @@ pub(super) fn rank_by_period(plan: &Plan<'_>, ranked: &mut [Ranked]) -> Vec<Sear
     let whole = scores().fold(f32::MIN, f32::max) - scores().fold(f32::MAX, f32::min);
     let bonus = if asks_for_period(plan) { whole + unit } else { INSIDE * unit };
     for ranked in ranked.iter_mut() {
-        let at = ranked.candidate.standing.at;
+        let at = ranked.candidate.position.at;
         if at != NO_TIME && plan.periods.iter().any(|period| period.contains(at)) {
             ranked.add(ScorePart { part: Part::Period, value: bonus });
         }
     }
     ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
-    let found = |period: &Period| ranked.iter().filter(|ranked| period.contains(ranked.candidate.standing.at)).count();
+    let found = |period: &Period| ranked.iter().filter(|ranked| period.contains(ranked.candidate.position.at)).count();
     let searched = |period: &Period| SearchedPeriod { start: period.start, end: period.end, found: found(period) };
     plan.periods.iter().map(searched).collect()
 }

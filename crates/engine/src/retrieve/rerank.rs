@@ -57,9 +57,9 @@ pub(super) fn rerank(
             passages.push(None);
             continue;
         };
-        let before = match candidate.candidate.standing {
-            standing if standing.is_document || key.memory().is_some() => None,
-            standing => context.store.said_before(standing.episode, standing.position)?,
+        let before = match candidate.candidate.position {
+            position if position.is_document || key.memory().is_some() => None,
+            position => context.store.said_before(position.episode, position.index)?,
         };
         let mut forms = vec![passage.to_owned()];
         // A passage is read alone, and after what was said before it.

@@ -125,6 +125,6 @@ impl Covers {
 }
 
 fn place(ranked: &Ranked) -> (EpisodeKey, f64) {
-    let standing = ranked.candidate.standing;
-    (standing.episode, standing.position as f64 / SPOKEN_GAP as f64)
+    let position = ranked.candidate.position;
+    (position.episode, position.index as f64 / SPOKEN_GAP as f64)
 }
