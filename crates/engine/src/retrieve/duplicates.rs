@@ -26,7 +26,7 @@ pub(super) struct Kept<'r> {
 }
 
 /// Reads the text of the next candidates; a near duplicate is attached to the better turn.
-pub(super) fn read<'r>(
+pub(super) fn read_and_fold<'r>(
     context: &QueryContext<'_>,
     batch: &'r [Ranked],
     plan: &Plan<'_>,

@@ -10,7 +10,7 @@ use yore_core::time::UtcMillis;
 
 use super::candidate::{Candidate, Contribution};
 use super::deadline::LatePart;
-use super::duplicates::{Kept, read};
+use super::duplicates::{Kept, read_and_fold};
 use super::pack::{Asking, asked_code, matching_text, pack};
 use super::plan::Plan;
 use super::rank::Ranked;
@@ -38,7 +38,7 @@ pub(super) fn hits(
         let spare = if request.is_folded { SPARE } else { 0 };
         let (batch, later) = rest.split_at(rest.len().min(request.limit - kept.len() + spare));
         rest = later;
-        read(context, batch, plan, texts, &mut kept)?;
+        read_and_fold(context, batch, plan, texts, &mut kept)?;
         if kept.len() == request.limit || rest.is_empty() {
             break;
         }
