@@ -14,7 +14,7 @@ use crate::error::EngineError;
 use crate::extraction::agent::{
     Distilled, DistilledItem, DistilledRelation, DistilledTopic, Distiller, Line, Material, NEW_CHARS,
 };
-use crate::extraction::model_choice::{ByModel, MOST_FAILURES, StopReason};
+use crate::extraction::model_access::{MOST_FAILURES, ModelAccess, StopReason};
 use crate::extraction::refused::RefusedItem;
 use crate::extraction::run::{ExtractRequest, FailReason, FailedSession};
 use crate::llm::{Class, Form, LlmError, Model, Prompt, structured};
@@ -88,7 +88,7 @@ impl Engine {
     /// [`EngineError::UnknownProject`], [`EngineError::UnknownSession`]. Failures of the model are in the report.
     pub fn extract_by_model(
         &self,
-        mut by: ByModel<'_>,
+        mut by: ModelAccess<'_>,
         request: &ExtractRequest,
         proceed: &mut dyn FnMut(u64, u64) -> bool,
     ) -> Result<ModelReport, EngineError> {
