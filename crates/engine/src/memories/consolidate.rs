@@ -22,7 +22,7 @@ use yore_core::text::Tokenizer;
 use yore_core::time::UtcMillis;
 
 use super::comparable::Comparable;
-use super::contest::{against, difference};
+use super::contest::{conflicts_with_known, difference};
 use super::record::{NewMemory, Prepared};
 use super::settle::{change, compare_again, put, revive_replaced, settle_by_stated_value, settle_clash};
 use super::special_cases::lift_branch;
@@ -296,7 +296,7 @@ impl Run<'_> {
         }
         settle_by_stated_value(tx, id, actor, now)?;
         let recorded = Memory { id, ..prepared.memory.clone() };
-        for (other, clash) in against(tx, &recorded, &[], others().map(|(_, memory)| memory), now)? {
+        for (other, clash) in conflicts_with_known(tx, &recorded, &[], others().map(|(_, memory)| memory), now)? {
             settle_clash(tx, other, id, &clash, actor, now)?;
         }
         statistics.decided(decision(tx, id)?);

@@ -15,7 +15,7 @@ use yore_core::relation::{Node, RelationType};
 use yore_core::time::UtcMillis;
 
 use super::comparable::is_done;
-use super::contest::{Clash, against, conflict_of, contest, is_settled, state_change};
+use super::contest::{Clash, conflict_of, conflicts_with_known, contest, is_settled, state_change};
 use super::special_cases::special_case;
 use super::write::{apply, contradictions, mark_contested, store, supersede};
 use crate::Engine;
@@ -152,7 +152,7 @@ pub(super) fn settle_by_words<'m>(
     now: UtcMillis,
 ) -> Result<(), EngineError> {
     let Some(memory) = tx.memory(id)? else { return Ok(()) };
-    for (other, clash) in against(tx, &memory, names, near, now)? {
+    for (other, clash) in conflicts_with_known(tx, &memory, names, near, now)? {
         settle_clash(tx, other, id, &clash, actor, now)?;
     }
     Ok(())
