@@ -1,5 +1,5 @@
 //! Asks a language model to compare memories with similar ones: duplicates, outdated statements, contradictions. Several
-//! are asked about at once; the answer is checked and carried out as one operation (`memories/judged.rs`).
+//! are asked about at once; the answer is checked and carried out as one operation (`memories/model_decisions.rs`).
 //!
 //! Rules decide when a memory is recorded (`memories/consolidate.rs`); this comes after them, for what only a reader understands.
 

@@ -7,7 +7,7 @@
 //!
 //! A known memory gets the evidence of a proposal that says the same. A person decides for good: nothing that they rejected, put away,
 //! replaced or forgot is recorded again. The memories that an extractor finds in a conversation take the place of those that it found
-//! there before, except for those that a person confirmed or pinned. What a model adds to these rules is in `judged`.
+//! there before, except for those that a person confirmed or pinned. What a model adds to these rules is in `model_decisions`.
 
 use std::collections::HashSet;
 use std::time::Instant;

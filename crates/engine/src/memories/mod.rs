@@ -1,19 +1,19 @@
 //! Changes memories, entities and relations, by logged operations only.
 //!
-//! - `alike`: finds entities that may be duplicates
+//! - `similar_entities`: finds entities that may be duplicates
 //! - `comparable`: holds what is compared of a memory; `near`: finds the known memories that a new one may repeat or contradict
 //! - `conflicts`: lists contradictions, and resolves one as a person decides
 //! - `consolidate`: records the findings of extractors, or merges them into known memories
 //! - `contest`: detects contradictions, and records them as relations
 //! - `contexts`: relates contexts, which are notes with a topic
 //! - `entities`: records, merges and splits entities; states, removes and follows relations
-//! - `given`: imports records from files of other programs
+//! - `import_files`: imports records from files of other programs
 //! - `history`: lists operations, undoes and redoes them
-//! - `judged`: checks and carries out what a model decided about similar memories
+//! - `model_decisions`: checks and carries out what a model decided about similar memories
 //! - `likeness`: compares short texts by meaning
-//! - `merged`: promotes the facts of merged branches
+//! - `merged_branches`: promotes the facts of merged branches
 //! - `named`: resolves the ids and names that callers give
-//! - `portable`: exports to JSON lines, and imports them
+//! - `export_jsonl`: exports to JSON lines, and imports them
 //! - `record`: records, edits, confirms, rejects, pins, tags and archives memories
 //! - `settle`: resolves a contradiction if it is certain which statement is newer
 //! - `shown`: reads memories for display
@@ -26,42 +26,42 @@
 //! Each method that changes something is one operation with its cause, in one transaction
 //! (`store/operations.rs`). Text is redacted before it is stored.
 
-mod alike;
 mod comparable;
 mod conflicts;
 mod consolidate;
 mod contest;
 mod contexts;
 mod entities;
-mod given;
+mod export_jsonl;
 mod history;
-mod judged;
+mod import_files;
 mod likeness;
-mod merged;
+mod merged_branches;
+mod model_decisions;
 mod named;
 mod near;
-mod portable;
 mod record;
 mod settle;
 mod shown;
+mod similar_entities;
 mod special_cases;
 mod step;
 mod taken_back;
 mod touches;
 mod write;
 
-pub use self::alike::AlikeEntities;
 pub use self::conflicts::{ConflictPlace, OpenConflict, Settlement};
 pub use self::consolidate::Extracted;
 pub(crate) use self::consolidate::{Consolidated, Extraction, Fate};
 pub use self::entities::{OpenedEntity, Reached, Traversal};
-pub use self::given::{GivenEntity, GivenRecords, GivenRelation};
-pub use self::judged::Judged;
-pub(crate) use self::judged::{CarriedOut, Judgement};
+pub use self::export_jsonl::{Exported, Imported};
+pub use self::import_files::{GivenEntity, GivenRecords, GivenRelation};
+pub use self::model_decisions::Judged;
+pub(crate) use self::model_decisions::{CarriedOut, Judgement};
 pub(crate) use self::named::FEWEST_DIGITS;
-pub use self::portable::{Exported, Imported};
 pub(crate) use self::record::FORGET;
 pub use self::record::{Done, GivenEvidence, MemoryEdit, NewMemory};
 pub use self::shown::{MemoryList, NamedRelation, OpenedMemory, StoredMemory};
+pub use self::similar_entities::AlikeEntities;
 pub(crate) use self::special_cases::TRUNKS;
 pub use self::touches::Touched;

@@ -11,7 +11,7 @@ use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
 use yore_core::relation::{Node, Relation, RelationType, check_relation};
 use yore_core::time::UtcMillis;
 
-use super::portable::{Exported, Imported, skip};
+use super::export_jsonl::{Exported, Imported, skip};
 use super::record::{NewMemory, Prepared};
 use super::settle::{change, put, settle_by_stated_value, settle_by_words};
 use super::step::{draw, draw_relation, entity_for};
