@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 named_enum! {
-    /// A phase of consolidation; they are gone through in this order (S5-051, S5-052; eight with the first, C-110).
+    /// A phase of consolidation; they are gone through in this order (eight with the first).
     Phase {
         /// The statements are brought into the form by which they are compared: words, runs of words, vectors.
         Embed = "embed",
@@ -27,7 +27,7 @@ named_enum! {
 }
 
 named_enum! {
-    /// A decision about a new statement (S5-028, C-064).
+    /// A decision about a new statement.
     Decision {
         /// It is a memory of its own.
         Add = "add",
@@ -53,7 +53,7 @@ pub struct PhaseWork {
     pub micros: u64,
 }
 
-/// PipelineStatistics of a consolidation (S5-058).
+/// PipelineStatistics of a consolidation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PipelineStatistics {
     phases: [PhaseWork; Phase::ALL.len()],

@@ -20,7 +20,7 @@ use crate::ingest::{
 };
 use crate::llm::{self, ServerEmbedder, ServerReranker};
 use crate::platform;
-use crate::retrieve::{self, Asked, Asking, Deadline, Hit, Judge, Missing, Packing, RecallAnswer, RecallRequest};
+use crate::retrieve::{self, Asking, Deadline, Hit, Judge, Missing, Packing, QueryContext, RecallAnswer, RecallRequest};
 use crate::store::{
     Again, Files, MemoryKey, ProjectKey, Queue, SourceFileSummary, Store, StoreError, StoreOptions, StoreStats, Unused,
 };
@@ -177,7 +177,7 @@ impl Engine {
     /// finds them before that.
     pub fn ingest(&self, request: &IngestRequest, observer: &mut dyn Observer) -> Result<IngestReport, EngineError> {
         self.settle_forgetting()?;
-        Ok(self.reader()?.run(request, observer)?)
+        Ok(self.ingester()?.run(request, observer)?)
     }
 
     /// Stores a document given by the caller, a note or a page, and replaces what was stored under its name.
@@ -189,7 +189,7 @@ impl Engine {
         request: &IngestRequest,
     ) -> Result<IngestReport, EngineError> {
         let source = source_named(source).ok_or_else(|| IngestError::UnknownSource(source.to_owned()))?;
-        Ok(self.reader()?.put(source, document, request)?)
+        Ok(self.ingester()?.put(source, document, request)?)
     }
 
     /// Returns the directories by which projects are recognised, as recorded.
@@ -242,10 +242,10 @@ impl Engine {
         if !self.owes_note_versions()? {
             return Ok(());
         }
-        let mut reader = self.reader()?;
-        let Some(lock) = reader.try_begin()? else { return Ok(()) };
+        let mut ingester = self.ingester()?;
+        let Some(lock) = ingester.try_begin()? else { return Ok(()) };
         if self.owes_note_versions()? {
-            reader.restore_note_versions(&lock)?;
+            ingester.restore_note_versions(&lock)?;
             self.store.clear_index_state("note-versions")?;
         }
         Ok(())
@@ -402,7 +402,7 @@ impl Engine {
                 None
             })
         };
-        let asked = Asked {
+        let context = QueryContext {
             now: self.now(),
             store: &self.store,
             lexical: index.state()?,
@@ -415,8 +415,8 @@ impl Engine {
         };
         // The shared tokenizer caches its stems from query to query; a concurrent query uses its own.
         let mut answer = match self.tokenizer.try_lock() {
-            Ok(mut tokenizer) => retrieve::recall(&asked, &mut tokenizer, request),
-            Err(_) => retrieve::recall(&asked, &mut Tokenizer::default(), request),
+            Ok(mut tokenizer) => retrieve::recall(&context, &mut tokenizer, request),
+            Err(_) => retrieve::recall(&context, &mut Tokenizer::default(), request),
         }?;
         answer.missing.extend(missing);
         answer.missing.extend(no_reranker.take());
@@ -510,7 +510,7 @@ impl Engine {
         observer: &mut dyn Observer,
     ) -> Result<(ReindexReport, SyncReport), EngineError> {
         self.settle_forgetting()?;
-        let report = self.reader()?.reindex(options, observer)?;
+        let report = self.ingester()?.reindex(options, observer)?;
         self.store.release(Unused::Paths)?;
         self.drop_index()?;
         self.store.queue_again(Again::Text)?;
@@ -593,8 +593,8 @@ impl Engine {
         (self.options.now)()
     }
 
-    /// Returns the reader that writes into the store.
-    pub(crate) fn reader(&self) -> Result<Ingest<'_>, EngineError> {
+    /// Returns the ingester, which writes into the store.
+    pub(crate) fn ingester(&self) -> Result<Ingest<'_>, EngineError> {
         Ok(Ingest::new(&self.store, &self.options.directory, |key| self.redactor(key), self.options.now)?)
     }
 

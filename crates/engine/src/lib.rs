@@ -37,9 +37,9 @@ pub use embedding::EmbedReport;
 pub use engine::{Engine, EngineOptions, IndexHealth, ModelServers, Statistics, VectorHealth};
 pub use error::{EngineError, MemoryError, ProjectNameError};
 pub use extraction::{
-    ByModel, ChooseModel, ConsolidateReport, ConsolidateRequest, DistilReport, Distilled, DistilledItem, DistilledRelation,
+    ChooseModel, ConsolidateReport, ConsolidateRequest, DistilReport, Distilled, DistilledItem, DistilledRelation,
     DistilledTopic, Doubt, ExtractReport, ExtractRequest, ExtractedSession, FailReason, FailedSession, ItemProblem, Line,
-    Material, MaterialRequest, ModelReport, NamedTopics, RefusedItem, RelationProblem, StopReason,
+    Material, MaterialRequest, ModelAccess, ModelReport, NamedTopics, RefusedItem, RelationProblem, StopReason,
 };
 pub use index::vector::{
     Rescore, ResetReason, TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorHit, VectorIndex, VectorOptions,

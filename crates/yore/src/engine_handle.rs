@@ -82,8 +82,8 @@ impl Settings {
     }
 
     /// Returns the memory, through the daemon if one runs.
-    pub fn memory(&self) -> CliResult<Memory> {
-        Ok(Memory::open(&self.directory, &Arc::new(self.config().clone()), self.models())?)
+    pub fn memory(&self) -> CliResult<MemoryClient> {
+        Ok(MemoryClient::open(&self.directory, &Arc::new(self.config().clone()), self.models())?)
     }
 
     /// Starts the daemon if it should run and does not; waits for nothing.
@@ -163,7 +163,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 const SURE_DIGITS: usize = 8;
 
 /// The memory for a blocking front end: through the daemon if one runs, else in this process.
-pub struct Memory {
+pub struct MemoryClient {
     directory: PathBuf,
     config: Arc<Config>,
     models: ModelsAt,
@@ -178,7 +178,7 @@ enum Way {
     Within(Arc<Engine>, Arc<Uses>),
 }
 
-impl Memory {
+impl MemoryClient {
     /// Connects to the daemon, or opens the engine. If a daemon should run and does not, one is started for
     /// later callers, unless nothing was ever read into this memory: a question does not begin that.
     pub fn open(directory: &Path, config: &Arc<Config>, models: ModelsAt) -> Result<Self, EngineError> {
@@ -384,14 +384,17 @@ impl EngineHandle {
     }
 
     /// Runs any other request on the memory, off the runtime.
-    pub async fn with<T: Send + 'static>(&self, ask: impl FnOnce(&mut Memory) -> CliResult<T> + Send + 'static) -> CliResult<T> {
+    pub async fn with<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&mut MemoryClient) -> CliResult<T> + Send + 'static,
+    ) -> CliResult<T> {
         self.call(move |memory, _| ask(memory)).await
     }
 
     /// Runs a request that stores something, as [`Self::with`] does; the memory is made if there is none.
     pub async fn storing<T: Send + 'static>(
         &self,
-        store: impl FnOnce(&mut Memory) -> CliResult<T> + Send + 'static,
+        store: impl FnOnce(&mut MemoryClient) -> CliResult<T> + Send + 'static,
     ) -> CliResult<T> {
         let maker = Self { makes_memory: true, ..self.clone() };
         maker.with(store).await
@@ -401,7 +404,7 @@ impl EngineHandle {
     /// `work` continues in the caller.
     async fn call<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Memory, bool) -> CliResult<T> + Send + 'static,
+        work: impl FnOnce(&mut MemoryClient, bool) -> CliResult<T> + Send + 'static,
     ) -> CliResult<T> {
         let handle = self.clone();
         let joined = tokio::task::spawn_blocking(move || work(&mut handle.memory()?, handle.may_be_full)).await;
@@ -415,7 +418,7 @@ impl EngineHandle {
 
     /// Chooses the daemon or the engine for each call: the daemon may start or stop between two calls; an
     /// opened engine stays open.
-    fn memory(&self) -> CliResult<Memory> {
+    fn memory(&self) -> CliResult<MemoryClient> {
         let way = match &self.uses {
             Some(uses) => Way::Within(self.engine()?, Arc::clone(uses)),
             None => match running(&self.directory, &self.config) {
@@ -428,7 +431,7 @@ impl EngineHandle {
             },
         };
         let (directory, config, models) = (self.directory.clone(), Arc::clone(&self.config), self.models.clone());
-        Ok(Memory { directory, config, models, way })
+        Ok(MemoryClient { directory, config, models, way })
     }
 
     fn engine(&self) -> Result<Arc<Engine>, EngineError> {

@@ -1,7 +1,7 @@
 //! The verbs: one row for everything that can be asked of the memory, in process or through the daemon.
 //!
-//! A row of [`verbs!`] gives a verb its form on the daemon's socket, its arm in the daemon, and its method of [`Memory`], which asks the
-//! daemon if one runs and else calls the engine in this process.
+//! A row of [`verbs!`] gives a verb its form on the daemon's socket, its arm in the daemon, and its method of [`MemoryClient`], which
+//! asks the daemon if one runs and else calls the engine in this process.
 //!
 //! Everything that reads or changes memories, sessions, notes, projects and the log is a verb. In process stays what streams (progress,
 //! files in or out, bytes of the archive: ingest, import, export, embed, runs of language models), what maintains the data directory
@@ -26,7 +26,7 @@ use yore_engine::{
 };
 use yore_sources::project_names::ProjectNames;
 
-use crate::engine_handle::Memory;
+use crate::engine_handle::MemoryClient;
 use crate::error::{CliError, CliResult};
 use crate::ipc::wire::reply_line;
 
@@ -71,7 +71,7 @@ macro_rules! verbs {
             }
         }
 
-        impl Memory {
+        impl MemoryClient {
             $(
                 $(#[$doc])*
                 #[allow(dead_code, reason = "a hook sends some verbs itself, with a patience of its own")]

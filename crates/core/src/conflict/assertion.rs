@@ -98,8 +98,8 @@ impl Assertion {
     }
 
     /// Returns whether both are of one subject and cannot both hold at one time: it has one value alone, or one of them names the value
-    /// of the other as the one before. Neither value may be only another form of the other, or more exact. In words of their own, two
-    /// states are stages of which the later one leaves the earlier one true ("started", "doing well"): only known opposites exclude each other.
+    /// of the other as the one before. Neither value may be only another form of the other, or more exact. Free-form
+    /// statuses ("started", "doing well") may both be true; only listed opposites exclude each other.
     pub fn excludes(&self, other: &Self) -> bool {
         let is_named = self.before.as_ref() == Some(&other.value) || other.before.as_ref() == Some(&self.value);
         let is_same = match self.is_change || other.is_change {

@@ -3,8 +3,7 @@
 //! Statements are compared clause by clause, since a message says many things. Two clauses conflict if they speak of the same,
 //! by the words that they share, and one of them is negated or says the opposite ([`ConflictKind::Direct`]), or both give a value of
 //! the same thing and the values differ. A value that the other text has, too, has not changed. Words are English and German.
-//! Measured on labelled pairs in `docs/measurements.md`, "Conflicts"; the reasons why the simple heuristics of earlier
-//! designs fail are those of C-062.
+//! Measured on labelled pairs in `docs/measurements.md`, "Conflicts".
 
 mod aspect;
 mod assertion;

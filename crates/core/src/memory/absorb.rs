@@ -1,5 +1,5 @@
-//! Merges a repeated statement into the memory that is already known: [`Memory::absorb`], one pure function for every way in which a
-//! statement arrives.
+//! Merges a repeated statement into the known memory, and refuses what a person rejected: [`Memory::absorb`]. It is one pure
+//! function for every way in which a statement arrives.
 
 use super::{Event, Lane, Memory, SourceKind, Status};
 use crate::time::UtcMillis;

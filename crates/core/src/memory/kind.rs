@@ -1,4 +1,4 @@
-//! Kinds of memories (decision, solution, standing order, ...), their names in other designs, and how each kind becomes outdated.
+//! Kinds of memories (decision, solution, standard, ...), their names in other designs, and how each kind becomes outdated.
 
 named_enum! {
     /// The kind of a memory.
@@ -109,7 +109,7 @@ impl MemoryKind {
     }
 
     /// Returns what becomes of a statement of this kind when it is no longer so: the table of rules by which memories are
-    /// consolidated (S5-060).
+    /// consolidated.
     pub const fn when_outdated(self) -> Outdated {
         match self {
             Self::Documentation
@@ -146,7 +146,7 @@ impl MemoryKind {
         ASKED.iter().filter(|(_, words)| is_asked(words)).map(|(kind, _)| *kind).collect()
     }
 
-    /// Returns the factor of the score of a memory of this kind when memories are ranked (S1-085, C-068).
+    /// Returns the factor of the score of a memory of this kind when memories are ranked.
     pub const fn boost(self) -> f32 {
         match self {
             Self::CategorySummary => 1.3,

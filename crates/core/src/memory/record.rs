@@ -106,7 +106,7 @@ impl AnchorKind {
 named_enum! {
     /// The state of a thing that a memory speaks of, compared with the time of the memory.
     Verdict {
-        /// It is.
+        /// It still exists unchanged.
         Fresh = "fresh",
         /// It was changed, moved, or is on another branch.
         Drifted = "drifted",
@@ -320,7 +320,7 @@ impl Memory {
         self
     }
 
-    /// Returns whether only a file says it that agents read by themselves: nobody is told that unasked.
+    /// Returns whether it comes only from a rules file that agents load anyway; it is not injected.
     pub fn is_read_by_agents(&self) -> bool {
         let is_of_rules = self.source.place.as_deref().is_some_and(is_of_rules);
         self.source.kind == SourceKind::Import && is_of_rules && self.evidence.is_empty() && !self.is_pinned

@@ -105,7 +105,7 @@ impl Engine {
             found.iter().collect()
         };
         let (row, agent, native) = match sessions.as_slice() {
-            [] if request.is_hard && self.reader()?.is_buried(request.session.trim())? => {
+            [] if request.is_hard && self.ingester()?.is_buried(request.session.trim())? => {
                 // It is already removed; this finishes what a killed process may have left undone.
                 return self.finish_forgetting(Forgotten { is_hard: true, ..Forgotten::default() }, request.is_dry_run);
             }
@@ -154,7 +154,7 @@ impl Engine {
         }
         self.store().set_index_state(OWED, "begun")?;
         self.bury(&self.memories_of(&resting)?, request.keep_tombstones)?;
-        let archive_lines = self.reader()?.forget(&[&target], now)?;
+        let archive_lines = self.ingester()?.forget(&[&target], now)?;
         self.finish_forgetting(Forgotten { archive_lines, backups: Vec::new(), ..outcome }, false)
     }
 
@@ -173,7 +173,7 @@ impl Engine {
             let about = self.store().entity_names(EntityNames::OfMemory(memory.id), false)?;
             entities.extend(about.into_iter().map(|entity| entity.name));
         }
-        Ok(self.reader()?.bury_memories(&buried, &entities, self.now())?)
+        Ok(self.ingester()?.bury_memories(&buried, &entities, self.now())?)
     }
 
     /// Adds a session with its side conversations to those that are to be forgotten.
@@ -264,7 +264,7 @@ impl Engine {
         self.bury(&self.memories_of(&resting.iter().copied().collect::<Vec<_>>())?, selection.keep_tombstones)?;
         self.store().forget_memories(&own, &logged.iter().map(|memory| memory.id).collect::<Vec<_>>(), now)?;
         let targets: Vec<&ForgetTarget> = targets.iter().map(|(target, _)| target).collect();
-        outcome.archive_lines = self.reader()?.forget(&targets, now)?;
+        outcome.archive_lines = self.ingester()?.forget(&targets, now)?;
         self.finish_forgetting(outcome, false)
     }
 
@@ -471,7 +471,7 @@ impl Engine {
     }
 
     fn finish_what_is_owed(&self) -> Result<(), EngineError> {
-        self.reader()?.finish_forgetting(self.now())?;
+        self.ingester()?.finish_forgetting(self.now())?;
         self.finish_forgetting(Forgotten::default(), false).map(drop)
     }
 

@@ -183,18 +183,18 @@ impl Engine {
         if request.text.len() > MAX_BYTES {
             return Err(EngineError::BadNote("the note is longer than 1 MiB"));
         }
-        let mut reader = self.reader()?;
+        let mut ingester = self.ingester()?;
         // From here on no other process stores or forgets.
-        let turn = reader.begin()?;
+        let lock = ingester.begin()?;
         let now = self.now();
-        let (wanted, known) = self.wanted(request, now, &|record| reader.redacted(record))?;
+        let (wanted, known) = self.wanted(request, now, &|record| ingester.redacted(record))?;
         // Each version has its own time, by which versions are distinguished.
         let at = known.as_ref().and_then(|known| known.at).map_or(now, |before| now.max(before.saturating_add(1)));
-        let (stored, redactions) = wanted.as_stored(at, &|record| reader.redacted(record));
+        let (stored, redactions) = wanted.as_stored(at, &|record| ingester.redacted(record));
         let remembered =
             |was_known| Remembered { episode: note_episode(&wanted.id), turn: note_turn(&wanted.id), redactions, was_known };
         if known.is_some_and(|known| stored.is(&known)) {
-            drop(turn);
+            drop(lock);
             self.relate_as_asked(&wanted.id, request)?;
             return Ok(remembered(true));
         }
@@ -208,8 +208,8 @@ impl Engine {
             records: note_records(&wanted.note(at)),
         };
         // A note is stored whatever the settings say about capturing from agents.
-        let report = reader.put_in_turn(&turn, &Notes, document, &IngestRequest::new(Vec::new()))?;
-        drop(turn);
+        let report = ingester.put_locked(&lock, &Notes, document, &IngestRequest::new(Vec::new()))?;
+        drop(lock);
         self.is_stored(&report)?;
         self.relate_as_asked(&wanted.id, request)?;
         // The note is stored by now; a search finds it in the queue if the index cannot be updated.

@@ -1,5 +1,5 @@
-//! Asks a language model to compare memories with similar ones: duplicates, outdated statements, contradictions (S5-055). Several
-//! are asked about at once; the answer is checked and carried out as one operation (`memories/judged.rs`).
+//! Asks a language model to compare memories with similar ones: duplicates, outdated statements, contradictions. Several
+//! are asked about at once; the answer is checked and carried out as one operation (`memories/model_decisions.rs`).
 //!
 //! Rules decide when a memory is recorded (`memories/consolidate.rs`); this comes after them, for what only a reader understands.
 
@@ -20,7 +20,7 @@ use crate::budget::{Ledger, ends_run};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::extraction::hypothetical::Hypothetical;
-use crate::extraction::model_choice::{ByModel, MOST_FAILURES, StopReason};
+use crate::extraction::model_access::{MOST_FAILURES, ModelAccess, StopReason};
 use crate::extraction::run::FailReason;
 use crate::llm::{Class, Form, LlmError, Model, Prompt, structured};
 use crate::memories::{CarriedOut, Judged, Judgement};
@@ -119,7 +119,7 @@ impl Engine {
     /// [`EngineError::UnknownProject`]. Failures of the model are in the report.
     pub fn consolidate_by_model(
         &self,
-        mut by: ByModel<'_>,
+        mut by: ModelAccess<'_>,
         request: &ConsolidateRequest,
         proceed: &mut dyn FnMut(u64, u64) -> bool,
     ) -> Result<ConsolidateReport, EngineError> {

@@ -1,4 +1,4 @@
-//! Asks a language model for hypothetical statements (HyDE; S5-053), to find earlier statements in other words than a new one.
+//! Asks a language model for hypothetical statements (HyDE), to find earlier statements in other words than a new one.
 
 use std::collections::HashMap;
 

@@ -5,13 +5,13 @@
 //! - `agent`: hands an agent the lines of a session and takes what it found in them
 //! - `model`: has a language model find memories; `summaries`: has one summarise topics and sessions
 //! - `compare`: has one compare memories; `hypothetical`: earlier statements that it supposes for that
-//! - `model_choice`: which model reads a project's conversations, and within which limits
+//! - `model_access`: which model reads a project's conversations, and within which limits
 
 mod agent;
 mod compare;
 mod hypothetical;
 mod model;
-mod model_choice;
+mod model_access;
 mod refused;
 mod run;
 mod summaries;
@@ -21,7 +21,7 @@ pub use self::agent::{
 };
 pub use self::compare::{ConsolidateReport, ConsolidateRequest};
 pub use self::model::ModelReport;
-pub use self::model_choice::{ByModel, ChooseModel, StopReason};
+pub use self::model_access::{ChooseModel, ModelAccess, StopReason};
 pub use self::refused::{Doubt, ItemProblem, RefusedItem, RelationProblem};
 pub use self::run::{ExtractReport, ExtractRequest, ExtractedSession, FailReason, FailedSession};
 pub use self::summaries::NamedTopics;

@@ -14,13 +14,13 @@ use crate::error::EngineError;
 use crate::extraction::agent::{
     Distilled, DistilledItem, DistilledRelation, DistilledTopic, Distiller, Line, Material, NEW_CHARS,
 };
-use crate::extraction::model_choice::{ByModel, MOST_FAILURES, StopReason};
+use crate::extraction::model_access::{MOST_FAILURES, ModelAccess, StopReason};
 use crate::extraction::refused::RefusedItem;
 use crate::extraction::run::{ExtractRequest, FailReason, FailedSession};
 use crate::llm::{Class, Form, LlmError, Model, Prompt, structured};
 use crate::store::EpisodeSummary;
 
-/// A way to ask a family of models (S1-113): its instructions, and who then distils. A change of the words is another file and
+/// A way to ask a family of models: its instructions, and who then distils. A change of the words is another file and
 /// another version.
 struct Manner {
     instructions: &'static str,
@@ -88,7 +88,7 @@ impl Engine {
     /// [`EngineError::UnknownProject`], [`EngineError::UnknownSession`]. Failures of the model are in the report.
     pub fn extract_by_model(
         &self,
-        mut by: ByModel<'_>,
+        mut by: ModelAccess<'_>,
         request: &ExtractRequest,
         proceed: &mut dyn FnMut(u64, u64) -> bool,
     ) -> Result<ModelReport, EngineError> {
@@ -254,7 +254,7 @@ fn is_wanted(kind: &str, kinds: &[MemoryKind]) -> bool {
     kinds.is_empty() || MemoryKind::parse(&kind.trim().to_lowercase()).is_none_or(|kind| kinds.contains(&kind))
 }
 
-/// Returns the prompt for a piece of a conversation (S4-021): recalled words are the values of a JSON document, out of which
+/// Returns the prompt for a piece of a conversation: recalled words are the values of a JSON document, out of which
 /// they cannot lead.
 fn prompt(material: &Material, manner: &Manner) -> Prompt {
     let line = |line: &Line| json!({"line": line.line, "role": line.role.as_str(), "content": line.text});

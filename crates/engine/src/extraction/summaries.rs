@@ -7,7 +7,7 @@ use yore_core::episode::Role;
 use crate::budget::{Ledger, ends_run};
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::extraction::model_choice::{ByModel, MOST_FAILURES, StopReason};
+use crate::extraction::model_access::{MOST_FAILURES, ModelAccess, StopReason};
 use crate::extraction::run::{ExtractRequest, FailedSession};
 use crate::llm::structured::{self, Answered};
 use crate::llm::{Class, Form, LlmError, Model, Prompt};
@@ -53,7 +53,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`EngineError::UnknownProject`], [`EngineError::UnknownSession`]. Failures of the model are in the report.
-    pub fn name_topics_by_model(&self, mut by: ByModel<'_>, request: &ExtractRequest) -> Result<NamedTopics, EngineError> {
+    pub fn name_topics_by_model(&self, mut by: ModelAccess<'_>, request: &ExtractRequest) -> Result<NamedTopics, EngineError> {
         let sessions = self.sessions_to_extract(request, false)?;
         let (shapes, misformed) = (self.store().shapes(None)?, self.store().shapes(Some(MISFORMED))?);
         let mut failures = 0;

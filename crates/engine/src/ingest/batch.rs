@@ -61,7 +61,7 @@ pub(crate) struct Start {
 }
 
 /// State and settings for reading a unit.
-pub(crate) struct Reader<'a> {
+pub(crate) struct BatchReader<'a> {
     pub source: &'a dyn Source,
     pub episodes: Box<dyn EpisodeReader>,
     pub redactor: &'a Redactor,
@@ -82,7 +82,7 @@ pub(crate) struct Reader<'a> {
     pub own_sessions: HashSet<[u8; 16]>,
 }
 
-impl Reader<'_> {
+impl BatchReader<'_> {
     /// Reads to the end and passes one batch at a time to `deliver`, which returns false to stop.
     pub(crate) fn run(mut self, file: File, start: &Start, mut deliver: impl FnMut(Batch) -> bool) -> io::Result<()> {
         self.known_lines = start.archived.1;

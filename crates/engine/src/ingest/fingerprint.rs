@@ -1,4 +1,4 @@
-//! Detects a rewritten file by keyed hashes of its bytes.
+//! Hashes the ends of a file's archived part; `unit` compares the hashes to detect a rewrite.
 
 use std::fs::File;
 use std::io;

@@ -47,7 +47,7 @@ impl Ingest<'_> {
     /// short.
     pub(crate) fn forget(&mut self, targets: &[&ForgetTarget], now: UtcMillis) -> Result<u64, IngestError> {
         // No process may read the sessions in again while they are being removed.
-        let _turn = self.take_turn(&Silent)?;
+        let _lock = self.lock_ingestion(&Silent)?;
         let mut planned: Vec<(ForgetPlan, Cut)> = Vec::new();
         let mut buried: Vec<[u8; 16]> = Vec::new();
         for target in targets {
@@ -71,7 +71,7 @@ impl Ingest<'_> {
 
     /// Does the steps that are left of every stored plan.
     pub(crate) fn finish_forgetting(&mut self, now: UtcMillis) -> Result<(), IngestError> {
-        let _turn = self.take_turn(&Silent)?;
+        let _lock = self.lock_ingestion(&Silent)?;
         for (number, plan) in self.store.forget_plans()? {
             let (cut, _) = self.cut(&plan.agent, &plan.sessions, &plan.messages)?;
             self.carry_out(number, plan, &cut, now)?;

@@ -12,12 +12,12 @@ const SUFFIX: &str = ".lock";
 
 /// Waits until no other process ingests, then blocks others as long as the returned lock is kept. Histories
 /// copy each other's messages; if they are read one after the other, each message gets the right owner.
-pub(crate) fn take_turn(directory: &Path, is_cancelled: &dyn Fn() -> bool) -> io::Result<FileLock> {
-    let turn = FileLock::open(&directory.join("ingest.turn"))?;
+pub(crate) fn lock_ingestion(directory: &Path, is_cancelled: &dyn Fn() -> bool) -> io::Result<FileLock> {
+    let lock = FileLock::open(&directory.join("ingest.turn"))?;
     loop {
-        match turn.try_lock() {
+        match lock.try_lock() {
             // Where locks do not work, the leases of single files must suffice.
-            Ok(true) | Err(_) => return Ok(turn),
+            Ok(true) | Err(_) => return Ok(lock),
             Ok(false) if is_cancelled() => return Err(io::ErrorKind::Interrupted.into()),
             Ok(false) => std::thread::sleep(std::time::Duration::from_millis(20)),
         }

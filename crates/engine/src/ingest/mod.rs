@@ -41,7 +41,7 @@ pub(crate) use self::found::directories_of;
 pub(crate) use self::key::Keys;
 pub(crate) use self::key::export_key;
 pub use self::key::{ledger_key, name_redactor, settings_key};
-pub(crate) use self::lease::{Holder, take_turn};
+pub(crate) use self::lease::{Holder, lock_ingestion};
 pub use self::policy::{CapturePolicy, PatternError};
 pub use self::reindex::ReindexReport;
 pub use self::report::{IngestReport, LearnedUnit, Observer, Silent, unreadable};

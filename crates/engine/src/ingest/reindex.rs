@@ -45,7 +45,7 @@ pub struct ReindexReport {
 impl Ingest<'_> {
     /// Reads every generation of every file from the archive.
     pub(crate) fn reindex(&mut self, options: &ReaderOptions, observer: &mut dyn Observer) -> Result<ReindexReport, IngestError> {
-        let _turn = self.take_turn(observer)?;
+        let _lock = self.lock_ingestion(observer)?;
         let Pass { number, newest } = self.store.last_pass()?;
         let pass = number + 1;
         let files = self.store.files(Files::All)?;

@@ -72,7 +72,7 @@ impl<'a> Ingest<'a> {
     /// others are still read. Only a failure of the store ends the work.
     pub(crate) fn run(&mut self, request: &IngestRequest, observer: &mut dyn Observer) -> Result<IngestReport, IngestError> {
         let mut report = IngestReport::default();
-        let _turn = if request.is_dry_run { None } else { Some(self.take_turn(observer)?) };
+        let _lock = if request.is_dry_run { None } else { Some(self.lock_ingestion(observer)?) };
         // Something may have been forgotten while other processes held the lock.
         self.tombstones = self.store.tombstones()?;
         let found = self.discover(request, &mut report)?;
@@ -100,7 +100,7 @@ impl<'a> Ingest<'a> {
                 continue;
             }
             let before = (report.turns_added, report.turns_updated);
-            if !self.unit(unit, request, observer, &mut report)? {
+            if !self.read_unit(unit, request, observer, &mut report)? {
                 unfinished.insert(path);
             }
             let (turns_added, turns_updated) = (report.turns_added - before.0, report.turns_updated - before.1);
@@ -138,22 +138,22 @@ impl<'a> Ingest<'a> {
         document: GivenDocument,
         request: &IngestRequest,
     ) -> Result<IngestReport, IngestError> {
-        let turn = self.begin()?;
-        self.put_in_turn(&turn, source, document, request)
+        let lock = self.begin()?;
+        self.put_locked(&lock, source, document, request)
     }
 
     /// Waits until no other process stores or forgets, and blocks others as long as the returned lock is
     /// kept. So what is known now is still true when something is put.
     pub(crate) fn begin(&mut self) -> Result<IngestLock, IngestError> {
-        let turn = IngestLock { _lock: self.take_turn(&Silent)? };
+        let lock = IngestLock { _lock: self.lock_ingestion(&Silent)? };
         self.tombstones = self.store.tombstones()?;
-        Ok(turn)
+        Ok(lock)
     }
 
     /// Like [`Self::begin`], without waiting; `None` while another process stores or forgets.
     pub(crate) fn try_begin(&mut self) -> Result<Option<IngestLock>, IngestError> {
         let directory = self.holder.directory();
-        match lease::take_turn(directory, &|| true) {
+        match lease::lock_ingestion(directory, &|| true) {
             Ok(lock) => {
                 self.tombstones = self.store.tombstones()?;
                 Ok(Some(IngestLock { _lock: lock }))
@@ -164,9 +164,9 @@ impl<'a> Ingest<'a> {
     }
 
     /// Like [`Self::put`], for a caller that already holds the lock.
-    pub(crate) fn put_in_turn(
+    pub(crate) fn put_locked(
         &mut self,
-        _turn: &IngestLock,
+        _lock: &IngestLock,
         source: &'static dyn Source,
         document: GivenDocument,
         request: &IngestRequest,
@@ -188,7 +188,7 @@ impl<'a> Ingest<'a> {
         let found =
             FoundUnit { source, unit, name, stored, row, began: String::new(), content: Content::Given { records, state } };
         report.files = 1;
-        self.unit(&found, request, &mut Silent, &mut report)?;
+        self.read_unit(&found, request, &mut Silent, &mut report)?;
         note_first_commits(self.store, (self.now)())?;
         self.store.settle_titles()?;
         Ok(report)
@@ -206,9 +206,9 @@ impl<'a> Ingest<'a> {
         (record, counts.total())
     }
 
-    pub(super) fn take_turn(&self, observer: &dyn Observer) -> Result<FileLock, IngestError> {
+    pub(super) fn lock_ingestion(&self, observer: &dyn Observer) -> Result<FileLock, IngestError> {
         let directory = self.holder.directory();
-        lease::take_turn(directory, &|| observer.is_cancelled())
+        lease::lock_ingestion(directory, &|| observer.is_cancelled())
             .map_err(|error| IngestError::DataDirectory { path: directory.to_path_buf(), error })
     }
 

@@ -60,7 +60,7 @@ impl Ingest<'_> {
     /// the turns and indexes.
     pub(crate) fn scan(&mut self, is_dry_run: bool, observer: &mut dyn Observer) -> Result<ScanReport, IngestError> {
         // No process may read in new content during the scan.
-        let _turn = self.take_turn(observer)?;
+        let _lock = self.lock_ingestion(observer)?;
         let mut report = ScanReport::default();
         let files = self.store.files(Files::All)?;
         let generations = self.store.generations()?;

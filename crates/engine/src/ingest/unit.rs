@@ -8,7 +8,7 @@ use std::sync::mpsc::sync_channel;
 
 use super::IngestError;
 use super::archive::Archive;
-use super::batch::{Batch, Reader, Start, owner_hash};
+use super::batch::{Batch, BatchReader, Start, owner_hash};
 use super::entries::EntryMaker;
 use super::file_error::FileError;
 use super::fingerprint::fingerprint;
@@ -32,7 +32,7 @@ enum Begin {
 
 impl Ingest<'_> {
     /// Reads what is new in one unit. Returns true if the unit was read to its end or is unchanged.
-    pub(super) fn unit(
+    pub(super) fn read_unit(
         &mut self,
         found: &FoundUnit,
         request: &IngestRequest,
@@ -144,7 +144,7 @@ impl Ingest<'_> {
         let unit_path = PathBuf::from(&found.name);
         let state = if file.is_some() { at.reader_state.as_str() } else { "" };
         let known = self.store.episodes(&Episodes::InFile(row.id))?;
-        let reader = Reader {
+        let reader = BatchReader {
             source: found.source,
             episodes: found.source.reader(&unit_path, state, &request.reader),
             redactor: &self.redactor,

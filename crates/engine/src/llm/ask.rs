@@ -44,7 +44,7 @@ pub struct Form {
     pub schema: Value,
 }
 
-/// The way in which a model is brought to answer in a form, the strictest first (S5-066).
+/// The way in which a model is brought to answer in a form, the strictest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tier {
     /// The server holds the answer to the schema.

@@ -7,13 +7,13 @@ use super::ask::{Accounts, Usage};
 use super::error::{Class, LlmError};
 use crate::transport::TransportError;
 
-/// Waits between tries of a call that may pass, in seconds; the last is the longest (S4-064).
+/// Waits between tries of a call that may pass, in seconds; the last is the longest.
 const WAITS: [u64; 5] = [1, 2, 4, 8, 10];
 /// A server that asks to wait longer is not waited for.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// Longest wait without a look whether models were switched off.
 const PIECE: Duration = Duration::from_secs(1);
-/// Failures one after the other after which a model is left alone, and for how long (S1-119).
+/// Failures one after the other after which a model is left alone, and for how long.
 pub const FAILURES: u32 = 3;
 /// See [`FAILURES`].
 pub const REST: Duration = Duration::from_secs(60);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::transport::TransportError;
 
-/// Class of a failure by its remedy (S5-014).
+/// Class of a failure by its remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// The same call may succeed later.

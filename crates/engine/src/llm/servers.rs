@@ -15,7 +15,7 @@ pub struct Server {
     pub address: &'static str,
     /// Environment variable of its key; none: it needs no key.
     pub key_variable: Option<&'static str>,
-    /// The tiers that it has, in the order in which they are tried (S5-067, C-111).
+    /// The tiers that it has, in the order in which they are tried.
     pub tiers: &'static [Tier],
 }
 
@@ -74,7 +74,7 @@ pub const SERVERS: &[Server] = &[
     },
 ];
 
-/// A server that converts texts to vectors (S5-062).
+/// A server that converts texts to vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VectorServer {
     /// Name in the configuration.
@@ -85,7 +85,7 @@ pub struct VectorServer {
     pub address: &'static str,
     /// Environment variable of its key; none: it needs no key.
     pub key_variable: Option<&'static str>,
-    /// Most texts of a call (S4-052).
+    /// Most texts of a call.
     pub most_texts: usize,
 }
 

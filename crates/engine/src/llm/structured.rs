@@ -1,4 +1,4 @@
-//! Typed answers of language models (S5-066 to S5-069): asks by schema, tool, JSON or prompt, and retries with the error.
+//! Typed answers of language models: asks by schema, tool, JSON or prompt, and retries with the error.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use super::wire::Wanted;
 
 /// Further tries of a tier after an answer that has not the form.
 pub const RETRIES: usize = 2;
-/// Tiers after whose misformed answers no further one is tried.
+/// Stop after this many tiers gave malformed answers.
 const MOST_MISFORMED: usize = 2;
 /// Brackets at which the JSON of an answer may begin that are tried.
 const MOST_STARTS: usize = 32;

@@ -150,7 +150,7 @@ impl ServerEmbedder {
     }
 }
 
-/// Makes a vector one of length 1 (S5-064).
+/// Makes a vector one of length 1.
 fn unit(mut vector: Vec<f32>) -> Result<Vec<f32>, String> {
     let length = vector.iter().map(|part| f64::from(*part) * f64::from(*part)).sum::<f64>().sqrt();
     if !length.is_finite() || length <= f64::from(f32::MIN_POSITIVE) {

@@ -1,5 +1,5 @@
-//! Consolidation: makes memories of the findings of extractors, agents and models, or merges them into known ones. `record`
-//! compares what somebody notes by hand in the same way.
+//! Consolidation: makes memories of the findings of extractors, agents and models, or merges them into known ones. A
+//! hand-given statement is merged only with an equal one (`record`).
 //!
 //! [`Phase`] names the steps. The statements are checked and brought into the form by which they are compared, and the known memories
 //! near each are found; then one transaction looks the entities up, decides about each statement, and writes all of it or nothing. Names
@@ -7,7 +7,7 @@
 //!
 //! A known memory gets the evidence of a proposal that says the same. A person decides for good: nothing that they rejected, put away,
 //! replaced or forgot is recorded again. The memories that an extractor finds in a conversation take the place of those that it found
-//! there before, except for those that a person confirmed or pinned. What a model adds to these rules is in `judged`.
+//! there before, except for those that a person confirmed or pinned. What a model adds to these rules is in `model_decisions`.
 
 use std::collections::HashSet;
 use std::time::Instant;
@@ -21,11 +21,11 @@ use yore_core::relation::{Node, RelationType};
 use yore_core::text::Tokenizer;
 use yore_core::time::UtcMillis;
 
-use super::contest::{against, difference};
-use super::known::Known;
+use super::comparable::Comparable;
+use super::contest::{conflicts_with_known, difference};
 use super::record::{NewMemory, Prepared};
-use super::scope::lift_branch;
-use super::settle::{change, compare_again, put, revive_replaced, settle_by_itself, settle_clash};
+use super::settle::{change, compare_again, put, revive_replaced, settle_by_stated_value, settle_clash};
+use super::special_cases::lift_branch;
 use super::step::{close, connect, micros, timed};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
@@ -106,9 +106,9 @@ struct Proposed {
     /// Its place among those that were given.
     number: usize,
     prepared: Prepared,
-    known: Known,
+    comparable: Comparable,
     /// The known memories near it, in outline.
-    near: Vec<(Known, MemoryOutline)>,
+    near: Vec<(Comparable, MemoryOutline)>,
 }
 
 impl Engine {
@@ -120,7 +120,7 @@ impl Engine {
         if extraction.proposals.is_empty() && before.is_empty() {
             return Ok(done);
         }
-        let mark = self.mark()?;
+        let position = self.store_position()?;
         let mut proposals = self.proposed(extraction, now, &mut done)?;
         let name = format!("{}/{}", extraction.extractor, extraction.version);
         let cause = Cause { actor: extraction.actor, by: name.clone(), input: Some(extraction.session.to_owned()) };
@@ -128,11 +128,11 @@ impl Engine {
         let summary = format!("extracted {count} from session {}", extraction.session);
         let mut tokenizer = Tokenizer::default();
         let (done, _) = self.operate(OperationKind::Extract, &cause, summary, |tx| {
-            let meanwhile = mark.since(tx)?;
+            let meanwhile = position.since(tx)?;
             for proposed in &mut proposals {
                 let project = proposed.prepared.memory.project;
                 let of_project = meanwhile.iter().filter(|memory| memory.project == project);
-                proposed.near.extend(of_project.map(|memory| (Known::of(memory, &mut tokenizer), memory.clone())));
+                proposed.near.extend(of_project.map(|memory| (Comparable::of(memory, &mut tokenizer), memory.clone())));
             }
             let restated = &extraction.restated;
             let mut run = Run { cause: &cause, now, restated, met: HashSet::new(), added: Vec::new(), done };
@@ -171,7 +171,7 @@ impl Engine {
         now: UtcMillis,
         done: &mut Consolidated,
     ) -> Result<Vec<Proposed>, EngineError> {
-        let (reader, mut tokenizer) = (self.reader()?, Tokenizer::default());
+        let (ingester, mut tokenizer) = (self.ingester()?, Tokenizer::default());
         let statistics = &mut done.statistics;
         let mut proposals = Vec::new();
         for (number, new) in extraction.proposals.iter().enumerate() {
@@ -179,7 +179,7 @@ impl Engine {
             done.fates.push(Fate::Refused);
             statistics.worked(Phase::ExtractEntities, new.entities.len() as u64, 0);
             match timed(statistics, Phase::ExtractMemories, || self.prepared(new, now)) {
-                Ok(prepared) if reader.is_statement_buried(&prepared.memory.statement) => {
+                Ok(prepared) if ingester.is_statement_buried(&prepared.memory.statement) => {
                     done.counts.refused += 1;
                     statistics.decided(Decision::Refuse);
                 }
@@ -187,13 +187,13 @@ impl Engine {
                     // Like the turns that it rests on, it counts from when it was said.
                     let memory = &mut prepared.memory;
                     memory.recorded = memory.valid_from.map_or(now, |said| said.min(now));
-                    let known = timed(statistics, Phase::Embed, || Known::of(memory, &mut tokenizer));
+                    let comparable = timed(statistics, Phase::Embed, || Comparable::of(memory, &mut tokenizer));
                     let began = Instant::now();
                     let near = self.near(memory)?;
-                    let near: Vec<(Known, MemoryOutline)> =
-                        near.into_iter().map(|memory| (Known::of(&memory, &mut tokenizer), memory)).collect();
+                    let near: Vec<(Comparable, MemoryOutline)> =
+                        near.into_iter().map(|memory| (Comparable::of(&memory, &mut tokenizer), memory)).collect();
                     statistics.worked(Phase::RetrieveContext, near.len() as u64, micros(began));
-                    proposals.push(Proposed { number, prepared, known, near });
+                    proposals.push(Proposed { number, prepared, comparable, near });
                 }
                 Err(EngineError::Memory(error)) => {
                     done.fates[number] = Fate::Invalid(error);
@@ -227,19 +227,19 @@ struct Run<'r> {
     /// Memories that say what was proposed.
     met: HashSet<MemoryId>,
     /// Those of them that are new, in outline.
-    added: Vec<(Known, MemoryOutline)>,
+    added: Vec<(Comparable, MemoryOutline)>,
     done: Consolidated,
 }
 
 impl Run<'_> {
     /// Decides about a proposal, and records what was decided.
     fn resolve(&mut self, tx: &mut OperationTx<'_, '_>, proposed: Proposed) -> Result<Fate, EngineError> {
-        let Proposed { prepared, mut known, near, .. } = proposed;
+        let Proposed { prepared, mut comparable, near, .. } = proposed;
         let (began, now, actor) = (Instant::now(), self.now, self.cause.actor);
         let project = prepared.memory.project;
         let others = || near.iter().chain(self.added.iter().filter(|(_, memory)| memory.project == project));
         let may_repeat = others().filter(|(other, _)| !self.restated.contains(&other.id));
-        let same = may_repeat.filter_map(|(other, _)| Some((other.repetition(&known)?, other.id)));
+        let same = may_repeat.filter_map(|(other, _)| Some((other.repetition(&comparable)?, other.id)));
         let mut same: Vec<(Repetition, MemoryId)> = same.collect();
         // What says just the same before what says more.
         same.sort_by_key(|(repetition, _)| *repetition != Repetition::Same);
@@ -252,7 +252,7 @@ impl Run<'_> {
             if memory.was_replaced_by_itself() && is_later {
                 continue;
             }
-            if known.tells_commands() || difference(&memory, &prepared.memory).is_none() {
+            if comparable.tells_commands() || difference(&memory, &prepared.memory).is_none() {
                 repeated = Some((memory, repetition));
                 break;
             }
@@ -286,8 +286,8 @@ impl Run<'_> {
         self.met.insert(id);
         self.done.counts.recorded += 1;
         let began = Instant::now();
-        known.id = id;
-        let new = known;
+        comparable.id = id;
+        let new = comparable;
         for (other, _) in others() {
             if new.meets_again(other) {
                 raise(tx, new.id, now)?;
@@ -299,9 +299,9 @@ impl Run<'_> {
                 end_todo(tx, other.id, new.id, self.cause, now)?;
             }
         }
-        settle_by_itself(tx, id, actor, now)?;
+        settle_by_stated_value(tx, id, actor, now)?;
         let recorded = Memory { id, ..prepared.memory.clone() };
-        for (other, clash) in against(tx, &recorded, &[], others().map(|(_, memory)| memory), now)? {
+        for (other, clash) in conflicts_with_known(tx, &recorded, &[], others().map(|(_, memory)| memory), now)? {
             settle_clash(tx, other, id, &clash, actor, now)?;
         }
         statistics.decided(decision(tx, id)?);

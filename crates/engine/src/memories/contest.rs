@@ -161,7 +161,7 @@ fn state_contradiction(
 
 /// Returns the memories about entities with these names, and of those that are near by their words, that cannot hold together with one,
 /// each as the first of the conflict.
-pub(super) fn against<'m>(
+pub(super) fn conflicts_with_known<'m>(
     tx: &OperationTx<'_, '_>,
     memory: &Memory,
     names: &[String],

@@ -1,63 +1,65 @@
 //! Changes memories, entities and relations, by logged operations only.
 //!
-//! - `alike`: entities that may be one thing
-//! - `conflicts`: memories that cannot both hold, listed and settled; `contest` finds them
-//! - `contexts`: relations of contexts, which are notes with a topic
-//! - `consolidate`: what is new becomes memories, in phases; `known` and `near`: as it is compared with what is known
-//! - `judged`: what a model decided about memories near each other
-//! - `given`: records from files of other programs
-//! - `merged`: facts of branches that were merged
-//! - `record`: memories are recorded, corrected, confirmed, rejected, pinned, tagged, put away
-//! - `entities`: entities are recorded, merged, split; relations are stated, taken back, followed
-//! - `history`: operations are listed, undone and done again
-//! - `named`: memories, notes, turns and entities by the ids and names that callers give
-//! - `portable`: written and read again as lines of JSON
-//! - `scope`: where a statement holds: everywhere, in a project, on a branch, under a condition
-//! - `settle`: what settles itself: another value of what has one value at a time
-//! - `shown`: memories as they are shown: opened, listed, with their relations
+//! - `similar_entities`: finds entities that may be duplicates
+//! - `comparable`: holds what is compared of a memory; `near`: finds the known memories that a new one may repeat or contradict
+//! - `conflicts`: lists contradictions, and resolves one as a person decides
+//! - `consolidate`: records the findings of extractors, or merges them into known memories
+//! - `contest`: detects contradictions, and records them as relations
+//! - `contexts`: relates contexts, which are notes with a topic
+//! - `entities`: records, merges and splits entities; states, removes and follows relations
+//! - `import_files`: imports records from files of other programs
+//! - `history`: lists operations, undoes and redoes them
+//! - `model_decisions`: checks and carries out what a model decided about similar memories
+//! - `merged_branches`: promotes the facts of merged branches
+//! - `named`: resolves the ids and names that callers give
+//! - `export_jsonl`: exports to JSON lines, and imports them
+//! - `record`: records, edits, confirms, rejects, pins, tags and archives memories
+//! - `settle`: resolves a contradiction if it is certain which statement is newer
+//! - `shown`: reads memories for display
+//! - `special_cases`: handles statements that hold only in a project, on a branch or under a condition
 //! - `step`: steps that several operations share
-//! - `taken_back`: memories of what the person took back are put away
-//! - `touches`: known memories that a recorded one touches
-//! - `write`: the only place that changes the status of a memory
+//! - `taken_back`: archives memories that rest only on turns that the person took back
+//! - `touches`: finds the known memories that a recorded one touches
+//! - `write`: stores status changes that `Memory::after` decides
 //!
 //! Each method that changes something is one operation with its cause, in one transaction
 //! (`store/operations.rs`). Text is redacted before it is stored.
 
-mod alike;
+mod comparable;
 mod conflicts;
 mod consolidate;
 mod contest;
 mod contexts;
 mod entities;
-mod given;
+mod export_jsonl;
 mod history;
-mod judged;
-mod known;
-mod merged;
+mod import_files;
+mod merged_branches;
+mod model_decisions;
 mod named;
 mod near;
-mod portable;
 mod record;
-mod scope;
 mod settle;
 mod shown;
+mod similar_entities;
+mod special_cases;
 mod step;
 mod taken_back;
 mod touches;
 mod write;
 
-pub use self::alike::AlikeEntities;
 pub use self::conflicts::{ConflictPlace, OpenConflict, Settlement};
 pub use self::consolidate::Extracted;
 pub(crate) use self::consolidate::{Consolidated, Extraction, Fate};
 pub use self::entities::{OpenedEntity, Reached, Traversal};
-pub use self::given::{GivenEntity, GivenRecords, GivenRelation};
-pub use self::judged::Judged;
-pub(crate) use self::judged::{CarriedOut, Judgement};
+pub use self::export_jsonl::{Exported, Imported};
+pub use self::import_files::{GivenEntity, GivenRecords, GivenRelation};
+pub use self::model_decisions::Judged;
+pub(crate) use self::model_decisions::{CarriedOut, Judgement};
 pub(crate) use self::named::FEWEST_DIGITS;
-pub use self::portable::{Exported, Imported};
 pub(crate) use self::record::FORGET;
 pub use self::record::{Done, GivenEvidence, MemoryEdit, NewMemory};
-pub(crate) use self::scope::TRUNKS;
 pub use self::shown::{MemoryList, NamedRelation, OpenedMemory, StoredMemory};
+pub use self::similar_entities::AlikeEntities;
+pub(crate) use self::special_cases::TRUNKS;
 pub use self::touches::Touched;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use yore_core::memory::{Fields, Memory, MemoryKind};
 
-use super::known::{is_done, program};
+use super::comparable::{is_done, program};
 use crate::Engine;
 use crate::error::EngineError;
 use crate::store::{MemoryKey, MemoryOutline, OperationTx, Outlines};
@@ -19,14 +19,14 @@ const MOST_RELATED: usize = 100;
 /// Memories that somebody else recorded between the search and the writing; more are not compared.
 const MOST_MEANWHILE: usize = 200;
 
-/// A state of the memory before a search: what was recorded after it is looked at again when the findings are written.
+/// A position in the store before a search: what was recorded after it is looked at again when the findings are written.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Mark(MemoryKey);
+pub(super) struct StorePosition(MemoryKey);
 
 impl Engine {
-    /// Marks the present state.
-    pub(super) fn mark(&self) -> Result<Mark, EngineError> {
-        Ok(Mark(self.store().statement_facts(0)?.last))
+    /// Returns the present position.
+    pub(super) fn store_position(&self) -> Result<StorePosition, EngineError> {
+        Ok(StorePosition(self.store().statement_facts(0)?.last))
     }
 
     /// Returns the memories of the same project, of any status, that are near a statement: without tags, evidence and anchors.
@@ -63,7 +63,7 @@ impl Engine {
     }
 }
 
-impl Mark {
+impl StorePosition {
     /// Returns the memories that were recorded since, of all projects.
     pub(super) fn since(self, tx: &OperationTx<'_, '_>) -> Result<Vec<MemoryOutline>, EngineError> {
         Ok(tx.outlines(Outlines::After(self.0, MOST_MEANWHILE))?)

@@ -17,7 +17,7 @@ use yore_core::relation::{Category, Node, Relation, RelationType};
 use yore_core::text::{Question, Tokenizer, Tokens, commands, fragments, paths, versions};
 use yore_core::time::UtcMillis;
 
-use super::settle::{change, compare_again, put, revive_replaced, settle_by_itself, settle_with};
+use super::settle::{change, compare_again, put, revive_replaced, settle_by_stated_value, settle_by_words};
 use super::step::{connect, connect_as_stated, draw, draw_relation, entity_for, known_entity, micros, timed};
 use super::write::{apply, contradictions, release, supersede};
 use crate::Engine;
@@ -261,15 +261,15 @@ impl Engine {
         let memory = &prepared.memory;
         let summary = format!("{} {}: {}", verb(kind), memory.kind.as_str(), shortened(&memory.statement));
         let names: Vec<String> = prepared.entities.iter().cloned().chain(rules::entities(&memory.statement)).collect();
-        // No conflict is found rather than nothing recorded.
-        let (mark, mut near) = (self.mark()?, self.near(memory).unwrap_or_default());
+        // If the search fails, the memory is recorded without a comparison.
+        let (position, mut near) = (self.store_position()?, self.near(memory).unwrap_or_default());
         let (id, operation) = self.operate(kind, cause, summary, |tx| {
-            near.extend(mark.since(tx)?);
+            near.extend(position.since(tx)?);
             let (id, is_changed) = prepared.record(tx, now, &mut PipelineStatistics::default())?;
             // What is known as it is was compared when it was recorded.
             if is_changed {
-                settle_by_itself(tx, id, cause.actor, now)?;
-                settle_with(tx, id, &names, near.iter(), cause.actor, now)?;
+                settle_by_stated_value(tx, id, cause.actor, now)?;
+                settle_by_words(tx, id, &names, near.iter(), cause.actor, now)?;
             }
             Ok::<_, EngineError>(id)
         })?;
@@ -322,7 +322,7 @@ impl Engine {
         self.redact(edit.tags.iter_mut().flatten().chain(edit.entities.iter_mut().flatten()))?;
         self.redact(edit.asserts.iter_mut().flat_map(|asserts| [&mut asserts.subject, &mut asserts.value]))?;
         let fresh = draw_memory(now)?;
-        let mark = self.mark()?;
+        let position = self.store_position()?;
         let mut near = match (&edit.statement, self.store().memory(id)?) {
             (Some(_), Some(known)) => self.near(&edited(known, &edit)).unwrap_or_default(),
             _ => Vec::new(),
@@ -360,10 +360,10 @@ impl Engine {
             }
             about_only(tx, fresh, edit.entities.as_deref(), now)?;
             supersede(tx, &known, &changed, Replacement::Stated(None), now)?;
-            settle_by_itself(tx, fresh, cause.actor, now)?;
-            near.extend(mark.since(tx)?);
+            settle_by_stated_value(tx, fresh, cause.actor, now)?;
+            near.extend(position.since(tx)?);
             let names: Vec<String> = edit.entities.iter().flatten().cloned().chain(rules::entities(&changed.statement)).collect();
-            settle_with(tx, fresh, &names, near.iter(), cause.actor, now)?;
+            settle_by_words(tx, fresh, &names, near.iter(), cause.actor, now)?;
             Ok(fresh)
         })?;
         Ok(Done { memory, operation })

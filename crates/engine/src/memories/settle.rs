@@ -3,9 +3,9 @@
 //! Both memories must assert something of the same aspect of the same subject ([`yore_core::conflict::Assertion`]), in the same
 //! project; the newer one, by the time since when it is true, retires the older one if whoever said it counts at least as much. What a
 //! person gave or pinned is retired by a person alone: an extracted statement that contradicts it is contested until somebody
-//! settles that. So is one that clearly denies what holds; one that says that something is no longer so ends what was said word for word
-//! before. A special case (`scope`) qualifies what holds in general, and takes no place. Everything else is stated as a contradiction,
-//! and both hold.
+//! settles that. So is one that clearly denies what holds; "X no longer holds" supersedes an earlier "X" of the same words. A
+//! special case (`special_cases`) qualifies what holds in general, and takes no place. Everything else is stated as a contradiction, and
+//! both hold.
 
 use yore_core::conflict::{Change, ChangeGrade, Conflict, ConflictKind, ConflictSeverity, Which};
 use yore_core::id::{MemoryId, RelationId};
@@ -14,10 +14,10 @@ use yore_core::operation::{Actor, Cause, OperationKind, Subject};
 use yore_core::relation::{Node, RelationType};
 use yore_core::time::UtcMillis;
 
-use super::contest::{Clash, against, conflict_of, contest, is_settled, state_change};
-use super::known::is_done;
-use super::scope::special_case;
-use super::write::{apply, contradictions, mark, store, supersede};
+use super::comparable::is_done;
+use super::contest::{Clash, conflict_of, conflicts_with_known, contest, is_settled, state_change};
+use super::special_cases::special_case;
+use super::write::{apply, contradictions, mark_contested, store, supersede};
 use crate::Engine;
 use crate::error::EngineError;
 use crate::store::{Compared, EvidenceOf, MemoryOutline, OperationTx};
@@ -52,7 +52,7 @@ pub(super) fn authority(memory: &Memory) -> u8 {
 }
 
 /// Compares a memory with those that assert another value of the same, and settles what is certain.
-pub(super) fn settle_by_itself(
+pub(super) fn settle_by_stated_value(
     tx: &mut OperationTx<'_, '_>,
     id: MemoryId,
     actor: Actor,
@@ -77,7 +77,7 @@ pub(super) fn settle_by_itself(
             _ => (&other, &own, [&of_other, &assertion]),
         };
         if newer.is_of_same_place(older) && may_replace(tx, newer, older, actor, now)? {
-            // Its own value alone: the other's words are the other's.
+            // The cause names only the older memory's value, never words of the newer, which may be forgotten.
             supersede(tx, older, newer, Replacement::OtherValue(values[0].value.clone()), now)?;
             continue;
         }
@@ -97,7 +97,7 @@ pub(super) fn contest_marked(
     let is_stated = contest(tx, older.id, newer.id, conflict, now)?;
     let (curated, extracted) = if older.lane == Lane::Curated { (older, newer) } else { (newer, older) };
     if is_stated && curated.lane == Lane::Curated && extracted.lane == Lane::Extracted {
-        mark(tx, extracted, curated, now)?;
+        mark_contested(tx, extracted, curated, now)?;
     }
     Ok(())
 }
@@ -136,14 +136,14 @@ fn settle_or_contest(
     let is_stated = contest(tx, known.id, new.id, conflict, now)?;
     match (known.lane, new.lane) {
         _ if !is_sure || !is_stated => Ok(()),
-        (_, Lane::Extracted) => mark(tx, &new, &known, now),
-        (Lane::Extracted, Lane::Curated) => mark(tx, &known, &new, now),
+        (_, Lane::Extracted) => mark_contested(tx, &new, &known, now),
+        (Lane::Extracted, Lane::Curated) => mark_contested(tx, &known, &new, now),
         (Lane::Curated, Lane::Curated) => Ok(()),
     }
 }
 
 /// Compares a memory with those about entities with these names, and with others that are near.
-pub(super) fn settle_with<'m>(
+pub(super) fn settle_by_words<'m>(
     tx: &mut OperationTx<'_, '_>,
     id: MemoryId,
     names: &[String],
@@ -152,7 +152,7 @@ pub(super) fn settle_with<'m>(
     now: UtcMillis,
 ) -> Result<(), EngineError> {
     let Some(memory) = tx.memory(id)? else { return Ok(()) };
-    for (other, clash) in against(tx, &memory, names, near, now)? {
+    for (other, clash) in conflicts_with_known(tx, &memory, names, near, now)? {
         settle_clash(tx, other, id, &clash, actor, now)?;
     }
     Ok(())
@@ -251,7 +251,7 @@ pub(super) fn put(
 
 /// Compares a memory that is in effect again, or that is a person's from now on.
 pub(super) fn compare_again(tx: &mut OperationTx<'_, '_>, id: MemoryId, actor: Actor, now: UtcMillis) -> Result<(), EngineError> {
-    settle_by_itself(tx, id, actor, now)?;
+    settle_by_stated_value(tx, id, actor, now)?;
     mark_contradicted(tx, id, now)
 }
 
@@ -262,9 +262,9 @@ pub(super) fn mark_contradicted(tx: &mut OperationTx<'_, '_>, id: MemoryId, now:
         let Some(own) = tx.memory(id)?.filter(Memory::is_in_effect) else { break };
         let Some(other) = tx.memory(other.id)?.filter(Memory::is_in_effect) else { continue };
         match (own.lane, other.lane) {
-            (Lane::Extracted, Lane::Curated) => mark(tx, &own, &other, now)?,
-            (Lane::Curated, Lane::Extracted) => mark(tx, &other, &own, now)?,
-            (Lane::Extracted, Lane::Extracted) if is_clear_denial(&contradiction) => mark(tx, &own, &other, now)?,
+            (Lane::Extracted, Lane::Curated) => mark_contested(tx, &own, &other, now)?,
+            (Lane::Curated, Lane::Extracted) => mark_contested(tx, &other, &own, now)?,
+            (Lane::Extracted, Lane::Extracted) if is_clear_denial(&contradiction) => mark_contested(tx, &own, &other, now)?,
             _ => {}
         }
     }

@@ -68,7 +68,7 @@ pub(super) fn entity_for(tx: &mut OperationTx<'_, '_>, name: &str, now: UtcMilli
     let is_user =
         key_of(plain) == USER && kind.is_none_or(|kind| kind == EntityKind::Person) && tx.entity(EntityId::USER)?.is_none();
     let entity = if is_user {
-        // There is one (S5-003).
+        // There is one.
         Entity::new(EntityId::USER, EntityKind::Person, USER, now)
     } else {
         Entity::new(EntityId::new(now.max(0) as u64, draw()?), kind.unwrap_or_default(), plain, now).normalised()

@@ -50,7 +50,12 @@ pub(super) fn supersede(
 }
 
 /// Marks a memory as contested.
-pub(super) fn mark(tx: &mut OperationTx<'_, '_>, contested: &Memory, by: &Memory, now: UtcMillis) -> Result<(), EngineError> {
+pub(super) fn mark_contested(
+    tx: &mut OperationTx<'_, '_>,
+    contested: &Memory,
+    by: &Memory,
+    now: UtcMillis,
+) -> Result<(), EngineError> {
     if let Some(marked) = contested.after(&Event::Contested { by: by.id }, now) {
         tx.put(&Record::Memory(Box::new(marked)))?;
     }

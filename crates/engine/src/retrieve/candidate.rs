@@ -8,11 +8,11 @@ use crate::store::{EpisodeKey, ItemKey};
 
 /// Location and time of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Standing {
+pub(super) struct Position {
     /// Row of its episode; for a memory a number of its own, because no other candidate stands beside it.
     pub episode: EpisodeKey,
-    /// Position in the episode.
-    pub position: i64,
+    /// Its index in the episode.
+    pub index: i64,
     /// Time when it was said or recorded; the least value if that is not known.
     pub at: UtcMillis,
     /// True if it is a passage of a document.
@@ -23,7 +23,7 @@ pub(super) struct Standing {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Proposal {
     pub key: ItemKey,
-    pub standing: Standing,
+    pub position: Position,
     /// The list's own score; higher is better.
     pub score: f32,
     /// Its address in the full-text index.
@@ -34,7 +34,7 @@ impl From<ItemHit> for Proposal {
     fn from(hit: ItemHit) -> Self {
         let ItemHit { key, episode, at, position, is_document, score, address } = hit;
         let episode = if key.memory().is_some() { EpisodeKey::of_its_own(key) } else { episode };
-        Self { key, standing: Standing { episode, position, at, is_document }, score, address }
+        Self { key, position: Position { episode, index: position, at, is_document }, score, address }
     }
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Contribution {
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
     pub key: ItemKey,
-    pub standing: Standing,
+    pub position: Position,
     /// Contributions of the lists that proposed it, in the order of the plan.
     pub contributions: Vec<Contribution>,
 }

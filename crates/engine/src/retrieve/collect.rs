@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use yore_core::query::{Fusion, List};
 use yore_core::rank;
 
-use super::Asked;
+use super::QueryContext;
 use super::candidate::{Candidate, Contribution, Proposal};
 use super::deadline::LatePart;
 use super::lists::{ListRow, row_of};
@@ -15,7 +15,7 @@ use crate::error::EngineError;
 use crate::store::ItemKey;
 
 /// Searches the lists of the plan.
-pub(super) fn collect(asked: &Asked<'_>, plan: &Plan<'_>) -> Result<Vec<Candidate>, EngineError> {
+pub(super) fn collect(context: &QueryContext<'_>, plan: &Plan<'_>) -> Result<Vec<Candidate>, EngineError> {
     let mut candidates = Candidates { fusion: plan.request.tuning.fusion, ..Candidates::default() };
     for planned in &plan.lists {
         let Some(row) = row_of(planned.list) else { continue };
@@ -25,10 +25,10 @@ pub(super) fn collect(asked: &Asked<'_>, plan: &Plan<'_>) -> Result<Vec<Candidat
             List::Period => Some(LatePart::Periods),
             _ => Some(LatePart::Meaning),
         };
-        if part.is_some_and(|part| !asked.deadline.allows(part)) {
+        if part.is_some_and(|part| !context.deadline.allows(part)) {
             continue;
         }
-        candidates.add(row, planned.weights, (row.propose)(asked, plan)?);
+        candidates.add(row, planned.weights, (row.propose)(context, plan)?);
     }
     let mut all = candidates.all;
     if plan.question.are_phrases_required && !plan.question.phrases.is_empty() {
@@ -53,15 +53,15 @@ impl Candidates {
             Fusion::Ranks => rank::reciprocal_ranks(scores.len()),
         };
         for (at, (proposal, height)) in proposals.into_iter().zip(heights).enumerate() {
-            let Proposal { key, standing, score, address } = proposal;
+            let Proposal { key, position, score, address } = proposal;
             if score < row.floor {
                 continue;
             }
             let place = *self.places.entry(key).or_insert_with(|| {
-                self.all.push(Candidate { key, standing, contributions: Vec::new() });
+                self.all.push(Candidate { key, position, contributions: Vec::new() });
                 self.all.len() - 1
             });
-            let weight = if standing.is_document { weights.document } else { weights.conversation };
+            let weight = if position.is_document { weights.document } else { weights.conversation };
             let (list, part, rank) = (row.list, row.part, at + 1);
             let contribution = Contribution { list, part, rank, own_score: score, value: weight * height, address };
             let contributions = &mut self.all[place].contributions;
@@ -76,13 +76,13 @@ impl Candidates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::retrieve::candidate::Standing;
+    use crate::retrieve::candidate::Position;
     use crate::store::{EpisodeKey, RowKey};
 
     #[test]
     fn what_two_lists_of_one_part_propose_counts_once() {
-        let standing = Standing { episode: EpisodeKey::new(1), position: 0, at: 0, is_document: false };
-        let proposal = |row, score| Proposal { key: ItemKey::new(row), standing, score, address: None };
+        let position = Position { episode: EpisodeKey::new(1), index: 0, at: 0, is_document: false };
+        let proposal = |row, score| Proposal { key: ItemKey::new(row), position, score, address: None };
         let weights = Weights { conversation: 1.0, document: 1.0 };
         let mut candidates = Candidates::default();
         for (list, scores) in [(List::Words, [3.0, 1.0]), (List::Model, [0.9, 0.5]), (List::Static, [0.8, 0.4])] {

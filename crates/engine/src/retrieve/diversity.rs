@@ -3,7 +3,7 @@
 use yore_core::query::{Part, ScorePart};
 use yore_core::rank::{diverse_order, relevance_weight};
 
-use super::Asked;
+use super::QueryContext;
 use super::plan::Plan;
 use super::rank::Ranked;
 
@@ -13,8 +13,8 @@ const ORDERED: usize = 20;
 const RELEVANCE: (f32, f32) = (0.5, 0.7);
 
 /// Orders the best candidates by relevance and by how little they resemble those before them.
-pub(super) fn diversify(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut [Ranked]) {
-    let Some(semantic) = asked.semantic.filter(|_| plan.request.tuning.is_diverse) else { return };
+pub(super) fn diversify(context: &QueryContext<'_>, plan: &Plan<'_>, ranked: &mut [Ranked]) {
+    let Some(semantic) = context.semantic.filter(|_| plan.request.tuning.is_diverse) else { return };
     let count = ranked.len().min(ORDERED);
     let best = ranked.first().map_or(1.0, |ranked| ranked.score).max(f32::MIN_POSITIVE);
     let scores: Vec<f32> = ranked[..count].iter().map(|ranked| ranked.score / best).collect();

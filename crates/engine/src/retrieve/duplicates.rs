@@ -7,7 +7,7 @@ use yore_core::text::{NEAR_DUPLICATE, Shingles};
 use super::plan::Plan;
 use super::rank::Ranked;
 use super::texts::Texts;
-use super::{Asked, Found, memories};
+use super::{Found, QueryContext, memories};
 use crate::error::EngineError;
 use crate::store::ItemKey;
 
@@ -26,8 +26,8 @@ pub(super) struct Kept<'r> {
 }
 
 /// Reads the text of the next candidates; a near duplicate is attached to the better turn.
-pub(super) fn read<'r>(
-    asked: &Asked<'_>,
+pub(super) fn read_and_fold<'r>(
+    context: &QueryContext<'_>,
     batch: &'r [Ranked],
     plan: &Plan<'_>,
     texts: &mut Texts,
@@ -35,7 +35,7 @@ pub(super) fn read<'r>(
 ) -> Result<(), EngineError> {
     let request = plan.request;
     let keys: Vec<ItemKey> = batch.iter().map(Ranked::key).collect();
-    texts.load(asked.store, &keys)?;
+    texts.load(context.store, &keys)?;
     for ranked in batch {
         if kept.len() == request.limit {
             break;
@@ -44,7 +44,7 @@ pub(super) fn read<'r>(
             ItemKey::Turn(row) => texts.take_turn(row),
             ItemKey::Memory(row) => {
                 if let Some((memory, project)) = texts.take_memory(row) {
-                    let found = Found::Memory(memories::found(asked, plan, row, memory)?);
+                    let found = Found::Memory(memories::found(context, plan, row, memory)?);
                     kept.push(Kept { ranked, found, project, shingles: Shingles::default(), also: Vec::new() });
                 }
                 continue;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use yore_core::files::{Opened, RankedFile, rank_files};
 use yore_core::time::UtcMillis;
 
-use super::{Asked, Hit};
+use super::{Hit, QueryContext};
 use crate::error::EngineError;
 use crate::store::{Store, TurnKey};
 
@@ -16,8 +16,12 @@ const MOST_FILES: usize = 20;
 
 /// Ranks the files that agents opened in the exchanges of these hits, best first. Files that are often opened in
 /// the same projects, before `until`, come before equal ones.
-pub(super) fn worked_files(asked: &Asked<'_>, hits: &[Hit], until: Option<UtcMillis>) -> Result<Vec<RankedFile>, EngineError> {
-    let store = asked.store;
+pub(super) fn worked_files(
+    context: &QueryContext<'_>,
+    hits: &[Hit],
+    until: Option<UtcMillis>,
+) -> Result<Vec<RankedFile>, EngineError> {
+    let store = context.store;
     let exchanges = opened_in_exchanges(store, hits)?;
     if exchanges.iter().all(Vec::is_empty) {
         return Ok(Vec::new());
@@ -25,7 +29,7 @@ pub(super) fn worked_files(asked: &Asked<'_>, hits: &[Hit], until: Option<UtcMil
     let rows: Vec<TurnKey> = hits.iter().take(VOTING).filter_map(Hit::turn_key).collect();
     let opened: HashSet<&str> = exchanges.iter().flatten().map(|file| file.path.as_str()).collect();
     // As many files are opened as there are turns, roughly; to count them would take longer than the search.
-    let mut files = rank_files(&exchanges, &store.popular_files(&rows, &opened, until)?, asked.lexical.len());
+    let mut files = rank_files(&exchanges, &store.popular_files(&rows, &opened, until)?, context.lexical.len());
     files.truncate(MOST_FILES);
     Ok(files)
 }

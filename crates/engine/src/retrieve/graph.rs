@@ -13,7 +13,7 @@ use yore_core::rank::heights;
 use yore_core::relation::Node;
 use yore_core::text::is_stop_word;
 
-use super::Asked;
+use super::QueryContext;
 use super::answer::Anchor;
 use super::candidate::{Candidate, Contribution, Proposal};
 use super::deadline::LatePart;
@@ -26,13 +26,13 @@ use crate::store::{EntityName, EntityNames, ItemKey, MemoryKey, Named};
 /// Number of the best memories whose entities become anchors, and of anchors.
 const SEED_MEMORIES: usize = 10;
 const MOST_ANCHORS: usize = 20;
-/// Weights of an anchor: its nearness to the question, the memories that led to it, its degree (S5-036).
+/// Weights of an anchor: its nearness to the question, the memories that led to it, its degree.
 const BY_MEANING: f32 = 0.5;
 const BY_MEMORIES: f32 = 0.3;
 const BY_DEGREE: f32 = 0.2;
 /// Degree at which the weight by degree is 1; relations are counted up to a tenth of it.
 const GREAT_DEGREE: f32 = 10_000.0;
-/// In a memory of more memories than this, an entity that the question does not name must be shared by two (C-085).
+/// In a memory of more memories than this, an entity that the question does not name must be shared by two.
 const SMALL_MEMORY: usize = 200;
 /// Most words of a name, and of a question in which names are looked for.
 const NAME_WORDS: usize = 4;
@@ -53,49 +53,49 @@ const WEIGHT: f32 = 0.3;
 
 /// Adds what relations lead to from the entities of the question. Returns these entities, the heaviest first.
 pub(super) fn follow_relations(
-    asked: &Asked<'_>,
+    context: &QueryContext<'_>,
     plan: &Plan<'_>,
     landed: &mut Vec<Candidate>,
 ) -> Result<Vec<Anchor>, EngineError> {
     // A memory that relations lead to need not have the quoted words.
     let needs_phrases = plan.question.are_phrases_required && !plan.question.phrases.is_empty();
     let is_wanted = plan.request.tuning.is_graph_followed && plan.request.filter.wanted != Wanted::Turns && !needs_phrases;
-    if !is_wanted || !asked.store.statement_facts(0)?.has_entities || !asked.deadline.allows(LatePart::Graph) {
+    if !is_wanted || !context.store.statement_facts(0)?.has_entities || !context.deadline.allows(LatePart::Graph) {
         return Ok(Vec::new());
     }
-    let anchors = anchors(asked, plan, landed)?;
+    let anchors = anchors(context, plan, landed)?;
     if anchors.is_empty() {
         return Ok(anchors);
     }
-    let reached = walk(asked, &anchors)?;
-    if !asked.deadline.allows(LatePart::Graph) {
+    let reached = walk(context, &anchors)?;
+    if !context.deadline.allows(LatePart::Graph) {
         return Ok(anchors);
     }
     let mut evaluator = Evaluator::new(&plan.filter);
     let keys: Vec<ItemKey> = reached.iter().map(|(key, _)| *key).collect();
-    let heads = asked.store.item_heads(&keys)?;
+    let heads = context.store.item_heads(&keys)?;
     let passed =
         reached.iter().filter_map(|(key, mass)| Some((heads.get(key)?, *mass))).filter(|(head, _)| evaluator.passes(*head));
     let hits: Vec<ItemHit> = passed.map(|(head, mass)| ItemHit::of(head, mass)).take(PROPOSED).collect();
     let masses: Vec<f32> = hits.iter().map(|hit| hit.score).collect();
-    // Masses are small numbers; their heights are on the scale of the other lists (C-086).
+    // Masses are small numbers; their heights are on the scale of the other lists.
     let heights = heights(&masses, Some(0.0), LEAST_MASS);
     for (at, (hit, height)) in hits.into_iter().zip(heights).enumerate() {
-        let Proposal { key, standing, score, address } = Proposal::from(hit);
+        let Proposal { key, position, score, address } = Proposal::from(hit);
         let part = Part::Graph;
         let contribution =
             Contribution { list: List::Graph, part, rank: at + 1, own_score: score, value: WEIGHT * height, address };
         match landed.iter_mut().find(|candidate| candidate.key == key) {
             Some(known) => known.contributions.push(contribution),
-            None => landed.push(Candidate { key, standing, contributions: vec![contribution] }),
+            None => landed.push(Candidate { key, position, contributions: vec![contribution] }),
         }
     }
     Ok(anchors)
 }
 
 /// Returns the entities of the question and of the best memories, with their weights.
-fn anchors(asked: &Asked<'_>, plan: &Plan<'_>, landed: &[Candidate]) -> Result<Vec<Anchor>, EngineError> {
-    let store = asked.store;
+fn anchors(context: &QueryContext<'_>, plan: &Plan<'_>, landed: &[Candidate]) -> Result<Vec<Anchor>, EngineError> {
+    let store = context.store;
     let question = plan.request.question.as_str();
     let names = names_between_blanks(question);
     let mut known: HashMap<String, Vec<EntityName>> = HashMap::new();
@@ -170,8 +170,8 @@ fn names_between_blanks(question: &str) -> Vec<String> {
 
 /// Returns the memories and turns that a walk from the anchors most likely reaches, at most [`MOST_JUDGED`], with the probability of being
 /// there, the most likely first.
-fn walk(asked: &Asked<'_>, anchors: &[Anchor]) -> Result<Vec<(ItemKey, f32)>, EngineError> {
-    let store = asked.store;
+fn walk(context: &QueryContext<'_>, anchors: &[Anchor]) -> Result<Vec<(ItemKey, f32)>, EngineError> {
+    let store = context.store;
     let mut numbers: HashMap<Node, u32> = HashMap::new();
     let mut nodes: Vec<Node> = Vec::new();
     let mut edges: HashMap<(u32, u32), f32> = HashMap::new();

@@ -8,8 +8,8 @@ use yore_core::query::{List, Part, ScorePart};
 use yore_core::rank::{DEPTH, heights, mean_and_spread, standard};
 use yore_core::text::names_in_question;
 
-use super::Asked;
-use super::candidate::{Candidate, Contribution, Standing};
+use super::QueryContext;
+use super::candidate::{Candidate, Contribution, Position};
 use super::deadline::LatePart;
 use super::pack::MOST_TERMS;
 use super::plan::Plan;
@@ -60,7 +60,7 @@ const ASKING: [&str; 14] =
 
 /// Ranks passages by their links, if the question asks something of several words and the best candidates are
 /// titled passages. Passages that no list proposed are added. Returns whether they were ranked so.
-pub(super) fn rank_by_links(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut Vec<Ranked>) -> Result<bool, EngineError> {
+pub(super) fn rank_by_links(context: &QueryContext<'_>, plan: &Plan<'_>, ranked: &mut Vec<Ranked>) -> Result<bool, EngineError> {
     let question = plan.request.question.trim();
     let lower = question.to_lowercase();
     let first_word = lower.split_whitespace().next().unwrap_or_default();
@@ -70,20 +70,20 @@ pub(super) fn rank_by_links(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut Vec
     if !plan.request.tuning.are_links_ranked || needs_phrases || !asks || question.split_whitespace().count() < QUESTION_WORDS {
         return Ok(false);
     }
-    let first_are_documents = ranked.iter().take(FOLLOWED).filter(|ranked| ranked.candidate.standing.is_document).count();
+    let first_are_documents = ranked.iter().take(FOLLOWED).filter(|ranked| ranked.candidate.position.is_document).count();
     if first_are_documents < FOLLOWED.min(ranked.len()) || ranked.len() < KEPT {
         return Ok(false);
     }
-    if !asked.deadline.allows(LatePart::Links) {
+    if !context.deadline.allows(LatePart::Links) {
         return Ok(false);
     }
-    let graph = asked.lexical.name_graph()?;
+    let graph = context.lexical.name_graph()?;
     let is_titled =
         |ranked: &&Ranked| graph.passage_of(ranked.key()).is_some_and(|at| graph.passages[at as usize].title.is_some());
     if ranked.iter().take(FOLLOWED).filter(is_titled).count() < TITLED {
         return Ok(false);
     }
-    let mut signs = Signs::of(asked, plan, &graph, ranked, &lower)?;
+    let mut signs = Signs::of(context, plan, &graph, ranked, &lower)?;
     signs.retain_allowed(plan, &graph);
     let weights = if plan.request.tuning.has_walk { WEIGHTS_WITH_WALK } else { WEIGHTS };
     reorder(&graph, &signs, &weights, ranked);
@@ -98,7 +98,13 @@ struct Signs {
 }
 
 impl Signs {
-    fn of(asked: &Asked<'_>, plan: &Plan<'_>, graph: &NameGraph, ranked: &[Ranked], question: &str) -> Result<Self, EngineError> {
+    fn of(
+        context: &QueryContext<'_>,
+        plan: &Plan<'_>,
+        graph: &NameGraph,
+        ranked: &[Ranked],
+        question: &str,
+    ) -> Result<Self, EngineError> {
         let known: Vec<(u32, &Ranked)> =
             ranked.iter().filter_map(|ranked| Some((graph.passage_of(ranked.key())?, ranked))).collect();
         let top = known.first().map_or(1.0, |(_, ranked)| ranked.score).max(f32::MIN_POSITIVE);
@@ -154,11 +160,11 @@ impl Signs {
             }
         }
         let terms = &plan.question.terms[..plan.question.terms.len().min(MOST_TERMS)];
-        let rarity = asked.lexical.rarity(terms)?;
+        let rarity = context.lexical.rarity(terms)?;
         let whole = rarity.iter().sum::<f32>().max(f32::MIN_POSITIVE);
         let order: Vec<u32> = pool.iter().copied().collect();
         let addresses: Vec<Address> = order.iter().map(|at| graph.passages[*at as usize].address).collect();
-        let held: HashMap<u32, u128> = order.iter().copied().zip(asked.lexical.terms_of(terms, &addresses)?).collect();
+        let held: HashMap<u32, u128> = order.iter().copied().zip(context.lexical.terms_of(terms, &addresses)?).collect();
         for at in &order {
             let new = |best: u32| {
                 let only = held[at] & !held.get(&best).copied().unwrap_or(0);
@@ -217,7 +223,7 @@ fn reorder(graph: &NameGraph, signs: &Signs, weights: &[f32; SIGNS], ranked: &mu
     for (place, at) in places.iter().enumerate() {
         let passage = &graph.passages[*at as usize];
         if !known.contains(&ItemKey::Turn(passage.row)) {
-            let standing = Standing { episode: passage.episode, position: passage.position, at: passage.at, is_document: true };
+            let position = Position { episode: passage.episode, index: passage.position, at: passage.at, is_document: true };
             let contributions = vec![Contribution {
                 list: List::Links,
                 part: Part::Links,
@@ -226,7 +232,7 @@ fn reorder(graph: &NameGraph, signs: &Signs, weights: &[f32; SIGNS], ranked: &mu
                 value: 0.0,
                 address: Some(passage.address),
             }];
-            let candidate = Candidate { key: ItemKey::Turn(passage.row), standing, contributions };
+            let candidate = Candidate { key: ItemKey::Turn(passage.row), position, contributions };
             ranked.push(Ranked { candidate, support: Vec::new(), score: 0.0 });
         }
     }

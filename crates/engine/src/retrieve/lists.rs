@@ -5,7 +5,7 @@ use yore_core::query::{List, Part};
 
 use super::candidate::Proposal;
 use super::plan::Plan;
-use super::{Asked, period};
+use super::{QueryContext, period};
 use crate::error::EngineError;
 use crate::index::SearchOptions;
 
@@ -21,7 +21,7 @@ pub(super) struct ListRow {
     /// Scores below this are ignored.
     pub floor: f32,
     /// Proposes at most [`Plan::depth`] candidates, best first.
-    pub propose: fn(&Asked<'_>, &Plan<'_>) -> Result<Vec<Proposal>, EngineError>,
+    pub propose: fn(&QueryContext<'_>, &Plan<'_>) -> Result<Vec<Proposal>, EngineError>,
 }
 
 const COSINE_SPREAD: f32 = 0.015;
@@ -54,22 +54,22 @@ pub(super) fn row_of(list: List) -> Option<&'static ListRow> {
     LISTS.iter().find(|row| row.list == list)
 }
 
-fn by_words(asked: &Asked<'_>, plan: &Plan<'_>) -> Result<Vec<Proposal>, EngineError> {
+fn by_words(context: &QueryContext<'_>, plan: &Plan<'_>) -> Result<Vec<Proposal>, EngineError> {
     let options = SearchOptions { limit: plan.depth, tool_weight: plan.tool_weight };
-    let hits = asked.lexical.search(asked.store, &plan.question, &plan.filter, &options)?;
+    let hits = context.lexical.search(context.store, &plan.question, &plan.filter, &options)?;
     Ok(hits.into_iter().map(Proposal::from).collect())
 }
 
-fn by_local_model(asked: &Asked<'_>, plan: &Plan<'_>) -> Result<Vec<Proposal>, EngineError> {
-    let (Some(semantic), Some(vector)) = (asked.semantic, &asked.model_vector) else { return Ok(Vec::new()) };
-    let hits = semantic.search_model(asked.store, vector, &plan.filter, plan.depth)?;
+fn by_local_model(context: &QueryContext<'_>, plan: &Plan<'_>) -> Result<Vec<Proposal>, EngineError> {
+    let (Some(semantic), Some(vector)) = (context.semantic, &context.model_vector) else { return Ok(Vec::new()) };
+    let hits = semantic.search_model(context.store, vector, &plan.filter, plan.depth)?;
     Ok(hits.into_iter().map(Proposal::from).collect())
 }
 
-fn by_static_table(asked: &Asked<'_>, plan: &Plan<'_>) -> Result<Vec<Proposal>, EngineError> {
-    let Some(semantic) = asked.semantic else { return Ok(Vec::new()) };
-    let mut hits = semantic.search_static(asked.store, &plan.text, &plan.filter, plan.depth)?;
-    if asked.model_vector.is_some() {
+fn by_static_table(context: &QueryContext<'_>, plan: &Plan<'_>) -> Result<Vec<Proposal>, EngineError> {
+    let Some(semantic) = context.semantic else { return Ok(Vec::new()) };
+    let mut hits = semantic.search_static(context.store, &plan.text, &plan.filter, plan.depth)?;
+    if context.model_vector.is_some() {
         hits.retain(|hit| !semantic.has_model_vector(hit.key));
     }
     Ok(hits.into_iter().map(Proposal::from).collect())

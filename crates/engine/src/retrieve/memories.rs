@@ -10,9 +10,9 @@ use yore_core::relation::{Node, RelationType};
 use yore_core::text::{Tokenizer, asks_for_past};
 use yore_core::time::UtcMillis;
 
-use super::Asked;
+use super::QueryContext;
 use super::answer::{FoundMemory, MemorySource, PastStatement, Qualified};
-use super::candidate::{Candidate, Contribution, Standing};
+use super::candidate::{Candidate, Contribution, Position};
 use super::plan::Plan;
 use super::rank::Ranked;
 use super::texts::Texts;
@@ -38,8 +38,8 @@ const SAME_STATE: f32 = 0.5;
 const MOST_COMPARED: usize = 16;
 /// Number of memories that a memory is related to that are looked at: those of other projects are not shown.
 const MOST_BESIDE: usize = 100;
-/// Factor of the score of a memory beside the turns', without its certainty, which is added: a memory says in a sentence what
-/// they say in many. Chosen by cross-validation (`docs/measurements.md`, "Extraction").
+/// A memory's score is multiplied by `DENSE` + certainty: a memory says in a sentence what turns say in many.
+/// Chosen by cross-validation (`docs/measurements.md`, "Extraction").
 const DENSE: f32 = 0.5;
 /// Factor of the score of a memory of a kind that the question asks for.
 const ASKED_KIND: f32 = 1.3;
@@ -59,7 +59,7 @@ const EVIDENCE_SHARE: f32 = 0.5;
 
 /// Ranks the memories among the candidates; without any, nothing changes.
 pub(super) fn rank_memories(
-    asked: &Asked<'_>,
+    context: &QueryContext<'_>,
     plan: &Plan<'_>,
     ranked: &mut Vec<Ranked>,
     texts: &mut Texts,
@@ -69,12 +69,12 @@ pub(super) fn rank_memories(
     if keys.is_empty() {
         return Ok(());
     }
-    texts.load(asked.store, &keys)?;
+    texts.load(context.store, &keys)?;
     let filter = &plan.request.filter;
     let mut believed: HashMap<ItemKey, Memory> = HashMap::new();
     for key in &keys {
         let Some((memory, _)) = texts.memory(*key).filter(|(memory, _)| !memory.is_forgotten()) else { continue };
-        let memory = as_believed(asked, plan, memory.clone())?;
+        let memory = as_believed(context, plan, memory.clone())?;
         let is_wanted = |memory: &Memory| {
             let is_of_status = match filter.memories.statuses.as_slice() {
                 [] => !memory.status.is_unlisted(),
@@ -90,11 +90,11 @@ pub(super) fn rank_memories(
     }
     ranked.retain(|ranked| ranked.key().memory().is_none() || believed.contains_key(&ranked.key()));
     let kinds = MemoryKind::asked_in(&plan.request.question);
-    let at = filter.memories.valid_at.or(filter.as_of).unwrap_or(asked.now);
+    let at = filter.memories.valid_at.or(filter.as_of).unwrap_or(context.now);
     let rows: Vec<MemoryKey> = believed.keys().filter_map(|key| key.memory()).collect();
     // The verdicts of today say nothing of another time.
     let is_now = filter.as_of.is_none() && filter.memories.valid_at.is_none();
-    let verdicts = if is_now { asked.store.verdicts_of(&rows)? } else { HashMap::new() };
+    let verdicts = if is_now { context.store.verdicts_of(&rows)? } else { HashMap::new() };
     for ranked in ranked.iter_mut() {
         let Some(memory) = believed.get(&ranked.key()) else { continue };
         let ground = ranked.key().memory().map_or(1.0, |row| ground(verdicts.get(&row)));
@@ -105,26 +105,26 @@ pub(super) fn rank_memories(
     }
     // A request for statuses, or for a time of validity, is about the replaced ones themselves.
     if filter.memories.statuses.is_empty() && filter.memories.valid_at.is_none() {
-        replace(asked, plan, ranked, &mut believed, texts)?;
+        replace(context, plan, ranked, &mut believed, texts)?;
         if is_now {
-            fold_changed(asked, plan, ranked, &mut believed, texts)?;
-            put_later_first(asked, plan, ranked, &believed);
+            fold_changed(context, plan, ranked, &mut believed, texts)?;
+            put_later_first(context, plan, ranked, &believed);
         }
     }
-    fold_evidence(asked, ranked, &believed, &verdicts)?;
-    put_exceptions_first(asked, plan, ranked)?;
+    fold_evidence(context, ranked, &believed, &verdicts)?;
+    put_exceptions_first(context, plan, ranked)?;
     ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
     Ok(())
 }
 
 /// Lets what a project excepts from what holds everywhere stand before it, where the question is about that project.
-fn put_exceptions_first(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut [Ranked]) -> Result<(), EngineError> {
+fn put_exceptions_first(context: &QueryContext<'_>, plan: &Plan<'_>, ranked: &mut [Ranked]) -> Result<(), EngineError> {
     let rows: Vec<MemoryKey> = ranked.iter().filter_map(|ranked| ranked.key().memory()).collect();
     let Some(projects) = plan.filter.project_keys().filter(|_| rows.len() > 1 && plan.request.filter.as_of.is_none()) else {
         return Ok(());
     };
-    let at = plan.request.filter.memories.valid_at.unwrap_or(asked.now);
-    for (special, general) in asked.store.exceptions(Exceptions::Among(&rows, &projects), at)? {
+    let at = plan.request.filter.memories.valid_at.unwrap_or(context.now);
+    for (special, general) in context.store.exceptions(Exceptions::Among(&rows, &projects), at)? {
         let score = |ranked: &[Ranked], row| ranked.iter().find(|of| of.key() == ItemKey::Memory(row)).map(|of| of.score);
         let (Some(least), Some(own)) = (score(ranked, general), score(ranked, special)) else { continue };
         if let Some(special) = ranked.iter_mut().find(|of| of.key() == ItemKey::Memory(special) && own <= least) {
@@ -162,7 +162,7 @@ fn factor(memory: &Memory, kinds: &[MemoryKind], at: UtcMillis) -> f32 {
 
 /// Puts the memory that holds in the place of each replaced one, unless the filter does not let it through.
 fn replace(
-    asked: &Asked<'_>,
+    context: &QueryContext<'_>,
     plan: &Plan<'_>,
     ranked: &mut Vec<Ranked>,
     believed: &mut HashMap<ItemKey, Memory>,
@@ -172,7 +172,7 @@ fn replace(
     let is_replaced = |key: &ItemKey| believed.get(key).is_some_and(|memory| memory.status == Status::Superseded);
     let replaced: Vec<ItemKey> = ranked.iter().map(Ranked::key).filter(is_replaced).collect();
     for old in replaced {
-        let new = match holding(asked, plan, believed[&old].id)? {
+        let new = match holding(context, plan, believed[&old].id)? {
             Holding::Memory(new) => ItemKey::Memory(new),
             Holding::PutAway => {
                 hidden.push(old);
@@ -180,11 +180,11 @@ fn replace(
             }
             Holding::Nothing => continue,
         };
-        texts.load(asked.store, &[new])?;
+        texts.load(context.store, &[new])?;
         let at = texts.memory(new).map_or(0, |(memory, _)| memory.recorded);
         take_place(ranked, old, new, at);
         if let Some((memory, _)) = texts.memory(new) {
-            believed.extend(as_believed(asked, plan, memory.clone())?.map(|memory| (new, memory)));
+            believed.extend(as_believed(context, plan, memory.clone())?.map(|memory| (new, memory)));
         }
     }
     ranked.retain(|ranked| !hidden.contains(&ranked.key()));
@@ -193,7 +193,7 @@ fn replace(
 
 /// Puts the later of two memories in the place of the earlier, which is told with it, if it likely changes that, and just above it if it may.
 fn fold_changed(
-    asked: &Asked<'_>,
+    context: &QueryContext<'_>,
     plan: &Plan<'_>,
     ranked: &mut Vec<Ranked>,
     believed: &mut HashMap<ItemKey, Memory>,
@@ -204,10 +204,10 @@ fn fold_changed(
     let (mut later, mut perhaps): (HashMap<MemoryKey, MemoryKey>, HashMap<MemoryKey, MemoryKey>) = Default::default();
     for own in &rows {
         let Some(memory) = believed.get(&ItemKey::Memory(*own)).filter(|memory| memory.is_in_effect()) else { continue };
-        for Beside { row, memory: other, standing, .. } in changes(asked, memory)? {
-            let is_later = other.is_later_than(memory, asked.now) == Some(true);
+        for Beside { row, memory: other, standing, .. } in changes(context, memory)? {
+            let is_later = other.is_later_than(memory, context.now) == Some(true);
             let key = ItemKey::Memory(row);
-            if is_later && passing(asked.store, &mut evaluator, [key])?.contains(&key) {
+            if is_later && passing(context.store, &mut evaluator, [key])?.contains(&key) {
                 match standing {
                     Stands::Change(ChangeGrade::Likely) => later.insert(*own, row),
                     _ => perhaps.insert(*own, row),
@@ -216,7 +216,7 @@ fn fold_changed(
         }
     }
     let newer: Vec<ItemKey> = later.values().chain(perhaps.values()).map(|row| ItemKey::Memory(*row)).collect();
-    texts.load(asked.store, &newer)?;
+    texts.load(context.store, &newer)?;
     for (old, new) in perhaps {
         let Some(memory) = texts.memory(ItemKey::Memory(new)).map(|(memory, _)| memory.clone()) else { continue };
         put_above(ranked, ItemKey::Memory(old), ItemKey::Memory(new), memory.recorded);
@@ -233,7 +233,7 @@ fn fold_changed(
 }
 
 /// Raises the later of two memories that may be about one state of one thing just above the earlier, unless the question is about the past.
-fn put_later_first(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut [Ranked], believed: &HashMap<ItemKey, Memory>) {
+fn put_later_first(context: &QueryContext<'_>, plan: &Plan<'_>, ranked: &mut [Ranked], believed: &HashMap<ItemKey, Memory>) {
     let is_state = !matches!(plan.asked_for, AskedFor::List | AskedFor::History) && !asks_for_past(&plan.request.question);
     if plan.request.tuning.newer_first == NewerFirst::Never || !is_state {
         return;
@@ -247,7 +247,7 @@ fn put_later_first(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut [Ranked], be
     for (number, (at, older, earlier)) in first.iter().enumerate() {
         for (later_at, newer, later) in &first[number + 1..] {
             let may_change = newer.is_of_same_place(older)
-                && newer.is_later_than(older, asked.now) == Some(true)
+                && newer.is_later_than(older, context.now) == Some(true)
                 && chance_of_change(earlier, later, &|a, b| likeness.of(a, b)) >= SAME_STATE;
             let above = ranked[*at].score * JUST_ABOVE - ranked[*later_at].score;
             if may_change && above > 0.0 {
@@ -279,22 +279,22 @@ fn add_as_near(ranked: &mut Vec<Ranked>, near: Vec<Contribution>, new: ItemKey, 
         known.add(part);
         return;
     }
-    let standing = Standing { episode: EpisodeKey::of_its_own(new), position: 0, at, is_document: false };
+    let position = Position { episode: EpisodeKey::of_its_own(new), index: 0, at, is_document: false };
     let without_value = |of: Contribution| Contribution { value: 0.0, address: None, ..of };
     let contributions = near.into_iter().map(without_value).collect();
-    let mut added = Ranked { candidate: Candidate { key: new, standing, contributions }, support: Vec::new(), score: 0.0 };
+    let mut added = Ranked { candidate: Candidate { key: new, position, contributions }, support: Vec::new(), score: 0.0 };
     added.add(gain(0.0));
     ranked.push(added);
 }
 
 /// Returns a memory as the request's time saw it, or the one that stood in its place then.
-fn as_believed(asked: &Asked<'_>, plan: &Plan<'_>, memory: Memory) -> Result<Option<Memory>, EngineError> {
+fn as_believed(context: &QueryContext<'_>, plan: &Plan<'_>, memory: Memory) -> Result<Option<Memory>, EngineError> {
     let Some(at) = plan.request.filter.as_of else { return Ok(Some(memory)) };
-    let Some(mut believed) = asked.store.past_memory(Past::Itself(Box::new(memory)), at)? else { return Ok(None) };
+    let Some(mut believed) = context.store.past_memory(Past::Itself(Box::new(memory)), at)? else { return Ok(None) };
     // What had taken its place may have been undone since.
     if believed.status == Status::Superseded
-        && asked.store.named_outlines(Named::SuccessorOf(believed.id))?.is_empty()
-        && let Some(undone) = asked.store.past_memory(Past::UndoneSuccessorOf(believed.id), at)?
+        && context.store.named_outlines(Named::SuccessorOf(believed.id))?.is_empty()
+        && let Some(undone) = context.store.past_memory(Past::UndoneSuccessorOf(believed.id), at)?
     {
         let evidence = undone.evidence.into_iter().filter(|one| believed.evidence.contains(one)).collect();
         believed = Memory { evidence, ..undone };
@@ -317,17 +317,17 @@ enum Holding {
 }
 
 /// Returns the last memory of the chain that took the place of another, if it passes the filter and was not wrong.
-fn holding(asked: &Asked<'_>, plan: &Plan<'_>, of: MemoryId) -> Result<Holding, EngineError> {
+fn holding(context: &QueryContext<'_>, plan: &Plan<'_>, of: MemoryId) -> Result<Holding, EngineError> {
     let mut evaluator = Evaluator::new(&plan.filter);
     let (mut id, mut last) = (of, Holding::Nothing);
     for _ in 0..MOST_STEPS {
-        let Some((next, (memory, _))) = asked.store.named_outlines(Named::SuccessorOf(id))?.pop() else { break };
+        let Some((next, (memory, _))) = context.store.named_outlines(Named::SuccessorOf(id))?.pop() else { break };
         if memory.id == of {
             break;
         }
-        let passes = passing(asked.store, &mut evaluator, [ItemKey::Memory(next)])?.contains(&ItemKey::Memory(next));
+        let passes = passing(context.store, &mut evaluator, [ItemKey::Memory(next)])?.contains(&ItemKey::Memory(next));
         id = memory.id;
-        let believed = as_believed(asked, plan, memory)?;
+        let believed = as_believed(context, plan, memory)?;
         match believed.map(|memory| memory.status) {
             None | Some(Status::Invalidated) => {}
             Some(status) if status.is_unlisted() => last = Holding::PutAway,
@@ -341,14 +341,14 @@ fn holding(asked: &Asked<'_>, plan: &Plan<'_>, of: MemoryId) -> Result<Holding, 
 /// Puts a memory in the place of the turns that it rests on: it gets the score of the best of them, and they are
 /// told with it. A turn stays if no memory that holds is about the same part of the question.
 fn fold_evidence(
-    asked: &Asked<'_>,
+    context: &QueryContext<'_>,
     ranked: &mut Vec<Ranked>,
     believed: &HashMap<ItemKey, Memory>,
     verdicts: &HashMap<MemoryKey, StoredVerdict>,
 ) -> Result<(), EngineError> {
     let holds = |key: ItemKey| believed.get(&key).is_some_and(|memory| memory.status == Status::Holds);
     let memories: Vec<MemoryKey> = ranked.iter().map(Ranked::key).filter(|key| holds(*key)).filter_map(ItemKey::memory).collect();
-    let evidence = asked.store.evidence_of(EvidenceOf::Keys(&memories))?;
+    let evidence = context.store.evidence_of(EvidenceOf::Keys(&memories))?;
     if evidence.is_empty() {
         return Ok(());
     }
@@ -382,10 +382,15 @@ fn fold_evidence(
 
 /// Adds to a memory, of which only the outline need be known, what an answer shows with it. With `as_of`, the record is as it stood then. Of its evidence, what
 /// the request's filter does not let through is left out: turns of other projects, later ones, forgotten ones.
-pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: Memory) -> Result<FoundMemory, EngineError> {
-    let store = asked.store;
+pub(super) fn found(
+    context: &QueryContext<'_>,
+    plan: &Plan<'_>,
+    row: MemoryKey,
+    memory: Memory,
+) -> Result<FoundMemory, EngineError> {
+    let store = context.store;
     let memory = store.memories(Memories::Keys(&[row]))?.pop().map_or(memory, |(_, whole)| whole);
-    let mut memory = as_believed(asked, plan, memory.clone())?.unwrap_or(memory);
+    let mut memory = as_believed(context, plan, memory.clone())?.unwrap_or(memory);
     let filter = CompiledFilter {
         projects: plan.filter.projects.clone(),
         everywhere: plan.filter.everywhere.clone(),
@@ -429,10 +434,10 @@ pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: 
     }
     let is_now = plan.request.filter.as_of.is_none() && plan.request.filter.memories.valid_at.is_none();
     if is_now && memory.is_in_effect() {
-        let mut before = changes(asked, &memory)?;
+        let mut before = changes(context, &memory)?;
         before.retain(|beside| beside.standing == Stands::Change(ChangeGrade::Likely));
         let before =
-            before.into_iter().map(|beside| beside.memory).filter(|other| memory.is_later_than(other, asked.now) == Some(true));
+            before.into_iter().map(|beside| beside.memory).filter(|other| memory.is_later_than(other, context.now) == Some(true));
         history.splice(0..0, before.map(|other| PastStatement { is_likely: true, ..past_statement(other) }));
     }
     history.truncate(MOST_HISTORY);
@@ -456,7 +461,7 @@ pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: 
             }
         }
     }
-    let closed_by = if memory.is_closed() { closed_by(asked, &memory)? } else { None };
+    let closed_by = if memory.is_closed() { closed_by(context, &memory)? } else { None };
     let verdicts = if is_now { store.verdicts_of(&[row])? } else { HashMap::new() };
     let changed = verdicts.get(&row).map_or_else(Vec::new, |stored| stored.found.clone());
     let changed: Vec<AnchorVerdict> = changed.into_iter().filter(|one| one.verdict != Verdict::Fresh).collect();
@@ -464,18 +469,18 @@ pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: 
 }
 
 /// Returns the memories in effect that change a memory, or are changed by it, likely or perhaps.
-fn changes(asked: &Asked<'_>, memory: &Memory) -> StoreResult<Vec<Beside>> {
-    let mut beside = asked.store.beside(memory.id, MOST_BESIDE)?;
+fn changes(context: &QueryContext<'_>, memory: &Memory) -> StoreResult<Vec<Beside>> {
+    let mut beside = context.store.beside(memory.id, MOST_BESIDE)?;
     beside.retain(|beside| matches!(beside.standing, Stands::Change(_)) && beside.memory.is_of_same_place(memory));
     Ok(beside)
 }
 
 /// Returns the memory that closed another one, of the same project or of none.
-fn closed_by(asked: &Asked<'_>, closed: &Memory) -> Result<Option<PastStatement>, EngineError> {
-    for relation in asked.store.relations(Relations::Of(&Node::Memory(closed.id), MOST_BESIDE))? {
+fn closed_by(context: &QueryContext<'_>, closed: &Memory) -> Result<Option<PastStatement>, EngineError> {
+    for relation in context.store.relations(Relations::Of(&Node::Memory(closed.id), MOST_BESIDE))? {
         let closes = matches!(relation.relation_type, RelationType::Solves | RelationType::Answers | RelationType::Implements);
         let Node::Memory(by) = relation.from else { continue };
-        let by = if closes && by != closed.id { asked.store.memory(by)? } else { None };
+        let by = if closes && by != closed.id { context.store.memory(by)? } else { None };
         let is_told = |by: &Memory| !by.is_forgotten() && (by.project == closed.project || by.is_global());
         if let Some(by) = by.filter(is_told) {
             return Ok(Some(past_statement(by)));

@@ -2,7 +2,7 @@
 //!
 //! [`recall`] calls the phases in order; the answer contains every number that led to a rank.
 //!
-//! - `request`, `answer`: input and output; `asked`: the store and indexes to search
+//! - `request`, `answer`: input and output; `context`: the store and indexes to search
 //! - `plan`: all decisions made before a list is searched; `weights`: of the lists; `project`: which project is meant
 //! - `collect`: collects candidates (`candidate`) from the lists (`lists`) of the plan; `graph`: follows relations from
 //!   the entities of the question
@@ -15,9 +15,9 @@
 //! - `present`: adds text, locations and reasons; `duplicates`: folds near duplicates; `pack`: chooses passages
 
 mod answer;
-mod asked;
 mod candidate;
 mod collect;
+mod context;
 mod deadline;
 mod diversity;
 mod duplicates;
@@ -53,7 +53,7 @@ pub use self::answer::{
     Anchor, AnswerTopic, ExchangeHits, Found, FoundMemory, Hit, MemorySource, Missing, Passage, PastStatement, Qualified,
     RecallAnswer, Said, SearchedPeriod, SessionHit, WorkDone, exchanges,
 };
-pub(crate) use self::asked::Asked;
+pub(crate) use self::context::QueryContext;
 pub(crate) use self::deadline::Deadline;
 use self::deadline::LatePart;
 pub(crate) use self::files::opened_in_exchanges;
@@ -74,61 +74,65 @@ const COUNTED_UNSHAPED: usize = 100_000;
 const COUNTED_PENDING: usize = 10_000;
 
 /// Answers a query.
-pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &RecallRequest) -> Result<RecallAnswer, EngineError> {
+pub(crate) fn recall(
+    context: &QueryContext<'_>,
+    tokenizer: &mut Tokenizer,
+    request: &RecallRequest,
+) -> Result<RecallAnswer, EngineError> {
     let began = Instant::now();
-    let mut plan = plan::plan(asked, tokenizer, request)?;
-    if let Some(period) = period_of_change(asked, tokenizer, request)? {
+    let mut plan = plan::plan(context, tokenizer, request)?;
+    if let Some(period) = period_of_change(context, tokenizer, request)? {
         plan.add_period(period);
     }
     let planned = began.elapsed();
-    let mut landed = collect::collect(asked, &plan)?;
-    let anchors = graph::follow_relations(asked, &plan, &mut landed)?;
+    let mut landed = collect::collect(context, &plan)?;
+    let anchors = graph::follow_relations(context, &plan, &mut landed)?;
     let found = began.elapsed();
     let landed_count = landed.len();
     let mut ranked = rank::rank(landed, &plan);
     let mut texts = Texts::default();
-    talk::rank_talk(asked, &plan, &mut ranked, &mut texts)?;
+    talk::rank_talk(context, &plan, &mut ranked, &mut texts)?;
     let periods = period::rank_by_period(&plan, &mut ranked);
-    let is_linked = links::rank_by_links(asked, &plan, &mut ranked)?;
-    diversity::diversify(asked, &plan, &mut ranked);
+    let is_linked = links::rank_by_links(context, &plan, &mut ranked)?;
+    diversity::diversify(context, &plan, &mut ranked);
     // After links, the cross-encoder gains nothing.
     if !is_linked {
-        rerank::rerank(asked, &plan, &mut ranked, &mut texts)?;
+        rerank::rerank(context, &plan, &mut ranked, &mut texts)?;
     }
-    let older = newer::newer_first(asked, &plan, &mut ranked, &mut texts)?;
-    memories::rank_memories(asked, &plan, &mut ranked, &mut texts)?;
-    let (mut hits, mut sessions) = present::hits(asked, &plan, &ranked, &mut texts)?;
+    let older = newer::newer_first(context, &plan, &mut ranked, &mut texts)?;
+    memories::rank_memories(context, &plan, &mut ranked, &mut texts)?;
+    let (mut hits, mut sessions) = present::hits(context, &plan, &ranked, &mut texts)?;
     let addresses = ranked.iter().filter_map(|ranked| Some((ranked.key(), ranked.candidate.address()?))).collect();
     present::link_newer(&mut hits, &older);
     let (evidence, confidence) =
-        if request.is_bare { Default::default() } else { strength::judge(asked, &plan, &mut hits, &addresses, tokenizer)? };
-    let is_refused = !request.is_bare && !hits.is_empty() && strength::refuse(asked, &plan, confidence, &mut hits);
+        if request.is_bare { Default::default() } else { strength::judge(context, &plan, &mut hits, &addresses, tokenizer)? };
+    let is_refused = !request.is_bare && !hits.is_empty() && strength::refuse(context, &plan, confidence, &mut hits);
     sessions.retain(|session| hits.iter().any(|hit| hit.place.as_ref().is_some_and(|place| place.episode == session.episode)));
     let is_weak = hits.is_empty() || Strength::of(confidence) == Strength::Weak;
-    let unmet = if is_weak && !request.is_bare { strength::unmet_words(asked, request, tokenizer)? } else { Vec::new() };
+    let unmet = if is_weak && !request.is_bare { strength::unmet_words(context, request, tokenizer)? } else { Vec::new() };
     let asks_for_place = plan.asked_for == AskedFor::Place && !request.is_bare;
     let asks_for_files = request.with_files || asks_for_place;
-    let files = if asks_for_files && asked.deadline.allows(LatePart::Files) {
-        files::worked_files(asked, &hits, request.filter.as_of)?
+    let files = if asks_for_files && context.deadline.allows(LatePart::Files) {
+        files::worked_files(context, &hits, request.filter.as_of)?
     } else {
         Vec::new()
     };
-    present::quote_hits(asked, &plan, &mut hits, tokenizer)?;
+    present::quote_hits(context, &plan, &mut hits, tokenizer)?;
     // Work is read from whole exchanges, and may be later than what the request may see.
     let most = match (plan.filter.until, request.with_work) {
         (Some(_), _) => 0,
         (None, true) => hits.len(),
         (None, false) => usize::from(asks_for_place),
     };
-    if most > 0 && asked.deadline.allows(LatePart::Work) {
-        work::add_work(asked.store, &mut hits, most)?;
+    if most > 0 && context.deadline.allows(LatePart::Work) {
+        work::add_work(context.store, &mut hits, most)?;
     }
     let micros = |time: Duration| time.as_micros() as u64;
-    let pending = asked.store.waiting(Queue::Text, COUNTED_PENDING)?;
+    let pending = context.store.waiting(Queue::Text, COUNTED_PENDING)?;
     Ok(RecallAnswer {
         hits,
         sessions,
-        missing: missing(asked, request, pending)?,
+        missing: missing(context, request, pending)?,
         projects: plan.projects,
         is_project_unknown: plan.is_project_unknown,
         mode: plan.mode,
@@ -141,7 +145,7 @@ pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &Rec
         confidence,
         is_refused,
         unmet,
-        indexed: asked.lexical.len(),
+        indexed: context.lexical.len(),
         terms: plan.question.terms,
         pending,
         landed: landed_count,
@@ -152,12 +156,12 @@ pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &Rec
 /// Returns the time before or after the change that a question names ("before we switched to SQLite"), if the
 /// memory knows when that was.
 fn period_of_change(
-    asked: &Asked<'_>,
+    context: &QueryContext<'_>,
     tokenizer: &mut Tokenizer,
     request: &RecallRequest,
 ) -> Result<Option<Period>, EngineError> {
     let named = if request.is_period_searched { named_change(&request.question) } else { None };
-    let Some((side, change)) = named.filter(|_| asked.deadline.allows(LatePart::Periods)) else { return Ok(None) };
+    let Some((side, change)) = named.filter(|_| context.deadline.allows(LatePart::Periods)) else { return Ok(None) };
     let question = RecallRequest {
         question: change.to_owned(),
         wordings: Vec::new(),
@@ -173,8 +177,8 @@ fn period_of_change(
         ..request.clone()
     };
     // Its words are not those of the question, whose vector is of no use here.
-    let asked = Asked { lexical: asked.lexical.clone(), periods: Vec::new(), model_vector: None, ..*asked };
-    let mut answer = recall(&asked, tokenizer, &question)?;
+    let context = QueryContext { lexical: context.lexical.clone(), periods: Vec::new(), model_vector: None, ..*context };
+    let mut answer = recall(&context, tokenizer, &question)?;
     let hits = answer.hits.drain(..).filter(|hit| hit.as_turn().is_some_and(|turn| says_change(&turn.text)));
     // The first time that it was told.
     let at = hits.filter_map(|hit| hit.time.utc).min();
@@ -185,22 +189,22 @@ fn period_of_change(
 }
 
 /// Returns the parts that the answer had to do without, because they wait for analysis or indexing.
-fn missing(asked: &Asked<'_>, request: &RecallRequest, pending: usize) -> Result<Vec<Missing>, EngineError> {
+fn missing(context: &QueryContext<'_>, request: &RecallRequest, pending: usize) -> Result<Vec<Missing>, EngineError> {
     let mut missing = Vec::new();
-    let unshaped = if request.filter.asks_for_content() { asked.store.waiting(Queue::Shapes, COUNTED_UNSHAPED)? } else { 0 };
+    let unshaped = if request.filter.asks_for_content() { context.store.waiting(Queue::Shapes, COUNTED_UNSHAPED)? } else { 0 };
     if unshaped > 0 {
         missing.push(Missing::shape(unshaped));
     }
-    if pending > asked.lexical.most_pending() {
+    if pending > context.lexical.most_pending() {
         missing.push(Missing::behind(MissingCode::TextIndex, "the full-text index", pending));
     }
-    if asked.semantic.is_some() {
-        let waiting = asked.store.waiting(Queue::Vectors, COUNTED_PENDING)?;
+    if context.semantic.is_some() {
+        let waiting = context.store.waiting(Queue::Vectors, COUNTED_PENDING)?;
         if waiting > MOST_PENDING_VECTORS {
             missing.push(Missing::behind(MissingCode::VectorIndex, "the vector indexes", waiting));
         }
     }
-    let late = asked.deadline.late();
+    let late = context.deadline.late();
     if !late.is_empty() {
         missing.push(Missing::late(&late));
     }

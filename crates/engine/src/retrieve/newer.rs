@@ -7,7 +7,7 @@ use yore_core::query::{AskedFor, NewerFirst, Part, ScorePart, SearchMode};
 use yore_core::rank::{Dated, raise_newer};
 use yore_core::text::{asks_for_past, says_change};
 
-use super::Asked;
+use super::QueryContext;
 use super::deadline::LatePart;
 use super::plan::Plan;
 use super::rank::Ranked;
@@ -28,7 +28,7 @@ const SAME_MODEL: f32 = 0.85;
 
 /// Raises newer turns, and returns for each raised turn the older one below it.
 pub(super) fn newer_first(
-    asked: &Asked<'_>,
+    context: &QueryContext<'_>,
     plan: &Plan<'_>,
     ranked: &mut [Ranked],
     texts: &mut Texts,
@@ -37,10 +37,10 @@ pub(super) fn newer_first(
 
     let is_state = !matches!(plan.asked_for, AskedFor::List | AskedFor::History) && !asks_for_past(&plan.request.question);
     let is_wanted = choice != NewerFirst::Never && is_state;
-    let Some(semantic) = asked.semantic.filter(|_| is_wanted) else { return Ok(HashMap::new()) };
+    let Some(semantic) = context.semantic.filter(|_| is_wanted) else { return Ok(HashMap::new()) };
     let compared = ranked.len().min(COMPARED);
     let keys: Vec<ItemKey> = ranked[..compared].iter().map(Ranked::key).collect();
-    texts.load(asked.store, &keys)?;
+    texts.load(context.store, &keys)?;
     let dated: Vec<Dated> = keys
         .iter()
         .zip(ranked.iter())
@@ -57,7 +57,7 @@ pub(super) fn newer_first(
             }
         })
         .collect();
-    if !dated.iter().any(|dated| dated.says_change) || !asked.deadline.allows(LatePart::Newer) {
+    if !dated.iter().any(|dated| dated.says_change) || !context.deadline.allows(LatePart::Newer) {
         return Ok(HashMap::new());
     }
     // Both lists of vectors say whether two turns are of one subject: the model's is better at that, and misses others.

@@ -6,7 +6,7 @@ use yore_core::text::{Period, is_stop_word};
 use super::candidate::Proposal;
 use super::plan::Plan;
 use super::rank::{Ranked, spread_of};
-use super::{Asked, SearchedPeriod};
+use super::{QueryContext, SearchedPeriod};
 use crate::error::EngineError;
 use crate::index::{CompiledFilter, NO_TIME, SearchOptions};
 
@@ -18,7 +18,7 @@ const SCALED: usize = 100;
 const INSIDE: f32 = 2.0;
 
 /// Searches within the periods that the question names.
-pub(super) fn propose(asked: &Asked<'_>, plan: &Plan<'_>) -> Result<Vec<Proposal>, EngineError> {
+pub(super) fn propose(context: &QueryContext<'_>, plan: &Plan<'_>) -> Result<Vec<Proposal>, EngineError> {
     let mut proposals: Vec<Proposal> = Vec::new();
     // Without the words of the period nothing may be left to compare with.
     let text = if asks_for_period(plan) { plan.request.question.as_str() } else { &plan.text };
@@ -29,11 +29,11 @@ pub(super) fn propose(asked: &Asked<'_>, plan: &Plan<'_>) -> Result<Vec<Proposal
             ..plan.filter.clone()
         };
         let options = SearchOptions { limit: DEPTH, tool_weight: plan.tool_weight };
-        let mut hits = asked.lexical.search(asked.store, &plan.question, &filter, &options)?;
-        if let Some(semantic) = asked.semantic {
-            hits.extend(match &asked.model_vector {
-                Some(vector) => semantic.search_model(asked.store, vector, &filter, DEPTH)?,
-                None => semantic.search_static(asked.store, text, &filter, DEPTH)?,
+        let mut hits = context.lexical.search(context.store, &plan.question, &filter, &options)?;
+        if let Some(semantic) = context.semantic {
+            hits.extend(match &context.model_vector {
+                Some(vector) => semantic.search_model(context.store, vector, &filter, DEPTH)?,
+                None => semantic.search_static(context.store, text, &filter, DEPTH)?,
             });
         }
         for hit in hits {
@@ -69,13 +69,13 @@ pub(super) fn rank_by_period(plan: &Plan<'_>, ranked: &mut [Ranked]) -> Vec<Sear
     let whole = scores().fold(f32::MIN, f32::max) - scores().fold(f32::MAX, f32::min);
     let bonus = if asks_for_period(plan) { whole + unit } else { INSIDE * unit };
     for ranked in ranked.iter_mut() {
-        let at = ranked.candidate.standing.at;
+        let at = ranked.candidate.position.at;
         if at != NO_TIME && plan.periods.iter().any(|period| period.contains(at)) {
             ranked.add(ScorePart { part: Part::Period, value: bonus });
         }
     }
     ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
-    let found = |period: &Period| ranked.iter().filter(|ranked| period.contains(ranked.candidate.standing.at)).count();
+    let found = |period: &Period| ranked.iter().filter(|ranked| period.contains(ranked.candidate.position.at)).count();
     let searched = |period: &Period| SearchedPeriod { start: period.start, end: period.end, found: found(period) };
     plan.periods.iter().map(searched).collect()
 }

@@ -15,7 +15,7 @@ use yore_core::text::{Period, Question, Tokenizer, WordPiece, asked_for, is_erro
 use super::pack::terms_of_parts;
 use super::project::{project_here, projects_named};
 use super::weights::{PlannedList, planned_lists};
-use super::{Asked, RecallRequest};
+use super::{QueryContext, RecallRequest};
 use crate::error::{EngineError, MemoryError};
 use crate::index::{CompiledFilter, numbers};
 use crate::store::{EpisodeKey, Episodes, ItemKey, Store, TurnChoice};
@@ -60,20 +60,20 @@ pub(super) struct Plan<'r> {
 
 /// Makes the plan for a request.
 pub(super) fn plan<'r>(
-    asked: &Asked<'_>,
+    context: &QueryContext<'_>,
     tokenizer: &mut Tokenizer,
     request: &'r RecallRequest,
 ) -> Result<Plan<'r>, EngineError> {
-    let text = request.text(&asked.periods);
+    let text = request.text(&context.periods);
     let mut question = Question::parse(&text, tokenizer);
     question.is_error_message = is_error_message(&request.question);
-    let Scope { filter, projects, is_project_unknown } = compile(asked.store, request)?;
-    let mode = match (asked.semantic, &asked.model_vector) {
+    let Scope { filter, projects, is_project_unknown } = compile(context.store, request)?;
+    let mode = match (context.semantic, &context.model_vector) {
         (None, _) => SearchMode::Lexical,
         (Some(_), None) => SearchMode::Static,
         (Some(_), Some(_)) => SearchMode::Full,
     };
-    let lists = planned_lists(asked, mode, has_meaning(&text), &question, request)?;
+    let lists = planned_lists(context, mode, has_meaning(&text), &question, request)?;
     let mut plan = Plan {
         lists,
         depth: request.limit.max(rank::DEPTH),
@@ -82,14 +82,14 @@ pub(super) fn plan<'r>(
         text,
         asked_for: asked_for(&request.question),
         periods: Vec::new(),
-        parts: terms_of_parts(&request.without_periods(&asked.periods), tokenizer),
+        parts: terms_of_parts(&request.without_periods(&context.periods), tokenizer),
         question,
         filter,
         projects,
         is_project_unknown,
         mode,
     };
-    for named in &asked.periods {
+    for named in &context.periods {
         plan.add_period(named.period);
     }
     Ok(plan)

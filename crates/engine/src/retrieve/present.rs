@@ -10,12 +10,12 @@ use yore_core::time::UtcMillis;
 
 use super::candidate::{Candidate, Contribution};
 use super::deadline::LatePart;
-use super::duplicates::{Kept, read};
+use super::duplicates::{Kept, read_and_fold};
 use super::pack::{Asking, asked_code, matching_text, pack};
 use super::plan::Plan;
 use super::rank::Ranked;
 use super::texts::Texts;
-use super::{Asked, Found, Hit, RecallRequest, SessionHit};
+use super::{Found, Hit, QueryContext, RecallRequest, SessionHit};
 use crate::error::EngineError;
 use crate::store::{ItemKey, ShownTurn};
 
@@ -26,7 +26,7 @@ const ROUNDS: usize = 4;
 
 /// Returns the hits, without their passages, and the sessions that contain them.
 pub(super) fn hits(
-    asked: &Asked<'_>,
+    context: &QueryContext<'_>,
     plan: &Plan<'_>,
     ranked: &[Ranked],
     texts: &mut Texts,
@@ -38,12 +38,12 @@ pub(super) fn hits(
         let spare = if request.is_folded { SPARE } else { 0 };
         let (batch, later) = rest.split_at(rest.len().min(request.limit - kept.len() + spare));
         rest = later;
-        read(asked, batch, plan, texts, &mut kept)?;
+        read_and_fold(context, batch, plan, texts, &mut kept)?;
         if kept.len() == request.limit || rest.is_empty() {
             break;
         }
     }
-    let tool_shares = tool_shares(asked, plan, &kept)?;
+    let tool_shares = tool_shares(context, plan, &kept)?;
     let mut hits = Vec::with_capacity(kept.len());
     let mut sessions: Vec<SessionHit> = Vec::new();
     for (Kept { ranked, found, project, also, .. }, tool_share) in kept.into_iter().zip(tool_shares) {
@@ -87,18 +87,18 @@ pub(super) fn link_newer(hits: &mut [Hit], older: &HashMap<ItemKey, ItemKey>) {
 
 /// Gives the hits their passages: within the budget that they share, or each a quote.
 pub(super) fn quote_hits(
-    asked: &Asked<'_>,
+    context: &QueryContext<'_>,
     plan: &Plan<'_>,
     hits: &mut [Hit],
     tokenizer: &mut Tokenizer,
 ) -> Result<(), EngineError> {
     let (request, question) = (plan.request, &plan.question);
     // Quotes cost less than choosing passages.
-    if let Some(packing) = request.packing.as_ref().filter(|_| asked.deadline.allows(LatePart::Passages)) {
+    if let Some(packing) = request.packing.as_ref().filter(|_| context.deadline.allows(LatePart::Passages)) {
         let text = (plan.mode != SearchMode::Lexical).then_some(&*plan.text);
         let (asked_for, parts) = (plan.asked_for, plan.parts.as_slice());
         let asking = Asking { question, text, asked_for, parts, filter: &request.filter, given: &[], is_unasked: false };
-        return pack(asked.store, &asked.lexical, hits, &asking, packing, tokenizer);
+        return pack(context.store, &context.lexical, hits, &asking, packing, tokenizer);
     }
     if request.quote_chars > 0 {
         for hit in hits {
@@ -113,10 +113,10 @@ pub(super) fn quote_hits(
 
 /// Returns, for each turn, the share of its score in the full-text list that comes from tool inputs and
 /// outputs.
-fn tool_shares(asked: &Asked<'_>, plan: &Plan<'_>, kept: &[Kept<'_>]) -> Result<Vec<f32>, EngineError> {
+fn tool_shares(context: &QueryContext<'_>, plan: &Plan<'_>, kept: &[Kept<'_>]) -> Result<Vec<f32>, EngineError> {
     let words: Vec<_> = kept.iter().map(|kept| kept.ranked.candidate.by(List::Words)).collect();
     let places: Vec<_> = words.iter().filter_map(|words| words.and_then(|words| words.address)).collect();
-    let mut scores = asked.lexical.tool_scores(&plan.question, plan.tool_weight, &places)?.into_iter();
+    let mut scores = context.lexical.tool_scores(&plan.question, plan.tool_weight, &places)?.into_iter();
     let share = |words: &Option<&Contribution>| {
         let Some(Contribution { own_score, address: Some(_), .. }) = words else { return 0.0 };
         let tool_score = scores.next().unwrap_or(0.0);

@@ -38,8 +38,8 @@ pub(super) fn rank(landed: Vec<Candidate>, plan: &Plan<'_>) -> Vec<Ranked> {
     let mut placed: Vec<Placed> = landed
         .iter()
         .map(|candidate| Placed {
-            episode: candidate.standing.episode.get(),
-            position: candidate.standing.position as f64 / SPOKEN_GAP as f64,
+            episode: candidate.position.episode.get(),
+            position: candidate.position.index as f64 / SPOKEN_GAP as f64,
             score: candidate.score(),
         })
         .collect();
@@ -61,7 +61,7 @@ pub(super) fn rank(landed: Vec<Candidate>, plan: &Plan<'_>) -> Vec<Ranked> {
         })
         .collect();
     ranked.sort_by(|a, b| {
-        let newness = |ranked: &Ranked| (ranked.candidate.standing.at, ranked.candidate.key);
+        let newness = |ranked: &Ranked| (ranked.candidate.position.at, ranked.candidate.key);
         b.score.total_cmp(&a.score).then(newness(b).cmp(&newness(a)))
     });
     ranked

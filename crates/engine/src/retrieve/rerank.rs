@@ -5,7 +5,7 @@ use std::time::Duration;
 use yore_core::query::{AskedFor, Part, Rerank, ScorePart};
 use yore_core::text::{CHUNK_TOKENS, chunks};
 
-use super::Asked;
+use super::QueryContext;
 use super::answer::Missing;
 use super::deadline::LatePart;
 use super::pack::Nearness;
@@ -30,18 +30,23 @@ const TIME: Duration = Duration::from_millis(60);
 
 /// Ranks the best candidates anew, if the request allows it and the question asks for one thing in prose: an error
 /// message is found by its words.
-pub(super) fn rerank(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut [Ranked], texts: &mut Texts) -> Result<(), EngineError> {
+pub(super) fn rerank(
+    context: &QueryContext<'_>,
+    plan: &Plan<'_>,
+    ranked: &mut [Ranked],
+    texts: &mut Texts,
+) -> Result<(), EngineError> {
     let is_prose = !matches!(plan.asked_for, AskedFor::List | AskedFor::Error | AskedFor::Words);
-    if plan.request.rerank == Rerank::Never || asked.model_vector.is_none() || !is_prose || ranked.len() < 2 {
+    if plan.request.rerank == Rerank::Never || context.model_vector.is_none() || !is_prose || ranked.len() < 2 {
         return Ok(());
     }
     let read = ranked.len().min(READ);
-    if !asked.deadline.allows_for(LatePart::Rerank, TIME * read as u32) {
+    if !context.deadline.allows_for(LatePart::Rerank, TIME * read as u32) {
         return Ok(());
     }
-    let Some(reranker) = (asked.reranker)() else { return Ok(()) };
+    let Some(reranker) = (context.reranker)() else { return Ok(()) };
     let keys: Vec<ItemKey> = ranked[..read].iter().map(Ranked::key).collect();
-    texts.load(asked.store, &keys)?;
+    texts.load(context.store, &keys)?;
     let question = plan.request.question.trim();
     let mut passages: Vec<Option<Vec<String>>> = Vec::with_capacity(read);
     for (key, candidate) in keys.iter().zip(&*ranked) {
@@ -52,9 +57,9 @@ pub(super) fn rerank(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut [Ranked], 
             passages.push(None);
             continue;
         };
-        let before = match candidate.candidate.standing {
-            standing if standing.is_document || key.memory().is_some() => None,
-            standing => asked.store.said_before(standing.episode, standing.position)?,
+        let before = match candidate.candidate.position {
+            position if position.is_document || key.memory().is_some() => None,
+            position => context.store.said_before(position.episode, position.index)?,
         };
         let mut forms = vec![passage.to_owned()];
         // A passage is read alone, and after what was said before it.
@@ -66,8 +71,8 @@ pub(super) fn rerank(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut [Ranked], 
     }
     let all: Vec<String> = passages.iter().flatten().flatten().cloned().collect();
     // Either all of them are read or none: scores of both kinds do not compare.
-    let logits = reranker.logits(question, &all, TOKENS, asked.deadline).unwrap_or_else(|error| {
-        *asked.no_reranker.borrow_mut() = Some(Missing::reranker(&error));
+    let logits = reranker.logits(question, &all, TOKENS, context.deadline).unwrap_or_else(|error| {
+        *context.no_reranker.borrow_mut() = Some(Missing::reranker(&error));
         None
     });
     let Some(logits) = logits else { return Ok(()) };

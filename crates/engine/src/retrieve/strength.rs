@@ -10,7 +10,7 @@ use super::deadline::LatePart;
 use super::pack::MOST_TERMS;
 use super::period::asks_for_period;
 use super::plan::Plan;
-use super::{Asked, Found, Hit, RecallRequest};
+use super::{Found, Hit, QueryContext, RecallRequest};
 use crate::error::EngineError;
 use crate::index::Address;
 use crate::store::ItemKey;
@@ -27,24 +27,24 @@ const MOST_WORDS: usize = 200;
 
 /// Gives each hit its confidence, and returns the evidence of the answer with its own.
 pub(super) fn judge(
-    asked: &Asked<'_>,
+    context: &QueryContext<'_>,
     plan: &Plan<'_>,
     hits: &mut [Hit],
     addresses: &HashMap<ItemKey, Address>,
     tokenizer: &mut Tokenizer,
 ) -> Result<(Evidence, f32), EngineError> {
     let terms = &plan.question.terms[..plan.question.terms.len().min(MOST_TERMS)];
-    let rarity = asked.lexical.rarity(terms)?;
+    let rarity = context.lexical.rarity(terms)?;
     let whole = rarity.iter().sum::<f32>().max(f32::MIN_POSITIVE);
     let places: HashMap<&str, usize> = terms.iter().map(String::as_str).zip(0..).collect();
-    let is_late = asked.deadline.left_out(LatePart::Meaning);
+    let is_late = context.deadline.left_out(LatePart::Meaning);
     let is_by_meaning = !is_late && plan.lists.iter().any(|planned| matches!(planned.list, List::Static | List::Model));
     let none = Evidence { nearness: is_by_meaning.then_some(0.0), cover: 0.0, terms: terms.len(), mode: plan.mode };
     let mut answer = none;
     let mut by_tool = 0.0f32;
     let indexed: Vec<Option<Address>> = hits.iter().map(|hit| addresses.get(&hit.key()).copied()).collect();
     let known: Vec<Address> = indexed.iter().flatten().copied().collect();
-    let mut known = asked.lexical.terms_of(terms, &known)?.into_iter();
+    let mut known = context.lexical.terms_of(terms, &known)?.into_iter();
     for (at, hit) in hits.iter_mut().enumerate() {
         let has = match indexed[at] {
             Some(_) => known.next().unwrap_or(0),
@@ -93,10 +93,10 @@ fn ends(text: &str) -> [&str; 2] {
 }
 
 /// Leaves out what is less sure than the request allows. Returns whether the whole answer is refused.
-pub(super) fn refuse(asked: &Asked<'_>, plan: &Plan<'_>, sure: f32, hits: &mut Vec<Hit>) -> bool {
+pub(super) fn refuse(context: &QueryContext<'_>, plan: &Plan<'_>, sure: f32, hits: &mut Vec<Hit>) -> bool {
     let least = plan.request.min_confidence;
     // What was said in a period is an answer to a question that names nothing but the period.
-    let is_any_right = asked.lexical.len() < SMALL_MEMORY || asks_for_period(plan);
+    let is_any_right = context.lexical.len() < SMALL_MEMORY || asks_for_period(plan);
     let usual = if is_any_right { 0.0 } else { refused_below(plan.mode) };
     if sure < least.unwrap_or(usual) {
         hits.clear();
@@ -113,12 +113,12 @@ pub(super) fn refuse(asked: &Asked<'_>, plan: &Plan<'_>, sure: f32, hits: &mut V
 
 /// Returns the words of a question that no turn in the index has; those of a period are none of them.
 pub(super) fn unmet_words(
-    asked: &Asked<'_>,
+    context: &QueryContext<'_>,
     request: &RecallRequest,
     tokenizer: &mut Tokenizer,
 ) -> Result<Vec<String>, EngineError> {
     let mut question = request.question.clone();
-    for named in asked.periods.iter().rev() {
+    for named in context.periods.iter().rev() {
         question.replace_range(named.place.clone(), "");
     }
     let mut unmet: Vec<String> = Vec::new();
@@ -126,7 +126,7 @@ pub(super) fn unmet_words(
         let word = word.trim_matches(|letter: char| !letter.is_alphanumeric());
         let terms = Question::parse(word, tokenizer).terms;
         if !terms.iter().all(|term| is_stop_word(term))
-            && asked.lexical.unmet(&terms)?.iter().all(|unmet| *unmet)
+            && context.lexical.unmet(&terms)?.iter().all(|unmet| *unmet)
             && !unmet.iter().any(|known| known == word)
         {
             unmet.push(word.to_owned());

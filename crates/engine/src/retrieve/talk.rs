@@ -7,7 +7,7 @@ use yore_core::episode::EpisodeKind;
 use yore_core::query::{Part, ScorePart};
 use yore_core::rank::standard;
 
-use super::Asked;
+use super::QueryContext;
 use super::deadline::LatePart;
 use super::pack::MOST_TERMS;
 use super::plan::Plan;
@@ -34,21 +34,26 @@ const SESSION_COVER: f32 = 0.25;
 const LENGTH: f32 = 0.2;
 
 /// Ranks people's talk anew; other candidates stay as they are.
-pub(super) fn rank_talk(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut [Ranked], texts: &mut Texts) -> Result<(), EngineError> {
+pub(super) fn rank_talk(
+    context: &QueryContext<'_>,
+    plan: &Plan<'_>,
+    ranked: &mut [Ranked],
+    texts: &mut Texts,
+) -> Result<(), EngineError> {
     if !plan.request.tuning.is_talk_ranked || ranked.is_empty() {
         return Ok(());
     }
     let first: Vec<ItemKey> = ranked.iter().take(TOLD_BY).map(Ranked::key).collect();
-    texts.load(asked.store, &first)?;
+    texts.load(context.store, &first)?;
     let is_talk =
         |key: &ItemKey| texts.turn(*key).is_some_and(|turn| turn.kind != EpisodeKind::Document && turn.speaker.is_some());
-    if 2 * first.iter().filter(|key| is_talk(key)).count() < first.len() || !asked.deadline.allows(LatePart::Talk) {
+    if 2 * first.iter().filter(|key| is_talk(key)).count() < first.len() || !context.deadline.allows(LatePart::Talk) {
         return Ok(());
     }
     let count = ranked.len().min(RANKED);
     let keys: Vec<ItemKey> = ranked[..count].iter().map(Ranked::key).collect();
-    texts.load(asked.store, &keys)?;
-    let covers = Covers::of(asked, plan, ranked)?;
+    texts.load(context.store, &keys)?;
+    let covers = Covers::of(context, plan, ranked)?;
     let question = plan.request.question.to_lowercase();
     let is_named = |speaker: &str| {
         let speaker = speaker.to_lowercase();
@@ -84,13 +89,13 @@ struct Covers {
 }
 
 impl Covers {
-    fn of(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &[Ranked]) -> Result<Self, EngineError> {
+    fn of(context: &QueryContext<'_>, plan: &Plan<'_>, ranked: &[Ranked]) -> Result<Self, EngineError> {
         let terms = &plan.question.terms[..plan.question.terms.len().min(MOST_TERMS)];
-        let rarity = asked.lexical.rarity(terms)?;
+        let rarity = context.lexical.rarity(terms)?;
         let (at, places): (Vec<usize>, Vec<Address>) =
             ranked.iter().enumerate().filter_map(|(at, ranked)| Some((at, ranked.candidate.address()?))).unzip();
         let mut episodes: HashMap<EpisodeKey, Vec<(f64, u128)>> = HashMap::new();
-        for (at, terms) in at.into_iter().zip(asked.lexical.terms_of(terms, &places)?) {
+        for (at, terms) in at.into_iter().zip(context.lexical.terms_of(terms, &places)?) {
             let (episode, position) = place(&ranked[at]);
             episodes.entry(episode).or_default().push((position, terms));
         }
@@ -120,6 +125,6 @@ impl Covers {
 }
 
 fn place(ranked: &Ranked) -> (EpisodeKey, f64) {
-    let standing = ranked.candidate.standing;
-    (standing.episode, standing.position as f64 / SPOKEN_GAP as f64)
+    let position = ranked.candidate.position;
+    (position.episode, position.index as f64 / SPOKEN_GAP as f64)
 }

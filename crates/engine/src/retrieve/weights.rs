@@ -3,7 +3,7 @@
 use yore_core::query::{List, SearchMode};
 use yore_core::text::Question;
 
-use super::{Asked, RecallRequest};
+use super::{QueryContext, RecallRequest};
 use crate::error::EngineError;
 
 /// Factor for the weight of meaning if the query is a pasted error message: such a message is found by its
@@ -57,19 +57,19 @@ impl Weights {
 /// Returns the lists to search, in this order, with their weights. `has_meaning`: the query has a word that the
 /// models know.
 pub(super) fn planned_lists(
-    asked: &Asked<'_>,
+    context: &QueryContext<'_>,
     mode: SearchMode,
     has_meaning: bool,
     question: &Question,
     request: &RecallRequest,
 ) -> Result<Vec<PlannedList>, EngineError> {
     let mut lists = vec![List::Words];
-    if let Some(semantic) = asked.semantic.filter(|_| has_meaning) {
-        if asked.model_vector.is_some() {
+    if let Some(semantic) = context.semantic.filter(|_| has_meaning) {
+        if context.model_vector.is_some() {
             lists.push(List::Model);
         }
         // The static table finds turns that the local model has not embedded yet.
-        if asked.model_vector.is_none() || semantic.lacks_model_vectors(asked.store)? {
+        if context.model_vector.is_none() || semantic.lacks_model_vectors(context.store)? {
             lists.push(List::Static);
         }
     }

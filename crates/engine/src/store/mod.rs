@@ -4,13 +4,13 @@
 //! - `statements`: memories, entities, relations, operations, topics and summaries, what extractors have read: a port
 //! - `feed`: the queues, vectors and data that the indexes read: a port
 //! - `local`: [`Store`] itself (opens, migrates and provides connections), transactions, backups, salvage, jobs, ledger, index state
-//! - `keys`: keys of rows; `error`
+//! - `keys`: keys of rows; `error`: errors of the store; `conformance`: a story of each method of a port, as tests
 //!
 //! A second implementation would provide the three ports; `local` is SQLite's own.
 //!
 //! Rows and SQL never leave this module, domain types do: callers ask for operations, and only this module
-//! begins transactions. Every statement has fixed text and bound parameters. The schema and the migrations in `local/`
-//! describe the tables.
+//! begins transactions. Every statement has fixed text and bound parameters. `schema.sql` in `local` describes
+//! the tables, and its migrations lead to it.
 
 mod archive;
 #[cfg(test)]

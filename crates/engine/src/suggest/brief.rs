@@ -1,4 +1,5 @@
-//! Composes the brief of a project: standing notes, last sessions, other notes, standards, decisions, open points.
+//! Collects the contents of the brief. `inject/text.rs` orders them: standing notes, standards, this session if compacted, last
+//! session, decisions, open points, other notes, earlier sessions.
 
 use std::collections::HashSet;
 

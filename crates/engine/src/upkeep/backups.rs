@@ -99,7 +99,7 @@ impl Engine {
     /// # Errors
     /// As [`Engine::scan`].
     pub fn is_scan_due(&self) -> Result<bool, EngineError> {
-        Ok(self.store().is_keyed()? && !self.reader()?.is_scanned()?)
+        Ok(self.store().is_keyed()? && !self.ingester()?.is_scanned()?)
     }
 
     /// Scans all stored content with the current redaction rules, and removes what older rules let through
@@ -115,13 +115,13 @@ impl Engine {
         observer: &mut dyn Observer,
     ) -> Result<ScanReport, EngineError> {
         const OWED: &str = "scan";
-        let mut reader = self.reader()?;
+        let mut ingester = self.ingester()?;
         if !is_dry_run {
             // The marker stays until everything is done: a killed process leaves old turns and indexes
             // behind.
             self.store().set_index_state(OWED, if self.store().index_state(OWED)?.is_some() { "again" } else { "begun" })?;
         }
-        let report = reader.scan(is_dry_run, observer)?;
+        let report = ingester.scan(is_dry_run, observer)?;
         if is_dry_run {
             return Ok(report);
         }
@@ -130,7 +130,7 @@ impl Engine {
             self.store().release(Unused::Labels)?;
             self.finish_removal()?;
         }
-        reader.note_scanned()?;
+        ingester.note_scanned()?;
         self.store().clear_index_state(OWED)?;
         Ok(report)
     }
@@ -168,7 +168,7 @@ pub struct Restored {
 /// [`EngineError::NoBackup`] when no backup is intact; [`EngineError::BadBackup`] when `which` is not.
 pub fn restore(options: &EngineOptions, which: Option<&Path>) -> Result<Restored, EngineError> {
     let data = &options.directory;
-    let _turn = take_turn(data)?;
+    let _lock = lock_ingestion(data)?;
     let candidates = match which {
         None => backup::list(data),
         Some(path) => vec![named_backup(path)?],
@@ -220,7 +220,7 @@ fn named_backup(path: &Path) -> Result<Backup, EngineError> {
 /// Every [`StoreError`]; the damaged database then stays at its place.
 pub fn repair(options: &EngineOptions, reader: &ReaderOptions, observer: &mut dyn Observer) -> Result<RepairReport, EngineError> {
     let data = &options.directory;
-    let turn = take_turn(data)?;
+    let lock = lock_ingestion(data)?;
     let path = data.join(crate::store::DATABASE_FILE);
     let fail = |path: &Path| {
         let path = path.to_path_buf();
@@ -244,7 +244,7 @@ pub fn repair(options: &EngineOptions, reader: &ReaderOptions, observer: &mut dy
     drop(salvage);
     let replaced = backup::put_in_place(data, &place.join(crate::store::DATABASE_FILE), (options.now)())?;
     let _ = fs::remove_dir_all(&place);
-    drop(turn);
+    drop(lock);
     forget_indexes(options)?;
     let engine = Engine::open(options.clone())?;
     let (reindex, _) = engine.reindex(reader, observer)?;
@@ -284,11 +284,11 @@ fn empty_lines(count: u32) -> StoredBlob {
     StoredBlob { hash: *blake3::hash(&raw).as_bytes(), raw_bytes: raw.len(), data }
 }
 
-fn take_turn(data: &Path) -> Result<FileLock, EngineError> {
+fn lock_ingestion(data: &Path) -> Result<FileLock, EngineError> {
     let locks = data.join("locks");
     let fail = |error| StoreError::Io { path: locks.clone(), error };
     platform::create_private_directory(&locks).map_err(fail)?;
-    Ok(ingest::take_turn(&locks, &|| false).map_err(fail)?)
+    Ok(ingest::lock_ingestion(&locks, &|| false).map_err(fail)?)
 }
 
 /// Marks the indexes to be rebuilt: they may hold turns that the database lacks.

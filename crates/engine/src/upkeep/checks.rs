@@ -291,7 +291,7 @@ impl Engine {
             Ok(blobs) => Finding::BlobsDamaged(blobs.into_iter().map(BlobKey::get).collect()),
             Err(error) => Finding::BlobsUnreadable(error.to_string()),
         };
-        let differing = self.reader().and_then(|reader| Ok({ reader }.compare(options)?));
+        let differing = self.ingester().and_then(|ingester| Ok({ ingester }.compare(options)?));
         let turns = match differing {
             Ok(differing) if differing.missing == 0 && differing.changed == 0 => Finding::TurnsSound,
             Ok(differing) => Finding::TurnsDiffer { missing: differing.missing, changed: differing.changed },

@@ -13,8 +13,8 @@ use yore_engine::llm::wire::Protocol;
 use yore_engine::llm::{Backoff, Connection, Model, Tier, Way};
 use yore_engine::transport::{Client, Response};
 use yore_engine::{
-    ByModel, ConsolidateReport, ConsolidateRequest, DailyLimits, Distilled, DistilledItem, Engine, ExtractRequest, MemoryList,
-    NewMemory, Terms,
+    ConsolidateReport, ConsolidateRequest, DailyLimits, Distilled, DistilledItem, Engine, ExtractRequest, MemoryList,
+    ModelAccess, NewMemory, Terms,
 };
 use yore_testing::{Memory, Script, SessionBuilder};
 
@@ -92,7 +92,7 @@ fn asked(
         offset_minutes: 0,
     };
     let mut choose = |_: Option<&str>| Ok(Some((Arc::clone(&model), terms.clone())));
-    let by = ByModel { choose: &mut choose, books: None, is_stopped: &GOING };
+    let by = ModelAccess { choose: &mut choose, books: None, is_stopped: &GOING };
     let report = memory.engine().consolidate_by_model(by, request, &mut |_, _| true).unwrap();
     (report, script.requests().len())
 }

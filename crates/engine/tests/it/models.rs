@@ -16,7 +16,7 @@ use yore_engine::llm::{
 };
 use yore_engine::transport::{Client, ClientSettings, Response, TransportError};
 use yore_engine::{
-    ByModel, DailyLimits, Engine, ExtractRequest, FailReason, MemoryList, ModelReport, NewMemory, Price, StopReason,
+    DailyLimits, Engine, ExtractRequest, FailReason, MemoryList, ModelAccess, ModelReport, NewMemory, Price, StopReason,
     StoredMemory, Terms,
 };
 use yore_testing::{Memory, Script, SessionBuilder, listening, write_answer};
@@ -225,7 +225,7 @@ fn in_folder(folder: &Path) -> Arc<Model> {
 
 fn extract(memory: &Memory, model: &Arc<Model>, tokens: u64) -> ModelReport {
     let mut choose = |_: Option<&str>| Ok(Some((Arc::clone(model), terms(tokens))));
-    let by = ByModel { choose: &mut choose, books: None, is_stopped: &STOPPED };
+    let by = ModelAccess { choose: &mut choose, books: None, is_stopped: &STOPPED };
     memory.engine().extract_by_model(by, &ExtractRequest::default(), &mut |_, _| true).unwrap()
 }
 
@@ -614,7 +614,7 @@ fn projects_may_have_models_of_their_own_or_none() {
             let is_left = project == Some("secret") && !secret;
             Ok((!is_left).then(|| (Arc::clone(&model), terms(100_000))))
         };
-        let by = ByModel { choose: &mut choose, books: None, is_stopped: &STOPPED };
+        let by = ModelAccess { choose: &mut choose, books: None, is_stopped: &STOPPED };
         memory.engine().extract_by_model(by, request, &mut |_, _| true).unwrap()
     };
     let report = run(false, &ExtractRequest::default());
@@ -637,7 +637,7 @@ fn two_processes_do_not_pay_for_the_same_lines() {
     let (model, _) = scripted(&[Tier::Schema], move |_, _| {
         let engine = Engine::open(Memory::options(data.clone())).unwrap();
         let mut choose = |_: Option<&str>| Err("it is not asked".to_owned());
-        let by = ByModel { choose: &mut choose, books: None, is_stopped: &STOPPED };
+        let by = ModelAccess { choose: &mut choose, books: None, is_stopped: &STOPPED };
         *noted.lock().unwrap() = Some(engine.extract_by_model(by, &ExtractRequest::default(), &mut |_, _| true).unwrap());
         Ok(response(200, &said(&empty().to_string())))
     });

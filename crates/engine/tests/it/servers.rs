@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use yore_core::query::{MissingCode, Part, Rerank, SearchMode};
 use yore_engine::llm::wire::{Additions, Protocol, RelevanceProtocol, VectorProtocol};
 use yore_engine::llm::{Backoff, Class, Connection, LlmError, Model, Prompt, ServerEmbedder, ServerReranker, Tier, Way};
-use yore_engine::{ByModel, DailyLimits, EngineError, ExtractRequest, Finding, ModelServers, Price, Terms};
+use yore_engine::{DailyLimits, EngineError, ExtractRequest, Finding, ModelAccess, ModelServers, Price, Terms};
 use yore_testing::{Memory, SessionBuilder, TurnOf, listening, listening_raw, write_answer};
 
 use crate::vectors::{CARS, write_cars};
@@ -295,7 +295,7 @@ fn batched(memory: &Memory, protocol: Protocol, address: &str, folder: &Path, to
     let collected = batches.collect(&accounts)?;
     let model = Arc::new(model);
     let mut choose = |_: Option<&str>| Ok(Some((Arc::clone(&model), terms.clone())));
-    let by = ByModel { choose: &mut choose, books: None, is_stopped: &GOING };
+    let by = ModelAccess { choose: &mut choose, books: None, is_stopped: &GOING };
     let report = engine.extract_by_model(by, &ExtractRequest::default(), &mut |_, _| true).unwrap();
     let (sent, ended) = batches.send(&accounts);
     ended.map(|()| (collected.answered, report.recorded, sent))

@@ -2,7 +2,7 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use yore_core::consolidation::Decision;
-use yore_engine::{ByModel, ConsolidateReport, ConsolidateRequest, Judged};
+use yore_engine::{ConsolidateReport, ConsolidateRequest, Judged, ModelAccess};
 
 use super::Context;
 use crate::error::{CliResult, Exit};
@@ -39,10 +39,10 @@ const MOST_TOLD: usize = 20;
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let settings = context.settings.clone();
     let engine = context.settings.engine(false)?;
-    let mut staff = llm::Staff::new(&settings, "judge")?;
-    let mut choose = |project: Option<&str>| staff.for_project(project).map_err(|error| error.message);
+    let mut chooser = llm::ModelChooser::new(&settings, "judge")?;
+    let mut choose = |project: Option<&str>| chooser.for_project(project).map_err(|error| error.message);
     let is_stopped = AtomicBool::new(false);
-    let by = ByModel { choose: &mut choose, books: None, is_stopped: &is_stopped };
+    let by = ModelAccess { choose: &mut choose, books: None, is_stopped: &is_stopped };
     let request =
         ConsolidateRequest { projects: arguments.projects.clone(), again: arguments.again, is_supposing: arguments.suppose };
     let bar = Progress::counting("comparing", 0, context.printer.shows_progress());

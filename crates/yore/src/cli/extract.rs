@@ -8,7 +8,7 @@ use yore_core::memory::MemoryKind;
 use yore_core::time::UtcMillis;
 use yore_engine::llm::{BATCHES, Batches, Collected, LlmError, Model};
 use yore_engine::platform::{self, FileLock};
-use yore_engine::{ByModel, Engine, ExtractReport, ExtractRequest, FailedSession, ModelReport, Terms};
+use yore_engine::{Engine, ExtractReport, ExtractRequest, FailedSession, ModelAccess, ModelReport, Terms};
 
 use super::{Context, memories};
 use crate::ask;
@@ -102,18 +102,18 @@ fn by_model(engine: &Engine, request: &ExtractRequest, arguments: &Arguments, co
         ));
     }
     let settings = context.settings.clone();
-    let mut staff = llm::Staff::new(&settings, "extract")?;
+    let mut chooser = llm::ModelChooser::new(&settings, "extract")?;
     let is_stopped = AtomicBool::new(false);
-    let batch = if arguments.batch { Some(Batch::begin(engine, &mut staff, &is_stopped, &settings)?) } else { None };
+    let batch = if arguments.batch { Some(Batch::begin(engine, &mut chooser, &is_stopped, &settings)?) } else { None };
     let mut choose = |project: Option<&str>| {
-        let chosen = staff.for_project(project).map_err(|error| error.message)?;
+        let chosen = chooser.for_project(project).map_err(|error| error.message)?;
         Ok(match &batch {
             Some(batch) => chosen.filter(|(model, _)| model.name() == batch.model.name()).map(|_| batch.chosen()),
             None => chosen,
         })
     };
     let bar = Progress::counting("extracting", 0, context.printer.shows_progress());
-    let by = ByModel { choose: &mut choose, books: None, is_stopped: &is_stopped };
+    let by = ModelAccess { choose: &mut choose, books: None, is_stopped: &is_stopped };
     let report = engine.extract_by_model(by, request, &mut |done, total| {
         bar.set_length(total);
         bar.set_position(done);
@@ -161,8 +161,13 @@ struct Batch {
 
 impl Batch {
     /// Takes the answers that came.
-    fn begin(engine: &Engine, staff: &mut llm::Staff<'_>, is_stopped: &AtomicBool, settings: &Settings) -> CliResult<Self> {
-        let Some((model, terms)) = staff.for_project(None)? else {
+    fn begin(
+        engine: &Engine,
+        chooser: &mut llm::ModelChooser<'_>,
+        is_stopped: &AtomicBool,
+        settings: &Settings,
+    ) -> CliResult<Self> {
+        let Some((model, terms)) = chooser.for_project(None)? else {
             return Err(CliError::usage("nobody answers for extract", Some("name a model in llm.provider")));
         };
         let (model, batches) = model.in_batches(settings.directory.join(BATCHES)).ok_or_else(|| {

@@ -77,7 +77,7 @@ struct Sum {
 /// Asks the model that answers for a purpose for a sum, in each form.
 pub fn test(purpose: &'static str, context: &mut Context) -> CliResult {
     let settings = context.settings.clone();
-    let Some((model, terms)) = llm::Staff::new(&settings, purpose)?.for_project(None)? else {
+    let Some((model, terms)) = llm::ModelChooser::new(&settings, purpose)?.for_project(None)? else {
         return Err(CliError::usage(format!("nobody answers for {purpose}"), Some("name a model in llm.provider or llm.uses")));
     };
     let engine = context.settings.engine(true)?;

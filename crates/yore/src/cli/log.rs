@@ -8,7 +8,7 @@ use yore_core::time::UtcMillis;
 use super::Context;
 use super::page::{PageArguments, more};
 use crate::cursor::{self, Cursor};
-use crate::engine_handle::Memory;
+use crate::engine_handle::MemoryClient;
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::plain::one_line;
 use crate::render::text::{self, BOLD, DIM, RESET};
@@ -63,7 +63,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 }
 
 /// Prints an operation with what it changed.
-fn show(memory: &mut Memory, number: u64, context: &mut Context) -> CliResult {
+fn show(memory: &mut MemoryClient, number: u64, context: &mut Context) -> CliResult {
     let Some((operation, changes)) = memory.operation(number)? else {
         let unknown = CliError::usage(format!("there is no operation {number}"), Some("`yore log` lists them"));
         return Err(CliError { exit: Exit::Nothing, ..unknown });
@@ -164,7 +164,7 @@ fn in_words(name: &str, value: &Value) -> String {
 }
 
 /// Returns the row of an operation, with the first memory that it changed, if that is still there.
-fn named_row(memory: &mut Memory, operation: &Operation) -> CliResult<Vec<String>> {
+fn named_row(memory: &mut MemoryClient, operation: &Operation) -> CliResult<Vec<String>> {
     let mut cells = row(operation, text::time);
     let Some((operation, changes)) = memory.operation(operation.number)? else { return Ok(cells) };
     let record = OperationRecord::of(&operation, &changes);

@@ -13,7 +13,7 @@ use yore_sources::source::note::MAX_BYTES;
 use super::memories::aspect;
 use super::{Context, memories};
 use crate::ask;
-use crate::engine_handle::{Memory, Outcome};
+use crate::engine_handle::{MemoryClient, Outcome};
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::{self, text};
 use crate::results::{self, RememberedFacts};
@@ -250,7 +250,7 @@ fn remember_memory(kind: MemoryKind, statement: String, arguments: &Arguments, c
 }
 
 /// Opens the memory, or creates it: a note may be the first thing that is remembered.
-fn memory(context: &Context) -> CliResult<Memory> {
+fn memory(context: &Context) -> CliResult<MemoryClient> {
     match context.settings.memory() {
         Err(error) if error.code == "store/missing" => {
             context.settings.engine(true)?;

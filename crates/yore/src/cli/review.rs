@@ -6,7 +6,7 @@ use yore_core::operation::{Actor, Cause};
 use yore_engine::{MemoryEdit, MemoryFilter, MemoryList, OpenConflict, ProjectQuery, Settlement, StoredMemory};
 
 use super::Context;
-use crate::engine_handle::Memory;
+use crate::engine_handle::MemoryClient;
 use crate::error::{CliResult, Exit};
 use crate::render::memories::kind_name;
 use crate::render::text;
@@ -102,7 +102,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 }
 
 /// Returns the projects whose conflicts are reviewed; none: all.
-fn projects_of(arguments: &Arguments, context: &Context, memory: &mut Memory) -> CliResult<Vec<String>> {
+fn projects_of(arguments: &Arguments, context: &Context, memory: &mut MemoryClient) -> CliResult<Vec<String>> {
     if arguments.all || !arguments.projects.is_empty() {
         return Ok(arguments.projects.clone());
     }
@@ -112,7 +112,7 @@ fn projects_of(arguments: &Arguments, context: &Context, memory: &mut Memory) ->
 }
 
 /// Asks how a pair is settled, and settles it. Returns false if the person ends the review.
-fn settle(memory: &mut Memory, pair: &OpenConflict, context: &mut Context, input: &mut impl BufRead) -> CliResult<bool> {
+fn settle(memory: &mut MemoryClient, pair: &OpenConflict, context: &mut Context, input: &mut impl BufRead) -> CliResult<bool> {
     let (older, newer) = (pair.older.memory.id.to_string(), pair.newer.memory.id.to_string());
     let cause = Cause { actor: Actor::Person, by: "review".to_owned(), input: None };
     loop {
@@ -199,7 +199,7 @@ fn told(stored: &StoredMemory) -> Vec<String> {
     lines
 }
 
-fn ask(memory: &mut Memory, stored: &StoredMemory, context: &mut Context, input: &mut impl BufRead) -> CliResult<Answer> {
+fn ask(memory: &mut MemoryClient, stored: &StoredMemory, context: &mut Context, input: &mut impl BufRead) -> CliResult<Answer> {
     let id = stored.memory.id.to_string();
     let cause = Cause { actor: Actor::Person, by: "review".to_owned(), input: None };
     loop {

@@ -2,7 +2,7 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use yore_core::time::UtcMillis;
-use yore_engine::{ByModel, ExtractRequest, SessionTopics, Topic, TopicsRequest};
+use yore_engine::{ExtractRequest, ModelAccess, SessionTopics, Topic, TopicsRequest};
 
 use super::Context;
 use crate::ask;
@@ -58,10 +58,10 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 /// Lets the model summarise sessions, and says on standard error what it did. Returns whether nothing failed.
 fn summarise(request: &TopicsRequest, context: &mut Context) -> CliResult<bool> {
     let settings = context.settings.clone();
-    let mut staff = llm::Staff::new(&settings, "summarise")?;
-    let mut choose = |project: Option<&str>| staff.for_project(project).map_err(|error| error.message);
+    let mut chooser = llm::ModelChooser::new(&settings, "summarise")?;
+    let mut choose = |project: Option<&str>| chooser.for_project(project).map_err(|error| error.message);
     let is_stopped = AtomicBool::new(false);
-    let by = ByModel { choose: &mut choose, books: None, is_stopped: &is_stopped };
+    let by = ModelAccess { choose: &mut choose, books: None, is_stopped: &is_stopped };
     let chosen = ExtractRequest {
         sessions: request.sessions.clone(),
         projects: request.projects.clone(),

@@ -3,7 +3,7 @@ use yore_core::operation::Operation;
 
 use super::Context;
 use super::memories::by_person;
-use crate::engine_handle::Memory;
+use crate::engine_handle::MemoryClient;
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::plain::one_line;
 use crate::results::Changed;
@@ -49,7 +49,7 @@ pub fn redo(arguments: &Redo, context: &mut Context) -> CliResult {
 const PAGE: usize = 1_000;
 
 /// Returns the named operation, or what `choose` finds in the latest operations in which it finds something.
-fn chosen(named: Option<u64>, memory: &mut Memory, choose: fn(&[Operation]) -> Option<u64>, none: &str) -> CliResult<u64> {
+fn chosen(named: Option<u64>, memory: &mut MemoryClient, choose: fn(&[Operation]) -> Option<u64>, none: &str) -> CliResult<u64> {
     let (mut chosen, mut before) = (named, None);
     while chosen.is_none() {
         let operations = memory.operations(before, None, PAGE)?;

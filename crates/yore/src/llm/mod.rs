@@ -1,16 +1,16 @@
 //! The configured language models: providers, keys, limits, and the model for each purpose.
 //!
 //! - [`providers`]: everybody who may answer
-//! - [`Staff`]: who answers for a purpose, in each project
+//! - [`ModelChooser`]: who answers for a purpose, in each project
 //! - [`key`]: keys of servers, from the environment, a program or the system's keyring
 //! - [`ModelsAt`]: the models for vectors and relevance
 
 pub mod key;
+mod model_chooser;
 mod servers;
-mod staff;
 
+pub use model_chooser::{ModelChooser, NOBODY};
 pub use servers::ModelsAt;
-pub use staff::{NOBODY, Staff};
 
 use std::path::PathBuf;
 

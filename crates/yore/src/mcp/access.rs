@@ -17,7 +17,7 @@ use super::answer::Answer;
 use super::arguments::{given, usage};
 use super::progress::Progress;
 use crate::agents::CLAUDE_CODE;
-use crate::engine_handle::{EngineHandle, Memory, now};
+use crate::engine_handle::{EngineHandle, MemoryClient, now};
 use crate::error::{CliError, CliResult, Exit};
 use crate::inject::budget::tokens;
 use crate::inject::ledger::{self, Entry};
@@ -85,7 +85,7 @@ impl Access {
 
     /// Returns the names of the project given by name, id or directory. Without one, returns those of the
     /// current project; none if all projects are meant.
-    pub fn names_of_project(&self, memory: &mut Memory, project: Option<String>) -> CliResult<Option<ProjectNames>> {
+    pub fn names_of_project(&self, memory: &mut MemoryClient, project: Option<String>) -> CliResult<Option<ProjectNames>> {
         match given(project) {
             None => Ok(self.here.clone()),
             Some(name) if name == ALL_PROJECTS => Ok(None),
@@ -95,7 +95,7 @@ impl Access {
 
     /// Returns the directory whose project a new note belongs to: that of the project with this name, else
     /// the current one if it is a project. `None`: the note applies everywhere.
-    pub fn directory_of_note(&self, memory: &mut Memory, project: Option<String>) -> CliResult<Option<String>> {
+    pub fn directory_of_note(&self, memory: &mut MemoryClient, project: Option<String>) -> CliResult<Option<String>> {
         if let Some(name) = given(project) {
             return directory_of_project(memory, &name).map(Some);
         }
@@ -107,7 +107,7 @@ impl Access {
 
     /// Returns the directory of the current project, for notes that must stay in it; none outside of a
     /// project. It is an error to name another project.
-    pub fn own_directory(&self, memory: &mut Memory, named: Option<String>) -> CliResult<Option<String>> {
+    pub fn own_directory(&self, memory: &mut MemoryClient, named: Option<String>) -> CliResult<Option<String>> {
         if let Some(name) = given(named) {
             let Some((here, directory)) = self.here.as_ref().zip(self.directory()) else {
                 return Err(usage("your project is unknown; start the agent in its directory"));
@@ -129,7 +129,7 @@ impl Access {
     }
 
     /// Returns the projects of a list: the named one, else those that the settings select.
-    pub fn projects(&self, memory: &mut Memory, project: Option<String>) -> CliResult<Chosen> {
+    pub fn projects(&self, memory: &mut MemoryClient, project: Option<String>) -> CliResult<Chosen> {
         let configured = crate::ask::request("", self.handle.config(), None).filter.scope;
         let (scope, here) = asked_projects(project, configured, self.here.clone());
         match scope {
@@ -180,7 +180,7 @@ fn query(named: &str) -> ProjectQuery {
     if Path::new(named).is_absolute() { ProjectQuery::Directory(names_of(named)) } else { ProjectQuery::Name(named.to_owned()) }
 }
 
-fn directory_of_project(memory: &mut Memory, name: &str) -> CliResult<String> {
+fn directory_of_project(memory: &mut MemoryClient, name: &str) -> CliResult<String> {
     if Path::new(name).is_absolute() {
         return Ok(name.to_owned());
     }

@@ -9,7 +9,7 @@ use yore_engine::SessionsRequest;
 use super::access::{ALL_PROJECTS, Access};
 use super::tools::notes;
 use super::{prompts, resources};
-use crate::engine_handle::Memory;
+use crate::engine_handle::MemoryClient;
 use crate::error::CliResult;
 use crate::fence::name;
 
@@ -71,7 +71,7 @@ fn values_of(request: &CompleteRequestParams) -> Result<Values, ErrorData> {
 }
 
 /// Returns every value, the likeliest first.
-fn known(access: &Access, memory: &mut Memory, values: Values) -> CliResult<Vec<String>> {
+fn known(access: &Access, memory: &mut MemoryClient, values: Values) -> CliResult<Vec<String>> {
     Ok(match values {
         Values::Any => Vec::new(),
         Values::Projects => {

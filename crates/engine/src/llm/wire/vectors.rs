@@ -22,7 +22,7 @@ pub enum VectorProtocol {
 /// Fields that servers added to OpenAI's protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Additions {
-    /// The field that sets the number of dimensions, if the server has one (S5-063).
+    /// The field that sets the number of dimensions, if the server has one.
     pub dimensions: Option<&'static str>,
     /// The field that tells texts to be found from questions, and its words for them, if the server has one.
     pub purpose: Option<(&'static str, [&'static str; 2])>,

@@ -68,7 +68,7 @@ pub(crate) struct NewCall<'c> {
     pub cost_micro: u64,
 }
 
-/// The reason why a call was not reserved.
+/// Outcome of a reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spending {
     /// It was reserved under this number.

@@ -1,8 +1,8 @@
 //! Writes, undoes and redoes operations: each logged change of memories, entities and relations is one transaction.
 //!
-//! An operation stores the records before it, and the revision of each record before and after it ([`super::revisions`]). Undoing restores
-//! the records before with their revisions, if the present ones still have those after; what was undone is stored in the same way, so that
-//! it can be done again.
+//! An operation stores the records before it, and the revision of each record before and after it ([`super::revisions`]). `undo` restores
+//! the records before with their revisions, if the present ones still have those after, and refuses otherwise; what was undone is
+//! stored in the same way, so that it can be done again.
 
 use std::collections::HashSet;
 use std::ops::Deref;

@@ -1,6 +1,7 @@
 //! Revisions of records: which operation changed a memory, an entity or a relation last.
 //!
-//! An operation is undone only if each record that it changed still has the revision that it left. What changes records in other ways
+//! An operation is undone only if each record that it changed still has the revision that it left; `operations` compares them and
+//! refuses otherwise. What changes records in other ways
 //! (a merge of projects, redaction, forgetting) gives them a revision that no operation has.
 
 use rusqlite::params;

@@ -26,7 +26,7 @@ pub(super) fn examine(is_reached: bool, context: &Context) -> CliResult<Vec<Told
     let asked: BTreeSet<(Option<&str>, &'static str)> =
         projects.flat_map(|project| PURPOSES.map(|purpose| (project, purpose))).collect();
     for (project, purpose) in asked {
-        let chosen = llm::Staff::new(&context.settings, purpose).and_then(|mut staff| staff.for_project(project));
+        let chosen = llm::ModelChooser::new(&context.settings, purpose).and_then(|mut chooser| chooser.for_project(project));
         let (model, terms) = match chosen {
             Ok(Some(chosen)) => chosen,
             Ok(None) => continue,

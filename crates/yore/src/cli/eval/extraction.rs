@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
 use yore_engine::llm::{Backoff, Model, Way};
-use yore_engine::{ByModel, Engine, ExtractRequest, MemoryList, Spent, Terms, dollars};
+use yore_engine::{Engine, ExtractRequest, MemoryList, ModelAccess, Spent, Terms, dollars};
 
 use super::lines;
 use super::measure::cpu;
@@ -135,7 +135,7 @@ fn by_model(engine: &Engine, arguments: &Arguments, context: &mut Context) -> Cl
     let (model, terms) = match &arguments.replay {
         Some(folder) => replayed(folder)?,
         None => {
-            let chosen = llm::Staff::new(&settings, "extract")?.for_project(None)?;
+            let chosen = llm::ModelChooser::new(&settings, "extract")?.for_project(None)?;
             chosen.ok_or_else(|| CliError::usage("nobody answers for extract", Some("name a model in llm.provider")))?
         }
     };
@@ -156,7 +156,7 @@ fn by_model(engine: &Engine, arguments: &Arguments, context: &mut Context) -> Cl
     let day = books.day(terms.offset_minutes);
     let before = spent(books, day, &terms.purpose)?;
     let mut choose = |_: Option<&str>| Ok(Some((Arc::clone(&model), terms.clone())));
-    let by = ByModel { choose: &mut choose, books: Some(books), is_stopped: &is_stopped };
+    let by = ModelAccess { choose: &mut choose, books: Some(books), is_stopped: &is_stopped };
     let report = engine.extract_by_model(by, &ExtractRequest::default(), &mut |_, _| true)?;
     let after = spent(books, day, &terms.purpose)?;
     Ok(MeasuredExtraction {

@@ -12,7 +12,7 @@ use yore_engine::{Found, ShownTurn, Traversal};
 use super::common::{by_person, usage};
 use crate::ask;
 use crate::cli::Context;
-use crate::engine_handle::Memory;
+use crate::engine_handle::MemoryClient;
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::plain::one_line;
 use crate::render::text::{self, DIM, RESET};
@@ -99,7 +99,7 @@ enum EntityAction {
 }
 
 /// Returns the node that a word means.
-fn node(memory: &mut Memory, word: &str) -> CliResult<Node> {
+fn node(memory: &mut MemoryClient, word: &str) -> CliResult<Node> {
     match memory.memory(word.to_owned()) {
         Ok(stored) => return Ok(Node::Memory(stored.memory.id)),
         Err(error) if error.code == "memory/unknown" => {}
@@ -161,7 +161,7 @@ pub fn run(arguments: &Entities, context: &mut Context) -> CliResult {
 }
 
 /// Lists entities that may be one thing.
-fn alike(memory: &mut Memory, limit: usize, context: &mut Context) -> CliResult {
+fn alike(memory: &mut MemoryClient, limit: usize, context: &mut Context) -> CliResult {
     let pairs = memory.alike_entities(limit)?;
     if context.printer.is_json() {
         context.printer.json(&pairs.iter().map(AlikePair::from).collect::<Vec<_>>())?;
@@ -186,7 +186,7 @@ fn alike(memory: &mut Memory, limit: usize, context: &mut Context) -> CliResult 
     Ok(if pairs.is_empty() { Exit::Nothing } else { Exit::Success })
 }
 
-fn list(memory: &mut Memory, limit: usize, context: &mut Context) -> CliResult {
+fn list(memory: &mut MemoryClient, limit: usize, context: &mut Context) -> CliResult {
     let entities = memory.entities(limit)?;
     if context.printer.is_json() {
         context.printer.json(&entities.iter().map(EntityRecord::from).collect::<Vec<_>>())?;
@@ -213,7 +213,7 @@ const MOST_TURNS: usize = 5;
 const PREVIEW_CHARS: usize = 100;
 
 /// Returns turns that name an entity, by the full-text index: which turns name it follows from their words.
-fn turns_naming(memory: &mut Memory, entity: &Entity, context: &Context) -> CliResult<Vec<ShownTurn>> {
+fn turns_naming(memory: &mut MemoryClient, entity: &Entity, context: &Context) -> CliResult<Vec<ShownTurn>> {
     let mut turns: Vec<ShownTurn> = Vec::new();
     for name in std::iter::once(&entity.name).chain(&entity.aliases).filter(|_| entity.id != EntityId::USER) {
         let question = format!("\"{}\"", name.replace('"', " "));
@@ -236,7 +236,7 @@ fn turns_naming(memory: &mut Memory, entity: &Entity, context: &Context) -> CliR
 }
 
 /// Shows what an entity is related to.
-fn around(memory: &mut Memory, name: &str, arguments: &Entities, context: &mut Context) -> CliResult {
+fn around(memory: &mut MemoryClient, name: &str, arguments: &Entities, context: &mut Context) -> CliResult {
     let entity = memory.entity_named(name.to_owned())?;
     let start = Node::Entity(entity.id);
     let traversal = Traversal { depth: arguments.depth, limit: arguments.limit, ..Traversal::default() };

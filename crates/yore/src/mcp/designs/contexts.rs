@@ -49,7 +49,7 @@ const RELATED: usize = 3;
 /// Maximum number of matches whose related topics are listed, and of these topics.
 const EXPLORED: usize = 3;
 const MOST_RELATED: usize = 5;
-/// Maximum number of matches that a full search loads, each of strong evidence (S3-021).
+/// Maximum number of matches that a full search loads, each of strong evidence.
 const MOST_LOADED: usize = 3;
 /// The ways in which contexts are searched.
 const BY_MEANING: &str = "by words and meaning";

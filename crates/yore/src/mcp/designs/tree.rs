@@ -1,7 +1,7 @@
 //! `explore_context_tree`: the contexts related to one, breadth first.
 //!
 //! Two contexts are related if that was stated when one was locked, if their tags overlap, if they were loaded at
-//! about the same time, or if one is found by the beginning of the other (C-041). The strongest of these relations
+//! about the same time, or if one is found by the beginning of the other. The strongest of these relations
 //! counts.
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -14,7 +14,7 @@ use yore_core::strength::Strength;
 
 use super::contexts::{find, here};
 use super::preview::Context;
-use crate::engine_handle::Memory;
+use crate::engine_handle::MemoryClient;
 use crate::error::CliResult;
 use crate::fence::{fence, name};
 use crate::mcp::access::Access;
@@ -28,7 +28,7 @@ const MAX_DEPTH: usize = 3;
 const USUAL_DEPTH: usize = 2;
 const MAX_RESULTS: usize = 50;
 const USUAL_RESULTS: usize = 10;
-/// Strength of a stated relation (S3-004).
+/// Strength of a stated relation.
 const STATED: f32 = 0.5;
 /// Maximum number of similar contexts of one.
 const MOST_SIMILAR: usize = 5;
@@ -81,7 +81,7 @@ async fn walk(
     depth: usize,
     most: usize,
 ) -> CliResult<Vec<ContextTreeNode>> {
-    let together = access.handle.with(Memory::contexts_used_together).await?;
+    let together = access.handle.with(MemoryClient::contexts_used_together).await?;
     let by_id: HashMap<EpisodeId, &Context> = contexts.iter().map(|context| (context.note.episode, context)).collect();
     let used_with = |context: &Context| -> Vec<(&Context, f32)> {
         let id = context.note.episode;

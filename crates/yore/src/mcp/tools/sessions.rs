@@ -8,7 +8,7 @@ use yore_engine::{EpisodeSummary, SessionsRequest};
 
 use super::{Call, Effect, described};
 use crate::cursor::{self, Cursor};
-use crate::engine_handle::Memory;
+use crate::engine_handle::MemoryClient;
 use crate::error::CliResult;
 use crate::fence::{fence, name};
 use crate::mcp::access::Chosen;
@@ -106,7 +106,7 @@ pub async fn call(call: Call) -> CliResult<Answer> {
 }
 
 /// Returns a page of sessions, and the place of the next page, if there is one.
-pub fn page(memory: &mut Memory, wanted: &Wanted) -> CliResult<(Vec<EpisodeSummary>, Option<Cursor>)> {
+pub fn page(memory: &mut MemoryClient, wanted: &Wanted) -> CliResult<(Vec<EpisodeSummary>, Option<Cursor>)> {
     let Wanted { projects, agent, text, since, until, with_programs, cursor, limit } = wanted;
     let mut found = memory.sessions(SessionsRequest {
         projects: projects.clone(),

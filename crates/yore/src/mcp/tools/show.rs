@@ -15,7 +15,7 @@ use yore_core::time::format_utc;
 use yore_engine::{OpenedEntity, OpenedMemory, PageTurn, ShowAnswer, ShowRequest, ShownTurn, Start, Surroundings, WhichVersion};
 
 use super::{Call, Effect, described};
-use crate::engine_handle::Memory;
+use crate::engine_handle::MemoryClient;
 use crate::error::CliResult;
 use crate::fence::{clean, fenced, name, passage};
 use crate::mcp::answer::{Answer, Form, cut, cut_and_told, minute, output_schema};
@@ -150,7 +150,7 @@ impl Level {
 }
 
 /// Returns a page of the item with an id.
-pub fn page(memory: &mut Memory, wanted: &Wanted) -> CliResult<Answer> {
+pub fn page(memory: &mut MemoryClient, wanted: &Wanted) -> CliResult<Answer> {
     let surroundings = match (wanted.around, wanted.from) {
         // The place of an exchange is none of a turn.
         (_, Some(from)) if wanted.level != Some(Level::Exchanges) => Surroundings::From(from.place),

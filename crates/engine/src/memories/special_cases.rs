@@ -1,5 +1,5 @@
 //! Handles special cases: statements that hold only in a project, on a branch or under a condition. A special case qualifies what
-//! holds in general and does not take its place; the fact of a branch does so when the branch is merged (`merged`).
+//! holds in general and does not take its place; the fact of a branch does so when the branch is merged (`merged_branches`).
 
 use std::collections::BTreeSet;
 

@@ -204,7 +204,7 @@ impl Engine {
     /// What the lines say of their own rank holds if this memory wrote them, or if the person vouches for them (`is_trusted`). Otherwise
     /// memories wait for a review, notes are told on request only, and nothing that is known changes. Times after now are refused.
     pub fn import_memories(&self, input: &mut dyn BufRead, is_trusted: bool, cause: &Cause) -> Result<Imported, EngineError> {
-        let reader = self.reader()?;
+        let ingester = self.ingester()?;
         let now = self.now();
         let mut imported = Imported::default();
         let key = export_key(self.directory());
@@ -248,7 +248,7 @@ impl Engine {
                         .collect();
                     projects.insert(id, self.store().known_project(Some(id), &aliases, &name, self.now())?);
                 }
-                Ok(Line::Entity(entity)) if self.is_entity_gone(&reader, &entity.name)? => {
+                Ok(Line::Entity(entity)) if self.is_entity_gone(&ingester, &entity.name)? => {
                     skip(&mut imported, place(number), BURIED.to_owned());
                 }
                 Ok(Line::Entity(mut entity)) => {
@@ -256,7 +256,7 @@ impl Engine {
                     self.redact(names.chain(&mut entity.description).chain(&mut entity.given_kind))?;
                     records.push((number, Record::Entity(Box::new(entity.normalised()))));
                 }
-                Ok(Line::Memory(memory)) if reader.is_memory_buried(memory.id) => {
+                Ok(Line::Memory(memory)) if ingester.is_memory_buried(memory.id) => {
                     skip(&mut imported, place(number), BURIED.to_owned());
                 }
                 Ok(Line::Memory(memory)) => {
@@ -316,12 +316,12 @@ impl Engine {
         if note.id.is_empty() || note.versions.iter().any(|version| version.text.len() > MAX_BYTES) {
             return Ok(Err("a note needs an id, and has at most 1 MiB"));
         }
-        let mut reader = self.reader()?;
-        if reader.is_buried(&note.id)? {
+        let mut ingester = self.ingester()?;
+        if ingester.is_buried(&note.id)? {
             return Ok(Err(BURIED));
         }
         // From here on no other process stores or forgets.
-        let turn = reader.begin()?;
+        let lock = ingester.begin()?;
         let known: HashSet<UtcMillis> = match self.store().episodes(&Episodes::Native(Some(KIND), &note.id))?.first() {
             Some(known) => {
                 let versions = self.store().notes(Versions::Of(known.key), usize::MAX, |_| true)?;
@@ -343,7 +343,7 @@ impl Engine {
             });
             let stamp = Stamp { size: version.text.len() as u64, version: version.at.max(before.saturating_add(1)) };
             let document = GivenDocument { name, stamp, state: String::new(), records };
-            let report = reader.put_in_turn(&turn, &Notes, document, &IngestRequest::new(Vec::new()))?;
+            let report = ingester.put_locked(&lock, &Notes, document, &IngestRequest::new(Vec::new()))?;
             if let Some((path, error)) = report.unread().next() {
                 let error = std::io::Error::other(error.clone());
                 return Err(StoreError::Io { path: path.clone(), error }.into());

@@ -19,7 +19,7 @@ use crate::settings::Settings;
 pub const NOBODY: &str = "no language model is configured";
 
 /// Who answers for a purpose.
-pub struct Staff<'s> {
+pub struct ModelChooser<'s> {
     settings: &'s Settings,
     config: Config,
     purpose: &'static str,
@@ -28,7 +28,7 @@ pub struct Staff<'s> {
     made: BTreeMap<String, (Arc<Model>, Terms)>,
 }
 
-impl<'s> Staff<'s> {
+impl<'s> ModelChooser<'s> {
     /// Reads who answers for a purpose.
     ///
     /// # Errors

@@ -11,9 +11,9 @@ use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
 use yore_core::relation::{Node, Relation, RelationType, check_relation};
 use yore_core::time::UtcMillis;
 
-use super::portable::{Exported, Imported, skip};
+use super::export_jsonl::{Exported, Imported, skip};
 use super::record::{NewMemory, Prepared};
-use super::settle::{change, put, settle_by_itself, settle_with};
+use super::settle::{change, put, settle_by_stated_value, settle_by_words};
 use super::step::{draw, draw_relation, entity_for};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
@@ -63,13 +63,13 @@ impl Engine {
     /// put away what the file says; what cannot be stored is skipped and told.
     pub fn import_given(&self, given: &GivenRecords, cause: &Cause) -> Result<Imported, EngineError> {
         let now = self.now();
-        let reader = self.reader()?;
+        let ingester = self.ingester()?;
         let mut imported = Imported::default();
         let mut memories: Vec<Prepared> = Vec::new();
         for new in &given.memories {
             match self.prepared(new, now) {
                 // A statement that was forgotten for good stays so, although the file still says it.
-                Ok(prepared) if reader.is_statement_buried(&prepared.memory.statement) => imported.known += 1,
+                Ok(prepared) if ingester.is_statement_buried(&prepared.memory.statement) => imported.known += 1,
                 Ok(prepared) => memories.push(prepared),
                 Err(EngineError::Memory(error)) => {
                     let place = new.memory.source.place.clone().unwrap_or_default();
@@ -91,7 +91,7 @@ impl Engine {
         let mut gone: HashSet<String> = HashSet::new();
         let names = entities.iter().map(|entity| &entity.name);
         for name in names.chain(relations.iter().flat_map(|relation| [&relation.from, &relation.to])) {
-            if self.is_entity_gone(&reader, name)? {
+            if self.is_entity_gone(&ingester, name)? {
                 gone.insert(name.clone());
             }
         }
@@ -134,7 +134,7 @@ impl Engine {
             }
             // Not with what the file no longer says.
             for (id, near) in fresh {
-                settle_with(tx, id, &[], near.iter(), Actor::Import, now)?;
+                settle_by_words(tx, id, &[], near.iter(), Actor::Import, now)?;
             }
             Ok::<_, EngineError>(imported)
         })?;
@@ -142,8 +142,8 @@ impl Engine {
     }
 
     /// Returns whether nothing with a name is known any more because the memories about it were forgotten for good.
-    pub(super) fn is_entity_gone(&self, reader: &Ingest<'_>, name: &str) -> Result<bool, EngineError> {
-        Ok(reader.is_entity_buried(name) && self.store().entities(Some(name), 1)?.is_empty())
+    pub(super) fn is_entity_gone(&self, ingester: &Ingest<'_>, name: &str) -> Result<bool, EngineError> {
+        Ok(ingester.is_entity_buried(name) && self.store().entities(Some(name), 1)?.is_empty())
     }
 
     /// Returns the memories that were read from files, by file, project and statement.
@@ -284,7 +284,7 @@ fn take_new(
     let before = tx.same_statement(given)?.map(|id| tx.memory(id)).transpose()?.flatten();
     let (id, _) = prepared.record(tx, now, &mut PipelineStatistics::default())?;
     met.insert(id);
-    settle_by_itself(tx, id, Actor::Import, now)?;
+    settle_by_stated_value(tx, id, Actor::Import, now)?;
     let Some(before) = before else { return Ok((true, Some(id))) };
     let Some(joined) = tx.memory(id)? else { return Ok((false, None)) };
     Ok((joined != before, None))

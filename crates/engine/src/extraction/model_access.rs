@@ -14,8 +14,8 @@ use crate::store::{LedgerRow, Spent, StoreError};
 /// Tells who reads the conversations of a project, and on which terms; `None`: nobody. The error says what is missing.
 pub type ChooseModel<'c> = dyn FnMut(Option<&str>) -> Result<Option<(Arc<Model>, Terms)>, String> + 'c;
 
-/// How models are let in.
-pub struct ByModel<'r> {
+/// Chooses models for a run and books their calls.
+pub struct ModelAccess<'r> {
     /// Who reads.
     pub choose: &'r mut ChooseModel<'r>,
     /// The memory whose limits hold and in whose ledger calls are booked, if it is another one.
@@ -50,7 +50,7 @@ pub enum StopReason {
 /// Failures one after the other that end a run: then it is not the conversation.
 pub(crate) const MOST_FAILURES: u32 = 3;
 
-impl ByModel<'_> {
+impl ModelAccess<'_> {
     /// Returns who reads the conversations of a project, and the accounts for that; `None`: nobody.
     ///
     /// # Errors

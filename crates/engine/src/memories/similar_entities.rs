@@ -1,4 +1,4 @@
-//! Finds entities that may be duplicates, by the meaning of their names and descriptions (S5-054). They are named to a person,
+//! Finds entities that may be duplicates, by the meaning of their names and descriptions. They are named to a person,
 //! who merges them: names that are near in meaning are mostly two things (`docs/measurements.md`, "Extraction"), and nothing
 //! takes them for one by itself.
 

@@ -1,7 +1,7 @@
 //! Checks a model's decisions about similar memories, and carries out those that the rules allow.
 //!
 //! Its answers are claims like any others: which of two statements came later is read from them and not from the model, a person's word
-//! is retired by a person, what is pinned or was said again since stays, and what happened is history (S5-060). Where it may not decide,
+//! is retired by a person, what is pinned or was said again since stays, and what happened is history. Where it may not decide,
 //! the two are stated as contradicting each other, for a person to settle.
 
 use std::cmp::Ordering;
@@ -17,8 +17,8 @@ use yore_core::time::UtcMillis;
 
 use super::consolidate::absorb_extracted;
 use super::contest::{contest, difference, is_settled};
-use super::scope::special_case;
 use super::settle::{authority, change, may_replace};
+use super::special_cases::special_case;
 use super::step::{close, connect, draw_relation, state};
 use super::write::supersede;
 use crate::Engine;

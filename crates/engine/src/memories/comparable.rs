@@ -29,9 +29,9 @@ pub(super) fn program(statement: &str) -> Option<&str> {
     Some(&statement[..at + program.len()])
 }
 
-/// A memory as others are compared with it.
+/// A memory in the form in which it is compared with others.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct Comparable {
     pub(super) id: MemoryId,
     statement: Statement,
     /// Program of the commands that it tells, if it is about such.
@@ -47,7 +47,7 @@ pub(super) struct Known {
     session: Option<String>,
 }
 
-impl Known {
+impl Comparable {
     pub(super) fn of(memory: &Memory, tokenizer: &mut Tokenizer) -> Self {
         let is_todo = memory.kind == MemoryKind::Todo;
         Self {

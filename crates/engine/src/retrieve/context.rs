@@ -11,8 +11,8 @@ use super::judge::Judge;
 use crate::index::{LexicalState, SemanticIndex};
 use crate::store::Store;
 
-/// The store and indexes that a query searches.
-pub(crate) struct Asked<'a> {
+/// The store and indexes that a query searches, with its clock and deadline.
+pub(crate) struct QueryContext<'a> {
     /// The store, with the text.
     pub store: &'a Store,
     /// The full-text index, as it was when the query began.

@@ -9,8 +9,8 @@ use yore_core::relation::{Node, RelationType};
 use yore_core::time::UtcMillis;
 
 use super::contest::difference;
-use super::scope::{SpecialCase, TRUNKS};
 use super::settle::{contest_marked, may_replace};
+use super::special_cases::{SpecialCase, TRUNKS};
 use super::step::connect;
 use super::write::supersede;
 use crate::Engine;
