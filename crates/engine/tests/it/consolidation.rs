@@ -138,7 +138,7 @@ fn a_model_retires_what_is_no_longer_so_once_with_its_reason_and_undo_restores_i
     let retired = engine.memory(&older).unwrap().memory;
     assert_eq!(
         (retired.cause.as_ref().map(ToString::to_string).as_deref(), retired.valid_until),
-        (Some("newer: a model found that it is no longer so"), Some(2_000))
+        (Some("newer: a model found that it was changed"), Some(2_000))
     );
     assert_eq!(count_of(&report.statistics, Decision::Update), 1);
     let phases: Vec<u64> = report.statistics.phases().map(|(_, work)| work.count).collect();

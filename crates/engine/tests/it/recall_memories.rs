@@ -3,9 +3,12 @@
 use yore_core::memory::{Lane, MemoryKind, Status};
 use yore_core::operation::{Actor, Cause};
 use yore_core::query::{ItemId, List, MemoryConditions, Part, SearchMode, Wanted};
+use yore_core::relation::{Node, RelationType};
 use yore_core::scope::ScopeChoice;
 use yore_core::time::UtcMillis;
-use yore_engine::{Engine, Finding, Found, GivenEvidence, Hit, MemoryEdit, NewMemory, Packing, SuggestRequest, Trigger};
+use yore_engine::{
+    Engine, Finding, Found, GivenEvidence, Hit, MemoryEdit, NewMemory, Packing, Settlement, SuggestRequest, Trigger,
+};
 use yore_testing::{Memory, SessionBuilder};
 
 const DAY: UtcMillis = 86_400_000;
@@ -590,4 +593,65 @@ fn a_memory_is_forgotten_by_its_id_softly_and_for_good() {
         }
     }
     assert_eq!(engine.forget(&request(true, false, false)).unwrap_err().code(), "unknown-session");
+}
+
+fn since(statement: &str, day: UtcMillis) -> NewMemory {
+    let mut new = fact(statement);
+    new.memory.lane = Lane::Curated;
+    new.memory.valid_from = Some(Memory::now() - (100 - day) * DAY);
+    new
+}
+
+#[test]
+fn the_later_of_two_memories_about_one_state_is_answered_first_and_names_the_earlier() {
+    let memory = Memory::new();
+    let old = add(memory.engine(), &since("We use Redis for caching.", 1));
+    let new = add(memory.engine(), &since("We moved caching from Redis to Memcached.", 2));
+    memory.index();
+    let hits = memory.ask("what do we use for caching?");
+    let first = hits[0].as_memory().unwrap();
+    assert_eq!(first.memory.id.to_string(), new, "{hits:#?}");
+    assert!(first.history.iter().any(|past| past.is_likely && past.id.to_string() == old), "{first:?}");
+    let touched = memory.engine().touches(first.memory.id).unwrap();
+    assert_eq!(touched[0].id.to_string(), old);
+    // Whoever knows better settles it.
+    let both = Settlement::Both;
+    memory.engine().settle_conflict(&old, &new, &both, None, &cause()).unwrap();
+    let hits = memory.ask("what do we use for caching?");
+    assert_eq!(statements(&hits).len(), 2, "both stand by themselves now");
+}
+
+#[test]
+fn what_only_looks_like_a_change_stays_beside_it_unmarked() {
+    for (first, second) in [
+        ("Shard 3 lives on host 12.", "Shard 4 lives on host 13."),
+        ("Step 2 takes 5 minutes.", "Step 3 takes 9 minutes."),
+        ("Worker A handles 7 queues.", "Worker B handles 9 queues."),
+        ("The harbour server listens on 9090.", "The staging harbour server listens on 7070."),
+        ("The gauge is written in Go.", "The gauge is read every ten minutes."),
+    ] {
+        let memory = Memory::new();
+        add(memory.engine(), &since(first, 1));
+        add(memory.engine(), &since(second, 2));
+        let open = memory.engine().conflicts(&[], None, 10).unwrap();
+        assert!(open.is_empty(), "{first} | {second}: {open:?}");
+    }
+}
+
+#[test]
+fn a_closed_todo_says_so_and_by_what_and_an_open_one_comes_before_it() {
+    let memory = Memory::new();
+    let todo = |statement: &str| NewMemory::new(MemoryKind::Todo, statement);
+    let closed = add(memory.engine(), &todo("Write the tide table of the north quay."));
+    let open = add(memory.engine(), &todo("Write the tide table of the south quay."));
+    let by = add(memory.engine(), &fact("The north quay has its printed table since May."));
+    let (from, to) = (Node::Memory(by.parse().unwrap()), Node::Memory(closed.parse().unwrap()));
+    memory.engine().relate(&from, (RelationType::Solves, false), &to, 1.0, None, &cause()).unwrap();
+    memory.index();
+    let hits = memory.ask("which tide tables are to be written?");
+    let found: Vec<_> = hits.iter().filter_map(Hit::as_memory).collect();
+    let place = |id: &str| found.iter().position(|found| found.memory.id.to_string() == id).unwrap();
+    assert!(place(&open) < place(&closed));
+    let told = found[place(&closed)];
+    assert!(told.memory.is_closed() && told.closed_by.as_ref().is_some_and(|past| past.id.to_string() == by), "{told:?}");
 }

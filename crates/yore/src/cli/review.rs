@@ -12,7 +12,7 @@ use crate::render::memories::kind_name;
 use crate::render::text;
 use crate::results::{ConflictRecord, Inbox, MemoryRecord};
 
-/// Settle what waits for you: changed, contradicting, doubtful statements
+/// Settle what waits for you: changed and doubtful statements
 ///
 /// First the pairs of which one likely changes the other or contradicts it: keep the newer, the older, or both. Then the memories that
 /// nobody confirmed. What waits for a review, and is told to nobody until then, comes first: it was in pasted, quoted or long text, in a

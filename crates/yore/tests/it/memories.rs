@@ -757,7 +757,7 @@ fn review_settles_pairs_of_which_one_likely_changes_the_other_before_what_nobody
         environment.yore(["remember", "--global", "--kind", "fact", "--valid-from", since, "--json", text]).run().success().json()
     };
     let old = note("CI runs on Jenkins.", "2026-01-01");
-    let new = note("CI runs on GitHub Actions now, Jenkins is gone.", "2026-02-01");
+    let new = note("CI moved from Jenkins to GitHub Actions.", "2026-02-01");
     assert_eq!(new["touches"][0]["verdict"], "likely_changes", "{new}");
     assert_eq!(new["touches"][0]["id"], old["memory"]);
     let listed = environment.yore(["review", "--all", "--json"]).run().success().json();

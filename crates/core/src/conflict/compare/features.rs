@@ -146,6 +146,24 @@ pub fn change_features(first: &Statement, second: &Statement, likeness: Likeness
     ]
 }
 
+/// Returns whether one of two statements names an environment right before a thing of which the other speaks without one: "the staging
+/// server" is another thing than "the server".
+pub(super) fn is_of_other_environment(first: &Statement, second: &Statement) -> bool {
+    let lists = Lists::get();
+    if !lists.has_one_alone("contrast", &first.texts(), &second.texts()) {
+        return false;
+    }
+    let aligned = Alignment::of(first, second);
+    let qualifies = |statement: &Statement, matched: &[usize]| {
+        matched
+            .iter()
+            .filter_map(|at| at.checked_sub(1))
+            .any(|before| lists.is_of_first("contrast", &statement.words[before].text))
+    };
+    let (of_first, of_second): (Vec<usize>, Vec<usize>) = aligned.matched.iter().map(|(a, b)| (*a, *b)).unzip();
+    qualifies(first, &of_first) || qualifies(second, &of_second)
+}
+
 /// Weight of a word: short words say less, names more.
 fn weight(word: &Word) -> f32 {
     match word.kind {

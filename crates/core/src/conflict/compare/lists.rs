@@ -83,6 +83,11 @@ impl Lists {
         of_first.iter().zip(&of_second).any(|(a, b)| !a.is_empty() && !b.is_empty() && a.iter().all(|place| !b.contains(place)))
     }
 
+    /// Returns whether a word is one of the first group of a category.
+    pub(super) fn is_of_first(&self, category: &str, word: &str) -> bool {
+        self.groups[category].first().is_some_and(|group| group.iter().any(|pattern| pattern.is(word)))
+    }
+
     /// Returns whether exactly one of two statements has a word of the first group of a category.
     pub(super) fn has_one_alone(&self, category: &str, first: &[&str], second: &[&str]) -> bool {
         let (of_first, of_second) = (self.places(category, first), self.places(category, second));

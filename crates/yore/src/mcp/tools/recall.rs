@@ -77,14 +77,14 @@ const LEAST_CHARS: usize = 160;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// Any words, error message or path; "quoted words" must be adjacent
+    /// Words, error or path; "quoted words" must be adjacent
     question: String,
-    /// Other ways to say the answer; quotation marks then mean nothing
+    /// Other ways to say the answer
     #[schemars(length(max = MAX_WORDINGS))]
     wordings: Option<Vec<String>>,
     /// Name, directory or "all"; default: this one
     project: Option<String>,
-    /// Where it was said, or the kind of memory
+    /// Where it was said, or kind of memory
     #[schemars(extend("enum" = *KINDS))]
     kind: Option<String>,
     /// Who spoke
@@ -96,19 +96,19 @@ struct Arguments {
     agent: Option<String>,
     /// Git branch
     branch: Option<String>,
-    /// Touches or names this file
+    /// Names this file
     file: Option<String>,
-    /// Only failures that tools reported
+    /// Only failures of tools
     errors: Option<bool>,
     /// From this date or time, or "last week"
     since: Option<String>,
     /// Before this date
     until: Option<String>,
-    /// Only what was known then
+    /// As known then
     as_of: Option<String>,
-    /// Only memories that were true then
+    /// Memories true then
     valid_at: Option<String>,
-    /// Quotes, whole turns with exchange, or topics too
+    /// Quotes, whole turns, or topics too
     #[schemars(extend("enum" = DEPTHS))]
     depth: Option<String>,
     /// Most results

@@ -38,13 +38,13 @@ struct Arguments {
     text: String,
     /// The person agreed to these words
     confirmed: bool,
-    /// Short title
+    /// Title
     title: Option<String>,
-    /// Words to find it by
+    /// Tags
     tags: Option<Vec<String>>,
-    /// Injected into every session here
+    /// Given to every session here
     standing: Option<bool>,
-    /// Holds in every project
+    /// In every project
     global: Option<bool>,
     /// Its project, by name or directory
     project: Option<String>,
@@ -63,13 +63,13 @@ struct Arguments {
     same: Option<String>,
     /// What has one value at a time
     subject: Option<String>,
-    /// value, version, place, owner, choice, status, rule
+    /// value, version, place, owner, choice, status or rule
     aspect: Option<String>,
     /// The subject's value
     value: Option<String>,
-    /// When it becomes true
+    /// True from
     valid_from: Option<String>,
-    /// When it ceases to be true
+    /// True until
     valid_until: Option<String>,
 }
 

@@ -114,6 +114,11 @@ fn default_tools_are_few_and_short() {
     kind: decision | solution | pattern | standard | preference | question | problem | todo | fact
     entities: array
     evidence: array
+    beside: array
+    same: string
+    subject: string
+    aspect: string
+    value: string
     valid_from: string
     valid_until: string
     required: ["text","confirmed"], additional: false
