@@ -101,11 +101,11 @@ verbs! {
     Writes forget_selected(selection: ForgetSelection) -> Forgotten => |engine| engine.forget_selected(&selection);
 
     /// Lists projects.
-    Reads projects() -> Vec<ProjectSummary> => |engine| engine.projects();
+    Reads projects() -> Vec<ProjectSummary> => Engine::projects;
     /// Finds a project by its directory or name; `None` if there is none.
     Reads find_project(query: ProjectQuery) -> Option<ProjectSummary> => |engine| engine.find_project(&query);
     /// Lists the projects that may be one.
-    Reads merge_offers() -> Vec<MergeOffer> => |engine| engine.merge_offers();
+    Reads merge_offers() -> Vec<MergeOffer> => Engine::merge_offers;
     /// Gives a project another name.
     Writes rename_project(project: String, name: String) -> () => |engine| engine.rename_project(&project, &name);
     /// Makes one project part of another; `place`: the names of the other, if it is not known yet.
@@ -115,9 +115,9 @@ verbs! {
     Writes undo_merge(named: Option<String>) -> ProjectMerged => |engine| engine.undo_merge(named.as_deref());
 
     /// Counts everything.
-    Reads statistics() -> Statistics => |engine| engine.statistics();
+    Reads statistics() -> Statistics => Engine::statistics;
     /// Lists the files that were read.
-    Reads source_files() -> Vec<SourceFileSummary> => |engine| engine.source_files();
+    Reads source_files() -> Vec<SourceFileSummary> => Engine::source_files;
     /// Returns whether a unit of a source was read.
     Reads knows_unit(source: String, name: String) -> bool => |engine| Ok(engine.known_unit(&source, &name)?.is_some());
     /// Lists the jobs that were given up.
@@ -136,7 +136,7 @@ verbs! {
     /// Returns the directory by which a note from `here` gets its project; `None` if it holds everywhere.
     Reads directory_of_note(here: ProjectNames) -> Option<String> => |engine| engine.directory_of_note(&here);
     /// Returns pairs of contexts that were loaded together, with the strength of that.
-    Reads contexts_used_together() -> Vec<(EpisodeId, EpisodeId, f32)> => |engine| engine.contexts_used_together();
+    Reads contexts_used_together() -> Vec<(EpisodeId, EpisodeId, f32)> => Engine::contexts_used_together;
 
     /// Lists memories.
     Reads memories(list: MemoryList) -> Vec<StoredMemory> => |engine| engine.memories(&list);
@@ -201,7 +201,7 @@ verbs! {
     /// Lists the conflicts of a memory that are not settled.
     Reads conflicts_of(id: String) -> Vec<OpenConflict> => |engine| engine.conflicts_of(&id);
     /// Returns the number of conflicts that were put off, and when the first is listed again.
-    Reads conflicts_put_off() -> Option<(UtcMillis, usize)> => |engine| engine.conflicts_put_off();
+    Reads conflicts_put_off() -> Option<(UtcMillis, usize)> => Engine::conflicts_put_off;
     /// Settles a conflict.
     Writes settle_conflict(first: String, second: String, settlement: Settlement, reason: Option<String>, cause: Cause) -> Done =>
         |engine| engine.settle_conflict(&first, &second, &settlement, reason.as_deref(), &cause);

@@ -110,6 +110,7 @@ fn serve(shared: &Shared<'_>, stream: Stream) {
 }
 
 /// A request that was parsed.
+#[expect(clippy::large_enum_variant, reason = "it is read, answered and dropped")]
 enum Asked {
     Daemon(Request),
     Memory(Verb),

@@ -292,7 +292,7 @@ impl<'p> Pair<'p> {
         let is_name = |word: &&&Word| word.kind == Kind::Name;
         left_first.iter().filter(is_name).any(|a| {
             let other = |b: &&Word| !pieces(&a.text).is_disjoint(&pieces(&b.text));
-            left_second.iter().filter(is_name).any(|b| other(b))
+            left_second.iter().filter(is_name).any(other)
         })
     }
 }
