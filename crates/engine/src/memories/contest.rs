@@ -176,6 +176,8 @@ pub(super) fn conflicts_with_known<'m>(
     let claims = Claims::of(&memory.statement, &mut tokenizer);
     let statement = Statement::of(&memory.statement, &mut tokenizer);
     let likeness = TextLikeness::default();
+    let near: Vec<&MemoryOutline> = near.collect();
+    let ids: HashSet<MemoryId> = near.iter().map(|near| near.id).collect();
     let mut compared: HashSet<MemoryId> = HashSet::from([memory.id]);
     let mut compare = |other: &Memory, shares_entity: bool| {
         let may_conflict = other.kind.is_state() && other.is_in_effect() && other.may_meet(memory);
@@ -184,10 +186,14 @@ pub(super) fn conflicts_with_known<'m>(
         }
         let conflict = Claims::of(&other.statement, &mut tokenizer).conflict(&claims);
         let conflict = conflict.filter(|conflict| is_certain(conflict, shares_entity));
-        let known = Statement::of(&other.statement, &mut tokenizer);
-        let (earlier, later) =
-            if memory.is_later_than(other, now) == Some(false) { (&statement, &known) } else { (&known, &statement) };
-        let change = Change::of(earlier, later, &|a, b| likeness.of(a, b));
+        // Of an entity there may be hundreds, and this costs more than a comparison of words.
+        let change = ids.contains(&other.id).then(|| {
+            let known = Statement::of(&other.statement, &mut tokenizer);
+            let is_earlier = memory.is_later_than(other, now) == Some(false);
+            let (earlier, later) = if is_earlier { (&statement, &known) } else { (&known, &statement) };
+            Change::of(earlier, later, &|a, b| likeness.of(a, b))
+        });
+        let change = change.flatten();
         if conflict.is_none() && change.is_none() {
             return;
         }
@@ -199,7 +205,7 @@ pub(super) fn conflicts_with_known<'m>(
             tx.outlines(Outlines::About(entity.id, MOST_OF_ENTITY))?.iter().for_each(|other| compare(other, true));
         }
     }
-    near.for_each(|other| compare(other, false));
+    near.iter().for_each(|other| compare(other, false));
     // A statement that contradicts many is about something that changes all the time; nobody settles each.
     found.sort_by(|(_, a), (_, b)| b.weight().partial_cmp(&a.weight()).unwrap_or(Ordering::Equal));
     found.truncate(MOST_CONTESTED);
