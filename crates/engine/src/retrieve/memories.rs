@@ -217,17 +217,15 @@ fn fold_changed(
     }
     let newer: Vec<ItemKey> = later.values().chain(perhaps.values()).map(|row| ItemKey::Memory(*row)).collect();
     texts.load(context.store, &newer)?;
-    for (old, new) in perhaps {
-        let Some(memory) = texts.memory(ItemKey::Memory(new)).map(|(memory, _)| memory.clone()) else { continue };
-        put_above(ranked, ItemKey::Memory(old), ItemKey::Memory(new), memory.recorded);
-        believed.insert(ItemKey::Memory(new), memory);
-    }
+    // In the order of the hits, so that the same question has the same answer.
     for old in rows {
         // The last of a chain of changes.
-        let Some(new) = (0..MOST_STEPS).fold(None, |last, _| later.get(&last.unwrap_or(old)).copied().or(last)) else { continue };
-        let Some(memory) = texts.memory(ItemKey::Memory(new)).map(|(memory, _)| memory.clone()) else { continue };
-        take_place(ranked, ItemKey::Memory(old), ItemKey::Memory(new), memory.recorded);
-        believed.insert(ItemKey::Memory(new), memory);
+        let last = (0..MOST_STEPS).fold(None, |last, _| later.get(&last.unwrap_or(old)).copied().or(last));
+        let place = if last.is_some() { take_place } else { put_above };
+        let Some(new) = last.or(perhaps.get(&old).copied()).map(ItemKey::Memory) else { continue };
+        let Some(memory) = texts.memory(new).map(|(memory, _)| memory.clone()) else { continue };
+        place(ranked, ItemKey::Memory(old), new, memory.recorded);
+        believed.insert(new, memory);
     }
     Ok(())
 }
