@@ -30,7 +30,7 @@ use crate::engine_handle::MemoryClient;
 use crate::error::{CliError, CliResult};
 use crate::ipc::wire::reply_line;
 
-/// What a verb does to the memory.
+/// The effect of a verb on the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Changes nothing but counts of uses, so it may be repeated.

@@ -88,7 +88,7 @@ impl Memory {
         if incoming.status == Status::Proposed && self.status != Status::Proposed && !was_put_away {
             return self.said_in_doubt(incoming, now);
         }
-        // What waits for a review holds once the person says it without doubt.
+        // A memory that waits for a review holds once the person says it without doubt.
         let is_said = incoming.status == Status::Holds && incoming.source.kind == SourceKind::User;
         let is_back = was_put_away || self.status == Status::Proposed && is_said;
         // One that was replaced automatically gets evidence of the time when it was so.
@@ -117,7 +117,7 @@ impl Memory {
         if changed == *self {
             return Absorbed::Known;
         }
-        // What a person pinned keeps its own words.
+        // A pinned memory keeps its own words.
         if self.lane == Lane::Extracted && !self.is_pinned && says_more {
             changed.statement.clone_from(&incoming.statement);
             changed.evidence.clone_from(&incoming.evidence);

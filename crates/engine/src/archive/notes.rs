@@ -249,7 +249,7 @@ impl Engine {
         };
         let tags: Vec<String> = tags_of(tags).iter().map(|tag| tag.to_lowercase()).collect();
         let title = title.as_deref().map(|title| one_line(title).to_lowercase());
-        // Of the notes with the time of the place, some may stand before it.
+        // Some notes with the time of the cursor may stand before it.
         let most = if after.is_some() { usize::MAX } else { *limit };
         let found = self.store().notes(Versions::Newest, most, |note| {
             let facts = &note.facts;

@@ -116,7 +116,7 @@ pub struct Material {
     pub summary: Option<String>,
     /// Memories of the session: short id, kind and statement.
     pub known: Vec<(String, MemoryKind, String)>,
-    /// What is known in the project from other sessions and is nearest to the new lines: id, kind and statement.
+    /// Memories of the project from other sessions that are nearest to the new lines: id, kind and statement.
     #[serde(default)]
     pub near: Vec<(String, MemoryKind, String)>,
     /// Memories that rules made of the session and nobody confirmed, in the same form.
@@ -466,7 +466,7 @@ impl Engine {
         for id in distilled.drop.iter().take(MOST_ITEMS) {
             let named = self.memory_of_id(id)?;
             match own.iter().find(|memory| Some(memory.id) == named && is_proposed(memory)) {
-                // What an item of the same answer says in the same words stays.
+                // A memory that an item of the same answer repeats stays.
                 Some(memory) if !dropped.contains(&memory.id) && !met.contains(&memory.id) => dropped.push(memory.id),
                 Some(_) => {}
                 None => report.problems.push(RefusedItem::NotDropped(id.clone())),

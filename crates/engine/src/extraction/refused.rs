@@ -26,11 +26,11 @@ pub enum RefusedItem {
     /// A relation.
     #[error("relation {from} {name} {to}: {why}")]
     Relation {
-        /// What it leads from, as it was named.
+        /// The start, as it was named.
         from: String,
         /// Its name.
         name: String,
-        /// What it leads to, as it was named.
+        /// The end, as it was named.
         to: String,
         /// The problem with it.
         why: RelationProblem,
@@ -121,10 +121,10 @@ pub enum RelationProblem {
     /// There is no such relation.
     #[error("there is no such type")]
     UnknownType,
-    /// What it leads from is not known.
+    /// The start is not known.
     #[error("no recorded item and no memory of the session is {0:?}")]
     UnknownStart(String),
-    /// What it leads to is not known.
+    /// The end is not known.
     #[error("there is no {0:?}")]
     UnknownEnd(String),
     /// Both ends are one memory.

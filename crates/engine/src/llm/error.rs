@@ -140,9 +140,9 @@ pub enum Denial {
     Dollars {
         /// The limit of a day.
         limit: u64,
-        /// What is left today.
+        /// The rest of the day's limit.
         left: u64,
-        /// What the call may cost.
+        /// The most that the call may cost.
         wanted: u64,
     },
     /// The ledger of calls cannot be written.

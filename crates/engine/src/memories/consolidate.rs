@@ -241,7 +241,7 @@ impl Run<'_> {
         let may_repeat = others().filter(|(other, _)| !self.restated.contains(&other.id));
         let same = may_repeat.filter_map(|(other, _)| Some((other.repetition(&comparable)?, other.id)));
         let mut same: Vec<(Repetition, MemoryId)> = same.collect();
-        // What says just the same before what says more.
+        // Memories that say the same are tried before those of which one says more.
         same.sort_by_key(|(repetition, _)| *repetition != Repetition::Same);
         let mut repeated = None;
         for (repetition, id) in same {

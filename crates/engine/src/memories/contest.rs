@@ -149,7 +149,7 @@ fn state_contradiction(
     let relation = Relation { weight, origin, reason: Some(reason), basis: Some(basis), ..new }.normalised();
     let is_change = |relation: &Relation| matches!(relation.basis, Some(Basis::Change(_)));
     let relation = match tx.relation_between(&relation.from, RelationType::Contradicts, &relation.to)? {
-        // What is surer than that one may change the other takes the place of that.
+        // A contradiction takes the place of a change that is only likely or possible.
         Some(known) if is_change(&known) && !is_change(&relation) => Relation { id: known.id, ..relation },
         Some(_) => return Ok(true),
         None => relation,
@@ -186,7 +186,7 @@ pub(super) fn conflicts_with_known<'m>(
         }
         let conflict = Claims::of(&other.statement, &mut tokenizer).conflict(&claims);
         let conflict = conflict.filter(|conflict| is_certain(conflict, shares_entity));
-        // Of an entity there may be hundreds, and this costs more than a comparison of words.
+        // An entity may have hundreds of memories, and this comparison costs more than that of words.
         let change = ids.contains(&other.id).then(|| {
             let known = Statement::of(&other.statement, &mut tokenizer);
             let is_earlier = memory.is_later_than(other, now) == Some(false);

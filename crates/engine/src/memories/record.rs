@@ -122,7 +122,7 @@ impl Prepared {
         statistics: &mut PipelineStatistics,
     ) -> Result<(MemoryId, bool), EngineError> {
         let began = Instant::now();
-        // Whoever decides may have recorded the same words a moment ago.
+        // The same words may have been recorded a moment ago, by the call that asked for the decision.
         let recorded = tx.same_statement(&self.memory)?.filter(|known| Some(*known) != self.replaces);
         let known = match self.same {
             Some(same) => Some(in_effect(tx, same)?),
@@ -266,7 +266,7 @@ impl Engine {
         let (id, operation) = self.operate(kind, cause, summary, |tx| {
             near.extend(position.since(tx)?);
             let (id, is_changed) = prepared.record(tx, now, &mut PipelineStatistics::default())?;
-            // What is known as it is was compared when it was recorded.
+            // An unchanged memory was compared when it was recorded.
             if is_changed {
                 settle_by_stated_value(tx, id, cause.actor, now)?;
                 settle_by_words(tx, id, &names, near.iter(), cause.actor, now)?;

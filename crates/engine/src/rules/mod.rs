@@ -108,7 +108,7 @@ pub fn propose(conversation: &Conversation<'_>) -> Vec<Proposal> {
         let mut count = 0;
         for proposal in found {
             let statement = Statement::of(&proposal.statement, &mut tokenizer);
-            // What waits for a review keeps no word of the person back, and what is said later adds or changes something.
+            // A proposal that waits for a review hides no word of the person, and one that adds or changes something is kept.
             let says_no_more =
                 |known| matches!(Repetition::of(known, &statement), Some(Repetition::Same | Repetition::FirstSaysMore));
             let is_known = kept.iter().rev().take(COMPARED).any(|(other, known)| {

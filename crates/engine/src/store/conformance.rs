@@ -752,7 +752,7 @@ fn past(open: Open<'_>) {
     let logged = store.logged_memories().unwrap();
     assert!(logged.iter().any(|(memory, is_there)| memory.id == second.id && !is_there));
     store.undo(numbers[1], Undoing::Redo, &Cause::default(), NOON + 30).unwrap().unwrap();
-    // What a forgotten memory had replaced holds again, and waits to be compared.
+    // A memory that a forgotten one had superseded holds again, and waits to be compared.
     store.forget_memories(&[second.id], &[first.id], NOON + 40).unwrap();
     assert_eq!(store.memory(first.id).unwrap().unwrap().status, Status::Holds);
     assert_eq!(store.to_compare().unwrap(), [first.id]);

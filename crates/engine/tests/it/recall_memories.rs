@@ -614,7 +614,7 @@ fn the_later_of_two_memories_about_one_state_is_answered_first_and_names_the_ear
     assert!(first.history.iter().any(|past| past.is_likely && past.id.to_string() == old), "{first:?}");
     let touched = memory.engine().touches(first.memory.id).unwrap();
     assert_eq!(touched[0].id.to_string(), old);
-    // Whoever knows better settles it.
+    // A person settles it.
     let both = Settlement::Both;
     memory.engine().settle_conflict(&old, &new, &both, None, &cause()).unwrap();
     let hits = memory.ask("what do we use for caching?");

@@ -105,7 +105,7 @@ fn serve(shared: &Shared<'_>, stream: Stream) {
             return;
         }
     }
-    // What the client has sent meanwhile was not done.
+    // Requests that the client has sent meanwhile were not carried out.
     let _ = lines.write_line(&refusal(ending()), Duration::from_millis(100));
 }
 

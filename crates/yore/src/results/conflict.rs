@@ -35,7 +35,7 @@ pub struct ConflictRecord {
     pub advice_reason: Option<String>,
 }
 
-/// What waits for a person, the worst first (`yore review`).
+/// The items that wait for a person, the worst first (`yore review`).
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Inbox {
     /// Pairs of which one may change or contradict the other.

@@ -29,7 +29,7 @@ impl Alignment {
     pub(super) fn of(first: &Statement, second: &Statement) -> Self {
         let content = [first.content(), second.content()];
         let (mut matched, mut taken) = (BTreeMap::new(), HashSet::new());
-        // What is written the same before what is another form.
+        // Equal stems are matched before other forms.
         for is_match in [(|a, b| a.stem == b.stem) as fn(&Word, &Word) -> bool, is_form] {
             for &a in &content[0] {
                 let is_free = |b: &&usize| !taken.contains(*b) && is_match(&first.words[a], &second.words[**b]);

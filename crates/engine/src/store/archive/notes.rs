@@ -103,7 +103,7 @@ fn text_of(row: &Row<'_>) -> rusqlite::Result<String> {
 /// The versions of notes that a list wants.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Versions {
-    /// Of every note the newest one, the latest first.
+    /// The newest version of every note, the latest first.
     Newest,
     /// All of one note, the first one first.
     Of(EpisodeKey),

@@ -149,7 +149,7 @@ impl Store {
 
     /// Returns the number of items that an embedder would get, counted up to `limit`: without one, nothing is queued for it.
     fn embeddable_items(&self, limit: usize) -> StoreResult<usize> {
-        // What tools were given and returned is not embedded.
+        // Inputs and outputs of tools are not embedded.
         let turns = format!(
             "SELECT count(*) FROM (SELECT 1 FROM turn WHERE {IS_RECALLED} AND role NOT IN ('tool_call', 'tool_result') LIMIT ?1)"
         );

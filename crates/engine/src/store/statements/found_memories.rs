@@ -56,22 +56,22 @@ pub(crate) enum EvidenceOf<'q> {
 /// The outlines that a caller wants.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Outlines<'q> {
-    /// Of these memories, in their order.
+    /// The outlines of these memories, in their order.
     Keys(&'q [MemoryKey]),
-    /// Of the latest memories about an entity, at most so many.
+    /// The latest memories about an entity, at most so many.
     About(EntityId, usize),
-    /// Of the memories that were recorded after one, the latest so many.
+    /// The latest memories that were recorded after one, at most so many.
     After(MemoryKey, usize),
 }
 
 /// The outlines with names of projects that a caller wants.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Named<'q> {
-    /// Of these memories.
+    /// These memories.
     Keys(&'q [MemoryKey]),
-    /// Of the memory that took the place of another, the last one stated.
+    /// The memory that took the place of another, the last one stated.
     SuccessorOf(MemoryId),
-    /// Of the memories whose place one took, before a time if one is given, the last ones first, at most so many.
+    /// The memories whose place one took, before a time if one is given, the last ones first, at most so many.
     PredecessorsOf(MemoryId, Option<UtcMillis>, usize),
 }
 

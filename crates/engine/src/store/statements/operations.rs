@@ -44,7 +44,7 @@ pub(crate) struct NewOperation {
     pub summary: String,
 }
 
-/// Whether an operation is undone, or done again.
+/// A direction: an operation is undone, or done again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Undoing {
     Undo,

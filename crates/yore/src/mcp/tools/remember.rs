@@ -53,7 +53,7 @@ struct Arguments {
     /// Kind of memory
     #[schemars(extend("enum" = MEMORY_KINDS))]
     kind: Option<String>,
-    /// What it is about
+    /// Names in it
     entities: Option<Vec<String>>,
     /// Ids of turns that say so
     evidence: Option<Vec<String>>,
@@ -61,7 +61,7 @@ struct Arguments {
     beside: Option<Vec<String>>,
     /// Id of one that says the same
     same: Option<String>,
-    /// What has one value at a time
+    /// A thing with one value
     subject: Option<String>,
     /// value, version, place, owner, choice, status or rule
     aspect: Option<String>,
