@@ -169,7 +169,10 @@ pub fn normalize_directory(path: &str) -> String {
     }
     let parts = path.split('/').filter(|part| !part.is_empty()).collect::<Vec<_>>();
     if is_share {
-        return match parts.as_slice() {
+        // No server is called `?`: a prefix that stands twice.
+        let server = parts.iter().position(|part| *part != "?").unwrap_or(parts.len());
+        let parts = &parts[server..];
+        return match parts {
             [] => "/".to_owned(),
             [drive, ..] if is_drive(drive) => parts.join("/").to_lowercase(),
             [server, rest @ ..] if WSL_SERVERS.iter().any(|wsl| wsl.eq_ignore_ascii_case(server)) => {
@@ -286,6 +289,7 @@ mod tests {
                     r"\\WSL.localhost\Ubuntu-24.04\home\ada\Pond\",
                     "//wsl.localhost/Debian/home/ada/Pond",
                     r"\\?\UNC\wsl$\Ubuntu\home\ada\Pond",
+                    r"\\?\UNC\?\wsl$\Ubuntu\home\ada\Pond",
                 ],
             ),
             ("//nas/code/tide", &[r"\\NAS\Code\tide", r"\\?\UNC\nas\code\Tide", "//nas/code/tide/"]),
