@@ -44,6 +44,9 @@ pub struct Change {
 const LIKELY: f32 = 0.8;
 const POSSIBLE: f32 = 0.7;
 
+/// Most words of a statement that is graded: the longest that the weights were fitted on. A longer one makes several claims.
+const MOST_WORDS: usize = 28;
+
 /// Places of two features.
 const NAMES_BEFORE: usize = 10;
 const SAYS_CHANGE: usize = 11;
@@ -58,7 +61,8 @@ const WEIGHTS: [f32; FEATURES.len()] = [
 impl Change {
     /// Returns the change that the later of two statements may make to the earlier; `None` if both likely stand side by side.
     pub fn of(earlier: &Statement, later: &Statement, likeness: Likeness<'_>) -> Option<Self> {
-        if is_of_other_environment(earlier, later) {
+        let is_long = [earlier, later].iter().any(|statement| statement.words.len() > MOST_WORDS);
+        if is_long || is_of_other_environment(earlier, later) {
             return None;
         }
         let chance = chance_of_change(earlier, later, likeness);
@@ -129,6 +133,17 @@ mod tests {
             let (of_changed, of_beside) = (chance(first, changed), chance(first, beside));
             assert!(of_changed > of_beside, "{first}: {of_changed} {of_beside}");
         }
+    }
+
+    #[test]
+    fn statements_of_several_claims_change_nothing() {
+        let mut tokenizer = Tokenizer::default();
+        let mut plan = |title: &str| {
+            let goal =
+                "The client knows two kinds of gauges and asks each for its readings once an hour. A third kind is to be added.";
+            Statement::of(&format!("Approved plan: {title}. {goal} It writes them to the log."), &mut tokenizer)
+        };
+        assert_eq!(Change::of(&plan("Read gauges by radio"), &plan("Show tides on a map"), &likeness), None);
     }
 
     proptest! {
