@@ -4,7 +4,7 @@
 //! In reading order:
 //!
 //! - `named`: enums with stored names
-//! - nouns: [`id`], [`time`], [`scope`], [`episode`], [`exchange`], [`note`], [`query`]; [`memory`], [`entity`],
+//! - nouns: [`id`], [`time`], [`scope`], [`episode`], [`event`], [`exchange`], [`note`], [`query`]; [`memory`], [`entity`],
 //!   [`relation`], and [`operation`], by which they change
 //! - numbers: [`text`] (tokens, word pieces, chunks), [`rank`] (one order from several lists),
 //!   [`pack`] (the passages of an answer), [`metrics`] (how good is a ranking), [`relevance`] (whether a memory
@@ -20,6 +20,7 @@ pub mod conflict;
 pub mod consolidation;
 pub mod entity;
 pub mod episode;
+pub mod event;
 pub mod exchange;
 pub mod files;
 pub mod graph;

@@ -77,7 +77,7 @@ impl Engine {
         observer: &mut dyn FnMut(usize, usize) -> bool,
     ) -> Result<ReplayReport, EngineError> {
         let prompts = self.store().prompts()?;
-        let mut events = self.store().file_events()?;
+        let mut events = self.store().file_events(None)?;
         events.retain(|event| is_named_like_a_file(&event.path));
         let mut cases = cases(&prompts, &events);
         cases.retain(|case| (request.is_wanted)(&case.prompt.session, &case.prompt.recorded));

@@ -27,7 +27,7 @@ use crate::store::{EpisodeKey, EpisodeSummary, SessionOrder, ShownTurn};
 const MOST_FILES: usize = 8;
 /// Each other session in which the files of a proposal were touched together adds this to its importance, and so many count.
 const TOGETHER: f32 = 0.05;
-const MOST_TOGETHER: u32 = 3;
+const MOST_TOGETHER: usize = 3;
 /// Longest path, in characters.
 const PATH_CHARS: usize = 200;
 
@@ -257,6 +257,16 @@ impl Engine {
         Ok(sessions)
     }
 
+    /// Returns the number of other sessions in which all of these files were read or written.
+    fn sessions_with_files(&self, session: EpisodeKey, files: &[String]) -> Result<usize, EngineError> {
+        let mut opened: HashMap<EpisodeKey, HashSet<String>> = HashMap::new();
+        for event in self.store().file_events(Some(files))?.into_iter().filter(|event| event.episode != session) {
+            opened.entry(event.episode).or_default().insert(event.path);
+        }
+        let wanted = files.iter().collect::<HashSet<_>>().len();
+        Ok(opened.values().filter(|paths| paths.len() >= wanted).count())
+    }
+
     /// Returns what the rules propose for a conversation, as memories of the projects in which it was said.
     fn proposals(&self, session: &EpisodeSummary, propose: Propose) -> Result<Vec<NewMemory>, EngineError> {
         let read = ConversationTurns::read(self.store(), session.row)?;
@@ -271,8 +281,8 @@ impl Engine {
             let turn = proposal.evidence.first().and_then(|(id, _)| by_id.get(id));
             let project = turn.and_then(|turn| projects.get(&turn.project_key?).copied());
             if proposal.files.len() > 1 {
-                let others = self.store().sessions_with_files(session.row, &proposal.files, MOST_TOGETHER)?;
-                proposal.importance = (proposal.importance + TOGETHER * others as f32).min(1.0);
+                let others = self.sessions_with_files(session.row, &proposal.files)?;
+                proposal.importance = (proposal.importance + TOGETHER * others.min(MOST_TOGETHER) as f32).min(1.0);
             }
             Ok(memory_of(proposal, project, &session.native_id, turn.and_then(|turn| turn.cwd.as_deref())))
         };

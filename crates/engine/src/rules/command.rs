@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use yore_core::episode::{Outcome, Role};
+use yore_core::event::Purpose;
 use yore_core::exchange::TurnShape;
 use yore_core::memory::{MemoryKind, SourceKind};
 use yore_core::text::command_of;
@@ -37,20 +38,8 @@ const EVERYWHERE: [&str; 14] = [
     "pytest",
 ];
 
-/// A purpose: words by which a command is known to serve it, and what is said of the command.
-struct Purpose {
-    words: &'static [&'static str],
-    said: &'static str,
-}
-
-const PURPOSES: [Purpose; 6] = [
-    Purpose { words: &["test", "tests", "pytest", "vitest", "jest", "nextest"], said: "runs the tests" },
-    Purpose { words: &["lint", "clippy", "golangci-lint", "eslint", "ruff"], said: "runs the linter" },
-    Purpose { words: &["fmt", "format", "prettier"], said: "formats the code" },
-    Purpose { words: &["build", "compile"], said: "builds the project" },
-    Purpose { words: &["release", "publish", "goreleaser"], said: "makes a release" },
-    Purpose { words: &["deploy"], said: "deploys the project" },
-];
+/// The purposes of which memories are made.
+const PURPOSES: [Purpose; 6] = [Purpose::Test, Purpose::Lint, Purpose::Format, Purpose::Build, Purpose::Release, Purpose::Deploy];
 
 /// A command that was run.
 #[derive(Clone, Copy, Debug)]
@@ -96,13 +85,13 @@ pub fn propose(turns: &[TurnShape<'_>], runs: &BTreeMap<usize, Run<'_>>, found: 
             of_purpose[purpose] = Some((call, command));
         }
     }
-    let known: Vec<(&Purpose, usize, &str)> = PURPOSES
-        .iter()
+    let known: Vec<(Purpose, usize, &str)> = PURPOSES
+        .into_iter()
         .zip(of_purpose)
         .filter_map(|(purpose, run)| run.map(|(call, command)| (purpose, call, command)))
         .collect();
     let [(_, call, command), _, ..] = known.as_slice() else { return };
-    let told: Vec<String> = known.iter().map(|(purpose, _, command)| format!("`{command}` {}", purpose.said)).collect();
+    let told: Vec<String> = known.iter().map(|(purpose, _, command)| format!("`{command}` {}", purpose.said())).collect();
     let statement = format!("{WORKED}{}.", told.join(", "));
     let words = Words::of("");
     let rule = "commands that worked";
@@ -146,16 +135,11 @@ fn whole(command: &str) -> Option<&str> {
     (is_whole && !rest.split_whitespace().any(is_part)).then_some(rest)
 }
 
+/// Returns which of the purposes a command serves that is not the same in every project.
 fn purpose_of(command: &str) -> Option<usize> {
-    let first = command.split_whitespace().next()?;
-    if EVERYWHERE.contains(&command) {
-        return None;
-    }
-    if matches!(first, "echo" | "cat" | "ls" | "grep" | "rg" | "find" | "git" | "gh" | "which" | "head" | "tail" | "sed") {
-        return None;
-    }
-    let mut words = command.split_whitespace().flat_map(|word| word.split(':'));
-    words.find_map(|word| PURPOSES.iter().position(|purpose| purpose.words.contains(&word)))
+    let is_own = !EVERYWHERE.contains(&command) && !command.starts_with("git ") && !command.starts_with("gh ");
+    let purpose = Purpose::of(command).filter(|_| is_own)?;
+    PURPOSES.iter().position(|known| *known == purpose)
 }
 
 #[cfg(test)]
@@ -187,7 +171,7 @@ mod tests {
 
     #[test]
     fn purpose_of_a_command_is_told_by_its_words() {
-        let said = |command| purpose_of(command).map(|purpose| PURPOSES[purpose].said);
+        let said = |command| purpose_of(command).map(|purpose| PURPOSES[purpose].said());
         assert_eq!(said("mise run test:ci"), Some("runs the tests"));
         assert_eq!(said("cargo clippy --all-targets"), Some("runs the linter"));
         assert_eq!(said("pnpm run build"), Some("builds the project"));

@@ -55,7 +55,7 @@ pub fn propose(turns: &[TurnShape<'_>], runs: &BTreeMap<usize, Run<'_>>, found: 
 }
 
 /// Returns the value of the first of some options, in quotes.
-fn option(step: &str, names: &[&str]) -> Option<String> {
+pub(super) fn option(step: &str, names: &[&str]) -> Option<String> {
     names.iter().find_map(|name| {
         let mut rest = step.split_once(name)?.1.chars();
         let quote = rest.next().filter(|quote| matches!(quote, '"' | '\''))?;

@@ -6,6 +6,7 @@
 //! - a module for each kind of source: `person` (standing orders and preferences), `option` (what they chose from a list), `plan` (what
 //!   they approved or refused), `report` (causes with their fix, and tickets), `commit` (messages of commits), `command` (commands that
 //!   worked), `milestone` (pull requests)
+//! - [`events`]: what tools report to have happened, such as commits and pull requests
 //! - `undone`: drops what later commands took back
 //! - `names`: the entities that a statement names, and the relations that it states between them
 //! - `words`: the words that they recognise, as data for each language; `sentence` and `context`: sentences, and what
@@ -18,6 +19,7 @@
 mod command;
 mod commit;
 mod context;
+mod event;
 mod milestone;
 mod names;
 mod option;
@@ -40,6 +42,7 @@ use yore_core::exchange::TurnShape;
 use yore_core::text::Tokenizer;
 
 pub use self::command::form;
+pub use self::event::events;
 pub use self::names::{StatedRelation, aliases, entities, stated};
 pub use self::own::{own_bytes, own_title, own_words, title};
 pub use self::person::is_typed;

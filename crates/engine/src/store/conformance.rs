@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use yore_core::entity::{Entity, EntityKind};
 use yore_core::episode::{Episode, EpisodeKind, FileAction, FileUse, Outcome, Role, Title, TitleRank, ToolUse, Turn};
+use yore_core::event::{self, EventKind, EventState};
 use yore_core::id::{EntityId, EpisodeId, MemoryId, ProjectId, RelationId, TurnId};
 use yore_core::memory::{
     Anchor, AnchorKind, AnchorVerdict, Event, Evidence, Lane, Memory, MemoryKind, Replacement, Status, Use, Verdict,
@@ -19,11 +20,11 @@ use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
 use super::{
     Advance, Again, ArchivePlan, BlobKey, ChangeFilter, Checkpoint, Commit, Compared, EmbeddedItem, EntityNames, Entries, Entry,
-    EpisodeKey, Episodes, EvidenceOf, Exceptions, Failed, FileNote, FileRow, Files, ForgetPlan, Forgetting, Home, ItemKey,
-    LineRun, MODEL_LIST, Memories, MemoryFilter, MemoryOutline, Named, NewBlob, NewJob, NewOperation, OperationTx, Outlines,
-    Past, ProjectChange, Queue, QueuePlace, RecordKey, Relations, RowKey, Run, SPOKEN_GAP, STATIC_LIST, SaidTurn, SessionFilter,
-    SessionOrder, Shape, Skips, Spans, Stands, Store, StoreError, StoreOptions, StoredSpan, StoredSummary, StoredVerdict,
-    TopicName, TurnChoice, TurnCount, Turns, UndoError, Undoing, Unused, Versions,
+    EpisodeKey, Episodes, EventFilter, EvidenceOf, Exceptions, Failed, FileNote, FileRow, Files, ForgetPlan, Forgetting, Home,
+    ItemKey, LineRun, MODEL_LIST, Memories, MemoryFilter, MemoryOutline, Named, NewBlob, NewJob, NewOperation, OperationTx,
+    Outlines, Past, ProjectChange, Queue, QueuePlace, RecordKey, Relations, RowKey, Run, SPOKEN_GAP, STATIC_LIST, SaidTurn,
+    SessionFilter, SessionOrder, Shape, Skips, Spans, Stands, Store, StoreError, StoreOptions, StoredSpan, StoredSummary,
+    StoredVerdict, TopicName, TurnChoice, TurnCount, Turns, UndoError, Undoing, Unused, Versions,
 };
 
 /// Opens another handle on the same data, which is empty before the first.
@@ -424,12 +425,13 @@ fn found_turns(open: Open<'_>) {
     let work = store.exchange_work(asked, true).unwrap();
     assert_eq!((work.opened.len(), work.calls.len()), (1, 1));
     assert_eq!(store.recorded_shapes(&by_id).unwrap()[0].files, talk.answered.files);
-    let (session_prompts, events) = (store.prompts().unwrap(), store.file_events().unwrap());
+    let (session_prompts, events) = (store.prompts().unwrap(), store.file_events(None).unwrap());
     assert_eq!((session_prompts.len(), events.len(), events[0].path.as_str()), (1, 1, "src/berth.rs"));
     let files = HashSet::from(["src/berth.rs"]);
     assert_eq!(store.popular_files(&[asked], &files, None).unwrap(), [("src/berth.rs".to_owned(), 1)]);
     let path = "/home/dev/harbour/src/berth.rs".to_owned();
-    assert_eq!(store.sessions_with_files(side, std::slice::from_ref(&path), 9).unwrap(), 1);
+    let of = |path: &str| store.file_events(Some(&[path.to_owned()])).unwrap().len();
+    assert_eq!((of(&path), of("/home/dev/harbour/src/other.rs")), (1, 0));
     let projects = [store.projects().unwrap()[0].key];
     let change = ChangeFilter { file: "src/berth.rs", projects: &projects, session: None, as_of: None };
     assert_eq!(store.last_changes(&change, 5).unwrap().len(), 1);
@@ -560,9 +562,9 @@ fn names(open: Open<'_>) {
     told(store);
     let becomes = |name: &str| name.contains("berth.rs").then(|| name.replace("berth.rs", "gone.rs"));
     let changed = store.rename(true, becomes).unwrap();
-    assert!(changed > 0 && store.file_events().unwrap()[0].path == "src/berth.rs", "a dry run changes nothing");
+    assert!(changed > 0 && store.file_events(None).unwrap()[0].path == "src/berth.rs", "a dry run changes nothing");
     assert_eq!(store.rename(false, becomes).unwrap(), changed);
-    assert_eq!(store.file_events().unwrap()[0].path, "src/gone.rs");
+    assert_eq!(store.file_events(None).unwrap()[0].path, "src/gone.rs");
     assert_eq!((store.counts_after(NOON - 1).unwrap(), store.counts_after(i64::MAX).unwrap()), ((3, 0), (0, 0)));
 }
 
@@ -854,7 +856,25 @@ fn extraction(open: Open<'_>) {
         name: None,
         summary: None,
     };
-    store.put_spans(session, std::slice::from_ref(&span), "spans/1", shape, NOON).unwrap();
+    let merged = event::Event {
+        kind: EventKind::PullRequest,
+        state: EventState::Merged,
+        name: "#4".to_owned(),
+        text: "Free berth four".to_owned(),
+        turn: keys[1],
+        at: None,
+        count: 2,
+    };
+    store.put_spans(session, std::slice::from_ref(&span), &[merged], "spans/1", shape, NOON).unwrap();
+    let events = |filter: &EventFilter<'_>| {
+        let found = store.events(filter).unwrap();
+        found
+            .into_iter()
+            .map(|known| format!("{} {} {}", known.event.name, known.event.text, known.event.count))
+            .collect::<Vec<_>>()
+    };
+    let other = EventFilter { kinds: &[EventKind::Issue], ..EventFilter::default() };
+    assert_eq!((events(&EventFilter::default()), events(&other)), (vec!["#4 Free berth four 2".to_owned()], Vec::new()));
     assert_eq!(store.spans(Spans::Of(&[session])).unwrap(), std::slice::from_ref(&span));
     let topic = TopicName { first: keys[0], name: Some("Berths".to_owned()), summary: None };
     let summary = StoredSummary { title: "A free berth".to_owned(), summary: "Berth four is free.".to_owned(), last: keys[1] };
@@ -862,7 +882,7 @@ fn extraction(open: Open<'_>) {
         |given: &[_]| store.put_summary(session, given, std::slice::from_ref(&topic), Some(&summary), "model/1", NOON).unwrap();
     assert_eq!((put(&[RowKey::new(99)]), put(&keys)), (None, Some(1)), "what rests on a turn that is gone is refused");
     assert_eq!(store.summaries_of(&[session]).unwrap()[&session], summary);
-    store.put_spans(session, &[span], "spans/1", Shape { turns: 3, ..shape }, NOON).unwrap();
+    store.put_spans(session, &[span], &[], "spans/1", Shape { turns: 3, ..shape }, NOON).unwrap();
     let project = store.projects().unwrap()[0].key;
     assert_eq!(
         store.spans(Spans::TopicsIn(Some(project))).unwrap()[0].name.as_deref(),

@@ -65,7 +65,7 @@ pub(crate) use statements::memories::Memories;
 pub use statements::memories::{MemoryFilter, MemoryUse};
 pub use statements::operations::UndoError;
 pub(crate) use statements::operations::{NewOperation, OperationTx, Undoing};
-pub(crate) use statements::spans::{Spans, StoredSpan};
+pub(crate) use statements::spans::{EventFilter, Spans, StoredEvent, StoredSpan};
 pub(crate) use statements::special_cases::Exceptions;
 pub(crate) use statements::summaries::{StoredSummary, TopicName};
 pub(crate) use statements::witnesses::StoredVerdict;

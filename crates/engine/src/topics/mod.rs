@@ -11,6 +11,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 
 use yore_core::episode::Role;
+use yore_core::event::Event;
 use yore_core::exchange::{Exchange, TurnShape, exchanges};
 use yore_core::span::{self, Unit};
 use yore_core::time::UtcMillis;
@@ -22,11 +23,11 @@ use crate::archive::sessions::{ConversationTurns, SessionsRequest};
 use crate::embed::StaticTable;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::rules::{Words, normal, sentences};
+use crate::rules::{self, Words, normal, sentences};
 use crate::store::{EpisodeKey, EpisodeSummary, ProjectKey, SessionOrder, Shape, Spans, StoredSpan, TurnKey, Turns};
 
-/// Name and version of the way in which conversations are divided. Another one divides each anew.
-const DIVIDER: &str = "spans/1";
+/// Name and version of the way in which conversations are divided and their events are read. Another one does so anew.
+const DIVIDER: &str = "spans/4";
 /// A question of more characters counts in full beside its answer, a shorter one less.
 const WHOLE_QUESTION: f32 = 120.0;
 /// Weight of the shortest question.
@@ -129,7 +130,7 @@ impl Engine {
         Ok(unstored)
     }
 
-    /// Divides one conversation and stores its spans; returns them if the medium takes no writes.
+    /// Divides one conversation and stores its spans and events; returns the spans if the medium takes no writes.
     fn divide_session(&self, episode: EpisodeKey, shape: Shape) -> Result<Option<Vec<StoredSpan>>, EngineError> {
         let conversation = ConversationTurns::read(self.store(), episode)?;
         let (turns, read) = (&conversation.turns, conversation.shapes());
@@ -154,7 +155,9 @@ impl Engine {
             add(&span, 0);
             span.parts.iter().for_each(|part| add(part, 1));
         }
-        match self.store().put_spans(episode, &stored, DIVIDER, shape, self.now()) {
+        let events: Vec<Event<TurnKey>> =
+            rules::events(&read).into_iter().map(|event| event.at_turn(|at| turns[at].row)).collect();
+        match self.store().put_spans(episode, &stored, &events, DIVIDER, shape, self.now()) {
             Err(error) if error.is_unwritable() => Ok(Some(stored)),
             outcome => Ok(outcome.map(|()| None)?),
         }

@@ -37,6 +37,8 @@ pub(crate) struct FileEvent {
     pub at: UtcMillis,
     /// Name of the file, relative to the working directory.
     pub path: String,
+    pub is_written: bool,
+    pub project: Option<ProjectKey>,
 }
 
 /// A message by a person in a session.
@@ -309,22 +311,6 @@ fn cut(text: &str, bytes: usize) -> &str {
 }
 
 impl Store {
-    /// Returns the number of other conversations, at most `most`, in which all of these files were read or written.
-    pub(crate) fn sessions_with_files(&self, episode: EpisodeKey, files: &[String], most: u32) -> StoreResult<u32> {
-        self.read(|view| {
-            let count: Option<u32> = view.first_value(
-                "SELECT count(*) FROM (
-                     SELECT turn.episode_id FROM path JOIN turn_file ON turn_file.path_id = path.id JOIN turn ON turn.id = turn_id
-                     WHERE path.text IN (SELECT value FROM json_each(?1)) AND turn_file.action <> 'mentioned' AND turn.episode_id <> ?2
-                         AND (SELECT kind FROM episode WHERE id = turn.episode_id) = 'session'
-                     GROUP BY turn.episode_id
-                     HAVING count(DISTINCT path.id) = (SELECT count(DISTINCT value) FROM json_each(?1)) LIMIT ?3)",
-                params![serde_json::Value::from(files).to_string(), episode, most],
-            )?;
-            Ok(count.unwrap_or(0))
-        })
-    }
-
     /// Returns the last change of a file in each session, latest first. For a file that occurs very often,
     /// only the latest stored turns are read.
     pub(crate) fn last_changes(&self, filter: &ChangeFilter<'_>, limit: usize) -> StoreResult<Vec<Change>> {
@@ -358,17 +344,23 @@ impl Store {
         })
     }
 
-    /// Returns all files that tools opened in sessions, in the order of time.
-    pub(crate) fn file_events(&self) -> StoreResult<Vec<FileEvent>> {
+    /// Returns the files that tools opened in sessions, in the order of time: all, or those with these paths as they were recorded.
+    pub(crate) fn file_events(&self, paths: Option<&[String]>) -> StoreResult<Vec<FileEvent>> {
+        let paths = paths.map(|paths| serde_json::Value::from(paths).to_string());
         self.read(|view| {
             view.all(
-                "SELECT path.text, cwd.text, turn_file.action, turn.episode_id, turn.position, turn.at_ms FROM turn_file
-                 JOIN turn ON turn.id = turn_file.turn_id JOIN episode ON episode.id = turn.episode_id
-                 JOIN path ON path.id = turn_file.path_id LEFT JOIN label AS cwd ON cwd.id = turn.cwd_id
+                "SELECT path.text, cwd.text, turn_file.action, turn.episode_id, turn.position, turn.at_ms, turn.project_id FROM path
+                 JOIN turn_file ON turn_file.path_id = path.id JOIN turn ON turn.id = turn_file.turn_id
+                 JOIN episode ON episode.id = turn.episode_id LEFT JOIN label AS cwd ON cwd.id = turn.cwd_id
                  WHERE turn_file.action <> 'mentioned' AND turn.at_ms IS NOT NULL AND episode.kind = 'session'
-                   AND episode.forgotten_ms IS NULL ORDER BY turn.at_ms, turn.episode_id, turn.position, path.text",
-                [],
-                |row| Ok(FileEvent { path: opened(row)?.path, episode: row.get(3)?, position: row.get(4)?, at: row.get(5)? }),
+                   AND episode.forgotten_ms IS NULL AND (?1 IS NULL OR path.text IN (SELECT value FROM json_each(?1)))
+                 ORDER BY turn.at_ms, turn.episode_id, turn.position, path.text",
+                [&paths],
+                |row| {
+                    let Opened { path, is_written } = opened(row)?;
+                    let (episode, position, at, project) = (row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?);
+                    Ok(FileEvent { path, is_written, episode, position, at, project })
+                },
             )
         })
     }

@@ -8,7 +8,7 @@ use crate::store::local::transaction::WriteTx;
 use crate::store::{Store, StoreResult};
 
 /// Tables and columns with text. A row of a set that becomes equal to another is removed.
-const TEXTS: [(&str, &str, bool); 16] = [
+const TEXTS: [(&str, &str, bool); 18] = [
     ("memory", "title", false),
     ("memory", "statement", false),
     ("memory_tag", "tag", true),
@@ -23,6 +23,8 @@ const TEXTS: [(&str, &str, bool); 16] = [
     ("operation", "cause", false),
     ("span", "name", false),
     ("span", "summary", false),
+    ("event", "name", false),
+    ("event", "text", false),
     ("session_summary", "title", false),
     ("session_summary", "summary", false),
 ];

@@ -1,8 +1,10 @@
-//! Stores the topics (spans) of conversations and their vectors.
+//! Stores the structure of conversations: their topics (spans) with vectors, and the events that their tools report.
 
 use std::collections::HashMap;
 
 use rusqlite::{Row, params};
+use yore_core::event::{Event, EventKind, EventState};
+use yore_core::id::TurnId;
 use yore_core::span::ShiftSign;
 use yore_core::time::UtcMillis;
 
@@ -50,6 +52,43 @@ impl StoredSpan {
     }
 }
 
+/// The events that a caller wants; no condition lets all through.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct EventFilter<'q> {
+    /// Kinds; empty: all.
+    pub kinds: &'q [EventKind],
+    pub projects: Option<&'q [ProjectKey]>,
+    pub episodes: Option<&'q [EpisodeKey]>,
+    /// Reported at or after this time, and before that.
+    pub since: Option<UtcMillis>,
+    pub until: Option<UtcMillis>,
+}
+
+/// An event as it is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct StoredEvent {
+    pub event: Event<TurnId>,
+    /// The turn that reports it last.
+    pub turn: TurnKey,
+    pub episode: EpisodeKey,
+}
+
+fn event(row: &Row<'_>) -> rusqlite::Result<StoredEvent> {
+    Ok(StoredEvent {
+        event: Event {
+            kind: EventKind::parse(&row.get::<_, String>(0)?).unwrap_or(EventKind::Command),
+            state: EventState::parse(&row.get::<_, String>(1)?).unwrap_or(EventState::Seen),
+            name: row.get(2)?,
+            text: row.get(3)?,
+            turn: TurnId::from_bytes(row.get(4)?),
+            at: row.get(5)?,
+            count: row.get(6)?,
+        },
+        turn: row.get(8)?,
+        episode: row.get(7)?,
+    })
+}
+
 const COLUMNS: &str = "span.episode_id, span.depth, span.first_turn, span.last_turn, span.exchanges, span.sign, span.vector, span.name, span.summary";
 
 fn span(row: &Row<'_>) -> rusqlite::Result<StoredSpan> {
@@ -67,12 +106,13 @@ fn span(row: &Row<'_>) -> rusqlite::Result<StoredSpan> {
 }
 
 impl Store {
-    /// Puts the spans of a conversation in the place of those that it had, and records that it was divided. A span that
+    /// Puts the spans and events of a conversation in the place of those that it had, and records that it was divided. A span that
     /// begins with the same turn at the same depth keeps the name and the summary that an agent gave it.
     pub(crate) fn put_spans(
         &self,
         episode: EpisodeKey,
         spans: &[StoredSpan],
+        events: &[Event<TurnKey>],
         divider: &str,
         shape: Shape,
         at: UtcMillis,
@@ -103,7 +143,35 @@ impl Store {
                     ],
                 )?;
             }
+            tx.execute("DELETE FROM event WHERE episode_id = ?1", [episode])?;
+            for (ordinal, event) in (0i64..).zip(events) {
+                let (kind, state) = (event.kind.as_str(), event.state.as_str());
+                tx.execute(
+                    "INSERT INTO event (episode_id, ordinal, kind, state, name, text, turn_id, count) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                    params![episode, ordinal, kind, state, event.name, event.text, event.turn, event.count],
+                )?;
+            }
             super::extraction::note(tx, episode, divider, shape, at)
+        })
+    }
+
+    /// Returns events of conversations that are not forgotten, the latest first.
+    pub(crate) fn events(&self, filter: &EventFilter<'_>) -> StoreResult<Vec<StoredEvent>> {
+        let EventFilter { kinds, projects, episodes, since, until } = *filter;
+        let kinds = serde_json::Value::from_iter(kinds.iter().map(|kind| kind.as_str())).to_string();
+        self.read(|view| {
+            view.all(
+                "SELECT event.kind, state, name, text, turn.uid, turn.at_ms, count, event.episode_id, event.turn_id
+                 FROM event JOIN turn ON turn.id = event.turn_id JOIN episode ON episode.id = event.episode_id
+                 WHERE episode.forgotten_ms IS NULL
+                   AND (?1 = '[]' OR event.kind IN (SELECT value FROM json_each(?1)))
+                   AND (?2 IS NULL OR turn.project_id IN (SELECT value FROM json_each(?2)))
+                   AND (?3 IS NULL OR event.episode_id IN (SELECT value FROM json_each(?3)))
+                   AND (?4 IS NULL OR turn.at_ms >= ?4) AND (?5 IS NULL OR turn.at_ms < ?5)
+                 ORDER BY turn.at_ms DESC, event.episode_id DESC, ordinal DESC",
+                params![kinds, projects.map(json_of), episodes.map(json_of), since, until],
+                event,
+            )
         })
     }
 

@@ -1,0 +1,204 @@
+//! Events: what tools report to have happened in a conversation, such as a command that passed or a pull request that was merged.
+
+use crate::time::UtcMillis;
+
+named_enum! {
+    /// The kind of thing that an event is about.
+    EventKind {
+        /// A command with a purpose that was run.
+        Command = "command",
+        /// A pull request, by its number.
+        PullRequest = "pull_request",
+        /// An issue or a ticket, by its number or key.
+        Issue = "issue",
+        /// A commit, by its abbreviated hash.
+        Commit = "commit",
+        /// A release or a version tag.
+        Release = "release",
+        /// A step of an agent's list of steps, as it stood last.
+        Todo = "todo",
+        /// A plan that an agent presented.
+        Plan = "plan",
+        /// A call of a tool that the person refused.
+        Refusal = "refusal",
+        /// An error that a tool reported.
+        Error = "error",
+        /// A document that guides work in the project and was read whole, by its path.
+        Guide = "guide",
+    }
+}
+
+named_enum! {
+    /// What became of the thing.
+    EventState {
+        /// It was seen, and nothing is known of its state.
+        Seen = "seen",
+        /// It was done, or passed.
+        Done = "done",
+        /// It failed.
+        Failed = "failed",
+        /// It was opened.
+        Opened = "opened",
+        /// It was merged.
+        Merged = "merged",
+        /// It was closed.
+        Closed = "closed",
+        /// It waits.
+        Pending = "pending",
+        /// Somebody works on it.
+        InProgress = "in_progress",
+        /// The person approved it.
+        Approved = "approved",
+        /// The person refused it.
+        Refused = "refused",
+    }
+}
+
+/// Something that happened in a conversation.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Event<Turn> {
+    /// Kind of thing.
+    pub kind: EventKind,
+    /// What became of it.
+    pub state: EventState,
+    /// Name by which it is known again: a command, `#12`, a hash, the beginning of a step.
+    pub name: String,
+    /// Further words about it: the title of a pull request, the words with which something was refused; may be empty.
+    pub text: String,
+    /// The turn that reports it last.
+    pub turn: Turn,
+    /// Time of that turn.
+    pub at: Option<UtcMillis>,
+    /// Number of times that it happened in the conversation.
+    pub count: u32,
+}
+
+impl<Turn> Event<Turn> {
+    /// Returns the event with another name of its turn.
+    pub fn at_turn<Other>(self, name: impl FnOnce(Turn) -> Other) -> Event<Other> {
+        let Self { kind, state, name: known, text, turn, at, count } = self;
+        Event { kind, state, name: known, text, turn: name(turn), at, count }
+    }
+}
+
+named_enum! {
+    /// The purpose of a command.
+    Purpose {
+        /// It runs tests.
+        Test = "test",
+        /// It runs a linter.
+        Lint = "lint",
+        /// It formats code.
+        Format = "format",
+        /// It builds the project.
+        Build = "build",
+        /// It measures speed.
+        Bench = "bench",
+        /// It checks types or the whole project.
+        Check = "check",
+        /// It makes a release.
+        Release = "release",
+        /// It deploys the project.
+        Deploy = "deploy",
+        /// It migrates a database.
+        Migrate = "migrate",
+        /// It installs tools or the project.
+        Install = "install",
+        /// It starts the program.
+        Run = "run",
+    }
+}
+
+impl Purpose {
+    /// Words of a command by which it is known to serve the purpose.
+    fn words(self) -> &'static [&'static str] {
+        match self {
+            Self::Test => &["test", "tests", "pytest", "vitest", "jest", "nextest", "tox", "unittest"],
+            Self::Lint => &["lint", "linter", "clippy", "golangci-lint", "eslint", "ruff", "flake8", "shellcheck"],
+            Self::Format => &["fmt", "format", "prettier", "gofmt", "gofumpt", "black"],
+            Self::Build => &["build", "compile"],
+            Self::Bench => &["bench", "benchmark", "benchmarks", "hyperfine"],
+            Self::Check => &["check", "vet", "tsc", "typecheck", "mypy", "pyright", "ty"],
+            Self::Release => &["release", "publish", "goreleaser"],
+            Self::Deploy => &["deploy"],
+            Self::Migrate => &["migrate", "migration", "migrations"],
+            Self::Install => &["install", "setup", "sync", "bootstrap", "ci"],
+            Self::Run => &["run", "start", "serve", "dev"],
+        }
+    }
+
+    /// Returns the statement that a command of this purpose makes about itself.
+    pub fn said(self) -> &'static str {
+        match self {
+            Self::Test => "runs the tests",
+            Self::Lint => "runs the linter",
+            Self::Format => "formats the code",
+            Self::Build => "builds the project",
+            Self::Bench => "runs the benchmarks",
+            Self::Check => "checks the project",
+            Self::Release => "makes a release",
+            Self::Deploy => "deploys the project",
+            Self::Migrate => "migrates the database",
+            Self::Install => "installs",
+            Self::Run => "runs the program",
+        }
+    }
+
+    /// Returns the purpose of a command by its words; `None` for one that only looks at something or has none.
+    ///
+    /// ```
+    /// use yore_core::event::Purpose;
+    /// assert_eq!(Purpose::of("mise run test:ci"), Some(Purpose::Test));
+    /// assert_eq!(Purpose::of("cargo run --release"), Some(Purpose::Run));
+    /// assert_eq!(Purpose::of("git log test"), None);
+    /// assert_eq!(Purpose::of("gh release create v1.2"), Some(Purpose::Release));
+    /// ```
+    pub fn of(command: &str) -> Option<Self> {
+        let mut words = command.split_whitespace().skip_while(|word| word.contains('='));
+        let first = words.clone().next()?;
+        let first = first.rsplit('/').next().unwrap_or(first);
+        if first.starts_with('#') {
+            return None;
+        }
+        if matches!(first, "gh" | "git") {
+            let second = words.nth(1)?;
+            return matches!((first, second), ("gh", "release") | ("git", "tag")).then_some(Self::Release);
+        }
+        if LOOKS.contains(&first) {
+            return None;
+        }
+        let parts: Vec<&str> =
+            words.take(MOST_WORDS).flat_map(|word| word.rsplit('/').next()).flat_map(|word| word.split(':')).collect();
+        // The first purposes are the more specific ones: `npm run test` runs tests.
+        Self::ALL.iter().copied().find(|purpose| parts.iter().any(|word| purpose.words().contains(word)))
+    }
+}
+
+/// Words of a command that may tell its purpose; later ones are arguments.
+const MOST_WORDS: usize = 5;
+/// First words of commands that only look at something, or say it.
+const LOOKS: [&str; 22] = [
+    "awk", "cat", "cd", "cp", "curl", "echo", "export", "find", "grep", "head", "ls", "mkdir", "mv", "printf", "rg", "rm", "sed",
+    "sleep", "source", "tail", "wc", "which",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn purpose_of_a_command_is_told_by_its_words() {
+        for (command, purpose) in [
+            ("cargo clippy --all-targets", Some(Purpose::Lint)),
+            ("pnpm run build", Some(Purpose::Build)),
+            ("./scripts/deploy staging", Some(Purpose::Deploy)),
+            ("GOFLAGS=-mod=mod go test ./...", Some(Purpose::Test)),
+            ("npm start", Some(Purpose::Run)),
+            ("cat test", None),
+            ("make", None),
+            ("", None),
+        ] {
+            assert_eq!(Purpose::of(command), purpose, "{command}");
+        }
+    }
+}

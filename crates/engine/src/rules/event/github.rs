@@ -1,0 +1,172 @@
+//! Reads commits, pull requests, issues and releases from commands of `gh` and `git` and from what they print.
+
+use yore_core::event::{EventKind, EventState};
+
+use crate::rules::command::steps;
+use crate::rules::milestone::option;
+
+/// Something that a command did, or that its output shows.
+pub(super) struct Told {
+    pub kind: EventKind,
+    pub state: EventState,
+    pub name: String,
+    pub text: String,
+}
+
+impl Told {
+    fn new(kind: EventKind, state: EventState, name: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { kind, state, name: name.into(), text: text.into() }
+    }
+}
+
+/// Returns what a command did, if it is sure to have passed, and what its output shows. `input` is the whole input of the call.
+pub(super) fn told(command: &str, input: &str, output: &str, has_passed: bool) -> Vec<Told> {
+    let mut found = Vec::new();
+    if !(command.contains("gh ") || command.contains("git ")) {
+        return found;
+    }
+    for step in steps(command).filter(|_| has_passed) {
+        let words: Vec<&str> = step.split_whitespace().collect();
+        let number = || words.iter().skip(3).find_map(|word| number_in(word));
+        match words.as_slice() {
+            ["gh", "pr", "create", ..] => {
+                let title = option(input, &["--title ", "-t "]).unwrap_or_default();
+                found.extend(
+                    address(output, "/pull/").map(|number| Told::new(EventKind::PullRequest, EventState::Opened, number, title)),
+                );
+            }
+            ["gh", "issue", "create", ..] => {
+                let title = option(input, &["--title ", "-t "]).unwrap_or_default();
+                found.extend(
+                    address(output, "/issues/").map(|number| Told::new(EventKind::Issue, EventState::Opened, number, title)),
+                );
+            }
+            ["gh", what @ ("pr" | "issue"), action @ ("merge" | "close" | "reopen"), ..] if !step.contains("--auto") => {
+                let kind = if *what == "pr" { EventKind::PullRequest } else { EventKind::Issue };
+                let state = match *action {
+                    "merge" => EventState::Merged,
+                    "close" => EventState::Closed,
+                    _ => EventState::Opened,
+                };
+                found.extend(number().map(|number| Told::new(kind, state, number, "")));
+            }
+            ["gh", "release", "create", tag, ..] => {
+                let title = option(input, &["--title ", "-t "]).unwrap_or_default();
+                found.push(Told::new(EventKind::Release, EventState::Done, unquoted(tag), title));
+            }
+            ["git", "tag", rest @ ..] => {
+                let tag = rest.iter().find(|word| !word.starts_with('-') && is_version(unquoted(word)));
+                let is_deleted = rest.first().is_some_and(|first| matches!(*first, "-d" | "-l" | "--list"));
+                found.extend(
+                    tag.filter(|_| !is_deleted).map(|tag| Told::new(EventKind::Release, EventState::Done, unquoted(tag), "")),
+                );
+            }
+            _ => {}
+        }
+    }
+    for line in output.lines() {
+        found.extend(commit(line).filter(|_| command.contains("git commit")));
+        found.extend(
+            merged(line).filter(|_| command.contains("git log") || command.contains("git show") || command.contains("git merge")),
+        );
+        found.extend(listed(line, command));
+    }
+    if let Some(viewed) = viewed(command, output) {
+        found.push(viewed);
+    }
+    found
+}
+
+fn unquoted(word: &str) -> &str {
+    word.trim_matches(['"', '\''])
+}
+
+/// Returns `#12` of `12`, `#12` or an address that ends in `/12`.
+fn number_in(word: &str) -> Option<String> {
+    let digits = unquoted(word).rsplit(['/', '#']).next()?;
+    (!digits.is_empty() && digits.len() < 8 && digits.bytes().all(|byte| byte.is_ascii_digit())).then(|| format!("#{digits}"))
+}
+
+/// Returns the number of the pull request or issue whose address a command printed.
+fn address(output: &str, path: &str) -> Option<String> {
+    let digits: String = output.split_once(path)?.1.chars().take_while(char::is_ascii_digit).collect();
+    (!digits.is_empty()).then(|| format!("#{digits}"))
+}
+
+fn is_version(tag: &str) -> bool {
+    let number = tag.rsplit('/').next().unwrap_or(tag).trim_start_matches('v');
+    number.contains('.') && number.starts_with(|letter: char| letter.is_ascii_digit())
+}
+
+/// Returns the commit that Git reports: `[branch 1a2b3c4] subject`.
+fn commit(line: &str) -> Option<Told> {
+    let (place, subject) = line.strip_prefix('[')?.split_once("] ")?;
+    let hash = place.split_whitespace().last()?;
+    let is_hash = hash.len() >= 7 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (is_hash && place.contains(' ')).then(|| Told::new(EventKind::Commit, EventState::Done, hash, subject))
+}
+
+/// Returns the pull request whose merge a line of a log shows.
+fn merged(line: &str) -> Option<Told> {
+    let line = line.trim();
+    if let Some((_, rest)) = line.split_once("Merge pull request #") {
+        let (number, rest) = rest.split_once(" from ")?;
+        let branch = rest.split_whitespace().next().unwrap_or_default();
+        return Some(Told::new(EventKind::PullRequest, EventState::Merged, number_in(number)?, branch));
+    }
+    // A squashed one: `1a2b3c4 title (#12)`.
+    let (title, number) = line.strip_suffix(')')?.rsplit_once(" (#")?;
+    let title = title
+        .split_once(' ')
+        .filter(|(hash, _)| hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        .map_or(title, |(_, title)| title);
+    Some(Told::new(EventKind::PullRequest, EventState::Merged, number_in(number)?, title))
+}
+
+/// Returns the row of a list of `gh`: number, title, branch or labels, state, separated by tabs; of releases title, type, tag.
+fn listed(line: &str, command: &str) -> Option<Told> {
+    let cells: Vec<&str> = line.split('\t').map(str::trim).collect();
+    if command.contains("gh release list") {
+        let [title, _, tag, ..] = cells.as_slice() else { return None };
+        return is_version(tag).then(|| Told::new(EventKind::Release, EventState::Done, *tag, *title));
+    }
+    let kind = match () {
+        () if command.contains("gh pr list") => EventKind::PullRequest,
+        () if command.contains("gh issue list") => EventKind::Issue,
+        () => return None,
+    };
+    let [number, title, rest @ ..] = cells.as_slice() else { return None };
+    let is_state = |cell: &&&str| matches!(**cell, "OPEN" | "MERGED" | "CLOSED" | "DRAFT");
+    let state = state_of(rest.iter().find(is_state)?);
+    Some(Told::new(kind, state, number_in(number)?, *title))
+}
+
+fn state_of(name: &str) -> EventState {
+    match name.to_ascii_uppercase().as_str() {
+        "MERGED" => EventState::Merged,
+        "CLOSED" => EventState::Closed,
+        "OPEN" | "DRAFT" => EventState::Opened,
+        _ => EventState::Seen,
+    }
+}
+
+/// Returns the pull request or issue that `gh pr view` shows, as lines (`title:` and a tab) or as JSON.
+fn viewed(command: &str, output: &str) -> Option<Told> {
+    let kind = match () {
+        () if command.contains("gh pr view") => EventKind::PullRequest,
+        () if command.contains("gh issue view") => EventKind::Issue,
+        () => return None,
+    };
+    let asked = command.split(if kind == EventKind::PullRequest { "gh pr view" } else { "gh issue view" }).nth(1);
+    let asked = asked.and_then(|rest| rest.split_whitespace().next()).and_then(number_in);
+    let json: Option<serde_json::Value> = output.find('{').and_then(|start| serde_json::from_str(output[start..].trim()).ok());
+    let line = |name: &str| output.lines().find_map(|line| Some(line.strip_prefix(name)?.strip_prefix(":\t")?.trim().to_owned()));
+    let field = |name: &str| match &json {
+        Some(json) => json.get(name)?.as_str().map(str::to_owned),
+        None => line(name),
+    };
+    let number = json.as_ref().and_then(|json| json.get("number")?.as_u64()).map(|number| format!("#{number}"));
+    let number = number.or_else(|| line("number").as_deref().and_then(number_in)).or(asked)?;
+    let state = field("state").map_or(EventState::Seen, |state| state_of(&state));
+    Some(Told::new(kind, state, number, field("title").unwrap_or_default()))
+}
