@@ -41,6 +41,56 @@ const ORDINALS: [&str; 5] = ["first", "second", "third", "fourth", "fifth"];
 const AMBIGUOUS: [&str; 2] = ["may", "march"];
 /// Words before a month that make it a time.
 const BEFORE_MONTH: [&str; 10] = ["in", "of", "since", "until", "before", "after", "during", "last", "this", "by"];
+/// German words of time, and the English ones as which they are read.
+const GERMAN: [(&str, &str); 45] = [
+    ("heute", "today"),
+    ("gestern", "yesterday"),
+    ("letzte", "last"),
+    ("letzten", "last"),
+    ("letzter", "last"),
+    ("letztes", "last"),
+    ("letztem", "last"),
+    ("vorige", "last"),
+    ("vorigen", "last"),
+    ("diese", "this"),
+    ("diesen", "this"),
+    ("dieser", "this"),
+    ("dieses", "this"),
+    ("diesem", "this"),
+    ("tag", "day"),
+    ("tage", "days"),
+    ("tagen", "days"),
+    ("woche", "week"),
+    ("wochen", "weeks"),
+    ("wochenende", "weekend"),
+    ("monat", "month"),
+    ("monate", "months"),
+    ("monaten", "months"),
+    ("jahr", "year"),
+    ("jahren", "years"),
+    ("anfang", "early"),
+    ("mitte", "mid"),
+    ("ende", "late"),
+    ("am", "on"),
+    ("im", "in"),
+    ("seit", "since"),
+    ("januar", "january"),
+    ("februar", "february"),
+    ("märz", "march"),
+    ("mai", "may"),
+    ("juni", "june"),
+    ("juli", "july"),
+    ("oktober", "october"),
+    ("dezember", "december"),
+    ("montag", "monday"),
+    ("dienstag", "tuesday"),
+    ("mittwoch", "wednesday"),
+    ("donnerstag", "thursday"),
+    ("freitag", "friday"),
+    ("samstag", "saturday"),
+];
+/// Words between two days of one month.
+const BETWEEN_DAYS: [&str; 8] = ["and", "to", "until", "till", "through", "und", "bis", "or"];
 /// Years that a four-digit number may be.
 const YEARS: std::ops::RangeInclusive<i16> = 1970..=2199;
 
@@ -56,7 +106,7 @@ pub struct NamedPeriod {
 }
 
 /// Returns the periods that a text names, in its order, against the clock and zone of whoever asks. A month or
-/// day without a year is its last occurrence that has begun. English only; dates as numbers are `2026-02-14`.
+/// day without a year is its last occurrence that has begun. English and German; dates as numbers are `2026-02-14`.
 ///
 /// ```
 /// use yore_core::text::named_periods;
@@ -149,7 +199,9 @@ fn words(text: &str) -> Vec<Word> {
         .filter(|word| !word.is_empty())
         .map(|word| {
             let start = word.as_ptr() as usize - text.as_ptr() as usize;
-            Word { text: word.to_lowercase(), place: start..start + word.len() }
+            let lower = word.to_lowercase();
+            let text = GERMAN.iter().find(|(german, _)| *german == lower).map_or(lower, |(_, english)| (*english).to_owned());
+            Word { text, place: start..start + word.len() }
         })
         .collect()
 }
@@ -173,7 +225,9 @@ impl Reader<'_> {
     /// Returns first day, day after the last one, and number of words of the period that begins at a word.
     fn period_at(&self, at: usize) -> Option<(Date, Date, usize)> {
         self.part_of_month(at)
+            .or_else(|| self.week_of(at))
             .or_else(|| self.relative_at(at))
+            .or_else(|| self.days_of_month(at))
             .or_else(|| self.date(at))
             .or_else(|| self.month(at))
             .or_else(|| self.year(at))
@@ -197,6 +251,7 @@ impl Reader<'_> {
         };
         match (self.word(at), self.word(at + 1), self.word(at + 2)) {
             ("day", "before", "yesterday") => day(2).map(|(from, to)| (from, to, 3)),
+            ("vorgestern", ..) => day(2).map(|(from, to)| (from, to, 1)),
             ("yesterday", ..) => day(1).map(|(from, to)| (from, to, 1)),
             ("today" | "tonight", ..) => day(0).map(|(from, to)| (from, to, 1)),
             (which @ ("last" | "past" | "previous" | "this"), unit, _) if !unit.is_empty() => {
@@ -247,7 +302,14 @@ impl Reader<'_> {
 
     /// "three weeks ago", "a month ago": the unit in which that day is.
     fn ago(&self, at: usize) -> Option<(Date, Date, usize)> {
-        let (then, unit) = (self.day_ago(at)?, self.word(at + 1));
+        let (then, unit) = match self.word(at) {
+            // German: "vor drei Wochen".
+            "vor" => {
+                let unit = self.word(at + 2);
+                (self.now.date().checked_sub(span(number(self.word(at + 1))?, unit)?).ok()?, unit)
+            }
+            _ => (self.day_ago(at)?, self.word(at + 1)),
+        };
         let (from, to) = match unit.trim_end_matches('s') {
             "day" => (then, then.tomorrow().ok()?),
             "week" => {
@@ -291,6 +353,42 @@ impl Reader<'_> {
             }
         };
         Some((from, to.max(from), used + more))
+    }
+
+    /// "the week of February 9": the one that has that day.
+    fn week_of(&self, at: usize) -> Option<(Date, Date, usize)> {
+        let (week, of) = (self.word(at), self.word(at + 1));
+        if week != "week" || !matches!(of, "of" | "from" | "vom" | "starting" | "beginning") {
+            return None;
+        }
+        let (day, _, used) = self.date(at + 2)?;
+        let monday = day.checked_sub(i64::from(day.weekday().to_monday_zero_offset()).days()).ok()?;
+        Some((monday, monday.checked_add(1.week()).ok()?, used + 2))
+    }
+
+    /// "20 and 21 July", "Feb 6 to 10", "January 13-15".
+    fn days_of_month(&self, at: usize) -> Option<(Date, Date, usize)> {
+        // Two days, and the number of words that they take.
+        let two_days = |at: usize| {
+            if let Some((first, second)) = self.word(at).split_once('-') {
+                return Some((day_of_month(first)?, day_of_month(second)?, 1));
+            }
+            let is_between = BETWEEN_DAYS.contains(&self.word(at + 1));
+            let second = day_of_month(self.word(at + 2)).filter(|_| is_between)?;
+            Some((day_of_month(self.word(at))?, second, 3))
+        };
+        let (first, second, month, used) = match month_named(self.word(at)) {
+            Some(month) => two_days(at + 1).map(|(first, second, used)| (first, second, month, used + 1)),
+            None => two_days(at).and_then(|(first, second, used)| {
+                let of = usize::from(self.word(at + used) == "of");
+                Some((first, second, month_named(self.word(at + used + of))?, used + 1 + of))
+            }),
+        }?;
+        let (year, more) = self.year_after(at + used);
+        let begin = self.month_in(month, year)?;
+        let day = |number: i8| Date::new(begin.year(), begin.month(), number).ok();
+        let (from, to) = (day(first.min(second))?, day(first.max(second))?);
+        Some((from, to.tomorrow().ok()?, used + more))
     }
 
     /// "2026-02-14", "14 February", "the 14th of February 2026", "Feb 14th, 2026".
@@ -460,6 +558,15 @@ mod tests {
             ("Mar 5th", "2025-03-05..2025-03-06"),
             ("on 2026-01-22", "2026-01-22..2026-01-23"),
             ("in 2024", "2024-01-01..2025-01-01"),
+            ("in the week of February 11", "2026-02-09..2026-02-16"),
+            ("on 20 and 21 january", "2026-01-20..2026-01-22"),
+            ("feb 6 to 10 2025", "2025-02-06..2025-02-11"),
+            ("january 13-15", "2026-01-13..2026-01-16"),
+            ("was war am 18. Februar 2026", "2026-02-18..2026-02-19"),
+            ("letzte Woche", "2026-02-23..2026-03-02"),
+            ("vorgestern", "2026-03-02..2026-03-03"),
+            ("vor 2 Tagen", "2026-03-02..2026-03-03"),
+            ("Anfang Januar", "2026-01-01..2026-01-11"),
         ] {
             assert_eq!(days(text), [expected], "{text}");
         }
