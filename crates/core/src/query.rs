@@ -89,6 +89,17 @@ impl Filter {
     pub fn asks_for_content(&self) -> bool {
         self.only_errors || self.has_code || !self.files.is_empty() || !self.languages.is_empty()
     }
+
+    /// Returns whether a view over what is recorded can meet the filter: it knows projects and times alone.
+    pub fn is_open_to_views(&self) -> bool {
+        let lists = [self.branches.is_empty(), self.sessions.is_empty(), self.agents.is_empty(), self.kinds.is_empty()];
+        !lists.contains(&false)
+            && self.roles.is_empty()
+            && !self.asks_for_content()
+            && self.wanted == Wanted::Both
+            && self.memories == MemoryConditions::default()
+            && self.as_of.is_none()
+    }
 }
 
 open_named_enum! {
@@ -188,6 +199,48 @@ open_named_enum! {
         Place = "place",
         /// Nothing: words without a question.
         Words = "words",
+    }
+}
+
+open_named_enum! {
+    /// The kind of answer that a question wants: passages, or a view over what is recorded.
+    AnswerKind {
+        /// What was said: the usual ranking.
+        Passages = "passages",
+        /// The cause of an error, and what mended it.
+        Cause = "cause",
+        /// Commands that passed for a purpose.
+        Commands = "commands",
+        /// Steps that wait.
+        Todos = "todos",
+        /// Open questions.
+        Questions = "questions",
+        /// Problems.
+        Problems = "problems",
+        /// Decisions.
+        Decisions = "decisions",
+        /// Plans, with what the person said to them.
+        Plans = "plans",
+        /// Calls and changes that the person refused.
+        Refusals = "refusals",
+        /// Standing orders, standards and preferences.
+        Rules = "rules",
+        /// Pull requests with their state.
+        PullRequests = "pull_requests",
+        /// Issues and tickets with their state.
+        Issues = "issues",
+        /// Releases and version tags.
+        Releases = "releases",
+        /// Commits.
+        Commits = "commits",
+        /// Errors that came back.
+        Errors = "errors",
+        /// Files that were changed most, or together with one.
+        Files = "files",
+        /// The work of a period, or on a subject, by session.
+        Work = "work",
+        /// An overview of a project or a subject.
+        Overview = "overview",
     }
 }
 

@@ -54,7 +54,7 @@ pub use memories::{
 };
 pub use retrieve::{
     Anchor, AnswerTopic, ExchangeHits, Found, FoundMemory, Hit, MemorySource, Missing, Packing, Passage, PastStatement,
-    Qualified, RecallAnswer, RecallRequest, Said, SearchedPeriod, SessionHit, Tuning, WorkDone, exchanges,
+    Qualified, RecallAnswer, RecallRequest, Said, SearchedPeriod, SessionHit, Tuning, View, ViewRow, WorkDone, exchanges,
 };
 pub use store::{
     AgentCount, Backup, ConversationSummary, DailyLimits, EpisodeCount, EpisodeSummary, Forgotten, LedgerRow, MemoryCounts,

@@ -10,17 +10,20 @@
 //! - [`quote`], [`asked_terms`]: the passage of a turn that is displayed for a question, and the number of
 //!   its terms there
 //! - [`asked_for`], [`asks_for_past`], [`question_parts`]: what a question asks for
+//! - [`wanted_answer`]: the kind of answer that a question wants
 //! - [`names`], [`plain_title`], [`title_of`], [`names_in_question`]: names in prose, and the titles of passages
 //! - [`named_periods`], [`parse_period`], [`parse_beginning`]: days, weeks, months and years that a text names
 //! - [`says_change`], [`named_change`]: whether a text says that something was changed, and the change that a question names
 //! - [`command_of`], [`command_that_worked`]: commands that agents ran
 //! - [`versions`], [`commands`]: versions of tools, and commands of build tools, that a text names
+//! - [`in_english`]: English words for a German question
 //! - [`fragments`], [`is_item`]: the smallest parts of a text that can be quoted by themselves
 //! - [`preview`], [`key_concepts`]: a summary of a long text
 //! - [`without_lone_surrogates`]: makes JSON with half characters readable
 //! - [`WordPiece`]: the tokens of the embedding models
 //! - [`chunks`]: cuts a text into pieces that such a model can read
 
+mod answer_kind;
 mod asked_for;
 mod change;
 mod chunk;
@@ -29,6 +32,7 @@ mod command;
 mod duplicate;
 mod errors;
 mod fragments;
+mod glossary;
 mod names;
 mod paths;
 mod period;
@@ -42,6 +46,7 @@ mod tool_output;
 mod tools;
 mod wordpiece;
 
+pub use answer_kind::{WantedAnswer, wanted_answer, wanted_as};
 pub use asked_for::{asked_for, asks_for_past, question_parts};
 pub use change::{Side, named_change, says_change};
 pub use chunk::{CHUNK_TOKENS, CHUNKER_VERSION, Chunk, MAX_CHUNKS, chunks};
@@ -50,6 +55,7 @@ pub use command::{command_of, command_that_worked};
 pub use duplicate::{NEAR_DUPLICATE, Shingles};
 pub use errors::{error_line, error_lines, error_reasons, steady};
 pub use fragments::{fragments, is_item};
+pub use glossary::{english_of, in_english, is_german};
 pub use names::{names, names_in_question, plain_title, title_of};
 pub use paths::{PathMention, paths};
 pub use period::{NamedPeriod, Period, named_periods, named_periods_at, parse_beginning, parse_period};

@@ -1,11 +1,24 @@
-//! Composes an answer: turns and memories, their topics, and how memories about code compare with the working tree.
+//! Composes an answer: a view over what is recorded, turns and memories, their topics, and the state of the code.
+
+mod cause;
+mod commands;
+mod guides;
+mod lists;
+mod overview;
+mod view;
+mod work;
 
 use yore_core::id::MemoryId;
 use yore_core::memory::Use;
+use yore_core::query::AnswerKind;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::retrieve::{RecallAnswer, RecallRequest};
+
+/// Most hits beside a view with rows, and the share of the token budget that is theirs.
+const BESIDE_VIEW: usize = 3;
+const SHARE_BESIDE_VIEW: usize = 3;
 
 impl Engine {
     /// Answers a question with all that a front end shows, and counts the memories that the answer shows. With `is_synced`, turns that
@@ -22,7 +35,15 @@ impl Engine {
             // Turns that the index cannot take now are searched in memory.
             let _ = self.sync_index(0, &mut |_| {});
         }
-        let mut answer = self.recall(request)?;
+        let (kind, view) = match has_time && !request.is_bare {
+            true => self.view(request)?,
+            false => (AnswerKind::Passages, None),
+        };
+        let mut answer = match &view {
+            Some(view) if !view.rows.is_empty() => self.recall(&beside_view(request))?,
+            _ => self.recall(request)?,
+        };
+        (answer.answer_kind, answer.view) = (kind, view);
         if request.with_topics && has_time {
             let _ = self.tell_topics(request, &mut answer);
         }
@@ -35,4 +56,13 @@ impl Engine {
         }
         Ok(answer)
     }
+}
+
+/// Returns the request for the few passages that stand beside a view.
+fn beside_view(request: &RecallRequest) -> RecallRequest {
+    let mut request = RecallRequest { limit: request.limit.min(BESIDE_VIEW), ..request.clone() };
+    if let Some(packing) = &mut request.packing {
+        packing.budget /= SHARE_BESIDE_VIEW;
+    }
+    request
 }

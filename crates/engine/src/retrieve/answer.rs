@@ -5,10 +5,11 @@ use yore_core::episode::{Caveat, Role};
 use yore_core::files::RankedFile;
 use yore_core::id::{EntityId, MemoryId, TurnId};
 use yore_core::memory::{AnchorVerdict, Memory, Status};
-use yore_core::query::{AskedFor, ItemId, ListPlace, MissingCode, Place, ScorePart, SearchMode};
+use yore_core::query::{AnswerKind, AskedFor, ItemId, ListPlace, MissingCode, Place, ScorePart, SearchMode};
 use yore_core::strength::Evidence;
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
+use super::View;
 use crate::error::EngineError;
 use crate::store::{ItemKey, MemoryKey, ShownTurn, TurnKey};
 
@@ -30,6 +31,10 @@ pub struct RecallAnswer {
     pub missing: Vec<Missing>,
     /// Kind of thing that the question asks for.
     pub asked_for: AskedFor,
+    /// Kind of answer that the question wants. [`crate::Engine::answer`] decides it.
+    pub answer_kind: AnswerKind,
+    /// The answer in kind, if one is recorded.
+    pub view: Option<View>,
     /// Periods that the question names, at most three.
     #[serde(default)]
     pub periods: Vec<SearchedPeriod>,

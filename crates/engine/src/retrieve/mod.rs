@@ -39,12 +39,13 @@ mod rerank;
 mod strength;
 mod talk;
 mod texts;
+mod view;
 mod weights;
 mod work;
 
 use std::time::{Duration, Instant};
 
-use yore_core::query::{AskedFor, MissingCode, Rerank};
+use yore_core::query::{AnswerKind, AskedFor, MissingCode, Rerank};
 use yore_core::strength::Strength;
 use yore_core::text::{Period, Side, Tokenizer, named_change, says_change};
 use yore_core::time::UtcMillis;
@@ -62,6 +63,7 @@ pub(crate) use self::pack::{Asking, keep_own_words, pack};
 pub(crate) use self::project::{project_around, project_here, projects_named};
 pub use self::request::{Packing, RecallRequest, Tuning};
 use self::texts::Texts;
+pub use self::view::{View, ViewRow};
 use crate::error::EngineError;
 use crate::index::MOST_PENDING_VECTORS;
 use crate::store::Queue;
@@ -137,6 +139,8 @@ pub(crate) fn recall(
         is_project_unknown: plan.is_project_unknown,
         mode: plan.mode,
         asked_for: plan.asked_for,
+        answer_kind: AnswerKind::Passages,
+        view: None,
         periods,
         files,
         anchors,

@@ -10,7 +10,7 @@ use yore_core::memory::Status;
 use yore_core::query::{AskedFor, Filter, List, SearchMode, Wanted};
 use yore_core::rank;
 use yore_core::scope::ScopeChoice;
-use yore_core::text::{Period, Question, Tokenizer, WordPiece, asked_for, is_error_message, is_stop_word};
+use yore_core::text::{Period, Question, Tokenizer, WordPiece, asked_for, in_english, is_error_message, is_stop_word};
 
 use super::pack::terms_of_parts;
 use super::project::{project_here, projects_named};
@@ -64,7 +64,11 @@ pub(super) fn plan<'r>(
     tokenizer: &mut Tokenizer,
     request: &'r RecallRequest,
 ) -> Result<Plan<'r>, EngineError> {
-    let text = request.text(&context.periods);
+    let mut text = request.text(&context.periods);
+    let english = english_words(context, tokenizer, &request.question)?;
+    if !english.is_empty() {
+        text = Cow::Owned(format!("{text}\n{}", english.join(" ")));
+    }
     let mut question = Question::parse(&text, tokenizer);
     question.is_error_message = is_error_message(&request.question);
     let Scope { filter, projects, is_project_unknown } = compile(context.store, request)?;
@@ -93,6 +97,22 @@ pub(super) fn plan<'r>(
         plan.add_period(named.period);
     }
     Ok(plan)
+}
+
+/// Returns the English words for those words of a German question that nothing in the memory has.
+fn english_words(
+    context: &QueryContext<'_>,
+    tokenizer: &mut Tokenizer,
+    question: &str,
+) -> Result<Vec<&'static str>, EngineError> {
+    let mut english = Vec::new();
+    for (word, translations) in in_english(question) {
+        let terms = Question::parse(word, tokenizer).terms;
+        if context.lexical.unmet(&terms)?.iter().all(|unmet| *unmet) {
+            english.extend(translations.iter().copied());
+        }
+    }
+    Ok(english)
 }
 
 impl Plan<'_> {

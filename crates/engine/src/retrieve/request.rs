@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use yore_core::query::{Filter, Fusion, NewerFirst, Rerank, SearchMode};
+use yore_core::query::{AnswerKind, Filter, Fusion, NewerFirst, Rerank, SearchMode};
 use yore_core::text::{NamedPeriod, is_error_message, joined, named_periods_at};
 use yore_core::time::UtcMillis;
 
@@ -31,6 +31,9 @@ pub struct RecallRequest {
     /// Alternative wordings of the answer; if there are any, quotation marks make no phrases.
     #[serde(default)]
     pub wordings: Vec<String>,
+    /// Kind of answer; `None`: the question decides.
+    #[serde(default)]
+    pub answer_kind: Option<AnswerKind>,
     /// Filter for the hits.
     pub filter: Filter,
     /// The project of the caller's directory, if known.
@@ -131,6 +134,7 @@ impl RecallRequest {
         Self {
             question: question.into(),
             wordings: Vec::new(),
+            answer_kind: Some(AnswerKind::Passages),
             filter: Filter::default(),
             here: None,
             mode: SearchMode::Static,

@@ -3,6 +3,7 @@
 
 mod agents;
 mod aider;
+mod answers;
 mod antigravity;
 mod architecture;
 mod archive;

@@ -4,7 +4,7 @@ use std::time::Duration;
 use clap::Args;
 use yore_core::episode::{EpisodeKind, Role};
 use yore_core::memory::{MemoryKind, Status};
-use yore_core::query::{Filter, MemoryConditions, MissingCode, Wanted};
+use yore_core::query::{AnswerKind, Filter, MemoryConditions, MissingCode, Wanted};
 use yore_core::scope::ScopeChoice;
 use yore_core::strength::Strength;
 use yore_core::time::UtcMillis;
@@ -16,7 +16,7 @@ use super::memories::{kind, status};
 use crate::ask::{self, KINDS, ROLES};
 use crate::config::RecallEmbedder;
 use crate::error::{CliError, CliResult, Exit};
-use crate::render::text;
+use crate::render::{text, view};
 use crate::results::{Recalled, words};
 
 /// Find what was said, and where
@@ -35,6 +35,9 @@ pub struct Arguments {
     wording: Vec<String>,
     #[command(flatten)]
     filter: FilterArguments,
+    /// The kind of answer, instead of the one that the question seems to want; "passages" is what was said
+    #[arg(long = "as", value_name = "KIND", value_parser = answer_kind)]
+    answer_kind: Option<AnswerKind>,
     /// At most N results
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: Option<u32>,
@@ -178,6 +181,8 @@ impl FilterArguments {
     }
 }
 
+/// Most characters of the rows of an answer in kind.
+const VIEW_CHARS: usize = 2_400;
 /// Number of turns whose exchanges vote for files.
 const FILES_FROM: usize = 20;
 
@@ -202,6 +207,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let mut memory = context.settings.memory()?;
     let mut request = request(&question, context);
     request.wordings.clone_from(&arguments.wording);
+    request.answer_kind = arguments.answer_kind;
     request.filter = arguments.filter.filter(request.filter.scope);
     if let Some(limit) = arguments.limit {
         request.limit = limit as usize;
@@ -237,6 +243,14 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
                 context.printer.note("no agent opened a file in what was found")?;
             }
         } else {
+            if let Some(view) = &answer.view {
+                context.printer.line(view::heading(view))?;
+                for row in view::rows(view, VIEW_CHARS) {
+                    context.printer.line(row)?;
+                }
+                let is_beside = !view.rows.is_empty() && !answer.hits.is_empty();
+                context.printer.line(if is_beside { "\nWhat was said about it:" } else { "" })?;
+            }
             for exchange in text::answer(&answer, arguments.explain, arguments.paths) {
                 context.printer.line(exchange)?;
             }
@@ -272,12 +286,13 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     for missing in answer.missing.iter().filter(is_told) {
         context.printer.note(format!("note: {}; {}", text::harmless(&missing.text), words::remedy(missing)))?;
     }
-    if answer.is_project_unknown || answer.hits.is_empty() && !context.printer.is_json() {
+    let has_rows = answer.view.as_ref().is_some_and(|view| !view.rows.is_empty());
+    if answer.is_project_unknown || answer.hits.is_empty() && !has_rows && !context.printer.is_json() {
         context.printer.note(nothing_found(&answer))?;
-    } else if Strength::of(answer.confidence) == Strength::Weak && !context.printer.is_json() {
+    } else if Strength::of(answer.confidence) == Strength::Weak && !has_rows && !context.printer.is_json() {
         context.printer.note(weak(&answer, arguments.wording.is_empty()))?;
     }
-    Ok(if answer.hits.is_empty() { Exit::Nothing } else { Exit::Success })
+    Ok(if answer.hits.is_empty() && !has_rows { Exit::Nothing } else { Exit::Success })
 }
 
 /// Returns the entities from which relations were followed, with their shares.
@@ -320,11 +335,20 @@ fn never_met(answer: &RecallAnswer) -> String {
     format!("; never met: {}", words.join(", "))
 }
 
+fn answer_kind(name: &str) -> Result<AnswerKind, String> {
+    let known = || AnswerKind::ALL.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", ");
+    AnswerKind::ALL
+        .iter()
+        .copied()
+        .find(|kind| kind.as_str() == name.replace('-', "_"))
+        .ok_or_else(|| format!("expected one of {}", known()))
+}
+
 fn probability(text: &str) -> Result<f32, &'static str> {
     text.parse().ok().filter(|value| (0.0..=1.0).contains(value)).ok_or("expected a number from 0 to 1")
 }
 
-/// Returns a request for a question with the configured settings.
+/// Returns a request for the passages that answer a question, with the configured settings.
 pub fn request(question: &str, context: &Context) -> RecallRequest {
     ask::request(question, context.settings.config(), context.settings.project_here())
 }

@@ -11,6 +11,7 @@ pub mod memories;
 pub mod plain;
 pub mod progress;
 pub mod text;
+pub mod view;
 
 use std::io::{self, IsTerminal, Write};
 

@@ -41,6 +41,12 @@ pub struct Recalled {
     /// Kind of thing that the question asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_for: Option<String>,
+    /// Kind of answer that the question wants.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_kind: Option<String>,
+    /// The answer in kind: rows over what is recorded. The results stand beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub view: Option<View>,
     /// Periods that the question names, with the number of candidates in each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub periods: Vec<Period>,
@@ -451,6 +457,61 @@ pub struct Said {
     pub text: String,
 }
 
+/// An answer in kind.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct View {
+    /// Purpose of the commands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purpose: Option<String>,
+    /// The subject to which the rows are limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    /// The rows, best first. Recalled data, never instructions.
+    pub rows: Vec<ViewRow>,
+    /// Number of rows that there are.
+    pub total: usize,
+    /// Number of things of the kind, whatever their subject.
+    pub all: usize,
+}
+
+/// A row of an answer in kind.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct ViewRow {
+    /// What it says.
+    pub text: String,
+    /// What became of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    /// Its time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// The id by which it is opened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Further lines.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub details: Vec<String>,
+}
+
+impl View {
+    fn of(view: &yore_engine::View) -> Self {
+        let row = |row: &yore_engine::ViewRow| ViewRow {
+            text: row.text.clone(),
+            state: row.state.clone(),
+            at: time(row.at),
+            id: row.opens.clone(),
+            details: row.details.clone(),
+        };
+        Self {
+            purpose: view.purpose.map(|purpose| purpose.as_str().to_owned()),
+            subject: Some(view.subject.clone()).filter(|subject| !subject.is_empty()),
+            rows: view.rows.iter().map(row).collect(),
+            total: view.total,
+            all: view.all,
+        }
+    }
+}
+
 impl Recalled {
     /// Returns the whole answer with every field, for `--json`.
     pub fn exact(question: &str, answer: &RecallAnswer) -> Self {
@@ -488,6 +549,8 @@ impl Recalled {
             refused: answer.is_refused,
             never_met: answer.unmet.clone(),
             asked_for: None,
+            answer_kind: answer.view.as_ref().map(|_| answer.answer_kind.as_str().to_owned()),
+            view: answer.view.as_ref().map(View::of),
             periods: answer.periods.iter().map(Period::of).collect(),
             terms: None,
             entities: Vec::new(),

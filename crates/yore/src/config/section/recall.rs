@@ -103,7 +103,7 @@ impl Default for Recall {
             scope: RecallScope::Auto,
             embedder: RecallEmbedder::Auto,
             rerank: RecallRerank::Never,
-            budget: 900,
+            budget: 500,
             quote_chars: 240,
             tool_weight: 0.15,
         }

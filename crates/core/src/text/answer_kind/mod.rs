@@ -1,0 +1,303 @@
+//! Tells what kind of answer a question wants: passages, or a view over what is recorded, such as commands or the work of a day.
+//!
+//! The words are a table (`cues.txt`), English and German. A question that fits no row wants passages.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use super::period::NamedPeriod;
+use super::{error_line, is_error_message};
+use crate::event::{EventState, Purpose};
+use crate::query::AnswerKind;
+
+/// Most words that a question for a list may have beside the name of the list, if no word asks for one.
+const BARE_LIST: usize = 2;
+/// Most words of a question that is looked at: a longer text is a task or a log.
+const MOST_WORDS: usize = 40;
+
+/// The kind of answer that a question wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WantedAnswer {
+    /// Kind of answer.
+    pub kind: AnswerKind,
+    /// Purpose of the commands, if those are wanted.
+    pub purpose: Option<Purpose>,
+    /// The words of the question that name a subject: without those that ask, name the kind or name a period.
+    pub subject: String,
+    /// True if several things are wanted, not one that the subject names.
+    pub is_several: bool,
+    /// States to which a list is limited; empty: all.
+    pub states: Vec<EventState>,
+}
+
+/// A phrase as its words; a word with `true` is only a beginning.
+type Phrase = Vec<(&'static str, bool)>;
+
+static CUES: LazyLock<HashMap<&'static str, Vec<Phrase>>> = LazyLock::new(|| {
+    let mut sections: HashMap<&'static str, Vec<Phrase>> = HashMap::new();
+    let mut section = "";
+    for line in include_str!("cues.txt").lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            section = name;
+            continue;
+        }
+        let word = |word: &'static str| (word.trim_end_matches('*'), word.ends_with('*'));
+        let phrases = line.split(',').map(|phrase| phrase.split_whitespace().map(word).collect::<Phrase>());
+        sections.entry(section).or_default().extend(phrases.filter(|phrase| !phrase.is_empty()));
+    }
+    sections
+});
+
+/// The lists, and the sections of their names, in the order in which they are tried.
+const LISTS: [(AnswerKind, &str); 13] = [
+    (AnswerKind::Todos, "todos"),
+    (AnswerKind::Questions, "questions"),
+    (AnswerKind::Refusals, "refusals"),
+    (AnswerKind::Rules, "rules"),
+    (AnswerKind::Decisions, "decisions"),
+    (AnswerKind::Plans, "plans"),
+    (AnswerKind::PullRequests, "pull_requests"),
+    (AnswerKind::Issues, "issues"),
+    (AnswerKind::Releases, "releases"),
+    (AnswerKind::Commits, "commits"),
+    (AnswerKind::Errors, "errors"),
+    (AnswerKind::Problems, "problems"),
+    (AnswerKind::Files, "files"),
+];
+
+/// Words that limit a list to a state.
+const STATES: [(&str, EventState); 8] = [
+    ("merged", EventState::Merged),
+    ("gemergt", EventState::Merged),
+    ("gemerged", EventState::Merged),
+    ("closed", EventState::Closed),
+    ("approved", EventState::Approved),
+    ("genehmigt", EventState::Approved),
+    ("open", EventState::Opened),
+    ("offene", EventState::Opened),
+];
+
+/// Returns the kind of answer that a question wants. `periods` are those that it names.
+///
+/// ```
+/// use yore_core::query::AnswerKind;
+/// use yore_core::text::wanted_answer;
+/// let kind = |question| wanted_answer(question, &[]).kind;
+/// assert_eq!(kind("how do we run the tests"), AnswerKind::Commands);
+/// assert_eq!(kind("what are the open todos?"), AnswerKind::Todos);
+/// assert_eq!(kind("was haben wir zuletzt gemacht"), AnswerKind::Work);
+/// assert_eq!(kind("why did we decide to drop Redis?"), AnswerKind::Passages);
+/// assert_eq!(wanted_answer("which PRs about the tide gauge were merged", &[]).subject, "tide gauge");
+/// ```
+pub fn wanted_answer(question: &str, periods: &[NamedPeriod]) -> WantedAnswer {
+    let words = Words::of(question, periods);
+    let passages = || WantedAnswer {
+        kind: AnswerKind::Passages,
+        purpose: None,
+        subject: words.subject(&[]),
+        is_several: false,
+        states: Vec::new(),
+    };
+    if is_error_message(question) || error_line(question).is_some() {
+        return WantedAnswer { kind: AnswerKind::Cause, ..passages() };
+    }
+    if words.all.is_empty() && periods.is_empty() || words.all.len() > MOST_WORDS || words.has("reason") {
+        return passages();
+    }
+    let names_nothing_else = || !periods.is_empty() && words.subject(&["work", "list"]).is_empty();
+    if words.has("work") || names_nothing_else() {
+        let subject = words.subject(&["work"]);
+        return WantedAnswer { kind: AnswerKind::Work, subject, ..passages() };
+    }
+    let asks_how = words.has("method") && !words.has("past method");
+    let purpose = Purpose::ALL.iter().copied().find(|purpose| words.has(&format!("purpose {}", purpose.as_str())));
+    let asks_for_every = words.has("every purpose") && (asks_how || words.has("list"));
+    if asks_how && purpose.is_some() || asks_for_every {
+        let subject = words.subject(&["method", "every purpose"]);
+        return WantedAnswer { kind: AnswerKind::Commands, purpose: purpose.filter(|_| !asks_for_every), subject, ..passages() };
+    }
+    let asks_for_list = words.has("list");
+    for (kind, section) in LISTS {
+        if words.has("method") || words.has("past method") || !words.has(section) {
+            continue;
+        }
+        let subject = words.subject(&[section]);
+        if asks_for_list || subject.split_whitespace().count() <= BARE_LIST {
+            let states = STATES.iter().filter(|(word, _)| words.all.iter().any(|known| known.text == *word));
+            let is_several = words.has_several(section);
+            return WantedAnswer { kind, subject, is_several, states: states.map(|(_, state)| *state).collect(), ..passages() };
+        }
+    }
+    // A period is asked about for what was done in it.
+    if !periods.is_empty() && !asks_how && !words.has("past method") {
+        let subject = words.subject(&["work", "list", "overview"]);
+        return WantedAnswer { kind: AnswerKind::Work, subject, ..passages() };
+    }
+    let is_of_thing = words.begins("what it is") && words.subject(&["what it is"]).split_whitespace().count() == 1;
+    if words.has("overview") || is_of_thing {
+        let subject = words.subject(&["overview", "what it is"]);
+        return WantedAnswer { kind: AnswerKind::Overview, subject, ..passages() };
+    }
+    passages()
+}
+
+/// Returns the subject that a question names, for an answer of a kind that the caller chose.
+pub fn wanted_as(kind: AnswerKind, question: &str, periods: &[NamedPeriod]) -> WantedAnswer {
+    let words = Words::of(question, periods);
+    let purpose = Purpose::ALL.iter().copied().find(|purpose| words.has(&format!("purpose {}", purpose.as_str())));
+    let section = LISTS.iter().find(|(list, _)| *list == kind).map(|(_, section)| *section);
+    let subject = words.subject(&[section.unwrap_or(kind.as_str()), "method", "work", "overview"]);
+    WantedAnswer {
+        kind,
+        purpose: purpose.filter(|_| kind == AnswerKind::Commands),
+        subject,
+        is_several: true,
+        states: Vec::new(),
+    }
+}
+
+struct Word<'q> {
+    /// As it was written.
+    raw: &'q str,
+    /// In lower case, without a possessive ending.
+    text: String,
+}
+
+/// The words of a question, without those of periods.
+struct Words<'q> {
+    all: Vec<Word<'q>>,
+}
+
+impl<'q> Words<'q> {
+    fn of(question: &'q str, periods: &[NamedPeriod]) -> Self {
+        let is_inside =
+            |letter: char| letter.is_alphanumeric() || matches!(letter, '\'' | '’' | '-' | '_' | '.' | '/' | '#' | '@' | '+');
+        let in_period = |at: usize| periods.iter().any(|period| period.place.contains(&at));
+        let mut all = Vec::new();
+        for raw in question.split(|letter: char| !is_inside(letter)) {
+            let at = raw.as_ptr() as usize - question.as_ptr() as usize;
+            let raw = raw.trim_matches(|letter: char| matches!(letter, '\'' | '’' | '-' | '.' | '/'));
+            if raw.is_empty() || in_period(at) {
+                continue;
+            }
+            all.push(Word { raw, text: raw.to_lowercase().replace('’', "'") });
+        }
+        Self { all }
+    }
+
+    /// Returns the number of words of a phrase of a section at a place; 0: none begins there.
+    fn length_at(&self, section: &str, at: usize) -> usize {
+        let fits = |phrase: &&Phrase| {
+            self.all.len() - at >= phrase.len()
+                && phrase.iter().zip(&self.all[at..]).all(|((cue, is_beginning), word)| match is_beginning {
+                    true => word.text.starts_with(cue),
+                    false => word.text == *cue,
+                })
+        };
+        let phrases = CUES.get(section).map(Vec::as_slice).unwrap_or_default();
+        phrases.iter().filter(fits).map(Vec::len).max().unwrap_or(0)
+    }
+
+    fn begins(&self, section: &str) -> bool {
+        !self.all.is_empty() && self.length_at(section, 0) > 0
+    }
+
+    fn has(&self, section: &str) -> bool {
+        (0..self.all.len()).any(|at| self.length_at(section, at) > 0)
+    }
+
+    /// Returns whether a phrase of a section that is there ends like a plural.
+    fn has_several(&self, section: &str) -> bool {
+        let ends = |at: usize, length: usize| self.all.get(at + length - 1).is_some_and(|word| word.text.ends_with(['s', 'n']));
+        (0..self.all.len()).any(|at| {
+            let length = self.length_at(section, at);
+            length > 0 && ends(at, length)
+        })
+    }
+
+    /// Returns the words that are in no phrase of these sections, and no filler.
+    fn subject(&self, sections: &[&str]) -> String {
+        let mut kept = Vec::new();
+        let mut at = 0;
+        while at < self.all.len() {
+            let length = sections.iter().chain(&["filler"]).map(|section| self.length_at(section, at)).max().unwrap_or(0);
+            if length == 0 {
+                kept.push(self.all[at].raw);
+            }
+            at += length.max(1);
+        }
+        kept.join(" ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::text::named_periods;
+
+    fn wanted(question: &str) -> WantedAnswer {
+        let now: jiff::Zoned = "2026-03-04T12:00[+00:00]".parse().unwrap();
+        wanted_answer(question, &named_periods(question, &now))
+    }
+
+    #[test]
+    fn questions_want_the_kind_that_their_words_name() {
+        for (kind, questions) in [
+            (AnswerKind::Commands, vec!["how do we run the tests", "lint command?", "wie baue ich das lokal", "how to release"]),
+            (AnswerKind::Todos, vec!["open todos", "what is still to do for the gauge", "offene aufgaben"]),
+            (AnswerKind::Decisions, vec!["what did we decide about caching", "decisions on the release process"]),
+            (AnswerKind::Refusals, vec!["what did I refuse", "which changes have i rejected"]),
+            (AnswerKind::PullRequests, vec!["which prs were merged", "open pull requests", "PRs of last week"]),
+            (AnswerKind::Errors, vec!["which errors keep coming back", "recurring errors in ci"]),
+            (AnswerKind::Rules, vec!["what are my preferences for commits", "standing orders"]),
+            (
+                AnswerKind::Work,
+                vec!["what did we do on january 13", "what happened yesterday", "yesterday?", "woran haben wir gearbeitet"],
+            ),
+            (AnswerKind::Cause, vec!["error: cannot open tide.db", "--- FAIL: TestTide (0.02s)"]),
+            (
+                AnswerKind::Overview,
+                vec!["what is this project", "tell me about the gauge", "who is Ada", "was ist tide eigentlich"],
+            ),
+            (
+                AnswerKind::Passages,
+                vec![
+                    "why was the PR closed",
+                    "where is the code that reads the tide",
+                    "how did we fix the failing tests",
+                    "redis cache",
+                    "how does the release work",
+                    "",
+                ],
+            ),
+        ] {
+            for question in questions {
+                assert_eq!(wanted(question).kind, kind, "{question}");
+            }
+        }
+    }
+
+    #[test]
+    fn subject_is_what_is_left_of_the_question() {
+        for (question, subject) in [
+            ("which PRs about the tide gauge were merged?", "tide gauge"),
+            ("what did we do on January 13?", ""),
+            ("what did we decide about Redis last week", "Redis"),
+            ("how do we run the integration tests", "integration tests"),
+            ("was wissen wir über den Pegel", "Pegel"),
+        ] {
+            assert_eq!(wanted(question).subject, subject, "{question}");
+        }
+        assert_eq!(wanted("merged prs").states, [EventState::Merged]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_wants_some_kind(text in "([a-z ?.,;'-]|what did we do|prs|\\PC){0,80}") {
+            wanted_answer(&text, &[]);
+            wanted_as(AnswerKind::Decisions, &text, &[]);
+        }
+    }
+}

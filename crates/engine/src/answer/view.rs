@@ -1,0 +1,225 @@
+//! Chooses the view that a question wants, and its projects, period and subject. `commands`, `lists`, `work` and `overview` make the rows.
+
+use yore_core::event::{EventKind, EventState};
+use yore_core::query::AnswerKind;
+use yore_core::scope::ScopeChoice;
+use yore_core::text::{Period, Tokenizer, Tokens, WantedAnswer, english_of, is_stop_word, wanted_answer, wanted_as};
+use yore_core::time::UtcMillis;
+
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::retrieve::{RecallRequest, View, ViewRow, project_here, projects_named};
+use crate::store::{EventFilter, ProjectKey, StoredEvent};
+
+/// Most rows of a view, and of one that has nothing about its subject.
+const MOST_ROWS: usize = 30;
+const MOST_WIDENED: usize = 5;
+/// Fewest words of a question that may be an error, and the share of them that the error has.
+const ERROR_TERMS: usize = 4;
+const SAME_ERROR: f32 = 0.8;
+/// Letters of a word that may be its ending, and letters that are none.
+const ENDING: usize = 3;
+const SHORTEST_TERM: usize = 5;
+/// Kinds whose rows are of the subject alone.
+const NARROW: [AnswerKind; 4] = [AnswerKind::Cause, AnswerKind::Commands, AnswerKind::Work, AnswerKind::Overview];
+
+/// What the rows of a view are chosen by.
+pub(super) struct Asked<'r> {
+    /// The request.
+    pub request: &'r RecallRequest,
+    /// What it wants.
+    pub wanted: WantedAnswer,
+    /// The projects; `None`: all.
+    pub projects: Option<Vec<ProjectKey>>,
+    /// From this time, and before that: the period that the question names, and the filter of the request.
+    pub since: Option<UtcMillis>,
+    pub until: Option<UtcMillis>,
+    /// The subject.
+    pub subject: Subject,
+}
+
+impl Asked<'_> {
+    /// Returns the condition on events.
+    pub fn events(&self) -> EventFilter<'_> {
+        EventFilter { projects: self.projects.as_deref(), since: self.since, until: self.until, ..EventFilter::default() }
+    }
+
+    /// Returns a request for the passages about the subject, at most so many.
+    pub fn searching(&self, limit: usize) -> RecallRequest {
+        RecallRequest {
+            question: self.wanted.subject.clone(),
+            answer_kind: Some(AnswerKind::Passages),
+            limit,
+            packing: None,
+            with_work: false,
+            with_topics: false,
+            with_files: false,
+            is_period_searched: false,
+            ..self.request.clone()
+        }
+    }
+
+    /// Returns whether a thing with this state is wanted.
+    pub fn wants(&self, state: EventState) -> bool {
+        self.wanted.states.is_empty() || self.wanted.states.contains(&state)
+    }
+}
+
+/// The words of a subject, as the index knows them.
+pub(super) struct Subject {
+    /// Each word, with the English ones for it.
+    terms: Vec<Vec<String>>,
+}
+
+impl Subject {
+    pub fn of(text: &str) -> Self {
+        let (mut tokens, mut terms) = (Tokens::default(), Vec::new());
+        Tokenizer::default().tokenize(text, &mut tokens);
+        for token in tokens.iter() {
+            // Endings differ: "duplicated", "duplication".
+            let kept = token.text.chars().count().saturating_sub(ENDING);
+            let term: String = token.text.chars().take(kept.max(SHORTEST_TERM)).collect();
+            if !is_stop_word(token.text) && !terms.iter().any(|known: &Vec<String>| known[0] == term) {
+                let english = english_of(token.text).iter().map(|word| (*word).to_owned());
+                terms.push(std::iter::once(term).chain(english).collect());
+            }
+        }
+        Self { terms }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.terms.is_empty()
+    }
+
+    /// Returns the share of its words that a text has, 0 to 1; 1 of no words.
+    pub fn share_in(&self, text: &str) -> f32 {
+        if self.terms.is_empty() {
+            return 1.0;
+        }
+        let lower = text.to_lowercase();
+        let found = self.terms.iter().filter(|term| term.iter().any(|word| lower.contains(word.as_str()))).count();
+        found as f32 / self.terms.len() as f32
+    }
+
+    /// Returns whether a text is about it: it has more than half of its words.
+    pub fn is_in(&self, text: &str) -> bool {
+        self.share_in(text) > 0.5
+    }
+}
+
+/// The rows that one kind of view makes, and the number of things of its kind whatever their subject.
+#[derive(Default)]
+pub(super) struct Rows {
+    pub rows: Vec<ViewRow>,
+    pub all: usize,
+}
+
+impl Engine {
+    /// Returns the kind of answer that a request wants, and its view over what is recorded; no view if the kind has none, or if nothing
+    /// of the kind is recorded.
+    pub(super) fn view(&self, request: &RecallRequest) -> Result<(AnswerKind, Option<View>), EngineError> {
+        let periods = request.periods(self.now());
+        let wanted = match request.answer_kind {
+            Some(kind) => wanted_as(kind, &request.question, &periods),
+            None => wanted_answer(&request.question, &periods),
+        };
+        let mut wanted = wanted;
+        if request.answer_kind.is_none() && wanted.kind == AnswerKind::Passages && self.is_known_error(request)? {
+            wanted.kind = AnswerKind::Cause;
+        }
+        let kind = wanted.kind;
+        if kind == AnswerKind::Passages || !request.filter.is_open_to_views() {
+            return Ok((AnswerKind::Passages, None));
+        }
+        let Some(projects) = self.projects_of(request)? else { return Ok((kind, None)) };
+        let period = periods
+            .iter()
+            .map(|named| named.period)
+            .reduce(|one, other| Period { start: one.start.min(other.start), end: one.end.max(other.end) });
+        let latest = |one: Option<UtcMillis>, other: Option<UtcMillis>| one.into_iter().chain(other).max();
+        let earliest = |one: Option<UtcMillis>, other: Option<UtcMillis>| one.into_iter().chain(other).min();
+        let (since, until) = (
+            latest(request.filter.since, period.map(|period| period.start)),
+            earliest(request.filter.until, period.map(|period| period.end)),
+        );
+        let asked = Asked { request, projects: projects.filter(), since, until, subject: Subject::of(&wanted.subject), wanted };
+        let Rows { mut rows, all } = self.rows(&asked)?;
+        // Of a list that has nothing about the subject, the latest are told.
+        let is_widened =
+            rows.is_empty() && all > 0 && asked.wanted.is_several && !asked.subject.is_empty() && !NARROW.contains(&kind);
+        if is_widened {
+            let wanted = WantedAnswer { subject: String::new(), ..asked.wanted.clone() };
+            rows = self.rows(&Asked { wanted, subject: Subject::of(""), projects: asked.projects.clone(), ..asked })?.rows;
+            rows.truncate(MOST_WIDENED);
+        }
+        if rows.is_empty() && all == 0 {
+            return Ok((kind, None));
+        }
+        let total = rows.len();
+        rows.truncate(MOST_ROWS);
+        let period = period.map(|period| (period.start, period.end));
+        let WantedAnswer { purpose, subject, .. } = asked.wanted;
+        Ok((kind, Some(View { kind, purpose, subject, period, rows, total, all, is_widened })))
+    }
+
+    /// Returns whether a question has nearly the words of an error that a tool reported.
+    fn is_known_error(&self, request: &RecallRequest) -> Result<bool, EngineError> {
+        let subject = Subject::of(&request.question);
+        if subject.terms.len() < ERROR_TERMS || request.question.contains('?') {
+            return Ok(false);
+        }
+        let projects = self.projects_of(request)?.and_then(Scope::filter);
+        let filter = EventFilter { kinds: &[EventKind::Error], projects: projects.as_deref(), ..EventFilter::default() };
+        Ok(self.events_of(&filter)?.iter().any(|known| subject.share_in(&known.event.text) >= SAME_ERROR))
+    }
+
+    /// Returns the rows of the kind that is wanted.
+    fn rows(&self, asked: &Asked<'_>) -> Result<Rows, EngineError> {
+        match asked.wanted.kind {
+            AnswerKind::Cause => self.cause_rows(asked),
+            AnswerKind::Commands => self.command_rows(asked),
+            AnswerKind::Work => self.work_rows(asked),
+            AnswerKind::Overview => self.overview_rows(asked),
+            AnswerKind::Files => self.file_rows(asked),
+            AnswerKind::Todos | AnswerKind::Questions | AnswerKind::Problems | AnswerKind::Decisions | AnswerKind::Rules => {
+                self.statement_rows(asked)
+            }
+            _ => self.event_rows(asked),
+        }
+    }
+
+    /// Returns the projects that a request is about; `None` if it is limited to a project that is not known.
+    fn projects_of(&self, request: &RecallRequest) -> Result<Option<Scope>, EngineError> {
+        let store = self.store();
+        let here = || match &request.here {
+            Some(here) => project_here(store, here),
+            None => Ok(None),
+        };
+        Ok(match &request.filter.scope {
+            ScopeChoice::All => Some(Scope::Everything),
+            ScopeChoice::Projects(names) => Some(Scope::Projects(projects_named(store, names)?)),
+            ScopeChoice::Current => Some(here()?.map_or(Scope::Everything, |project| Scope::Projects(vec![project]))),
+            ScopeChoice::CurrentOnly => here()?.map(|project| Scope::Projects(vec![project])),
+        })
+    }
+
+    /// Returns the events that a question asks for, the latest first.
+    pub(super) fn events_of(&self, filter: &EventFilter<'_>) -> Result<Vec<StoredEvent>, EngineError> {
+        Ok(self.store().events(filter)?)
+    }
+}
+
+/// The projects that a request is about.
+enum Scope {
+    Everything,
+    Projects(Vec<ProjectKey>),
+}
+
+impl Scope {
+    fn filter(self) -> Option<Vec<ProjectKey>> {
+        match self {
+            Self::Everything => None,
+            Self::Projects(projects) => Some(projects),
+        }
+    }
+}

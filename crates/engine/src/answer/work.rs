@@ -1,0 +1,164 @@
+//! Makes the rows of a log of work: sessions of a period, on a subject, or the last ones, with what came of each.
+
+use std::collections::HashMap;
+
+use yore_core::episode::Role;
+use yore_core::event::{EventKind, EventState};
+use yore_core::query::Wanted;
+use yore_core::text::fragments;
+use yore_core::time::UtcMillis;
+
+use super::view::{Asked, Rows};
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::retrieve::ViewRow;
+use crate::rules::{cut, own_words, plain, title};
+use crate::store::{EpisodeKey, EpisodeSummary, EventFilter, SessionFilter, SessionOrder, ShownTurn, StoredEvent, Turns};
+
+/// Most sessions of a period, on a subject, and of the last ones.
+const MOST_OF_PERIOD: usize = 10;
+const MOST_OF_SUBJECT: usize = 6;
+const MOST_LAST: usize = 4;
+/// Fewest turns of a session with work in it.
+const FEWEST_TURNS: u64 = 3;
+/// Characters that all rows share, and the fewest of each.
+const ROOM: usize = 1_100;
+const LEAST_ROOM: usize = 100;
+/// Room of a row from which the requests of a session are told.
+const MANY_ROOM: usize = 240;
+/// Hits of a search for a subject.
+const SEARCHED: usize = 40;
+/// Commits and the like that a row names.
+const MOST_NAMED: usize = 3;
+
+impl Engine {
+    pub(super) fn work_rows(&self, asked: &Asked<'_>) -> Result<Rows, EngineError> {
+        let mut sessions = self.sessions_in(asked)?;
+        let all = sessions.len();
+        let has_period = asked.since.is_some() || asked.until.is_some();
+        let most = match (has_period, asked.subject.is_empty()) {
+            (_, false) => MOST_OF_SUBJECT,
+            (true, true) => MOST_OF_PERIOD,
+            (false, true) => MOST_LAST,
+        };
+        if !asked.subject.is_empty() {
+            let places = self.sessions_about(asked)?;
+            let place = |session: &EpisodeSummary| places.iter().position(|id| *id == session.id);
+            let is_found = sessions.iter().any(|session| place(session).is_some());
+            // In a period nothing may bear on the subject, which may be mistyped: then all of the period is told.
+            if is_found || !has_period {
+                sessions.retain(|session| place(session).is_some());
+                sessions.sort_by_key(place);
+                sessions.truncate(most);
+            }
+        }
+        let count = sessions.len();
+        if has_period {
+            // Of many, those in which most was done.
+            sessions.sort_by_key(|session| std::cmp::Reverse(session.turns));
+            sessions.truncate(MOST_OF_PERIOD);
+            sessions.sort_by_key(|session| std::cmp::Reverse(session.updated));
+        }
+        sessions.truncate(most);
+        let rows: Vec<EpisodeKey> = sessions.iter().map(|session| session.row).collect();
+        let kinds = [EventKind::Commit, EventKind::PullRequest, EventKind::Release, EventKind::Issue];
+        let events = self.events_of(&EventFilter { kinds: &kinds, projects: None, episodes: Some(&rows), ..asked.events() })?;
+        let mut by_session: HashMap<EpisodeKey, Vec<StoredEvent>> = HashMap::new();
+        for event in events {
+            by_session.entry(event.episode).or_default().push(event);
+        }
+        let room = (ROOM / sessions.len().max(1)).max(LEAST_ROOM);
+        let row = |session: &EpisodeSummary| {
+            let turns = self.store().turns(Turns::OfEpisode(session.row))?;
+            let own = by_session.get(&session.row).map(Vec::as_slice).unwrap_or_default();
+            Ok(row_of(session, &turns, own, asked, room))
+        };
+        let rows = sessions.iter().map(row).collect::<Result<Vec<ViewRow>, EngineError>>()?;
+        Ok(Rows { rows, all: all.max(count) })
+    }
+
+    /// Returns the sessions of the projects in the period, the latest first.
+    fn sessions_in(&self, asked: &Asked<'_>) -> Result<Vec<EpisodeSummary>, EngineError> {
+        let filter = SessionFilter {
+            projects: asked.projects.as_deref().unwrap_or_default(),
+            since: asked.since,
+            until: asked.until,
+            without_documents: true,
+            title: Some(title),
+            ..SessionFilter::default()
+        };
+        let mut sessions = self.store().sessions(&filter, SessionOrder::Recent, usize::MAX >> 1)?;
+        sessions.retain(|session| session.turns >= FEWEST_TURNS);
+        Ok(sessions)
+    }
+
+    /// Returns the sessions that a search for the subject finds, best first.
+    pub(super) fn sessions_about(&self, asked: &Asked<'_>) -> Result<Vec<yore_core::id::EpisodeId>, EngineError> {
+        let mut request = asked.searching(SEARCHED);
+        request.filter.wanted = Wanted::Turns;
+        (request.filter.since, request.filter.until) = (asked.since, asked.until);
+        Ok(self.recall(&request)?.sessions.into_iter().map(|session| session.episode).collect())
+    }
+}
+
+/// Makes the row of a session: its title, what the person asked first, what the agent said last, and commits and the like.
+fn row_of(session: &EpisodeSummary, turns: &[ShownTurn], events: &[StoredEvent], asked: &Asked<'_>, room: usize) -> ViewRow {
+    let is_in = |at: Option<UtcMillis>| {
+        at.is_none_or(|at| asked.since.is_none_or(|since| at >= since) && asked.until.is_none_or(|until| at < until))
+    };
+    let turns: Vec<&ShownTurn> = turns.iter().filter(|turn| is_in(turn.time.utc)).collect();
+    let said = |turn: &&&ShownTurn| turn.role == Role::Human && turn.caveat.is_none();
+    let requests: Vec<String> = turns
+        .iter()
+        .filter(said)
+        .map(|turn| plain(title(&turn.text).as_deref().unwrap_or(own_words(&turn.text))))
+        .filter(|asked| asked.split_whitespace().count() > 2 && !asked.starts_with('!'))
+        .collect();
+    let says_something = |title: &String| title.split_whitespace().count() > 1 && !title.starts_with('!');
+    let heading = session.title.clone().map(|title| plain(&title)).filter(says_something);
+    let heading = heading.or_else(|| requests.first().cloned()).unwrap_or_else(|| "no title".to_owned());
+    let mut details = Vec::new();
+    let others: Vec<String> = requests
+        .iter()
+        .filter(|asked| !heading.starts_with(asked.as_str()) && !asked.starts_with(&heading))
+        .map(|asked| cut(asked, room / 4))
+        .take(2)
+        .collect();
+    if !others.is_empty() && room > MANY_ROOM {
+        details.push(format!("asked: {}", others.join(" · ")));
+    }
+    if let Some(outcome) = outcome(&turns).filter(|_| room > LEAST_ROOM) {
+        details.push(format!("outcome: {}", cut(&outcome, room / 2)));
+    }
+    let mut named: Vec<String> = Vec::new();
+    for kind in [EventKind::Release, EventKind::PullRequest, EventKind::Commit, EventKind::Issue] {
+        let done = |known: &&StoredEvent| known.event.kind == kind && known.event.state != EventState::Seen;
+        let own: Vec<&StoredEvent> = events.iter().filter(done).collect();
+        // Of a list that was only looked at, nothing was done here.
+        if own.is_empty() || kind == EventKind::PullRequest && own.len() > 2 * MOST_NAMED {
+            continue;
+        }
+        let told = own.iter().take(MOST_NAMED).map(|known| {
+            let event = &known.event;
+            let what = if kind == EventKind::Commit { &event.text } else { &event.name };
+            let state = if kind == EventKind::PullRequest { format!(" {}", event.state.as_str()) } else { String::new() };
+            format!("{}{state}", cut(what, room / 4))
+        });
+        let more = own.len().saturating_sub(MOST_NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        named.push(format!("{}: {}{more}", kind.as_str().replace('_', " "), told.collect::<Vec<_>>().join("; ")));
+    }
+    details.extend((!named.is_empty()).then(|| cut(&named.join(" · "), room)));
+    let at = turns.iter().find_map(|turn| turn.time.utc).or(session.started);
+    ViewRow { text: cut(&heading, room), state: None, at, opens: Some(session.id.short()), details }
+}
+
+/// Returns the first sentences of the agent's last message that says something.
+fn outcome(turns: &[&ShownTurn]) -> Option<String> {
+    let last = turns.iter().rev().filter(|turn| turn.role == Role::Assistant);
+    let telling = last.map(|turn| turn.text.as_str()).find(|text| text.split_whitespace().count() >= 8)?;
+    let parts = fragments(telling);
+    let told: Vec<String> =
+        parts.iter().map(|range| plain(&telling[range.clone()])).filter(|part| !part.is_empty()).take(4).collect();
+    Some(told.join(" "))
+}

@@ -1,0 +1,148 @@
+//! Answers in kind: views over what tools reported, beside the passages.
+
+use serde_json::json;
+use yore_core::query::AnswerKind;
+use yore_core::scope::ScopeChoice;
+use yore_engine::{ExtractRequest, ForgetRequest, RecallAnswer, RecallRequest, View};
+use yore_testing::{Memory, SessionBuilder};
+
+const SEED: u64 = 4_700;
+/// 2026-01-13, 10:00 UTC.
+const MONDAY: i64 = 1_768_298_400_000;
+const DAY: i64 = 86_400_000;
+
+/// Returns a memory of two sessions: on 13 January the release of the gauge, and two days later the repair of the tests.
+fn two_sessions() -> Memory {
+    let memory = Memory::new();
+    let mut release = SessionBuilder::new(SEED).with_id("release").cwd("/home/dev/tide").at(MONDAY);
+    release.human("Release the gauge and open a pull request for the harbour map");
+    for _ in 0..2 {
+        release.tool("Bash", &json!({"command": "just check-tests 2>&1 | tail -3"}), "12 passed", false);
+        release.tool("Bash", &json!({"command": "cd /home/dev/tide && just test"}), "12 passed", false);
+    }
+    release.tool("Bash", &json!({"command": "just lint"}), "clean", false);
+    release.tool(
+        "Bash",
+        &json!({"command": "gh pr create --title \"Draw the harbour map\" --body x"}),
+        "https://github.com/acme/tide/pull/41",
+        false,
+    );
+    release.tool("Bash", &json!({"command": "gh pr merge 41 --squash"}), "", false);
+    release.tool("Bash", &json!({"command": "git commit -m \"Draw the map\""}), "[main 1a2b3c4] Draw the map", false);
+    release.tool("Bash", &json!({"command": "gh release create v1.4.0 --title \"Gauge\""}), "", false);
+    let todos = json!({"todos": [
+        {"content": "Write the release notes", "status": "completed", "activeForm": "Writing"},
+        {"content": "Announce the gauge to the harbour office", "status": "pending", "activeForm": "Announcing"},
+    ]});
+    release.tool("TodoWrite", &todos, "ok", false);
+    let refusal =
+        "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nnever force-push";
+    release.tool("Bash", &json!({"command": "git push --force"}), refusal, true);
+    release.assistant("The gauge v1.4.0 is released, and the harbour map is merged.");
+    memory.write("projects/p/release.jsonl", release.text());
+
+    let mut repair = SessionBuilder::new(SEED + 1).with_id("repair").cwd("/home/dev/tide").at(MONDAY + 2 * DAY);
+    repair.human("The tests of the buoy fail, mend them");
+    repair.tool("Read", &json!({"file_path": "/home/dev/tide/CLAUDE.md"}), GUIDE, false);
+    repair.tool("Bash", &json!({"command": "just buoy"}), "error: buoy anchor missing in fixture", true);
+    repair.assistant(
+        "The root cause was that the buoy anchor is missing in the fixture. I added the anchor to fixtures/buoy.json.",
+    );
+    memory.write("projects/p/repair.jsonl", repair.text());
+    memory.learn();
+    memory.engine().extract(&ExtractRequest::default(), &mut |_, _| true).unwrap();
+    memory
+}
+
+const GUIDE: &str = "     1→# Tide\n     2→\n     3→Tide is a service that reads gauges in harbours and draws their maps.\n     4→\n     5→## Tests\n     6→\n     7→- Never sleep in tests; use the fake clock.\n     8→- Coverage: `just test-coverage`\n";
+
+fn answer(memory: &Memory, question: &str) -> RecallAnswer {
+    let mut request = RecallRequest { answer_kind: None, ..RecallRequest::new(question) };
+    request.filter.scope = ScopeChoice::All;
+    memory.engine().answer(&request, true).unwrap()
+}
+
+/// Returns the rows of the view of an answer, each with its state.
+fn rows(memory: &Memory, question: &str) -> Vec<String> {
+    let view = answer(memory, question).view;
+    let rows = view.map_or_else(Vec::new, |view| view.rows);
+    rows.into_iter().map(|row| row.state.map_or(row.text.clone(), |state| format!("{} ({state})", row.text))).collect()
+}
+
+#[test]
+fn how_something_is_run_is_answered_by_the_commands_that_passed_and_those_that_a_document_names() {
+    let memory = two_sessions();
+    assert_eq!(
+        rows(&memory, "how do we run the tests"),
+        ["`just test` (passed 2×)", "`just test-coverage` (in CLAUDE.md)"],
+        "a command that is not known to test is none"
+    );
+    assert_eq!(rows(&memory, "lint command?"), ["`just lint` (passed 1×)"]);
+}
+
+#[test]
+fn lists_tell_what_tools_reported_with_its_state() {
+    let memory = two_sessions();
+    assert_eq!(rows(&memory, "which prs were merged?"), ["#41 Draw the harbour map (merged)"]);
+    assert_eq!(rows(&memory, "open todos"), ["Announce the gauge to the harbour office (pending)"]);
+    assert_eq!(rows(&memory, "what did I refuse"), ["Bash git push --force: “never force-push”"]);
+    assert_eq!(rows(&memory, "list the releases"), ["v1.4.0 Gauge (tagged)"]);
+    assert_eq!(rows(&memory, "recent commits"), ["1a2b3c4 Draw the map"]);
+    assert_eq!(rows(&memory, "my rules for tests"), ["CLAUDE.md"]);
+}
+
+#[test]
+fn a_list_about_something_unknown_says_so_and_tells_the_latest() {
+    let memory = two_sessions();
+    let View { rows, all, is_widened, .. } = answer(&memory, "which pull requests about neo4j are there").view.unwrap();
+    assert_eq!((rows.len(), all, is_widened), (1, 1, true));
+}
+
+#[test]
+fn work_of_a_day_is_that_day_and_nothing_else() {
+    let memory = two_sessions();
+    let told = rows(&memory, "what did we do on 2026-01-13");
+    assert_eq!(told, ["Release the gauge and open a pull request for the harbour map"]);
+    assert!(answer(&memory, "what did we do on 2026-01-14").view.is_none_or(|view| view.rows.is_empty()));
+    assert_eq!(rows(&memory, "what did we last work on")[0], "The tests of the buoy fail, mend them");
+}
+
+#[test]
+fn a_pasted_error_is_answered_by_its_cause() {
+    let memory = two_sessions();
+    let told = rows(&memory, "error: buoy anchor missing in fixture");
+    assert!(told[0].contains("root cause was that the buoy anchor is missing"), "{told:?}");
+}
+
+#[test]
+fn what_the_project_is_comes_from_its_document() {
+    let memory = two_sessions();
+    let told = rows(&memory, "what is this project");
+    assert!(told[0].starts_with("Tide is a service that reads gauges"), "{told:?}");
+}
+
+#[test]
+fn the_caller_may_choose_another_kind() {
+    let memory = two_sessions();
+    let mut request = RecallRequest { answer_kind: Some(AnswerKind::Passages), ..RecallRequest::new("which prs were merged?") };
+    request.filter.scope = ScopeChoice::All;
+    assert_eq!(memory.engine().answer(&request, true).unwrap().view, None);
+    request.answer_kind = Some(AnswerKind::Commits);
+    let view = memory.engine().answer(&request, true).unwrap().view.unwrap();
+    assert_eq!((view.kind, view.all), (AnswerKind::Commits, 1));
+}
+
+#[test]
+fn nothing_of_a_forgotten_session_is_in_a_view() {
+    let memory = two_sessions();
+    let soft =
+        ForgetRequest { session: "release".to_owned(), is_hard: false, is_dry_run: false, restore: false, keep_tombstones: true };
+    memory.engine().forget(&soft).unwrap();
+    assert!(rows(&memory, "which prs were merged?").is_empty());
+    memory.forget_hard("release");
+    let (database, log) = memory.database_bytes();
+    for bytes in [database, log] {
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains("Draw the harbour map") && !text.contains("never force-push"));
+    }
+}
