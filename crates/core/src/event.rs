@@ -43,6 +43,12 @@ named_enum! {
         Merged = "merged",
         /// It was closed.
         Closed = "closed",
+        /// It was seen to be open.
+        WasOpen = "was_open",
+        /// It was seen to have been merged.
+        WasMerged = "was_merged",
+        /// It was seen to have been closed.
+        WasClosed = "was_closed",
         /// It waits.
         Pending = "pending",
         /// Somebody works on it.
@@ -71,6 +77,23 @@ pub struct Event<Turn> {
     pub at: Option<UtcMillis>,
     /// Number of times that it happened in the conversation.
     pub count: u32,
+}
+
+impl EventState {
+    /// Returns whether it was only seen there, and done somewhere else.
+    pub const fn is_only_seen(self) -> bool {
+        matches!(self, Self::Seen | Self::WasOpen | Self::WasMerged | Self::WasClosed)
+    }
+
+    /// Returns the state of the thing, wherever it came into it.
+    pub const fn of_thing(self) -> Self {
+        match self {
+            Self::WasOpen => Self::Opened,
+            Self::WasMerged => Self::Merged,
+            Self::WasClosed => Self::Closed,
+            state => state,
+        }
+    }
 }
 
 impl<Turn> Event<Turn> {

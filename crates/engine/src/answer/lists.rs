@@ -202,7 +202,7 @@ pub(super) fn folded(events: Vec<StoredEvent>) -> Vec<Folded> {
         }
         // A pull request that was merged or closed stays so, whatever an older list says.
         if latest.state == EventState::Seen && event.state != EventState::Seen
-            || event.state == latest.state && latest.kind == EventKind::PullRequest
+            || event.state.of_thing() == latest.state.of_thing() && latest.kind == EventKind::PullRequest
         {
             (latest.state, latest.at, latest.turn) = (event.state, event.at, event.turn);
             known.latest.episode = stored.episode;
@@ -227,7 +227,7 @@ fn row_of_event(known: Folded) -> ViewRow {
         }
         (EventKind::Release, _) => Some("tagged".to_owned()),
         (_, EventState::InProgress) => Some("in progress".to_owned()),
-        (_, state) => Some(state.as_str().to_owned()),
+        (_, state) => Some(state.of_thing().as_str().to_owned()),
     };
     ViewRow { text: cut(&text, ROW_CHARS), state, at: event.at, opens: Some(event.turn.short()), details: Vec::new() }
 }

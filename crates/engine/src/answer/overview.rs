@@ -70,7 +70,7 @@ impl Engine {
             {
                 if names.len() < MOST_OTHERS && !names.contains(&event.name) {
                     names.push(event.name.clone());
-                    let state = (event.state != EventState::Seen).then(|| event.state.as_str().to_owned());
+                    let state = (event.state != EventState::Seen).then(|| event.state.of_thing().as_str().to_owned());
                     let text = format!("{} {} {}", event.kind.as_str().replace('_', " "), event.name, event.text);
                     let text = cut(&text, ROW_CHARS);
                     rows.push(ViewRow { text, state, at: event.at, opens: Some(event.turn.short()), details: Vec::new() });

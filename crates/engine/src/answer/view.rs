@@ -61,7 +61,7 @@ impl Asked<'_> {
 
     /// Returns whether a thing with this state is wanted.
     pub fn wants(&self, state: EventState) -> bool {
-        self.wanted.states.is_empty() || self.wanted.states.contains(&state)
+        self.wanted.states.is_empty() || self.wanted.states.contains(&state.of_thing())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use yore_core::episode::Role;
-use yore_core::event::{EventKind, EventState};
+use yore_core::event::EventKind;
 use yore_core::query::Wanted;
 use yore_core::text::fragments;
 use yore_core::time::UtcMillis;
@@ -132,10 +132,9 @@ fn row_of(session: &EpisodeSummary, turns: &[ShownTurn], events: &[StoredEvent],
     }
     let mut named: Vec<String> = Vec::new();
     for kind in [EventKind::Release, EventKind::PullRequest, EventKind::Commit, EventKind::Issue] {
-        let done = |known: &&StoredEvent| known.event.kind == kind && known.event.state != EventState::Seen;
+        let done = |known: &&StoredEvent| known.event.kind == kind && !known.event.state.is_only_seen();
         let own: Vec<&StoredEvent> = events.iter().filter(done).collect();
-        // Of a list that was only looked at, nothing was done here.
-        if own.is_empty() || kind == EventKind::PullRequest && own.len() > 2 * MOST_NAMED {
+        if own.is_empty() {
             continue;
         }
         let told = own.iter().take(MOST_NAMED).map(|known| {

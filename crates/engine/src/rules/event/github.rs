@@ -112,7 +112,7 @@ fn merged(line: &str) -> Option<Told> {
     if let Some((_, rest)) = line.split_once("Merge pull request #") {
         let (number, rest) = rest.split_once(" from ")?;
         let branch = rest.split_whitespace().next().unwrap_or_default();
-        return Some(Told::new(EventKind::PullRequest, EventState::Merged, number_in(number)?, branch));
+        return Some(Told::new(EventKind::PullRequest, EventState::WasMerged, number_in(number)?, branch));
     }
     // A squashed one: `1a2b3c4 title (#12)`.
     let (title, number) = line.strip_suffix(')')?.rsplit_once(" (#")?;
@@ -120,7 +120,7 @@ fn merged(line: &str) -> Option<Told> {
         .split_once(' ')
         .filter(|(hash, _)| hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
         .map_or(title, |(_, title)| title);
-    Some(Told::new(EventKind::PullRequest, EventState::Merged, number_in(number)?, title))
+    Some(Told::new(EventKind::PullRequest, EventState::WasMerged, number_in(number)?, title))
 }
 
 /// Returns the row of a list of `gh`: number, title, branch or labels, state, separated by tabs; of releases title, type, tag.
@@ -143,9 +143,9 @@ fn listed(line: &str, command: &str) -> Option<Told> {
 
 fn state_of(name: &str) -> EventState {
     match name.to_ascii_uppercase().as_str() {
-        "MERGED" => EventState::Merged,
-        "CLOSED" => EventState::Closed,
-        "OPEN" | "DRAFT" => EventState::Opened,
+        "MERGED" => EventState::WasMerged,
+        "CLOSED" => EventState::WasClosed,
+        "OPEN" | "DRAFT" => EventState::WasOpen,
         _ => EventState::Seen,
     }
 }

@@ -146,7 +146,7 @@ impl Found<'_, '_> {
             if !text.is_empty() && (known.text.is_empty() || kind == EventKind::Plan) {
                 known.text = text;
             }
-            if state != EventState::Seen || known.state == EventState::Seen {
+            if !state.is_only_seen() || known.state.is_only_seen() {
                 (known.state, known.turn, known.at) = (state, turn, at.or(known.at));
             }
             return;
