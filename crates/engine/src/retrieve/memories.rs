@@ -464,7 +464,7 @@ pub(super) fn found(
     let verdicts = if is_now { store.verdicts_of(&[row])? } else { HashMap::new() };
     let changed = verdicts.get(&row).map_or_else(Vec::new, |stored| stored.found.clone());
     let changed: Vec<AnchorVerdict> = changed.into_iter().filter(|one| one.verdict != Verdict::Fresh).collect();
-    Ok(FoundMemory { row, memory, entities, sources, history, closed_by, contradicts, qualified, changed })
+    Ok(FoundMemory { row, memory, same: Vec::new(), entities, sources, history, closed_by, contradicts, qualified, changed })
 }
 
 /// Returns the memories in effect that change a memory, or are changed by it, likely or perhaps.
