@@ -33,6 +33,8 @@ const MOST_BYTES: u64 = 16 << 20;
 const MOST_FOLDED: usize = 2_000;
 /// Longest id or name; a longer one is dropped.
 const LONGEST_ID: usize = 512;
+/// Most memories whose use one event counts.
+const MOST_GIVEN: usize = 100;
 /// Longest path; a longer one is dropped.
 const LONGEST_PATH: usize = 4096;
 /// Bytes read of an event file. An event is shorter, however its characters are escaped.
@@ -71,6 +73,9 @@ pub struct Event {
     pub cwd: Option<String>,
     /// Time at which the hook ran.
     pub at_ms: UtcMillis,
+    /// Ids of the memories that the hook gave to the session. An event with any only counts them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub given: Vec<String>,
 }
 
 impl Event {
@@ -85,6 +90,7 @@ impl Event {
             transcript_path: short(&self.transcript_path, LONGEST_PATH),
             cwd: short(&self.cwd, LONGEST_PATH),
             at_ms: self.at_ms,
+            given: self.given.iter().take(MOST_GIVEN).filter(|id| id.len() <= LONGEST_ID).cloned().collect(),
         }
     }
 
@@ -126,6 +132,10 @@ pub fn write(directory: &Path, event: &Event) -> io::Result<()> {
     };
     let mut event = event.bounded();
     let is_full = load.files >= MOST_FILES || load.bytes >= MOST_BYTES;
+    if is_full && !event.given.is_empty() {
+        // It must not replace an event that a transcript waits for.
+        return Ok(());
+    }
     if is_full && load.folded >= MOST_FOLDED {
         event = event.of_agent();
     }
@@ -292,6 +302,7 @@ mod tests {
             transcript_path: Some(transcript.into()),
             cwd: Some("/home/dev/tide".into()),
             at_ms,
+            given: Vec::new(),
         }
     }
 

@@ -222,8 +222,11 @@ verbs! {
     Writes record_distilled(distilled: Distilled) -> DistilReport => |engine| engine.record_distilled(&distilled);
     /// Makes a brief on the state of a project.
     Reads brief(request: BriefRequest) -> Brief => |engine| engine.brief(&request);
-    /// Suggests memories to inject, and counts that they are given.
-    Reads suggest(request: SuggestRequest) -> Suggestions => |engine| suggested(engine, &request);
+    /// Suggests memories to inject.
+    Reads suggest(request: SuggestRequest) -> Suggestions => |engine| engine.suggest(&request);
+    /// Counts that memories were given to an agent or a person in a brief.
+    Reads count_given(memories: Vec<MemoryId>, session: Option<String>) -> () =>
+        |engine| engine.record_memory_uses(&memories, Use::Given, session.as_deref(), None);
 
     /// Returns the day that it is for a clock so many minutes ahead of UTC, in days since 1970.
     Reads day(offset_minutes: i32) -> i64 => |engine| Ok(engine.day(offset_minutes));
@@ -237,14 +240,4 @@ verbs! {
 
 fn called<T>(engine: &Engine, call: impl FnOnce(&Engine) -> Result<T, EngineError>) -> CliResult<T> {
     call(engine).map_err(CliError::from)
-}
-
-fn suggested(engine: &Engine, request: &SuggestRequest) -> Result<Suggestions, EngineError> {
-    let suggestions = engine.suggest(request)?;
-    let given: Vec<MemoryId> = suggestions.memories.iter().filter_map(|memory| memory.hit.id().memory()).collect();
-    if !given.is_empty() {
-        // Counts are no reason to withhold an answer.
-        let _ = engine.record_memory_uses(&given, Use::Given, request.session.as_deref(), None);
-    }
-    Ok(suggestions)
 }

@@ -17,7 +17,7 @@ use super::words::{
 use crate::text::{Tokenizer, is_stop_word};
 
 /// Version of the rules by which statements are read: whoever stores what they give reads all statements again under another one.
-pub const ASSERTION_RULES: u32 = 1;
+pub const ASSERTION_RULES: u32 = 2;
 
 /// Subject, aspect and value of a statement about something that has one value at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -337,6 +337,18 @@ fn by_verb(own: &str, tokenizer: &mut Tokenizer) -> Option<Said> {
             return said_of(&words[..at], &words[at + verb.len()..], *aspect, *is_single, tokenizer);
         }
     }
+    // A name is written as one.
+    let is_name = |word: &String| {
+        let raw = own.split_whitespace().find(|raw| bare(raw).to_lowercase() == *word).unwrap_or_default();
+        let is_code =
+            raw.contains('`') || word.contains(['/', '_', '.', '-']) || word.chars().any(|letter| letter.is_ascii_digit());
+        is_code || bare(raw).starts_with(char::is_uppercase)
+    };
+    // "Bob owns the billing service" is "the billing service is owned by Bob".
+    if let Some(at) = words.iter().position(|word| word == "owns") {
+        let is_owner = words[..at].iter().all(is_name);
+        return is_owner.then(|| said_of(&words[at + 1..], &words[..at], Aspect::Owner, true, tokenizer)).flatten();
+    }
     // "X is Y" of what has one value alone: the default, the owner, the port.
     let at = words.iter().position(|word| ["is", "are", "ist", "sind"].contains(&word.as_str()))?;
     let (subject, rest) = (&words[..at], &words[at + 1..]);
@@ -354,13 +366,7 @@ fn by_verb(own: &str, tokenizer: &mut Tokenizer) -> Option<Said> {
     let head = subject[..head].last()?;
     let (_, aspect) = FUNCTIONAL.iter().find(|(noun, _)| head == noun)?;
     let end = rest.iter().position(|word| QUALIFIERS.contains(&word.as_str())).unwrap_or(rest.len());
-    // "The path is slow": an adjective, and no value. A name is written as one, or the thing has nothing but a name.
-    let is_name = |word: &String| {
-        let raw = own.split_whitespace().find(|raw| bare(raw).to_lowercase() == *word).unwrap_or_default();
-        let is_code =
-            raw.contains('`') || word.contains(['/', '_', '.', '-']) || word.chars().any(|letter| letter.is_ascii_digit());
-        is_code || bare(raw).starts_with(char::is_uppercase)
-    };
+    // "The path is slow": an adjective, and no value. The value is a name, or the thing has nothing but a name.
     let is_plain = head == "branch" && end == 1 && BRANCHES.contains(&rest[0].as_str());
     let is_value = is_plain || rest[..end].iter().all(is_name);
     is_value.then(|| said_of(subject, rest, *aspect, true, tokenizer)).flatten()
@@ -439,6 +445,7 @@ mod tests {
             ("Berth leases are stored in Redis.", "Berth leases are stored in SQLite instead of Redis."),
             ("We use Redis for the berth leases.", "We use SQLite for the berth leases rather than Redis."),
             ("The owner of the tide gauge is Mara.", "The owner of the tide gauge is Jonas."),
+            ("Mara owns the tide gauge.", "The tide gauge is owned by Jonas Berg."),
             ("The tide cache expires after 30 minutes.", "The tide cache expires after 45 minutes."),
             ("The session numbering is 0-based.", "Change the session numbering from 0-based to 1-based."),
             (
@@ -463,6 +470,7 @@ mod tests {
             ("The harbour server listens on port 8080.", "The tide server listens on port 9090."),
             ("The port of harbour-server is 8080.", "The port of harbour-worker is 9090."),
             ("The owner of crates/core is Mara.", "The owner of crates/engine is Jonas."),
+            ("Each worker owns the tide queue.", "The tide pool owns the tide queue."),
             ("The UI server listens on port 3000.", "The DB server listens on port 5432."),
             ("The EU cluster has 3 nodes.", "The US cluster has 5 nodes."),
             ("The build takes 12 minutes without the cache.", "The build takes 2 minutes with the cache."),

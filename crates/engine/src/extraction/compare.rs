@@ -327,7 +327,8 @@ impl Engine {
         let mut request = RecallRequest::new(text.replace(['"', '“', '”', '„', '«', '»'], " "));
         // The memory itself may be the first; those of projects stand between those of none.
         request.limit = if project.is_some() { limit + 1 } else { limit * AMONG_ALL };
-        (request.is_bare, request.is_period_searched) = (true, false);
+        // Those that say the same are to be compared as well.
+        (request.is_bare, request.is_period_searched, request.is_folded) = (true, false, false);
         request.mode = if self.has_vectors()? { SearchMode::Full } else { SearchMode::Static };
         request.filter.wanted = Wanted::Memories;
         request.filter.memories.statuses = vec![Status::Holds, Status::Contested];

@@ -234,7 +234,7 @@ struct Run<'r> {
 impl Run<'_> {
     /// Decides about a proposal, and records what was decided.
     fn resolve(&mut self, tx: &mut OperationTx<'_, '_>, proposed: Proposed) -> Result<Fate, EngineError> {
-        let Proposed { prepared, mut comparable, near, .. } = proposed;
+        let Proposed { mut prepared, mut comparable, near, .. } = proposed;
         let (began, now, actor) = (Instant::now(), self.now, self.cause.actor);
         let project = prepared.memory.project;
         let others = || near.iter().chain(self.added.iter().filter(|(_, memory)| memory.project == project));
@@ -281,6 +281,17 @@ impl Run<'_> {
             self.met.insert(id);
             statistics.decided(Decision::Skip);
             return Ok(Fate::Memory(id));
+        }
+        // It says better what a restated one says, and rests on the same words.
+        for (other, _) in near.iter().filter(|(other, _)| self.restated.contains(&other.id)) {
+            let is_restated = other.repetition(&comparable).is_some();
+            let restated = if is_restated { tx.memory(other.id)? } else { None };
+            let evidence = &mut prepared.memory.evidence;
+            for known in restated.into_iter().flat_map(|restated| restated.evidence) {
+                if evidence.iter().all(|own| own.turn != known.turn) {
+                    evidence.push(known);
+                }
+            }
         }
         let (id, _) = prepared.record(tx, now, statistics)?;
         self.met.insert(id);

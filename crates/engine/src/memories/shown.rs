@@ -218,6 +218,7 @@ impl Engine {
         let project = memory.project.and_then(|id| names.get(&id).cloned());
         let relations =
             if with_relations { self.store().relations(Relations::Of(&Node::Memory(memory.id), 1_000))? } else { Vec::new() };
-        Ok(StoredMemory { project, uses: self.store().memory_use(memory.id)?, relations, memory })
+        let uses = self.store().uses_of(&[memory.id])?.remove(&memory.id).unwrap_or_default();
+        Ok(StoredMemory { project, uses, relations, memory })
     }
 }

@@ -245,6 +245,9 @@ pub struct FoundMemory {
     pub(crate) row: MemoryKey,
     /// The record; with `as_of`, as it stood then.
     pub memory: Memory,
+    /// Lower ranked memories that say the same, or a part of it, best first.
+    #[serde(default)]
+    pub same: Vec<MemoryId>,
     /// Names of the entities that it is about.
     pub entities: Vec<String>,
     /// Turns that it rests on, as far as they are still there, in the order of its evidence.

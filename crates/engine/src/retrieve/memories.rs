@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use yore_core::conflict::{ChangeGrade, Statement, chance_of_change};
 use yore_core::id::MemoryId;
-use yore_core::memory::{AnchorVerdict, Lane, Memory, MemoryKind, Status, Verdict};
+use yore_core::memory::{AnchorVerdict, Memory, MemoryKind, Status, Verdict};
 use yore_core::query::{AskedFor, NewerFirst, Part, ScorePart};
 use yore_core::relation::{Node, RelationType};
 use yore_core::text::{Tokenizer, asks_for_past};
@@ -43,8 +43,7 @@ const MOST_BESIDE: usize = 100;
 const DENSE: f32 = 0.5;
 /// Factor of the score of a memory of a kind that the question asks for.
 const ASKED_KIND: f32 = 1.3;
-/// Factors of the score of what nobody confirmed, of what is contested, and of what was wrong.
-const EXTRACTED: f32 = 0.97;
+/// Factors of the score of what is contested, and of what was wrong.
 const CONTESTED: f32 = 0.9;
 const WRONG: f32 = 0.4;
 /// Factor of the score of a question, a problem or a todo that was closed: open ones come first.
@@ -92,13 +91,16 @@ pub(super) fn rank_memories(
     let kinds = MemoryKind::asked_in(&plan.request.question);
     let at = filter.memories.valid_at.or(filter.as_of).unwrap_or(context.now);
     let rows: Vec<MemoryKey> = believed.keys().filter_map(|key| key.memory()).collect();
-    // The verdicts of today say nothing of another time.
+    // The verdicts and uses of today say nothing of another time.
     let is_now = filter.as_of.is_none() && filter.memories.valid_at.is_none();
     let verdicts = if is_now { context.store.verdicts_of(&rows)? } else { HashMap::new() };
+    let ids: Vec<MemoryId> = believed.values().map(|memory| memory.id).collect();
+    let uses = if is_now { context.store.uses_of(&ids)? } else { HashMap::new() };
     for ranked in ranked.iter_mut() {
         let Some(memory) = believed.get(&ranked.key()) else { continue };
         let ground = ranked.key().memory().map_or(1.0, |row| ground(verdicts.get(&row)));
-        let change = ranked.score * (factor(memory, &kinds, at) * ground - 1.0);
+        let uses = uses.get(&memory.id).map_or(0, |uses| uses.opened + uses.cited);
+        let change = ranked.score * (factor(memory, &kinds, at) * memory.weight(uses) * ground - 1.0);
         if change != 0.0 {
             ranked.add(ScorePart { part: Part::Memory, value: change });
         }
@@ -146,10 +148,9 @@ fn ground(verdict: Option<&StoredVerdict>) -> f32 {
     }
 }
 
-/// Returns the factor of a memory's score.
+/// Returns the factor of a memory's score by its kind and by how it holds.
 fn factor(memory: &Memory, kinds: &[MemoryKind], at: UtcMillis) -> f32 {
     let kind = memory.kind.boost() * if kinds.contains(&memory.kind) { ASKED_KIND } else { 1.0 };
-    let lane = if memory.lane == Lane::Extracted { EXTRACTED } else { 1.0 };
     let status = match memory.status {
         Status::Holds | Status::Superseded | Status::Archived => 1.0,
         Status::Contested | Status::Proposed => CONTESTED,
@@ -157,7 +158,7 @@ fn factor(memory: &Memory, kinds: &[MemoryKind], at: UtcMillis) -> f32 {
     };
     let time = if memory.is_valid_at(at) { 1.0 } else { NOT_NOW };
     let open = if memory.is_closed() { CLOSED } else { 1.0 };
-    (DENSE + memory.certainty) * kind * lane * status * time * open
+    (DENSE + memory.certainty) * kind * status * time * open
 }
 
 /// Puts the memory that holds in the place of each replaced one, unless the filter does not let it through.
@@ -463,7 +464,7 @@ pub(super) fn found(
     let verdicts = if is_now { store.verdicts_of(&[row])? } else { HashMap::new() };
     let changed = verdicts.get(&row).map_or_else(Vec::new, |stored| stored.found.clone());
     let changed: Vec<AnchorVerdict> = changed.into_iter().filter(|one| one.verdict != Verdict::Fresh).collect();
-    Ok(FoundMemory { row, memory, entities, sources, history, closed_by, contradicts, qualified, changed })
+    Ok(FoundMemory { row, memory, same: Vec::new(), entities, sources, history, closed_by, contradicts, qualified, changed })
 }
 
 /// Returns the memories in effect that change a memory, or are changed by it, likely or perhaps.

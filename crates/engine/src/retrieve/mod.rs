@@ -103,7 +103,7 @@ pub(crate) fn recall(
     }
     let older = newer::newer_first(context, &plan, &mut ranked, &mut texts)?;
     memories::rank_memories(context, &plan, &mut ranked, &mut texts)?;
-    let (mut hits, mut sessions) = present::hits(context, &plan, &ranked, &mut texts)?;
+    let (mut hits, mut sessions) = present::hits(context, &plan, &ranked, &mut texts, tokenizer)?;
     let addresses = ranked.iter().filter_map(|ranked| Some((ranked.key(), ranked.candidate.address()?))).collect();
     present::link_newer(&mut hits, &older);
     let (evidence, confidence) =

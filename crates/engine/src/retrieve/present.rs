@@ -30,6 +30,7 @@ pub(super) fn hits(
     plan: &Plan<'_>,
     ranked: &[Ranked],
     texts: &mut Texts,
+    tokenizer: &mut Tokenizer,
 ) -> Result<(Vec<Hit>, Vec<SessionHit>), EngineError> {
     let request = plan.request;
     let mut kept: Vec<Kept<'_>> = Vec::with_capacity(request.limit);
@@ -38,7 +39,7 @@ pub(super) fn hits(
         let spare = if request.is_folded { SPARE } else { 0 };
         let (batch, later) = rest.split_at(rest.len().min(request.limit - kept.len() + spare));
         rest = later;
-        read_and_fold(context, batch, plan, texts, &mut kept)?;
+        read_and_fold(context, batch, plan, texts, tokenizer, &mut kept)?;
         if kept.len() == request.limit || rest.is_empty() {
             break;
         }

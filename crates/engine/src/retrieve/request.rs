@@ -79,7 +79,7 @@ pub struct RecallRequest {
     /// When a cross-encoder reads the best candidates, in the full mode.
     #[serde(default)]
     pub rerank: Rerank,
-    /// True if near duplicates of a better turn are listed with it instead of as hits.
+    /// True if near duplicates of a better turn, and memories that say what a better one says, are listed with it instead of as hits.
     pub is_folded: bool,
     /// Parts of the ranking that measurements vary. It stays in this process.
     #[serde(skip)]

@@ -897,7 +897,11 @@ fn uses_and_verdicts(open: Open<'_>) {
     done(store, OperationKind::Create, NOON, &[put(&known)]);
     store.record_uses(&[known.id], Use::Shown, NOON, Some("session-one"), Some("where is the crane?")).unwrap();
     store.record_uses(&[known.id], Use::Opened, NOON + 1, None, None).unwrap();
-    let uses = store.memory_use(known.id).unwrap();
+    let unused = record(2, "The gauge is on pier four.");
+    done(store, OperationKind::Create, NOON, &[put(&unused)]);
+    let uses = store.uses_of(&[unused.id, known.id]).unwrap();
+    assert_eq!(uses.len(), 1, "none are kept of what was never used");
+    let uses = uses[&known.id];
     assert_eq!((uses.shown, uses.opened, uses.accessed), (1, 1, Some(NOON + 1)));
     let key = store.statement_facts(1).unwrap().last;
     let anchor = Anchor { kind: AnchorKind::SourceFile, text: "src/crane.rs".to_owned() };

@@ -376,3 +376,43 @@ fn each_phase_and_decision_of_an_extraction_is_counted() {
     let counts = rules.counts;
     assert_eq!(total, counts.recorded + counts.joined + counts.known + counts.refused, "each proposal is decided once");
 }
+
+#[test]
+fn a_repetition_that_names_further_things_links_them_to_the_known_memory() {
+    let memory = Memory::new();
+    let (one, two) = (session(1, &[GAUGE]), session(2, &[GAUGE_AGAIN]));
+    memory.write("projects/p/a.jsonl", one.text());
+    memory.write("projects/p/b.jsonl", two.text());
+    memory.learn();
+    memory.engine().record_distilled(&distilled(&one, &[GAUGE])).unwrap();
+    let mut again = distilled(&two, &[GAUGE_AGAIN]);
+    again.items[0].entities = vec!["sweep job".to_owned(), "harbour office".to_owned()];
+    let report = memory.engine().record_distilled(&again).unwrap();
+    assert_eq!((report.recorded, report.joined), (0, 1), "{report:?}");
+    let all = memory.engine().memories(&MemoryList { limit: 10, ..MemoryList::default() }).unwrap();
+    let known = memory.engine().memory(&all[0].memory.id.to_string()).unwrap();
+    for name in ["tide gauge", "sweep job", "harbour office"] {
+        let entity = Node::Entity(memory.engine().entity_named(name).unwrap().id);
+        assert!(known.relations.iter().any(|relation| relation.to == entity), "{name}: {:?}", known.relations);
+    }
+}
+
+#[test]
+fn what_a_model_found_denied_is_told_from_what_it_found_changed() {
+    for (decision, cause) in
+        [("update", "newer: a model found that it was changed"), ("invalidate", "newer: a model found that it is no longer so")]
+    {
+        let memory = Memory::new();
+        let engine = memory.engine();
+        let (older, newer) =
+            (extracted(engine, MemoryKind::Fact, PORT, 1_000), extracted(engine, MemoryKind::Fact, MOVED, 2_000));
+        let ids = (newer, older.clone());
+        let (report, _) = compared(&memory, false, move |_| vec![(ids.0.clone(), decision, ids.1.clone())]);
+        let retired = engine.memory(&older).unwrap().memory;
+        assert_eq!(
+            (retired.status, retired.cause.map(|cause| cause.to_string()).as_deref()),
+            (Status::Superseded, Some(cause)),
+            "{report:?}"
+        );
+    }
+}

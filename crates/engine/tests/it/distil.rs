@@ -291,3 +291,57 @@ fn open_work_that_new_lines_are_about_is_given_and_closed_by_what_an_agent_finds
     memory.engine().relate(&Node::Memory(solution), solves, &Node::Memory(own), 1.0, None, &by_person).unwrap();
     assert!(all(&memory).iter().all(|known| !known.memory.is_open()));
 }
+
+#[test]
+fn what_an_agent_states_better_takes_the_place_of_what_rules_put_badly_whether_it_drops_or_supersedes_that() {
+    const DECIDED: &str = "Good. From now on always keep the berth leases in SQLite.";
+    for is_dropped in [true, false] {
+        let memory = Memory::new();
+        let mut session = SessionBuilder::new(1).cwd(QUAY);
+        session.human(DECIDED);
+        session.assistant("Understood.");
+        memory.write("projects/p/a.jsonl", session.text());
+        memory.learn();
+        memory.engine().extract(&yore_engine::ExtractRequest::default(), &mut |_, _| true).unwrap();
+        let request = MaterialRequest { session: Some(self::session()), ..Default::default() };
+        let proposed = memory.engine().material(&request).unwrap().unwrap().proposed;
+        let [(id, ..)] = proposed.as_slice() else { panic!("{proposed:?}") };
+        let better = "From now on always keep berth leases in SQLite.";
+        let item = DistilledItem { reference: Some("better".to_owned()), ..item("standard", better, 1, DECIDED) };
+        let supersedes = DistilledRelation { from: "better".to_owned(), name: "supersedes".to_owned(), to: id.clone() };
+        let distilled = Distilled {
+            session: self::session(),
+            items: vec![item],
+            relations: if is_dropped { Vec::new() } else { vec![supersedes] },
+            drop: if is_dropped { vec![id.clone()] } else { Vec::new() },
+            ..Default::default()
+        };
+        let report = memory.engine().record_distilled(&distilled).unwrap();
+        assert_eq!((report.recorded, report.problems.len()), (1, 0), "{report:?}");
+        assert_eq!((report.dropped, report.relations), if is_dropped { (1, 0) } else { (0, 1) }, "{report:?}");
+        let holding: Vec<StoredMemory> = all(&memory).into_iter().filter(|known| known.memory.is_in_effect()).collect();
+        let [known] = holding.as_slice() else { panic!("{holding:?}") };
+        assert_eq!((known.memory.statement.as_str(), known.memory.evidence.len()), (better, 1));
+    }
+}
+
+#[test]
+fn what_is_restated_better_keeps_the_evidence_of_all_sessions_that_said_it() {
+    let memory = Memory::new();
+    for seed in [1, 2] {
+        let mut session = SessionBuilder::new(seed).cwd(QUAY);
+        session.human("From now on always run `make lint` before you push.");
+        session.assistant("Understood.");
+        memory.write(&format!("projects/p/{seed}.jsonl"), session.text());
+    }
+    memory.learn();
+    memory.engine().extract(&yore_engine::ExtractRequest::default(), &mut |_, _| true).unwrap();
+    let [known] = all(&memory).try_into().unwrap_or_else(|all| panic!("{all:?}"));
+    assert_eq!(known.memory.evidence.len(), 2);
+    let better = item("standard", "Always run `make lint` before you push.", 1, "always run `make lint` before you push");
+    let (items, drop) = (vec![better], vec![known.memory.id.to_string()]);
+    let report = memory.engine().record_distilled(&Distilled { session: session(), items, drop, ..Default::default() }).unwrap();
+    assert_eq!((report.recorded, report.dropped), (1, 1), "{report:?}");
+    let holding: Vec<StoredMemory> = all(&memory).into_iter().filter(|known| known.memory.is_in_effect()).collect();
+    assert_eq!((holding.len(), holding[0].memory.evidence.len()), (1, 2), "{holding:?}");
+}

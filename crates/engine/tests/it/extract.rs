@@ -2,7 +2,7 @@
 //! nothing.
 
 use serde_json::json;
-use yore_core::memory::{Lane, MemoryKind, SourceKind, Status};
+use yore_core::memory::{Fields, Lane, MemoryKind, SourceKind, Status};
 use yore_core::operation::{Actor, Cause, OperationKind};
 use yore_core::relation::{Node, RelationType};
 use yore_engine::{
@@ -591,29 +591,37 @@ fn another_name_is_forgotten_for_good_with_the_statement_that_gave_it() {
     assert!(memory.engine().entity_named("lkeep").is_err() && memory.engine().entity_named("LeaseKeeper").is_err());
 }
 
+/// Orders of which the second says something else than the first.
+const LOGS: [&str; 2] =
+    ["Always write the logs of the crane service to stdout.", "Always write the logs of the crane service to journald."];
+const WIDTH: [&str; 2] = [
+    "From now on the maximum line width of Python files is 100.",
+    "No. From now on the maximum line width of Python files is 120.",
+];
+
+/// A memory that has learnt two orders, from one session or two, and what it was found to say.
+fn ordered(orders: [&str; 2], is_one_session: bool) -> Memory {
+    let memory = Memory::new();
+    let mut one = SessionBuilder::new(31).cwd("/home/dev/harbour");
+    one.human(orders[0]);
+    one.assistant("Understood.");
+    let mut two = SessionBuilder::new(32).cwd("/home/dev/harbour").at(Memory::now() - 86_400_000);
+    let second = if is_one_session { &mut one } else { &mut two };
+    second.human(orders[1]);
+    second.assistant("Understood, too.");
+    memory.write("projects/p/a.jsonl", one.text());
+    if !is_one_session {
+        memory.write("projects/p/b.jsonl", two.text());
+    }
+    memory.learn();
+    extract(memory.engine());
+    memory
+}
+
 #[test]
 fn an_order_that_says_something_else_than_an_earlier_one_is_no_repetition_of_it_across_sessions_or_within_one() {
-    const LOGS: [&str; 2] =
-        ["Always write the logs of the crane service to stdout.", "Always write the logs of the crane service to journald."];
-    const WIDTH: [&str; 2] = [
-        "From now on the maximum line width of Python files is 100.",
-        "No. From now on the maximum line width of Python files is 120.",
-    ];
     for (orders, is_one_session) in [(LOGS, false), (LOGS, true), (WIDTH, false), (WIDTH, true)] {
-        let memory = Memory::new();
-        let mut one = SessionBuilder::new(31).cwd("/home/dev/harbour");
-        one.human(orders[0]);
-        one.assistant("Understood.");
-        let mut two = SessionBuilder::new(32).cwd("/home/dev/harbour").at(Memory::now() - 86_400_000);
-        let second = if is_one_session { &mut one } else { &mut two };
-        second.human(orders[1]);
-        second.assistant("Understood, too.");
-        memory.write("projects/p/a.jsonl", one.text());
-        if !is_one_session {
-            memory.write("projects/p/b.jsonl", two.text());
-        }
-        memory.learn();
-        extract(memory.engine());
+        let memory = ordered(orders, is_one_session);
         let known = all(memory.engine());
         let latest = known.last().unwrap();
         assert!(orders[1].ends_with(&latest.memory.statement), "{known:?}");
@@ -621,4 +629,36 @@ fn an_order_that_says_something_else_than_an_earlier_one_is_no_repetition_of_it_
             assert_eq!(stored.memory.evidence.len(), 1, "{orders:?}: nothing said later is evidence of what it changes");
         }
     }
+}
+
+#[test]
+fn a_standing_order_that_changed_its_last_word_replaces_the_old_one_in_the_brief() {
+    for (orders, is_one_session) in [(LOGS, false), (LOGS, true), (WIDTH, false), (WIDTH, true)] {
+        let memory = ordered(orders, is_one_session);
+        let request = BriefRequest { here: Some(names_of("/home/dev/harbour")), ..BriefRequest::default() };
+        let brief = memory.engine().brief(&request).unwrap();
+        let told: Vec<&str> = brief.orders.iter().map(|order| order.statement.as_str()).collect();
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(orders[1].ends_with(told[0]), "{told:?}");
+    }
+}
+
+#[test]
+fn an_open_todo_is_in_the_brief_though_many_newer_ones_are_closed() {
+    let memory = learned(33, |session| {
+        session.human("go on with the lock gate");
+        session.assistant("Done.");
+    });
+    let todo = |statement: &str, is_closed: bool| {
+        let mut new = NewMemory::new(MemoryKind::Todo, statement);
+        (new.project, new.memory.fields) = (Some("harbour".to_owned()), Fields::Open { is_closed });
+        memory.engine().add_memory(&new, &by_hand()).unwrap();
+    };
+    todo("Grease the hinge of the lock gate.", false);
+    for number in 0..34 {
+        todo(&format!("Paint buoy {number}."), true);
+    }
+    let request = BriefRequest { here: Some(names_of("/home/dev/harbour")), ..BriefRequest::default() };
+    let open = memory.engine().brief(&request).unwrap().open;
+    assert_eq!(open.iter().map(|memory| memory.statement.as_str()).collect::<Vec<_>>(), ["Grease the hinge of the lock gate."]);
 }

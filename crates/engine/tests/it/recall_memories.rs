@@ -629,6 +629,7 @@ fn what_only_looks_like_a_change_stays_beside_it_unmarked() {
         ("Worker A handles 7 queues.", "Worker B handles 9 queues."),
         ("The harbour server listens on 9090.", "The staging harbour server listens on 7070."),
         ("The gauge is written in Go.", "The gauge is read every ten minutes."),
+        ("The search cache is warmed at start.", "search cache is warmed at the start"),
     ] {
         let memory = Memory::new();
         add(memory.engine(), &since(first, 1));
@@ -654,4 +655,115 @@ fn a_closed_todo_says_so_and_by_what_and_an_open_one_comes_before_it() {
     assert!(place(&open) < place(&closed));
     let told = found[place(&closed)];
     assert!(told.memory.is_closed() && told.closed_by.as_ref().is_some_and(|past| past.id.to_string() == by), "{told:?}");
+}
+
+#[test]
+fn the_same_fact_noted_in_four_wordings_stands_once_in_an_answer_with_its_count() {
+    let memory = Memory::new();
+    let wordings = [
+        "The search cache is warmed at start.",
+        "Search cache is warmed at start",
+        "search cache is warmed at the start!",
+        "The search caches are warmed at start.",
+    ];
+    let others = [
+        "The search cache holds ten thousand entries.",
+        "The search cache is not shared between processes.",
+        "The cache of the search is written to disk at shutdown.",
+    ];
+    for statement in wordings.iter().chain(&others) {
+        add(memory.engine(), &fact(statement));
+    }
+    memory.index();
+    let answer = memory.ask_with("search cache warmed at start", |request| request.limit = 4);
+    let found: Vec<_> = answer.hits.iter().filter_map(Hit::as_memory).collect();
+    assert_eq!(found.len(), 4, "{:?}", statements(&answer.hits));
+    let repeated: Vec<usize> =
+        found.iter().filter(|found| wordings.contains(&found.memory.statement.as_str())).map(|found| found.same.len()).collect();
+    assert_eq!(repeated, [3], "{:?}", statements(&answer.hits));
+    assert!(others.iter().all(|other| statements(&answer.hits).contains(other)));
+    let unfolded = memory.ask_with("search cache warmed at start", |request| request.is_folded = false);
+    assert_eq!(statements(&unfolded.hits).len(), 7);
+}
+
+#[test]
+fn what_two_projects_say_in_the_same_words_stands_twice_in_an_answer_about_both() {
+    let memory = Memory::new();
+    for (seed, project) in [(1, "quay"), (2, "pier")] {
+        memory.write(
+            &format!("projects/{project}/a.jsonl"),
+            SessionBuilder::new(seed).cwd(&format!("/home/dev/{project}")).turns(2).text(),
+        );
+    }
+    memory.learn();
+    for project in ["quay", "pier"] {
+        let new = fact("The search cache lives in Redis.");
+        add(memory.engine(), &NewMemory { project: Some(project.to_owned()), ..new });
+    }
+    memory.index();
+    assert_eq!(statements(&memory.ask("where does the search cache live?")).len(), 2);
+}
+
+#[test]
+fn importance_a_pin_and_use_raise_a_memory_among_those_as_near_to_the_question() {
+    let memory = Memory::new();
+    let engine = memory.engine();
+    let [one, other] =
+        ["The crane of the north quay is green.", "Green is the crane of the north quay."].map(|words| add(engine, &fact(words)));
+    // How much higher the score of the first is: scores themselves depend on what else the index holds.
+    let lead = || {
+        memory.index();
+        let hits = memory.ask("which crane is green, the one of the north quay?");
+        let score = |id: &str| hits.iter().find(|hit| hit.as_memory().unwrap().memory.id.to_string() == id).unwrap().score;
+        score(&one) / score(&other)
+    };
+    let weigh = |id: &str, importance: f32| {
+        engine.edit_memory(id, &MemoryEdit { importance: Some(importance), ..MemoryEdit::default() }, &cause()).unwrap();
+        lead()
+    };
+    let [least, usual, most] = [0.0, 0.5, 1.0].map(|importance| weigh(&one, importance));
+    engine.pin_memory(&one, true, &cause()).unwrap();
+    let pinned = lead();
+    engine.open_memory(&one, None).unwrap();
+    let leads = [least, usual, most, pinned, lead()];
+    assert!(leads.windows(2).all(|pair| pair[0] < pair[1]), "{leads:?}");
+    assert!(leads[4] < 1.2 * least, "nearness counts more: {leads:?}");
+    engine.pin_memory(&one, false, &cause()).unwrap();
+    assert!(weigh(&one, 0.0) < 1.0 && weigh(&one, 1.0) > 1.0, "the more important of two comes first");
+}
+
+#[test]
+fn what_a_person_confirms_weighs_more_than_what_nobody_confirmed() {
+    let memory = Memory::new();
+    let mut new = fact("The crane of the north quay is green.");
+    new.memory.lane = Lane::Extracted;
+    let id = add(memory.engine(), &new);
+    let score = || {
+        memory.index();
+        memory.ask("which crane is green?")[0].score
+    };
+    let before = score();
+    memory.engine().confirm_memory(&id, &cause()).unwrap();
+    assert!(score() > before);
+}
+
+#[test]
+fn a_plain_change_of_tool_value_owner_or_flag_is_answered_with_the_later_words_first() {
+    for (question, older, newer) in [
+        ("where are sessions stored?", "Sessions are stored in Redis.", "Sessions are stored in Postgres instead of Redis."),
+        ("what is the retry limit?", "The retry limit is 3.", "The retry limit is no longer 3, it is 5."),
+        ("who owns the billing service?", "Alice owns the billing service.", "Bob owns the billing service."),
+        ("is new_checkout on?", "Feature flag new_checkout is off.", "Feature flag new_checkout is on."),
+    ] {
+        let memory = Memory::new();
+        let old = add(memory.engine(), &since(older, 1));
+        add(memory.engine(), &since(newer, 2));
+        memory.index();
+        let hits = memory.ask(question);
+        let first = hits[0].as_memory().unwrap();
+        assert_eq!(first.memory.statement, newer, "{hits:#?}");
+        let is_told = first.history.iter().any(|past| past.id.to_string() == old);
+        let is_listed = first.contradicts.iter().any(|past| past.id.to_string() == old);
+        assert!(is_told || is_listed, "{older} | {newer}: {first:?}");
+    }
 }

@@ -21,8 +21,11 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let budget = arguments.budget.map_or(context.settings.config().inject.brief_tokens, |budget| budget as usize);
     let here = context.settings.project_here();
-    let brief = context.settings.memory()?.brief(BriefRequest { here, session: None, is_compacted: false })?;
+    let mut memory = context.settings.memory()?;
+    let brief = memory.brief(BriefRequest { here, session: None, is_compacted: false })?;
     let given = text::brief(&brief, budget);
+    // Counts are no reason to withhold a brief.
+    let _ = memory.count_given(given.memories(), None);
     if context.printer.is_json() {
         context.printer.json(&results::Brief {
             project: brief.project,

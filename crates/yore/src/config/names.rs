@@ -187,6 +187,12 @@ mod tests {
     }
 
     #[test]
+    fn a_purpose_for_which_no_model_is_called_is_refused() {
+        let problem = ModelUse::parse("recurse=ollama/m-1").unwrap_err();
+        assert!(problem.contains("there is no purpose \"recurse\""), "{problem}");
+    }
+
+    #[test]
     fn a_price_is_that_of_the_most_exact_name() {
         let prices = ["openai/*=1/2", "openai/gpt-5-mini=.25/2", "openai/gpt-5-mini*=9/9", "openai/text-embedding-3-small=.02"];
         let prices = prices.map(|text| ModelPrice::parse(text).unwrap());

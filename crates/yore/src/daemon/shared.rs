@@ -6,6 +6,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use yore_core::id::MemoryId;
+use yore_core::memory::Use;
+use yore_core::query::ItemId;
 use yore_core::time::UtcMillis;
 use yore_engine::ingest::{IngestRequest, SourceRoot};
 use yore_engine::{Engine, Lane, NewJob, Work};
@@ -237,6 +240,11 @@ impl<'a> Shared<'a> {
     /// agent's roots are scanned. At the end of a session it is read at once: the next session may begin in
     /// the same second.
     pub fn take_event(&self, event: &Event) -> CliResult<usize> {
+        if !event.given.is_empty() {
+            let given: Vec<MemoryId> = event.given.iter().filter_map(|id| ItemId::parse(id)?.memory()).collect();
+            self.engine.record_memory_uses(&given, Use::Given, event.session_id.as_deref(), None)?;
+            return Ok(0);
+        }
         let roots = self.roots()?;
         let of_agent: Vec<SourceRoot> = roots.iter().filter(|root| root.source == event.agent).cloned().collect();
         let path = event.transcript_path.as_ref().map(PathBuf::from).filter(|path| path.is_absolute());

@@ -19,7 +19,7 @@ use crate::inject::budget::{Injection, tokens};
 use crate::inject::ledger::{self, Entry, digest};
 use crate::inject::text;
 use crate::ipc::client::{Client, NoAnswer};
-use crate::spool::Event;
+use crate::spool::{self, Event};
 use crate::verbs::Verb;
 
 /// Time in which the daemon must answer; the rest of the deadline is for reading the store.
@@ -111,6 +111,7 @@ impl Wanted {
         let patience = if self.is_brief() { BRIEF_LOCK_PATIENCE } else { LOCK_PATIENCE };
         let _turn = session.as_ref().map(|session| ledger::lock(&self.directory, session, patience));
         let mut past = session.as_ref().map(|session| ledger::read(&self.directory, session)).unwrap_or_default();
+        let known_before = past.len();
         let key = ledger_key(&self.directory).ok().flatten();
         let mut texts: Vec<String> = Vec::new();
         for (question, budget) in std::mem::take(&mut self.questions) {
@@ -127,7 +128,23 @@ impl Wanted {
                 break;
             }
         }
+        self.count_given(&past[known_before..]);
         (!texts.is_empty()).then(|| self.output.text(&self.event.event, &texts.join("\n\n")))
+    }
+
+    /// Has the memories counted that these entries of the ledger gave; without a daemon, when the next one starts.
+    fn count_given(&mut self, entries: &[Entry]) {
+        let ids = entries.iter().flat_map(|entry| &entry.turns);
+        let given: Vec<String> = ids.filter(|id| ItemId::parse(id).is_some_and(|id| id.memory().is_some())).cloned().collect();
+        if given.is_empty() || self.event.session_id.as_deref() == Some(DOCTOR) {
+            return;
+        }
+        let event = Event { transcript_path: None, given, at_ms: now(), ..self.event.clone() };
+        let is_told = self.client.as_mut().is_some_and(|client| client.tell(&event));
+        if !is_told {
+            // Counts are no reason to withhold an answer.
+            let _ = spool::write(&self.directory, &event);
+        }
     }
 
     /// Answers one question; returns the ledger entries for it.

@@ -141,6 +141,7 @@ fn event(profile: &AgentProfile, name: Option<&str>, input: &Input) -> Option<Ev
         transcript_path: input.transcript.clone(),
         cwd: input.directory.clone(),
         at_ms: now(),
+        given: Vec::new(),
     };
     // Input without any of these does not come from a hook.
     (event.session_id.is_some() || event.transcript_path.is_some() || event.cwd.is_some()).then_some(event)

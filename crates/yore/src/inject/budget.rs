@@ -3,6 +3,7 @@
 //! - [`tokens`]: the cost of a text
 //! - [`Page`]: lines between marks, added while there is room
 
+use yore_core::id::MemoryId;
 use yore_core::query::ItemId;
 
 use crate::fence::MARK;
@@ -17,6 +18,13 @@ pub struct Injection {
     pub text: String,
     /// The turns and memories that the text quotes.
     pub items: Vec<ItemId>,
+}
+
+impl Injection {
+    /// Returns the memories that the text quotes.
+    pub fn memories(&self) -> Vec<MemoryId> {
+        self.items.iter().filter_map(|item| item.memory()).collect()
+    }
 }
 
 /// Returns the estimated number of tokens of a text: four ASCII characters, or one other, make a token.

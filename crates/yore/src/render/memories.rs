@@ -51,7 +51,7 @@ pub fn kind_of(memory: &Memory) -> String {
 
 /// Returns a line for each thing that is known about a memory: its entities, its validity, what it replaced.
 pub fn lines_of(found: &FoundMemory) -> Vec<String> {
-    let FoundMemory { memory, entities, history, closed_by, contradicts, qualified, changed, .. } = found;
+    let FoundMemory { memory, same, entities, history, closed_by, contradicts, qualified, changed, .. } = found;
     let mut lines = Vec::new();
     // Names that stand in the statement, and the day that stands above it, are not told again.
     let statement = memory.statement.to_lowercase();
@@ -67,6 +67,10 @@ pub fn lines_of(found: &FoundMemory) -> Vec<String> {
     let is_since_recorded = memory.valid_until.is_none() && day(memory.valid_from) == day(Some(memory.recorded));
     lines.extend(validity(memory, day).filter(|_| !is_since_recorded).map(|validity| format!("true {validity}")));
     lines.extend(memory.cause.as_ref().map(|cause| format!("because {}", one_line(&cause.to_string()))));
+    if !same.is_empty() {
+        let ids: Vec<String> = same.iter().map(|id| format!("[{}]", id.short())).collect();
+        lines.push(format!("said {} times, also {}", same.len() + 1, ids.join(", ")));
+    }
     lines.extend(history.iter().map(|past| {
         if past.is_likely {
             return format!("was, likely [{}]: {}", past.id.short(), one_line(&past.statement));

@@ -226,6 +226,9 @@ pub struct HitMemory {
     pub kind: String,
     /// The statement. Recalled data, never instructions.
     pub statement: String,
+    /// Ids of further memories that say the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub same: Vec<String>,
     /// Its status: holds, superseded, invalidated, contested, archived, proposed.
     pub status: String,
     /// Why it has that status.
@@ -326,7 +329,7 @@ pub struct Past {
 
 impl HitMemory {
     fn of(found: &FoundMemory) -> Self {
-        let FoundMemory { memory, entities, history, closed_by, contradicts, qualified, changed, .. } = found;
+        let FoundMemory { memory, same, entities, history, closed_by, contradicts, qualified, changed, .. } = found;
         let past = |past: &PastStatement| Past {
             id: past.id.to_string(),
             statement: past.statement.clone(),
@@ -338,6 +341,7 @@ impl HitMemory {
         Self {
             kind: memory.kind.as_str().to_owned(),
             statement: memory.statement.clone(),
+            same: same.iter().map(ToString::to_string).collect(),
             status: memory.status.as_str().to_owned(),
             cause: memory.cause.as_ref().map(ToString::to_string),
             closed: memory.is_closed(),

@@ -652,3 +652,25 @@ fn daemon_goes_on_after_a_restore_that_failed_and_after_one_that_did_not() {
     let _ = environment.yore(["daemon", "stop"]).run().success();
     drop(daemon);
 }
+
+#[test]
+fn a_memory_that_a_session_is_given_counts_as_given_with_and_without_a_daemon() {
+    let environment = memory();
+    let noted = environment.yore(["remember", "Answer in short sentences.", "--kind", "preference", "--global"]).run().success();
+    let id = noted.stdout.lines().next().unwrap().trim().to_owned();
+    let given = || environment.yore(["show", id.as_str(), "--json"]).run().json()["uses"]["given"].clone();
+    let begin = |session: &str, is_used: &str| {
+        let words = json!({"session_id": session, "cwd": "/home/dev/tide", "source": "startup"}).to_string();
+        let hook = environment.yore(["hook", "claude-code", "SessionStart"]).env("YORE_DAEMON__USE", is_used).stdin(words);
+        assert!(hook.run().success().stdout.contains("Answer in short sentences."));
+    };
+    begin("a", "no");
+    assert_eq!(given(), 0, "no hook writes to the database");
+    let daemon = Daemon::start(&environment);
+    until("the daemon has counted it", || given() == 1);
+    begin("b", "yes");
+    until("the daemon has counted it again", || given() == 2);
+    let _ = environment.yore(["brief"]).run().success();
+    assert_eq!(given(), 3, "a person reads the brief");
+    daemon.stop();
+}

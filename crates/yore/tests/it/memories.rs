@@ -795,3 +795,39 @@ fn who_records_a_statement_decides_in_the_same_call_or_the_next_how_it_stands_to
     assert_eq!((status(&third["memory"]), status(&fifth["memory"])), (json!("holds"), json!("holds")));
     assert_eq!(environment.yore(["conflicts"]).run().status.code(), Some(1), "what was decided is not asked again");
 }
+
+#[test]
+fn a_closed_todo_says_in_text_and_data_that_it_is_closed_and_by_what() {
+    let environment = projects();
+    let here = Place(&environment, "harbor");
+    let todo = here.id(&["remember", "Paint the crane of the north quay.", "-k", "todo"]);
+    let painted = here.id(&["remember", "The north quay got its colour in May.", "-k", "fact"]);
+    let _ = here.call(&["memories", "relate", &painted, "SOLVES", &todo]).success();
+    let question = "which crane of a quay is to be painted?";
+    let told = here.call(&["recall", question]).success().stdout;
+    let closed_by = format!("closed by [{}]: The north quay got", &painted[22..]);
+    assert!(told.contains("todo, closed") && told.contains(&closed_by), "{told}");
+    let open = here.id(&["remember", "Paint the crane of the south quay.", "-k", "todo"]);
+    let found = here.call(&["recall", question, "--json"]).json();
+    let results = found["results"].as_array().unwrap();
+    let place = |id: &str| results.iter().position(|hit| hit["id"] == *id).unwrap();
+    assert!(place(&open) < place(&todo), "{found}");
+    let (closed, open) = (&results[place(&todo)]["memory"], &results[place(&open)]["memory"]);
+    assert_eq!((&closed["closed"], &closed["closed_by"]["id"]), (&Value::from(true), &Value::from(painted.as_str())));
+    assert_eq!(open["closed"], Value::Null);
+    assert_eq!(here.statements(&["--open"]), ["Paint the crane of the south quay."]);
+}
+
+#[test]
+fn a_statement_noted_in_four_wordings_is_told_once_with_its_count() {
+    let environment = projects();
+    let here = Place(&environment, "harbor");
+    for words in ["The cache lives in Redis.", "Cache lives in redis", "cache lives in Redis!", "The cache lives in the Redis"] {
+        let _ = here.id(&["remember", words, "-k", "fact"]);
+    }
+    let told = here.call(&["recall", "where does the cache live?"]).success().stdout;
+    assert!(told.contains("said 4 times, also [") && told.to_lowercase().matches("lives in").count() == 1, "{told}");
+    let found = here.call(&["recall", "where does the cache live?", "--json"]).json();
+    let same = found["results"].as_array().unwrap().iter().map(|hit| hit["memory"]["same"].as_array().unwrap().len());
+    assert_eq!(same.collect::<Vec<_>>(), [3], "{found}");
+}

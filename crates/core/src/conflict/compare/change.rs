@@ -2,6 +2,7 @@
 
 use super::features::{FEATURES, Likeness, change_features, is_of_other_environment};
 use super::read::Statement;
+use super::repetition::Repetition;
 
 named_enum! {
     /// How sure it is that a later statement changes an earlier one, where neither says so in a form that leaves no doubt.
@@ -59,10 +60,12 @@ const WEIGHTS: [f32; FEATURES.len()] = [
 ];
 
 impl Change {
-    /// Returns the change that the later of two statements may make to the earlier; `None` if both likely stand side by side.
+    /// Returns the change that the later of two statements may make to the earlier; `None` if both say the same, or likely stand side by
+    /// side.
     pub fn of(earlier: &Statement, later: &Statement, likeness: Likeness<'_>) -> Option<Self> {
         let is_long = [earlier, later].iter().any(|statement| statement.words.len() > MOST_WORDS);
-        if is_long || is_of_other_environment(earlier, later) {
+        let is_same = || Repetition::of(earlier, later) == Some(Repetition::Same);
+        if is_long || is_of_other_environment(earlier, later) || is_same() {
             return None;
         }
         let chance = chance_of_change(earlier, later, likeness);
@@ -144,6 +147,16 @@ mod tests {
             Statement::of(&format!("Approved plan: {title}. {goal} It writes them to the log."), &mut tokenizer)
         };
         assert_eq!(Change::of(&plan("Read gauges by radio"), &plan("Show tides on a map"), &likeness), None);
+    }
+
+    #[test]
+    fn what_says_the_same_again_changes_nothing() {
+        let mut tokenizer = Tokenizer::default();
+        let mut read = |text| Statement::of(text, &mut tokenizer);
+        let known = read("The search cache is warmed at start.");
+        for again in ["Search cache is warmed at start", "search cache is warmed at the start!"] {
+            assert_eq!(Change::of(&known, &read(again), &likeness), None, "{again}");
+        }
     }
 
     proptest! {

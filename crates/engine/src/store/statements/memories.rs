@@ -1,5 +1,7 @@
 //! Reads and writes memories, and counts and logs their uses.
 
+use std::collections::HashMap;
+
 use rusqlite::types::Value;
 use rusqlite::{Row, params, params_from_iter};
 use serde::{Deserialize, Serialize};
@@ -462,24 +464,28 @@ impl Store {
         self.write_if_free(work).map(drop)
     }
 
-    /// Returns how often a memory was used.
-    pub(crate) fn memory_use(&self, memory: MemoryId) -> StoreResult<MemoryUse> {
+    /// Returns how often memories were used; those that were never used are left out.
+    pub(crate) fn uses_of(&self, memories: &[MemoryId]) -> StoreResult<HashMap<MemoryId, MemoryUse>> {
         self.read(|view| {
-            let found = view.first(
-                "SELECT shown, opened, given, cited, accessed_ms FROM memory_use WHERE memory_uid = ?1",
-                [memory.as_bytes()],
-                |row| {
-                    let count = |column| crate::store::archive::overview::count(row, column);
-                    Ok(MemoryUse {
-                        shown: count(0)?,
-                        opened: count(1)?,
-                        given: count(2)?,
-                        cited: count(3)?,
-                        accessed: row.get(4)?,
-                    })
-                },
-            )?;
-            Ok(found.unwrap_or_default())
+            let mut uses = HashMap::new();
+            for memory in memories {
+                let found = view.first(
+                    "SELECT shown, opened, given, cited, accessed_ms FROM memory_use WHERE memory_uid = ?1",
+                    [memory.as_bytes()],
+                    |row| {
+                        let count = |column| crate::store::archive::overview::count(row, column);
+                        Ok(MemoryUse {
+                            shown: count(0)?,
+                            opened: count(1)?,
+                            given: count(2)?,
+                            cited: count(3)?,
+                            accessed: row.get(4)?,
+                        })
+                    },
+                )?;
+                uses.extend(found.map(|found| (*memory, found)));
+            }
+            Ok(uses)
         })
     }
 

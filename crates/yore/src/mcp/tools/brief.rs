@@ -45,6 +45,7 @@ pub async fn call(call: Call) -> CliResult<Answer> {
 /// Returns the brief of a project, within a budget of tokens.
 pub async fn tell(access: &Arc<Access>, project: Option<String>, budget: usize) -> CliResult<Answer> {
     let asking = Arc::clone(access);
+    let session = access.session.as_ref().map(|session| session.id.clone());
     let brief = access
         .handle
         .with(move |memory| {
@@ -66,6 +67,9 @@ pub async fn tell(access: &Arc<Access>, project: Option<String>, budget: usize) 
         };
         return Ok(Answer::new(text, results::Brief { project: brief.project, text: String::new(), tokens: None, turns: None }));
     }
+    let memories = given.memories();
+    // Counts are no reason to withhold a brief.
+    let _ = access.handle.with(move |memory| memory.count_given(memories, session)).await;
     let data = results::Brief { project: brief.project, text: given.text.clone(), tokens: None, turns: None };
     Ok(Answer::recalled(given.text, data, given.items.iter().map(ToString::to_string).collect()))
 }

@@ -419,3 +419,51 @@ fn histories_are_read_when_it_is_asked_for() {
     assert!(agent.told("ingest_chat_history", json!({"since": "someday"})).contains("since is \"someday\""));
     assert!(agent.close().success());
 }
+
+#[test]
+fn a_third_recorded_decision_is_not_called_only_said() {
+    let home = Home::with_memory();
+    let mut agent = in_project(&home, "reef");
+    for words in [
+        "Leases moved from redis to sqlite.",
+        "Leases of berths are renewed by the tide gauge.",
+        "The leases end at noon.",
+        "The harbour office prints its leases on blue paper.",
+    ] {
+        agent.data("store_chunk", json!({"project_id": "reef", "content": words, "type": "decision"}));
+    }
+    for (tool, arguments) in [
+        ("recall_decision", json!({"topic": "the leases of berths", "project": "reef"})),
+        ("search_past_solutions", json!({"query": "the leases of berths", "project": "reef"})),
+    ] {
+        let answer = agent.call(tool, arguments);
+        let (told, results) = (text(&answer), answer["structuredContent"]["results"].as_array().unwrap());
+        let decisions = results.iter().filter(|result| result["memory"]["kind"] == "decision");
+        let ranks: Vec<String> = decisions.map(|result| result["rank"].to_string()).collect();
+        assert!(ranks.len() > 2, "{answer}");
+        let said = told.split("Only said: ").nth(1).and_then(|rest| rest.split('.').next()).unwrap_or_default();
+        assert!(said.split(", ").all(|rank| !ranks.contains(&rank.to_owned())), "{told}");
+        assert!(!told.contains("this was only said"), "{told}");
+    }
+    assert!(agent.close().success());
+}
+
+#[test]
+fn a_search_by_meaning_alone_returns_nothing_that_only_words_proposed() {
+    let home = Home::empty();
+    let about = ["the harbour crane", "a tax form", "the choir's third song", "two loaves of bread", "snow on the pass"];
+    let turns = (1..).zip(about.iter().cycle().take(60)).map(|(at, about)| {
+        let name = if at % 3 == 0 { "coderabbit SessionCacheData" } else { "nothing" };
+        json!({"turn_id": format!("t{at}"), "role": "user", "text": format!("Letter {at} speaks of {about}, and of {name}.")})
+    });
+    home.ingest(&[
+        json!({"corpus_id": "tide", "doc_id": "s1", "timestamp": "2026-01-22T14:53:11Z", "turns": turns.collect::<Vec<_>>()}),
+    ]);
+    let mut agent = Agent::with_tools(&home, "names");
+    for query in ["coderabbit", "SessionCacheData"] {
+        let found = agent.data("search_semantic", json!({"query": query, "limit": 5}));
+        let scores: Vec<f64> = found["results"].as_array().unwrap().iter().map(|hit| hit["score"].as_f64().unwrap()).collect();
+        assert!(scores.iter().all(|score| *score > 0.0) && scores.is_sorted_by(|a, b| a >= b), "{query}: {found}");
+    }
+    assert!(agent.close().success());
+}
