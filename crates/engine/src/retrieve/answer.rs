@@ -195,15 +195,6 @@ pub struct Hit {
     pub project: Option<String>,
     /// The item found.
     pub found: Found,
-    /// The older hit about the same subject above which it was raised.
-    #[serde(default)]
-    pub newer_than: Option<TurnId>,
-    /// The newer hit about the same subject that was raised above it.
-    #[serde(default)]
-    pub later: Option<TurnId>,
-    /// When the newer one was said.
-    #[serde(default)]
-    pub later_at: Option<UtcMillis>,
     /// Lower ranked turns that say the same in nearly the same words, best first.
     pub also: Vec<Place>,
 }
@@ -379,9 +370,6 @@ impl Hit {
             time,
             project,
             found,
-            newer_than: None,
-            later: None,
-            later_at: None,
             also: Vec::new(),
         }
     }

@@ -101,11 +101,10 @@ pub(crate) fn recall(
     if !is_linked {
         rerank::rerank(context, &plan, &mut ranked, &mut texts)?;
     }
-    let older = newer::newer_first(context, &plan, &mut ranked, &mut texts)?;
+    newer::newer_first(context, &plan, &mut ranked, &mut texts)?;
     memories::rank_memories(context, &plan, &mut ranked, &mut texts)?;
     let (mut hits, mut sessions) = present::hits(context, &plan, &ranked, &mut texts, tokenizer)?;
     let addresses = ranked.iter().filter_map(|ranked| Some((ranked.key(), ranked.candidate.address()?))).collect();
-    present::link_newer(&mut hits, &older);
     let (evidence, confidence) =
         if request.is_bare { Default::default() } else { strength::judge(context, &plan, &mut hits, &addresses, tokenizer)? };
     let is_refused = !request.is_bare && !hits.is_empty() && strength::refuse(context, &plan, confidence, &mut hits);

@@ -1,7 +1,5 @@
 //! Raises the newer of two turns about the same subject above the older.
 
-use std::collections::HashMap;
-
 use yore_core::episode::EpisodeKind;
 use yore_core::query::{AskedFor, NewerFirst, Part, ScorePart, SearchMode};
 use yore_core::rank::{Dated, raise_newer};
@@ -26,18 +24,18 @@ const LEAST_SHARE: f32 = 0.3;
 const SAME_STATIC: f32 = 0.6;
 const SAME_MODEL: f32 = 0.85;
 
-/// Raises newer turns, and returns for each raised turn the older one below it.
+/// Raises newer turns. A raised turn is often no replacement of the older one, so no hit is marked as replaced.
 pub(super) fn newer_first(
     context: &QueryContext<'_>,
     plan: &Plan<'_>,
     ranked: &mut [Ranked],
     texts: &mut Texts,
-) -> Result<HashMap<ItemKey, ItemKey>, EngineError> {
+) -> Result<(), EngineError> {
     let choice = plan.request.tuning.newer_first;
 
     let is_state = !matches!(plan.asked_for, AskedFor::List | AskedFor::History) && !asks_for_past(&plan.request.question);
     let is_wanted = choice != NewerFirst::Never && is_state;
-    let Some(semantic) = context.semantic.filter(|_| is_wanted) else { return Ok(HashMap::new()) };
+    let Some(semantic) = context.semantic.filter(|_| is_wanted) else { return Ok(()) };
     let compared = ranked.len().min(COMPARED);
     let keys: Vec<ItemKey> = ranked[..compared].iter().map(Ranked::key).collect();
     texts.load(context.store, &keys)?;
@@ -58,7 +56,7 @@ pub(super) fn newer_first(
         })
         .collect();
     if !dated.iter().any(|dated| dated.says_change) || !context.deadline.allows(LatePart::Newer) {
-        return Ok(HashMap::new());
+        return Ok(());
     }
     // Both lists of vectors say whether two turns are of one subject: the model's is better at that, and misses others.
     let of = |mode: SearchMode| keys.iter().map(|key| semantic.mean_vector(*key, mode)).collect::<Vec<Option<Vec<f32>>>>();
@@ -76,12 +74,10 @@ pub(super) fn newer_first(
         };
         lists.iter().map(cosine).fold(0.0, f32::max)
     };
-    let mut older = HashMap::new();
     for raised in raise_newer(&dated, 1.0, &likeness) {
-        older.insert(keys[raised.newer], keys[raised.older]);
         let newer = &mut ranked[raised.newer];
         newer.add(ScorePart { part: Part::Newer, value: raised.score - newer.score });
     }
     ranked[..compared].sort_by(|a, b| b.score.total_cmp(&a.score));
-    Ok(older)
+    Ok(())
 }

@@ -1,12 +1,8 @@
 //! Completes the ranked hits: text, quote, location, score parts (phase TRACE).
 
-use std::collections::HashMap;
-
 use yore_core::episode::Role;
-use yore_core::id::TurnId;
 use yore_core::query::{List, ListPlace, Part, ScorePart, SearchMode};
 use yore_core::text::{Question, Tokenizer, error_line, quote};
-use yore_core::time::UtcMillis;
 
 use super::candidate::{Candidate, Contribution};
 use super::deadline::LatePart;
@@ -17,7 +13,7 @@ use super::rank::Ranked;
 use super::texts::Texts;
 use super::{Found, Hit, QueryContext, RecallRequest, SessionHit};
 use crate::error::EngineError;
-use crate::store::{ItemKey, ShownTurn};
+use crate::store::ShownTurn;
 
 /// Extra turns read beyond the limit, so that other turns replace folded ones.
 const SPARE: usize = 4;
@@ -69,21 +65,6 @@ pub(super) fn hits(
         });
     }
     Ok((hits, sessions))
-}
-
-/// Connects each raised hit with the older one below it, if both are hits.
-pub(super) fn link_newer(hits: &mut [Hit], older: &HashMap<ItemKey, ItemKey>) {
-    let of = |hit: &Hit| Some((hit.key(), (hit.id().turn()?, hit.time.utc)));
-    let turns: HashMap<ItemKey, (TurnId, Option<UtcMillis>)> = hits.iter().filter_map(of).collect();
-    for (newer, older) in older {
-        for hit in hits.iter_mut() {
-            if hit.key() == *newer {
-                hit.newer_than = turns.get(older).map(|(turn, _)| *turn);
-            } else if let (true, Some((turn, at))) = (hit.key() == *older, turns.get(newer)) {
-                (hit.later, hit.later_at) = (Some(*turn), *at);
-            }
-        }
-    }
 }
 
 /// Gives the hits their passages: within the budget that they share, or each a quote.

@@ -195,17 +195,6 @@ fn beside(head: &Hit, said: &Said, place: &str) -> String {
     format!("[{}] {speaker}{place}\n{}", said.turn.short(), indent(&harmless(&said.text), "  "))
 }
 
-/// Returns how a hit relates to an older and a newer one about the same subject.
-pub fn relation(hit: &Hit) -> Option<String> {
-    let newer = hit.later.map(|turn| match hit.later_at {
-        Some(at) => format!("likely replaced on {} by [{}]", day(Some(at)), turn.short()),
-        None => format!("likely replaced by [{}]", turn.short()),
-    });
-    let older = hit.newer_than.map(|turn| format!("older: [{}]", turn.short()));
-    let told: Vec<String> = newer.into_iter().chain(older).collect();
-    (!told.is_empty()).then(|| told.join(", "))
-}
-
 /// Formats one result: id, speaker or kind, place, passages.
 fn result(hit: &Hit, place: &str, explain: bool, paths: bool) -> String {
     let what = match &hit.found {
@@ -216,9 +205,6 @@ fn result(hit: &Hit, place: &str, explain: bool, paths: bool) -> String {
     let strength = Strength::of(hit.confidence);
     if strength != Strength::Strong {
         text.push_str(&format!(" {DIM}{}{RESET}", strength.as_str()));
-    }
-    if let Some(relation) = relation(hit) {
-        text.push_str(&format!(" {DIM}{relation}{RESET}"));
     }
     if !hit.also.is_empty() {
         text.push_str(&format!(" {DIM}(+{} alike){RESET}", hit.also.len()));

@@ -206,12 +206,6 @@ pub struct Hit {
     /// File and line of the text; of a memory, those of its first evidence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
-    /// Id of an older result about the same subject, which it is newer than.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub newer_than: Option<String>,
-    /// Id of a newer result about the same subject.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub later: Option<String>,
     /// Further turns with nearly the same text.
     pub near_duplicates: Vec<Duplicate>,
     /// Fields that only `--json` writes.
@@ -617,8 +611,6 @@ impl Hit {
             branch: turn.and_then(|turn| turn.branch.clone()),
             title: turn.and_then(|turn| turn.title.clone()),
             source: hit.place.as_ref().map(source_of),
-            newer_than: hit.newer_than.map(|turn| turn.to_string()),
-            later: hit.later.map(|turn| turn.to_string()),
             near_duplicates: hit.also.iter().map(Duplicate::of).collect(),
             exact: None,
         }

@@ -450,10 +450,7 @@ impl Found {
             let quote = cut_and_told(told.text(), chars);
             let heading = match told {
                 Passage::Hit(hit) if at == 0 => self.place(hit),
-                Passage::Hit(hit) => {
-                    let relation = text::relation(hit).map(|relation| format!(", {relation}")).unwrap_or_default();
-                    format!("[{}] {}{relation}", hit_id(hit), who(hit))
-                }
+                Passage::Hit(hit) => format!("[{}] {}", hit_id(hit), who(hit)),
                 Passage::Beside(beside) if at == 0 => {
                     format!("[{}] {}{}", beside.turn.short(), role_beside(head, beside), self.when(head))
                 }
@@ -500,7 +497,6 @@ impl Found {
             line.push_str(&format!(" ({})", caveat.words()));
         }
         line.push_str(&self.when(hit));
-        line.extend(text::relation(hit).map(|relation| format!(", {relation}")));
         if turn.kind == EpisodeKind::Document {
             let is_note = turn.agent == note::KIND;
             let file = (!is_note).then(|| turn.path.rsplit(['/', '\\']).next().unwrap_or_default());
