@@ -1,9 +1,11 @@
 //! Folds near-duplicate hits into the best of them.
 
+use yore_core::conflict::Repetition;
 use yore_core::episode::EpisodeKind;
 use yore_core::query::Place;
-use yore_core::text::{NEAR_DUPLICATE, Shingles};
+use yore_core::text::{NEAR_DUPLICATE, Shingles, Tokenizer};
 
+use super::newer::short_statements;
 use super::plan::Plan;
 use super::rank::Ranked;
 use super::texts::Texts;
@@ -23,6 +25,15 @@ pub(super) struct Kept<'r> {
     shingles: Shingles,
     /// Places of its near duplicates.
     pub also: Vec<Place>,
+}
+
+/// Returns whether two short texts state different things in nearly the same words, such as another value.
+fn differ(one: &str, other: &str) -> bool {
+    let mut tokenizer = Tokenizer::default();
+    match [one, other].map(|text| short_statements(text, &mut tokenizer)).each_ref().map(Vec::as_slice) {
+        [[one], [other]] => Repetition::of(one, other).is_none(),
+        _ => false,
+    }
 }
 
 /// Reads the text of the next candidates; a near duplicate is attached to the better turn.
@@ -59,7 +70,8 @@ pub(super) fn read_and_fold<'r>(
             let least = if turn.kind == EpisodeKind::Document { SAME_PASSAGE } else { NEAR_DUPLICATE };
             let is_same = |better: &&mut Kept<'_>| {
                 let Found::Turn(known) = &better.found else { return false };
-                known.kind == turn.kind && !known.text.is_empty() && better.shingles.is_near(&shingles, least)
+                let is_near = known.kind == turn.kind && !known.text.is_empty() && better.shingles.is_near(&shingles, least);
+                is_near && !differ(&known.text, &turn.text)
             };
             if let Some(better) = kept.iter_mut().find(is_same) {
                 better.also.push(turn.place());

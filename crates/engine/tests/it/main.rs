@@ -29,6 +29,7 @@ mod forget;
 mod gemini;
 mod git;
 mod ground;
+mod harm;
 mod lifecycle;
 mod links;
 mod memories;
