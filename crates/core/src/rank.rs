@@ -173,8 +173,8 @@ pub struct Dated {
     pub at: Option<UtcMillis>,
     /// Score so far.
     pub score: f32,
-    /// True if it says that something was changed.
-    pub says_change: bool,
+    /// True if it says that something was changed, or may change what another says.
+    pub may_change: bool,
 }
 
 /// A candidate that is raised.
@@ -188,7 +188,7 @@ pub struct Raised {
     pub score: f32,
 }
 
-/// Raises, for each candidate, the best newer one about the same subject that says that something was changed to
+/// Raises, for each candidate, the best newer one about the same subject that may change it to
 /// just above it, if it is below. `candidates` come best first; `similar` is the cosine of two of them, of which
 /// `least` makes them one subject. Nothing is lowered: a turn about the same subject is often not replaced.
 pub fn raise_newer(candidates: &[Dated], least: f32, similar: &dyn Fn(usize, usize) -> f32) -> Vec<Raised> {
@@ -198,7 +198,7 @@ pub fn raise_newer(candidates: &[Dated], least: f32, similar: &dyn Fn(usize, usi
         let Some(at) = candidate.at else { continue };
         let is_newer = |other: &usize| {
             let other_candidate = &candidates[*other];
-            other_candidate.says_change
+            other_candidate.may_change
                 && other_candidate.at.is_some_and(|other_at| other_at > at.saturating_add(NEWER_MS))
                 && similar(older, *other) >= least
         };
@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn the_newer_of_two_about_one_subject_that_says_a_change_is_raised_just_above_the_older() {
-        let dated = |at, score, says_change| Dated { at: Some(at * NEWER_MS), score, says_change };
+        let dated = |at, score, may_change| Dated { at: Some(at * NEWER_MS), score, may_change };
         let candidates = [dated(1, 3.0, false), dated(2, 2.5, true), dated(9, 2.0, true), dated(5, 1.0, true)];
         let subject = |a: usize, b: usize| if a.is_multiple_of(2) == b.is_multiple_of(2) { 0.9 } else { 0.1 };
         let raised = raise_newer(&candidates, 0.8, &subject);
@@ -270,7 +270,7 @@ mod tests {
             [Raised { newer: 2, older: 0, score: 3.0 + ABOVE }, Raised { newer: 3, older: 1, score: 2.5 + ABOVE }]
         );
         assert!(raise_newer(&candidates, 0.95, &subject).is_empty());
-        let unchanged = candidates.map(|candidate| Dated { says_change: false, ..candidate });
+        let unchanged = candidates.map(|candidate| Dated { may_change: false, ..candidate });
         assert!(raise_newer(&unchanged, 0.8, &subject).is_empty());
     }
 
@@ -288,7 +288,7 @@ mod tests {
         #[test]
         fn raising_lowers_nothing_and_puts_each_raised_one_above_its_older_one(
             mut candidates in proptest::collection::vec(
-                (proptest::option::of(0i64..900_000), 0f32..9.0, any::<bool>()).prop_map(|(at, score, says_change)| Dated { at, score, says_change }), 0..25)
+                (proptest::option::of(0i64..900_000), 0f32..9.0, any::<bool>()).prop_map(|(at, score, may_change)| Dated { at, score, may_change }), 0..25)
         ) {
             candidates.sort_by(|a, b| b.score.total_cmp(&a.score));
             let similar = |a: usize, b: usize| if (a + b).is_multiple_of(3) { 0.9 } else { 0.2 };

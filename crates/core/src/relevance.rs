@@ -204,6 +204,8 @@ pub struct Signs {
     pub turns: u64,
     /// Cosine of the most similar turn by the static table, -1 to 1.
     pub nearness: f32,
+    /// True if a whole session is about what the prompt is about.
+    pub is_of_session: bool,
 }
 
 /// The largest inverse document frequency in a memory of some 15,000 turns, for which the weights below were
@@ -214,11 +216,14 @@ const LEAST_RARITY: f32 = 4.0;
 /// Limit of the word score: a pasted log shares any number of words.
 const MOST_WORDS: f32 = 40.0;
 
+/// Weight of a session that is about the prompt as a whole.
+const OF_SESSION: f32 = 1.2;
+
 /// Returns the probability that the memories concern the prompt, 0 to 1: a logistic model with weights fitted
 /// on the development coding questions against prompts that need no memory, and rounded
 /// (`docs/measurements.md`, "What is given unasked").
 pub fn confidence(signs: &Signs) -> f32 {
-    let Signs { wording, words, turns, nearness } = *signs;
+    let Signs { wording, words, turns, nearness, is_of_session } = *signs;
     let rarity = (1.0 + turns as f32 / 1.5).ln().max(LEAST_RARITY);
     let words = (words * FITTED_RARITY / rarity).clamp(0.0, MOST_WORDS);
     let count = |is_so: bool| if is_so { 1.0 } else { 0.0 };
@@ -227,7 +232,8 @@ pub fn confidence(signs: &Signs) -> f32 {
     let is_past = wording.is_of_the_past && !wording.is_of_you || wording.refers_back;
     let asked = 3.1 + 0.4 * count(wording.asks_openly) + 1.9 * count(is_past) + 1.05 * count(wording.is_of_us);
     let away = 0.9 * count(wording.is_of_you) + 0.4 * count(wording.is_of_this) + 0.4 * count(wording.is_general);
-    let logit = 0.21 * words + 1.3 * nearness.clamp(0.0, 1.0) + asked * count(is_asked) - away - 6.8;
+    let logit =
+        0.21 * words + 1.3 * nearness.clamp(0.0, 1.0) + asked * count(is_asked) + OF_SESSION * count(is_of_session) - away - 6.8;
     1.0 / (1.0 + (-logit).exp())
 }
 
@@ -287,7 +293,9 @@ mod tests {
 
     #[test]
     fn asking_for_the_past_needs_less_than_an_order_and_the_agents_own_past_is_here() {
-        let signs = |prompt, words| confidence(&Signs { wording: Wording::of(prompt), words, turns: 15_000, nearness: 0.5 });
+        let signs = |prompt, words| {
+            confidence(&Signs { wording: Wording::of(prompt), words, turns: 15_000, nearness: 0.5, is_of_session: false })
+        };
         assert!(signs("why did we drop redis?", 12.0) > 0.8);
         assert!(signs("as we decided, drop redis", 12.0) > 0.7);
         assert!(signs("drop the redis cache", 12.0) < 0.1);
@@ -309,7 +317,9 @@ mod tests {
 
     #[test]
     fn words_of_a_small_memory_count_for_more_but_not_at_any_price() {
-        let of = |turns, words| confidence(&Signs { wording: Wording::of("why did we do it?"), words, turns, nearness: 0.4 });
+        let of = |turns, words| {
+            confidence(&Signs { wording: Wording::of("why did we do it?"), words, turns, nearness: 0.4, is_of_session: false })
+        };
         assert!(of(20, 5.0) > of(15_000, 5.0));
         assert!(of(1, 1.0) < 0.7, "one word in common with the only turn");
     }
@@ -318,9 +328,9 @@ mod tests {
         #[test]
         fn sureness_is_a_share_and_grows_with_the_words(words in 0.0f32..100.0, turns in 0u64..10_000_000, nearness in -1.0f32..1.0, prompt in "\\PC{0,60}") {
             let wording = Wording::of(&prompt);
-            let sure = confidence(&Signs { wording, words, turns, nearness });
+            let sure = confidence(&Signs { wording, words, turns, nearness, is_of_session: false });
             prop_assert!((0.0..=1.0).contains(&sure));
-            let surer = confidence(&Signs { wording, words: words + 5.0, turns, nearness });
+            let surer = confidence(&Signs { wording, words: words + 5.0, turns, nearness, is_of_session: false });
             prop_assert!(surer >= sure);
         }
     }

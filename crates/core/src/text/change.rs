@@ -3,7 +3,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Words of a change. A word that ends with `*` is a beginning.
-const CHANGES: [&str; 36] = [
+const CHANGES: [&str; 38] = [
     "instead",
     "switch",
     "switched",
@@ -15,6 +15,8 @@ const CHANGES: [&str; 36] = [
     "move",
     "moved",
     "replac*",
+    "supersed*",
+    "amend*",
     "chang*",
     "invert",
     "fixed",

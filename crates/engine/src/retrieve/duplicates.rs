@@ -6,6 +6,7 @@ use yore_core::memory::Memory;
 use yore_core::query::Place;
 use yore_core::text::{NEAR_DUPLICATE, Shingles, Tokenizer};
 
+use super::newer::short_statements;
 use super::plan::Plan;
 use super::rank::Ranked;
 use super::texts::Texts;
@@ -47,6 +48,15 @@ impl Kept<'_> {
             && memory.is_of_same_place(other);
         let says_it = is_alike && matches!(Repetition::of(own, statement), Some(Repetition::Same | Repetition::FirstSaysMore));
         says_it.then_some(found)
+    }
+}
+
+/// Returns whether two short texts state different things in nearly the same words, such as another value.
+fn differ(one: &str, other: &str) -> bool {
+    let mut tokenizer = Tokenizer::default();
+    match [one, other].map(|text| short_statements(text, &mut tokenizer)).each_ref().map(Vec::as_slice) {
+        [[one], [other]] => Repetition::of(one, other).is_none(),
+        _ => false,
     }
 }
 
@@ -94,7 +104,8 @@ pub(super) fn read_and_fold<'r>(
             let least = if turn.kind == EpisodeKind::Document { SAME_PASSAGE } else { NEAR_DUPLICATE };
             let is_same = |better: &&mut Kept<'_>| {
                 let (Found::Turn(known), Words::Turn(own)) = (&better.found, &better.words) else { return false };
-                known.kind == turn.kind && own.is_near(&shingles, least)
+                let is_near = known.kind == turn.kind && !known.text.is_empty() && own.is_near(&shingles, least);
+                is_near && !differ(&known.text, &turn.text)
             };
             if let Some(better) = kept.iter_mut().find(is_same) {
                 better.also.push(turn.place());

@@ -1,15 +1,17 @@
 //! Raises the newer of two turns about the same subject above the older.
 
+use yore_core::conflict::{Change, ChangeGrade, Repetition, Statement};
 use yore_core::episode::EpisodeKind;
 use yore_core::query::{AskedFor, NewerFirst, Part, ScorePart, SearchMode};
 use yore_core::rank::{Dated, raise_newer};
-use yore_core::text::{asks_for_past, says_change};
+use yore_core::text::{Tokenizer, asks_for_past, says_change};
 
 use super::QueryContext;
 use super::deadline::LatePart;
 use super::plan::Plan;
 use super::rank::Ranked;
 use super::texts::Texts;
+use crate::embed::TextLikeness;
 use crate::error::EngineError;
 use crate::store::ItemKey;
 use yore_sources::source::is_agent;
@@ -23,6 +25,19 @@ const LEAST_SHARE: f32 = 0.3;
 /// Cosine from which two turns count as one subject, by the static table and by a model.
 const SAME_STATIC: f32 = 0.6;
 const SAME_MODEL: f32 = 0.85;
+
+/// Bytes up to which a turn is read as statements.
+const SHORT: usize = 300;
+
+/// Returns the statements of a short text; none of a question or a longer text.
+pub(super) fn short_statements(text: &str, tokenizer: &mut Tokenizer) -> Vec<Statement> {
+    let text = text.trim();
+    if text.len() > SHORT || text.ends_with('?') {
+        return Vec::new();
+    }
+    let sentences = text.lines().flat_map(|line| line.split(". ")).filter(|sentence| !sentence.trim().is_empty());
+    sentences.map(|sentence| Statement::of(sentence, tokenizer)).collect()
+}
 
 /// Raises newer turns. A raised turn is often no replacement of the older one, so no hit is marked as replaced.
 pub(super) fn newer_first(
@@ -39,6 +54,7 @@ pub(super) fn newer_first(
     let compared = ranked.len().min(COMPARED);
     let keys: Vec<ItemKey> = ranked[..compared].iter().map(Ranked::key).collect();
     texts.load(context.store, &keys)?;
+    let (mut tokenizer, mut statements, mut says) = (Tokenizer::default(), Vec::new(), Vec::new());
     let dated: Vec<Dated> = keys
         .iter()
         .zip(ranked.iter())
@@ -48,16 +64,27 @@ pub(super) fn newer_first(
                 let is_work = choice == NewerFirst::Everywhere || is_agent(&turn.agent) && turn.speaker.is_none();
                 turn.kind != EpisodeKind::Document && is_work && !turn.text.trim().is_empty()
             });
-            Dated {
-                at: turn.and_then(|turn| turn.time.utc).filter(|_| is_comparable),
-                score: ranked.score,
-                says_change: is_comparable && turn.is_some_and(|turn| says_change(&turn.text)),
-            }
+            let text = turn.filter(|_| is_comparable).map_or("", |turn| turn.text.as_str());
+            let own = short_statements(text, &mut tokenizer);
+            let says_so = says_change(text);
+            let may_change = says_so || !own.is_empty();
+            says.push(says_so);
+            statements.push(own);
+            Dated { at: turn.and_then(|turn| turn.time.utc).filter(|_| is_comparable), score: ranked.score, may_change }
         })
         .collect();
-    if !dated.iter().any(|dated| dated.says_change) || !context.deadline.allows(LatePart::Newer) {
+    if !dated.iter().any(|dated| dated.may_change) || !context.deadline.allows(LatePart::Newer) {
         return Ok(());
     }
+    let by_words = TextLikeness::default();
+    let changes = |older: usize, newer: usize| {
+        let is_likely = |earlier: &Statement, later: &Statement| {
+            // What is said again, in whole or in part, changes nothing.
+            !matches!(Repetition::of(earlier, later), Some(Repetition::Same | Repetition::FirstSaysMore))
+                && Change::of(earlier, later, &|a, b| by_words.of(a, b)).is_some_and(|change| change.grade == ChangeGrade::Likely)
+        };
+        statements[older].iter().any(|earlier| statements[newer].iter().any(|later| is_likely(earlier, later)))
+    };
     // Both lists of vectors say whether two turns are of one subject: the model's is better at that, and misses others.
     let of = |mode: SearchMode| keys.iter().map(|key| semantic.mean_vector(*key, mode)).collect::<Vec<Option<Vec<f32>>>>();
     let mut lists = vec![(SAME_STATIC, of(SearchMode::Static))];
@@ -72,7 +99,8 @@ pub(super) fn newer_first(
             (Some(a), Some(b)) => a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>() / least,
             _ => 0.0,
         };
-        lists.iter().map(cosine).fold(0.0, f32::max)
+        let like = lists.iter().map(cosine).fold(0.0, f32::max);
+        if says[b] || like >= 1.0 && changes(a, b) { like } else { 0.0 }
     };
     for raised in raise_newer(&dated, 1.0, &likeness) {
         let newer = &mut ranked[raised.newer];

@@ -46,7 +46,7 @@ pub use self::event::events;
 pub use self::names::{StatedRelation, aliases, entities, stated};
 pub use self::own::{own_bytes, own_title, own_words, title};
 pub use self::person::is_typed;
-pub use self::proposal::{Proposal, cut, plain};
+pub use self::proposal::{Proposal, cut, cut_sentence, plain};
 pub use self::sentence::{Sentence, content_words, sentences};
 pub use self::words::{Words, normal};
 

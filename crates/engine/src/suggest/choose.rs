@@ -29,8 +29,10 @@ pub(super) fn ask(engine: &Engine, request: &SuggestRequest, filter: Filter, tex
         limit: request.limit + SPARE,
         // Passages about a prompt are chosen later, among what is left.
         quote_chars: if matches!(request.trigger, Trigger::Prompt(_)) { 0 } else { request.quote_chars },
-        // Signs of their own judge whether something is worth telling unasked, and a hook has no time to spare.
-        is_bare: true,
+        // Signs of their own judge whether something is worth telling unasked, and a hook has no time to spare; of a prompt, also the
+        // strength of the answer.
+        is_bare: !matches!(request.trigger, Trigger::Prompt(_)),
+        min_confidence: Some(0.0),
         // These cost further searches and texts, and a hook does not know the person's calendar.
         is_period_searched: false,
         tuning: Tuning { is_talk_ranked: false, is_graph_followed: false, are_links_ranked: false, ..Tuning::default() },

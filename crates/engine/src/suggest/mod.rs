@@ -9,6 +9,7 @@
 
 mod brief;
 mod choose;
+mod conclusion;
 mod edit;
 mod failure;
 mod prompt;

@@ -3,8 +3,10 @@
 use yore_core::files::rank_files;
 use yore_core::query::{Filter, List, ListPlace};
 use yore_core::relevance::{Signs, SkipReason, Wording, confidence};
+use yore_core::strength::Strength;
 
 use super::choose::{ask, bounded, chosen, news};
+use super::conclusion::concluded;
 use super::suggestion::{SuggestRequest, Suggestion, Suggestions};
 use crate::error::EngineError;
 use crate::retrieve::opened_in_exchanges;
@@ -12,6 +14,8 @@ use crate::{Engine, Hit, RecallAnswer};
 
 /// Maximum number of files that are named.
 const MOST_FILES: usize = 5;
+/// In a memory of fewer turns every word is rare, so the turn that matches best must also hold much of the prompt.
+const SMALL_MEMORY: u64 = 1_000;
 /// A prompt of fewer characters has nothing to search for.
 const SHORTEST: usize = 8;
 
@@ -28,14 +32,24 @@ pub(super) fn of_prompt(
     let answer = ask(engine, request, filter, &text)?;
     let was_found = !answer.hits.is_empty();
     let answer = RecallAnswer { hits: news(engine, request, answer.hits)?, ..answer };
-    let confidence = confidence(&signs(engine, &text, &answer)?);
-    if confidence < request.floor {
+    let wording = Wording::of(&text);
+    // A question or a line of output is answered by the passages that match it, an order is served by what was decided.
+    let is_output = text.contains(": ") && !text.contains(". ");
+    let conclusion = if wording.asks || is_output { Vec::new() } else { concluded(engine, request, &answer.hits)? };
+    let confidence = confidence(&signs(engine, wording, &answer, !conclusion.is_empty())?);
+    let is_weak = Strength::of(answer.confidence) == Strength::Weak && engine.indexed()? < SMALL_MEMORY;
+    if confidence < request.floor || is_weak {
         let code = if was_found && answer.hits.is_empty() { SkipReason::Known } else { SkipReason::Floor };
         return Ok(Suggestions::silent(code, confidence));
     }
     let suggestions = chosen(engine, request, answer, confidence, |_| Ok(None))?;
     let mut hits: Vec<Hit> = suggestions.memories.into_iter().map(|memory| memory.hit).collect();
-    engine.pack(&mut hits, &text, &request.packing, &request.given)?;
+    if conclusion.is_empty() {
+        engine.pack(&mut hits, &text, &request.packing, &request.given)?;
+    } else {
+        // The turns that led to it say less, and some of them what was corrected later.
+        hits = conclusion;
+    }
     let mut files = rank_files(&opened_in_exchanges(engine.store(), &hits)?, &[], 0);
     files.truncate(MOST_FILES);
     let files = files.into_iter().map(|file| file.path).collect();
@@ -44,15 +58,10 @@ pub(super) fn of_prompt(
 }
 
 /// Collects the signs that the hits answer the prompt.
-fn signs(engine: &Engine, text: &str, answer: &RecallAnswer) -> Result<Signs, EngineError> {
+fn signs(engine: &Engine, wording: Wording, answer: &RecallAnswer, is_of_session: bool) -> Result<Signs, EngineError> {
     let best_of = |list: List| {
         let places = answer.hits.iter().flat_map(|hit| &hit.lists).filter(|place| place.list == list);
         places.map(|ListPlace { score, .. }| *score).fold(0.0f32, f32::max)
     };
-    Ok(Signs {
-        wording: Wording::of(text),
-        words: best_of(List::Words),
-        turns: engine.indexed()?,
-        nearness: best_of(List::Static),
-    })
+    Ok(Signs { wording, words: best_of(List::Words), turns: engine.indexed()?, nearness: best_of(List::Static), is_of_session })
 }

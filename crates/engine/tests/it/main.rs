@@ -30,6 +30,7 @@ mod forget;
 mod gemini;
 mod git;
 mod ground;
+mod harm;
 mod lifecycle;
 mod links;
 mod memories;

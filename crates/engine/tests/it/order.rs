@@ -52,6 +52,20 @@ fn of_two_agents_statements_about_one_subject_the_newer_that_says_a_change_comes
     }
 }
 
+#[test]
+fn the_newer_of_two_short_statements_with_another_value_comes_first_though_it_says_no_change() {
+    let memory = Memory::new();
+    let (old, new) = ("The crane scheduler keeps its leases in Redis.", "The crane scheduler keeps its leases in Postgres.");
+    said(&memory, &[(90, old), (30, new)]);
+    let asked = |newer_first| {
+        memory.ask_with("where does the crane scheduler keep its leases, in Redis?", |request| {
+            request.tuning.newer_first = newer_first
+        })
+    };
+    assert_eq!(texts(&asked(NewerFirst::Never))[..2], [old, new], "both are given, in the order of the match");
+    assert_eq!(texts(&asked(NewerFirst::Agents))[..2], [new, old]);
+}
+
 /// Reads a document of turns with named speakers.
 fn talk(memory: &Memory, turns: &[(&str, &str)]) {
     let turns: Vec<_> = (0..)

@@ -98,6 +98,53 @@ fn what_the_session_said_or_was_given_is_not_offered() {
     assert!(own.memories.iter().all(|memory| Some(&memory.hit.turn().native_session) != session.as_ref()), "{own:?}");
 }
 
+/// Makes a session in which a rule is proposed, corrected and concluded.
+fn decided(memory: &Memory, seed: u64, turns: [&str; 4]) {
+    let mut session = SessionBuilder::new(seed).cwd(TIDE).at(1_772_000_000_000 + seed as i64 * 86_400_000);
+    for exchange in turns.chunks(2) {
+        session.human(exchange[0]);
+        session.assistant(exchange[1]);
+    }
+    memory.write(&format!("projects/p/decided-{seed}.jsonl"), session.text());
+}
+
+const DUPLICATES: [&str; 4] = [
+    "The merge of gauge readings leaves duplicate readings of one gauge in the almanac.",
+    "I would call two readings of a gauge duplicates if their timestamps are equal, and keep the latest reading.",
+    "Almost: duplicate readings are those of one gauge within a minute, clocks drift.",
+    "Rule for duplicate readings: same gauge, within one minute; the merge keeps the latest reading.",
+];
+const AMENDED: [&str; 4] = [
+    "Amendment to the rule for duplicate readings: the latest reading of a gauge is often the emptiest, the merge loses values.",
+    "Then the merge of duplicate readings could keep the reading with most values.",
+    "Yes, and of two equally full readings of a gauge keep the one of the harbour.",
+    "Amended rule for duplicate readings: same gauge, within one minute; the fullest reading wins, then that of the harbour.",
+];
+const ORDER: &str = "The merge keeps duplicate readings of a gauge in the almanac again, fix the merge of gauge readings.";
+
+#[test]
+fn an_order_brings_what_a_session_about_it_concluded_in_place_of_the_proposals_before() {
+    let memory = memory();
+    decided(&memory, 101, DUPLICATES);
+    memory.learn();
+    let quotes = |suggestions: &Suggestions| -> Vec<String> {
+        suggestions.memories.iter().map(|memory| memory.hit.quote.clone()).collect()
+    };
+    assert_eq!(quotes(&prompt(memory.engine(), ORDER)), [DUPLICATES[3]]);
+    let asked = prompt(memory.engine(), "Why do we call readings of a gauge duplicates, which timestamps did the merge compare?");
+    assert!(asked.memories.len() > 1, "a question is answered by passages: {asked:?}");
+    decided(&memory, 109, AMENDED);
+    memory.learn();
+    let amended = quotes(&prompt(memory.engine(), ORDER));
+    assert_eq!(amended.len(), 2, "{amended:?}");
+    assert_eq!(amended[0], AMENDED[3]);
+    assert!(amended[1].starts_with("Rule for duplicate readings") && amended[1].chars().count() <= 100, "{amended:?}");
+    let given = prompt(memory.engine(), ORDER).memories.iter().map(|memory| memory.hit.id()).collect();
+    let again = SuggestRequest { given, ..request(Trigger::Prompt(ORDER.to_owned()), TIDE) };
+    let again = memory.engine().suggest(&again).unwrap();
+    assert!(again.memories.iter().all(|memory| memory.hit.turn().text != AMENDED[3]), "{again:?}");
+}
+
 #[test]
 fn turn_that_the_session_was_given_is_not_given_again_beside_a_memory_or_another_turn() {
     let memory = memory();
