@@ -1,4 +1,4 @@
-//! English and German words that are too common to distinguish turns. They are indexed, so that quoted phrases find
+//! English words that are too common to distinguish turns. They are indexed, so that quoted phrases find
 //! them, but a question drops them unless it consists of nothing else.
 
 /// Sorted, for binary search. Words of programming languages that mean something in a question
@@ -14,21 +14,9 @@ const STOP_WORDS: &[&str] = &[
     "you", "your", "yours",
 ];
 
-/// The same of German, without words that mean something in English. Sorted.
-const GERMAN: &[&str] = &[
-    "aber", "alle", "allem", "allen", "aller", "als", "auch", "auf", "aus", "bei", "beim", "bin", "bis", "bist", "das", "dass",
-    "dem", "den", "denn", "der", "des", "dich", "dir", "doch", "du", "durch", "ein", "eine", "einem", "einen", "einer", "eines",
-    "er", "es", "euch", "für", "gab", "gibt", "hab", "habe", "haben", "habt", "hatte", "hatten", "ich", "ihr", "im", "ist",
-    "kann", "kein", "keine", "keinen", "können", "mein", "meine", "mich", "mir", "mit", "nach", "nicht", "noch", "nochmal",
-    "nur", "ob", "oder", "ohne", "schon", "sein", "seine", "sich", "sie", "sind", "soll", "sollte", "sollten", "um", "und",
-    "uns", "unser", "unsere", "unseren", "vom", "von", "vor", "wann", "waren", "warum", "weil", "welche", "welchem", "welchen",
-    "welcher", "welches", "wenn", "wer", "werden", "wie", "wieso", "wir", "wird", "wo", "woher", "womit", "wurde", "wurden",
-    "zu", "zum", "zur", "zwischen", "über",
-];
-
 /// Returns whether a lower-case word is a stop word.
 pub fn is_stop_word(word: &str) -> bool {
-    STOP_WORDS.binary_search(&word).is_ok() || GERMAN.binary_search(&word).is_ok()
+    STOP_WORDS.binary_search(&word).is_ok()
 }
 
 #[cfg(test)]
@@ -37,7 +25,7 @@ mod tests {
 
     #[test]
     fn list_is_sorted_and_every_member_is_found() {
-        assert!(STOP_WORDS.is_sorted() && GERMAN.is_sorted());
+        assert!(STOP_WORDS.is_sorted());
         assert!(STOP_WORDS.iter().all(|word| is_stop_word(word)));
         assert!(!is_stop_word("error"));
     }

@@ -35,7 +35,7 @@ struct Known {
 impl Engine {
     pub(super) fn command_rows(&self, asked: &Asked<'_>) -> Result<Rows, EngineError> {
         let mut known: HashMap<String, Known> = HashMap::new();
-        for stored in self.events_of(&EventFilter { kinds: &[EventKind::Command], ..asked.events() })? {
+        for stored in self.store().events(&EventFilter { kinds: &[EventKind::Command], ..asked.events() })? {
             let event = stored.event;
             if asked.wanted.purpose.is_some_and(|purpose| Purpose::parse(&event.text) != Some(purpose)) {
                 continue;

@@ -62,7 +62,7 @@ impl Engine {
     /// Returns the documents of the projects, those in the root first.
     pub(super) fn guides(&self, asked: &Asked<'_>) -> Result<Vec<Guide>, EngineError> {
         let filter = EventFilter { kinds: &[EventKind::Guide], projects: asked.projects.as_deref(), ..EventFilter::default() };
-        let mut events = self.events_of(&filter)?;
+        let mut events = self.store().events(&filter)?;
         // The latest stay first within a depth.
         events.sort_by_key(|known| known.event.name.matches(['/', '\\']).count());
         let mut names = HashSet::new();

@@ -38,7 +38,7 @@ impl Engine {
             AnswerKind::Refusals => EventKind::Refusal,
             _ => EventKind::Error,
         };
-        let folded = folded(self.events_of(&EventFilter { kinds: &[kind], ..asked.events() })?);
+        let folded = folded(self.store().events(&EventFilter { kinds: &[kind], ..asked.events() })?);
         let all = folded.len();
         // "pr 45" names one.
         let named: Vec<String> = match kind {
@@ -108,7 +108,7 @@ impl Engine {
             all += guides.len();
         }
         if asked.wanted.kind == AnswerKind::Todos {
-            let events = self.events_of(&EventFilter { kinds: &[EventKind::Todo], ..asked.events() })?;
+            let events = self.store().events(&EventFilter { kinds: &[EventKind::Todo], ..asked.events() })?;
             let is_waiting = |state| matches!(state, EventState::Pending | EventState::InProgress);
             let waiting: Vec<StoredEvent> = events.into_iter().filter(|known| is_waiting(known.event.state)).collect();
             all += waiting.len();

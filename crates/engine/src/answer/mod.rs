@@ -36,7 +36,7 @@ impl Engine {
             let _ = self.sync_index(0, &mut |_| {});
         }
         let (kind, view) = match has_time && !request.is_bare {
-            true => self.view(request)?,
+            true => self.view(request).unwrap_or((AnswerKind::Passages, None)),
             false => (AnswerKind::Passages, None),
         };
         let mut answer = match &view {

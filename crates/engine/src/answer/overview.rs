@@ -62,7 +62,7 @@ impl Engine {
                 rows.push(ViewRow { text: cut(&row.text, ROW_CHARS), ..row });
             }
             let kinds = [EventKind::PullRequest, EventKind::Issue, EventKind::Plan, EventKind::Release];
-            let events = self.events_of(&EventFilter { kinds: &kinds, ..asked.events() })?;
+            let events = self.store().events(&EventFilter { kinds: &kinds, ..asked.events() })?;
             let is_about = |text: &str| asked.subject.share_in(text) >= 1.0;
             let mut names: Vec<String> = Vec::new();
             for event in

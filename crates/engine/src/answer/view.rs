@@ -9,7 +9,7 @@ use yore_core::time::UtcMillis;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::retrieve::{RecallRequest, View, ViewRow, project_here, projects_named};
-use crate::store::{EventFilter, ProjectKey, StoredEvent};
+use crate::store::{EventFilter, ProjectKey};
 
 /// Most rows of a view, and of one that has nothing about its subject.
 const MOST_ROWS: usize = 30;
@@ -119,11 +119,10 @@ impl Engine {
     /// of the kind is recorded.
     pub(super) fn view(&self, request: &RecallRequest) -> Result<(AnswerKind, Option<View>), EngineError> {
         let periods = request.periods(self.now());
-        let wanted = match request.answer_kind {
+        let mut wanted = match request.answer_kind {
             Some(kind) => wanted_as(kind, &request.question, &periods),
             None => wanted_answer(&request.question, &periods),
         };
-        let mut wanted = wanted;
         if request.answer_kind.is_none() && wanted.kind == AnswerKind::Passages && self.is_known_error(request)? {
             wanted.kind = AnswerKind::Cause;
         }
@@ -170,7 +169,7 @@ impl Engine {
         }
         let projects = self.projects_of(request)?.and_then(Scope::filter);
         let filter = EventFilter { kinds: &[EventKind::Error], projects: projects.as_deref(), ..EventFilter::default() };
-        Ok(self.events_of(&filter)?.iter().any(|known| subject.share_in(&known.event.text) >= SAME_ERROR))
+        Ok(self.store().events(&filter)?.iter().any(|known| subject.share_in(&known.event.text) >= SAME_ERROR))
     }
 
     /// Returns the rows of the kind that is wanted.
@@ -201,11 +200,6 @@ impl Engine {
             ScopeChoice::Current => Some(here()?.map_or(Scope::Everything, |project| Scope::Projects(vec![project]))),
             ScopeChoice::CurrentOnly => here()?.map(|project| Scope::Projects(vec![project])),
         })
-    }
-
-    /// Returns the events that a question asks for, the latest first.
-    pub(super) fn events_of(&self, filter: &EventFilter<'_>) -> Result<Vec<StoredEvent>, EngineError> {
-        Ok(self.store().events(filter)?)
     }
 }
 

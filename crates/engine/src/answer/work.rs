@@ -62,7 +62,8 @@ impl Engine {
         sessions.truncate(most);
         let rows: Vec<EpisodeKey> = sessions.iter().map(|session| session.row).collect();
         let kinds = [EventKind::Commit, EventKind::PullRequest, EventKind::Release, EventKind::Issue];
-        let events = self.events_of(&EventFilter { kinds: &kinds, projects: None, episodes: Some(&rows), ..asked.events() })?;
+        let events =
+            self.store().events(&EventFilter { kinds: &kinds, projects: None, episodes: Some(&rows), ..asked.events() })?;
         let mut by_session: HashMap<EpisodeKey, Vec<StoredEvent>> = HashMap::new();
         for event in events {
             by_session.entry(event.episode).or_default().push(event);

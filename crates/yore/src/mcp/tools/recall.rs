@@ -100,7 +100,7 @@ struct Arguments {
     session: Option<String>,
     /// Such as claude-code
     agent: Option<String>,
-    /// Another answer: passages, todos, work, ...
+    /// Such as todos, passages
     #[serde(rename = "as")]
     answer_kind: Option<String>,
     /// Git branch

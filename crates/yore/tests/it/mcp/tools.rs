@@ -236,7 +236,7 @@ fn slip_in_an_argument_costs_a_hint_and_not_the_answer() {
     hint: limit: 900 is out of bounds; 50 was used
     hint: role: expected one of human, assistant, tool_call, tool_result, summary; left out
     hint: since: expected a date such as 2026-01-31, a time such as 2026-01-31T12:00:00Z, or words such as "last week"; left out
-    hint: unknown argument "colour"; known are question, wordings, project, kind, role, session, agent, branch, file, errors, since, until, as_of, valid_at, depth, limit, budget, min_confidence, deadline_ms
+    hint: unknown argument "colour"; known are question, wordings, project, kind, role, session, agent, as, branch, file, errors, since, until, as_of, valid_at, depth, limit, budget, min_confidence, deadline_ms
     "#);
     assert!(agent.told("recall", json!({})).contains("missing field `question`"));
     // Tools that write reject unknown fields.
