@@ -23,7 +23,7 @@ const ROW_CHARS: usize = 220;
 const LIKELY: f32 = 0.5;
 /// Most memories that a search proposes for a subject.
 const SEARCHED: usize = 20;
-/// Most sessions with a file that are looked at for files that change with it, and most files told.
+/// Most files of a list.
 const MOST_FILES: usize = 12;
 
 impl Engine {

@@ -60,7 +60,7 @@ impl Said {
         let mut session = SessionBuilder::new(self.1)
             .cwd(&format!("/home/dev/{project}"))
             .at(Memory::now() - days_ago * DAY + self.1 as i64 * 60_000);
-        if self.1 % 2 == 0 {
+        if self.1.is_multiple_of(2) {
             session.human(text);
             session.assistant("Noted, I will keep to that in this task.");
         } else {

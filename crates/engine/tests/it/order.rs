@@ -59,7 +59,7 @@ fn the_newer_of_two_short_statements_with_another_value_comes_first_though_it_sa
     said(&memory, &[(90, old), (30, new)]);
     let asked = |newer_first| {
         memory.ask_with("where does the crane scheduler keep its leases, in Redis?", |request| {
-            request.tuning.newer_first = newer_first
+            request.tuning.newer_first = newer_first;
         })
     };
     assert_eq!(texts(&asked(NewerFirst::Never))[..2], [old, new], "both are given, in the order of the match");

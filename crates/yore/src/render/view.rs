@@ -46,7 +46,11 @@ pub fn heading(view: &View) -> String {
         let latest = if view.is_widened { "; the latest" } else { "" };
         return format!("No {one}{subject}{period} is recorded{all}{latest}");
     }
-    let first = if view.rows.len() < view.total { format!(", the first {}", view.rows.len()) } else { String::new() };
+    let first = match (view.kind, view.rows.len()) {
+        (AnswerKind::Work, shown) if shown < view.all => format!(" (of {})", view.all),
+        (_, shown) if shown < view.total => format!(", the first {shown}"),
+        _ => String::new(),
+    };
     format!("{}{subject}{period}{first}", counted_as(view.total, one, what))
 }
 
