@@ -54,6 +54,7 @@ fn default_tools_are_few_and_short() {
     role: human | assistant | tool_call | tool_result | summary
     session: string
     agent: string
+    as: string
     branch: string
     file: string
     errors: boolean
