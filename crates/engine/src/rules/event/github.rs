@@ -170,3 +170,41 @@ fn viewed(command: &str, output: &str) -> Option<Told> {
     let state = field("state").map_or(EventState::Seen, |state| state_of(&state));
     Some(Told::new(kind, state, number, field("title").unwrap_or_default()))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn names(command: &str, output: &str) -> Vec<String> {
+        let told = told(command, command, output, true);
+        told.into_iter().map(|known| format!("{} {} {}", known.name, known.state.as_str(), known.text)).collect()
+    }
+
+    #[test]
+    fn what_commands_print_is_read_with_its_state() {
+        assert_eq!(names("gh pr merge 41 --squash", ""), ["#41 merged "]);
+        assert_eq!(names("gh pr list", "41\tDraw the map\tmap\tOPEN\t2026"), ["#41 was_open Draw the map"]);
+        assert_eq!(
+            names("gh pr view 41 --json state", r#"{"number": 41, "state": "CLOSED", "title": "Map"}"#),
+            ["#41 was_closed Map"]
+        );
+        assert_eq!(
+            names("git log --oneline", "1a2b3c4 Draw the map (#41)\n2b3c4d5 Merge pull request #40 from acme/tide"),
+            ["#41 was_merged Draw the map", "#40 was_merged acme/tide"]
+        );
+        assert_eq!(names("git tag v1.2.0 && git tag -d v1.1.0", ""), ["v1.2.0 done "]);
+        assert_eq!(names("cat pr.txt", "41\tDraw the map\tmap\tOPEN"), [""; 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_output_is_read_without_panic(
+            command in "(gh (pr|issue|release) (view|list|merge|create) |git (log|commit|tag) |&& |[a-z\"' 0-9#]{0,8}){0,5}",
+            output in "([0-9]{1,3}\t|\\[main [0-9a-f]{7}\\] |Merge pull request #|\\(#|\\)|\\{\"number\": |/pull/|OPEN|\n|\\PC){0,20}",
+        ) {
+            names(&command, &output);
+        }
+    }
+}
