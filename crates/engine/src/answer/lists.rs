@@ -103,7 +103,9 @@ impl Engine {
         }
         let mut rows: Vec<ViewRow> = found.iter().map(|memory| row_of_memory(memory, at(memory))).collect();
         if asked.wanted.kind == AnswerKind::Rules {
-            let guides = self.guides(asked)?;
+            let mut guides = self.guides(asked)?;
+            // It tells about the project, and orders nothing.
+            guides.retain(|guide| guide.name != "README.md");
             rows.extend(guides.iter().filter_map(|guide| guide.rules(asked)));
             all += guides.len();
         }

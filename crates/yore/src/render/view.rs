@@ -31,7 +31,7 @@ pub fn heading(view: &View) -> String {
         AnswerKind::Decisions => ("decision", "decisions"),
         AnswerKind::Plans => ("plan", "plans"),
         AnswerKind::Refusals => ("refusal by the person", "refusals by the person"),
-        AnswerKind::Rules => ("rule or preference of the person", "rules and preferences of the person"),
+        AnswerKind::Rules => ("rule or preference", "rules and preferences"),
         AnswerKind::PullRequests => ("pull request", "pull requests"),
         AnswerKind::Issues => ("issue", "issues"),
         AnswerKind::Releases => ("release", "releases"),
