@@ -29,7 +29,7 @@ named_enum! {
 }
 
 named_enum! {
-    /// What became of the thing.
+    /// The state into which the thing came.
     EventState {
         /// It was seen, and nothing is known of its state.
         Seen = "seen",
@@ -65,7 +65,7 @@ named_enum! {
 pub struct Event<Turn> {
     /// Kind of thing.
     pub kind: EventKind,
-    /// What became of it.
+    /// The state into which it came.
     pub state: EventState,
     /// Name by which it is known again: a command, `#12`, a hash, the beginning of a step.
     pub name: String,

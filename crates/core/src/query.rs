@@ -205,7 +205,7 @@ open_named_enum! {
 open_named_enum! {
     /// The kind of answer that a question wants: passages, or a view over what is recorded.
     AnswerKind {
-        /// What was said: the usual ranking.
+        /// Turns and memories in the usual ranking.
         Passages = "passages",
         /// The cause of an error, and what mended it.
         Cause = "cause",

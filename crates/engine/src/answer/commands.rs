@@ -18,7 +18,7 @@ const MOST: usize = 6;
 const SUBJECT: f32 = 4.0;
 const DOCUMENTED: f32 = 1.0;
 const ONLY_DOCUMENTED: f32 = 0.5;
-/// What a command loses that is about a part of the project.
+/// Deduction for a command that is about a part of the project.
 const PART: f32 = 1.5;
 
 #[derive(Default)]
@@ -62,7 +62,7 @@ impl Engine {
         let all = known.len();
         let words =
             asked.wanted.subject.split_whitespace().filter(|word| Purpose::of(&format!("x {}", word.to_lowercase())).is_none());
-        let subject = Subject::of(&words.collect::<Vec<_>>().join(" "));
+        let subject = Subject::of(&words.collect::<Vec<_>>().join(" "), &asked.request.question);
         let mut passed: Vec<(f32, String, Known)> = known
             .into_iter()
             .filter(|(_, known)| known.passed > 0 || known.guide.is_some())

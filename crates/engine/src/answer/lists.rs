@@ -95,7 +95,7 @@ impl Engine {
         found.retain(|memory| is_in_period(at(memory)));
         found.sort_by_key(|memory| std::cmp::Reverse((memory.is_pinned, at(memory))));
         if !asked.subject.is_empty() {
-            // What a search by meaning finds comes in its order, and what has the words stays.
+            // Findings of a search by meaning come in its order; others that have the words stay.
             let near = self.statements_about(asked, kinds)?;
             let place = |memory: &Memory| near.iter().position(|id| *id == memory.id);
             found.retain(|memory| place(memory).is_some() || asked.subject.is_in(&memory.words()));

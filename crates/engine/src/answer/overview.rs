@@ -114,7 +114,7 @@ fn as_kind<'r>(asked: &Asked<'r>, kind: AnswerKind) -> Asked<'r> {
         projects: asked.projects.clone(),
         since: asked.since,
         until: asked.until,
-        subject: Subject::of(&asked.wanted.subject),
+        subject: Subject::of(&asked.wanted.subject, &asked.request.question),
     }
 }
 

@@ -3,7 +3,7 @@
 use yore_core::event::{EventKind, EventState};
 use yore_core::query::AnswerKind;
 use yore_core::scope::ScopeChoice;
-use yore_core::text::{Period, Tokenizer, Tokens, WantedAnswer, english_of, is_stop_word, wanted_answer, wanted_as};
+use yore_core::text::{Period, Tokenizer, Tokens, WantedAnswer, english_of, is_german, is_stop_word, wanted_answer, wanted_as};
 use yore_core::time::UtcMillis;
 
 use crate::engine::Engine;
@@ -23,11 +23,11 @@ const SHORTEST_TERM: usize = 5;
 /// Kinds whose rows are of the subject alone.
 const NARROW: [AnswerKind; 4] = [AnswerKind::Cause, AnswerKind::Commands, AnswerKind::Work, AnswerKind::Overview];
 
-/// What the rows of a view are chosen by.
+/// The conditions by which the rows of a view are chosen.
 pub(super) struct Asked<'r> {
     /// The request.
     pub request: &'r RecallRequest,
-    /// What it wants.
+    /// The wanted answer.
     pub wanted: WantedAnswer,
     /// The projects; `None`: all.
     pub projects: Option<Vec<ProjectKey>>,
@@ -72,7 +72,9 @@ pub(super) struct Subject {
 }
 
 impl Subject {
-    pub fn of(text: &str) -> Self {
+    /// Reads a subject; one of a German question has English words beside its own.
+    pub fn of(text: &str, question: &str) -> Self {
+        let is_german = is_german(question);
         let (mut tokens, mut terms) = (Tokens::default(), Vec::new());
         Tokenizer::default().tokenize(text, &mut tokens);
         for token in tokens.iter() {
@@ -80,7 +82,8 @@ impl Subject {
             let kept = token.text.chars().count().saturating_sub(ENDING);
             let term: String = token.text.chars().take(kept.max(SHORTEST_TERM)).collect();
             if !is_stop_word(token.text) && !terms.iter().any(|known: &Vec<String>| known[0] == term) {
-                let english = english_of(token.text).iter().map(|word| (*word).to_owned());
+                let english = if is_german { english_of(token.text) } else { &[] };
+                let english = english.iter().map(|word| (*word).to_owned());
                 terms.push(std::iter::once(term).chain(english).collect());
             }
         }
@@ -141,14 +144,21 @@ impl Engine {
             latest(request.filter.since, period.map(|period| period.start)),
             earliest(request.filter.until, period.map(|period| period.end)),
         );
-        let asked = Asked { request, projects: projects.filter(), since, until, subject: Subject::of(&wanted.subject), wanted };
+        let asked = Asked {
+            request,
+            projects: projects.filter(),
+            since,
+            until,
+            subject: Subject::of(&wanted.subject, &request.question),
+            wanted,
+        };
         let Rows { mut rows, all } = self.rows(&asked)?;
-        // Of a list that has nothing about the subject, the latest are told.
+        // A list that has nothing about the subject tells the latest.
         let is_widened =
             rows.is_empty() && all > 0 && asked.wanted.is_several && !asked.subject.is_empty() && !NARROW.contains(&kind);
         if is_widened {
             let wanted = WantedAnswer { subject: String::new(), ..asked.wanted.clone() };
-            rows = self.rows(&Asked { wanted, subject: Subject::of(""), projects: asked.projects.clone(), ..asked })?.rows;
+            rows = self.rows(&Asked { wanted, subject: Subject::of("", ""), projects: asked.projects.clone(), ..asked })?.rows;
             rows.truncate(MOST_WIDENED);
         }
         if rows.is_empty() && all == 0 {
@@ -163,7 +173,7 @@ impl Engine {
 
     /// Returns whether a question has nearly the words of an error that a tool reported.
     fn is_known_error(&self, request: &RecallRequest) -> Result<bool, EngineError> {
-        let subject = Subject::of(&request.question);
+        let subject = Subject::of(&request.question, "");
         if subject.terms.len() < ERROR_TERMS || request.question.contains('?') {
             return Ok(false);
         }

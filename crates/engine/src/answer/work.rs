@@ -54,7 +54,7 @@ impl Engine {
         }
         let count = sessions.len();
         if has_period {
-            // Of many, those in which most was done.
+            // The sessions in which most was done stay.
             sessions.sort_by_key(|session| std::cmp::Reverse(session.turns));
             sessions.truncate(MOST_OF_PERIOD);
             sessions.sort_by_key(|session| std::cmp::Reverse(session.updated));

@@ -79,7 +79,7 @@ pub(super) fn newer_first(
     let by_words = TextLikeness::default();
     let changes = |older: usize, newer: usize| {
         let is_likely = |earlier: &Statement, later: &Statement| {
-            // What is said again, in whole or in part, changes nothing.
+            // A repetition, in whole or in part, changes nothing.
             !matches!(Repetition::of(earlier, later), Some(Repetition::Same | Repetition::FirstSaysMore))
                 && Change::of(earlier, later, &|a, b| by_words.of(a, b)).is_some_and(|change| change.grade == ChangeGrade::Likely)
         };

@@ -29,9 +29,9 @@ pub struct View {
 /// A row of a view.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ViewRow {
-    /// What it says, on one line.
+    /// Its words, on one line.
     pub text: String,
-    /// What became of it, in words, such as `merged`.
+    /// Its state in words, such as `merged`.
     pub state: Option<String>,
     /// Its time, of a session that of its first turn.
     pub at: Option<UtcMillis>,

@@ -14,6 +14,8 @@ use crate::rules::cut;
 use crate::store::{TurnChoice, TurnKey};
 use crate::{Engine, Found, Hit, RecallAnswer, RecallRequest, Said, Tuning};
 
+/// In a memory of fewer turns every word is rare, so the turn that matches best must also hold much of the prompt.
+pub(super) const SMALL_MEMORY: u64 = 1_000;
 /// Number of bytes read of a prompt: the request is at its beginning or end.
 const LONGEST: usize = 4_000;
 /// A memory whose score is below this share of the best score is not suggested.
@@ -29,9 +31,9 @@ pub(super) fn ask(engine: &Engine, request: &SuggestRequest, filter: Filter, tex
         limit: request.limit + SPARE,
         // Passages about a prompt are chosen later, among what is left.
         quote_chars: if matches!(request.trigger, Trigger::Prompt(_)) { 0 } else { request.quote_chars },
-        // Signs of their own judge whether something is worth telling unasked, and a hook has no time to spare; of a prompt, also the
-        // strength of the answer.
-        is_bare: !matches!(request.trigger, Trigger::Prompt(_)),
+        // Signs of their own judge whether something is worth telling unasked, and a hook has no time to spare; of a prompt to a
+        // small memory, also the strength of the answer.
+        is_bare: !matches!(request.trigger, Trigger::Prompt(_)) || engine.indexed()? >= SMALL_MEMORY,
         min_confidence: Some(0.0),
         // These cost further searches and texts, and a hook does not know the person's calendar.
         is_period_searched: false,

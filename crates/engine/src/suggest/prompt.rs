@@ -5,7 +5,7 @@ use yore_core::query::{Filter, List, ListPlace};
 use yore_core::relevance::{Signs, SkipReason, Wording, confidence};
 use yore_core::strength::Strength;
 
-use super::choose::{ask, bounded, chosen, news};
+use super::choose::{SMALL_MEMORY, ask, bounded, chosen, news};
 use super::conclusion::concluded;
 use super::suggestion::{SuggestRequest, Suggestion, Suggestions};
 use crate::error::EngineError;
@@ -14,8 +14,6 @@ use crate::{Engine, Hit, RecallAnswer};
 
 /// Maximum number of files that are named.
 const MOST_FILES: usize = 5;
-/// In a memory of fewer turns every word is rare, so the turn that matches best must also hold much of the prompt.
-const SMALL_MEMORY: u64 = 1_000;
 /// A prompt of fewer characters has nothing to search for.
 const SHORTEST: usize = 8;
 

@@ -475,9 +475,9 @@ pub struct View {
 /// A row of an answer in kind.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct ViewRow {
-    /// What it says.
+    /// Its words.
     pub text: String,
-    /// What became of it.
+    /// Its state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     /// Its time.
