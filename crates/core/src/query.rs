@@ -265,6 +265,18 @@ open_named_enum! {
 }
 
 named_enum! {
+    /// How much is read for an answer in sentences.
+    AskDepth {
+        /// The best passages, or what is recorded.
+        Preview = "preview",
+        /// More passages, and what the person said to them.
+        Full = "full",
+        /// Also what the names in the first evidence lead to.
+        Deep = "deep",
+    }
+}
+
+named_enum! {
     /// The way in which the scores of several lists become one.
     #[derive(Default)]
     Fusion {

@@ -680,7 +680,7 @@ impl Engine {
         Ok(is_replaced)
     }
 
-    fn index(&self) -> Result<Arc<LexicalIndex>, EngineError> {
+    pub(crate) fn index(&self) -> Result<Arc<LexicalIndex>, EngineError> {
         if let Some(index) = &*self.index.read().unwrap_or_else(PoisonError::into_inner) {
             return Ok(Arc::clone(index));
         }

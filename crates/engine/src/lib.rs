@@ -7,6 +7,7 @@
 
 mod answer;
 mod archive;
+mod ask;
 mod budget;
 pub mod embed;
 mod embedding;
@@ -32,6 +33,7 @@ pub use archive::{
     PageReport, PageTurn, ProjectMerged, ProjectQuery, RememberRequest, Remembered, ReplayReport, ReplayRequest, ReplayRow,
     STANDING, SessionsRequest, ShowAnswer, ShowRequest, Start, Surroundings, WhichVersion,
 };
+pub use ask::{AskAnswer, AskRequest, AskSentence, AskSource, AskStep, Unwritten};
 pub use budget::{Ledger, Price, Terms};
 pub use embedding::EmbedReport;
 pub use engine::{Engine, EngineOptions, IndexHealth, ModelServers, Statistics, VectorHealth};

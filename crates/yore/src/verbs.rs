@@ -17,12 +17,12 @@ use yore_core::operation::{Cause, Change, Operation, Subject};
 use yore_core::relation::{Node, Relation, RelationType};
 use yore_core::time::UtcMillis;
 use yore_engine::{
-    AlikeEntities, Brief, BriefRequest, CodeReport, ConflictPlace, DistilReport, Distilled, Done, Engine, EngineError,
-    EpisodeSummary, ForgetRequest, ForgetSelection, Forgotten, Job, LedgerRow, Material, MaterialRequest, MemoryEdit, MemoryList,
-    MergeOffer, NewMemory, NoteSummary, NotesRequest, OpenConflict, OpenedEntity, OpenedMemory, ProjectMerged, ProjectQuery,
-    ProjectSummary, Reached, RememberRequest, Remembered, SessionTopics, SessionsRequest, Settlement, ShowAnswer, ShowRequest,
-    SourceFileSummary, Spent, Statistics, StoredMemory, SuggestRequest, Suggestions, TopicsRequest, Touched, Traversal,
-    WhichVersion,
+    AlikeEntities, AskAnswer, AskRequest, Brief, BriefRequest, CodeReport, ConflictPlace, DistilReport, Distilled, Done, Engine,
+    EngineError, EpisodeSummary, ForgetRequest, ForgetSelection, Forgotten, Job, LedgerRow, Material, MaterialRequest,
+    MemoryEdit, MemoryList, MergeOffer, NewMemory, NoteSummary, NotesRequest, OpenConflict, OpenedEntity, OpenedMemory,
+    ProjectMerged, ProjectQuery, ProjectSummary, Reached, RememberRequest, Remembered, SessionTopics, SessionsRequest,
+    Settlement, ShowAnswer, ShowRequest, SourceFileSummary, Spent, Statistics, StoredMemory, SuggestRequest, Suggestions,
+    TopicsRequest, Touched, Traversal, WhichVersion,
 };
 use yore_sources::project_names::ProjectNames;
 
@@ -85,6 +85,8 @@ macro_rules! verbs {
 }
 
 verbs! {
+    /// Answers in sentences of the memory.
+    Reads ask_in_sentences(request: AskRequest) -> AskAnswer => |engine| engine.ask(&request, None);
     /// Shows a turn or a session.
     Reads show(request: ShowRequest) -> ShowAnswer => |engine| engine.show(&request);
     /// Divides a session into exchanges.

@@ -2,8 +2,6 @@
 
 use std::sync::LazyLock;
 
-use super::is_stop_word;
-
 /// Fewest letters by which a word goes on after its beginning in the glossary, to be a compound: `Dateiname`.
 const LONGEST_ENDING: usize = 6;
 /// Fewest words of a question that must be German.
@@ -36,23 +34,6 @@ pub fn english_of(word: &str) -> &'static [&'static str] {
 pub fn is_german(question: &str) -> bool {
     let words = question.split(|letter: char| !letter.is_alphanumeric());
     words.filter(|word| SIGNS.contains(&word.to_lowercase().as_str())).count() >= GERMAN_WORDS
-}
-
-/// Returns the words of a German question that the glossary has, each with the English words for it; nothing for another question.
-///
-/// ```
-/// use yore_core::text::in_english;
-/// let found: Vec<&str> = in_english("in welcher Datei steckt die Erkennung").into_iter().map(|(word, _)| word).collect();
-/// assert_eq!(found, ["Datei", "Erkennung"]);
-/// assert!(in_english("which file has the detection").is_empty());
-/// ```
-pub fn in_english(question: &str) -> Vec<(&str, &'static [&'static str])> {
-    if !is_german(question) {
-        return Vec::new();
-    }
-    let words = question.split(|letter: char| !letter.is_alphanumeric());
-    let words = words.filter(|word| !is_stop_word(&word.to_lowercase())).map(|word| (word, english_of(word)));
-    words.filter(|(_, english)| !english.is_empty()).collect()
 }
 
 #[cfg(test)]

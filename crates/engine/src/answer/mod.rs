@@ -43,6 +43,10 @@ impl Engine {
             Some(view) if !view.rows.is_empty() => self.recall(&beside_view(request))?,
             _ => self.recall(request)?,
         };
+        // What was said at other times is no answer to what was done then.
+        if view.as_ref().is_some_and(|view| view.kind == AnswerKind::Work && view.period.is_some() && view.rows.is_empty()) {
+            answer.hits.clear();
+        }
         (answer.answer_kind, answer.view) = (kind, view);
         if request.with_topics && has_time {
             let _ = self.tell_topics(request, &mut answer);

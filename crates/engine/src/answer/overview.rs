@@ -7,7 +7,7 @@ use yore_core::text::{WantedAnswer, fragments};
 
 use super::guides::{Guide, definition_in};
 use super::lists::row_of_memory;
-use super::view::{Asked, Rows, Subject};
+use super::view::{Asked, Rows};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::retrieve::{RecallRequest, ViewRow};
@@ -108,14 +108,7 @@ impl Engine {
 
 /// Returns what is asked, as if for another kind.
 fn as_kind<'r>(asked: &Asked<'r>, kind: AnswerKind) -> Asked<'r> {
-    Asked {
-        request: asked.request,
-        wanted: WantedAnswer { kind, ..asked.wanted.clone() },
-        projects: asked.projects.clone(),
-        since: asked.since,
-        until: asked.until,
-        subject: Subject::of(&asked.wanted.subject, &asked.request.question),
-    }
+    Asked { wanted: WantedAnswer { kind, ..asked.wanted.clone() }, ..asked.again() }
 }
 
 fn at(memory: &Memory) -> yore_core::time::UtcMillis {

@@ -39,6 +39,18 @@ pub(super) struct Asked<'r> {
 }
 
 impl Asked<'_> {
+    /// Returns the same for another kind or period.
+    pub fn again(&self) -> Self {
+        Self {
+            request: self.request,
+            wanted: self.wanted.clone(),
+            projects: self.projects.clone(),
+            since: self.since,
+            until: self.until,
+            subject: Subject::of(&self.wanted.subject, &self.request.question),
+        }
+    }
+
     /// Returns the condition on events.
     pub fn events(&self) -> EventFilter<'_> {
         EventFilter { projects: self.projects.as_deref(), since: self.since, until: self.until, ..EventFilter::default() }

@@ -36,6 +36,12 @@ impl Engine {
         let mut sessions = self.sessions_in(asked)?;
         let all = sessions.len();
         let has_period = asked.since.is_some() || asked.until.is_some();
+        if sessions.is_empty() && has_period {
+            return Ok(Rows {
+                rows: Vec::new(),
+                all: self.sessions_in(&Asked { since: None, until: None, ..asked.again() })?.len(),
+            });
+        }
         let most = match (has_period, asked.subject.is_empty()) {
             (_, false) => MOST_OF_SUBJECT,
             (true, true) => MOST_OF_PERIOD,

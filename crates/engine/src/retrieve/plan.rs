@@ -10,7 +10,7 @@ use yore_core::memory::Status;
 use yore_core::query::{AskedFor, Filter, List, SearchMode, Wanted};
 use yore_core::rank;
 use yore_core::scope::ScopeChoice;
-use yore_core::text::{Period, Question, Tokenizer, WordPiece, asked_for, in_english, is_error_message, is_stop_word};
+use yore_core::text::{Period, Question, Tokenizer, WordPiece, asked_for, english_of, is_error_message, is_german, is_stop_word};
 
 use super::pack::terms_of_parts;
 use super::project::{project_here, projects_named};
@@ -65,9 +65,8 @@ pub(super) fn plan<'r>(
     request: &'r RecallRequest,
 ) -> Result<Plan<'r>, EngineError> {
     let mut text = request.text(&context.periods);
-    let english = english_words(context, tokenizer, &request.question)?;
-    if !english.is_empty() {
-        text = Cow::Owned(format!("{text}\n{}", english.join(" ")));
+    if is_german(&request.question) {
+        text = Cow::Owned(as_met(context, tokenizer, &text)?);
     }
     let mut question = Question::parse(&text, tokenizer);
     question.is_error_message = is_error_message(&request.question);
@@ -99,20 +98,23 @@ pub(super) fn plan<'r>(
     Ok(plan)
 }
 
-/// Returns the English words for those words of a German question that nothing in the memory has.
-fn english_words(
-    context: &QueryContext<'_>,
-    tokenizer: &mut Tokenizer,
-    question: &str,
-) -> Result<Vec<&'static str>, EngineError> {
-    let mut english = Vec::new();
-    for (word, translations) in in_english(question) {
+/// Puts the English words, if there are any, in the place of those words of a German question that nothing in the memory has: they
+/// would find nothing, and make the question look as if nothing were known about it.
+fn as_met(context: &QueryContext<'_>, tokenizer: &mut Tokenizer, question: &str) -> Result<String, EngineError> {
+    let mut met = String::with_capacity(question.len());
+    for word in question.split_inclusive(char::is_whitespace) {
         let terms = Question::parse(word, tokenizer).terms;
-        if context.lexical.unmet(&terms)?.iter().all(|unmet| *unmet) {
-            english.extend(translations.iter().copied());
+        let is_met = terms.is_empty() || !context.lexical.unmet(&terms)?.iter().all(|unmet| *unmet);
+        match is_met || word.contains(|letter: char| letter.is_ascii_digit()) {
+            true => met.push_str(word),
+            false => english_of(word.trim_matches(|letter: char| !letter.is_alphanumeric())).iter().for_each(|word| {
+                met.push_str(word);
+                met.push(' ');
+            }),
         }
     }
-    Ok(english)
+    // Nothing of it is known: its own words say so.
+    Ok(if met.trim().is_empty() { question.to_owned() } else { met })
 }
 
 impl Plan<'_> {

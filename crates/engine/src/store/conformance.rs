@@ -419,6 +419,7 @@ fn found_turns(open: Open<'_>) {
     for wanted in [Turns::Conclusion(asked), Turns::Around(asked, 3)] {
         assert_eq!(store.turns(wanted).unwrap()[0].id, talk.answered.id, "{wanted:?}");
     }
+    assert!(store.turns(Turns::Reply(asked)).unwrap().is_empty());
     let [session, side] = [&talk.session, &talk.side].map(|session| key_of(store, session));
     assert_eq!(store.turns(Turns::LastOf(session, Role::Human, 3)).unwrap()[0].id, talk.asked.id);
     assert_eq!(store.exchange_starts(&by_id).unwrap()[&by_id[0]], store.exchange_starts(&[asked]).unwrap()[&asked]);

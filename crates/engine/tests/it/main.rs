@@ -7,6 +7,7 @@ mod answers;
 mod antigravity;
 mod architecture;
 mod archive;
+mod ask;
 mod bench;
 mod branches;
 mod chatgpt;

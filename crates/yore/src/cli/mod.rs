@@ -1,5 +1,6 @@
 //! The command line: the table of commands, their global options, and dispatch; one file for each command.
 
+mod ask;
 mod brief;
 mod budget;
 mod capture;
@@ -120,6 +121,7 @@ enum Command {
     Doctor(doctor::Arguments),
     #[command(alias = "search")]
     Recall(recall::Arguments),
+    Ask(ask::Arguments),
     Show(show::Arguments),
     Sessions(sessions::Arguments),
     Brief(brief::Arguments),
@@ -237,6 +239,7 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
         Command::Status(arguments) => status::run(&arguments, context),
         Command::Doctor(arguments) => doctor::run(&arguments, context),
         Command::Recall(arguments) => recall::run(&arguments, context),
+        Command::Ask(arguments) => ask::run(&arguments, context),
         Command::Show(arguments) => show::run(&arguments, context),
         Command::Sessions(arguments) => sessions::run(&arguments, context),
         Command::Brief(arguments) => brief::run(&arguments, context),

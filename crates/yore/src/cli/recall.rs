@@ -145,6 +145,17 @@ impl FilterArguments {
         !self.memory_kind.is_empty() || !self.memory_status.is_empty() || lists.contains(&false)
     }
 
+    /// Checks the names that clap cannot.
+    ///
+    /// # Errors
+    /// An agent is unknown.
+    pub fn check(&self) -> CliResult<()> {
+        let Some(unknown) = self.agent.iter().find(|agent| source_named(agent).is_none()) else { return Ok(()) };
+        let known: Vec<&str> = SOURCES.iter().map(|source| source.kind()).collect();
+        let told = format!("there is no agent {unknown:?}; expected one of {}", known.join(", "));
+        Err(CliError::usage(told, Some("`yore status --sources` lists what was read")))
+    }
+
     /// Returns the filter, with the configured scope if no project is named.
     pub fn filter(&self, configured: ScopeChoice) -> Filter {
         Filter {
@@ -187,23 +198,8 @@ const VIEW_CHARS: usize = 2_400;
 const FILES_FROM: usize = 20;
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
-    let mut question = arguments.question.join(" ");
-    if question == "-" {
-        question.clear();
-        std::io::stdin()
-            .lock()
-            .take(1 << 20)
-            .read_to_string(&mut question)
-            .map_err(|error| CliError::usage(format!("cannot read the question: {error}"), None))?;
-    }
-    if question.trim().is_empty() {
-        return Err(CliError::usage("the question is empty", Some("`yore recall \"words to look for\"`")));
-    }
-    if let Some(unknown) = arguments.filter.agent.iter().find(|agent| source_named(agent).is_none()) {
-        let known: Vec<&str> = SOURCES.iter().map(|source| source.kind()).collect();
-        let told = format!("there is no agent {unknown:?}; expected one of {}", known.join(", "));
-        return Err(CliError::usage(told, Some("`yore status --sources` lists what was read")));
-    }
+    let question = question(&arguments.question)?;
+    arguments.filter.check()?;
     let mut memory = context.settings.memory()?;
     let mut request = request(&question, context);
     request.wordings.clone_from(&arguments.wording);
@@ -293,6 +289,26 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         context.printer.note(weak(&answer, arguments.wording.is_empty()))?;
     }
     Ok(if answer.hits.is_empty() && !has_rows { Exit::Nothing } else { Exit::Success })
+}
+
+/// Joins the words of a question; `-` reads it from standard input.
+///
+/// # Errors
+/// It cannot be read, or it is empty.
+pub fn question(words: &[String]) -> CliResult<String> {
+    let mut question = words.join(" ");
+    if question == "-" {
+        question.clear();
+        std::io::stdin()
+            .lock()
+            .take(1 << 20)
+            .read_to_string(&mut question)
+            .map_err(|error| CliError::usage(format!("cannot read the question: {error}"), None))?;
+    }
+    if question.trim().is_empty() {
+        return Err(CliError::usage("the question is empty", Some("`yore recall \"words to look for\"`")));
+    }
+    Ok(question)
 }
 
 /// Returns the entities from which relations were followed, with their shares.

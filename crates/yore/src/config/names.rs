@@ -9,7 +9,7 @@ pub const FOLDER: &str = "folder";
 /// Provider that is nobody.
 pub const NONE: &str = "none";
 /// The purposes for which a model is called.
-pub const PURPOSES: [&str; 3] = ["extract", "summarise", "judge"];
+pub const PURPOSES: [&str; 4] = ["extract", "summarise", "judge", "ask"];
 /// Stands for every purpose, and for every model whose name goes on.
 const ANY: &str = "*";
 

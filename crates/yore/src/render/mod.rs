@@ -10,6 +10,7 @@ pub mod ingest;
 pub mod memories;
 pub mod plain;
 pub mod progress;
+pub mod spoken;
 pub mod text;
 pub mod view;
 

@@ -2,6 +2,7 @@
 //! added, existing ones are not changed.
 //!
 //! - [`Recalled`], [`Hit`]: an answer of recall
+//! - [`Spoken`]: an answer in sentences
 //! - [`Shown`], [`Exchanges`]: a session; [`Opened`]: a page of one, for agents
 //! - [`Session`], [`SessionTopics`], [`Note`], [`Project`]: items of lists; [`SessionPage`], [`NotePage`]: pages of them
 //! - [`Ingestion`], [`Begun`], [`Conversation`]: what was read
@@ -29,6 +30,7 @@ mod memory;
 mod program;
 mod reading;
 mod show;
+mod spoken;
 mod store;
 mod topics;
 pub mod words;
@@ -46,6 +48,7 @@ pub use self::memory::*;
 pub use self::program::*;
 pub use self::reading::*;
 pub use self::show::*;
+pub use self::spoken::*;
 pub use self::store::*;
 pub use self::topics::*;
 

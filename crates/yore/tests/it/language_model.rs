@@ -413,3 +413,43 @@ fn an_answer_in_the_folder_without_the_form_is_named_and_another_one_is_taken() 
     let told = with_folder().run().success().stdout;
     assert!(told.contains("1 memory new"), "{told}");
 }
+
+#[test]
+fn an_answer_of_the_model_keeps_only_sentences_that_the_memory_supports_and_a_simple_question_calls_none() {
+    let environment = memory();
+    let sentence = |text: &str, source: u32| serde_json::json!({"text": text, "sources": [source]});
+    let written = serde_json::json!({"is_known": true, "sentences": [
+        sentence("Redis loses the leases when the harbour box restarts, so they stay in SQLite.", 2),
+        sentence("Redis lost 17 leases.", 2),
+        sentence("Postgres would have needed an operator.", 2),
+        sentence("The leases live in SQLite now.", 9),
+    ]});
+    environment.write("answer.json", written.to_string());
+    let ask = |arguments: &[&str], tokens: &str| {
+        let arguments = [&["ask", "--all", "why are the berth leases kept in SQLite"], arguments].concat();
+        with_model(&environment, &arguments).env("YORE_LLM__DAILY_TOKENS", tokens).run()
+    };
+    let told = ask(&["--json"], "50000").success().json();
+    assert_eq!((&told["model"], &told["unsupported"]), (&"command".into(), &3.into()), "{told}");
+    let sentences = told["sentences"].as_array().unwrap();
+    assert_eq!((sentences.len(), &sentences[0]["sources"]), (1, &serde_json::json!([1])), "{told}");
+    let prompt = std::fs::read_to_string(environment.path("prompt")).unwrap();
+    assert!(prompt.contains("Redis loses them when the harbour box restarts"), "{prompt}");
+    let rows = environment.yore(["budget", "history", "--json"]).run().success().json();
+    assert_eq!(rows[0]["purpose"], "ask", "{rows}");
+    assert_eq!(asked(&environment), 1);
+    for own_words in [ask(&["--no-model"], "50000"), ask(&["--depth", "preview"], "50000")] {
+        assert!(own_words.success().stdout.contains("Redis loses them when the harbour box restarts"));
+    }
+    let limited = ask(&[], "0").success();
+    assert!(
+        limited.stderr.contains("the model did not answer") && limited.stdout.contains("Redis loses them"),
+        "{}",
+        limited.stderr
+    );
+    assert_eq!(asked(&environment), 1);
+    environment.write("answer.json", serde_json::json!({"is_known": false, "sentences": []}).to_string());
+    let unknown = ask(&[], "50000").ends_with(1);
+    assert!(unknown.stdout.contains("Nothing is known about it"), "{}", unknown.stdout);
+    assert_eq!(asked(&environment), 2);
+}

@@ -158,6 +158,8 @@ pub(crate) enum Turns<'q> {
     LastOf(EpisodeKey, Role, usize),
     /// The last one of the agent after a turn and before the next human turn, which is the outcome of that turn.
     Conclusion(TurnKey),
+    /// The first human turn after a turn, which is what the person said to it.
+    Reply(TurnKey),
     /// Those of people and agents in the exchange of a turn that stand nearest to it, without the turn itself, at most so many; none before
     /// the first human turn.
     Around(TurnKey, usize),
@@ -335,6 +337,7 @@ impl Store {
                 view.all(&sql, params![episode, role.as_str(), limit as i64], shown_turn)
             }
             Turns::Conclusion(turn) => view.conclusion(turn),
+            Turns::Reply(turn) => view.reply(turn),
             Turns::Around(turn, limit) => view.exchange_around(turn, limit),
         })
     }

@@ -115,6 +115,18 @@ impl View<'_> {
         self.all(&sql, [turn], shown_turn)
     }
 
+    /// Returns the first human turn after this one in its episode and project; none if there is none.
+    pub(super) fn reply(&self, turn: TurnKey) -> StoreResult<Vec<ShownTurn>> {
+        let sql = format!(
+            "SELECT {SHOWN_COLUMNS} FROM turn {SHOWN_JOINS} WHERE episode.forgotten_ms IS NULL AND turn.id = (
+                 SELECT later.id FROM turn AS said JOIN turn AS later ON later.episode_id = said.episode_id
+                 WHERE said.id = ?1 AND later.role = 'human' AND later.project_id IS said.project_id AND later.position > said.position
+                 ORDER BY later.position LIMIT 1
+             )"
+        );
+        self.all(&sql, [turn], shown_turn)
+    }
+
     /// Returns the turns of people and agents in the exchange of a turn that stand nearest to it, without the
     /// turn itself; nothing before the first human turn.
     pub(super) fn exchange_around(&self, turn: TurnKey, limit: usize) -> StoreResult<Vec<ShownTurn>> {

@@ -22,8 +22,8 @@
 //! | `get_context_preview` | topic | served: related topics are those that were given |
 //! | `explore_context_tree` | topic, depth = 2, max_results = 10 | served: stated, similar, with common tags, loaded together |
 //! | `search_contexts_semantic` | query?, depth = preview, max_results = 5 | served: without a query by priority |
-//! | `ask_memory` | question, depth = preview | not served yet |
-//! | `synthesize_knowledge` | question | not served yet |
+//! | `ask_memory` | question, depth = preview | served: sentences of contexts, memories and sessions, with their sources |
+//! | `synthesize_knowledge` | question | served: the same, deep |
 //! | `note`, `memento_note` | content, confirmed | served |
 //!
 //! A name that is not served is not listed, and a call of it says so. A context is a note that an agent keeps
@@ -49,7 +49,7 @@ mod tree;
 
 #[cfg(test)]
 pub use self::search::SOLUTIONS;
-use super::tools::{Row, recall};
+use super::tools::{Row, ask, recall};
 
 /// A tool name of the designs.
 pub struct Name {
@@ -106,8 +106,8 @@ pub const NAMES: [Name; 24] = [
     served!("get_context_preview", contexts::preview_tool, contexts::preview),
     served!("explore_context_tree", tree::tool, tree::explore),
     served!("search_contexts_semantic", contexts::search_tool, contexts::search),
-    later("ask_memory", "answers written from what was found", "`search_contexts_semantic` or `recall` finds the evidence"),
-    later("synthesize_knowledge", "answers written from what was found", "`recall` with depth full finds the evidence"),
+    served!("ask_memory", ask::memory_tool, ask::memory),
+    served!("synthesize_knowledge", ask::synthesis_tool, ask::synthesis),
     served!("note", store::note_tool, store::note),
     served!("memento_note", store::note_tool, store::note),
 ];
@@ -191,6 +191,8 @@ mod tests {
             ("get_context_preview", "topic"),
             ("explore_context_tree", "topic depth? max_results?"),
             ("search_contexts_semantic", "query? depth? max_results?"),
+            ("ask_memory", "question depth?"),
+            ("synthesize_knowledge", "question"),
             ("note", "content confirmed"),
             ("memento_note", "content confirmed"),
         ] {

@@ -2,10 +2,11 @@
 //!
 //! - [`Row`], [`CORE`]: yore's own tools, which every agent gets; [`MORE`]: those that settings name
 //! - [`Call`]: the input of a tool
-//! - `recall`, `show`, `sessions`, `notes`, `brief`, `remember`, `distil`, `forget`, `status`
+//! - `recall`, `ask`, `show`, `sessions`, `notes`, `brief`, `remember`, `distil`, `forget`, `status`
 //!
 //! Errors are part of the result, where the agent reads them and can call again.
 
+pub mod ask;
 pub mod brief;
 mod distil;
 mod forget;
@@ -68,7 +69,10 @@ pub const CORE: [Row; 8] = [
 ];
 
 /// Further tools, which are served where the settings name them: every session pays for a tool's description.
-pub const MORE: [Row; 1] = [Row { name: "distil", tool: distil::tool, call: |call| Box::pin(distil::call(call)) }];
+pub const MORE: [Row; 2] = [
+    Row { name: "ask", tool: ask::tool, call: |call| Box::pin(ask::call(call)) },
+    Row { name: "distil", tool: distil::tool, call: |call| Box::pin(distil::call(call)) },
+];
 
 /// The effect of a tool on the memory.
 #[derive(Clone, Copy)]

@@ -276,8 +276,19 @@ fn calls() -> Vec<Call> {
                 Data("/searched", json!("by priority")),
             ],
         ),
-        ("S3-042", "ask_memory", json!({"question": "how long do tokens live?"}), vec![Error("not served by this version")]),
-        ("S3-043", "synthesize_knowledge", json!({"question": "auth"}), vec![Error("not served by this version")]),
+        (
+            "S3-028 S3-042 C-080",
+            "ask_memory",
+            json!({"question": "how long do tokens live?"}),
+            vec![Data("/steps/0/depth", json!("preview")), Data("/sentences/0/sources", json!([1])), Text("confidence ")],
+        ),
+        (
+            "S3-043 C-047",
+            "synthesize_knowledge",
+            json!({"question": "what do we know about redis leases?"}),
+            vec![Data("/steps/0/depth", json!("deep")), Text("heartbeats were lost")],
+        ),
+        ("C-080", "ask_memory", json!({"question": "which zeppelin was booked?"}), vec![Text("Nothing is known about it")]),
         // S5: notes and recall.
         (
             "S5-068",

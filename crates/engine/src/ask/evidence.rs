@@ -1,0 +1,178 @@
+//! Gathers what the sentences of an answer may rest on: rows of what is recorded, passages, what the person said to them.
+
+use std::collections::HashSet;
+
+use yore_core::episode::{EpisodeKind, Role};
+use yore_core::query::{AnswerKind, AskDepth};
+use yore_core::text::{Tokenizer, is_german};
+use yore_core::time::UtcMillis;
+
+use super::answer::AskSource;
+use super::words::{content_words, has_one_of};
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::retrieve::{Found, Hit, Packing, RecallAnswer, RecallRequest, View};
+use crate::rules::{cut, own_words};
+use crate::store::Turns;
+
+/// Results and tokens of passages, by depth.
+const LIMITS: [usize; 3] = [5, 10, 12];
+const TOKENS: [usize; 3] = [300, 600, 1_000];
+/// Most rows of what is recorded.
+const MOST_ROWS: usize = 6;
+/// Number of the best results whose reply is read, and most characters of one.
+const WITH_REPLY: usize = 3;
+const REPLY_CHARS: usize = 240;
+/// Most names of the best evidence that a deep search adds to the question.
+const MOST_NAMES: usize = 4;
+
+/// What a source is called that sums up a session for the agent that goes on with it.
+const SUMMARY: &str = "summary";
+
+/// A piece of evidence.
+#[derive(Clone, Debug)]
+pub(super) struct Piece {
+    pub source: AskSource,
+    pub text: String,
+    /// True if it is a row of what is recorded.
+    pub is_row: bool,
+    /// True if a person said it.
+    pub is_person: bool,
+}
+
+/// What was found for a question at a depth.
+pub(super) struct Gathered {
+    /// The words that were searched for.
+    pub searched: String,
+    /// In the order in which they are to be read.
+    pub pieces: Vec<Piece>,
+    /// True if the answer is a list of what is recorded.
+    pub is_recorded: bool,
+    /// The words that such a list must have, with their rarity; `None`: it was found by a search, which says how well it fits.
+    pub subject: Option<Vec<(String, f32)>>,
+    pub answer: RecallAnswer,
+}
+
+impl Engine {
+    /// Finds the evidence for a question. From the depth `full` on, the person's replies to the best results belong to it; a deep search
+    /// also searches for the names that the first evidence has.
+    pub(super) fn gather(&self, request: &RecallRequest, depth: AskDepth) -> Result<Gathered, EngineError> {
+        let at = depth as usize;
+        let packing = Packing { budget: TOKENS[at], group_cost: 0, hit_cost: 0, is_broad: false };
+        let mut request = RecallRequest { limit: LIMITS[at], packing: Some(packing), ..request.clone() };
+        let mut answer = self.answer(&request, true)?;
+        if depth == AskDepth::Deep {
+            let names = names_in(&answer, &request.question);
+            if !names.is_empty() {
+                request.wordings.push(names.join(" "));
+                let first = std::mem::replace(&mut answer, self.answer(&request, false)?);
+                // How well the question is met does not depend on the names that were added.
+                (answer.confidence, answer.unmet) = (first.confidence, first.unmet);
+            }
+        }
+        let mut pieces: Vec<Piece> = Vec::new();
+        let view = answer.view.as_ref().filter(|view| !view.is_widened && !view.rows.is_empty());
+        pieces.extend(view.into_iter().flat_map(rows));
+        let is_recorded = !pieces.is_empty();
+        let mut known: HashSet<String> = HashSet::new();
+        for (place, hit) in answer.hits.iter().enumerate() {
+            let own = pieces_of(hit);
+            pieces.extend(own.into_iter().filter(|piece| !piece.text.is_empty() && known.insert(piece.source.opens.clone())));
+            if depth != AskDepth::Preview && place < WITH_REPLY {
+                let reply = self.reply_to(hit, &answer.terms)?;
+                pieces.extend(reply.filter(|piece| known.insert(piece.source.opens.clone())));
+            }
+        }
+        // What was distilled comes before what was said, and that before what tells it over again.
+        let rank = |piece: &Piece| match (piece.is_row, piece.source.what.as_str()) {
+            (true, _) => 0,
+            (_, SUMMARY) => 3,
+            (_, "you" | "assistant" | "tool" | "document") => 2,
+            _ => 1,
+        };
+        pieces.sort_by_key(rank);
+        let subject = match view {
+            Some(view) if view.kind == AnswerKind::Cause || view.kind == AnswerKind::Work && !view.subject.is_empty() => None,
+            Some(view) if !is_german(&request.question) => Some(self.with_rarity(&view.subject)?),
+            _ => Some(Vec::new()),
+        };
+        let searched = [vec![request.question.clone()], request.wordings.clone()].concat().join(" | ");
+        Ok(Gathered { searched, pieces, is_recorded, subject, answer })
+    }
+
+    /// Returns the words of a subject with their rarity in the index.
+    fn with_rarity(&self, subject: &str) -> Result<Vec<(String, f32)>, EngineError> {
+        let terms = content_words(subject, &mut Tokenizer::default());
+        let rarity = self.index()?.state()?.rarity(&terms)?;
+        Ok(terms.into_iter().zip(rarity).collect())
+    }
+
+    /// Returns what the person said to a message of the agent, if it has a word of the question.
+    fn reply_to(&self, hit: &Hit, terms: &[String]) -> Result<Option<Piece>, EngineError> {
+        let said = hit.as_turn().filter(|turn| turn.role == Role::Assistant && turn.kind != EpisodeKind::Document);
+        let Some(turn) = said else { return Ok(None) };
+        let reply = self.store().turns(Turns::Reply(turn.row))?.pop().filter(|reply| reply.caveat.is_none());
+        Ok(reply.and_then(|reply| {
+            let text = cut(own_words(&reply.text).trim(), REPLY_CHARS);
+            let source = source("you", reply.id.short(), reply.time.utc, reply.project);
+            has_one_of(&text, terms).then_some(Piece { source, text, is_row: false, is_person: true })
+        }))
+    }
+}
+
+fn source(what: &str, opens: String, at: Option<UtcMillis>, project: Option<String>) -> AskSource {
+    AskSource { opens, what: what.to_owned(), at, project }
+}
+
+fn rows(view: &View) -> impl Iterator<Item = Piece> {
+    let what = view.kind.as_str().replace('_', " ");
+    view.rows.iter().take(MOST_ROWS).map(move |row| {
+        let state = row.state.as_deref().filter(|state| !state.is_empty()).map(|state| format!(" ({state})")).unwrap_or_default();
+        let text = [vec![format!("{}{state}", row.text)], row.details.clone()].concat().join("; ");
+        let source = source(&what, row.opens.clone().unwrap_or_default(), row.at, None);
+        Piece { source, text, is_row: true, is_person: false }
+    })
+}
+
+/// Returns the passages of a result: its own, and those of its exchange.
+fn pieces_of(hit: &Hit) -> Vec<Piece> {
+    let project = hit.project.clone();
+    let speaker = |role: Role| match role {
+        Role::Human => "you",
+        Role::Assistant => "assistant",
+        Role::Summary => SUMMARY,
+        _ => "tool",
+    };
+    let (what, is_person, text) = match &hit.found {
+        Found::Memory(found) => (found.memory.kind.as_str(), false, found.memory.statement.clone()),
+        Found::Turn(turn) if turn.kind == EpisodeKind::Document => ("document", false, hit.quote.clone()),
+        Found::Turn(turn) => (speaker(turn.role), turn.role == Role::Human, hit.quote.clone()),
+    };
+    let own = Piece { source: source(what, hit.id().short(), hit.time.utc, project.clone()), text, is_row: false, is_person };
+    let beside = hit.beside.iter().map(|said| Piece {
+        source: source(speaker(said.role), said.turn.short(), said.at, project.clone()),
+        text: said.text.clone(),
+        is_row: false,
+        is_person: said.role == Role::Human,
+    });
+    std::iter::once(own).chain(beside).collect()
+}
+
+/// Returns names in the best passages that the question does not have: words with a digit, an underscore, a dot or a capital inside.
+fn names_in(answer: &RecallAnswer, question: &str) -> Vec<String> {
+    let question = question.to_lowercase();
+    let mut names: Vec<String> = Vec::new();
+    for hit in answer.hits.iter().take(WITH_REPLY) {
+        for word in hit.quote.split(|letter: char| letter.is_whitespace() || "()[]{}\"'`,;:".contains(letter)) {
+            let word = word.trim_matches(|letter: char| !letter.is_alphanumeric());
+            let is_name = word.chars().skip(1).any(|letter| letter.is_uppercase() || matches!(letter, '_' | '.' | '-' | '/'))
+                && word.chars().any(char::is_alphabetic)
+                && (4..40).contains(&word.len());
+            let is_new = !question.contains(&word.to_lowercase()) && !names.iter().any(|name| name == word);
+            if is_name && is_new && names.len() < MOST_NAMES {
+                names.push(word.to_owned());
+            }
+        }
+    }
+    names
+}

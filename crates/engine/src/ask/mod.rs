@@ -1,0 +1,63 @@
+//! Answers a question in sentences, each with the turn or memory that it rests on.
+//!
+//! - [`AskRequest`], [`AskAnswer`]: the question and its answer (`answer`)
+//! - `evidence`: what the sentences rest on, at a depth
+//! - `sentences`: sentences that are chosen from the evidence
+//! - `writing`: sentences of a language model, of which only supported ones stay
+
+mod answer;
+mod evidence;
+mod sentences;
+mod words;
+mod writing;
+
+use yore_core::query::AskDepth;
+
+pub use self::answer::{AskAnswer, AskRequest, AskSentence, AskSource, AskStep, Unwritten};
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::extraction::ModelAccess;
+
+/// Confidence from which no deeper search is made.
+const SURE: f32 = 0.7;
+/// Confidence below which nothing counts as known.
+const KNOWN: f32 = 0.2;
+
+impl Engine {
+    /// Answers a question in sentences. With `by`, a language model writes them, unless the question is simple: its answer is a list of
+    /// what is recorded, or only a preview is wanted.
+    ///
+    /// # Errors
+    /// See [`Engine::recall`]. That a model did not answer is in the answer.
+    pub fn ask(&self, request: &AskRequest, by: Option<ModelAccess<'_>>) -> Result<AskAnswer, EngineError> {
+        let mut steps: Vec<AskStep> = Vec::new();
+        let depths = match &request.depth {
+            Some(depth) => std::slice::from_ref(depth),
+            None => AskDepth::ALL,
+        };
+        let mut best = None;
+        for depth in depths {
+            let gathered = self.gather(&request.recall, *depth)?;
+            let chosen = sentences::choose(&gathered, *depth);
+            let found = gathered.pieces.len();
+            steps.push(AskStep { depth: *depth, searched: gathered.searched.clone(), found, confidence: chosen.confidence });
+            let is_sure = chosen.confidence >= SURE || gathered.is_recorded;
+            if best.as_ref().is_none_or(|(_, known): &(_, AskAnswer)| chosen.confidence >= known.confidence) {
+                best = Some((gathered, chosen));
+            }
+            if is_sure {
+                break;
+            }
+        }
+        let Some((gathered, mut answer)) = best else { return Ok(AskAnswer::default()) };
+        answer.steps = steps;
+        if answer.confidence < KNOWN {
+            (answer.sentences, answer.sources) = (Vec::new(), Vec::new());
+        }
+        let is_simple = gathered.is_recorded || request.depth == Some(AskDepth::Preview);
+        if let Some(by) = by.filter(|_| !is_simple && !gathered.pieces.is_empty() && !answer.sentences.is_empty()) {
+            self.write_answer(&request.recall.question, &gathered, by, &mut answer)?;
+        }
+        Ok(answer)
+    }
+}

@@ -1,0 +1,102 @@
+//! Chooses the sentences of an answer from its evidence, word for word, and rates how much of the question they have.
+
+use yore_core::query::AskDepth;
+use yore_core::relevance::{Wording, is_announcement};
+use yore_core::text::{Tokenizer, fragments, is_stop_word};
+
+use super::answer::{AskAnswer, AskSentence, AskSource};
+use super::evidence::{Gathered, Piece};
+use super::words::content_words;
+use crate::rules::plain;
+
+/// Most characters of an answer, by depth.
+const CHARS: [usize; 3] = [900, 1_400, 2_000];
+/// Share of the words of a sentence that others have, from which it says nothing new.
+const SAID: f32 = 0.8;
+/// Fewest words of a sentence without a name or a number.
+const LEAST_WORDS: usize = 3;
+/// Confidence of a list of what is recorded that has all of its subject.
+const RECORDED: f32 = 0.95;
+/// Part of the confidence that the sentences' share of the question decides.
+const COVER: f32 = 0.5;
+
+/// Makes an answer of the words of its evidence.
+pub(super) fn choose(gathered: &Gathered, depth: AskDepth) -> AskAnswer {
+    let mut tokenizer = Tokenizer::default();
+    let answer = &gathered.answer;
+    let mut told = AskAnswer {
+        projects: answer.projects.clone(),
+        indexed: answer.indexed,
+        unmet: answer.unmet.clone(),
+        ..AskAnswer::default()
+    };
+    let (mut said, mut left): (Vec<String>, usize) = (Vec::new(), CHARS[depth as usize]);
+    for piece in &gathered.pieces {
+        for text in statements(piece) {
+            let words = content_words(&text, &mut tokenizer);
+            let known = words.iter().filter(|word| said.contains(word)).count();
+            let length = text.chars().count();
+            if !words.is_empty() && known as f32 >= SAID * words.len() as f32 || length > left {
+                continue;
+            }
+            left -= length;
+            said.extend(words);
+            let sources = vec![number_of(&mut told.sources, &piece.source)];
+            told.sentences.push(AskSentence { text, sources });
+        }
+    }
+    told.confidence = confidence(gathered, &said);
+    told
+}
+
+/// Returns the number of a source, which is added if it is new.
+pub(super) fn number_of(sources: &mut Vec<AskSource>, source: &AskSource) -> usize {
+    let known = sources.iter().position(|known| known == source);
+    known.unwrap_or_else(|| {
+        sources.push(source.clone());
+        sources.len() - 1
+    }) + 1
+}
+
+/// Returns the sentences of a piece that state something.
+fn statements(piece: &Piece) -> Vec<String> {
+    if piece.is_row {
+        return vec![plain(&piece.text)];
+    }
+    let stated = fragments(&piece.text).into_iter().filter_map(|range| {
+        let fragment = piece.text[range].trim_matches(['…', ' ', '\n']);
+        let is_question = fragment.trim_end_matches(['"', '”', ')', '*', '`', ' ']).ends_with('?');
+        let is_asking = is_question || piece.is_person && Wording::of(fragment).asks_openly;
+        if fragment.starts_with('#') || is_asking || is_announcement(fragment) {
+            return None;
+        }
+        let text = match fragment.strip_prefix('|') {
+            Some(row) => row.split('|').map(str::trim).filter(|cell| !cell.is_empty()).collect::<Vec<_>>().join(" – "),
+            None => plain(fragment),
+        };
+        let is_empty = text.split_whitespace().count() < LEAST_WORDS
+            && !text.contains(|letter: char| letter.is_ascii_digit() || letter == '`');
+        (!is_empty).then(|| if piece.is_person { format!("“{text}”") } else { text })
+    });
+    stated.collect()
+}
+
+/// Returns the probability that the question is answered: that its memory bears on it, lowered by the share of the question that no
+/// sentence has.
+fn confidence(gathered: &Gathered, said: &[String]) -> f32 {
+    if said.is_empty() {
+        return 0.0;
+    }
+    if let (true, Some(subject)) = (gathered.is_recorded, &gathered.subject) {
+        let weight = |(_, rarity): &&(String, f32)| *rarity;
+        let whole: f32 = subject.iter().map(|word| weight(&word)).sum();
+        let found: f32 = subject.iter().filter(|(word, _)| said.contains(word)).map(|word| weight(&word)).sum();
+        return if whole > 0.0 { RECORDED * found / whole } else { RECORDED };
+    }
+    if gathered.is_recorded {
+        return gathered.answer.confidence;
+    }
+    let terms: Vec<&String> = gathered.answer.terms.iter().filter(|term| !is_stop_word(term)).collect();
+    let found = terms.iter().filter(|term| said.contains(term)).count() as f32 / terms.len().max(1) as f32;
+    gathered.answer.confidence * (1.0 - COVER + COVER * found)
+}

@@ -1,0 +1,150 @@
+//! Has a language model write the sentences of an answer, and drops those that their evidence does not support.
+
+use serde::Deserialize;
+use serde_json::json;
+use yore_core::text::Tokenizer;
+
+use super::answer::{AskAnswer, AskSentence, Unwritten};
+use super::evidence::Gathered;
+use super::sentences::number_of;
+use super::words::content_words;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::extraction::{FailReason, ModelAccess};
+use crate::llm::structured;
+use crate::llm::{Form, LlmError, Prompt};
+
+/// Instructions, and their version; a change of the words is another file.
+const INSTRUCTIONS: &str = include_str!("../../prompts/ask-1.md");
+const NAME: &str = "ask/1";
+/// Most tokens of an answer, and longest sentence in characters.
+const MOST_ANSWER: u32 = 1_500;
+const SENTENCE_CHARS: usize = 500;
+/// Share of the words of a sentence that its evidence and the question must have.
+const SUPPORTED: f32 = 0.5;
+
+impl Engine {
+    /// Replaces the sentences of an answer with those of a model that their evidence supports. An answer by which nothing is known
+    /// empties it. If the model does not answer, the sentences stay.
+    pub(super) fn write_answer(
+        &self,
+        question: &str,
+        gathered: &Gathered,
+        mut by: ModelAccess<'_>,
+        answer: &mut AskAnswer,
+    ) -> Result<(), EngineError> {
+        let project = match gathered.answer.projects.as_slice() {
+            [only] => Some(only.as_str()),
+            _ => None,
+        };
+        let (model, ledger) = match by.reader(self, project) {
+            Ok(Some(reader)) => reader,
+            Ok(None) => {
+                answer.unwritten = Some(Unwritten::LeftOut);
+                return Ok(());
+            }
+            Err(reason) => {
+                answer.unwritten = Some(Unwritten::NoModel(reason));
+                return Ok(());
+            }
+        };
+        let mut texts: Vec<String> = gathered.pieces.iter().map(|piece| piece.text.clone()).collect();
+        let mut asked = question.to_owned();
+        self.redact_again(texts.iter_mut().chain([&mut asked]))?;
+        let evidence = (1..).zip(gathered.pieces.iter().zip(&texts)).map(|(number, (piece, text)): (usize, _)| {
+            let at = piece.source.at.map(yore_core::time::format_utc);
+            json!({"number": number, "by": piece.source.what, "at": at, "words": text})
+        });
+        let user = json!({"question": asked, "evidence": evidence.collect::<Vec<_>>()}).to_string();
+        let prompt = Prompt { system: INSTRUCTIONS.to_owned(), user, max_tokens: MOST_ANSWER, key: format!("{NAME} {asked}") };
+        let written = match structured::ask::<Written>(&model, &prompt, &form(), &ledger) {
+            Ok(answered) => answered.value,
+            Err(error) => {
+                answer.unwritten = Some(Unwritten::Failed(reason(&error)));
+                return Ok(());
+            }
+        };
+        let (mut sentences, mut sources) = (Vec::new(), Vec::new());
+        let mut tokenizer = Tokenizer::default();
+        for Sentence { mut text, sources: cited } in written.sentences {
+            text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let cited: Vec<usize> = cited.iter().filter_map(|number| (*number as usize).checked_sub(1)).collect();
+            let words: Vec<&str> = cited.iter().filter_map(|at| texts.get(*at)).map(String::as_str).collect();
+            let is_whole = words.len() == cited.len() && !cited.is_empty() && text.chars().count() <= SENTENCE_CHARS;
+            if !is_whole || !is_supported(&text, &words.join("\n"), question, &mut tokenizer) {
+                answer.unsupported += 1;
+                continue;
+            }
+            self.redact([&mut text].into_iter())?;
+            let sources = cited.iter().map(|at| number_of(&mut sources, &gathered.pieces[*at].source)).collect();
+            sentences.push(AskSentence { text, sources });
+        }
+        if sentences.is_empty() && written.is_known {
+            answer.unwritten = Some(Unwritten::Unsupported);
+            return Ok(());
+        }
+        answer.model = Some(model.name().to_owned());
+        if !written.is_known {
+            answer.confidence = 0.0;
+            (sentences, sources) = (Vec::new(), Vec::new());
+        }
+        (answer.sentences, answer.sources) = (sentences, sources);
+        Ok(())
+    }
+}
+
+fn reason(error: &LlmError) -> String {
+    FailReason::from(error).to_string()
+}
+
+/// Returns whether evidence supports a sentence: it has half of its words, and every number and name in it, or the question has.
+fn is_supported(sentence: &str, evidence: &str, question: &str, tokenizer: &mut Tokenizer) -> bool {
+    let known = format!("{evidence}\n{question}");
+    let has = content_words(&known, tokenizer);
+    let words = content_words(sentence, tokenizer);
+    let found = words.iter().filter(|word| has.binary_search(word).is_ok()).count();
+    let lower = known.to_lowercase();
+    let names = sentence.split_whitespace().map(|word| word.trim_matches(|letter: char| !letter.is_alphanumeric()));
+    let is_exact = |word: &&str| word.chars().any(|letter| letter.is_ascii_digit() || matches!(letter, '_' | '/'));
+    let are_names_known = names.filter(is_exact).all(|word| lower.contains(&word.to_lowercase()));
+    are_names_known && found as f32 >= SUPPORTED * words.len() as f32
+}
+
+/// An answer as a model gives it.
+#[derive(Deserialize)]
+struct Written {
+    is_known: bool,
+    #[serde(default)]
+    sentences: Vec<Sentence>,
+}
+
+#[derive(Deserialize)]
+struct Sentence {
+    text: String,
+    sources: Vec<u32>,
+}
+
+fn form() -> Form {
+    let sources = json!({"type": "array", "items": {"type": "integer"}});
+    let sentence = structured::object(json!({"text": {"type": "string"}, "sources": sources}));
+    let sentences = json!({"type": "array", "items": sentence});
+    let schema = structured::object(json!({"is_known": {"type": "boolean"}, "sentences": sentences}));
+    Form { name: "answer", description: "The answer in sentences, each with the numbers of its evidence.", schema }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_is_supported_by_its_words_and_by_every_number_and_name() {
+        let evidence = "We moved the queue from Redis to SQLite because heartbeats were lost after 30 s (see src/queue.rs).";
+        let mut tokenizer = Tokenizer::default();
+        let mut is = |sentence: &str| is_supported(sentence, evidence, "why did we leave redis?", &mut tokenizer);
+        assert!(is("The queue moved from Redis to SQLite since heartbeats were lost."));
+        assert!(is("It is in src/queue.rs."));
+        assert!(!is("Heartbeats were lost after 60 s."), "another number");
+        assert!(!is("The queue moved to SQLite in src/store.rs."), "another file");
+        assert!(!is("Postgres would need a server, backups and an operator."), "other words");
+    }
+}

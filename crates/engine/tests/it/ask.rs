@@ -1,0 +1,80 @@
+//! Answers in sentences, each with what it rests on.
+
+use serde_json::json;
+use yore_core::query::AskDepth;
+use yore_core::scope::ScopeChoice;
+use yore_engine::{AskAnswer, AskRequest, ExtractRequest, RecallRequest, ShowRequest, Surroundings};
+use yore_testing::{Memory, SessionBuilder};
+
+const SEED: u64 = 4_800;
+
+fn memory() -> Memory {
+    let memory = Memory::new();
+    let mut session = SessionBuilder::new(SEED).with_id("leases").cwd("/home/dev/harbour");
+    session.human("Why do the berth leases vanish at night?");
+    session.assistant(
+        "Let me look at the worker.\n\n## Cause\n\nRedis drops the leases, because its heartbeat stops while the box sleeps. \
+         Should I move them?",
+    );
+    session.human("yes, move the leases to SQLite, and keep the heartbeat at 30 seconds");
+    session.tool("Bash", &json!({"command": "just test"}), "12 passed", false);
+    session.assistant("The leases live in SQLite now, and the heartbeat stays at 30 seconds.");
+    memory.write("projects/p/leases.jsonl", session.text());
+    memory.learn();
+    memory.engine().extract(&ExtractRequest::default(), &mut |_, _| true).unwrap();
+    memory
+}
+
+fn ask(memory: &Memory, question: &str, depth: Option<AskDepth>) -> AskAnswer {
+    let mut recall = RecallRequest { answer_kind: None, ..RecallRequest::new(question) };
+    recall.filter.scope = ScopeChoice::All;
+    memory.engine().ask(&AskRequest { recall, depth }, None).unwrap()
+}
+
+fn text(answer: &AskAnswer) -> String {
+    answer.sentences.iter().map(|sentence| sentence.text.as_str()).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn every_sentence_is_a_statement_of_the_source_that_it_names() {
+    let memory = memory();
+    let answer = ask(&memory, "why did the berth leases vanish?", Some(AskDepth::Full));
+    let told = text(&answer);
+    assert!(told.contains("its heartbeat stops while the box sleeps"), "{told}");
+    assert!(told.contains("“yes, move the leases to SQLite"), "what the person said to it: {told}");
+    assert!(!told.contains('?') && !told.contains("Let me look") && !told.contains("## Cause"), "{told}");
+    for sentence in &answer.sentences {
+        let [number] = sentence.sources[..] else { panic!("{sentence:?}") };
+        let source = &answer.sources[number - 1];
+        let shown =
+            memory.engine().show(&ShowRequest { id: source.opens.clone(), surroundings: Surroundings::Turns(0) }).unwrap();
+        let words = sentence.text.trim_matches(['“', '”']);
+        assert!(format!("{shown:?}").contains(words), "{source:?}: {words}");
+    }
+}
+
+#[test]
+fn a_question_of_what_is_recorded_is_answered_by_it_without_deeper_search() {
+    let answer = ask(&memory(), "how do we run the tests", None);
+    assert_eq!(answer.sentences[0].text, "`just test` (passed 1×)");
+    assert_eq!((answer.sources[0].what.as_str(), answer.steps.len()), ("commands", 1));
+}
+
+#[test]
+fn what_is_not_known_is_said_with_what_was_searched() {
+    let memory = memory();
+    for question in ["which zeppelin mooring was booked", "what did we do in august 2003"] {
+        let answer = ask(&memory, question, None);
+        assert_eq!((answer.sentences.as_slice(), answer.sources.as_slice()), (&[][..], &[][..]), "{question}");
+        assert!(answer.confidence < 0.2 && answer.steps.len() == 3, "{answer:?}");
+    }
+    assert_eq!(ask(&memory, "which zeppelin mooring was booked", None).unmet, ["zeppelin", "mooring", "booked"]);
+}
+
+#[test]
+fn a_deeper_answer_holds_more_and_costs_more() {
+    let memory = memory();
+    let [preview, deep] = [AskDepth::Preview, AskDepth::Deep].map(|depth| ask(&memory, "berth leases in SQLite", Some(depth)));
+    assert!(preview.sentences.len() <= deep.sentences.len());
+    assert!(deep.steps[0].searched.starts_with("berth leases in SQLite"));
+}
