@@ -35,9 +35,14 @@ struct Known {
 impl Engine {
     pub(super) fn command_rows(&self, asked: &Asked<'_>) -> Result<Rows, EngineError> {
         let mut known: HashMap<String, Known> = HashMap::new();
+        let mut before: Vec<String> = Vec::new();
+        let words =
+            asked.wanted.subject.split_whitespace().filter(|word| Purpose::of(&format!("x {}", word.to_lowercase())).is_none());
+        let subject = Subject::of(&words.collect::<Vec<_>>().join(" "), &asked.request.question);
         for stored in self.store().events(&EventFilter { kinds: &[EventKind::Command], ..asked.events() })? {
             let event = stored.event;
-            if asked.wanted.purpose.is_some_and(|purpose| Purpose::parse(&event.text) != Some(purpose)) {
+            let is_other = asked.wanted.purpose.is_some_and(|purpose| Purpose::parse(&event.text) != Some(purpose));
+            if is_other && !subject.is_begun_in(&event.name) {
                 continue;
             }
             let command = known.entry(event.name).or_default();
@@ -53,6 +58,9 @@ impl Engine {
             }
         }
         for documented in self.guides(asked)?.iter().flat_map(|guide| guide.commands(asked)) {
+            if documented.is_before {
+                before.push(documented.command.clone());
+            }
             let command = known.entry(documented.command).or_default();
             command.guide.get_or_insert((documented.guide, documented.comment));
             if command.last.is_none() {
@@ -60,16 +68,17 @@ impl Engine {
             }
         }
         let all = known.len();
-        let words =
-            asked.wanted.subject.split_whitespace().filter(|word| Purpose::of(&format!("x {}", word.to_lowercase())).is_none());
-        let subject = Subject::of(&words.collect::<Vec<_>>().join(" "), &asked.request.question);
         let mut passed: Vec<(f32, String, Known)> = known
             .into_iter()
             .filter(|(_, known)| known.passed > 0 || known.guide.is_some())
             .map(|(command, known)| (score(&subject, &command, &known), command, known))
             .collect();
         passed.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.2.last.cmp(&a.2.last)).then(a.1.cmp(&b.1)));
-        if asked.wanted.purpose.is_none() {
+        if !before.is_empty() {
+            // A document says what is to be run, and in which order.
+            passed.retain(|(_, command, _)| before.contains(command));
+            passed.sort_by_key(|(_, command, _)| before.iter().position(|known| known == command));
+        } else if asked.wanted.purpose.is_none() {
             // The best of each purpose.
             let mut told: Vec<Option<Purpose>> = Vec::new();
             passed.retain(|(_, command, _)| {
@@ -108,7 +117,11 @@ fn score(subject: &Subject, command: &str, known: &Known) -> f32 {
         is_path || word.contains(['"', '\'', '$', '*']) || matches!(word, "-run" | "-k" | "-t")
     });
     let comment = known.guide.as_ref().map_or("", |(_, comment)| comment);
-    let about = if subject.is_empty() { 0.0 } else { subject.share_in(&format!("{command} {comment}")) };
+    let about = match subject.is_empty() {
+        true => 0.0,
+        false if subject.is_begun_in(command) => 1.0,
+        false => subject.share_in(&format!("{command} {comment}")),
+    };
     let documented = match (&known.guide, known.passed) {
         (None, _) => 0.0,
         (Some(_), 0) => ONLY_DOCUMENTED,

@@ -10,16 +10,21 @@ use super::view::Asked;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::retrieve::ViewRow;
-use crate::rules::{cut, plain};
-use crate::store::{EventFilter, Turns};
+use crate::rules::{Sentence, Words, cut, plain, sentences};
+use crate::store::{EventFilter, ShownTurn, TurnKey, Turns};
 
-/// Most documents that are looked at, and most rows of each kind.
+/// Most documents that are looked at, readings of each, and rows of each kind.
 const MOST_GUIDES: usize = 5;
+const MOST_READINGS: usize = 8;
 const MOST_RULES: usize = 12;
+/// Share of the longest reading that a later one has which is of the whole document, in percent.
+const WHOLE_PERCENT: usize = 80;
 /// Longest row, in characters.
 const ROW_CHARS: usize = 220;
 /// Longest command, in characters.
 const COMMAND_CHARS: usize = 120;
+/// Weight of a line that orders something, beside the share of the subject that it has.
+const ORDERED: f32 = 0.5;
 /// Words of a line that orders something.
 const ORDERS: [&str; 14] = [
     "must",
@@ -53,6 +58,8 @@ pub(super) struct Documented {
     pub command: String,
     /// The words beside it.
     pub comment: String,
+    /// True if it stands below a heading of what is to be done before the step that the question names.
+    pub is_before: bool,
     pub guide: String,
     pub at: Option<UtcMillis>,
     pub opens: String,
@@ -65,25 +72,58 @@ impl Engine {
         let mut events = self.store().events(&filter)?;
         // The latest stay first within a depth.
         events.sort_by_key(|known| known.event.name.matches(['/', '\\']).count());
-        let mut names = HashSet::new();
-        events.retain(|known| names.insert(name_of(&known.event.name).to_owned()));
-        events.truncate(MOST_GUIDES);
-        let read = |known: &crate::store::StoredEvent| {
-            let turn = self.store().turns(Turns::Keys(&[known.turn]))?.pop();
-            Ok(turn.map(|turn| Guide {
-                name: name_of(&known.event.name).to_owned(),
-                at: known.event.at,
-                opens: known.event.turn.short(),
-                text: if turn.tool_text.is_empty() { turn.text } else { without_numbers(&turn.tool_text) },
+        let mut readings: Vec<(&str, Vec<TurnKey>)> = Vec::new();
+        for known in &events {
+            let name = name_of(&known.event.name);
+            match readings.iter().position(|(of, _)| *of == name) {
+                Some(at) if readings[at].1.len() < MOST_READINGS => readings[at].1.push(known.turn),
+                None if readings.len() < MOST_GUIDES => readings.push((name, vec![known.turn])),
+                _ => {}
+            }
+        }
+        let read = |(name, turns): &(&str, Vec<TurnKey>)| {
+            let read = self.store().turns(Turns::Keys(turns))?;
+            let texts: Vec<String> = read.iter().map(text_of).collect();
+            Ok(read.first().map(|latest| Guide {
+                name: (*name).to_owned(),
+                at: latest.time.utc,
+                opens: latest.id.short(),
+                text: whole(&texts),
             }))
         };
-        let guides = events.iter().map(read).collect::<Result<Vec<_>, EngineError>>()?;
+        let guides = readings.iter().map(read).collect::<Result<Vec<_>, EngineError>>()?;
         Ok(guides.into_iter().flatten().collect())
     }
 }
 
 fn name_of(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+fn text_of(turn: &ShownTurn) -> String {
+    if turn.tool_text.is_empty() { turn.text.clone() } else { without_numbers(&turn.tool_text) }
+}
+
+/// Returns the latest reading of a document. If an earlier one was much longer, the latest was of a part: then it goes on with the
+/// paragraphs that only earlier ones have.
+fn whole(readings: &[String]) -> String {
+    let longest = readings.iter().map(String::len).max().unwrap_or_default();
+    let (mut whole, mut known) = (String::new(), HashSet::new());
+    for reading in readings {
+        for paragraph in reading.split("\n\n") {
+            let is_heading = paragraph.starts_with('#') && !paragraph.contains('\n');
+            if is_heading || known.insert(paragraph.trim()) {
+                whole.push_str(paragraph);
+                // A block of code that was cut ends here.
+                let is_open = paragraph.matches("```").count() % 2 == 1;
+                whole.push_str(if is_open { "\n```\n\n" } else { "\n\n" });
+            }
+        }
+        if 100 * whole.len() >= WHOLE_PERCENT * longest {
+            break;
+        }
+    }
+    whole
 }
 
 /// Returns the output of a tool that reads files without the number before each line.
@@ -100,11 +140,14 @@ fn without_numbers(text: &str) -> String {
 impl Guide {
     /// Returns the commands that the document names for a purpose, or beside words of the subject.
     pub(super) fn commands(&self, asked: &Asked<'_>) -> Vec<Documented> {
-        let (mut found, mut is_code): (Vec<Documented>, bool) = (Vec::new(), false);
+        let (mut found, mut is_code, mut heading): (Vec<Documented>, bool, &str) = (Vec::new(), false, "");
         for line in self.text.lines().map(str::trim) {
             if line.starts_with("```") {
                 is_code = !is_code;
                 continue;
+            }
+            if !is_code && line.starts_with('#') {
+                heading = line;
             }
             let named: Vec<&str> = match is_code {
                 true => vec![line.split(" #").next().unwrap_or(line).trim()],
@@ -116,11 +159,14 @@ impl Guide {
                     None => Purpose::of(command).is_some(),
                 };
                 let is_of_subject = !asked.subject.is_empty() && asked.subject.share_in(line) >= 0.5;
-                if (is_of_purpose || is_of_subject) && found.iter().all(|known| known.command != command) {
+                let is_before = asked.is_before(heading);
+                let is_known = found.iter().any(|known| known.command == command && known.is_before == is_before);
+                if (is_of_purpose || is_of_subject || is_before) && !is_known {
                     let comment = if is_code { line.split_once(" #").map_or("", |(_, comment)| comment) } else { line };
                     found.push(Documented {
                         command: command.to_owned(),
                         comment: cut(&plain(comment), ROW_CHARS / 2),
+                        is_before,
                         guide: self.name.clone(),
                         at: self.at,
                         opens: self.opens.clone(),
@@ -133,28 +179,25 @@ impl Guide {
 
     /// Returns a row with the lines of the document that order something about the subject, or about everything.
     pub(super) fn rules(&self, asked: &Asked<'_>) -> Option<ViewRow> {
-        let (mut rules, mut heading): (Vec<String>, String) = (Vec::new(), String::new());
-        for range in fragments(&self.text) {
-            let line = &self.text[range];
-            if line.trim_start().starts_with('#') {
-                heading = plain(line);
-                continue;
-            }
+        let subject = asked.subject.met_in(&self.text)?;
+        let mut rules: Vec<(f32, String)> = Vec::new();
+        for Sentence { text: line, heading, .. } in sentences(&self.text, Words::of(&self.text)) {
             let lower = line.to_lowercase();
             let orders = ORDERS.iter().any(|word| lower.contains(word));
-            let is_wanted = match asked.subject.is_empty() {
+            // A section about the subject counts with all that it says, orders before the rest.
+            let share = subject.share_in(&format!("{heading} {line}"));
+            let is_wanted = match subject.is_empty() {
                 true => orders,
-                // A section about the subject counts with all that it says.
-                false => {
-                    asked.subject.is_in(&format!("{heading} {line}"))
-                        || orders && asked.subject.share_in(&format!("{heading} {line}")) >= 0.5
-                }
+                false => share > 0.5 || orders && share >= 0.5,
             };
             let text = plain(line);
-            if is_wanted && text.split_whitespace().count() > 2 && rules.len() < MOST_RULES {
-                rules.push(cut(&text, ROW_CHARS));
+            if is_wanted && text.split_whitespace().count() > 2 {
+                rules.push((share + if orders { ORDERED } else { 0.0 }, cut(&text, ROW_CHARS)));
             }
         }
+        rules.sort_by(|one, other| other.0.total_cmp(&one.0));
+        rules.truncate(MOST_RULES);
+        let rules: Vec<String> = rules.into_iter().map(|(_, text)| text).collect();
         let row = ViewRow { text: self.name.clone(), at: self.at, opens: Some(self.opens.clone()), ..ViewRow::default() };
         (!rules.is_empty()).then_some(ViewRow { details: rules, ..row })
     }

@@ -20,6 +20,10 @@ const SAME_ERROR: f32 = 0.8;
 /// Letters of a word that may be its ending, and letters that are none.
 const ENDING: usize = 3;
 const SHORTEST_TERM: usize = 5;
+/// Letters of the beginning of a word by which a command is called.
+const SHORTEST_BEGINNING: usize = 3;
+/// Steps before which something is to be done.
+const STEPS: [&str; 6] = ["commit", "push", "pull request", "merg", "releas", "deploy"];
 /// Kinds whose rows are of the subject alone.
 const NARROW: [AnswerKind; 4] = [AnswerKind::Cause, AnswerKind::Commands, AnswerKind::Work, AnswerKind::Overview];
 
@@ -71,6 +75,14 @@ impl Asked<'_> {
         }
     }
 
+    /// Returns whether a heading is of what is to be done before the step that the question names, such as a commit.
+    pub fn is_before(&self, heading: &str) -> bool {
+        let [question, heading] = [&self.request.question, heading].map(|text| text.to_lowercase());
+        ["before", "vor "].iter().any(|word| question.contains(word))
+            && ["before", "pre-", "checklist"].iter().any(|word| heading.contains(word))
+            && STEPS.iter().any(|step| question.contains(step) && heading.contains(step))
+    }
+
     /// Returns whether a thing with this state is wanted.
     pub fn wants(&self, state: EventState) -> bool {
         self.wanted.states.is_empty() || self.wanted.states.contains(&state.of_thing())
@@ -106,6 +118,14 @@ impl Subject {
         self.terms.is_empty()
     }
 
+    /// Returns those of its words that a text has at all, if these are half of them or more.
+    pub fn met_in(&self, text: &str) -> Option<Self> {
+        let lower = text.to_lowercase();
+        let is_met = |term: &&Vec<String>| term.iter().any(|word| lower.contains(word.as_str()));
+        let terms: Vec<Vec<String>> = self.terms.iter().filter(is_met).cloned().collect();
+        (2 * terms.len() >= self.terms.len()).then_some(Self { terms })
+    }
+
     /// Returns the share of its words that a text has, 0 to 1; 1 of no words.
     pub fn share_in(&self, text: &str) -> f32 {
         if self.terms.is_empty() {
@@ -114,6 +134,13 @@ impl Subject {
         let lower = text.to_lowercase();
         let found = self.terms.iter().filter(|term| term.iter().any(|word| lower.contains(word.as_str()))).count();
         found as f32 / self.terms.len() as f32
+    }
+
+    /// Returns whether a word of a text is one of its words, or the beginning of one: `dup` of "duplicated".
+    pub fn is_begun_in(&self, text: &str) -> bool {
+        let lower = text.to_lowercase();
+        let words = lower.split(|letter: char| !letter.is_alphanumeric()).filter(|word| word.len() >= SHORTEST_BEGINNING);
+        words.into_iter().any(|word| self.terms.iter().flatten().any(|term| term.starts_with(word) && term.len() > word.len()))
     }
 
     /// Returns whether a text is about it: it has more than half of its words.

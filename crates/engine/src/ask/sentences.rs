@@ -67,7 +67,7 @@ fn statements(piece: &Piece) -> Vec<String> {
         let fragment = piece.text[range].trim_matches(['…', ' ', '\n']);
         let is_question = fragment.trim_end_matches(['"', '”', ')', '*', '`', ' ']).ends_with('?');
         let is_asking = is_question || piece.is_person && Wording::of(fragment).asks_openly;
-        if fragment.starts_with('#') || is_asking || is_announcement(fragment) {
+        if fragment.starts_with('#') || is_asking || !piece.is_person && is_announcement(fragment) {
             return None;
         }
         let text = match fragment.strip_prefix('|') {

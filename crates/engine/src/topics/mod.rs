@@ -27,7 +27,7 @@ use crate::rules::{self, Words, normal, sentences};
 use crate::store::{EpisodeKey, EpisodeSummary, ProjectKey, SessionOrder, Shape, Spans, StoredSpan, TurnKey, Turns};
 
 /// Name and version of the way in which conversations are divided and their events are read. Another one does so anew.
-const DIVIDER: &str = "spans/2";
+const DIVIDER: &str = "spans/3";
 /// A question of more characters counts in full beside its answer, a shorter one less.
 const WHOLE_QUESTION: f32 = 120.0;
 /// Weight of the shortest question.

@@ -146,3 +146,59 @@ fn nothing_of_a_forgotten_session_is_in_a_view() {
         assert!(!text.contains("Draw the harbour map") && !text.contains("never force-push"));
     }
 }
+
+/// Returns a memory of a session in which a document was read whole, and later a newer beginning of it.
+fn read_guides() -> Memory {
+    let memory = Memory::new();
+    let mut session = SessionBuilder::new(SEED + 2).with_id("guides").cwd("/home/dev/tide").at(MONDAY);
+    session.human("Look around");
+    let whole = format!(
+        "# Tide\n\n## Checks\n\n```sh\njust fmt\njust dup  # duplicated code\n```\n\n## Before every commit\n\n```sh\njust fmt\njust lint\n```\n\n{}",
+        "Tests never sleep; they use the fake clock.\n\n".repeat(4)
+    );
+    let newer = "# Tide\n\nNever start the simulator unasked.";
+    for text in [whole.as_str(), newer] {
+        let numbered: Vec<String> =
+            (1..).zip(text.lines()).map(|(number, line): (usize, _)| format!("{number:>6}→{line}")).collect();
+        session.tool("Read", &json!({"file_path": "/home/dev/tide/CLAUDE.md"}), &numbered.join("\n"), false);
+    }
+    for command in ["just lint", "just fmt", "just test", "just dup"] {
+        session.tool("Bash", &json!({"command": command}), "ok", false);
+    }
+    session.assistant("Done.");
+    memory.write("projects/p/guides.jsonl", session.text());
+    memory.learn();
+    memory.engine().extract(&ExtractRequest::default(), &mut |_, _| true).unwrap();
+    memory
+}
+
+#[test]
+fn what_is_to_be_run_before_a_step_is_what_the_document_says_under_that_heading_in_its_order() {
+    let memory = read_guides();
+    let expected = ["`just fmt` (passed 1×, in CLAUDE.md)", "`just lint` (passed 1×, in CLAUDE.md)"];
+    for question in ["what must i run before every commit", "what to run before commiting here"] {
+        assert_eq!(rows(&memory, question), expected, "{question}");
+    }
+}
+
+#[test]
+fn a_command_that_is_called_by_the_beginning_of_a_word_of_the_question_comes_first() {
+    assert!(rows(&read_guides(), "check for duplicated code, which task")[0].starts_with("`just dup`"));
+}
+
+#[test]
+fn rules_of_a_document_are_those_of_its_latest_reading_and_of_the_rest_that_an_earlier_one_has() {
+    let memory = read_guides();
+    let rules = |question| answer(&memory, question).view.unwrap().rows.pop().unwrap().details;
+    assert_eq!(rules("what are my rules"), ["Never start the simulator unasked.", "Tests never sleep; they use the fake clock."]);
+    assert_eq!(rules("my rules for tsts and the clock"), ["Tests never sleep; they use the fake clock."], "a typing error");
+}
+
+#[test]
+fn a_day_without_work_has_no_other_days_beside_it() {
+    let memory = two_sessions();
+    let answer = answer(&memory, "what did we do on 2026-01-14");
+    assert!(answer.hits.is_empty());
+    let View { rows, all, .. } = answer.view.unwrap();
+    assert_eq!((rows.len(), all), (0, 2));
+}

@@ -338,3 +338,18 @@ fn repository_that_nobody_knows_is_never_taken_for_the_project_around_it() {
         assert_eq!(found(directory), [words], "{directory}");
     }
 }
+
+#[test]
+fn german_words_that_the_memory_never_met_give_way_to_their_english_ones() {
+    let memory = Memory::new();
+    let mut session = SessionBuilder::new(277).with_id("cache");
+    session.human("why is the build slow");
+    session.assistant("The cache of the build was deleted by the cleanup job each night.");
+    memory.write("projects/p/cache.jsonl", session.text());
+    memory.learn();
+    let answer =
+        memory.engine().recall(&yore_engine::RecallRequest::new("warum wurde der Zwischenspeicher beim Bauen gelöscht")).unwrap();
+    let english = ["cach", "build", "delet"];
+    assert!(english.iter().any(|term| answer.terms.iter().any(|known| known == term)), "{:?}", answer.terms);
+    assert!(answer.terms.iter().all(|term| term != "warum" && term != "wurd"), "{:?}", answer.terms);
+}

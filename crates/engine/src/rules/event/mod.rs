@@ -29,6 +29,10 @@ const PLAN_GIVEN: &str = "Implement the following plan:";
 const GUIDES: [&str; 7] =
     ["CLAUDE.md", "AGENTS.md", "GEMINI.md", "CONTRIBUTING.md", "README.md", "DEVELOPMENT.md", "copilot-instructions.md"];
 const GUIDE_LINES: usize = 8;
+/// Text of the event of a reading of a part.
+const PART: &str = "part";
+/// Share of the length of an earlier reading that a reading of the whole document has, in percent.
+const WHOLE_PERCENT: usize = 80;
 const GUIDE_HEAD: usize = 300;
 /// States in lists of steps.
 const STEP_STATES: [(&str, EventState); 3] =
@@ -135,8 +139,9 @@ impl Found<'_, '_> {
             return;
         }
         let (text, at) = (cut(text.trim(), MOST_TEXT_CHARS), self.turns[turn].at);
-        // A command that passed and one that failed are two events.
+        // A command that passed and one that failed are two events, and so are readings of a document and of its part.
         let key = match kind {
+            EventKind::Guide => format!("{name}\n{text}"),
             EventKind::Command => format!("{name}\n{}", state.as_str()),
             _ => name.clone(),
         };
@@ -189,7 +194,10 @@ impl Found<'_, '_> {
         // Some tools write the number before each line; another first line is a part.
         let is_whole = first.parse::<u32>().map_or(call.tool == "Read", |number| number == 1);
         if is_guide(&file.path) && is_whole && file.action == FileAction::Read && !self.turns[result].is_error {
-            self.add(EventKind::Guide, EventState::Seen, &file.path, "", result);
+            // One that ends early is of a part: it may be newer, and the whole one has the rest.
+            let known = self.places.get(&(EventKind::Guide, format!("{}\n", file.path))).map(|place| self.events[*place].turn);
+            let is_part = known.is_some_and(|turn| 100 * text.len() < WHOLE_PERCENT * self.turns[turn].tool_text.len());
+            self.add(EventKind::Guide, EventState::Seen, &file.path, if is_part { PART } else { "" }, result);
         }
     }
 
