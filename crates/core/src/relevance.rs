@@ -3,11 +3,13 @@
 //! - [`Wording`]: signs in a prompt's own words that it needs memory
 //! - [`Signs`], [`confidence`]: the probability that a memory concerns a prompt
 //! - [`SkipReason`], [`TriggerKind`]: why nothing was injected, and the kind of trigger
-//! - [`is_announcement`]: text that only says what comes next
+//! - [`is_announcement`], [`only_announces`]: text that only says what comes next
 //!
 //! Most prompts ("run the tests", "yes, go on") need no memory, and words in common prove nothing: a
 //! project's history contains every common word. A suggestion must stand out, but less so if the prompt
 //! itself asks about the past.
+
+use crate::text::fragments;
 
 open_named_enum! {
     /// The reason why nothing is injected.
@@ -239,6 +241,8 @@ pub fn confidence(signs: &Signs) -> f32 {
 
 /// Longest announcement, in characters.
 const LONGEST_ANNOUNCEMENT: usize = 200;
+/// Longest text of announcements alone, in bytes.
+const LONGEST_BARE: usize = 300;
 /// Beginnings of announcements, in lower case.
 const ANNOUNCING: [&str; 17] = [
     "let me ",
@@ -269,6 +273,17 @@ pub fn is_announcement(words: &str) -> bool {
     }
     let lower = words.to_lowercase().replace('’', "'");
     words.ends_with(':') || ANNOUNCING.iter().any(|begin| lower.starts_with(begin))
+}
+
+/// Returns whether each sentence of a text only announces a step ("Now let me run the tests. I'll start with the unit tests:"): such
+/// a text is near in meaning to many questions, and answers none.
+pub fn only_announces(text: &str) -> bool {
+    let announces = |range: std::ops::Range<usize>| {
+        let lower = text[range].to_lowercase().replace('’', "'");
+        ANNOUNCING.iter().any(|begin| lower.starts_with(begin))
+    };
+    let parts = if text.len() <= LONGEST_BARE { fragments(text) } else { Vec::new() };
+    !parts.is_empty() && parts.into_iter().all(announces)
 }
 
 #[cfg(test)]
@@ -312,6 +327,17 @@ mod tests {
         let long = format!("Let me explain: {}", "the cache is gone. ".repeat(20));
         for said in ["We keep it in SQLite.", "Letme", long.as_str(), ""] {
             assert!(!is_announcement(said), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_text_only_announces_if_each_of_its_sentences_does() {
+        for bare in ["Now let me run the tests. I'll start with the unit tests:", "Let me check it."] {
+            assert!(only_announces(bare), "{bare}");
+        }
+        let long = "Let me check it. ".repeat(40);
+        for said in ["The cause is the heartbeat. Let me mend it.", "I see the problem:", "", long.as_str()] {
+            assert!(!only_announces(said), "{said}");
         }
     }
 

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use rusqlite::Row;
 use yore_core::episode::Role;
 use yore_core::memory::Status;
+use yore_core::relevance::only_announces;
 use yore_core::time::UtcMillis;
 
 use crate::store::archive::episodes::IS_RECALLED;
@@ -60,8 +61,11 @@ pub(crate) struct IndexedItem {
 impl IndexedItem {
     /// Returns the text for vectors, preceded by the speaker if that is a name. A passage has no speaker, but
     /// contains its own title. Of a text of megabytes, returns the beginning and the end, which is more than
-    /// is ever embedded.
+    /// is ever embedded. An agent's turn that only announces its next step has none.
     pub(crate) fn spoken(&self) -> String {
+        if self.head.class == ItemClass::Turn(Role::Assistant) && only_announces(&self.text) {
+            return String::new();
+        }
         let text = match self.text.len() {
             0..=SPOKEN_BYTES => Cow::Borrowed(self.text.as_str()),
             long => {
