@@ -22,6 +22,38 @@ const SIGNS: [&str; 34] = [
     "wurden", "eine", "einen", "über", "beim",
 ];
 
+/// German words that say nothing of a subject, beside [`SIGNS`].
+const FUNCTION_WORDS: [&str; 100] = [
+    "ab", "aber", "alle", "alles", "als", "also", "am", "an", "auch", "auf", "aus", "bei", "bevor", "bis", "bitte", "da",
+    "dafür", "damals", "damit", "danach", "dann", "darum", "dass", "davon", "davor", "dazu", "dem", "den", "denn", "des",
+    "deshalb", "die", "dies", "diese", "dieser", "dieses", "doch", "dort", "drei", "durch", "ein", "einem", "einer", "eines",
+    "einmal", "er", "erstmal", "es", "gab", "ganz", "gegen", "gibt", "habe", "hatte", "hatten", "hier", "ihr", "im", "immer",
+    "jede", "jeder", "jedes", "jeweils", "kam", "kann", "kein", "keine", "mal", "man", "mehr", "mir", "muss", "nach", "noch",
+    "nochmal", "nur", "ob", "obwohl", "oder", "ohne", "paar", "raus", "schluss", "schon", "sich", "sie", "so", "um", "uns",
+    "unser", "viel", "vom", "war", "waren", "was", "wenn", "werden", "wieder", "wird", "zwei",
+];
+/// Shortest name without a digit that is told from German words, in bytes.
+const SHORTEST_NAME: usize = 5;
+/// Endings that words of German have and names seldom.
+const ENDINGS: [&str; 15] = ["en", "er", "es", "em", "e", "t", "st", "ung", "lich", "ig", "isch", "heit", "keit", "nis", "ß"];
+
+/// Returns whether a word of a German question only holds it together.
+pub fn is_german_function_word(word: &str) -> bool {
+    let word = word.to_lowercase();
+    SIGNS.contains(&word.as_str()) || FUNCTION_WORDS.contains(&word.as_str())
+}
+
+/// Returns whether a word of a German question may be German: it has its letters or endings, holds the question together, or stands in
+/// the glossary. Other words are names.
+pub fn may_be_german(word: &str) -> bool {
+    let lower = word.to_lowercase();
+    lower.len() < SHORTEST_NAME && !lower.contains(|letter: char| letter.is_ascii_digit())
+        || lower.contains(['ä', 'ö', 'ü'])
+        || ENDINGS.iter().any(|ending| lower.ends_with(ending))
+        || is_german_function_word(&lower)
+        || !english_of(&lower).is_empty()
+}
+
 /// Returns the English words for a German word; nothing for a word that the glossary does not have.
 pub fn english_of(word: &str) -> &'static [&'static str] {
     let word = word.to_lowercase();

@@ -16,7 +16,7 @@
 //! - [`says_change`], [`named_change`]: whether a text says that something was changed, and the change that a question names
 //! - [`command_of`], [`command_that_worked`]: commands that agents ran
 //! - [`versions`], [`commands`]: versions of tools, and commands of build tools, that a text names
-//! - [`english_of`], [`is_german`]: English words for those of a German question
+//! - [`english_of`], [`is_german`], [`may_be_german`]: English words for those of a German question
 //! - [`fragments`], [`is_item`]: the smallest parts of a text that can be quoted by themselves
 //! - [`preview`], [`key_concepts`]: a summary of a long text
 //! - [`without_lone_surrogates`]: makes JSON with half characters readable
@@ -55,7 +55,7 @@ pub use command::{command_of, command_that_worked};
 pub use duplicate::{NEAR_DUPLICATE, Shingles};
 pub use errors::{error_line, error_lines, error_reasons, steady};
 pub use fragments::{fragments, is_item};
-pub use glossary::{english_of, is_german};
+pub use glossary::{english_of, is_german, is_german_function_word, may_be_german};
 pub use names::{names, names_in_question, plain_title, title_of};
 pub use paths::{PathMention, paths};
 pub use period::{NamedPeriod, Period, named_periods, named_periods_at, parse_beginning, parse_period};

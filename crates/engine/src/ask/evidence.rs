@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use yore_core::episode::{EpisodeKind, Role};
-use yore_core::query::{AnswerKind, AskDepth};
-use yore_core::text::{Tokenizer, is_german};
+use yore_core::query::{AnswerKind, AskDepth, SearchMode};
+use yore_core::text::{Tokenizer, is_error_message, is_german, may_be_german};
 use yore_core::time::UtcMillis;
 
 use super::answer::AskSource;
@@ -25,6 +25,14 @@ const WITH_REPLY: usize = 3;
 const REPLY_CHARS: usize = 240;
 /// Most names of the best evidence that a deep search adds to the question.
 const MOST_NAMES: usize = 4;
+
+/// Most turns that have a rare word.
+const RARE_TURNS: f32 = 5.0;
+/// Shortest name without a digit, in bytes.
+const SHORTEST_NAME: usize = 4;
+/// Longest word such as "couldnt", and shortest that may be a typing error.
+const LONGEST_CONTRACTION: usize = 8;
+const SHORTEST_MISTYPED: usize = 5;
 
 /// What a source is called that sums up a session for the agent that goes on with it.
 const SUMMARY: &str = "summary";
@@ -50,6 +58,8 @@ pub(super) struct Gathered {
     pub is_recorded: bool,
     /// The words that such a list must have, with their rarity; `None`: it was found by a search, which says how well it fits.
     pub subject: Option<Vec<(String, f32)>>,
+    /// Names in the question that nothing in the projects has.
+    pub unknown: Vec<String>,
     pub answer: RecallAnswer,
 }
 
@@ -92,12 +102,63 @@ impl Engine {
         };
         pieces.sort_by_key(rank);
         let subject = match view {
+            Some(view) if view.kind == AnswerKind::Work && view.period.is_some() => Some(Vec::new()),
             Some(view) if view.kind == AnswerKind::Cause || view.kind == AnswerKind::Work && !view.subject.is_empty() => None,
             Some(view) if !is_german(&request.question) => Some(self.with_rarity(&view.subject)?),
             _ => Some(Vec::new()),
         };
         let searched = [vec![request.question.clone()], request.wordings.clone()].concat().join(" | ");
-        Ok(Gathered { searched, pieces, is_recorded, subject, answer })
+        let unknown = if is_recorded { Vec::new() } else { self.unknown_names(&request, &answer)? };
+        Ok(Gathered { searched, pieces, is_recorded, subject, unknown, answer })
+    }
+
+    /// Returns the rare words of a question, of a German one the names, that no turn in the projects has: what is asked about them is not known, however
+    /// near the rest is. A typing error of a word that was found is none.
+    fn unknown_names(&self, request: &RecallRequest, answer: &RecallAnswer) -> Result<Vec<String>, EngineError> {
+        let is_german = is_german(&request.question);
+        if is_error_message(&request.question) || answer.answer_kind == AnswerKind::Cause {
+            return Ok(Vec::new());
+        }
+        let mut tokenizer = Tokenizer::default();
+        let texts: Vec<String> = answer.hits.iter().map(words_of).collect();
+        let has: HashSet<String> = texts.iter().flat_map(|text| content_words(text, &mut tokenizer)).collect();
+        let least = (answer.indexed as f32 / RARE_TURNS).ln_1p();
+        let mut unknown = Vec::new();
+        for word in request.question.split(|letter: char| !(letter.is_alphanumeric() || "_-./".contains(letter))) {
+            let word = word.trim_matches(|letter: char| !letter.is_alphanumeric());
+            let terms = content_words(word, &mut tokenizer);
+            let is_contraction = word.to_lowercase().ends_with("nt") && word.len() <= LONGEST_CONTRACTION;
+            if terms.is_empty()
+                || word.len() < SHORTEST_NAME && !word.contains(|letter: char| letter.is_ascii_digit())
+                || terms.iter().any(|term| has.contains(term))
+                || is_contraction
+                || !word.contains(char::is_alphabetic)
+                || is_german && may_be_german(word)
+            {
+                continue;
+            }
+            let is_rare = self.index()?.state()?.rarity(&terms)?.into_iter().all(|rarity| rarity >= least);
+            if is_rare && !is_mistyped(word, &texts) && !self.is_met(request, word, &terms)? {
+                unknown.push(word.to_owned());
+            }
+        }
+        Ok(unknown)
+    }
+
+    /// Returns whether a turn or memory in the scope of a request has one of these terms.
+    fn is_met(&self, request: &RecallRequest, word: &str, terms: &[String]) -> Result<bool, EngineError> {
+        let request = RecallRequest {
+            question: word.to_owned(),
+            wordings: Vec::new(),
+            mode: SearchMode::Lexical,
+            limit: 1,
+            packing: None,
+            is_bare: true,
+            is_period_searched: false,
+            ..request.clone()
+        };
+        let found = self.recall(&request)?.hits;
+        Ok(found.first().is_some_and(|hit| has_one_of(&words_of(hit), terms)))
     }
 
     /// Returns the words of a subject with their rarity in the index.
@@ -118,6 +179,21 @@ impl Engine {
             has_one_of(&text, terms).then_some(Piece { source, text, is_row: false, is_person: true })
         }))
     }
+}
+
+fn words_of(hit: &Hit) -> String {
+    match &hit.found {
+        Found::Turn(turn) => turn.words(),
+        Found::Memory(found) => found.memory.words(),
+    }
+}
+
+/// Returns whether one of the texts has nearly this word.
+fn is_mistyped(word: &str, texts: &[String]) -> bool {
+    let word = word.to_lowercase();
+    let is_near = |other: &str| other.len().abs_diff(word.len()) <= 1 && strsim::osa_distance(&other.to_lowercase(), &word) <= 1;
+    let words = |text: &str| text.split(|letter: char| !letter.is_alphanumeric()).any(is_near);
+    word.len() >= SHORTEST_MISTYPED && texts.iter().any(|text| words(text))
 }
 
 fn source(what: &str, opens: String, at: Option<UtcMillis>, project: Option<String>) -> AskSource {

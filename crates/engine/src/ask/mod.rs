@@ -21,7 +21,7 @@ use crate::extraction::ModelAccess;
 /// Confidence from which no deeper search is made.
 const SURE: f32 = 0.7;
 /// Confidence below which nothing counts as known.
-const KNOWN: f32 = 0.2;
+const KNOWN: f32 = 0.25;
 
 impl Engine {
     /// Answers a question in sentences. With `by`, a language model writes them, unless the question is simple: its answer is a list of
@@ -35,14 +35,19 @@ impl Engine {
             Some(depth) => std::slice::from_ref(depth),
             None => AskDepth::ALL,
         };
-        let mut best = None;
+        let mut best: Option<(evidence::Gathered, AskAnswer)> = None;
         for depth in depths {
             let gathered = self.gather(&request.recall, *depth)?;
-            let chosen = sentences::choose(&gathered, *depth);
+            let mut chosen = sentences::choose(&gathered, *depth);
+            // What its names led to says nothing of how well the question is met.
+            if let (AskDepth::Deep, Some((_, known))) = (*depth, &best) {
+                chosen.confidence = known.confidence;
+            }
             let found = gathered.pieces.len();
             steps.push(AskStep { depth: *depth, searched: gathered.searched.clone(), found, confidence: chosen.confidence });
-            let is_sure = chosen.confidence >= SURE || gathered.is_recorded;
-            if best.as_ref().is_none_or(|(_, known): &(_, AskAnswer)| chosen.confidence >= known.confidence) {
+            // Passages of a preview seldom hold all of an answer.
+            let is_sure = gathered.is_recorded || chosen.confidence >= SURE && *depth != AskDepth::Preview;
+            if best.as_ref().is_none_or(|(_, known)| chosen.confidence >= known.confidence) {
                 best = Some((gathered, chosen));
             }
             if is_sure {

@@ -17,6 +17,8 @@ const SAID: f32 = 0.8;
 const LEAST_WORDS: usize = 3;
 /// Confidence of a list of what is recorded that has all of its subject.
 const RECORDED: f32 = 0.95;
+/// Most confidence of an answer to a question with a name that was never met.
+const UNKNOWN: f32 = 0.15;
 /// Part of the confidence that the sentences' share of the question decides.
 const COVER: f32 = 0.5;
 
@@ -27,7 +29,7 @@ pub(super) fn choose(gathered: &Gathered, depth: AskDepth) -> AskAnswer {
     let mut told = AskAnswer {
         projects: answer.projects.clone(),
         indexed: answer.indexed,
-        unmet: answer.unmet.clone(),
+        unmet: if gathered.unknown.is_empty() { answer.unmet.clone() } else { gathered.unknown.clone() },
         ..AskAnswer::default()
     };
     let (mut said, mut left): (Vec<String>, usize) = (Vec::new(), CHARS[depth as usize]);
@@ -95,6 +97,9 @@ fn confidence(gathered: &Gathered, said: &[String]) -> f32 {
     }
     if gathered.is_recorded {
         return gathered.answer.confidence;
+    }
+    if !gathered.unknown.is_empty() {
+        return gathered.answer.confidence.min(UNKNOWN);
     }
     let terms: Vec<&String> = gathered.answer.terms.iter().filter(|term| !is_stop_word(term)).collect();
     let found = terms.iter().filter(|term| said.contains(term)).count() as f32 / terms.len().max(1) as f32;

@@ -10,7 +10,10 @@ use yore_core::memory::Status;
 use yore_core::query::{AskedFor, Filter, List, SearchMode, Wanted};
 use yore_core::rank;
 use yore_core::scope::ScopeChoice;
-use yore_core::text::{Period, Question, Tokenizer, WordPiece, asked_for, english_of, is_error_message, is_german, is_stop_word};
+use yore_core::text::{
+    Period, Question, Tokenizer, WordPiece, asked_for, english_of, is_error_message, is_german, is_german_function_word,
+    is_stop_word,
+};
 
 use super::pack::terms_of_parts;
 use super::project::{project_here, projects_named};
@@ -99,15 +102,19 @@ pub(super) fn plan<'r>(
 }
 
 /// Puts the English words, if there are any, in the place of those words of a German question that nothing in the memory has: they
-/// would find nothing, and make the question look as if nothing were known about it.
+/// would find nothing, and make the question look as if nothing were known about it. Words that only hold it together are left out.
 fn as_met(context: &QueryContext<'_>, tokenizer: &mut Tokenizer, question: &str) -> Result<String, EngineError> {
     let mut met = String::with_capacity(question.len());
     for word in question.split_inclusive(char::is_whitespace) {
+        let bare = word.trim_matches(|letter: char| !letter.is_alphanumeric());
+        if is_german_function_word(bare) {
+            continue;
+        }
         let terms = Question::parse(word, tokenizer).terms;
         let is_met = terms.is_empty() || !context.lexical.unmet(&terms)?.iter().all(|unmet| *unmet);
         match is_met || word.contains(|letter: char| letter.is_ascii_digit()) {
             true => met.push_str(word),
-            false => english_of(word.trim_matches(|letter: char| !letter.is_alphanumeric())).iter().for_each(|word| {
+            false => english_of(bare).iter().for_each(|word| {
                 met.push_str(word);
                 met.push(' ');
             }),
