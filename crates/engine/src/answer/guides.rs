@@ -188,7 +188,7 @@ impl Guide {
             let share = subject.share_in(&format!("{heading} {line}"));
             let is_wanted = match subject.is_empty() {
                 true => orders,
-                false => share > 0.5 || orders && share >= 0.5,
+                false => share > 0.5,
             };
             let text = plain(line);
             if is_wanted && text.split_whitespace().count() > 2 {

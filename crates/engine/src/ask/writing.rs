@@ -16,7 +16,6 @@ use crate::llm::{Form, LlmError, Prompt};
 
 /// Instructions, and their version; a change of the words is another file.
 const INSTRUCTIONS: &str = include_str!("../../prompts/ask-1.md");
-const NAME: &str = "ask/1";
 /// Most tokens of an answer, and longest sentence in characters.
 const MOST_ANSWER: u32 = 1_500;
 const SENTENCE_CHARS: usize = 500;
@@ -56,7 +55,7 @@ impl Engine {
             json!({"number": number, "by": piece.source.what, "at": at, "words": text})
         });
         let user = json!({"question": asked, "evidence": evidence.collect::<Vec<_>>()}).to_string();
-        let prompt = Prompt { system: INSTRUCTIONS.to_owned(), user, max_tokens: MOST_ANSWER, key: format!("{NAME} {asked}") };
+        let prompt = Prompt { system: INSTRUCTIONS.to_owned(), user, max_tokens: MOST_ANSWER, key: String::new() };
         let written = match structured::ask::<Written>(&model, &prompt, &form(), &ledger) {
             Ok(answered) => answered.value,
             Err(error) => {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use yore_core::episode::{EpisodeKind, Role};
 use yore_core::pack::{self, Source, Wanted};
 use yore_core::query::{AskedFor, Filter, ItemId, Part};
-use yore_core::relevance::is_announcement;
+use yore_core::relevance::{is_announcement, only_announces};
 use yore_core::text::{Question, Tokenizer, asked_terms, code_blocks, error_line, language_name, question_parts};
 use yore_core::vector::dot;
 
@@ -88,6 +88,9 @@ pub(crate) fn pack(
     for (at, hit) in hits.iter().enumerate() {
         let code = hit.as_turn().and_then(|turn| asked_code(&turn.text, asking.question, asking.filter, tokenizer));
         let text = code.unwrap_or_else(|| matching_text(hit));
+        // What only announces a step is not quoted beside what came of it.
+        let is_bare = hit.as_turn().is_some_and(|turn| turn.role == Role::Assistant) && only_announces(text);
+        let text = if is_bare && hits.len() > 1 { "" } else { text };
         let cost = if groups[at] == at { 0 } else { packing.hit_cost };
         sources.push(Source { marked: reported(hit, asking.filter, text), ..source(text, weight(at), groups[at], cost) });
     }

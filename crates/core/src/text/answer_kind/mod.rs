@@ -86,6 +86,7 @@ const STATES: [(&str, EventState); 8] = [
 /// assert_eq!(kind("how do we run the tests"), AnswerKind::Commands);
 /// assert_eq!(kind("what are the open todos?"), AnswerKind::Todos);
 /// assert_eq!(kind("was haben wir zuletzt gemacht"), AnswerKind::Work);
+/// assert_eq!(kind("which sessions talked about the tide gauge"), AnswerKind::Work);
 /// assert_eq!(kind("why did we decide to drop Redis?"), AnswerKind::Passages);
 /// assert_eq!(wanted_answer("which PRs about the tide gauge were merged", &[]).subject, "tide gauge");
 /// ```
