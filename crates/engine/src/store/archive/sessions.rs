@@ -314,16 +314,22 @@ impl View<'_> {
         Ok(stored.and_then(|stored| words::decode(&stored)).map(|(text, _)| text))
     }
 
-    /// Returns the stored words of the first human turns without a caveat, at most `limit`, and then of others that are no tool's.
+    /// Returns the stored words of the first human turns without a caveat, at most `limit`; without one, of the first turn that is no
+    /// tool's.
     fn openings(&self, episode: EpisodeKey, limit: usize) -> StoreResult<Vec<Vec<u8>>> {
-        self.column(
+        let mut found: Vec<(Vec<u8>, bool)> = self.all(
             &format!(
-                "SELECT words FROM (SELECT id, position FROM turn WHERE episode_id = ?1 AND NOT {IS_REPLACED}
-                                UNION ALL SELECT turn_id, position FROM turn_share WHERE episode_id = ?1) AS place
+                "SELECT words, role = 'human' AND caveat IS NULL FROM (
+                     SELECT id, position FROM turn WHERE episode_id = ?1 AND NOT {IS_REPLACED}
+                     UNION ALL SELECT turn_id, position FROM turn_share WHERE episode_id = ?1) AS place
              JOIN turn ON turn.id = place.id JOIN turn_text ON turn_text.turn_id = turn.id
              ORDER BY role <> 'human' OR caveat IS NOT NULL, role IN ('system', 'tool_result'), place.position LIMIT ?2"
             ),
             params![episode, limit as i64],
-        )
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
+        let humans = found.iter().take_while(|(_, is_human)| *is_human).count();
+        found.truncate(humans.max(1));
+        Ok(found.into_iter().map(|(words, _)| words).collect())
     }
 }
