@@ -227,7 +227,7 @@ impl Store {
                 if let Some(titles) = filter.title.filter(|titles| !is_one(titles)) {
                     let stored = view.openings(session.row, TITLE_OPENINGS)?;
                     let mut openings = stored.iter().filter_map(|stored| words::decode(stored)).map(|(text, _)| text);
-                    let made = (titles.of)(&mut openings).map(|title| title.chars().take(TITLE_CHARS).collect());
+                    let made = (titles.of)(&mut openings).map(|title| shortened(&title));
                     session.title = made.or(session.title.take());
                 }
                 sessions.push(session);
@@ -269,6 +269,13 @@ impl Store {
     pub(crate) fn session_files(&self, episode: EpisodeKey) -> StoreResult<Vec<String>> {
         self.read(|view| view.files_of(episode, true))
     }
+}
+
+/// Returns a title, cut between words if it is too long.
+fn shortened(title: &str) -> String {
+    let Some((end, _)) = title.char_indices().nth(TITLE_CHARS) else { return title.to_owned() };
+    let end = title[..end].rfind(' ').filter(|space| *space > end / 2).unwrap_or(end);
+    format!("{}…", title[..end].trim_end_matches([' ', ',', ';', ':']))
 }
 
 impl View<'_> {
