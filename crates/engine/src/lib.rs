@@ -56,7 +56,8 @@ pub use memories::{
 };
 pub use retrieve::{
     Anchor, AnswerTopic, ExchangeHits, Found, FoundMemory, Hit, MemorySource, Missing, Packing, Passage, PastStatement,
-    Qualified, RecallAnswer, RecallRequest, Said, SearchedPeriod, SessionHit, Tuning, View, ViewRow, WorkDone, exchanges,
+    Qualified, RecallAnswer, RecallRequest, Said, SearchedPeriod, SessionHit, Tuning, View, ViewRow, Withheld, WorkDone,
+    exchanges,
 };
 pub use store::{
     AgentCount, Backup, ConversationSummary, DailyLimits, EpisodeCount, EpisodeSummary, Forgotten, LedgerRow, MemoryCounts,

@@ -5,7 +5,9 @@ mod commands;
 mod guides;
 mod lists;
 mod overview;
+mod touched;
 mod view;
+mod withheld;
 mod work;
 
 use yore_core::id::MemoryId;
@@ -39,15 +41,26 @@ impl Engine {
             true => self.view(request).unwrap_or((AnswerKind::Passages, None)),
             false => (AnswerKind::Passages, None),
         };
-        let mut answer = match &view {
-            Some(view) if !view.rows.is_empty() => self.recall(&beside_view(request))?,
-            _ => self.recall(request)?,
-        };
+        let has_rows = view.as_ref().is_some_and(|view| !view.rows.is_empty());
+        let mut answer = if has_rows { self.recall(&beside_view(request))? } else { self.recall(request)? };
         // What was said at other times is no answer to what was done then.
-        if view.as_ref().is_some_and(|view| view.kind == AnswerKind::Work && view.period.is_some() && view.rows.is_empty()) {
+        let is_idle = view.as_ref().is_some_and(|view| view.kind == AnswerKind::Work && view.period.is_some() && !has_rows);
+        if is_idle {
             answer.hits.clear();
+        } else if !has_rows && has_time && !request.is_bare && answer.hits.is_empty() {
+            if answer.is_refused {
+                answer = self.unrefused(request)?.unwrap_or(answer);
+            }
+            if answer.hits.is_empty() {
+                answer.withheld = self.withheld(request)?;
+            }
         }
         (answer.answer_kind, answer.view) = (kind, view);
+        if request.with_titles && has_time {
+            for session in &mut answer.sessions {
+                session.title = self.session_of(&session.native_id).ok().and_then(|session| session.title);
+            }
+        }
         if request.with_topics && has_time {
             let _ = self.tell_topics(request, &mut answer);
         }

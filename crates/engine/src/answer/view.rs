@@ -1,7 +1,7 @@
 //! Chooses the view that a question wants, and its projects, period and subject. `commands`, `lists`, `work` and `overview` make the rows.
 
 use yore_core::event::{EventKind, EventState};
-use yore_core::query::AnswerKind;
+use yore_core::query::{AnswerKind, Filter};
 use yore_core::scope::ScopeChoice;
 use yore_core::text::{Period, Tokenizer, Tokens, WantedAnswer, english_of, is_german, is_stop_word, wanted_answer, wanted_as};
 use yore_core::time::UtcMillis;
@@ -169,8 +169,15 @@ impl Engine {
             wanted.kind = AnswerKind::Cause;
         }
         let kind = wanted.kind;
-        if kind == AnswerKind::Passages || !request.filter.is_open_to_views() {
+        // An overview of a file is the one view of a file.
+        let is_of_file = kind == AnswerKind::Overview && !request.filter.files.is_empty();
+        let filter =
+            Filter { files: if is_of_file { Vec::new() } else { request.filter.files.clone() }, ..request.filter.clone() };
+        if kind == AnswerKind::Passages || !filter.is_open_to_views() {
             return Ok((AnswerKind::Passages, None));
+        }
+        if is_of_file {
+            wanted.subject = request.filter.files.join(", ");
         }
         let Some(projects) = self.projects_of(request)? else { return Ok((kind, None)) };
         let period = periods
@@ -227,6 +234,7 @@ impl Engine {
             AnswerKind::Cause => self.cause_rows(asked),
             AnswerKind::Commands => self.command_rows(asked),
             AnswerKind::Work => self.work_rows(asked),
+            AnswerKind::Overview if !asked.request.filter.files.is_empty() => self.touched_rows(asked),
             AnswerKind::Overview => self.overview_rows(asked),
             AnswerKind::Files => self.file_rows(asked),
             AnswerKind::Todos | AnswerKind::Questions | AnswerKind::Problems | AnswerKind::Decisions | AnswerKind::Rules => {

@@ -9,6 +9,7 @@ use yore_core::text::fragments;
 use yore_core::time::UtcMillis;
 
 use super::view::{Asked, Rows};
+use crate::archive::sessions::TITLES;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::retrieve::ViewRow;
@@ -91,7 +92,7 @@ impl Engine {
             since: asked.since,
             until: asked.until,
             without_documents: true,
-            title: Some(title),
+            title: Some(TITLES),
             ..SessionFilter::default()
         };
         let mut sessions = self.store().sessions(&filter, SessionOrder::Recent, usize::MAX >> 1)?;

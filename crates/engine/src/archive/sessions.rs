@@ -7,10 +7,10 @@ use yore_core::time::UtcMillis;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::retrieve;
-use crate::rules::title;
+use crate::rules::{is_title, title_among};
 use crate::store::{
     ConversationSummary, EpisodeKey, EpisodeSummary, Episodes, RecordedShape, SessionFilter, SessionOrder, ShownTurn, Store,
-    StoreResult, Turns,
+    StoreResult, Titles, Turns,
 };
 use yore_sources::project_names::ProjectNames;
 
@@ -20,6 +20,8 @@ pub(crate) const AGENT_VERSION: u32 = 1;
 /// A session waits to be distilled if it has so many turns that were not, and was used within this time.
 const WAITING_TURNS: i64 = 8;
 const WAITING_MS: i64 = 14 * 24 * 3_600_000;
+/// Titles for a person, or an agent, that looks at sessions.
+pub(crate) const TITLES: Titles = Titles { is_one: is_title, of: title_among };
 
 /// Returns the name under which a conversation is noted as distilled by an agent.
 pub(crate) fn agent_extractor() -> String {
@@ -100,7 +102,7 @@ impl Engine {
             without_documents: request.without_documents,
             has_more: None,
             after: request.after,
-            title: Some(title),
+            title: Some(TITLES),
         };
         Ok(self.store().sessions(&filter, request.order, request.limit)?)
     }
@@ -153,7 +155,7 @@ impl Engine {
             with_subagents: true,
             with_programs: true,
             without_documents: true,
-            title: Some(title),
+            title: Some(TITLES),
             ..SessionFilter::default()
         };
         let found = self.store().sessions(&filter, SessionOrder::Recent, usize::MAX >> 1)?;

@@ -47,6 +47,9 @@ pub struct RecallAnswer {
     pub confidence: f32,
     /// True if there were hits, but none that is likely enough to bear on the question.
     pub is_refused: bool,
+    /// Conditions of the filter that let nothing through, with what the question finds without each.
+    #[serde(default)]
+    pub withheld: Vec<Withheld>,
     /// Words of the question that no turn in the memory has; only looked for where the evidence is weak.
     pub unmet: Vec<String>,
     /// Number of turns in the full-text index.
@@ -463,6 +466,15 @@ impl Said {
     }
 }
 
+/// Conditions of a filter that keep all results from an answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Withheld {
+    /// Their names, such as `since`.
+    pub filters: Vec<String>,
+    /// Number of results without them, at most 100.
+    pub count: usize,
+}
+
 /// A session with hits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionHit {
@@ -472,6 +484,9 @@ pub struct SessionHit {
     pub native_id: String,
     /// Score of its best turn.
     pub score: f32,
+    /// Its title, if the request asks for titles.
+    #[serde(default)]
+    pub title: Option<String>,
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ use yore_core::time::UtcMillis;
 
 pub use self::answer::{
     Anchor, AnswerTopic, ExchangeHits, Found, FoundMemory, Hit, MemorySource, Missing, Passage, PastStatement, Qualified,
-    RecallAnswer, Said, SearchedPeriod, SessionHit, WorkDone, exchanges,
+    RecallAnswer, Said, SearchedPeriod, SessionHit, Withheld, WorkDone, exchanges,
 };
 pub(crate) use self::context::QueryContext;
 pub(crate) use self::deadline::Deadline;
@@ -147,6 +147,7 @@ pub(crate) fn recall(
         evidence,
         confidence,
         is_refused,
+        withheld: Vec::new(),
         unmet,
         indexed: context.lexical.len(),
         terms: plan.question.terms,

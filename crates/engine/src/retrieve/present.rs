@@ -51,7 +51,8 @@ pub(super) fn hits(
         if let Some(turn) = hit.as_turn()
             && !sessions.iter().any(|session| session.episode == turn.episode)
         {
-            sessions.push(SessionHit { episode: turn.episode, native_id: turn.native_session.clone(), score: ranked.score });
+            let (episode, native_id) = (turn.episode, turn.native_session.clone());
+            sessions.push(SessionHit { episode, native_id, score: ranked.score, title: None });
         }
         let rank = hits.len() + 1;
         hits.push(Hit {

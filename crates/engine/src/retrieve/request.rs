@@ -63,6 +63,9 @@ pub struct RecallRequest {
     /// True to tell the topics in which the hits lie, and those that are most similar to the question.
     #[serde(default)]
     pub with_topics: bool,
+    /// True to tell the titles of the sessions of the hits.
+    #[serde(default)]
+    pub with_titles: bool,
     /// Time in which the answer is wanted; what there is no time for is left out and named in
     /// [`super::RecallAnswer::missing`]. `None`: nothing is left out.
     #[serde(default)]
@@ -146,6 +149,7 @@ impl RecallRequest {
             with_files: false,
             with_work: false,
             with_topics: false,
+            with_titles: false,
             deadline: None,
             quote_chars: 240,
             tool_weight: 0.15,

@@ -44,7 +44,7 @@ use yore_core::text::Tokenizer;
 pub use self::command::form;
 pub use self::event::events;
 pub use self::names::{StatedRelation, aliases, entities, stated};
-pub use self::own::{own_bytes, own_title, own_words, title};
+pub use self::own::{is_title, own_bytes, own_title, own_title_among, own_words, title, title_among};
 pub use self::person::is_typed;
 pub use self::proposal::{Proposal, cut, cut_sentence, plain};
 pub use self::sentence::{Sentence, content_words, sentences};

@@ -21,6 +21,8 @@ const HEAD: usize = 4_000;
 /// Lines of a plan that are looked at for its title.
 const HEADINGS: usize = 5;
 
+/// Beginnings of what programs say at the beginning of a session.
+const NOTICES: [&str; 3] = ["Caveat:", "This session is being continued", "[Request interrupted"];
 /// Signs with which a line begins that was copied from somewhere: quotations, tables, marked-up text, terminals, data.
 const COPIED: [char; 10] = ['>', '|', '<', '{', '}', '[', '$', '❯', '⎿', '⏺'];
 /// Beginnings of lines of code blocks, stack traces and differences.
@@ -79,29 +81,65 @@ pub fn own_words(text: &str) -> &str {
     head[..own_bytes(head, Words::of(head))].trim()
 }
 
-/// Returns a title for a session that begins with a message; none if the message has no words of the person's own.
+/// Returns a title for a session that begins with a message; none if the message has no words of the person's own that say what it is
+/// about.
 ///
 /// It is the first line of these words, except where they only hand over a plan (section "plan follows" of the words): then the plan's
 /// heading, or its first line that says something, is the title.
 pub fn own_title(text: &str) -> Option<String> {
     let own = own_words(text);
     let first = own.lines().next().filter(|line| !line.is_empty())?;
-    let lead_in = normal(first);
     let rest = text.trim_start().get(first.len()..).unwrap_or_default();
-    let is_plan = first.ends_with([':', '.']) && Words::any("plan follows", &lead_in);
-    let title = if is_plan { heading(rest).unwrap_or(first) } else { first };
-    Some(title.to_owned())
+    let title = if hands_over_plan(first) { heading(rest) } else { Some(first).filter(|first| is_title(first)) };
+    title.map(str::to_owned)
 }
 
-/// Returns a title for a session that begins with a message: that of its own words, else its first line.
+/// Returns the title of a message: that of its own words, else its first line.
 pub fn title(text: &str) -> Option<String> {
-    own_title(text).or_else(|| text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned))
+    own_title(text).or_else(|| first_line(text))
+}
+
+/// Returns a title for a session with these first messages: that of the first one with own words that say what it is about, else the
+/// first line of all.
+pub fn title_among(openings: &mut dyn Iterator<Item = String>) -> Option<String> {
+    let mut first = None;
+    for text in openings {
+        if let Some(title) = own_title(&text) {
+            return Some(title);
+        }
+        first = first.or_else(|| first_line(&text));
+    }
+    first
+}
+
+/// Returns the first title of messages with own words that say what they are about.
+pub fn own_title_among(openings: &mut dyn Iterator<Item = String>) -> Option<String> {
+    openings.filter_map(|text| own_title(&text)).next()
+}
+
+/// Returns whether a line says what a session is about: it is no command of an agent, no notice of a program, no "continue" (section
+/// "no title" of the words), and hands over no plan.
+pub fn is_title(line: &str) -> bool {
+    let line = line.trim();
+    let is_command =
+        line.split_whitespace().next().is_some_and(|first| first.starts_with(['/', '!']) && first.rfind('/') <= Some(0));
+    let is_notice = NOTICES.iter().any(|notice| line.starts_with(notice));
+    !is_command && !is_notice && !hands_over_plan(line) && !Words::any("no title", &normal(line))
+}
+
+fn hands_over_plan(line: &str) -> bool {
+    line.ends_with([':', '.']) && Words::any("plan follows", &normal(line))
+}
+
+fn first_line(text: &str) -> Option<String> {
+    text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
 }
 
 /// Returns the first line of a plan that says something, without its marks.
 fn heading(plan: &str) -> Option<&str> {
     let lines = plan.lines().filter(|line| !line.trim_start().starts_with("```"));
     let lines = lines.map(|line| line.trim().trim_start_matches(['#', '*', '-', ' ']).trim_end_matches(['*', ' ']));
+    let lines = lines.map(|line| line.strip_prefix("Plan:").unwrap_or(line).trim_start());
     let mut lines = lines.filter(|line| !line.is_empty()).take(HEADINGS);
     let first = lines.next()?;
     let says_something = |line: &&str| content_words(line).nth(1).is_some();
@@ -221,7 +259,7 @@ mod tests {
             ("Implement the following plan:\n\n# Plan\n\n- move the gauges\n- test it", "move the gauges"),
             ("\n Implement the following plan:\n\n```md\n## **Mend the harbour lights**\n```", "Mend the harbour lights"),
             ("Setze den folgenden Plan um:\n\n# Pegel nach SQLite", "Pegel nach SQLite"),
-            ("Implement the following plan:", "Implement the following plan:"),
+            ("Implement the following plan:\n\n# Plan: Move the gauges\n\nThey are in Redis.", "Move the gauges"),
             (
                 "Implement the following plan for the gauges:\n\n# Gauges of the harbour",
                 "Implement the following plan for the gauges:",
@@ -231,9 +269,25 @@ mod tests {
         ] {
             assert_eq!(own_title(text).as_deref(), Some(expected), "{text}");
         }
-        for pasted in ["Error: the lights are out", "> the lights are out", "# Harbour kit\nThe lights.", ""] {
-            assert_eq!(own_title(pasted), None, "{pasted}");
+        for empty in [
+            "Error: the lights are out",
+            "> the lights are out",
+            "# Harbour kit\nThe lights.",
+            "",
+            "Implement the following plan:",
+            "continue",
+            "Please continue.",
+            "weiter",
+            "/model opus",
+            "!git status",
+            "Caveat: The messages below were generated by the user while running local commands.",
+        ] {
+            assert_eq!(own_title(empty), None, "{empty}");
         }
+        assert_eq!(own_title("/srv/tide has no lights").as_deref(), Some("/srv/tide has no lights"));
+        let among = |texts: &[&str]| title_among(&mut texts.iter().map(|text| (*text).to_owned()));
+        assert_eq!(among(&["/clear", "continue", "mend the lights"]).as_deref(), Some("mend the lights"));
+        assert_eq!(among(&["continue", "yes"]).as_deref(), Some("continue"), "better than none");
         assert_eq!(title("\n# Harbour kit\nThe lights.").as_deref(), Some("# Harbour kit"));
         assert_eq!(title(" \n"), None);
     }

@@ -16,10 +16,10 @@ use crate::archive::notes::{NoteSummary, NotesRequest};
 use crate::archive::projects::MergeOffer;
 use crate::error::EngineError;
 use crate::retrieve::{keep_own_words, project_here};
-use crate::rules::own_title;
+use crate::rules::{is_title, own_title_among};
 use crate::store::{
-    EpisodeSummary, Exceptions, Memories, MemoryKey, Named, ProjectKey, SessionFilter, SessionOrder, ShownTurn, Store, TurnCount,
-    Turns,
+    EpisodeSummary, Exceptions, Memories, MemoryKey, Named, ProjectKey, SessionFilter, SessionOrder, ShownTurn, Store, Titles,
+    TurnCount, Turns,
 };
 use crate::{Engine, Said};
 use yore_sources::project_names::ProjectNames;
@@ -209,7 +209,8 @@ fn fill_memories(engine: &Engine, project: Option<ProjectKey>, now: UtcMillis, b
 /// Sessions that people had, last used first.
 fn lately(store: &Store, filter: SessionFilter<'_>, limit: usize) -> Result<Vec<EpisodeSummary>, EngineError> {
     // A title that is told unasked quotes only the person's own words.
-    let filter = SessionFilter { without_documents: true, title: Some(own_title), ..filter };
+    let filter =
+        SessionFilter { without_documents: true, title: Some(Titles { is_one: is_title, of: own_title_among }), ..filter };
     Ok(store.sessions(&filter, SessionOrder::Recent, limit)?)
 }
 

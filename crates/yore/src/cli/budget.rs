@@ -81,9 +81,7 @@ fn show(context: &mut Context) -> CliResult {
         ],
         vec!["today".to_owned(), told(&today)],
     ];
-    for line in text::table(&rows) {
-        context.printer.line(line)?;
-    }
+    context.printer.table(&rows)?;
     Ok(Exit::Success)
 }
 
@@ -132,9 +130,7 @@ fn history(days: u32, context: &mut Context) -> CliResult {
             let project = row.project.as_deref().map(text::harmless).unwrap_or_default();
             vec![day(row.day), row.purpose.clone(), text::harmless(&row.model), project, told(&row.spent)]
         };
-        for line in text::table(&rows.iter().map(line).collect::<Vec<_>>()) {
-            context.printer.line(line)?;
-        }
+        context.printer.table(&rows.iter().map(line).collect::<Vec<_>>())?;
     }
     Ok(if rows.is_empty() { Exit::Nothing } else { Exit::Success })
 }

@@ -121,9 +121,7 @@ fn show(with_origin: bool, context: &mut Context) -> CliResult<()> {
             },
         )
         .collect();
-    for line in text::table(&table) {
-        context.printer.line(line)?;
-    }
+    context.printer.table(&table)?;
     Ok(())
 }
 

@@ -31,9 +31,7 @@ pub fn providers(context: &mut Context) -> CliResult {
             let key = provider.key_variable.map(|name| format!("key in {name}")).unwrap_or_default();
             vec![provider.name.to_owned(), provider.does.join(", "), provider.what.clone(), key]
         };
-        for line in text::table(&listed.iter().map(row).collect::<Vec<_>>()) {
-            context.printer.line(line)?;
-        }
+        context.printer.table(&listed.iter().map(row).collect::<Vec<_>>())?;
     }
     Ok(Exit::Success)
 }

@@ -54,9 +54,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         page.json(operations.iter().map(|operation| OperationRecord::of(operation, &[])).collect(), next.as_ref(), context)?;
     } else {
         let rows = operations.iter().map(|operation| named_row(&mut memory, operation)).collect::<CliResult<Vec<_>>>()?;
-        for line in text::table(&rows) {
-            context.printer.line(line)?;
-        }
+        context.printer.table(&rows)?;
         more(next.as_ref(), context)?;
     }
     Ok(if operations.is_empty() { Exit::Nothing } else { Exit::Success })

@@ -10,6 +10,7 @@ mod conflicts;
 mod consolidate;
 mod daemon;
 mod data;
+mod digest;
 mod distil;
 mod doctor;
 mod embed;
@@ -89,6 +90,9 @@ struct Global {
     /// When to use colours
     #[arg(long, global = true, value_enum, value_name = "WHEN", help_heading = "Global options")]
     color: Option<ColorWhen>,
+    /// Print long answers at once; else YORE_PAGER, PAGER or less shows them on a terminal
+    #[arg(long, global = true, help_heading = "Global options")]
+    no_pager: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -124,6 +128,8 @@ enum Command {
     Ask(ask::Arguments),
     Show(show::Arguments),
     Sessions(sessions::Arguments),
+    Today(digest::Today),
+    Week(digest::Week),
     Brief(brief::Arguments),
     Topics(topics::Arguments),
     Projects(projects::Arguments),
@@ -170,6 +176,16 @@ impl Command {
             _ => false,
         }
     }
+
+    /// Returns whether the command only shows what is stored, which may be long.
+    fn is_read(&self) -> bool {
+        match self {
+            Self::Memories(arguments) => arguments.is_list(),
+            Self::Recall(_) | Self::Show(_) | Self::Sessions(_) | Self::Today(_) | Self::Week(_) | Self::Topics(_) => true,
+            Self::Brief(_) | Self::Projects(_) | Self::Log(_) => true,
+            _ => false,
+        }
+    }
 }
 
 /// The settings and the printer of a command.
@@ -200,9 +216,15 @@ pub fn run() -> ExitCode {
         Err(error) => error.exit(),
     };
     let is_json = cli.global.json;
-    match context(&cli.global, &cli.command)
-        .and_then(|mut context| dispatch(cli.command, &mut context).map_err(|error| report(&mut context.printer, error)))
-    {
+    let has_pages = cli.command.is_read() && !cli.global.no_pager;
+    match context(&cli.global, &cli.command).and_then(|mut context| {
+        if has_pages {
+            context.printer.begin_pages(&context.settings.environment);
+        }
+        let outcome = dispatch(cli.command, &mut context).map_err(|error| report(&mut context.printer, error));
+        context.printer.end_pages()?;
+        outcome
+    }) {
         Ok(exit) => ExitCode::from(exit as u8),
         Err(error) if error.code == "broken-pipe" || error.code == "reported" => {
             ExitCode::from(if error.code == "reported" { error.exit as u8 } else { 0 })
@@ -242,6 +264,8 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
         Command::Ask(arguments) => ask::run(&arguments, context),
         Command::Show(arguments) => show::run(&arguments, context),
         Command::Sessions(arguments) => sessions::run(&arguments, context),
+        Command::Today(arguments) => digest::today(&arguments, context),
+        Command::Week(arguments) => digest::week(&arguments, context),
         Command::Brief(arguments) => brief::run(&arguments, context),
         Command::Topics(arguments) => topics::run(&arguments, context),
         Command::Projects(arguments) => projects::run(&arguments, context),

@@ -231,9 +231,7 @@ fn list(directory: &Path, context: &mut Context) -> CliResult {
             state,
         ]
     }));
-    for line in text::table(&rows) {
-        context.printer.line(line)?;
-    }
+    context.printer.table(&rows)?;
     if models.iter().any(|model| model.manifest().is_some() && model.verdict.is_err()) {
         context.printer.note("`yore models fetch` downloads what is missing")?;
     }

@@ -78,9 +78,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
                 ]
             })
             .collect();
-        for line in text::table(&rows) {
-            context.printer.line(line)?;
-        }
+        context.printer.table(&rows)?;
         for offer in context.settings.memory()?.merge_offers()? {
             context.printer.note(format!("note: {}", text::merge_offer(&offer)))?;
         }

@@ -8,7 +8,7 @@ use yore_core::query::{AnswerKind, Filter, MemoryConditions, MissingCode, Wanted
 use yore_core::scope::ScopeChoice;
 use yore_core::strength::Strength;
 use yore_core::time::UtcMillis;
-use yore_engine::{Anchor, Missing, RecallAnswer, RecallRequest};
+use yore_engine::{Anchor, Missing, RecallAnswer, RecallRequest, Withheld};
 use yore_sources::source::{SOURCES, source_named};
 
 use super::Context;
@@ -28,17 +28,17 @@ use crate::results::{Recalled, words};
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// The question; `-` reads it from standard input, `--` goes before one that begins with a dash
-    #[arg(value_name = "QUESTION", required = true)]
+    #[arg(value_name = "QUESTION", required_unless_present = "file")]
     question: Vec<String>,
     /// Another way in which the answer may have been said; with some, quotation marks mean nothing
-    #[arg(short, long, value_name = "WORDS")]
+    #[arg(short, long, value_name = "WORDS", allow_hyphen_values = true)]
     wording: Vec<String>,
     #[command(flatten)]
     filter: FilterArguments,
     /// The kind of answer, instead of the one that the question seems to want; "passages" is what was said
     #[arg(long = "as", value_name = "KIND", value_parser = answer_kind)]
     answer_kind: Option<AnswerKind>,
-    /// At most N results
+    /// At most N results, or rows of an answer in kind
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: Option<u32>,
     /// At most N tokens of text; --json has quotes of equal length unless this is given
@@ -109,7 +109,7 @@ pub struct FilterArguments {
     /// Only messages with a code block
     #[arg(long)]
     code: bool,
-    /// Only turns that touch or name this file: its name, or the end of its path
+    /// Only turns that touch or name this file: its name, or the end of its path. Without a question: what is known about the file
     #[arg(long, value_name = "FILE")]
     file: Vec<String>,
     /// Only messages with code in this language
@@ -192,18 +192,21 @@ impl FilterArguments {
     }
 }
 
-/// Most characters of the rows of an answer in kind.
+/// Most characters of the rows of an answer in kind; in a window, where more are a matter of `-n`.
 const VIEW_CHARS: usize = 2_400;
+const WINDOW_CHARS: usize = 1_200;
 /// Number of turns whose exchanges vote for files.
 const FILES_FROM: usize = 20;
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
-    let question = question(&arguments.question)?;
+    let is_of_file = arguments.question.is_empty();
+    let question = if is_of_file { arguments.filter.file.join(" ") } else { question(&arguments.question)? };
     arguments.filter.check()?;
     let mut memory = context.settings.memory()?;
     let mut request = request(&question, context);
     request.wordings.clone_from(&arguments.wording);
-    request.answer_kind = arguments.answer_kind;
+    request.answer_kind = arguments.answer_kind.or(is_of_file.then_some(AnswerKind::Overview));
+    request.with_titles = context.printer.window().is_some();
     request.filter = arguments.filter.filter(request.filter.scope);
     if let Some(limit) = arguments.limit {
         request.limit = limit as usize;
@@ -226,7 +229,14 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         Some(embedder) => embedder == RecallEmbedder::Auto,
         None => context.settings.may_be_full(),
     };
-    let answer = memory.recall(&request, may_be_full)?;
+    let mut answer = memory.recall(&request, may_be_full)?;
+    if let (Some(most), Some(view)) = (arguments.limit.map(|limit| limit as usize), &mut answer.view) {
+        view.rows.truncate(most);
+        if view.kind == AnswerKind::Work {
+            view.total = view.rows.len();
+        }
+        answer.hits.truncate(most - view.rows.len());
+    }
     if context.printer.is_json() {
         context.printer.json(&Recalled::exact(&question, &answer))?;
     } else {
@@ -241,13 +251,28 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         } else {
             if let Some(view) = &answer.view {
                 context.printer.line(view::heading(view))?;
-                for row in view::rows(view, VIEW_CHARS) {
+                let most = match (context.printer.window(), arguments.limit) {
+                    (None, _) => VIEW_CHARS,
+                    (Some(_), None) => WINDOW_CHARS,
+                    (Some(_), Some(_)) => usize::MAX,
+                };
+                let rows = view::rows(view, most);
+                let left = view.rows.len() - rows.len();
+                for row in rows {
                     context.printer.line(row)?;
+                }
+                if left > 0 && context.printer.window().is_some() {
+                    context.printer.line(format!("{}and {left} more: -n {}{}", text::DIM, view.rows.len(), text::RESET))?;
                 }
                 let is_beside = !view.rows.is_empty() && !answer.hits.is_empty();
                 context.printer.line(if is_beside { "\nWhat was said about it:" } else { "" })?;
             }
-            for exchange in text::answer(&answer, arguments.explain, arguments.paths) {
+            let detail = text::Detail { explain: arguments.explain, paths: arguments.paths };
+            let told = match context.printer.window() {
+                Some(_) => text::answer_in_window(&answer, detail),
+                None => text::answer(&answer, detail),
+            };
+            for exchange in told {
                 context.printer.line(exchange)?;
             }
             if let Some(files) = text::files_line(&answer.files) {
@@ -274,7 +299,8 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             ))?;
         }
     }
-    for period in answer.periods.iter().filter(|period| period.found == 0) {
+    let has_heading = answer.view.is_some();
+    for period in answer.periods.iter().filter(|period| period.found == 0 && !has_heading) {
         context.printer.note(format!("note: nothing was found {}", text::period(period)))?;
     }
     // With "auto", the daemon makes the few vectors that lack.
@@ -283,7 +309,11 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         context.printer.note(format!("note: {}; {}", text::harmless(&missing.text), words::remedy(missing)))?;
     }
     let has_rows = answer.view.as_ref().is_some_and(|view| !view.rows.is_empty());
-    if answer.is_project_unknown || answer.hits.is_empty() && !has_rows && !context.printer.is_json() {
+    if is_of_file && answer.hits.is_empty() && !has_rows && !context.printer.is_json() {
+        context
+            .printer
+            .note(format!("no session is known that opened {}, and no memory speaks of it", text::harmless(&question)))?;
+    } else if answer.is_project_unknown || answer.hits.is_empty() && !has_heading && !context.printer.is_json() {
         context.printer.note(nothing_found(&answer))?;
     } else if Strength::of(answer.confidence) == Strength::Weak && !has_rows && !context.printer.is_json() {
         context.printer.note(weak(&answer, arguments.wording.is_empty()))?;
@@ -331,10 +361,22 @@ fn nothing_found(answer: &RecallAnswer) -> String {
         told.push_str(&format!(" in project {} (--all asks every project)", names.join(", ")));
     }
     told.push_str(&never_met(answer));
+    told.extend(withheld(answer).map(|withheld| format!("; {withheld}")));
     if answer.is_refused {
         told.push_str(&format!("; --min-confidence 0 shows what is nearest (confidence {:.2})", answer.confidence));
     }
     told
+}
+
+/// Returns which conditions let nothing through, and how many results there are without each.
+fn withheld(answer: &RecallAnswer) -> Option<String> {
+    let option = |name: &String| format!("--{}", name.replace('_', "-"));
+    let told = |withheld: &Withheld| {
+        let names: Vec<String> = withheld.filters.iter().map(option).collect();
+        format!("{} removed {}", names.join(" with "), text::counted(withheld.count as u64, "result"))
+    };
+    let told: Vec<String> = answer.withheld.iter().map(told).collect();
+    (!told.is_empty()).then(|| told.join(", "))
 }
 
 /// Returns a line about an answer with weak evidence.

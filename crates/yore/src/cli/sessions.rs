@@ -141,9 +141,7 @@ fn tell<T: Serialize>(
     if context.printer.is_json() {
         page.json(values, next, context)?;
     } else {
-        for line in text::table(&rows) {
-            context.printer.line(line)?;
-        }
+        context.printer.table(&rows)?;
         more(next, context)?;
     }
     Ok(if rows.is_empty() { Exit::Nothing } else { Exit::Success })

@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use clap::Args;
 use yore_core::time::UtcMillis;
 use yore_engine::{PageTurn, ShowAnswer, ShowRequest, Start, Surroundings, TopicsRequest, WhichVersion};
@@ -164,10 +166,6 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         let told = format!("there is no turn {}: the session has {turns}", from.place);
         return Err(CliError::usage(told, Some("give a place that the page before printed")));
     }
-    let first = page.turns.first().map_or(0, |turn| turn.index);
-    if shown.hidden.0 + first > 0 {
-        context.printer.line(format!("{}\n", gap(shown.hidden.0 + first, " before")))?;
-    }
     // Showing a note counts as loading it whole.
     let whole = shown.turns.first().filter(|turn| turn.agent == note::KIND).map(|turn| turn.episode.to_string());
     if let Some(note) = whole.and_then(|id| memory.load_note(id, WhichVersion::Newest).ok())
@@ -180,28 +178,65 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             text::RESET
         ))?;
     }
-    let mut expected = first;
-    for PageTurn { index, skipped, chars } in page.turns {
-        if index > expected {
-            context.printer.line(format!("{}\n", gap(index - expected, "")))?;
+    let focus = page.turns.iter().position(|turn| shown.focus == Some(shown.turns[turn.index].id));
+    match focus.filter(|_| arguments.from.is_none()) {
+        // The turn that was asked for comes first, then what is around it.
+        Some(at) => {
+            let (index, count) = (page.turns[at].index, shown.turns.len());
+            print_turn(&shown, &page.turns[at], context)?;
+            if shown.hidden.0 + index > 0 {
+                context.printer.line(format!("{}before it:{}", text::DIM, text::RESET))?;
+                print_turns(&shown, &page.turns[..at], 0..index, (shown.hidden.0, 0), context)?;
+            }
+            if index + 1 < count + shown.hidden.1 {
+                context.printer.line(format!("{}after it:{}", text::DIM, text::RESET))?;
+                print_turns(&shown, &page.turns[at + 1..], index + 1..count, (0, shown.hidden.1), context)?;
+            }
         }
-        expected = index + 1;
-        let turn = &shown.turns[index];
-        let is_focus = shown.focus == Some(turn.id);
-        context.printer.line(text::turn(turn, is_focus, skipped, chars))?;
-        if is_focus {
-            context.printer.line(format!("  {}{}:{}{}\n", text::DIM, text::harmless(&turn.path), turn.line, text::RESET))?;
-        }
-    }
-    let after = shown.turns.len() - expected + shown.hidden.1;
-    if after > 0 {
-        context.printer.line(gap(after, " after"))?;
+        None => print_turns(&shown, &page.turns, 0..shown.turns.len(), shown.hidden, context)?,
     }
     if let Some(next) = page.next {
         let id = text::harmless(&arguments.id);
         context.printer.line(format!("{}it goes on: yore show {id} --from {next}{}", text::DIM, text::RESET))?;
     }
     Ok(Exit::Success)
+}
+
+/// Prints turns of a page that are among those at these places, with the number of those that are not shown; so many more are hidden
+/// before and after.
+fn print_turns(
+    shown: &ShowAnswer,
+    turns: &[PageTurn],
+    places: Range<usize>,
+    hidden: (usize, usize),
+    context: &mut Context,
+) -> CliResult<()> {
+    let mut expected = places.start;
+    for (at, turn) in turns.iter().enumerate() {
+        let left_out = turn.index - expected + if at == 0 { hidden.0 } else { 0 };
+        if left_out > 0 {
+            let place = if at == 0 && places.start == 0 { " before" } else { "" };
+            context.printer.line(format!("{}\n", gap(left_out, place)))?;
+        }
+        expected = turn.index + 1;
+        print_turn(shown, turn, context)?;
+    }
+    let left_out = places.end - expected + hidden.1 + if turns.is_empty() { hidden.0 } else { 0 };
+    if left_out > 0 {
+        context.printer.line(gap(left_out, if places.end == shown.turns.len() { " after" } else { "" }))?;
+    }
+    Ok(())
+}
+
+/// Prints a turn of a page.
+fn print_turn(shown: &ShowAnswer, part: &PageTurn, context: &mut Context) -> CliResult<()> {
+    let turn = &shown.turns[part.index];
+    let is_focus = shown.focus == Some(turn.id);
+    context.printer.line(text::turn(turn, is_focus, part.skipped, part.chars))?;
+    if is_focus {
+        context.printer.line(format!("  {}{}:{}{}\n", text::DIM, text::harmless(&turn.path), turn.line, text::RESET))?;
+    }
+    Ok(())
 }
 
 /// Returns a line about turns that are not shown.

@@ -121,9 +121,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             ]
         })
         .collect();
-    for line in text::table(&rows) {
-        context.printer.line(line)?;
-    }
+    context.printer.table(&rows)?;
     if projects.len() > LISTED_PROJECTS {
         context.printer.line(format!("  and {} more", text::count((projects.len() - LISTED_PROJECTS) as u64)))?;
     }
@@ -265,7 +263,10 @@ fn is_askable(title: &str) -> bool {
 
 fn tell_answer(question: &str, answer: &RecallAnswer, context: &mut Context) -> CliResult<()> {
     context.printer.line(format!("\nfor example, {}yore recall \"{}\"{}", text::BOLD, text::harmless(question), text::RESET))?;
-    for exchange in text::answer(answer, false, false) {
+    let detail = text::Detail::default();
+    let told =
+        if context.printer.window().is_some() { text::answer_in_window(answer, detail) } else { text::answer(answer, detail) };
+    for exchange in told {
         context.printer.line(exchange)?;
     }
     Ok(())

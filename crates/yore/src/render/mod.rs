@@ -4,6 +4,7 @@
 //! - [`memories`]: formats memories
 //! - [`plain`]: numbers, times and tables, and text that cannot steer a terminal
 //! - [`text`]: formats turns, times, sizes and tables for people
+//! - [`window`]: fits text into the window of a terminal, and shows long text in a pager
 //! - [`progress`]: a progress bar on a terminal, nothing elsewhere
 
 pub mod ingest;
@@ -13,13 +14,15 @@ pub mod progress;
 pub mod spoken;
 pub mod text;
 pub mod view;
+pub mod window;
 
 use std::io::{self, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use serde::Serialize;
 
-use crate::config::When;
+use self::window::{Pager, Window};
+use crate::config::{Environment, When};
 use crate::error::CliError;
 use crate::results::{Failure, FailureText};
 
@@ -30,12 +33,21 @@ pub fn hook_output(output: &str) {
     let _ = writeln!(stdout, "{output}").and_then(|()| stdout.flush());
 }
 
-/// Prints results to standard output, the rest to standard error.
+/// Prints results to standard output, the rest to standard error. On a terminal, lines are wrapped.
 pub struct Printer {
     out: AutoStream<io::Stdout>,
     err: AutoStream<io::Stderr>,
     is_json: bool,
     show_progress: bool,
+    window: Option<Window>,
+    pages: Option<Pages>,
+}
+
+/// What waits to be shown in a pager: text, and the messages beside it.
+struct Pages {
+    pager: Option<Pager>,
+    text: String,
+    notes: Vec<String>,
 }
 
 impl Printer {
@@ -51,7 +63,36 @@ impl Printer {
             When::Never => false,
             When::Auto => io::stderr().is_terminal(),
         };
-        Self { out: AutoStream::new(io::stdout(), choice), err: AutoStream::new(io::stderr(), choice), is_json, show_progress }
+        Self {
+            out: AutoStream::new(io::stdout(), choice),
+            err: AutoStream::new(io::stderr(), choice),
+            is_json,
+            show_progress,
+            window: Window::of_output().filter(|_| !is_json),
+            pages: None,
+        }
+    }
+
+    /// Keeps what is printed from now on until [`Self::end_pages`], if a person reads it on a terminal.
+    pub fn begin_pages(&mut self, environment: &Environment) {
+        if self.window.is_some() {
+            self.pages = Some(Pages { pager: Pager::of(environment), text: String::new(), notes: Vec::new() });
+        }
+    }
+
+    /// Prints what was kept; in a pager, if it is longer than the window.
+    pub fn end_pages(&mut self) -> io::Result<()> {
+        let Some(Pages { pager, text, notes }) = self.pages.take() else { return Ok(()) };
+        let is_long = self.window.is_some_and(|window| text.lines().count() + notes.len() >= window.rows);
+        let is_shown = pager.filter(|_| is_long).is_some_and(|pager| {
+            let is_plain = self.out.current_choice() == ColorChoice::Never;
+            let shown = if is_plain { anstream::adapter::strip_str(&text).to_string() } else { text.clone() };
+            pager.show(&shown).is_ok()
+        });
+        if !is_shown {
+            write!(self.out, "{text}")?;
+        }
+        notes.iter().try_for_each(|note| writeln!(self.err, "{note}"))
     }
 
     /// Returns whether results are printed as JSON.
@@ -69,9 +110,55 @@ impl Printer {
         io::stdout().is_terminal()
     }
 
+    /// Returns the window in which a person reads results, if one does.
+    pub fn window(&self) -> Option<Window> {
+        self.window
+    }
+
     /// Prints one line of a result.
     pub fn line(&mut self, text: impl AsRef<str>) -> io::Result<()> {
-        writeln!(self.out, "{}", text.as_ref())
+        match self.window {
+            Some(window) => self.fitted(&window.wrap(text.as_ref())),
+            None => writeln!(self.out, "{}", text.as_ref()),
+        }
+    }
+
+    /// Prints the rows of a table.
+    pub fn table(&mut self, rows: &[Vec<String>]) -> io::Result<()> {
+        self.rows(rows, str::to_owned)
+    }
+
+    /// Prints the rows of a table whose first column has ids.
+    pub fn table_of_ids(&mut self, rows: &[Vec<String>]) -> io::Result<()> {
+        // Colour is added here because the table would count its escape sequences as letters.
+        self.rows(rows, |line| match line.split_once(' ') {
+            Some((id, rest)) => format!("{}{id}{} {rest}", text::CYAN, text::RESET),
+            None => line.to_owned(),
+        })
+    }
+
+    fn rows(&mut self, rows: &[Vec<String>], coloured: fn(&str) -> String) -> io::Result<()> {
+        let last_column = text::widths(rows).iter().rev().skip(1).map(|width| width + 2).sum();
+        for line in text::table(rows) {
+            let line = coloured(&line);
+            match self.window {
+                Some(window) => self.fitted(&window.wrap_row(&line, last_column))?,
+                None => writeln!(self.out, "{line}")?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints what fits into the window.
+    fn fitted(&mut self, text: &str) -> io::Result<()> {
+        match &mut self.pages {
+            Some(pages) => {
+                pages.text.push_str(text);
+                pages.text.push('\n');
+                Ok(())
+            }
+            None => writeln!(self.out, "{text}"),
+        }
     }
 
     /// Prints a result as JSON: indented for a person, one line for a pipe.
@@ -86,6 +173,7 @@ impl Printer {
 
     /// Prints bytes: unchanged into a pipe; on a terminal, control and invisible characters are escaped.
     pub fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.end_pages()?;
         if self.is_terminal() {
             return self.out.write_all(text::visible(&String::from_utf8_lossy(bytes)).as_bytes());
         }
@@ -97,11 +185,18 @@ impl Printer {
 
     /// Prints a message beside the result, on standard error.
     pub fn note(&mut self, text: impl AsRef<str>) -> io::Result<()> {
-        writeln!(self.err, "{}", text.as_ref())
+        let window = self.window.filter(|_| io::stderr().is_terminal());
+        let text = window.map_or_else(|| text.as_ref().to_owned(), |window| window.wrap(text.as_ref()));
+        match &mut self.pages {
+            Some(pages) => pages.notes.push(text),
+            None => writeln!(self.err, "{text}")?,
+        }
+        Ok(())
     }
 
     /// Prints a question beside the result, on standard error. The caller reads the answer.
     pub fn prompt(&mut self, text: impl AsRef<str>) -> io::Result<()> {
+        self.end_pages()?;
         write!(self.err, "{}", text.as_ref())?;
         self.err.flush()
     }
@@ -109,6 +204,7 @@ impl Printer {
     /// Prints an error and its remedy.
     pub fn error(&mut self, error: &CliError) {
         // An error while printing the error is ignored.
+        let _ = self.end_pages();
         let _ = if self.is_json {
             writeln!(self.err, "{}", serde_json::to_value(failure(error)).unwrap_or_default())
         } else {

@@ -122,11 +122,8 @@ pub fn visible(text: &str) -> String {
 
 /// Aligns the columns of a table; the last column is not padded.
 pub fn table(rows: &[Vec<String>]) -> Vec<String> {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |text: &str| text.chars().count();
-    let widths: Vec<usize> = (0..columns)
-        .map(|column| rows.iter().filter_map(|row| row.get(column)).map(|cell| width(cell)).max().unwrap_or(0))
-        .collect();
+    let widths = widths(rows);
     rows.iter()
         .map(|row| {
             let last = row.len().saturating_sub(1);
@@ -143,6 +140,13 @@ pub fn table(rows: &[Vec<String>]) -> Vec<String> {
                 .to_owned()
         })
         .collect()
+}
+
+/// Returns the widths of the columns of a table.
+pub fn widths(rows: &[Vec<String>]) -> Vec<usize> {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+    (0..columns).map(width).collect()
 }
 
 /// Indents every line that is not empty.

@@ -13,7 +13,7 @@ use yore_engine::{
 
 use super::memories;
 use super::plain::one_line;
-pub use super::plain::{bytes, count, counted, day, exact_time, harmless, indent, is_unsafe, table, time, visible};
+pub use super::plain::{bytes, count, counted, day, exact_time, harmless, indent, is_unsafe, table, time, visible, widths};
 use crate::results::{self, is_document};
 
 /// Escape sequence for red. The stream removes all escape sequences where colours are not shown.
@@ -119,8 +119,43 @@ pub fn packing(budget: usize) -> Packing {
     Packing { budget, group_cost: 36, hit_cost: 24, is_broad: false }
 }
 
+/// What is told beside the words of a result.
+#[derive(Clone, Copy, Default)]
+pub struct Detail {
+    /// The parts of its score.
+    pub explain: bool,
+    /// Its file, branch and title.
+    pub paths: bool,
+}
+
+/// Formats the passages of a recall for a person's terminal: each exchange below a line with its day, project and title, and a blank
+/// line between two.
+pub fn answer_in_window(answer: &RecallAnswer, detail: Detail) -> Vec<String> {
+    let names_project = answer.projects.len() != 1;
+    let title_of = |passage: &Passage<'_>| {
+        let Passage::Hit(hit) = passage else { return None };
+        let turn = hit.as_turn()?;
+        let session = answer.sessions.iter().find(|session| session.episode == turn.episode);
+        session.and_then(|session| session.title.clone()).or_else(|| turn.title.clone())
+    };
+    let text_of = |(at, exchange): (usize, ExchangeHits<'_>)| {
+        let project = exchange.head.project.as_ref().filter(|_| names_project).map(|project| harmless(project));
+        let title = exchange.passages.iter().find_map(title_of).map(|title| one_line(&title));
+        let place: Vec<String> = std::iter::once(day(exchange.head.time.utc)).chain(project).chain(title).collect();
+        let lines = exchange.passages.iter().map(|said| match said {
+            Passage::Hit(hit) => result(hit, "", detail),
+            Passage::Beside(said) => beside(exchange.head, said, ""),
+        });
+        let work = exchange.head.work.iter().flat_map(|work| work_lines(work)).map(|line| format!("  {DIM}{line}{RESET}"));
+        let told = std::iter::once(format!("{CYAN}{}{RESET}", place.join(" · "))).chain(lines).chain(work);
+        let told = told.collect::<Vec<_>>().join("\n");
+        if at > 0 { format!("\n{told}") } else { told }
+    };
+    exchanges(answer.hits.iter()).into_iter().enumerate().map(text_of).collect()
+}
+
 /// Formats the passages of a recall, an exchange at a time.
-pub fn answer(answer: &RecallAnswer, explain: bool, paths: bool) -> Vec<String> {
+pub fn answer(answer: &RecallAnswer, detail: Detail) -> Vec<String> {
     let names_project = answer.projects.len() != 1;
     let text_of = |exchange: ExchangeHits<'_>| {
         let project = exchange.head.project.as_ref().filter(|_| names_project);
@@ -129,7 +164,7 @@ pub fn answer(answer: &RecallAnswer, explain: bool, paths: bool) -> Vec<String> 
             // The day and the project are those of the whole exchange.
             let place = |utc| if at == 0 { format!(" {DIM}{}{RESET}{project}", day(utc)) } else { String::new() };
             match said {
-                Passage::Hit(hit) => result(hit, &place(hit.time.utc), explain, paths),
+                Passage::Hit(hit) => result(hit, &place(hit.time.utc), detail),
                 Passage::Beside(said) => beside(exchange.head, said, &place(said.at)),
             }
         });
@@ -196,7 +231,8 @@ fn beside(head: &Hit, said: &Said, place: &str) -> String {
 }
 
 /// Formats one result: id, speaker or kind, place, passages.
-fn result(hit: &Hit, place: &str, explain: bool, paths: bool) -> String {
+fn result(hit: &Hit, place: &str, detail: Detail) -> String {
+    let Detail { explain, paths } = detail;
     let what = match &hit.found {
         Found::Turn(turn) => speaker(turn),
         Found::Memory(found) => memories::kind_of(&found.memory),

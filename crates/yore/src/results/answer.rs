@@ -35,6 +35,9 @@ pub struct Recalled {
     /// True if results were left out because none is likely to bear on the question.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refused: bool,
+    /// Conditions that let nothing through, with the number of results without each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub withheld: Vec<Withheld>,
     /// Words of the question that the memory has never met, if the evidence is weak.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub never_met: Vec<String>,
@@ -73,6 +76,15 @@ pub struct Recalled {
     /// Number of turns that are not indexed yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending_turns: Option<usize>,
+}
+
+/// Conditions of a filter that keep all results from an answer.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct Withheld {
+    /// Names of the options.
+    pub filters: Vec<String>,
+    /// Number of results without them, at most 100.
+    pub results: usize,
 }
 
 /// A topic of an answer.
@@ -523,6 +535,11 @@ impl Recalled {
             asked_for: Some(answer.asked_for.as_str().to_owned()),
             terms: Some(answer.terms.clone()),
             entities: answer.anchors.iter().map(AnchorEntity::of).collect(),
+            withheld: answer
+                .withheld
+                .iter()
+                .map(|withheld| Withheld { filters: withheld.filters.clone(), results: withheld.count })
+                .collect(),
             sessions: Some(sessions.collect()),
             pending_turns: Some(answer.pending),
             ..Self::of(answer, answer.hits.iter().map(Hit::exact).collect())
@@ -545,6 +562,7 @@ impl Recalled {
             confidence: rounded(answer.confidence),
             strength: Strength::of(answer.confidence).as_str().to_owned(),
             refused: answer.is_refused,
+            withheld: Vec::new(),
             never_met: answer.unmet.clone(),
             asked_for: None,
             answer_kind: answer.view.as_ref().map(|_| answer.answer_kind.as_str().to_owned()),

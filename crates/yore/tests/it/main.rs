@@ -12,6 +12,7 @@ mod control;
 mod crash;
 mod daemon;
 mod data_directory;
+mod digest;
 mod distil;
 mod doctor;
 mod environment;

@@ -97,6 +97,37 @@ fn recalled_words_cannot_steer_a_terminal() {
     assert!(seen.contains("pelican"), "{seen}");
 }
 
+/// Answers are wrapped and paged on a terminal, here that of `script`, and only there.
+#[cfg(target_os = "linux")]
+#[test]
+fn terminal_gets_wrapped_lines_below_day_and_title_and_a_pager_what_is_longer() {
+    let memory = Memory::new();
+    if Command::new("script").arg("--version").output().is_err() {
+        eprintln!("SKIPPED: no `script`, so no terminal");
+        return;
+    }
+    let on_terminal = |rows: u32, pager: &str, arguments: &str| {
+        let script = format!("stty cols 44 rows {rows} && exec '{PROGRAM}' {arguments}");
+        let runner = memory.environment.program("script").args(["-qec", &script, "/dev/null"]);
+        let told = runner.env("SHELL", "/bin/sh").env("YORE_PAGER", pager).env("TERM", "xterm").run().success().stdout;
+        told.replace('\r', "")
+    };
+    let plain = |text: &str| anstream::adapter::strip_str(text).to_string();
+    let told = plain(&on_terminal(40, "cat", "recall 'crane lease at boot' -n 2"));
+    assert!(told.starts_with("2026-03-02 · harbor · Crane scheduler takes\nover leases\n[5b710b7d59] assistant\n"), "{told}");
+    assert!(told.contains("\n  Done: leases of dead processes are taken\n  over at boot.\n"), "{told}");
+    assert!(told.lines().all(|line| line.chars().count() <= 44), "{told}");
+    let paged = memory.environment.path("work/paged");
+    let pager = format!("tee {}", paged.display());
+    on_terminal(40, &pager, "recall 'crane lease at boot' -n 2");
+    assert!(!paged.exists(), "it fits the window");
+    on_terminal(5, &pager, "--no-pager recall 'crane lease at boot' -n 2");
+    assert!(!paged.exists(), "no pager is wanted");
+    let shown = on_terminal(5, &pager, "recall 'crane lease at boot' -n 2");
+    assert_eq!(plain(&fs::read_to_string(&paged).unwrap()), told);
+    assert_eq!(plain(&shown), told);
+}
+
 #[test]
 fn times_are_those_of_the_zone_that_is_named_and_an_unknown_zone_is_told() {
     let memory = Memory::new();

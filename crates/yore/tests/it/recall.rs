@@ -170,6 +170,57 @@ fn question_comes_from_standard_input() {
 }
 
 #[test]
+fn filter_that_lets_nothing_through_is_named_with_what_it_removed() {
+    let memory = Memory::new();
+    insta::assert_snapshot!(memory.call(&["recall", "--kind", "document", "--since", "2026-01-01", "crane"]).shown(), @"
+    --- standard error
+    no matches in any project; looked through 11 turns; --kind removed 2 results
+    --- exit code Some(1)
+    ");
+    let both = memory.call(&["recall", "--kind", "document", "--since", "2026-05-01", "crane"]).ends_with(1);
+    assert!(both.stderr.contains("; --kind with --since removed "), "{}", both.stderr);
+    let answer = memory.call(&["recall", "--json", "--role", "summary", "crane"]).ends_with(1).json();
+    assert_eq!(answer["withheld"][0]["filters"], json!(["role"]));
+    assert_eq!(memory.call(&["recall", "--json", "--role", "summary", "zeppelin"]).json()["withheld"], json!(null));
+}
+
+#[test]
+fn file_alone_is_answered_with_the_sessions_that_touched_it_and_memories_about_it() {
+    let memory = Memory::new();
+    let project = memory.environment.path("work/quay");
+    for (at, id) in ["6a5b0001-3f01-4714-9c31-5c452003a142", "6a5b0002-3f02-4714-9c32-5c452003a142"].into_iter().enumerate() {
+        Transcript::new(id, project.to_str().unwrap())
+            .at(1_772_000_000_000 + at as i64 * 86_400_000)
+            .human(["Implement the following plan:\n\n# Lights of the quay\n\nThey blink.", "mend the lights again"][at])
+            .message(&[json!({
+                "type": "tool_use", "id": format!("toolu_{at}"), "name": "Edit",
+                "input": {"file_path": project.join("src/lights.rs"), "old_string": "dark", "new_string": "bright"},
+            })])
+            .assistant("The lights blink.")
+            .write(&memory.environment.projects());
+    }
+    memory.environment.ingest(&memory.environment.projects());
+    memory.environment.yore(["remember", "--global", "--kind", "fact", "All blinking is in src/lights.rs."]).run().success();
+    let told = memory.call(&["recall", "--file", "lights.rs"]).success().stdout;
+    let rows: Vec<&str> = told.lines().take(4).collect();
+    assert!(rows[0].starts_with("Overview about “lights.rs”"), "{told}");
+    assert!(rows[1].starts_with("- mend the lights again · changed 1× · 2026-02-26"), "{told}");
+    assert!(rows[2].starts_with("- Lights of the quay · changed 1× · 2026-02-25"), "{told}");
+    assert!(rows[3].starts_with("- All blinking is in src/lights.rs. · fact · "), "{told}");
+    let one = memory.call(&["recall", "--file", "lights.rs", "-n", "1"]).success().stdout;
+    assert!(!one.contains("What was said"), "{one}");
+    assert_eq!(one.matches("\n- ").count(), 1, "{one}");
+    memory.call(&["recall"]).ends_with(2);
+}
+
+#[test]
+fn wording_may_begin_with_a_dash() {
+    let memory = Memory::new();
+    memory.call(&["recall", "crane", "-w", "-X taken over", "--wording", "--at-boot"]).success();
+    memory.call(&["recall", "crane", "--no-such-option"]).ends_with(2);
+}
+
+#[test]
 fn question_may_begin_with_a_dash() {
     let memory = Memory::new();
     memory.call(&["recall", "-u crane"]).ends_with(2);

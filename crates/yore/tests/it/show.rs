@@ -12,16 +12,18 @@ fn show_gives_a_turn_with_its_surroundings() {
     let turn = memory.turn("scheduler waits for the lease of the dead");
     insta::assert_snapshot!(memory.call(&["show", &turn, "-C", "1"]).success().shown(), @"
     4a5b0001-3f08-4714-9c34-5c452003a142 claude-code · harbor · Crane scheduler takes over leases
-    … 2 turns before
-
-    tool error 2026-03-02 09:01 · e26a08da9f
-      ERR_LEASE_GONE: lease 4711 expired at boot
-
     ▶ assistant 2026-03-02 09:02:00 +00:00 · 47e4184dcf
       The scheduler waits for the lease of the dead process. It should take over leases at boot.
 
       [root]/home/.claude/projects/-home-dev-harbor/4a5b0001-3f08-4714-9c34-5c452003a142.jsonl:6
 
+    before it:
+    … 2 turns before
+
+    tool error 2026-03-02 09:01 · e26a08da9f
+      ERR_LEASE_GONE: lease 4711 expired at boot
+
+    after it:
     you 2026-03-02 09:02 · 73726e82ad
       do that
 

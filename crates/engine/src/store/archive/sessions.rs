@@ -17,6 +17,8 @@ use crate::store::{Store, StoreResult};
 
 /// Most files that a summary names.
 const SUMMARY_FILES: usize = 50;
+/// Messages of a session that are looked at for its title.
+const TITLE_OPENINGS: usize = 6;
 /// Characters of a title that is made from a session's first words.
 const TITLE_CHARS: usize = 100;
 
@@ -114,8 +116,17 @@ pub(crate) struct SessionFilter<'f> {
     pub has_more: Option<(&'f str, i64)>,
     /// Only sessions after this place in the list: the time by which it is ordered, and the id, of its last item.
     pub after: Option<(Option<UtcMillis>, EpisodeId)>,
-    /// Makes a title of the first words of a session that has none; `None`: such sessions stay without.
-    pub title: Option<fn(&str) -> Option<String>>,
+    /// Makes titles for sessions without one; `None`: such sessions stay without.
+    pub title: Option<Titles>,
+}
+
+/// The way in which sessions get their titles.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Titles {
+    /// Returns whether a recorded title says what a session is about; another one is replaced.
+    pub is_one: fn(&str) -> bool,
+    /// Makes a title of the first messages of a session.
+    pub of: fn(&mut dyn Iterator<Item = String>) -> Option<String>,
 }
 
 impl Store {
@@ -212,9 +223,12 @@ impl Store {
                     [session.row],
                     |row| Ok((row.get(0)?, row.get(1)?)),
                 )?;
-                if let (None, Some(title)) = (&session.title, filter.title) {
-                    let title = view.opening(session.row)?.and_then(|words| title(&words));
-                    session.title = title.map(|title| title.chars().take(TITLE_CHARS).collect());
+                let is_one = |titles: &Titles| session.title.as_ref().is_some_and(|title| (titles.is_one)(title));
+                if let Some(titles) = filter.title.filter(|titles| !is_one(titles)) {
+                    let stored = view.openings(session.row, TITLE_OPENINGS)?;
+                    let mut openings = stored.iter().filter_map(|stored| words::decode(stored)).map(|(text, _)| text);
+                    let made = (titles.of)(&mut openings).map(|title| shortened(&title));
+                    session.title = made.or(session.title.take());
                 }
                 sessions.push(session);
             }
@@ -257,6 +271,13 @@ impl Store {
     }
 }
 
+/// Returns a title, cut between words if it is too long.
+fn shortened(title: &str) -> String {
+    let Some((end, _)) = title.char_indices().nth(TITLE_CHARS) else { return title.to_owned() };
+    let end = title[..end].rfind(' ').filter(|space| *space > end / 2).unwrap_or(end);
+    format!("{}…", title[..end].trim_end_matches([' ', ',', ';', ':']))
+}
+
 impl View<'_> {
     fn files_of(&self, episode: EpisodeKey, without_named: bool) -> StoreResult<Vec<String>> {
         self.column(
@@ -296,15 +317,26 @@ impl View<'_> {
 
     /// Returns the text of the first human turn without a caveat; without one, of the first turn that is no tool's.
     fn opening(&self, episode: EpisodeKey) -> StoreResult<Option<String>> {
-        let stored: Option<Vec<u8>> = self.first_value(
-            &format!(
-                "SELECT words FROM (SELECT id, position FROM turn WHERE episode_id = ?1 AND NOT {IS_REPLACED}
-                                UNION ALL SELECT turn_id, position FROM turn_share WHERE episode_id = ?1) AS place
-             JOIN turn ON turn.id = place.id JOIN turn_text ON turn_text.turn_id = turn.id
-             ORDER BY role <> 'human' OR caveat IS NOT NULL, role IN ('system', 'tool_result'), place.position LIMIT 1"
-            ),
-            [episode],
-        )?;
+        let stored = self.openings(episode, 1)?.pop();
         Ok(stored.and_then(|stored| words::decode(&stored)).map(|(text, _)| text))
+    }
+
+    /// Returns the stored words of the first human turns without a caveat, at most `limit`; without one, of the first turn that is no
+    /// tool's.
+    fn openings(&self, episode: EpisodeKey, limit: usize) -> StoreResult<Vec<Vec<u8>>> {
+        let mut found: Vec<(Vec<u8>, bool)> = self.all(
+            &format!(
+                "SELECT words, role = 'human' AND caveat IS NULL FROM (
+                     SELECT id, position FROM turn WHERE episode_id = ?1 AND NOT {IS_REPLACED}
+                     UNION ALL SELECT turn_id, position FROM turn_share WHERE episode_id = ?1) AS place
+             JOIN turn ON turn.id = place.id JOIN turn_text ON turn_text.turn_id = turn.id
+             ORDER BY role <> 'human' OR caveat IS NOT NULL, role IN ('system', 'tool_result'), place.position LIMIT ?2"
+            ),
+            params![episode, limit as i64],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
+        let humans = found.iter().take_while(|(_, is_human)| *is_human).count();
+        found.truncate(humans.max(1));
+        Ok(found.into_iter().map(|(words, _)| words).collect())
     }
 }

@@ -36,9 +36,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
                 .iter()
                 .map(|backup| vec![text::time(Some(backup.made)), text::bytes(backup.bytes), backup.path.display().to_string()])
                 .collect();
-            for line in text::table(&rows) {
-                context.printer.line(line)?;
-            }
+            context.printer.table(&rows)?;
         }
         return Ok(if found.is_empty() { Exit::Nothing } else { Exit::Success });
     }

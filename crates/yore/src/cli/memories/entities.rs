@@ -198,9 +198,7 @@ fn list(memory: &mut MemoryClient, limit: usize, context: &mut Context) -> CliRe
                 vec![entity.kind.as_str().to_owned(), one_line(&entity.name), aliases]
             })
             .collect();
-        for line in text::table(&rows) {
-            context.printer.line(line)?;
-        }
+        context.printer.table(&rows)?;
         if entities.is_empty() {
             context.printer.note("no entities yet; `yore remember --entity NAME` records them with a memory")?;
         }

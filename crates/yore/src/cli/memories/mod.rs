@@ -23,7 +23,7 @@ use crate::cursor::{self, Cursor};
 use crate::error::{CliResult, Exit};
 use crate::render::memories::kind_name;
 use crate::render::plain::one_line;
-use crate::render::text::{self, BOLD, CYAN, DIM, RESET};
+use crate::render::text::{self, BOLD, DIM, RESET};
 use crate::results::MemoryRecord;
 
 /// List memories, or change one
@@ -132,6 +132,13 @@ enum Action {
     Entities(entities::Entities),
 }
 
+impl Arguments {
+    /// Returns whether memories or notes are only listed.
+    pub fn is_list(&self) -> bool {
+        self.action.is_none()
+    }
+}
+
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     match &arguments.action {
         None if arguments.list.notes => {
@@ -185,9 +192,7 @@ fn list(arguments: &ListArguments, context: &mut Context) -> CliResult {
         let records = found.iter().map(|stored| MemoryRecord::of(stored, Vec::new())).collect();
         arguments.page.json(records, next.as_ref(), context)?;
     } else {
-        for line in table(&found) {
-            context.printer.line(line)?;
-        }
+        context.printer.table_of_ids(&found.iter().map(row).collect::<Vec<_>>())?;
         if let Some(next) = &next {
             context.printer.note(format!(
                 "{} of {}, the last changed; -n {all} shows all, --after {} the next",
@@ -205,41 +210,30 @@ fn list(arguments: &ListArguments, context: &mut Context) -> CliResult {
     Ok(if found.is_empty() { Exit::Nothing } else { Exit::Success })
 }
 
-/// Returns a line for each memory, in columns, with the day since which it is true.
-fn table(found: &[StoredMemory]) -> Vec<String> {
-    let rows: Vec<Vec<String>> = found
-        .iter()
-        .map(|stored| {
-            let memory = &stored.memory;
-            let project = stored.project.as_deref().map_or_else(|| "everywhere".to_owned(), text::harmless);
-            // Since when it is true, which is not when it was last changed.
-            let at = memory.valid_from.unwrap_or(memory.recorded);
-            let mut marks: Vec<String> = Vec::new();
-            if memory.status != Status::Holds {
-                marks.push(memory.status.as_str().to_owned());
-            }
-            if memory.lane == Lane::Extracted {
-                marks.push("extracted".to_owned());
-            }
-            if memory.is_pinned {
-                marks.push("pinned".to_owned());
-            }
-            let marks = if marks.is_empty() { String::new() } else { format!("{DIM}({}){RESET} ", marks.join(", ")) };
-            let title = memory.title.as_deref().map(|title| format!("{BOLD}{}{RESET} {DIM}·{RESET} ", one_line(title)));
-            let shown = beginning(&memory.statement);
-            vec![
-                memory.id.short(),
-                text::day(Some(at)),
-                kind_name(memory.kind),
-                project,
-                format!("{marks}{}{shown}", title.unwrap_or_default()),
-            ]
-        })
-        .collect();
-    // Colour is added here because the table would count its escape sequences as letters.
-    let coloured = |line: String| match line.split_once(' ') {
-        Some((id, rest)) => format!("{CYAN}{id}{RESET} {rest}"),
-        None => line,
-    };
-    text::table(&rows).into_iter().map(coloured).collect()
+/// Returns the columns of a memory, with the day since which it is true.
+fn row(stored: &StoredMemory) -> Vec<String> {
+    let memory = &stored.memory;
+    let project = stored.project.as_deref().map_or_else(|| "everywhere".to_owned(), text::harmless);
+    // Since when it is true, which is not when it was last changed.
+    let at = memory.valid_from.unwrap_or(memory.recorded);
+    let mut marks: Vec<String> = Vec::new();
+    if memory.status != Status::Holds {
+        marks.push(memory.status.as_str().to_owned());
+    }
+    if memory.lane == Lane::Extracted {
+        marks.push("extracted".to_owned());
+    }
+    if memory.is_pinned {
+        marks.push("pinned".to_owned());
+    }
+    let marks = if marks.is_empty() { String::new() } else { format!("{DIM}({}){RESET} ", marks.join(", ")) };
+    let title = memory.title.as_deref().map(|title| format!("{BOLD}{}{RESET} {DIM}·{RESET} ", one_line(title)));
+    let shown = beginning(&memory.statement);
+    vec![
+        memory.id.short(),
+        text::day(Some(at)),
+        kind_name(memory.kind),
+        project,
+        format!("{marks}{}{shown}", title.unwrap_or_default()),
+    ]
 }

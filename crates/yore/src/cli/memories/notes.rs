@@ -7,7 +7,7 @@ use crate::cli::Context;
 use crate::cli::page::{PageArguments, more};
 use crate::cursor::{self, Cursor};
 use crate::error::{CliResult, Exit};
-use crate::render::text::{self, BOLD, CYAN, DIM, RESET};
+use crate::render::text::{self, BOLD, DIM, RESET};
 use crate::results::Note;
 
 /// Maximum number of characters of a note in the list.
@@ -23,9 +23,7 @@ pub fn list(request: NotesRequest, page: &PageArguments, context: &mut Context) 
     if context.printer.is_json() {
         page.json(notes.iter().map(Note::from).collect(), next.as_ref(), context)?;
     } else {
-        for line in table(&notes) {
-            context.printer.line(line)?;
-        }
+        context.printer.table_of_ids(&rows(&notes))?;
         more(next.as_ref(), context)?;
         if notes.is_empty() {
             let is_narrowed = !request.tags.is_empty() || request.title.is_some();
@@ -39,10 +37,10 @@ pub fn list(request: NotesRequest, page: &PageArguments, context: &mut Context) 
     Ok(if notes.is_empty() { Exit::Nothing } else { Exit::Success })
 }
 
-/// Returns a line for each note, in columns.
-fn table(notes: &[NoteSummary]) -> Vec<String> {
+/// Returns the columns of each note.
+fn rows(notes: &[NoteSummary]) -> Vec<Vec<String>> {
     let is_tagged = notes.iter().any(|note| !text::labels(note).is_empty());
-    let rows: Vec<Vec<String>> = notes
+    notes
         .iter()
         .map(|note| {
             let project = note.project.as_deref().map_or_else(|| "everywhere".to_owned(), text::harmless);
@@ -53,14 +51,7 @@ fn table(notes: &[NoteSummary]) -> Vec<String> {
             row.push(format!("{}{author}", words(note)));
             row
         })
-        .collect();
-    // The first column has the same width in every line. Colour is added here because the table would count
-    // its escape sequences as letters.
-    let coloured = |line: String| match line.split_once(' ') {
-        Some((id, rest)) => format!("{CYAN}{id}{RESET} {rest}"),
-        None => line,
-    };
-    text::table(&rows).into_iter().map(coloured).collect()
+        .collect()
 }
 
 /// Returns a note's title and the beginning of its text, on one line.
@@ -102,8 +93,8 @@ mod tests {
     }
 
     fn plain(notes: &[NoteSummary]) -> String {
-        let mut lines = table(notes).join("\n");
-        for colour in [CYAN, DIM, BOLD, RESET] {
+        let mut lines = text::table(&rows(notes)).join("\n");
+        for colour in [DIM, BOLD, RESET] {
             lines = lines.replace(colour, "");
         }
         lines

@@ -275,8 +275,12 @@ impl<T: Serialize> Page<T> {
 fn turns(shown: &ShowAnswer, wanted: &Wanted) -> Answer {
     let mut page = Page::new(shown, wanted);
     let heading = if wanted.form == Form::Text { HEADING_CHARS.0 } else { HEADING_CHARS.1 };
-    let planned = shown.page(wanted.from, page.left.saturating_mul(4), heading);
+    let mut planned = shown.page(wanted.from, page.left.saturating_mul(4), heading);
     page.next = planned.next;
+    if wanted.from.is_none() {
+        // The requested turn comes first, then what is around it.
+        planned.turns.sort_by_key(|turn| shown.focus != Some(shown.turns[turn.index].id));
+    }
     let path = shown.turns.first().map(|turn| turn.path.as_str()).unwrap_or_default();
     let is_sequence = shown.focus.is_none() || wanted.from.is_some();
     for PageTurn { index, skipped, chars } in planned.turns {

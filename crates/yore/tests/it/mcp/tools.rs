@@ -444,7 +444,10 @@ fn sessions_are_shown_whole_page_by_page() {
     assert_eq!(shown["focus"], fifth);
     assert_eq!((shown["turns_before"].as_u64(), shown["turns_after"].as_u64()), (Some(3), Some(3)));
     let places: Vec<u64> = shown["turns"].as_array().unwrap().iter().map(|turn| turn["place"].as_u64().unwrap()).collect();
-    assert_eq!(places[..2], [4, 5], "the neighbour before, then the turn");
+    assert_eq!(places[..2], [5, 4], "the turn, then the neighbour before it");
+    let none =
+        text(&agent.call("recall", json!({"question": "mooring holds", "role": "summary", "kind": "decision"}))).to_owned();
+    assert!(none.contains("Nothing found in all projects. role with kind removed 1 result."), "{none}");
     assert_eq!(agent.data("show", json!({"id": fifth, "level": "exchanges"}))["exchanges"][0]["question"], "Knot 3 is tied.");
     assert!(
         agent
