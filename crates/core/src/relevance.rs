@@ -339,7 +339,13 @@ mod tests {
             assert!(only_announces(bare), "{bare}");
         }
         let long = "Let me check it. ".repeat(40);
-        for said in ["The cause is the heartbeat. Let me mend it.", "I see the problem:", "I'll keep answers short from now on.", "", long.as_str()] {
+        for said in [
+            "The cause is the heartbeat. Let me mend it.",
+            "I see the problem:",
+            "I'll keep answers short from now on.",
+            "",
+            long.as_str(),
+        ] {
             assert!(!only_announces(said), "{said}");
         }
     }

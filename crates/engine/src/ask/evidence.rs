@@ -26,6 +26,8 @@ const REPLY_CHARS: usize = 240;
 /// Most names of the best evidence that a deep search adds to the question.
 const MOST_NAMES: usize = 4;
 
+/// Least confidence of a result that is told, relative to the surest.
+const LEAST_SHARE: f32 = 0.3;
 /// Most turns that have a rare word.
 const RARE_TURNS: f32 = 5.0;
 /// Shortest name without a digit, in bytes.
@@ -85,7 +87,8 @@ impl Engine {
         pieces.extend(view.into_iter().flat_map(rows));
         let is_recorded = !pieces.is_empty();
         let mut known: HashSet<String> = HashSet::new();
-        for (place, hit) in answer.hits.iter().enumerate() {
+        let least = LEAST_SHARE * answer.hits.iter().map(|hit| hit.confidence).fold(0.0, f32::max);
+        for (place, hit) in answer.hits.iter().enumerate().filter(|(_, hit)| hit.confidence >= least) {
             let own = pieces_of(hit);
             pieces.extend(own.into_iter().filter(|piece| !piece.text.is_empty() && known.insert(piece.source.opens.clone())));
             if depth != AskDepth::Preview && place < WITH_REPLY {
