@@ -17,12 +17,26 @@ static GLOSSARY: LazyLock<Vec<(&str, Vec<&str>)>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Words that only German has, by which a question is known to be German.
-const SIGNS: [&str; 34] = [
+/// Words that only German has, by which a question is known to be German. They say little.
+const SIGNS: [&str; 72] = [
     "wir", "ich", "wie", "wann", "wer", "wo", "welche", "welcher", "welches", "welchem", "welchen", "haben", "hat", "ist",
     "sind", "und", "der", "das", "nicht", "für", "mit", "von", "zur", "zum", "warum", "wieso", "woher", "womit", "wurde",
-    "wurden", "eine", "einen", "über", "beim",
+    "wurden", "eine", "einen", "über", "beim", "ein", "einem", "einer", "eines", "auf", "bei", "nach", "noch", "nur", "auch",
+    "oder", "sich", "dann", "wenn", "mehr", "kann", "kannst", "können", "muss", "müssen", "darf", "dürfen", "soll", "sollen",
+    "wird", "werden", "dass", "dem", "den", "vom", "sein", "habe", "hatte", "schon", "immer", "trotzdem", "statt", "zwischen",
 ];
+/// Words of German that say as little, and that other languages have, too.
+const FILLERS: [&str; 36] = [
+    "die", "man", "was", "war", "es", "er", "sie", "mir", "mich", "uns", "ihm", "ihn", "im", "in", "an", "am", "zu", "bis",
+    "aus", "um", "so", "da", "als", "alle", "allen", "andere", "anderen", "durch", "seit", "ohne", "aber", "kommt", "kommen",
+    "geht", "gehen", "oft",
+];
+
+/// Returns whether a word of a German question says little.
+pub fn is_german_filler(word: &str) -> bool {
+    let word = word.to_lowercase();
+    SIGNS.contains(&word.as_str()) || FILLERS.contains(&word.as_str())
+}
 
 /// Returns the English words for a German word; nothing for a word that the glossary does not have.
 pub fn english_of(word: &str) -> &'static [&'static str] {
