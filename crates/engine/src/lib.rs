@@ -28,9 +28,11 @@ mod upkeep;
 mod witness;
 
 pub use archive::{
-    CUTS, FetchOptions, ForgetRequest, ForgetSelection, MergeOffer, NoPlace, NoteSummary, NotesRequest, Page, PageChange,
-    PageReport, PageTurn, ProjectMerged, ProjectQuery, RememberRequest, Remembered, ReplayReport, ReplayRequest, ReplayRow,
-    STANDING, SessionsRequest, ShowAnswer, ShowRequest, Start, Surroundings, WhichVersion,
+    CUTS, Context, ContextDepth, ContextMatch, ContextPage, ContextPlace, ContextReading, ContextSearch, ContextTree,
+    FetchOptions, ForgetRequest, ForgetSelection, FoundContexts, MergeOffer, NoPlace, NoteSummary, NotesRequest, OpenedContext,
+    Page, PageChange, PageReport, PageTurn, ProjectMerged, ProjectQuery, RELATED_TAG, ReachedContext, RememberRequest,
+    Remembered, ReplayReport, ReplayRequest, ReplayRow, STANDING, SessionsRequest, ShowAnswer, ShowRequest, Start, Surroundings,
+    WhichVersion,
 };
 pub use budget::{Ledger, Price, Terms};
 pub use embedding::EmbedReport;
