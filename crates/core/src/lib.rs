@@ -8,8 +8,9 @@
 //!   [`relation`], and [`operation`], by which they change
 //! - numbers: [`text`] (tokens, word pieces, chunks), [`rank`] (one order from several lists),
 //!   [`pack`] (the passages of an answer), [`metrics`] (how good is a ranking), [`relevance`] (whether a memory
-//!   is worth telling unasked), [`files`] (files that mattered), [`graph`] (random walks), [`strength`] (how strong the evidence is),
-//!   [`span`] (where a conversation changes its topic), [`conflict`] (whether two statements can both hold), [`vector`] (inner products)
+//!   is worth telling unasked), [`context`] (whether a context bears on a question), [`files`] (files that mattered), [`graph`] (random
+//!   walks), [`strength`] (how strong the evidence is), [`span`] (where a conversation changes its topic), [`conflict`] (whether two
+//!   statements can both hold), [`vector`] (inner products)
 
 #![forbid(unsafe_code)]
 
@@ -18,6 +19,7 @@ mod named;
 
 pub mod conflict;
 pub mod consolidation;
+pub mod context;
 pub mod entity;
 pub mod episode;
 pub mod event;

@@ -29,9 +29,11 @@ mod upkeep;
 mod witness;
 
 pub use archive::{
-    CUTS, FetchOptions, ForgetRequest, ForgetSelection, MergeOffer, NoPlace, NoteSummary, NotesRequest, Page, PageChange,
-    PageReport, PageTurn, ProjectMerged, ProjectQuery, RememberRequest, Remembered, ReplayReport, ReplayRequest, ReplayRow,
-    STANDING, SessionsRequest, ShowAnswer, ShowRequest, Start, Surroundings, WhichVersion,
+    CUTS, Context, ContextDepth, ContextMatch, ContextPage, ContextPlace, ContextReading, ContextSearch, ContextTree,
+    FetchOptions, ForgetRequest, ForgetSelection, FoundContexts, MergeOffer, NoPlace, NoteSummary, NotesRequest, OpenedContext,
+    Page, PageChange, PageReport, PageTurn, ProjectMerged, ProjectQuery, RELATED_TAG, ReachedContext, RememberRequest,
+    Remembered, ReplayReport, ReplayRequest, ReplayRow, STANDING, SessionsRequest, ShowAnswer, ShowRequest, Start, Surroundings,
+    WhichVersion,
 };
 pub use ask::{AskAnswer, AskRequest, AskSentence, AskSource, AskStep, Unwritten};
 pub use budget::{Ledger, Price, Terms};

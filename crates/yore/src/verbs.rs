@@ -13,16 +13,19 @@ use yore_core::entity::Entity;
 use yore_core::exchange::Exchanges;
 use yore_core::id::{EntityId, EpisodeId, MemoryId};
 use yore_core::memory::Use;
+use yore_core::note::Priority;
 use yore_core::operation::{Cause, Change, Operation, Subject};
+use yore_core::query::SearchMode;
 use yore_core::relation::{Node, Relation, RelationType};
 use yore_core::time::UtcMillis;
 use yore_engine::{
-    AlikeEntities, AskAnswer, AskRequest, Brief, BriefRequest, CodeReport, ConflictPlace, DistilReport, Distilled, Done, Engine,
-    EngineError, EpisodeSummary, ForgetRequest, ForgetSelection, Forgotten, Job, LedgerRow, Material, MaterialRequest,
-    MemoryEdit, MemoryList, MergeOffer, NewMemory, NoteSummary, NotesRequest, OpenConflict, OpenedEntity, OpenedMemory,
-    ProjectMerged, ProjectQuery, ProjectSummary, Reached, RememberRequest, Remembered, SessionTopics, SessionsRequest,
-    Settlement, ShowAnswer, ShowRequest, SourceFileSummary, Spent, Statistics, StoredMemory, SuggestRequest, Suggestions,
-    TopicsRequest, Touched, Traversal, WhichVersion,
+    AlikeEntities, AskAnswer, AskRequest, Brief, BriefRequest, CodeReport, ConflictPlace, ContextPage, ContextPlace,
+    ContextReading, ContextSearch, ContextTree, DistilReport, Distilled, Done, Engine, EngineError, EpisodeSummary,
+    ForgetRequest, ForgetSelection, Forgotten, FoundContexts, Job, LedgerRow, Material, MaterialRequest, MemoryEdit, MemoryList,
+    MergeOffer, NewMemory, NoteSummary, NotesRequest, OpenConflict, OpenedContext, OpenedEntity, OpenedMemory, ProjectMerged,
+    ProjectQuery, ProjectSummary, Reached, RememberRequest, Remembered, SessionTopics, SessionsRequest, Settlement, ShowAnswer,
+    ShowRequest, SourceFileSummary, Spent, Statistics, StoredMemory, SuggestRequest, Suggestions, TopicsRequest, Touched,
+    Traversal, WhichVersion,
 };
 use yore_sources::project_names::ProjectNames;
 
@@ -137,8 +140,17 @@ verbs! {
     Writes remember(request: RememberRequest) -> Remembered => |engine| engine.remember(&request);
     /// Returns the directory by which a note from `here` gets its project; `None` if it holds everywhere.
     Reads directory_of_note(here: ProjectNames) -> Option<String> => |engine| engine.directory_of_note(&here);
-    /// Returns pairs of contexts that were loaded together, with the strength of that.
-    Reads contexts_used_together() -> Vec<(EpisodeId, EpisodeId, f32)> => Engine::contexts_used_together;
+    /// Lists contexts, after one of them, without their texts.
+    Reads contexts(place: ContextPlace, after: Option<(Priority, Option<UtcMillis>, EpisodeId)>, limit: usize, has_previews: bool) -> ContextPage =>
+        |engine| engine.contexts(&place, after, limit, has_previews);
+    /// Opens the context with a topic; the use is counted.
+    Reads open_context(place: ContextPlace, topic: String, reading: ContextReading) -> Option<OpenedContext> =>
+        |engine| engine.open_context(&place, &topic, reading);
+    /// Finds contexts by a question; the uses are counted.
+    Reads find_contexts(place: ContextPlace, search: ContextSearch) -> FoundContexts => |engine| engine.find_contexts(&place, &search);
+    /// Returns the contexts around one; the uses are counted.
+    Reads context_tree(place: ContextPlace, topic: String, depth: usize, limit: usize, mode: SearchMode) -> Option<ContextTree> =>
+        |engine| engine.context_tree(&place, &topic, depth, limit, mode);
 
     /// Lists memories.
     Reads memories(list: MemoryList) -> Vec<StoredMemory> => |engine| engine.memories(&list);

@@ -15,22 +15,22 @@ static GLOSSARY: LazyLock<Vec<(&str, Vec<&str>)>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Words that only German has, by which a question is known to be German.
-const SIGNS: [&str; 34] = [
+/// Words that only German has, by which a question is known to be German. They say little.
+const SIGNS: [&str; 72] = [
     "wir", "ich", "wie", "wann", "wer", "wo", "welche", "welcher", "welches", "welchem", "welchen", "haben", "hat", "ist",
     "sind", "und", "der", "das", "nicht", "für", "mit", "von", "zur", "zum", "warum", "wieso", "woher", "womit", "wurde",
-    "wurden", "eine", "einen", "über", "beim",
+    "wurden", "eine", "einen", "über", "beim", "ein", "einem", "einer", "eines", "auf", "bei", "nach", "noch", "nur", "auch",
+    "oder", "sich", "dann", "wenn", "mehr", "kann", "kannst", "können", "muss", "müssen", "darf", "dürfen", "soll", "sollen",
+    "wird", "werden", "dass", "dem", "den", "vom", "sein", "habe", "hatte", "schon", "immer", "trotzdem", "statt", "zwischen",
 ];
-
 /// German words that say nothing of a subject, beside [`SIGNS`].
-const FUNCTION_WORDS: [&str; 100] = [
-    "ab", "aber", "alle", "alles", "als", "also", "am", "an", "auch", "auf", "aus", "bei", "bevor", "bis", "bitte", "da",
-    "dafür", "damals", "damit", "danach", "dann", "darum", "dass", "davon", "davor", "dazu", "dem", "den", "denn", "des",
-    "deshalb", "die", "dies", "diese", "dieser", "dieses", "doch", "dort", "drei", "durch", "ein", "einem", "einer", "eines",
-    "einmal", "er", "erstmal", "es", "gab", "ganz", "gegen", "gibt", "habe", "hatte", "hatten", "hier", "ihr", "im", "immer",
-    "jede", "jeder", "jedes", "jeweils", "kam", "kann", "kein", "keine", "mal", "man", "mehr", "mir", "muss", "nach", "noch",
-    "nochmal", "nur", "ob", "obwohl", "oder", "ohne", "paar", "raus", "schluss", "schon", "sich", "sie", "so", "um", "uns",
-    "unser", "viel", "vom", "war", "waren", "was", "wenn", "werden", "wieder", "wird", "zwei",
+const FUNCTION_WORDS: [&str; 82] = [
+    "ab", "aber", "alle", "allen", "alles", "als", "also", "am", "an", "andere", "anderen", "aus", "bevor", "bis", "bitte", "da",
+    "dafür", "damals", "damit", "danach", "darum", "davon", "davor", "dazu", "denn", "des", "deshalb", "die", "dies", "diese",
+    "dieser", "dieses", "doch", "dort", "drei", "durch", "einmal", "er", "erstmal", "es", "gab", "ganz", "gegen", "gibt",
+    "hatten", "hier", "ihm", "ihn", "ihr", "im", "jede", "jeder", "jedes", "jeweils", "kam", "kein", "keine", "mal", "man",
+    "mich", "mir", "nochmal", "ob", "obwohl", "oft", "ohne", "paar", "raus", "schluss", "seit", "sie", "so", "um", "uns",
+    "unser", "viel", "war", "waren", "was", "wieder", "zu", "zwei",
 ];
 /// Shortest name without a digit that is told from German words, in bytes.
 const SHORTEST_NAME: usize = 5;
@@ -66,6 +66,22 @@ pub fn english_of(word: &str) -> &'static [&'static str] {
 pub fn is_german(question: &str) -> bool {
     let words = question.split(|letter: char| !letter.is_alphanumeric());
     words.filter(|word| SIGNS.contains(&word.to_lowercase().as_str())).count() >= GERMAN_WORDS
+}
+
+/// Returns the words of a German question that the glossary has, each with the English words for it; nothing for another question.
+///
+/// ```
+/// use yore_core::text::in_english;
+/// let found: Vec<&str> = in_english("in welcher Datei steckt die Erkennung").into_iter().map(|(word, _)| word).collect();
+/// assert_eq!(found, ["Datei", "Erkennung"]);
+/// assert!(in_english("which file has the detection").is_empty());
+/// ```
+pub fn in_english(question: &str) -> Vec<(&str, &'static [&'static str])> {
+    if !is_german(question) {
+        return Vec::new();
+    }
+    let words = question.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !is_german_function_word(word));
+    words.map(|word| (word, english_of(word))).filter(|(_, english)| !english.is_empty()).collect()
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ pub use command::{command_of, command_that_worked};
 pub use duplicate::{NEAR_DUPLICATE, Shingles};
 pub use errors::{error_line, error_lines, error_reasons, steady};
 pub use fragments::{fragments, is_item};
-pub use glossary::{english_of, is_german, is_german_function_word, may_be_german};
+pub use glossary::{english_of, in_english, is_german, is_german_function_word, may_be_german};
 pub use names::{names, names_in_question, plain_title, title_of};
 pub use paths::{PathMention, paths};
 pub use period::{NamedPeriod, Period, named_periods, named_periods_at, parse_beginning, parse_period};

@@ -1,10 +1,11 @@
 //! Sessions, documents, notes and projects as a person handles them: listed, shown, fetched, merged, forgotten.
 //!
 //! - `sessions`: lists sessions, divides one into exchanges; `show`: a turn or a session, in pages
-//! - `notes`: stores and lists notes; `pages`: fetches pages of the web
+//! - `notes`: stores and lists notes; `contexts`: finds those that are contexts; `pages`: fetches pages of the web
 //! - `projects`: finds, renames and merges projects
 //! - `forget`: forgets softly or for good; `replay`: measures memory on one's own history
 
+mod contexts;
 pub(crate) mod forget;
 pub(crate) mod notes;
 mod pages;
@@ -13,6 +14,10 @@ mod replay;
 pub(crate) mod sessions;
 mod show;
 
+pub use self::contexts::{
+    Context, ContextDepth, ContextMatch, ContextPage, ContextPlace, ContextReading, ContextSearch, ContextTree, FoundContexts,
+    OpenedContext, RELATED_TAG, ReachedContext,
+};
 pub use self::forget::{ForgetRequest, ForgetSelection};
 pub use self::notes::{NoteSummary, NotesRequest, RememberRequest, Remembered, STANDING, WhichVersion};
 pub use self::pages::{FetchOptions, PageChange, PageReport};

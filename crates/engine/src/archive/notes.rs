@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use yore_core::episode::Role;
 use yore_core::id::{EpisodeId, TurnId};
+use yore_core::memory::Use;
 use yore_core::note::{NoteFacts, NoteKind, Priority};
 use yore_core::scope::ScopeChoice;
 use yore_core::time::UtcMillis;
@@ -24,7 +25,7 @@ use crate::Engine;
 use crate::error::EngineError;
 use crate::ingest::{GivenDocument, IngestReport, IngestRequest};
 use crate::retrieve::{project_around, project_here, projects_named};
-use crate::store::{Episodes, StoreError, StoredNote, TurnChoice, Versions};
+use crate::store::{Contexts, EpisodeKey, Episodes, ProjectKey, StoreError, StoredNote, TurnChoice, Versions};
 use yore_sources::project_names::{ProjectNames, names_of};
 use yore_sources::source::note::{
     KIND, MAX_BYTES, Note, draw_note_id, note_episode, note_facts, note_records, note_turn, note_unit,
@@ -170,6 +171,16 @@ pub enum WhichVersion {
     AsOf(UtcMillis),
 }
 
+/// The projects whose notes are wanted, and whether those of no project are; `None`: all.
+pub(super) struct NotesScope(Option<(Vec<ProjectKey>, bool)>);
+
+impl NotesScope {
+    /// Returns whether notes of a project are wanted.
+    pub(super) fn holds(&self, project: Option<ProjectKey>) -> bool {
+        self.0.as_ref().is_none_or(|(projects, with_global)| project.map_or(*with_global, |project| projects.contains(&project)))
+    }
+}
+
 impl Engine {
     /// Stores a note, which is searchable at once.
     ///
@@ -226,7 +237,7 @@ impl Engine {
     }
 
     /// Adds to contexts the topics that they are related to.
-    fn fill_related(&self, notes: &mut [NoteSummary]) -> Result<(), EngineError> {
+    pub(super) fn fill_related(&self, notes: &mut [NoteSummary]) -> Result<(), EngineError> {
         let contexts: Vec<EpisodeId> =
             notes.iter().filter(|note| note.facts.kind == NoteKind::Context).map(|note| note.episode).collect();
         let mut related = self.related_topics(&contexts)?;
@@ -239,24 +250,24 @@ impl Engine {
     /// Returns the notes that match the request, latest first.
     pub fn notes(&self, request: &NotesRequest) -> Result<Vec<NoteSummary>, EngineError> {
         let NotesRequest { here, scope, tags, kind, is_confirmed, title, after, limit } = request;
-        let projects = match scope {
-            ScopeChoice::All => None,
-            ScopeChoice::Projects(names) => Some((projects_named(self.store(), names)?, false)),
-            ScopeChoice::Current | ScopeChoice::CurrentOnly => {
-                let here = here.as_ref().map(|here| project_here(self.store(), here)).transpose()?.flatten();
-                Some((Vec::from_iter(here), true))
-            }
-        };
+        let projects = self.projects_of_notes(scope, here.as_ref())?;
         let tags: Vec<String> = tags_of(tags).iter().map(|tag| tag.to_lowercase()).collect();
         let title = title.as_deref().map(|title| one_line(title).to_lowercase());
         // Some notes with the time of the cursor may stand before it.
         let most = if after.is_some() { usize::MAX } else { *limit };
-        let found = self.store().notes(Versions::Newest, most, |note| {
+        // Contexts are found by their topics without reading all notes.
+        let titled = match (kind, &title) {
+            (Some(NoteKind::Context), Some(title)) => {
+                let heads = self.store().context_heads(Contexts::All)?;
+                Some(
+                    heads.into_iter().filter(|head| head.topic.to_lowercase() == *title).map(|head| head.row).collect::<Vec<_>>(),
+                )
+            }
+            _ => None,
+        };
+        let found = self.store().notes(titled.as_deref().map_or(Versions::Newest, Versions::NewestOf), most, |note| {
             let facts = &note.facts;
-            let is_in_scope = projects.as_ref().is_none_or(|(projects, with_global)| match &note.project {
-                Some((project, _)) => projects.contains(project),
-                None => *with_global,
-            });
+            let is_in_scope = projects.holds(note.project.as_ref().map(|(row, _)| *row));
             let is_tagged = || {
                 tags.is_empty()
                     || facts.kind == NoteKind::Standing && tags.iter().any(|tag| tag == STANDING)
@@ -278,6 +289,18 @@ impl Engine {
         Ok(notes)
     }
 
+    /// Returns the projects whose notes a scope has.
+    pub(super) fn projects_of_notes(&self, scope: &ScopeChoice, here: Option<&ProjectNames>) -> Result<NotesScope, EngineError> {
+        Ok(match scope {
+            ScopeChoice::All => NotesScope(None),
+            ScopeChoice::Projects(names) => NotesScope(Some((projects_named(self.store(), names)?, false))),
+            ScopeChoice::Current | ScopeChoice::CurrentOnly => {
+                let here = here.map(|here| project_here(self.store(), here)).transpose()?.flatten();
+                NotesScope(Some((Vec::from_iter(here), true)))
+            }
+        })
+    }
+
     /// Returns the note with this id, short id, or unambiguous beginning of one: that of the episode or of
     /// the turn.
     ///
@@ -295,6 +318,16 @@ impl Engine {
     /// Those of [`Self::note`]; [`EngineError::UnknownVersion`] if the note has no such version, or none at
     /// that time.
     pub fn load_note(&self, id: &str, which: WhichVersion) -> Result<NoteSummary, EngineError> {
+        let (row, note) = self.note_version(id, which)?;
+        if !self.store().is_passive() {
+            // The answer is worth more than its count, which a full disk or a busy database may prevent.
+            let _ = self.store().log_reading(&[row], Use::Opened, self.now(), None);
+        }
+        Ok(note)
+    }
+
+    /// Returns a version of a note, and the row of the note.
+    pub(super) fn note_version(&self, id: &str, which: WhichVersion) -> Result<(EpisodeKey, NoteSummary), EngineError> {
         if !self.store().is_passive() {
             self.restore_note_versions()?;
         }
@@ -307,19 +340,20 @@ impl Engine {
             WhichVersion::AsOf(as_of) => versions.into_iter().rfind(|version| version.at.is_none_or(|at| at < as_of)),
         };
         let found = wanted.ok_or_else(|| EngineError::UnknownVersion { note: note.episode.to_string(), count })?;
-        if !self.store().is_passive() {
-            // The answer is worth more than its count, which a full disk or a busy database may prevent.
-            let _ = self.store().count_access(note.row, self.now());
-        }
-        let mut note = NoteSummary::from(found);
-        self.fill_related(std::slice::from_mut(&mut note))?;
-        Ok(note)
+        let mut found = NoteSummary::from(found);
+        self.fill_related(std::slice::from_mut(&mut found))?;
+        Ok((note.row, found))
     }
 
     /// Returns the note with this id, short id, or unambiguous beginning of one.
     pub(crate) fn stored_note(&self, id: &str) -> Result<StoredNote, EngineError> {
         let id = id.trim();
-        let mut found = self.store().notes(Versions::Newest, TOLD, |note| !note.is_forgotten && note.is_known_as(id))?;
+        let named = |wanted| self.store().notes(wanted, TOLD, |note| !note.is_forgotten && note.is_known_as(id));
+        let whole = id.parse::<EpisodeId>().ok();
+        let mut found = whole.as_ref().map_or(Ok(Vec::new()), |whole| named(Versions::Named(whole)))?;
+        if found.is_empty() {
+            found = named(Versions::Newest)?;
+        }
         if found.is_empty() {
             // The id of an older version's turn.
             let turns = self.store().turn_keys(TurnChoice::Named(id, TOLD))?;
@@ -387,11 +421,12 @@ impl Engine {
             },
             None => None,
         };
-        let is_there = |note: &StoredNote| !note.is_forgotten && note.project.as_ref().map(|(row, _)| *row) == project;
-        let found = self.store().notes(Versions::Newest, usize::MAX, is_there)?;
+        let may_be = |note: &StoredNote| {
+            !note.is_forgotten && note.project.as_ref().map(|(row, _)| *row) == project && stored.may_be(note)
+        };
+        let found = self.store().notes(Versions::Newest, usize::MAX, may_be)?;
         let title = stored.facts.title.as_deref();
-        let mut same: Vec<StoredNote> =
-            found.into_iter().filter(|note| note.text == stored.text && stored.may_be(note)).collect();
+        let mut same: Vec<StoredNote> = found.into_iter().filter(|note| note.text == stored.text).collect();
         // Prefers a note of the same title to one without.
         let first = same.iter().position(|note| is_same_title(note.facts.title.as_deref(), title)).unwrap_or(0);
         Ok((first < same.len()).then(|| same.swap_remove(first)))

@@ -28,6 +28,8 @@ const MOST_NAMES: usize = 4;
 
 /// Least confidence of a result that is told, relative to the surest.
 const LEAST_SHARE: f32 = 0.3;
+/// In a memory of fewer turns many words of a question were never met.
+const SMALL_MEMORY: u64 = 1_000;
 /// Most turns that have a rare word.
 const RARE_TURNS: f32 = 5.0;
 /// Shortest name without a digit, in bytes.
@@ -119,7 +121,7 @@ impl Engine {
     /// near the rest is. A typing error of a word that was found is none.
     fn unknown_names(&self, request: &RecallRequest, answer: &RecallAnswer) -> Result<Vec<String>, EngineError> {
         let is_german = is_german(&request.question);
-        if is_error_message(&request.question) || answer.answer_kind == AnswerKind::Cause {
+        if answer.indexed < SMALL_MEMORY || is_error_message(&request.question) || answer.answer_kind == AnswerKind::Cause {
             return Ok(Vec::new());
         }
         let mut tokenizer = Tokenizer::default();

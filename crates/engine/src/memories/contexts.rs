@@ -5,14 +5,13 @@ use std::collections::HashMap;
 
 use yore_core::entity::{Entity, EntityKind};
 use yore_core::id::{EntityId, EpisodeId};
-use yore_core::note::NoteKind;
 use yore_core::operation::{Actor, Cause, OperationKind, Subject};
 use yore_core::relation::{Node, RelationType};
 
 use super::step::{connect, entity_for};
 use crate::Engine;
 use crate::error::EngineError;
-use crate::store::{OperationTx, Relations, StoredNote, Versions};
+use crate::store::{Contexts, OperationTx, Relations};
 
 /// Most topics that are shown with a context.
 const MOST_TOPICS: usize = 100;
@@ -24,19 +23,20 @@ impl Engine {
     /// `session`: the agent's own id of the session that says so.
     pub(crate) fn relate_topics(&self, context: &EpisodeId, topics: &[String], session: Option<&str>) -> Result<(), EngineError> {
         let topics = self.redacted_names(topics)?;
-        let Some(own) = self.contexts(|note| note.episode == *context)?.pop() else { return Ok(()) };
-        let project = |note: &StoredNote| note.project.as_ref().map(|(row, _)| *row);
-        let others = self.contexts(|note| project(note) == project(&own) && note.episode != *context)?;
-        let titled = |topic: &str| others.iter().find(|note| is_topic(note, topic)).map(|note| Node::Context(note.episode));
-        let is_in_project = |node: &Node| matches!(node, Node::Context(id) if others.iter().any(|note| note.episode == *id));
-        let title = own.facts.title.clone().unwrap_or_default();
+        let mut others = self.store().context_heads(Contexts::All)?;
+        let Some(own) = others.iter().position(|head| head.episode == *context).map(|place| others.remove(place)) else {
+            return Ok(());
+        };
+        others.retain(|head| head.project == own.project);
+        let titled = |topic: &str| others.iter().find(|head| is_same(&head.topic, topic)).map(|head| Node::Context(head.episode));
+        let is_in_project = |node: &Node| matches!(node, Node::Context(id) if others.iter().any(|head| head.episode == *id));
         let (this, now) = (Node::Context(*context), self.now());
         let cause = Cause { actor: Actor::Agent, by: "lock_context".to_owned(), input: session.map(str::to_owned) };
         // The log names no topic: a forgotten one must not stay in it.
         let summary = format!("related context {} to {} topics", context.short(), topics.len());
         self.operate(OperationKind::Relate, &cause, summary, |tx| {
             let mut wanted = Vec::new();
-            for topic in topics.iter().filter(|topic| !is_topic(&own, topic)) {
+            for topic in topics.iter().filter(|topic| !is_same(&own.topic, topic)) {
                 wanted.push(match titled(topic) {
                     Some(node) => node,
                     None => Node::Entity(entity_for(tx, topic, now)?),
@@ -55,7 +55,7 @@ impl Engine {
                 connect(tx, this.clone(), RelationType::RelatesTo, node, now)?;
             }
             // Contexts that were related to the topic before a context had it.
-            for entity in tx.entities(Some(&title), 100)? {
+            for entity in tx.entities(Some(&own.topic), 100)? {
                 for relation in tx.relations_of(&Node::Entity(entity.id))? {
                     let other = [relation.from, relation.to].into_iter().find(is_in_project);
                     if let Some(other) = other.filter(|_| relation.relation_type == RelationType::RelatesTo) {
@@ -72,39 +72,34 @@ impl Engine {
 
     /// Returns the topics that each of these contexts is related to, in the order in which that was said.
     pub(crate) fn related_topics(&self, contexts: &[EpisodeId]) -> Result<HashMap<EpisodeId, Vec<String>>, EngineError> {
-        let mut related = HashMap::new();
-        if contexts.is_empty() {
-            return Ok(related);
-        }
-        let titles: HashMap<EpisodeId, String> =
-            self.contexts(|_| true)?.into_iter().filter_map(|note| Some((note.episode, note.facts.title?))).collect();
+        let mut nodes: Vec<(EpisodeId, Node)> = Vec::new();
         for context in contexts {
             let this = Node::Context(*context);
-            let mut topics = Vec::new();
-            for relation in self.store().relations(Relations::Of(&this, MOST_TOPICS))? {
-                let topic = match if relation.from == this { &relation.to } else { &relation.from } {
-                    Node::Context(id) => titles.get(id).cloned(),
-                    Node::Entity(id) => self.store().entity(*id)?.map(|entity| entity.name),
-                    _ => None,
-                };
-                topics.extend(topic.filter(|_| relation.relation_type == RelationType::RelatesTo));
-            }
-            related.insert(*context, topics);
+            let relations = self.store().relations(Relations::Of(&this, MOST_TOPICS))?;
+            let stated = relations.into_iter().filter(|relation| relation.relation_type == RelationType::RelatesTo);
+            nodes.extend(stated.map(|relation| (*context, if relation.from == this { relation.to } else { relation.from })));
+        }
+        let known: Vec<EpisodeId> =
+            nodes.iter().filter_map(|(_, node)| if let Node::Context(id) = node { Some(*id) } else { None }).collect();
+        let heads = self.store().context_heads(Contexts::Named(&known))?;
+        let topics: HashMap<EpisodeId, String> = heads.into_iter().map(|head| (head.episode, head.topic)).collect();
+        let mut related: HashMap<EpisodeId, Vec<String>> = contexts.iter().map(|context| (*context, Vec::new())).collect();
+        for (context, node) in nodes {
+            let topic = match node {
+                Node::Context(id) => topics.get(&id).cloned(),
+                Node::Entity(id) => self.store().entity(id)?.map(|entity| entity.name),
+                _ => None,
+            };
+            related.entry(context).or_default().extend(topic);
         }
         Ok(related)
     }
 
-    /// Returns the pairs of contexts that were loaded in the same half hour or in two that follow each other, with the
-    /// strength of that: a half for once, two thirds for twice, and so on.
-    pub fn contexts_used_together(&self) -> Result<Vec<(EpisodeId, EpisodeId, f32)>, EngineError> {
-        let pairs = self.store().contexts_used_together(TOGETHER_MS)?;
-        Ok(pairs.into_iter().map(|(one, other, times)| (one, other, times as f32 / (times as f32 + 1.0))).collect())
-    }
-
-    /// Returns the contexts that are not forgotten, as far as they are wanted.
-    fn contexts(&self, is_wanted: impl Fn(&StoredNote) -> bool) -> Result<Vec<StoredNote>, EngineError> {
-        let is_context = |note: &StoredNote| note.facts.kind == NoteKind::Context && !note.is_forgotten;
-        Ok(self.store().notes(Versions::Newest, usize::MAX, |note| is_context(note) && is_wanted(note))?)
+    /// Returns the contexts that were loaded whole in the same half hour as one, or in that before or after, with the strength of
+    /// that: a half for once, two thirds for twice, and so on.
+    pub(crate) fn contexts_used_with(&self, context: &EpisodeId) -> Result<Vec<(EpisodeId, f32)>, EngineError> {
+        let used = self.store().context_heads(Contexts::UsedWith(context, TOGETHER_MS))?;
+        Ok(used.into_iter().map(|other| (other.episode, other.together as f32 / (other.together as f32 + 1.0))).collect())
     }
 }
 
@@ -123,6 +118,7 @@ fn remove_bare(tx: &mut OperationTx<'_, '_>, node: &Node) -> Result<(), EngineEr
     Ok(())
 }
 
-fn is_topic(note: &StoredNote, topic: &str) -> bool {
-    note.facts.title.as_ref().is_some_and(|title| title.to_lowercase() == topic.trim().to_lowercase())
+/// Returns whether two topics are the same, ignoring case and blanks around them.
+fn is_same(one: &str, other: &str) -> bool {
+    one.to_lowercase() == other.trim().to_lowercase()
 }

@@ -178,6 +178,10 @@ struct Scope {
 /// Converts names of projects, branches, sessions and files to rows. A branch that was never recorded matches
 /// nothing, and neither does an unknown current project if the search is limited to it.
 fn compile(store: &Store, request: &RecallRequest) -> Result<Scope, EngineError> {
+    if let Some(among) = &request.tuning.among {
+        let filter = CompiledFilter { turns: Some(Arc::clone(among)), statuses: Some(Vec::new()), ..CompiledFilter::default() };
+        return Ok(Scope { filter, projects: Vec::new(), is_project_unknown: false });
+    }
     let Filter { scope, branches, sessions, agents, roles, kinds, since, until, as_of, .. } = &request.filter;
     let mut filter = CompiledFilter { since: *since, ..CompiledFilter::default() };
     filter.until = [*until, *as_of].into_iter().flatten().min();

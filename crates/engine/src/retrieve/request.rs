@@ -1,6 +1,8 @@
 //! The request of recall: question, filters, limits, options.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -112,6 +114,8 @@ pub struct Tuning {
     pub is_diverse: bool,
     /// Conversations in which a newer turn about the same subject comes before the older.
     pub newer_first: NewerFirst,
+    /// Rows of turns, if nothing else is to be found; the other conditions of the filter on turns do not count then.
+    pub(crate) among: Option<Arc<HashSet<i64>>>,
 }
 
 impl Default for Tuning {
@@ -127,6 +131,7 @@ impl Default for Tuning {
             fusion: Fusion::Heights,
             is_diverse: false,
             newer_first: NewerFirst::Agents,
+            among: None,
         }
     }
 }

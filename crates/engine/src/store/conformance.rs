@@ -19,12 +19,12 @@ use yore_core::scope::ProjectAlias;
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
 use super::{
-    Advance, Again, ArchivePlan, BlobKey, ChangeFilter, Checkpoint, Commit, Compared, EmbeddedItem, EntityNames, Entries, Entry,
-    EpisodeKey, Episodes, EventFilter, EvidenceOf, Exceptions, Failed, FileNote, FileRow, Files, ForgetPlan, Forgetting, Home,
-    ItemKey, LineRun, MODEL_LIST, Memories, MemoryFilter, MemoryOutline, Named, NewBlob, NewJob, NewOperation, OperationTx,
-    Outlines, Past, ProjectChange, Queue, QueuePlace, RecordKey, Relations, RowKey, Run, SPOKEN_GAP, STATIC_LIST, SaidTurn,
-    SessionFilter, SessionOrder, Shape, Skips, Spans, Stands, Store, StoreError, StoreOptions, StoredSpan, StoredSummary,
-    StoredVerdict, TopicName, TurnChoice, TurnCount, Turns, UndoError, Undoing, Unused, Versions,
+    Advance, Again, ArchivePlan, BlobKey, ChangeFilter, Checkpoint, Commit, Compared, Contexts, EmbeddedItem, EntityNames,
+    Entries, Entry, EpisodeKey, Episodes, EventFilter, EvidenceOf, Exceptions, Failed, FileNote, FileRow, Files, ForgetPlan,
+    Forgetting, Home, ItemKey, LineRun, MODEL_LIST, Memories, MemoryFilter, MemoryOutline, Named, NewBlob, NewJob, NewOperation,
+    OperationTx, Outlines, Past, ProjectChange, Queue, QueuePlace, RecordKey, Relations, RowKey, Run, SPOKEN_GAP, STATIC_LIST,
+    SaidTurn, SessionFilter, SessionOrder, Shape, Skips, Spans, Stands, Store, StoreError, StoreOptions, StoredSpan,
+    StoredSummary, StoredVerdict, TopicName, TurnChoice, TurnCount, Turns, UndoError, Undoing, Unused, Versions,
 };
 
 /// Opens another handle on the same data, which is empty before the first.
@@ -490,9 +490,17 @@ fn notes(open: Open<'_>) {
     assert_eq!(replaced.len(), 2);
     assert_eq!(store.turn_keys(TurnChoice::Superseded(second.time.utc)).unwrap().len(), 0, "each held until the next one came");
     assert_eq!(store.episodes(&Episodes::WithVersions(&replaced)).unwrap()[0].key, newest[0].row);
-    store.count_access(newest[0].row, NOON).unwrap();
-    assert_eq!(store.notes(Versions::Newest, 5, |_| true).unwrap()[0].access_count, 1);
-    assert!(store.contexts_used_together(3_600_000).unwrap().is_empty(), "it is alone");
+    let key = newest[0].row;
+    for (way, count) in [(Use::Shown, 0), (Use::Given, 0), (Use::Opened, 1)] {
+        store.log_reading(&[key], way, NOON, None).unwrap();
+        assert_eq!(store.notes(Versions::NewestOf(&[key]), 5, |_| true).unwrap()[0].access_count, count, "{way:?}");
+    }
+    assert_eq!(store.notes(Versions::Named(&newest[0].episode), 5, |_| true).unwrap()[0].version, 3);
+    let heads = store.context_heads(Contexts::All).unwrap();
+    assert_eq!((heads.len(), heads[0].row, heads[0].topic.as_str(), heads[0].accessed), (1, key, "c", Some(NOON)));
+    assert_eq!(store.context_heads(Contexts::Named(&[heads[0].episode])).unwrap(), heads);
+    assert!(store.context_heads(Contexts::Named(&[])).unwrap().is_empty());
+    assert!(store.context_heads(Contexts::UsedWith(&heads[0].episode, 3_600_000)).unwrap().is_empty(), "it is alone");
 }
 
 fn projects(open: Open<'_>) {

@@ -29,7 +29,7 @@ pub(crate) use archive::exchanges::ExchangeWork;
 pub(crate) use archive::forget::{ForgetPlan, Forgetting};
 pub use archive::forget::{Forgotten, SelectedItem};
 pub use archive::merges::Moved;
-pub(crate) use archive::notes::{StoredNote, Versions};
+pub(crate) use archive::notes::{ContextHead, Contexts, StoredNote, Versions};
 pub use archive::overview::{AgentCount, EpisodeCount, MemoryCounts, RedactionCount, SkipCount, StoreStats};
 pub(crate) use archive::projects::{ProjectChange, StoredAlias, StoredProject};
 pub use archive::projects::{ProjectMerge, ProjectSummary};

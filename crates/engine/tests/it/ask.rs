@@ -66,7 +66,7 @@ fn what_is_not_known_is_said_with_what_was_searched() {
     for question in ["which zeppelin mooring was booked", "what did we do in august 2003"] {
         let answer = ask(&memory, question, None);
         assert_eq!((answer.sentences.as_slice(), answer.sources.as_slice()), (&[][..], &[][..]), "{question}");
-        assert!(answer.confidence < 0.2 && answer.steps.len() == 3, "{answer:?}");
+        assert!(answer.confidence < 0.25 && answer.steps.len() == 3, "{answer:?}");
     }
     assert_eq!(ask(&memory, "which zeppelin mooring was booked", None).unmet, ["zeppelin", "mooring", "booked"]);
 }

@@ -17,6 +17,7 @@ mod cline;
 mod codex;
 mod conflicts;
 mod consolidation;
+mod contexts;
 mod continue_dev;
 mod copilot_chat;
 mod cursor;

@@ -419,8 +419,8 @@ fn nonsense_and_other_versions_are_answered_and_harm_nobody() {
     let code = |bytes: &[u8]| say(&environment, bytes)["error"]["code"].as_str().unwrap_or_default().to_owned();
     assert_eq!(code(b"{\"op\": \"status\", \"protocol\": 0}\n"), "daemon/protocol");
     assert_eq!(code(b"{\"op\": \"status\"}\n"), "daemon/protocol");
-    assert_eq!(code(b"{\"op\": \"burn\", \"protocol\": 10}\n"), "daemon/request");
-    assert_eq!(code(b"{\"op\": \"show\", \"protocol\": 10}\n"), "daemon/request");
+    assert_eq!(code(b"{\"op\": \"burn\", \"protocol\": 11}\n"), "daemon/request");
+    assert_eq!(code(b"{\"op\": \"show\", \"protocol\": 11}\n"), "daemon/request");
     assert_eq!(code(b"\xff\xfe\x00\n"), "daemon/request");
     assert_eq!(code(b"[[[[[[\n"), "daemon/request");
     assert_eq!(code(b"null\n"), "daemon/protocol");

@@ -2,12 +2,13 @@
 //!
 //! - [`Home`]: a separate computer
 //! - [`Agent`]: a running server and its lines
-//! - `tools`: each of yore's own tools; `names`: those of the designs, `designs`: their calls as a table
+//! - `tools`: each of yore's own tools; `names`: those of the designs, `designs`: their calls as a table; `contexts`: their bytes
 //! - `other`: resources, prompts, completions
 //! - `protocol`: versions, cancellation, progress, invalid input
 //! - `fences`: recalled words stay between their marks
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+mod contexts;
 mod designs;
 mod fences;
 mod names;

@@ -353,17 +353,20 @@ struct Best {
     /// The least score that can still matter.
     threshold: f32,
     rows: Vec<Found>,
+    /// Number of rows that are reduced: twice what the last time left, which is more than is wanted where turns have many rows.
+    many: usize,
 }
 
 impl Best {
     fn new(wanted: usize) -> Self {
-        Self { wanted, threshold: f32::MIN, rows: Vec::new() }
+        Self { wanted, threshold: f32::MIN, rows: Vec::new(), many: wanted.saturating_mul(2).saturating_add(64) }
     }
 
     fn push(&mut self, found: Found) {
         self.rows.push(found);
-        if self.rows.len() >= self.wanted.saturating_mul(2).saturating_add(64) {
+        if self.rows.len() >= self.many {
             self.settle();
+            self.many = self.rows.len().max(self.wanted).saturating_mul(2).saturating_add(64);
         }
     }
 

@@ -1,19 +1,24 @@
 //! Reads and writes notes in all their versions, and other documents without a project. Titles and links from a document's old
 //! text are deleted before its new text is stored.
+//!
+//! Who lists notes compares their columns first: the text and the number of a version are read only of those that are selected.
 
 use std::ops::ControlFlow;
 
+use rusqlite::types::Value;
 use rusqlite::{Row, params};
 use yore_core::episode::{Role, TitleRank, Turn};
 use yore_core::id::{EpisodeId, TurnId};
+use yore_core::memory::Use;
 use yore_core::note::{NoteFacts, NoteKind, Priority};
 use yore_core::time::UtcMillis;
 
 use super::upsert::{EpisodeRow, TurnFacts, UpsertOutcome, Upserter};
 use super::words;
 use crate::store::feed::items::SPOKEN_GAP;
-use crate::store::keys::{EpisodeKey, FileKey, ProjectKey, TurnKey};
+use crate::store::keys::{EpisodeKey, FileKey, ProjectKey, RowKey, TurnKey, hex_of, json_of};
 use crate::store::local::transaction::WriteTx;
+use crate::store::statements::memories::MOST_LOGGED;
 use crate::store::{Store, StoreResult};
 
 /// A stored version of a note.
@@ -32,7 +37,7 @@ pub(crate) struct StoredNote {
     pub directory: Option<String>,
     pub role: Role,
     pub at: Option<UtcMillis>,
-    /// Number of the version, from 1.
+    /// Number of the version, from 1; 0 until `notes` selects it.
     pub version: u64,
     /// Time when the next version replaced it.
     pub until: Option<UtcMillis>,
@@ -57,13 +62,14 @@ impl StoredNote {
 const COLUMNS: &str = "episode.id, episode.uid, turn.uid, episode.native_id, project.id, project.name, episode.cwd, turn.role,
     turn.at_ms, episode.forgotten_ms IS NOT NULL, note_version.kind, note_version.title, note_version.tags, note_version.priority,
     note_version.is_confirmed, note_version.session, note_version.metadata, note_version.until_ms, note.accessed_ms, note.access_count,
-    (SELECT count(*) FROM note_version AS known WHERE known.episode_id = note_version.episode_id AND known.at_ms <= note_version.at_ms),
-    turn_text.words";
-/// Column of the packed text in a row.
-const WORDS: usize = 21;
+    note_version.turn_id";
+/// Column of the row of the version's turn.
+const TURN: usize = 20;
 const JOINS: &str = "JOIN note ON note.episode_id = note_version.episode_id JOIN episode ON episode.id = note_version.episode_id
-    JOIN turn ON turn.id = note_version.turn_id JOIN turn_text ON turn_text.turn_id = turn.id
-    LEFT JOIN project ON project.id = episode.project_id";
+    JOIN turn ON turn.id = note_version.turn_id LEFT JOIN project ON project.id = episode.project_id";
+/// The packed text of a version, and its number.
+const SELECTED: &str = "SELECT words, (SELECT count(*) FROM note_version AS known JOIN note_version AS own ON own.turn_id = ?1
+    WHERE known.episode_id = own.episode_id AND known.at_ms <= own.at_ms) FROM turn_text WHERE turn_id = ?1";
 
 fn stored_note(row: &Row<'_>) -> rusqlite::Result<StoredNote> {
     let project: Option<ProjectKey> = row.get(4)?;
@@ -86,7 +92,7 @@ fn stored_note(row: &Row<'_>) -> rusqlite::Result<StoredNote> {
         directory: row.get(6)?,
         role: Role::parse(&row.get::<_, String>(7)?).unwrap_or(Role::System),
         at: row.get(8)?,
-        version: row.get::<_, i64>(20)?.unsigned_abs(),
+        version: 0,
         until: row.get(17)?,
         accessed: row.get(18)?,
         access_count: row.get::<_, i64>(19)?.unsigned_abs(),
@@ -95,87 +101,167 @@ fn stored_note(row: &Row<'_>) -> rusqlite::Result<StoredNote> {
     })
 }
 
-fn text_of(row: &Row<'_>) -> rusqlite::Result<String> {
-    let packed: Vec<u8> = row.get(WORDS)?;
-    Ok(words::decode(&packed).unwrap_or_default().0)
-}
-
 /// The versions of notes that a list wants.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Versions {
+pub(crate) enum Versions<'q> {
     /// The newest version of every note, the latest first.
     Newest,
+    /// The newest version of each of these notes, the latest first.
+    NewestOf(&'q [EpisodeKey]),
+    /// The newest version of the note with this id.
+    Named(&'q EpisodeId),
     /// All of one note, the first one first.
     Of(EpisodeKey),
+}
+
+/// What a search of contexts compares of each: everything but its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ContextHead {
+    /// Row of the episode.
+    pub row: EpisodeKey,
+    pub episode: EpisodeId,
+    /// Row of the turn with its newest text.
+    pub turn: TurnKey,
+    pub topic: String,
+    pub tags: Vec<String>,
+    pub priority: Priority,
+    pub project: Option<ProjectKey>,
+    /// Time when its newest version was given.
+    pub at: UtcMillis,
+    /// Time when the whole context was last loaded.
+    pub accessed: Option<UtcMillis>,
+    /// How often it was loaded with another one, if those used with that are wanted.
+    pub together: u64,
+}
+
+/// The contexts that are wanted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Contexts<'q> {
+    /// All.
+    All,
+    /// Those with these ids.
+    Named(&'q [EpisodeId]),
+    /// Those that were loaded whole in the same span of time of this length as one, or in a span before or after it: as far as its
+    /// latest 20 loads and the 1,000 rows of the log around each tell.
+    UsedWith(&'q EpisodeId, UtcMillis),
 }
 
 impl Store {
     /// Returns the first versions of notes that `is_wanted` selects; `is_wanted` is called with forgotten notes too.
     pub(crate) fn notes(
         &self,
-        wanted: Versions,
+        wanted: Versions<'_>,
         limit: usize,
         mut is_wanted: impl FnMut(&StoredNote) -> bool,
     ) -> StoreResult<Vec<StoredNote>> {
-        let (note, condition) = match wanted {
-            Versions::Newest => (None, "?1 IS NULL AND note_version.until_ms IS NULL ORDER BY turn.at_ms DESC, turn.id DESC"),
-            Versions::Of(note) => (Some(note), "note_version.episode_id = ?1 ORDER BY note_version.at_ms"),
+        let (chosen, condition): (Value, &str) = match wanted {
+            Versions::Newest => {
+                (Value::Null, "?1 IS NULL AND note_version.until_ms IS NULL ORDER BY turn.at_ms DESC, turn.id DESC")
+            }
+            Versions::NewestOf(notes) => (
+                Value::Text(json_of(notes)),
+                "note_version.episode_id IN (SELECT value FROM json_each(?1)) AND note_version.until_ms IS NULL
+                 ORDER BY turn.at_ms DESC, turn.id DESC",
+            ),
+            Versions::Named(id) => (Value::Blob(id.as_bytes().to_vec()), "episode.uid = ?1 AND note_version.until_ms IS NULL"),
+            Versions::Of(note) => (Value::Integer(note.get()), "note_version.episode_id = ?1 ORDER BY note_version.at_ms"),
         };
         let sql = format!("SELECT {COLUMNS} FROM note_version {JOINS} WHERE {condition}");
         self.read(|view| {
-            let mut found = Vec::new();
-            view.each(&sql, [note], |row| {
+            let mut found: Vec<(TurnKey, StoredNote)> = Vec::new();
+            view.each(&sql, [chosen], |row| {
                 if found.len() >= limit {
                     return Ok(ControlFlow::Break(()));
                 }
-                let mut note = stored_note(row)?;
+                let note = stored_note(row)?;
                 if is_wanted(&note) {
-                    note.text = text_of(row)?;
-                    found.push(note);
+                    found.push((row.get(TURN)?, note));
                 }
                 Ok(ControlFlow::Continue(()))
             })?;
-            Ok(found)
+            let mut notes = Vec::with_capacity(found.len());
+            for (turn, mut note) in found {
+                let selected = view.first(SELECTED, [turn], |row| Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, i64>(1)?)))?;
+                if let Some((packed, number)) = selected {
+                    note.text = words::decode(&packed).unwrap_or_default().0;
+                    note.version = number.unsigned_abs();
+                    notes.push(note);
+                }
+            }
+            Ok(notes)
         })
     }
 
-    /// Records that a whole note was loaded; the log says when each context was.
-    pub(crate) fn count_access(&self, note: EpisodeKey, now: UtcMillis) -> StoreResult<()> {
-        self.write(|tx| {
-            tx.execute(
-                "INSERT INTO memory_access (memory_uid, at_ms, way)
-                 SELECT uid, ?2, 'opened' FROM episode JOIN note_version ON note_version.episode_id = episode.id
-                 WHERE episode.id = ?1 AND note_version.until_ms IS NULL AND note_version.kind = 'context'",
-                params![note, now],
-            )?;
-            tx.execute(
-                "UPDATE note SET accessed_ms = max(coalesce(accessed_ms, ?2), ?2), access_count = access_count + 1 WHERE episode_id = ?1",
-                params![note, now],
-            )
-            .map(drop)
-        })
-    }
-
-    /// Returns the pairs of contexts that were loaded in the same span of time of this length or in two that follow each
-    /// other, and in how many spans.
-    pub(crate) fn contexts_used_together(&self, span: UtcMillis) -> StoreResult<Vec<(EpisodeId, EpisodeId, u64)>> {
+    /// Returns contexts that are not forgotten, the latest first, without their texts.
+    pub(crate) fn context_heads(&self, wanted: Contexts<'_>) -> StoreResult<Vec<ContextHead>> {
+        // `?1` and `?2` belong to those that are wanted.
+        let used = "JOIN (
+                 WITH own AS (SELECT id, at_ms / ?2 AS span FROM memory_access WHERE memory_uid = ?1 AND way = 'opened'
+                              ORDER BY at_ms DESC LIMIT 20)
+                 SELECT other.memory_uid AS uid, count(DISTINCT min(own.span, other.at_ms / ?2)) AS times FROM own
+                 JOIN memory_access AS other ON other.id BETWEEN own.id - 1000 AND own.id + 1000
+                 WHERE other.way = 'opened' AND other.memory_uid <> ?1 AND abs(other.at_ms / ?2 - own.span) <= 1
+                 GROUP BY 1) AS used ON used.uid = episode.uid";
+        let (first, span, times, more) = match wanted {
+            Contexts::All => (Value::Null, 0, "0", "WHERE ?1 IS NULL AND ?2 = 0"),
+            Contexts::Named([]) => return Ok(Vec::new()),
+            Contexts::Named(ids) => {
+                let ids = hex_of(ids.iter().map(|id| id.as_bytes().as_slice()));
+                (Value::Text(ids), 0, "0", "WHERE episode.uid IN (SELECT unhex(value) FROM json_each(?1)) AND ?2 = 0")
+            }
+            Contexts::UsedWith(context, span) => (Value::Blob(context.as_bytes().to_vec()), span, "used.times", "WHERE true"),
+        };
+        let used = if matches!(wanted, Contexts::UsedWith(..)) { used } else { "" };
+        let sql = format!(
+            "SELECT episode.id, episode.uid, note_version.turn_id, note_version.title, note_version.tags, note_version.priority,
+                 episode.project_id, note_version.at_ms, note.accessed_ms, {times}
+             FROM note_version JOIN note ON note.episode_id = note_version.episode_id
+                 JOIN episode ON episode.id = note_version.episode_id {used}
+             {more} AND note_version.kind = 'context' AND note_version.until_ms IS NULL AND note_version.title IS NOT NULL
+                 AND episode.forgotten_ms IS NULL
+             ORDER BY note_version.at_ms DESC, note_version.turn_id DESC"
+        );
         self.read(|view| {
-            view.all(
-                "WITH loaded AS (
-                     SELECT DISTINCT memory_uid AS uid, at_ms / ?1 AS span FROM memory_access WHERE memory_uid IN (
-                         SELECT uid FROM episode JOIN note_version ON note_version.episode_id = episode.id
-                         WHERE note_version.until_ms IS NULL AND note_version.kind = 'context' AND forgotten_ms IS NULL))
-                 SELECT min(one.uid, other.uid), max(one.uid, other.uid), count(DISTINCT one.span) FROM loaded AS one
-                 JOIN (SELECT uid, span FROM loaded UNION SELECT uid, span - 1 FROM loaded) AS other
-                     ON other.span = one.span AND other.uid <> one.uid
-                 GROUP BY 1, 2",
-                [span],
-                |row| {
-                    let id = |column: usize| row.get(column).map(EpisodeId::from_bytes);
-                    Ok((id(0)?, id(1)?, row.get::<_, i64>(2)?.unsigned_abs()))
-                },
-            )
+            view.all(&sql, params![first, span], |row| {
+                let tags = row.get_ref(4)?.as_str()?;
+                let priority = row.get_ref(5)?.as_str_or_null()?;
+                Ok(ContextHead {
+                    row: row.get(0)?,
+                    episode: EpisodeId::from_bytes(row.get(1)?),
+                    turn: row.get(2)?,
+                    topic: row.get(3)?,
+                    tags: serde_json::from_str(tags).unwrap_or_default(),
+                    priority: priority.and_then(Priority::parse).unwrap_or(Priority::Reference),
+                    project: row.get(6)?,
+                    at: row.get(7)?,
+                    accessed: row.get(8)?,
+                    together: row.get::<_, i64>(9)?.unsigned_abs(),
+                })
+            })
         })
+    }
+
+    /// Logs that notes were read: whole (`Opened`, which is also counted), as previews (`Shown`), or along a relation (`Given`). Only
+    /// contexts have a log. Reading less than the whole is not logged while anybody else writes.
+    pub(crate) fn log_reading(&self, notes: &[EpisodeKey], way: Use, now: UtcMillis, session: Option<&str>) -> StoreResult<()> {
+        let notes = json_of(notes);
+        let work = |tx: &WriteTx<'_>| {
+            tx.execute(
+                "INSERT INTO memory_access (memory_uid, at_ms, way, session)
+                 SELECT uid, ?2, ?3, ?4 FROM episode JOIN note_version ON note_version.episode_id = episode.id
+                 WHERE episode.id IN (SELECT value FROM json_each(?1)) AND until_ms IS NULL AND note_version.kind = 'context'",
+                params![notes, now, way.as_str(), session],
+            )?;
+            if way == Use::Opened {
+                tx.execute(
+                    "UPDATE note SET accessed_ms = max(coalesce(accessed_ms, ?2), ?2), access_count = access_count + 1
+                     WHERE episode_id IN (SELECT value FROM json_each(?1))",
+                    params![notes, now],
+                )?;
+            }
+            tx.execute("DELETE FROM memory_access WHERE id <= (SELECT max(id) FROM memory_access) - ?1", [MOST_LOGGED]).map(drop)
+        };
+        if way == Use::Opened { self.write(work) } else { self.write_if_free(work).map(drop) }
     }
 }
 

@@ -21,7 +21,7 @@ use crate::store::local::transaction::{View, WriteTx};
 use crate::store::{Store, StoreError, StoreResult};
 
 /// Number of uses that the log keeps.
-const MOST_LOGGED: i64 = 100_000;
+pub(in crate::store) const MOST_LOGGED: i64 = 100_000;
 
 /// A memory's properties that no search needs, as one JSON object.
 #[derive(Deserialize, Serialize)]

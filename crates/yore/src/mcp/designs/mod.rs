@@ -17,11 +17,11 @@
 //! | `store_chunk` | project_id, content, type?, tags?, confidence?, source?, related_to? | served: an extracted memory; what conflicts with it is told, and critical conflicts leave it contested |
 //! | `wake_up` | cursor? | served: the index of contexts, in pages |
 //! | `lock_context` | content, topic, tags?, priority?, related? | served: an agent's note under a topic, in this project |
-//! | `recall_context` | topic, version?, preview_only? | served: any version; that it was loaded is counted |
-//! | `check_contexts` | text | served: previews |
+//! | `recall_context` | topic, version?, preview_only?, changes_since? | served: any version, and what changed; that it was loaded is counted |
+//! | `check_contexts` | text | served: previews, within 5 KB |
 //! | `get_context_preview` | topic | served: related topics are those that were given |
 //! | `explore_context_tree` | topic, depth = 2, max_results = 10 | served: stated, similar, with common tags, loaded together |
-//! | `search_contexts_semantic` | query?, depth = preview, max_results = 5 | served: without a query by priority |
+//! | `search_contexts_semantic` | query?, depth?, max_results? | served: the class of the question decides what is not given; without a query by priority |
 //! | `ask_memory` | question, depth = preview | served: sentences of contexts, memories and sessions, with their sources |
 //! | `synthesize_knowledge` | question | served: the same, deep |
 //! | `note`, `memento_note` | content, confirmed | served |
@@ -33,8 +33,7 @@
 //! - `search`: the names that search
 //! - `patterns`: the patterns of a project
 //! - `conflicts`: memories that contradict each other
-//! - `contexts`: the names for contexts; `preview`, the views of a context without its text; `tree`, the contexts
-//!   around one
+//! - `contexts`: the names for contexts
 //! - `store`: the names that store something
 //! - `history`: the names for the memory itself
 
@@ -42,10 +41,8 @@ mod conflicts;
 mod contexts;
 mod history;
 mod patterns;
-mod preview;
 mod search;
 mod store;
-mod tree;
 
 #[cfg(test)]
 pub use self::search::SOLUTIONS;
@@ -104,7 +101,7 @@ pub const NAMES: [Name; 24] = [
     served!("recall_context", contexts::recall_tool, contexts::recall),
     served!("check_contexts", contexts::check_tool, contexts::check),
     served!("get_context_preview", contexts::preview_tool, contexts::preview),
-    served!("explore_context_tree", tree::tool, tree::explore),
+    served!("explore_context_tree", contexts::tree_tool, contexts::explore),
     served!("search_contexts_semantic", contexts::search_tool, contexts::search),
     served!("ask_memory", ask::memory_tool, ask::memory),
     served!("synthesize_knowledge", ask::synthesis_tool, ask::synthesis),
@@ -186,7 +183,7 @@ mod tests {
             ("store_chunk", "project_id content type? tags? confidence? source? related_to?"),
             ("wake_up", "cursor?"),
             ("lock_context", "content topic tags? priority? related?"),
-            ("recall_context", "topic version? preview_only?"),
+            ("recall_context", "topic version? preview_only? changes_since?"),
             ("check_contexts", "text"),
             ("get_context_preview", "topic"),
             ("explore_context_tree", "topic depth? max_results?"),

@@ -16,25 +16,42 @@ use yore_core::note::{NoteKind, Priority};
 use yore_core::operation::{Actor, Cause};
 use yore_core::scope::ScopeChoice;
 use yore_core::text;
-use yore_engine::{NewMemory, NotesRequest, OpenConflict};
+use yore_engine::{Context, NewMemory, NoteSummary, NotesRequest, OpenConflict, RELATED_TAG, STANDING};
 use yore_sources::project_names::names_of;
 
-use super::preview::{self, Context, PRIORITIES};
 use crate::engine_handle::Outcome;
 use crate::error::CliResult;
 use crate::fence::name;
 use crate::mcp::access::Access;
 use crate::mcp::answer::Answer;
 use crate::mcp::arguments::{given, needed, one_of, parse, usage};
-use crate::mcp::tools::remember::{MAX_CHARS, Note, Place, confirmed_by_person, store};
+use crate::mcp::tools::remember::{MAX_CHARS, Note, Place, bare, confirmed_by_person, is_tag, store};
 use crate::mcp::tools::{Call, Effect, described, notes};
 use crate::results::{ConflictRecord, LockedContext, StoredChunk};
 
 const CHUNK_TYPES: [&str; 6] = ["research", "insight", "decision", "resource", "attempt", "user_input"];
 const CONFIDENCES: [&str; 3] = ["verified", "inferred", "speculative"];
 const SOURCES: [&str; 4] = ["research", "user", "deduction", "experiment"];
-/// Maximum number of characters of the statement of a text that is too long for one.
+/// Maximum number of characters of the statement of a text that is too long for one, and of a preview.
 const LONG_CHARS: usize = 500;
+/// Names of priorities, highest first.
+pub(super) const PRIORITIES: [&str; 3] =
+    [Priority::AlwaysCheck.as_str(), Priority::Important.as_str(), Priority::Reference.as_str()];
+/// Labels that are shown with tags but are not tags.
+const RESERVED: [&str; 2] = [NoteKind::Context.as_str(), "unconfirmed"];
+
+/// Returns the tags that may be chosen: without those that change the kind of a note. The person was not
+/// asked, so no tag may make it a standing instruction.
+fn chosen(tags: Vec<String>) -> Vec<String> {
+    let is_reserved = |tag: &String| {
+        let bare = bare(tag);
+        is_tag(tag, STANDING)
+            || RESERVED.contains(&bare.as_str())
+            || bare.starts_with("priority:")
+            || bare.starts_with(RELATED_TAG)
+    };
+    tags.into_iter().filter(|tag| !is_reserved(tag)).collect()
+}
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -100,19 +117,19 @@ pub(super) async fn lock(call: Call) -> CliResult<Answer> {
     let known = locked_here(&call.access, &topic).await?;
     // Arguments that are not given keep their former values.
     let mut own: Vec<String> = match given(tags) {
-        Some(tags) => preview::chosen(listed(Some(tags))),
-        None => known.iter().flat_map(|known| known.tags.clone()).collect(),
+        Some(tags) => chosen(listed(Some(tags))),
+        None => known.iter().flat_map(|(known, _)| known.tags.clone()).collect(),
     };
     let related = match (given(related), &known) {
         (Some(related), _) => Some(listed(Some(related))),
         // A new context has none; tags of an older yore become relations.
         (None, None) => Some(Vec::new()),
-        (None, Some(known)) => known.has_related_tags.then(|| known.related.clone()),
+        (None, Some((known, has_related_tags))) => has_related_tags.then(|| known.related.clone()),
     };
     let key_concepts = text::key_concepts(&words, &own);
-    let replaces = known.map(|known| known.note.episode.to_string());
+    let replaces = known.map(|(known, _)| known.id.to_string());
     let is_new = replaces.is_none();
-    let short = text::preview(&words, preview::PREVIEW_CHARS);
+    let short = text::preview(&words, LONG_CHARS);
     // An empty tag stands for no tags; an empty list would keep the former ones.
     own.extend(own.is_empty().then(String::new));
     let note = Note {
@@ -180,7 +197,7 @@ pub(super) async fn chunk(call: Call) -> CliResult<Answer> {
         new.memory.statement = text::preview(&text, LONG_CHARS);
         new.memory.details = Some(text);
     }
-    new.memory.tags = preview::chosen(tags.unwrap_or_default());
+    new.memory.tags = chosen(tags.unwrap_or_default());
     new.memory.lane = Lane::Extracted;
     new.memory.confidence = one_of("confidence", confidence, &CONFIDENCES, Confidence::parse)?.unwrap_or_default();
     new.memory.source = Source {
@@ -216,8 +233,9 @@ pub(super) async fn chunk(call: Call) -> CliResult<Answer> {
 }
 
 /// Returns the context with this topic in the place where a new one would belong: in this project, or in no
-/// project outside of one. Other contexts that can be recalled here do not count.
-async fn locked_here(access: &Arc<Access>, topic: &str) -> CliResult<Option<Context>> {
+/// project outside of one, and whether an older yore named its related topics by tags. Other contexts that can be recalled here do
+/// not count.
+async fn locked_here(access: &Arc<Access>, topic: &str) -> CliResult<Option<(Context, bool)>> {
     let request = NotesRequest {
         scope: ScopeChoice::CurrentOnly,
         kind: Some(NoteKind::Context),
@@ -233,7 +251,12 @@ async fn locked_here(access: &Arc<Access>, topic: &str) -> CliResult<Option<Cont
             Ok(known)
         })
         .await?;
-    Ok(known.into_iter().find_map(Context::of))
+    let has_related_tags = |note: &NoteSummary| note.facts.tags.iter().any(|tag| tag.starts_with(RELATED_TAG));
+    Ok(known
+        .into_iter()
+        .next()
+        .map(|note| (has_related_tags(&note), note))
+        .map(|(has_tags, note)| (Context::from(note), has_tags)))
 }
 
 /// Splits text at commas, without blanks and empty parts.

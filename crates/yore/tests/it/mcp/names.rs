@@ -158,7 +158,7 @@ fn contexts_are_locked_and_loaded_by_topic() {
     let shown = text(&found);
     assert!(
         shown.contains("1. tide_cache ")
-            && shown.contains("; its words match")
+            && shown.contains("; 2 words in its preview, 1 word in its key concepts, priority important")
             && shown.contains("preview only; recall_context loads 1,"),
         "{shown}"
     );
@@ -327,11 +327,12 @@ fn contexts_are_found_among_many_notes_and_judged_by_what_they_hold() {
         let told = |found: &Value| (found["label"].as_str().unwrap().to_owned(), found["relevance"].as_f64().unwrap());
         matches.as_array().unwrap().iter().map(told).collect()
     };
-    assert_eq!(found("lamp whale oil"), [("lamp".to_owned(), 1.0)]);
+    let (label, relevance) = found("lamp whale oil").remove(0);
+    assert!(label == "lamp" && relevance >= 0.85, "{relevance}: all words, of no priority and never loaded");
     let (label, relevance) = found("whale zeppelin bagpipe ferret").remove(0);
     assert!(label == "lamp" && relevance < 0.5, "{relevance}: one word of four");
     assert_eq!(found("capstan")[0].0, "keel_and_rigging", "by a tag");
-    assert_eq!(found("keel and rigging")[0], ("keel_and_rigging".to_owned(), 1.0), "by its topic");
+    assert_eq!(found("keel and rigging")[0], ("keel_and_rigging".to_owned(), 0.9), "by its topic");
     assert!(found("zeppelin bagpipe qwertz").is_empty());
     let checked = agent.data("check_contexts", json!({"text": "fill the lamp with whale oil"}));
     assert_eq!(checked["matches"][0]["label"], "lamp");
