@@ -6,6 +6,9 @@ use yore_core::time::UtcMillis;
 
 use crate::retrieve::RecallRequest;
 
+/// Turns below which a memory is small.
+pub(super) const SMALL_MEMORY: u64 = 1_000;
+
 /// A question that is to be answered in sentences.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct AskRequest {

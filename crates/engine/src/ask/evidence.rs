@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 
 use yore_core::episode::{EpisodeKind, Role};
+use yore_core::memory::Status;
 use yore_core::query::{AnswerKind, AskDepth, SearchMode};
 use yore_core::text::{Tokenizer, is_error_message, is_german, may_be_german};
 use yore_core::time::UtcMillis;
 
-use super::answer::AskSource;
+use super::answer::{AskSource, SMALL_MEMORY};
 use super::words::{content_words, has_one_of};
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -28,8 +29,6 @@ const MOST_NAMES: usize = 4;
 
 /// Least confidence of a result that is told, relative to the surest.
 const LEAST_SHARE: f32 = 0.3;
-/// In a memory of fewer turns many words of a question were never met.
-const SMALL_MEMORY: u64 = 1_000;
 /// Most turns that have a rare word.
 const RARE_TURNS: f32 = 5.0;
 /// Shortest name without a digit, in bytes.
@@ -89,7 +88,10 @@ impl Engine {
         pieces.extend(view.into_iter().flat_map(rows));
         let is_recorded = !pieces.is_empty();
         let mut known: HashSet<String> = HashSet::new();
-        let least = LEAST_SHARE * answer.hits.iter().map(|hit| hit.confidence).fold(0.0, f32::max);
+        // The same question asked before meets it best, and answers nothing.
+        let is_person = |hit: &Hit| hit.as_turn().is_some_and(|turn| turn.role == Role::Human);
+        let surest = answer.hits.iter().filter(|hit| !is_person(hit)).map(|hit| hit.confidence).fold(0.0, f32::max);
+        let least = LEAST_SHARE * surest;
         for (place, hit) in answer.hits.iter().enumerate().filter(|(_, hit)| hit.confidence >= least) {
             let own = pieces_of(hit);
             pieces.extend(own.into_iter().filter(|piece| !piece.text.is_empty() && known.insert(piece.source.opens.clone())));
@@ -224,8 +226,13 @@ fn pieces_of(hit: &Hit) -> Vec<Piece> {
         Role::Summary => SUMMARY,
         _ => "tool",
     };
+    // A statement that no longer holds says so.
+    let statement = hit.as_memory().map_or_else(String::new, |found| match found.memory.status {
+        Status::Holds => found.memory.kind.as_str().to_owned(),
+        status => format!("{}, {}", found.memory.kind.as_str(), status.as_str()),
+    });
     let (what, is_person, text) = match &hit.found {
-        Found::Memory(found) => (found.memory.kind.as_str(), false, found.memory.statement.clone()),
+        Found::Memory(found) => (statement.as_str(), false, found.memory.statement.clone()),
         Found::Turn(turn) if turn.kind == EpisodeKind::Document => ("document", false, hit.quote.clone()),
         Found::Turn(turn) => (speaker(turn.role), turn.role == Role::Human, hit.quote.clone()),
     };

@@ -13,6 +13,8 @@ mod writing;
 
 use yore_core::query::AskDepth;
 
+use self::answer::SMALL_MEMORY;
+
 pub use self::answer::{AskAnswer, AskRequest, AskSentence, AskSource, AskStep, Unwritten};
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -22,6 +24,8 @@ use crate::extraction::ModelAccess;
 const SURE: f32 = 0.7;
 /// Confidence below which nothing counts as known.
 const KNOWN: f32 = 0.25;
+/// The same in a small memory: few of the words of a question were ever met in it.
+const KNOWN_SMALL: f32 = 0.1;
 
 impl Engine {
     /// Answers a question in sentences. With `by`, a language model writes them, unless the question is simple: its answer is a list of
@@ -56,7 +60,8 @@ impl Engine {
         }
         let Some((gathered, mut answer)) = best else { return Ok(AskAnswer::default()) };
         answer.steps = steps;
-        if answer.confidence < KNOWN {
+        let least = if answer.indexed < SMALL_MEMORY { KNOWN_SMALL } else { KNOWN };
+        if answer.confidence < least {
             (answer.sentences, answer.sources) = (Vec::new(), Vec::new());
         }
         let is_simple = gathered.is_recorded || request.depth == Some(AskDepth::Preview);

@@ -20,7 +20,8 @@ pub fn is_own_call(text: &str) -> bool {
 }
 
 /// Tools of yore's MCP server, sorted: its own, and those named after the designs that it grew from.
-const TOOLS: [&str; 32] = [
+const TOOLS: [&str; 33] = [
+    "ask",
     "ask_memory",
     "brief",
     "check_contexts",
