@@ -77,7 +77,7 @@ impl Asked<'_> {
 
     /// Returns whether a heading is of what is to be done before the step that the question names, such as a commit.
     pub fn is_before(&self, heading: &str) -> bool {
-        let [question, heading] = [&self.request.question, heading].map(|text| text.to_lowercase());
+        let [question, heading] = [self.request.question.as_str(), heading].map(str::to_lowercase);
         ["before", "vor "].iter().any(|word| question.contains(word))
             && ["before", "pre-", "checklist"].iter().any(|word| heading.contains(word))
             && STEPS.iter().any(|step| question.contains(step) && heading.contains(step))
