@@ -1,11 +1,13 @@
 //! Has a language model write the sentences of an answer, and drops those that their evidence does not support.
 
+use std::collections::HashMap;
+
 use serde::Deserialize;
 use serde_json::json;
 use yore_core::text::Tokenizer;
 
 use super::answer::{AskAnswer, AskSentence, Unwritten};
-use super::evidence::Gathered;
+use super::evidence::{Gathered, Piece};
 use super::sentences::number_of;
 use super::words::content_words;
 use crate::engine::Engine;
@@ -32,11 +34,30 @@ impl Engine {
         mut by: ModelAccess<'_>,
         answer: &mut AskAnswer,
     ) -> Result<(), EngineError> {
-        let project = match gathered.answer.projects.as_slice() {
-            [only] => Some(only.as_str()),
-            _ => None,
+        // What another model or nobody may read stays here.
+        let mut models: HashMap<Option<&str>, Option<String>> = HashMap::new();
+        let mut read: Vec<&Piece> = Vec::new();
+        for piece in &gathered.pieces {
+            let project = piece.source.project.as_deref();
+            if !models.contains_key(&project) {
+                match by.reader(self, project) {
+                    Ok(reader) => models.insert(project, reader.map(|(model, _)| model.name().to_owned())),
+                    Err(reason) => {
+                        answer.unwritten = Some(Unwritten::NoModel(reason));
+                        return Ok(());
+                    }
+                };
+            }
+            let first = read.first().unwrap_or(&piece);
+            if models[&project].is_some() && models[&project] == models[&first.source.project.as_deref()] {
+                read.push(piece);
+            }
+        }
+        let reader = match read.first() {
+            Some(first) => by.reader(self, first.source.project.as_deref()),
+            None => Ok(None),
         };
-        let (model, ledger) = match by.reader(self, project) {
+        let (model, ledger) = match reader {
             Ok(Some(reader)) => reader,
             Ok(None) => {
                 answer.unwritten = Some(Unwritten::LeftOut);
@@ -47,10 +68,10 @@ impl Engine {
                 return Ok(());
             }
         };
-        let mut texts: Vec<String> = gathered.pieces.iter().map(|piece| piece.text.clone()).collect();
+        let mut texts: Vec<String> = read.iter().map(|piece| piece.text.clone()).collect();
         let mut asked = question.to_owned();
         self.redact_again(texts.iter_mut().chain([&mut asked]))?;
-        let evidence = (1..).zip(gathered.pieces.iter().zip(&texts)).map(|(number, (piece, text)): (usize, _)| {
+        let evidence = (1..).zip(read.iter().zip(&texts)).map(|(number, (piece, text)): (usize, _)| {
             let at = piece.source.at.map(yore_core::time::format_utc);
             json!({"number": number, "by": piece.source.what, "at": at, "words": text})
         });
@@ -75,7 +96,7 @@ impl Engine {
                 continue;
             }
             self.redact([&mut text].into_iter())?;
-            let sources = cited.iter().map(|at| number_of(&mut sources, &gathered.pieces[*at].source)).collect();
+            let sources = cited.iter().map(|at| number_of(&mut sources, &read[*at].source)).collect();
             sentences.push(AskSentence { text, sources });
         }
         if sentences.is_empty() && written.is_known {

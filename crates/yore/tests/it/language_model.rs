@@ -448,6 +448,10 @@ fn an_answer_of_the_model_keeps_only_sentences_that_the_memory_supports_and_a_si
         limited.stderr
     );
     assert_eq!(asked(&environment), 1);
+    let kept = with_model(&environment, &["ask", "--all", "why are the berth leases kept in SQLite"]);
+    let kept = kept.env("YORE_LLM__DAILY_TOKENS", "50000").env("YORE_LLM__USES", "[\"*@harbour=none\"]").run().success();
+    assert!(kept.stderr.contains("no model may read this project"), "{}", kept.stderr);
+    assert_eq!(asked(&environment), 1);
     environment.write("answer.json", serde_json::json!({"is_known": false, "sentences": []}).to_string());
     let unknown = ask(&[], "50000").ends_with(1);
     assert!(unknown.stdout.contains("Nothing is known about it"), "{}", unknown.stdout);
