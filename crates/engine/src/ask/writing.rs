@@ -1,6 +1,7 @@
 //! Has a language model write the sentences of an answer, and drops those that their evidence does not support.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use serde::Deserialize;
 use serde_json::json;
@@ -39,9 +40,9 @@ impl Engine {
         let mut read: Vec<&Piece> = Vec::new();
         for piece in &gathered.pieces {
             let project = piece.source.project.as_deref();
-            if !models.contains_key(&project) {
+            if let Entry::Vacant(unknown) = models.entry(project) {
                 match by.reader(self, project) {
-                    Ok(reader) => models.insert(project, reader.map(|(model, _)| model.name().to_owned())),
+                    Ok(reader) => unknown.insert(reader.map(|(model, _)| model.name().to_owned())),
                     Err(reason) => {
                         answer.unwritten = Some(Unwritten::NoModel(reason));
                         return Ok(());
