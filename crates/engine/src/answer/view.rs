@@ -139,7 +139,9 @@ impl Subject {
     /// Returns whether a word of a text is one of its words, or the beginning of one: `dup` of "duplicated".
     pub fn is_begun_in(&self, text: &str) -> bool {
         let lower = text.to_lowercase();
-        let words = lower.split(|letter: char| !letter.is_alphanumeric()).filter(|word| word.len() >= SHORTEST_BEGINNING);
+        let words = lower
+            .split(|letter: char| !letter.is_alphanumeric())
+            .filter(|word| word.len() >= SHORTEST_BEGINNING && *word != "run");
         words.into_iter().any(|word| self.terms.iter().flatten().any(|term| term.starts_with(word) && term.len() > word.len()))
     }
 
