@@ -17,6 +17,10 @@ pub fn refused_below(mode: SearchMode) -> f32 {
     }
 }
 
+/// Turns below which a memory is small: in it nothing is refused, because the lines were drawn on memories of thousands of turns, among
+/// which something is always near.
+pub const SMALL_MEMORY: u64 = 1_000;
+
 /// Signs that a memory, or a turn of it, bears on a question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {

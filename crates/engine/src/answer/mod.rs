@@ -32,6 +32,21 @@ impl Engine {
     /// # Errors
     /// See [`Engine::recall`].
     pub fn answer(&self, request: &RecallRequest, is_synced: bool) -> Result<RecallAnswer, EngineError> {
+        let answer = self.answered(request, is_synced)?;
+        self.count_shown(&answer, &request.question);
+        Ok(answer)
+    }
+
+    /// Counts the memories that an answer shows.
+    pub(crate) fn count_shown(&self, answer: &RecallAnswer, question: &str) {
+        let shown: Vec<MemoryId> = answer.hits.iter().filter_map(|hit| hit.id().memory()).collect();
+        if !shown.is_empty() {
+            let _ = self.record_memory_uses(&shown, Use::Shown, None, Some(question));
+        }
+    }
+
+    /// Answers as [`Engine::answer`], and counts nothing.
+    pub(crate) fn answered(&self, request: &RecallRequest, is_synced: bool) -> Result<RecallAnswer, EngineError> {
         let has_time = request.deadline.is_none();
         if is_synced && has_time && self.is_behind(request.mode).unwrap_or(false) {
             // Turns that the index cannot take now are searched in memory.
@@ -43,7 +58,7 @@ impl Engine {
         };
         let has_rows = view.as_ref().is_some_and(|view| !view.rows.is_empty());
         let mut answer = if has_rows { self.recall(&beside_view(request))? } else { self.recall(request)? };
-        // What was said at other times is no answer to what was done then.
+        // Words of other times do not answer what was done then.
         let is_idle = view.as_ref().is_some_and(|view| view.kind == AnswerKind::Work && view.period.is_some() && !has_rows);
         if is_idle {
             answer.hits.clear();
@@ -66,10 +81,6 @@ impl Engine {
         }
         if let Some(here) = request.here.as_ref().filter(|_| has_time && !request.is_bare) {
             let _ = self.check_found(here, &mut answer.hits);
-        }
-        let shown: Vec<MemoryId> = answer.hits.iter().filter_map(|hit| hit.id().memory()).collect();
-        if !shown.is_empty() {
-            let _ = self.record_memory_uses(&shown, Use::Shown, None, Some(&request.question));
         }
         Ok(answer)
     }

@@ -6,9 +6,6 @@ use yore_core::time::UtcMillis;
 
 use crate::retrieve::RecallRequest;
 
-/// Turns below which a memory is small.
-pub(super) const SMALL_MEMORY: u64 = 1_000;
-
 /// A question that is to be answered in sentences.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct AskRequest {
@@ -23,11 +20,11 @@ pub struct AskRequest {
 pub struct AskAnswer {
     /// The sentences, in the order in which they are to be read; none if nothing is known.
     pub sentences: Vec<AskSentence>,
-    /// What they rest on, in the order of its first mention.
+    /// The things they rest on, in the order of their first mention.
     pub sources: Vec<AskSource>,
     /// Probability that the question is answered, 0 to 1, from how much of the question the evidence and the sentences have.
     pub confidence: f32,
-    /// What was searched, one step after the other.
+    /// The searches that were made, in order.
     pub steps: Vec<AskStep>,
     /// The model that wrote the sentences; `None`: they are words of the evidence.
     pub model: Option<String>,
@@ -52,7 +49,7 @@ pub struct AskSentence {
     pub sources: Vec<usize>,
 }
 
-/// What a sentence rests on.
+/// A thing that a sentence rests on.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct AskSource {
     /// The id by which it is opened.

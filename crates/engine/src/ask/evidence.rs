@@ -5,10 +5,11 @@ use std::collections::HashSet;
 use yore_core::episode::{EpisodeKind, Role};
 use yore_core::memory::Status;
 use yore_core::query::{AnswerKind, AskDepth, SearchMode};
+use yore_core::strength::SMALL_MEMORY;
 use yore_core::text::{Tokenizer, is_error_message, is_german, may_be_german};
 use yore_core::time::UtcMillis;
 
-use super::answer::{AskSource, SMALL_MEMORY};
+use super::answer::AskSource;
 use super::words::{content_words, has_one_of};
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -37,7 +38,7 @@ const SHORTEST_NAME: usize = 4;
 const LONGEST_CONTRACTION: usize = 8;
 const SHORTEST_MISTYPED: usize = 5;
 
-/// What a source is called that sums up a session for the agent that goes on with it.
+/// Name of a source that sums up a session for the agent that goes on with it.
 const SUMMARY: &str = "summary";
 
 /// A piece of evidence.
@@ -51,7 +52,7 @@ pub(super) struct Piece {
     pub is_person: bool,
 }
 
-/// What was found for a question at a depth.
+/// The evidence for a question at a depth.
 pub(super) struct Gathered {
     /// The words that were searched for.
     pub searched: String,
@@ -73,12 +74,12 @@ impl Engine {
         let at = depth as usize;
         let packing = Packing { budget: TOKENS[at], group_cost: 0, hit_cost: 0, is_broad: false };
         let mut request = RecallRequest { limit: LIMITS[at], packing: Some(packing), ..request.clone() };
-        let mut answer = self.answer(&request, true)?;
+        let mut answer = self.answered(&request, true)?;
         if depth == AskDepth::Deep {
             let names = names_in(&answer, &request.question);
             if !names.is_empty() {
                 request.wordings.push(names.join(" "));
-                let first = std::mem::replace(&mut answer, self.answer(&request, false)?);
+                let first = std::mem::replace(&mut answer, self.answered(&request, false)?);
                 // How well the question is met does not depend on the names that were added.
                 (answer.confidence, answer.unmet) = (first.confidence, first.unmet);
             }
@@ -88,6 +89,7 @@ impl Engine {
         pieces.extend(view.into_iter().flat_map(rows));
         let is_recorded = !pieces.is_empty();
         let mut known: HashSet<String> = HashSet::new();
+        let until = [request.filter.until, request.filter.as_of].into_iter().flatten().min();
         // The same question asked before meets it best, and answers nothing.
         let is_person = |hit: &Hit| hit.as_turn().is_some_and(|turn| turn.role == Role::Human);
         let surest = answer.hits.iter().filter(|hit| !is_person(hit)).map(|hit| hit.confidence).fold(0.0, f32::max);
@@ -96,11 +98,11 @@ impl Engine {
             let own = pieces_of(hit);
             pieces.extend(own.into_iter().filter(|piece| !piece.text.is_empty() && known.insert(piece.source.opens.clone())));
             if depth != AskDepth::Preview && place < WITH_REPLY {
-                let reply = self.reply_to(hit, &answer.terms)?;
+                let reply = self.reply_to(hit, &answer.terms, until)?;
                 pieces.extend(reply.filter(|piece| known.insert(piece.source.opens.clone())));
             }
         }
-        // What was distilled comes before what was said, and that before what tells it over again.
+        // Distilled statements come before words that were said, and those before summaries of them.
         let rank = |piece: &Piece| match (piece.is_row, piece.source.what.as_str()) {
             (true, _) => 0,
             (_, SUMMARY) => 3,
@@ -176,10 +178,12 @@ impl Engine {
     }
 
     /// Returns what the person said to a message of the agent, if it has a word of the question.
-    fn reply_to(&self, hit: &Hit, terms: &[String]) -> Result<Option<Piece>, EngineError> {
+    fn reply_to(&self, hit: &Hit, terms: &[String], until: Option<UtcMillis>) -> Result<Option<Piece>, EngineError> {
         let said = hit.as_turn().filter(|turn| turn.role == Role::Assistant && turn.kind != EpisodeKind::Document);
         let Some(turn) = said else { return Ok(None) };
         let reply = self.store().turns(Turns::Reply(turn.row))?.pop().filter(|reply| reply.caveat.is_none());
+        // The question may be of an earlier time than the reply.
+        let reply = reply.filter(|reply| until.is_none_or(|until| reply.time.utc.is_some_and(|at| at < until)));
         Ok(reply.and_then(|reply| {
             let text = cut(own_words(&reply.text).trim(), REPLY_CHARS);
             let source = source("you", reply.id.short(), reply.time.utc, reply.project);

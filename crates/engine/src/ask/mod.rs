@@ -12,8 +12,7 @@ mod words;
 mod writing;
 
 use yore_core::query::AskDepth;
-
-use self::answer::SMALL_MEMORY;
+use yore_core::strength::SMALL_MEMORY;
 
 pub use self::answer::{AskAnswer, AskRequest, AskSentence, AskSource, AskStep, Unwritten};
 use crate::engine::Engine;
@@ -43,7 +42,7 @@ impl Engine {
         for depth in depths {
             let gathered = self.gather(&request.recall, *depth)?;
             let mut chosen = sentences::choose(&gathered, *depth);
-            // What its names led to says nothing of how well the question is met.
+            // Names of the evidence do not change how well the question is met.
             if let (AskDepth::Deep, Some((_, known))) = (*depth, &best) {
                 chosen.confidence = known.confidence;
             }
@@ -63,6 +62,9 @@ impl Engine {
         let least = if answer.indexed < SMALL_MEMORY { KNOWN_SMALL } else { KNOWN };
         if answer.confidence < least {
             (answer.sentences, answer.sources) = (Vec::new(), Vec::new());
+        }
+        if !answer.sentences.is_empty() {
+            self.count_shown(&gathered.answer, &request.recall.question);
         }
         let is_simple = gathered.is_recorded || request.depth == Some(AskDepth::Preview);
         if let Some(by) = by.filter(|_| !is_simple && !gathered.pieces.is_empty() && !answer.sentences.is_empty()) {

@@ -35,7 +35,7 @@ impl Engine {
         mut by: ModelAccess<'_>,
         answer: &mut AskAnswer,
     ) -> Result<(), EngineError> {
-        // What another model or nobody may read stays here.
+        // Evidence that another model or nobody may read stays here.
         let mut models: HashMap<Option<&str>, Option<String>> = HashMap::new();
         let mut read: Vec<&Piece> = Vec::new();
         for piece in &gathered.pieces {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use yore_core::query::List;
-use yore_core::strength::{Evidence, confidence, refused_below};
+use yore_core::strength::{Evidence, SMALL_MEMORY, confidence, refused_below};
 use yore_core::text::{Question, Tokenizer, Tokens, is_stop_word};
 
 use super::deadline::LatePart;
@@ -17,9 +17,6 @@ use crate::store::ItemKey;
 
 /// Bytes at the beginning and at the end of a text in which the question's terms are looked for.
 const SEARCHED_BYTES: usize = 8 * 1024;
-/// In a memory of fewer turns nothing is refused: the line was drawn on memories of thousands of turns, among
-/// which something is always near.
-const SMALL_MEMORY: u64 = 1_000;
 /// Number of hits whose cover counts for the answer.
 const COUNTED: usize = 5;
 /// Maximum number of words of a question that are looked up one by one.

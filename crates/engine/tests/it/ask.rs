@@ -1,9 +1,11 @@
 //! Answers in sentences, each with what it rests on.
 
 use serde_json::json;
+use yore_core::memory::MemoryKind;
+use yore_core::operation::{Actor, Cause};
 use yore_core::query::AskDepth;
 use yore_core::scope::ScopeChoice;
-use yore_engine::{AskAnswer, AskRequest, ExtractRequest, RecallRequest, ShowRequest, Surroundings};
+use yore_engine::{AskAnswer, AskRequest, ExtractRequest, NewMemory, RecallRequest, ShowRequest, Surroundings};
 use yore_testing::{Memory, SessionBuilder};
 
 const SEED: u64 = 4_800;
@@ -77,4 +79,33 @@ fn a_deeper_answer_holds_more_and_costs_more() {
     let [preview, deep] = [AskDepth::Preview, AskDepth::Deep].map(|depth| ask(&memory, "berth leases in SQLite", Some(depth)));
     assert!(preview.sentences.len() <= deep.sentences.len());
     assert!(deep.steps[0].searched.starts_with("berth leases in SQLite"));
+}
+
+#[test]
+fn a_question_counts_a_memory_once_however_often_it_is_searched() {
+    let memory = memory();
+    let by = Cause { actor: Actor::Person, by: "test".to_owned(), input: None };
+    let statement = "The tide gauge of the southern pier is read every nine minutes.";
+    let done = memory.engine().add_memory(&NewMemory::new(MemoryKind::Fact, statement), &by).unwrap();
+    for (times, depth) in [(1, None), (2, Some(AskDepth::Deep))] {
+        let answer = ask(&memory, "how often is the tide gauge of the southern pier read", depth);
+        assert!(text(&answer).contains("every nine minutes"), "{answer:?}");
+        assert_eq!(memory.engine().memory(&done.memory.to_string()).unwrap().uses.shown, times);
+    }
+}
+
+#[test]
+fn a_reply_that_came_later_than_the_time_of_the_question_is_not_told() {
+    let memory = memory();
+    let engine = memory.engine();
+    let asked = |as_of| {
+        let mut recall = RecallRequest { answer_kind: None, ..RecallRequest::new("why did the berth leases vanish?") };
+        (recall.filter.scope, recall.filter.as_of) = (ScopeChoice::All, as_of);
+        engine.ask(&AskRequest { recall, depth: Some(AskDepth::Full) }, None).unwrap()
+    };
+    let now = asked(None);
+    let of_reply = now.sentences.iter().find(|sentence| sentence.text.contains("move the leases to SQLite")).unwrap();
+    let at = now.sources[of_reply.sources[0] - 1].at;
+    let before = text(&asked(at));
+    assert!(before.contains("its heartbeat stops") && !before.contains("move the leases to SQLite"), "{before}");
 }
