@@ -24,7 +24,7 @@ named_enum! {
     }
 }
 
-/// What a search does for a class.
+/// Steps of a search for a class of question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Matches, unless the caller gives a number.
@@ -388,7 +388,7 @@ impl Signs {
             Priority::Important => 0.6,
             Priority::Reference => 0.0,
         };
-        // What does not bear on the question gains nothing by being new or important.
+        // A context that does not bear on the question gains nothing by being new or important.
         content * (BY_CONTENT + (1.0 - BY_CONTENT) / 2.0 * (recency + priority))
     }
 

@@ -137,7 +137,7 @@ fn matches_of(text: &str) -> Vec<String> {
     text.lines().filter_map(topic).collect()
 }
 
-/// What answers told an agent.
+/// Bytes and tokens that answers told an agent.
 struct Told {
     text: String,
     calls: usize,

@@ -157,7 +157,7 @@ pub struct ContextPage {
     pub left: usize,
 }
 
-/// What is read of a context.
+/// The parts of a context that a reading takes.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 pub struct ContextReading {
     /// True for its text; otherwise only the preview is read.
@@ -209,7 +209,7 @@ pub struct FoundContexts {
     pub class: Class,
     /// The matches, best first.
     pub matches: Vec<ContextMatch>,
-    /// What they are related to, and is no match.
+    /// The contexts that they are related to and that are no matches.
     pub related: Vec<ReachedContext>,
     /// True if their meaning was searched, too.
     pub is_by_meaning: bool,
@@ -400,7 +400,7 @@ struct Explorer<'e> {
     /// Place of the context of each topic, and of each id.
     by_topic: HashMap<String, usize>,
     by_id: HashMap<EpisodeId, usize>,
-    /// What was read, by context and version.
+    /// The texts that were read, by context and version.
     read: HashMap<(EpisodeKey, UtcMillis), Context>,
     tokenizer: Tokenizer,
     /// The rows in which recall searches.
@@ -629,7 +629,7 @@ impl<'e> Explorer<'e> {
         request.filter.wanted = Wanted::Turns;
         let answer = self.engine.recall(&request)?;
         let by_turn: HashMap<TurnKey, usize> = self.heads.iter().enumerate().map(|(place, head)| (head.turn, place)).collect();
-        // What has no word of the question must be near in meaning.
+        // A passage without a word of the question must be near in meaning.
         let least = refused_below(answer.mode);
         let is_found = |hit: &crate::Hit| hit.confidence >= least || hit.lists.iter().any(|place| place.list == List::Words);
         let found = answer.hits.iter().filter(|hit| is_found(hit));

@@ -88,7 +88,7 @@ pub(crate) fn pack(
     for (at, hit) in hits.iter().enumerate() {
         let code = hit.as_turn().and_then(|turn| asked_code(&turn.text, asking.question, asking.filter, tokenizer));
         let text = code.unwrap_or_else(|| matching_text(hit));
-        // What only announces a step is not quoted beside what came of it.
+        // A turn that only announces a step is not quoted beside what came of it.
         let is_bare = hit.as_turn().is_some_and(|turn| turn.role == Role::Assistant) && only_announces(text);
         let text = if is_bare && hits.len() > 1 { "" } else { text };
         let cost = if groups[at] == at { 0 } else { packing.hit_cost };

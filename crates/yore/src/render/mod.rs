@@ -43,7 +43,7 @@ pub struct Printer {
     pages: Option<Pages>,
 }
 
-/// What waits to be shown in a pager: text, and the messages beside it.
+/// Text that waits to be shown in a pager, and the messages beside it.
 struct Pages {
     pager: Option<Pager>,
     text: String,

@@ -119,7 +119,7 @@ pub fn packing(budget: usize) -> Packing {
     Packing { budget, group_cost: 36, hit_cost: 24, is_broad: false }
 }
 
-/// What is told beside the words of a result.
+/// Facts that are told beside the words of a result.
 #[derive(Clone, Copy, Default)]
 pub struct Detail {
     /// The parts of its score.

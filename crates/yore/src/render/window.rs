@@ -192,7 +192,7 @@ impl Pager {
         #[cfg(unix)]
         let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, std::sync::Arc::default());
         if let Some(mut input) = child.stdin.take() {
-            // Whoever leaves early has seen enough.
+            // A person who leaves the pager early has seen enough.
             let _ = input.write_all(text.as_bytes());
         }
         child.wait().map(drop)

@@ -114,7 +114,7 @@ pub struct LoadedContext {
     pub version: u64,
 }
 
-/// What changed between two versions of a context (`recall_context` with `changes_since`).
+/// The lines that changed between two versions of a context (`recall_context` with `changes_since`).
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct ContextChanges {
     /// Topic of the context.

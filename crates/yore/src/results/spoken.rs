@@ -14,7 +14,7 @@ pub struct Spoken {
     pub question: String,
     /// The sentences, in their order; none if nothing is known.
     pub sentences: Vec<SpokenSentence>,
-    /// What they rest on; a sentence names them by their place, from 1.
+    /// The things they rest on; a sentence names them by their place, from 1.
     pub sources: Vec<SpokenSource>,
     /// Probability that the question is answered, 0 to 1.
     pub confidence: f64,

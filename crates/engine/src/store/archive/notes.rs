@@ -114,7 +114,7 @@ pub(crate) enum Versions<'q> {
     Of(EpisodeKey),
 }
 
-/// What a search of contexts compares of each: everything but its text.
+/// The columns of a context that a search compares: everything but its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ContextHead {
     /// Row of the episode.
