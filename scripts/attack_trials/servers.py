@@ -84,7 +84,7 @@ def sessions_of(place: Place, name: str, count: int) -> Home:
 
 def usage(place: Place) -> Iterator[Row]:
     """A server that reports no tokens, or too few: the limit of the day still ends the calls."""
-    empty = json.dumps({"items": [], "relations": [], "topic": None, "upto": 1, "skip_lines": []})
+    empty = json.dumps({"items": [], "relations": [], "topic": None})
     for name, told in (("none", {"prompt_tokens": 0, "completion_tokens": 0}), ("too few", {"prompt_tokens": 1, "completion_tokens": 1}),
                        ("negative", {"prompt_tokens": -5, "completion_tokens": -5}), ("huge", {"prompt_tokens": 1 << 62, "completion_tokens": 0})):
         home = sessions_of(place, f"usage-{name}", 20)
@@ -123,8 +123,8 @@ def keys(place: Place) -> Iterator[Row]:
     for name, form in forms.items():
         home = sessions_of(place, f"key-{name}", 1)
         item = {"kind": "fact", "statement": f"The server's word is {form} for the lease.", "line": 1, "quote": "keep the leases", "ref": None,
-                "details": None, "entities": [], "confidence": 0.9, "closed": None}
-        answer = json.dumps({"items": [item], "relations": [], "topic": None, "upto": 1, "skip_lines": []}, ensure_ascii=False)
+                "entities": [], "confidence": 0.9, "closed": None}
+        answer = json.dumps({"items": [item], "relations": [], "topic": None}, ensure_ascii=False)
         if name == "escaped":
             answer = answer.replace("\\\\u", "\\u")
         for status, content in ((200, chat(answer)), (401, f'{{"error": {{"message": "bad key {form}"}}}}'.encode())):
@@ -163,7 +163,7 @@ def answers(place: Place) -> Iterator[Row]:
         "nested": lambda handler, _: reply(handler, b"[" * 500_000), "empty": lambda handler, _: reply(handler, b""),
         "redirect": lambda handler, _: reply(handler, b"", 307, Location=f"{elsewhere.address}/v1/chat/completions"),
         "not JSON": lambda handler, _: reply(handler, b"<html>"), "no choices": lambda handler, _: reply(handler, b"{}"),
-        "wrong types": lambda handler, _: reply(handler, chat('{"items": "x", "relations": 5, "upto": "z"}')),
+        "wrong types": lambda handler, _: reply(handler, chat('{"items": "x", "relations": 5}')),
     }
     broken = []
     for name, answer in cases.items():

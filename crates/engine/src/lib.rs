@@ -41,9 +41,10 @@ pub use embedding::EmbedReport;
 pub use engine::{Engine, EngineOptions, IndexHealth, ModelServers, Statistics, VectorHealth};
 pub use error::{EngineError, MemoryError, ProjectNameError};
 pub use extraction::{
-    ChooseModel, ConsolidateReport, ConsolidateRequest, DistilReport, Distilled, DistilledItem, DistilledRelation,
-    DistilledTopic, Doubt, ExtractReport, ExtractRequest, ExtractedSession, FailReason, FailedSession, ItemProblem, Line,
-    Material, MaterialRequest, ModelAccess, ModelReport, NamedTopics, RefusedItem, RelationProblem, StopReason,
+    ChooseModel, ConsolidateReport, ConsolidateRequest, DistilReport, Distilled, DistilledEntity, DistilledField, DistilledItem,
+    DistilledRelation, DistilledTopic, Doubt, ExtractReport, ExtractRequest, ExtractedSession, FailReason, FailedSession,
+    ItemProblem, Line, Material, MaterialRequest, ModelAccess, ModelReport, NamedTopics, RefusedItem, RelationProblem,
+    StopReason,
 };
 pub use index::vector::{
     Rescore, ResetReason, TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorHit, VectorIndex, VectorOptions,

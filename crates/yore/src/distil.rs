@@ -33,6 +33,10 @@ pub fn material(material: &Material) -> String {
             .push("Open in the project; if the new lines close one, relate what does (answers, solves, implements):".to_owned());
         passages.extend(material.open.iter().map(statement));
     }
+    if !material.things.is_empty() {
+        let things = material.things.iter().map(|(thing, kind)| format!("{} ({})", name(thing), kind.as_str()));
+        passages.push(format!("Known things that the lines name: {}", things.collect::<Vec<_>>().join(", ")));
+    }
     if !material.recent.is_empty() {
         passages.push("Distilled before:".to_owned());
         passages.extend(material.recent.iter().map(line));
@@ -59,6 +63,7 @@ fn line(line: &Line) -> String {
     let who = match line.role {
         Role::Human => "person",
         Role::Assistant => "agent",
+        Role::ToolResult => "error",
         _ => "summary",
     };
     passage(&format!("{} {who}:", line.line), &line.text)

@@ -19,6 +19,9 @@ pub enum Fields {
         /// The error message.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
+        /// Why it happened.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<String>,
         /// What was tried before.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tried: Vec<String>,
@@ -105,15 +108,78 @@ pub struct CodeChange {
     pub explanation: Option<String>,
 }
 
+/// The names of fields that a writer may give one at a time; see [`Fields::from_named`].
+pub const FIELD_NAMES: [&str; 14] = [
+    "problem",
+    "error",
+    "cause",
+    "tried",
+    "change",
+    "file",
+    "reason",
+    "alternative",
+    "tradeoff",
+    "use_case",
+    "example",
+    "counter_example",
+    "category",
+    "corrected",
+];
+
 impl Fields {
+    /// Makes the fields of a kind of named texts (name of [`FIELD_NAMES`], text). A name that stands for a list may be given several
+    /// times; of another the first text counts. A name that the kind has no field for adds nothing, and without any field the
+    /// result is [`Fields::None`].
+    ///
+    /// ```
+    /// use yore_core::memory::{Fields, MemoryKind};
+    /// let given = [("reason", "no server"), ("alternative", "Redis"), ("error", "E1")];
+    /// let fields = Fields::from_named(MemoryKind::Decision, given.into_iter());
+    /// let alternatives = vec!["Redis".to_owned()];
+    /// assert_eq!(fields, Fields::Decision { reason: Some("no server".to_owned()), alternatives, tradeoffs: Vec::new() });
+    /// assert_eq!(Fields::from_named(MemoryKind::Fact, given.into_iter()), Fields::None);
+    /// ```
+    pub fn from_named<'t>(kind: MemoryKind, given: impl Iterator<Item = (&'t str, &'t str)>) -> Self {
+        let given: Vec<(&str, &str)> =
+            given.map(|(name, text)| (name, text.trim())).filter(|(_, text)| !text.is_empty()).collect();
+        let all = |wanted: &str| -> Vec<String> {
+            given.iter().filter(|(name, _)| *name == wanted).map(|(_, text)| (*text).to_owned()).collect()
+        };
+        let first = |wanted: &str| all(wanted).into_iter().next();
+        let change = |after: String| CodeChange { after, ..CodeChange::default() };
+        let fields = match Self::name_of(kind) {
+            "solution" => Self::Solution {
+                problem: first("problem").unwrap_or_default(),
+                error: first("error"),
+                cause: first("cause"),
+                tried: all("tried"),
+                changes: all("change").into_iter().map(change).collect(),
+                files: all("file"),
+            },
+            "pattern" => Self::Pattern { use_case: first("use_case"), example: first("example"), related: Vec::new() },
+            "decision" => {
+                Self::Decision { reason: first("reason"), alternatives: all("alternative"), tradeoffs: all("tradeoff") }
+            }
+            "standard" => Self::Standard {
+                category: first("category"),
+                examples: all("example"),
+                counter_examples: all("counter_example"),
+                reason: first("reason"),
+            },
+            "preference" => Self::Preference { aspect: first("category"), corrected: first("corrected") },
+            _ => Self::None,
+        };
+        if fields.texts().is_empty() { Self::None } else { fields }
+    }
+
     /// Returns all words of the fields, in their order.
     pub fn texts(&self) -> Vec<&str> {
         let mut texts: Vec<&str> = Vec::new();
         match self {
             Self::None | Self::Open { .. } => {}
-            Self::Solution { problem, error, tried, changes, files } => {
+            Self::Solution { problem, error, cause, tried, changes, files } => {
                 texts.push(problem);
-                texts.extend(error.iter().chain(tried).map(String::as_str));
+                texts.extend(error.iter().chain(cause).chain(tried).map(String::as_str));
                 for CodeChange { file, language: _, before, after, explanation } in changes {
                     texts.extend(file.iter().chain(before).map(String::as_str));
                     texts.push(after);

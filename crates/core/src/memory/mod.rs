@@ -20,7 +20,7 @@ mod status;
 mod weight;
 
 pub use self::absorb::{Absorbed, Arrival, REPEATED};
-pub use self::fields::{CodeChange, Fields};
+pub use self::fields::{CodeChange, FIELD_NAMES, Fields};
 pub use self::kind::{MemoryKind, MemoryType, Outdated};
 pub use self::lifecycle::{Event, PutAway, Replacement, is_clear_denial, keeps_contested};
 pub use self::record::{

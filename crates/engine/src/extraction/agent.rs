@@ -9,25 +9,21 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use yore_core::conflict::{Aspect, StatedValue};
 use yore_core::consolidation::PipelineStatistics;
+use yore_core::entity::{EntityKind, key_of};
 use yore_core::episode::Role;
 use yore_core::id::{MemoryId, ProjectId};
-use yore_core::memory::{Confidence, Fields, Lane, Memory, MemoryKind, Reach, Source, SourceKind, Status};
-use yore_core::operation::{Actor, Cause};
+use yore_core::memory::{Confidence, Fields, Lane, Memory, MemoryKind, Reach, Source, SourceKind};
+use yore_core::operation::Cause;
 use yore_core::relation::{Node, RelationType};
 use yore_core::text::fragments;
-use yore_core::time::UtcMillis;
 
-use crate::archive::sessions::{AGENT, AGENT_VERSION};
+use super::material::{BY_AGENT, Distiller, is_proposed};
+use super::refused::{Doubt, ItemProblem, RefusedItem, RelationProblem};
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::extraction::refused::{Doubt, ItemProblem, RefusedItem, RelationProblem};
-use crate::memories::{Consolidated, Extraction, Fate, GivenEvidence, NewMemory};
+use crate::memories::{Consolidated, Extraction, Fate, GivenEvidence, NamedEntity, NewMemory};
 use crate::rules::{SAME, Words, content_words, is_typed, own_bytes};
-use crate::store::{
-    EpisodeKey, EpisodeSummary, Memories, MemoryFilter, MemoryKey, MemoryOutline, Outlines, Shape, ShownTurn, Spans, StoredSpan,
-    TopicName, Turns,
-};
-use yore_sources::project_names::ProjectNames;
+use crate::store::{EpisodeSummary, Memories, Shape, ShownTurn, Spans, StoredSpan, TopicName, Turns};
 
 /// Most items and relations of one call.
 const MOST_ITEMS: usize = 30;
@@ -36,6 +32,8 @@ const MOST_RELATIONS: usize = 60;
 const STATEMENT_CHARS: usize = 500;
 const TOPIC_NAME_CHARS: usize = 80;
 const TOPIC_SUMMARY_CHARS: usize = 600;
+/// Longest sentence about a thing, in characters.
+const DESCRIPTION_CHARS: usize = 200;
 /// Items with a lower confidence are dropped.
 const LEAST_CONFIDENCE: f32 = 0.6;
 /// Confidence of an item that gives none.
@@ -43,106 +41,10 @@ const USUAL_CONFIDENCE: f32 = 0.8;
 /// An item with a lower confidence is a speculation: of 118 items from this confidence on, two readers accepted 94, of the 32
 /// below it 9 (`docs/measurements.md`, "Extraction").
 const SURE: f32 = 0.8;
-/// Characters of the new lines that are given at once, of one of them, and of a line that was distilled before.
-pub(crate) const NEW_CHARS: usize = 16_000;
-const LINE_CHARS: usize = 1_600;
-const RECENT_CHARS: usize = 300;
 /// Fewest words of the quote of a standard or preference, unless it is the whole message.
 const QUOTED_WORDS: usize = 3;
 /// Letters that the forms of a word share.
 const STEM_CHARS: usize = 5;
-/// Lines before the new ones that are given for context.
-const RECENT_LINES: usize = 4;
-/// Memories of the session that are given, so that they are not repeated.
-const MOST_KNOWN: usize = 20;
-/// Most known memories of other sessions that are given beside new lines, the last lines that these are looked for with, and how many of
-/// each line.
-const MOST_NEAR_KNOWN: usize = 12;
-const MOST_LINES_NEAR: usize = 30;
-const NEAR_OF_LINE: usize = 4;
-/// Open memories of other sessions that are given, and the share of their words that the new lines must have.
-const MOST_OPEN: usize = 8;
-const OPEN_SHARE: f32 = 0.5;
-
-/// Somebody who distils conversations.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Distiller {
-    /// Name and version of the extractor.
-    pub extractor: &'static str,
-    pub version: u32,
-    /// Name under which is noted how far it has read: what was read is not read again because its version is another.
-    pub checkpoint: &'static str,
-    /// Characters of the new lines that it is given at once.
-    pub new_chars: usize,
-    /// The kind of actor.
-    pub actor: Actor,
-}
-
-/// The agent that is at work.
-const BY_AGENT: Distiller =
-    Distiller { extractor: AGENT, version: AGENT_VERSION, checkpoint: "agent/1", new_chars: NEW_CHARS, actor: Actor::Agent };
-
-impl Distiller {
-    /// Returns its name with its version, such as `agent/1`.
-    pub(crate) fn name(&self) -> String {
-        format!("{}/{}", self.extractor, self.version)
-    }
-}
-
-/// The conversation whose new lines are asked for.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-pub struct MaterialRequest {
-    /// Id of the session; none: the caller's own session if it has new lines, else the one of the project that was used last
-    /// and waits.
-    pub session: Option<String>,
-    /// The caller's own session, by the agent's id.
-    pub own: Option<String>,
-    /// The directory whose project counts; none: all projects.
-    pub here: Option<ProjectNames>,
-}
-
-/// A conversation as an agent is given it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Material {
-    /// The agent's own id of the session.
-    pub session: String,
-    /// Title of the session.
-    pub title: Option<String>,
-    /// Name of the project.
-    pub project: Option<String>,
-    /// Name and summary of the session's latest topic that was distilled, if it was given one.
-    pub topic: Option<String>,
-    /// See [`Self::topic`].
-    pub summary: Option<String>,
-    /// Memories of the session: short id, kind and statement.
-    pub known: Vec<(String, MemoryKind, String)>,
-    /// Memories of the project from other sessions that are nearest to the new lines: id, kind and statement.
-    #[serde(default)]
-    pub near: Vec<(String, MemoryKind, String)>,
-    /// Memories that rules made of the session and nobody confirmed, in the same form.
-    pub proposed: Vec<(String, MemoryKind, String)>,
-    /// Open questions, problems and todos of the project that the new lines may close, in the same form.
-    pub open: Vec<(String, MemoryKind, String)>,
-    /// The last lines that were distilled before.
-    pub recent: Vec<Line>,
-    /// The lines to distil.
-    pub new: Vec<Line>,
-    /// Lines with words that follow these.
-    pub left: u64,
-}
-
-/// A line of a conversation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Line {
-    /// Its number.
-    pub line: u32,
-    /// Who says it.
-    pub role: Role,
-    /// When it was said.
-    pub at: Option<UtcMillis>,
-    /// Its words, the middle left out if they are many.
-    pub text: String,
-}
 
 /// The findings of an agent in a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
@@ -154,6 +56,8 @@ pub struct Distilled {
     pub items: Vec<DistilledItem>,
     /// Relations between them and to memories and things.
     pub relations: Vec<DistilledRelation>,
+    /// Things that items name: kind, a sentence, and the known thing that it is.
+    pub entities: Vec<DistilledEntity>,
     /// Ids of memories that rules proposed and that are wrong or not worth keeping.
     pub drop: Vec<String>,
     /// The topic of the last line.
@@ -163,6 +67,31 @@ pub struct Distilled {
     pub upto: Option<u32>,
     /// Lines with nothing to keep.
     pub skip_lines: Vec<u32>,
+}
+
+/// A thing that items name.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(default)]
+pub struct DistilledEntity {
+    /// Its name, as items have it.
+    pub name: String,
+    /// Its kind, by any name; an unknown one is a concept.
+    #[serde(alias = "type")]
+    pub kind: String,
+    /// A sentence that says what it is.
+    pub description: Option<String>,
+    /// Name of the known thing that it is.
+    pub same_as: Option<String>,
+}
+
+/// A field of an item: its name and one text.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(default)]
+pub struct DistilledField {
+    /// One of [`FIELD_NAMES`](yore_core::memory::FIELD_NAMES).
+    pub name: String,
+    /// Its text.
+    pub text: String,
 }
 
 /// Name and summary of a topic.
@@ -199,6 +128,8 @@ pub struct DistilledItem {
     pub statement: String,
     /// More about it.
     pub details: Option<String>,
+    /// What its kind has besides the statement: the error and its cause, the reason, a rejected alternative.
+    pub fields: Vec<DistilledField>,
     /// Line on which it rests.
     #[serde(alias = "source_line")]
     pub line: u32,
@@ -259,26 +190,6 @@ pub struct DistilReport {
 }
 
 impl Engine {
-    /// Returns the new lines of a conversation for an agent to distil; `None` if none waits.
-    ///
-    /// # Errors
-    /// [`EngineError::UnknownSession`], [`EngineError::AmbiguousId`].
-    pub fn material(&self, request: &MaterialRequest) -> Result<Option<Material>, EngineError> {
-        if let Some(id) = &request.session {
-            return self.material_of(&self.session_of(id)?, &BY_AGENT);
-        }
-        let waiting = self.sessions_to_distil(request.here.as_ref())?;
-        let is_own = |(_, native_id): &(EpisodeKey, String)| request.own.as_ref() == Some(native_id);
-        let (own, others): (Vec<_>, Vec<_>) = waiting.into_iter().partition(is_own);
-        // Mostly the first has words among its turns.
-        for (_, native_id) in own.into_iter().chain(others) {
-            if let Some(material) = self.material_of(&self.session_of(&native_id)?, &BY_AGENT)? {
-                return Ok(Some(material));
-            }
-        }
-        Ok(None)
-    }
-
     /// Records what an agent found in a conversation. Items that cannot be stored are left out and told; the rest is
     /// stored, in the extracted lane.
     ///
@@ -324,6 +235,7 @@ impl Engine {
             actor: by.actor,
             is_whole: false,
             restated: self.restated(distilled)?,
+            entities: self.named_entities(distilled)?,
             proposals,
         };
         let Consolidated { counts, fates, statistics } = self.record_extraction(&extraction)?;
@@ -355,7 +267,7 @@ impl Engine {
             let shape = Shape { turns: done as i64, parts: 0, newest: turn.row };
             self.store().note_extraction(session.row, by.checkpoint, Some(shape), self.now())?;
         }
-        report.left = turns.iter().skip(done).filter(|turn| is_spoken(turn)).count() as u64;
+        report.left = self.lines_left(session, &turns, by)?;
         Ok(report)
     }
 
@@ -370,6 +282,21 @@ impl Engine {
             restated.extend(self.memory_of_id(id)?);
         }
         Ok(restated)
+    }
+
+    /// Returns the things that items name and that are described, redacted.
+    fn named_entities(&self, distilled: &Distilled) -> Result<Vec<NamedEntity>, EngineError> {
+        let named: HashSet<String> = distilled.items.iter().flat_map(|item| &item.entities).map(|name| key_of(name)).collect();
+        let is_named = |entity: &&DistilledEntity| named.contains(&key_of(&entity.name));
+        let mut entities = Vec::new();
+        for entity in distilled.entities.iter().filter(is_named).take(MOST_RELATIONS) {
+            let (kind, given_kind) = EntityKind::read(&entity.kind);
+            let mut name = entity.name.trim().to_owned();
+            let mut description = short_text(entity.description.as_deref(), DESCRIPTION_CHARS);
+            self.redact([&mut name].into_iter().chain(&mut description))?;
+            entities.push(NamedEntity { name, kind, given_kind, description, same_as: entity.same_as.clone() });
+        }
+        Ok(entities)
     }
 
     /// Gives the topic of the last of these turns, which begin a session, its name and summary. Returns whether it did.
@@ -479,137 +406,6 @@ impl Engine {
         }
         Ok(())
     }
-
-    pub(crate) fn material_of(&self, session: &EpisodeSummary, by: &Distiller) -> Result<Option<Material>, EngineError> {
-        let turns = self.store().turns(Turns::OfEpisode(session.row))?;
-        let done = self.distilled_lines(session, by)?;
-        let line = |at: usize, chars: usize| Line {
-            line: at as u32 + 1,
-            role: turns[at].role,
-            at: turns[at].time.utc,
-            text: both_ends(turns[at].text.trim(), chars),
-        };
-        let spoken: Vec<usize> = (0..turns.len()).filter(|at| is_spoken(&turns[*at])).collect();
-        let before: Vec<usize> = spoken.iter().copied().filter(|at| *at < done).collect();
-        let after: Vec<usize> = spoken.into_iter().filter(|at| *at >= done).collect();
-        let recent = before[before.len().saturating_sub(RECENT_LINES)..].iter().map(|at| line(*at, RECENT_CHARS)).collect();
-        let (mut new, mut chars) = (Vec::new(), 0);
-        for at in &after {
-            let line = line(*at, LINE_CHARS);
-            chars += line.text.chars().count();
-            if !new.is_empty() && chars > by.new_chars {
-                break;
-            }
-            new.push(line);
-        }
-        if new.is_empty() {
-            return Ok(None);
-        }
-        let left = (after.len() - new.len()) as u64;
-        let known = self.store().memories(Memories::RestingOn(session.row))?;
-        let mut known: Vec<Memory> = known.into_iter().map(|(_, memory)| memory).collect();
-        known.retain(|memory| !memory.is_forgotten() && memory.status != Status::Proposed);
-        known.sort_by_key(|memory| std::cmp::Reverse(memory.recorded));
-        let open = self.open_in(&new, &turns, &known)?;
-        let near = self.known_near(&new, &turns, &known)?;
-        let (mut proposed, mut known): (Vec<_>, Vec<_>) = known.into_iter().partition(is_proposed);
-        proposed.truncate(MOST_KNOWN);
-        known.truncate(MOST_KNOWN);
-        let spans = self.store().spans(Spans::Of(&[session.row]))?;
-        let told = |memory: Memory| (memory.id.short(), memory.kind, memory.statement);
-        let mut material = Material {
-            session: session.native_id.clone(),
-            title: session.title.clone(),
-            project: session.project.clone(),
-            topic: spans.iter().rev().find_map(|span| span.name.clone()),
-            summary: spans.iter().rev().find_map(|span| span.summary.clone()),
-            known: known.into_iter().map(told).collect(),
-            near: near.into_iter().map(told).collect(),
-            proposed: proposed.into_iter().map(told).collect(),
-            open: open.into_iter().map(told).collect(),
-            recent,
-            new,
-            left,
-        };
-        let texts = material.recent.iter_mut().chain(&mut material.new).map(|line| &mut line.text);
-        let known = material.known.iter_mut().chain(&mut material.near).chain(&mut material.proposed).chain(&mut material.open);
-        let known = known.map(|(_, _, statement)| statement);
-        self.redact_again(texts.chain(known).chain(&mut material.title).chain(&mut material.topic).chain(&mut material.summary))?;
-        Ok(Some(material))
-    }
-
-    /// Returns the memories in effect of the project, without those of this session and open ones, that are nearest to the new lines of
-    /// the person and the agent, those that most lines are near first.
-    fn known_near(&self, new: &[Line], turns: &[ShownTurn], own: &[Memory]) -> Result<Vec<Memory>, EngineError> {
-        let Some(project) = new.last().and_then(|line| turns.get(line.line as usize - 1)).and_then(|turn| turn.project_key)
-        else {
-            return Ok(Vec::new());
-        };
-        let mut met: HashMap<MemoryKey, usize> = HashMap::new();
-        for line in new.iter().rev().take(MOST_LINES_NEAR) {
-            let by_words = self.nearest_memories(&line.text, Some(project), NEAR_OF_LINE)?;
-            let by_meaning = self.nearest_by_meaning(&line.text, Some(project), NEAR_OF_LINE).unwrap_or_default();
-            for key in by_words.into_iter().chain(by_meaning) {
-                *met.entry(key).or_default() += 1;
-            }
-        }
-        let mut keys: Vec<(MemoryKey, usize)> = met.into_iter().collect();
-        keys.sort_by_key(|(key, count)| (std::cmp::Reverse(*count), std::cmp::Reverse(*key)));
-        let keys: Vec<MemoryKey> = keys.into_iter().map(|(key, _)| key).collect();
-        let near = self.store().outlines(Outlines::Keys(&keys))?;
-        let is_other =
-            |memory: &MemoryOutline| memory.is_in_effect() && !memory.is_open() && own.iter().all(|known| known.id != memory.id);
-        Ok(near.into_iter().filter(is_other).take(MOST_NEAR_KNOWN).map(|memory| (*memory).clone()).collect())
-    }
-
-    /// Returns the open questions, problems and todos of the project, without those of this session, whose words the new
-    /// lines have: the most likely to be closed by them first.
-    fn open_in(&self, new: &[Line], turns: &[ShownTurn], own: &[Memory]) -> Result<Vec<Memory>, EngineError> {
-        let last = new.last().and_then(|line| turns.get(line.line as usize - 1)).and_then(|turn| turn.project_key);
-        let projects = self.project_ids_by_key()?;
-        let Some(project) = last.and_then(|key| projects.get(&key).copied()) else { return Ok(Vec::new()) };
-        let filter = MemoryFilter {
-            projects: Some(vec![project]),
-            kinds: MemoryKind::OPEN.to_vec(),
-            statuses: vec![Status::Holds],
-            ..MemoryFilter::default()
-        };
-        let said: HashSet<String> = new.iter().flat_map(|line| content_words(&line.text)).collect();
-        let mut scored: Vec<(f32, Memory)> = Vec::new();
-        for (_, memory) in self.store().memories(Memories::Meeting(&filter, usize::MAX >> 1))? {
-            if !memory.is_open() || own.iter().any(|known| known.id == memory.id) {
-                continue;
-            }
-            let words: HashSet<String> = content_words(&memory.statement).collect();
-            let share = words.intersection(&said).count() as f32 / words.len().max(1) as f32;
-            if share >= OPEN_SHARE {
-                scored.push((share, memory));
-            }
-        }
-        scored.sort_by(|a, b| b.0.total_cmp(&a.0));
-        Ok(scored.into_iter().take(MOST_OPEN).map(|(_, memory)| memory).collect())
-    }
-
-    /// Returns the number of lines of a session that were distilled: a model reads none that the agent has read.
-    fn distilled_lines(&self, session: &EpisodeSummary, by: &Distiller) -> Result<usize, EngineError> {
-        let mut lines = 0;
-        for checkpoint in [by.checkpoint, BY_AGENT.checkpoint] {
-            let read = self.store().shapes(Some(checkpoint))?.remove(&session.row);
-            lines = lines.max(read.map_or(0, |shape| shape.turns.max(0) as usize));
-        }
-        Ok(lines)
-    }
-}
-
-/// Returns whether rules made a memory, and nobody has confirmed it since.
-fn is_proposed(memory: &Memory) -> bool {
-    let by_rules = memory.source.extractor.as_deref().is_some_and(|name| name.split('/').next() == Some(crate::rules::NAME));
-    by_rules && memory.lane == Lane::Extracted && memory.status == Status::Holds && memory.confidence != Confidence::Verified
-}
-
-/// Returns whether a turn is of a person or an agent and has words. Nothing is learned from one with a caveat.
-fn is_spoken(turn: &ShownTurn) -> bool {
-    turn.caveat.is_none() && matches!(turn.role, Role::Human | Role::Assistant | Role::Summary) && !turn.text.trim().is_empty()
 }
 
 /// The ground that a statement has in the line that it rests on.
@@ -706,7 +502,7 @@ fn proposal(
             (MemoryKind::Question | MemoryKind::Todo | MemoryKind::Problem, is_closed) => {
                 Fields::Open { is_closed: is_closed.unwrap_or(false) }
             }
-            _ => Fields::None,
+            _ => Fields::from_named(kind, item.fields.iter().map(|field| (field.name.as_str(), field.text.as_str()))),
         },
         confidence: if confidence >= SURE { Confidence::Inferred } else { Confidence::Speculative },
         certainty: confidence,
@@ -739,15 +535,4 @@ fn words(text: Option<&str>) -> Option<String> {
 fn short_text(text: Option<&str>, chars: usize) -> Option<String> {
     let line = text?.split_whitespace().collect::<Vec<_>>().join(" ");
     Some(line.chars().take(chars).collect::<String>()).filter(|line| !line.is_empty())
-}
-
-/// Returns the beginning and the end of a long text.
-fn both_ends(text: &str, chars: usize) -> String {
-    let count = text.chars().count();
-    if count <= chars {
-        return text.to_owned();
-    }
-    let head: String = text.chars().take(chars * 2 / 3).collect();
-    let tail: String = text.chars().skip(count - chars / 3).collect();
-    format!("{head} [… {} characters …] {tail}", count - chars * 2 / 3 - chars / 3)
 }

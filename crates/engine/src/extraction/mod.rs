@@ -2,7 +2,8 @@
 //!
 //! - `run`: reads the sessions that changed, with rules, and records what was found
 //! - `refused`: why a part of what was found was not recorded
-//! - `agent`: hands an agent the lines of a session and takes what it found in them
+//! - `material`: the lines of a session that are given to whoever distils it, `readable`: their words, shortened
+//! - `agent`: checks and records what an agent or a model found in them
 //! - `model`: has a language model find memories; `summaries`: has one summarise topics and sessions
 //! - `compare`: has one compare memories; `hypothetical`: earlier statements that it supposes for that
 //! - `model_access`: which model reads a project's conversations, and within which limits
@@ -10,16 +11,19 @@
 mod agent;
 mod compare;
 mod hypothetical;
+mod material;
 mod model;
 mod model_access;
+mod readable;
 mod refused;
 mod run;
 mod summaries;
 
 pub use self::agent::{
-    DistilReport, Distilled, DistilledItem, DistilledRelation, DistilledTopic, Line, Material, MaterialRequest,
+    DistilReport, Distilled, DistilledEntity, DistilledField, DistilledItem, DistilledRelation, DistilledTopic,
 };
 pub use self::compare::{ConsolidateReport, ConsolidateRequest};
+pub use self::material::{Line, Material, MaterialRequest};
 pub use self::model::ModelReport;
 pub use self::model_access::{ChooseModel, ModelAccess, StopReason};
 pub use self::refused::{Doubt, ItemProblem, RefusedItem, RelationProblem};

@@ -1,19 +1,21 @@
 //! Extraction by a language model: one call for each piece of a conversation, with lines, checks and records as for an agent.
 
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use yore_core::conflict::Aspect;
 use yore_core::consolidation::PipelineStatistics;
-use yore_core::memory::MemoryKind;
+use yore_core::entity::EntityKind;
+use yore_core::episode::Role;
+use yore_core::memory::{FIELD_NAMES, MemoryKind};
 use yore_core::operation::Actor;
 use yore_core::relation::RelationType;
+use yore_core::time::format_utc;
 
 use crate::budget::{Ledger, ends_run};
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::extraction::agent::{
-    Distilled, DistilledItem, DistilledRelation, DistilledTopic, Distiller, Line, Material, NEW_CHARS,
-};
+use crate::extraction::agent::{Distilled, DistilledEntity, DistilledField, DistilledItem, DistilledRelation, DistilledTopic};
+use crate::extraction::material::{Distiller, Line, Material, NEW_CHARS};
 use crate::extraction::model_access::{MOST_FAILURES, ModelAccess, StopReason};
 use crate::extraction::refused::RefusedItem;
 use crate::extraction::run::{ExtractRequest, FailReason, FailedSession};
@@ -34,14 +36,14 @@ const CHECKPOINT: &str = "model";
 const MISFORMED: &str = "model misformed";
 
 const CAPABLE: Manner = Manner {
-    instructions: include_str!("../../prompts/extract-4.md"),
-    by: Distiller { extractor: "model", version: 3, checkpoint: CHECKPOINT, new_chars: NEW_CHARS, actor: Actor::Model },
+    instructions: include_str!("../../prompts/extract-5.md"),
+    by: Distiller { extractor: "model", version: 4, checkpoint: CHECKPOINT, new_chars: NEW_CHARS, actor: Actor::Model },
     is_full: true,
 };
 /// A small model reads shorter pieces, and gives items only.
 const SMALL: Manner = Manner {
-    instructions: include_str!("../../prompts/extract-small-1.md"),
-    by: Distiller { extractor: "small-model", version: 1, checkpoint: CHECKPOINT, new_chars: 5_000, actor: Actor::Model },
+    instructions: include_str!("../../prompts/extract-small-2.md"),
+    by: Distiller { extractor: "small-model", version: 2, checkpoint: CHECKPOINT, new_chars: 5_000, actor: Actor::Model },
     is_full: false,
 };
 /// Most tokens of an answer.
@@ -173,6 +175,7 @@ impl Engine {
         let (mut most_lines, mut halvings) = (usize::MAX, 0);
         for piece in 0..MOST_PIECES {
             let Some(mut material) = self.material_of(session, &manner.by)? else {
+                self.note_read(session, &manner.by)?;
                 if piece == 0 {
                     report.unchanged += 1;
                 }
@@ -229,23 +232,76 @@ impl Engine {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Found {
-    items: Vec<DistilledItem>,
+    items: Vec<FoundItem>,
+    #[serde(default)]
+    entities: Vec<DistilledEntity>,
     #[serde(default)]
     relations: Vec<DistilledRelation>,
     #[serde(default)]
     topic: Option<DistilledTopic>,
     #[serde(default)]
     drop: Vec<String>,
-    #[serde(default, rename = "upto")]
-    _upto: Option<u32>,
-    #[serde(default, rename = "skip_lines")]
-    _skip_lines: Vec<u32>,
+}
+
+/// An item of an answer.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FoundItem {
+    #[serde(default, rename = "ref")]
+    reference: Option<String>,
+    kind: String,
+    statement: String,
+    line: u32,
+    quote: String,
+    #[serde(default)]
+    fields: Vec<DistilledField>,
+    #[serde(default)]
+    entities: Vec<String>,
+    #[serde(default)]
+    confidence: Option<f32>,
+    #[serde(default, rename = "closed")]
+    is_closed: Option<bool>,
+    #[serde(default)]
+    state: Option<FoundState>,
+}
+
+/// The value of something that has one at a time.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct FoundState {
+    subject: Option<String>,
+    aspect: Option<String>,
+    value: Option<String>,
 }
 
 impl Found {
     fn distilled(self) -> Distilled {
-        let Self { items, relations, topic, drop, .. } = self;
-        Distilled { items, relations, topic, drop, ..Distilled::default() }
+        let Self { items, entities, relations, topic, drop } = self;
+        let items = items.into_iter().map(FoundItem::distilled).collect();
+        Distilled { items, entities, relations, topic, drop, ..Distilled::default() }
+    }
+}
+
+impl FoundItem {
+    fn distilled(self) -> DistilledItem {
+        let Self { reference, kind, statement, line, quote, fields, entities, confidence, is_closed, state } = self;
+        let FoundState { subject, aspect, value } = state.unwrap_or_default();
+        let details = None;
+        DistilledItem {
+            reference,
+            kind,
+            statement,
+            details,
+            fields,
+            line,
+            quote,
+            entities,
+            confidence,
+            is_closed,
+            subject,
+            aspect,
+            value,
+        }
     }
 }
 
@@ -255,33 +311,50 @@ fn is_wanted(kind: &str, kinds: &[MemoryKind]) -> bool {
 }
 
 /// Returns the prompt for a piece of a conversation: recalled words are the values of a JSON document, out of which
-/// they cannot lead.
+/// they cannot lead. A line is one text with its number and its speaker, which takes fewer tokens than an object.
 fn prompt(material: &Material, manner: &Manner) -> Prompt {
-    let line = |line: &Line| json!({"line": line.line, "role": line.role.as_str(), "content": line.text});
+    let line = |line: &Line| {
+        let who = match line.role {
+            Role::Human => "person",
+            Role::Assistant => "agent",
+            Role::ToolResult => "error",
+            _ => "summary",
+        };
+        format!("{} {who}: {}", line.line, line.text)
+    };
     let known =
         |(id, kind, statement): &(String, MemoryKind, String)| json!({"id": id, "kind": kind.as_str(), "statement": statement});
     let lines = |lines: &[Line]| lines.iter().map(line).collect::<Vec<_>>();
     let statements = |listed: &[(String, MemoryKind, String)]| listed.iter().map(known).collect::<Vec<_>>();
     let all_known = [statements(&material.known), statements(&material.near)].concat();
+    let things: Vec<String> = material.things.iter().map(|(name, kind)| format!("{name} ({})", kind.as_str())).collect();
     let document = if manner.is_full {
-        json!({
-            "hierarchy": {
-                "project": {"name": material.project},
-                "session": {"title": material.title},
-                "topic": {"name": material.topic, "summary": material.summary},
-            },
+        let parts = json!({
+            "project": material.project,
+            "session": material.title,
+            "day": material.started.and_then(|at| format_utc(at).get(..10).map(str::to_owned)),
+            "topic": material.topic,
+            "topic_summary": material.summary,
             "known": all_known,
+            "things": things,
             "proposed": statements(&material.proposed),
             "open": statements(&material.open),
-            "recent_messages": lines(&material.recent),
-            "new_messages": lines(&material.new),
-        })
+            "recent_lines": lines(&material.recent),
+            "new_lines": lines(&material.new),
+        });
+        // Empty parts would be paid for.
+        let is_told = |value: &Value| !value.is_null() && value.as_array().is_none_or(|values| !values.is_empty());
+        Value::Object(parts.as_object().into_iter().flatten().filter(|(_, value)| is_told(value)).map(pair).collect())
     } else {
-        json!({"recent_messages": lines(&material.recent), "new_messages": lines(&material.new)})
+        json!({"recent_lines": lines(&material.recent), "new_lines": lines(&material.new)})
     };
     let ends = [material.new.first(), material.new.last()].map(|line| line.map_or(0, |line| line.line));
     let key = format!("{} {} {}-{}", manner.by.name(), material.session, ends[0], ends[1]);
     Prompt { system: manner.instructions.to_owned(), user: document.to_string(), max_tokens: MOST_ANSWER, key }
+}
+
+fn pair((name, value): (&String, &Value)) -> (String, Value) {
+    (name.clone(), value.clone())
 }
 
 const DESCRIPTION: &str = "What is worth keeping in the new lines.";
@@ -317,20 +390,32 @@ fn form(kinds: &[MemoryKind], is_full: bool) -> Form {
         let schema = structured::object(json!({"items": {"type": "array", "items": item}}));
         return Form { name: "distilled", description: DESCRIPTION, schema };
     }
+    let text = || json!({"type": "string"});
     let nullable = |kind: &str| json!({"type": [kind, "null"]});
+    let field = structured::object(json!({"name": {"type": "string", "enum": FIELD_NAMES}, "text": text()}));
+    let state = structured::object(json!({
+        "subject": text(),
+        "aspect": {"type": ["string", "null"], "enum": aspects},
+        "value": text(),
+    }));
     let item = structured::object(json!({
         "ref": nullable("string"),
         "kind": {"type": "string", "enum": kinds},
-        "statement": {"type": "string"},
-        "details": nullable("string"),
+        "statement": text(),
         "line": {"type": "integer"},
-        "quote": {"type": "string"},
-        "entities": {"type": "array", "items": {"type": "string"}},
+        "quote": text(),
+        "fields": {"type": "array", "items": field},
+        "entities": {"type": "array", "items": text()},
         "confidence": {"type": "number"},
         "closed": nullable("boolean"),
-        "subject": nullable("string"),
-        "aspect": {"type": ["string", "null"], "enum": aspects},
-        "value": nullable("string"),
+        "state": {"anyOf": [state, {"type": "null"}]},
+    }));
+    let things: Vec<&str> = EntityKind::ALL.iter().map(|kind| kind.as_str()).collect();
+    let entity = structured::object(json!({
+        "name": text(),
+        "kind": {"type": "string", "enum": things},
+        "description": nullable("string"),
+        "same_as": nullable("string"),
     }));
     let relation = structured::object(json!({
         "from": {"type": "string"},
@@ -343,11 +428,10 @@ fn form(kinds: &[MemoryKind], is_full: bool) -> Form {
         description: DESCRIPTION,
         schema: structured::object(json!({
             "items": {"type": "array", "items": item},
+            "entities": {"type": "array", "items": entity},
             "relations": {"type": "array", "items": relation},
-            "drop": {"type": "array", "items": {"type": "string"}},
+            "drop": {"type": "array", "items": text()},
             "topic": topic,
-            "upto": {"type": "integer"},
-            "skip_lines": {"type": "array", "items": {"type": "integer"}},
         })),
     }
 }

@@ -222,6 +222,7 @@ impl Engine {
                 actor: Actor::Rule,
                 is_whole: request.kinds.is_empty(),
                 restated: HashSet::new(),
+                entities: Vec::new(),
                 proposals,
             };
             let done = self.record_extraction(&extraction)?;

@@ -23,6 +23,7 @@ use yore_core::time::UtcMillis;
 
 use super::comparable::Comparable;
 use super::contest::{conflicts_with_known, difference};
+use super::entities::{NamedEntity, place_entity};
 use super::record::{NewMemory, Prepared};
 use super::settle::{change, compare_again, put, revive_replaced, settle_by_stated_value, settle_clash};
 use super::special_cases::lift_branch;
@@ -49,6 +50,8 @@ pub(crate) struct Extraction<'e> {
     pub is_whole: bool,
     /// Memories in whose place proposals are put: none of these is a repetition of them.
     pub restated: HashSet<MemoryId>,
+    /// What the extractor tells of the things that its proposals are about.
+    pub entities: Vec<NamedEntity>,
     /// The proposals, each with its project.
     pub proposals: Vec<NewMemory>,
 }
@@ -133,6 +136,9 @@ impl Engine {
                 let project = proposed.prepared.memory.project;
                 let of_project = meanwhile.iter().filter(|memory| memory.project == project);
                 proposed.near.extend(of_project.map(|memory| (Comparable::of(memory, &mut tokenizer), memory.clone())));
+            }
+            for entity in &extraction.entities {
+                place_entity(tx, entity, now)?;
             }
             let restated = &extraction.restated;
             let mut run = Run { cause: &cause, now, restated, met: HashSet::new(), added: Vec::new(), done };

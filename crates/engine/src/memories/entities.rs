@@ -12,7 +12,7 @@ use yore_core::time::UtcMillis;
 
 use super::settle::{authority, mark_contradicted, revive};
 use super::shown::NamedRelation;
-use super::step::{USER, close, draw, draw_relation, move_end};
+use super::step::{USER, close, draw, draw_relation, known_entity, move_end};
 use super::write::{apply, release};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
@@ -73,6 +73,58 @@ pub struct Reached {
     pub from: Node,
     /// Product of the weights on the way.
     pub weight: f32,
+}
+
+/// A thing as an extractor tells of it.
+#[derive(Clone, Debug)]
+pub(crate) struct NamedEntity {
+    /// Its name.
+    pub name: String,
+    /// Its kind.
+    pub kind: EntityKind,
+    /// The kind as it was given, if yore does not know it.
+    pub given_kind: Option<String>,
+    /// A sentence that says what it is.
+    pub description: Option<String>,
+    /// Name of the known thing that it is.
+    pub same_as: Option<String>,
+}
+
+/// Records a thing that an extractor tells of, or adds to the known one that it is: the one that the extractor names, else the one of
+/// its name and kind, else the one of its name if either's kind is not known. That one gets the name as an alias, and the kind and
+/// the description that it lacks.
+pub(super) fn place_entity(tx: &mut OperationTx<'_, '_>, given: &NamedEntity, now: UtcMillis) -> Result<(), EngineError> {
+    let named = tx.entities(Some(&given.name), MOST_NAMESAKES)?;
+    let stated = given.same_as.as_deref().map(|name| known_entity(tx, name)).transpose()?.flatten();
+    let is_vague = |kind: EntityKind| kind == EntityKind::Concept;
+    let by_kind = named.iter().find(|known| known.kind == given.kind);
+    let by_name = named.iter().find(|known| is_vague(known.kind) || is_vague(given.kind));
+    let known = match stated {
+        Some(id) => tx.entity(id)?,
+        None => by_kind.or(by_name).cloned(),
+    };
+    let is_user = key_of(&given.name) == USER || known.as_ref().is_some_and(|known| known.id == EntityId::USER);
+    if is_user {
+        return Ok(());
+    }
+    let before = known.clone();
+    let mut entity = match known {
+        Some(known) => known,
+        None => Entity::new(EntityId::new(now.max(0) as u64, draw()?), given.kind, given.name.clone(), now),
+    };
+    if is_vague(entity.kind) {
+        (entity.kind, entity.given_kind) = (given.kind, given.given_kind.clone().or(entity.given_kind));
+    }
+    entity.description = entity.description.or_else(|| given.description.clone());
+    // A name that something else has is not taken from it.
+    if named.is_empty() {
+        entity.aliases.push(given.name.clone());
+    }
+    let entity = entity.normalised();
+    if before.as_ref() != Some(&entity) && check_entity(&entity).is_ok() {
+        tx.put(&Record::Entity(Box::new(entity)))?;
+    }
+    Ok(())
 }
 
 /// Marks a memory as replaced by another.

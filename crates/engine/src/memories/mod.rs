@@ -51,6 +51,7 @@ mod write;
 pub use self::conflicts::{ConflictPlace, OpenConflict, Settlement};
 pub use self::consolidate::Extracted;
 pub(crate) use self::consolidate::{Consolidated, Extraction, Fate};
+pub(crate) use self::entities::NamedEntity;
 pub use self::entities::{OpenedEntity, Reached, Traversal};
 pub use self::export_jsonl::{Exported, Imported};
 pub use self::import_files::{GivenEntity, GivenRecords, GivenRelation};

@@ -87,7 +87,7 @@ impl Proposal {
 
 /// Returns the fields of a solution.
 pub fn solution(problem: String, error: Option<String>, files: Vec<String>) -> Fields {
-    Fields::Solution { problem, error, tried: Vec::new(), changes: Vec::new(), files }
+    Fields::Solution { problem, error, cause: None, tried: Vec::new(), changes: Vec::new(), files }
 }
 
 /// Returns the names of the first files of some paths, after each other.

@@ -1,11 +1,12 @@
 //! An agent distils a conversation: what it is given, what is recorded of what it finds, and what is refused.
 
-use yore_core::memory::{Lane, MemoryKind, SourceKind, Status};
+use yore_core::entity::EntityKind;
+use yore_core::memory::{Fields, Lane, MemoryKind, SourceKind, Status};
 use yore_core::operation::{Actor, Cause};
 use yore_core::relation::{Node, RelationType};
 use yore_engine::{
-    BriefRequest, DistilReport, Distilled, DistilledItem, DistilledRelation, DistilledTopic, MaterialRequest, MemoryList,
-    NewMemory, StoredMemory, TopicsRequest,
+    BriefRequest, DistilReport, Distilled, DistilledEntity, DistilledField, DistilledItem, DistilledRelation, DistilledTopic,
+    MaterialRequest, MemoryList, NewMemory, StoredMemory, TopicsRequest,
 };
 use yore_sources::project_names::names_of;
 use yore_testing::{Memory, SessionBuilder};
@@ -104,6 +105,103 @@ fn what_it_finds_is_recorded_with_its_words_in_the_extracted_lane() {
     let decision = memory.engine().memory(&decision.memory.id.to_string()).unwrap();
     assert!(decision.relations.iter().any(|relation| relation.to == Node::Entity(about.id)), "{:?}", decision.relations);
     assert!(memory.engine().entity_named("harbour box").is_ok(), "a thing that was not known is kept");
+}
+
+fn fields(given: &[(&str, &str)]) -> Vec<DistilledField> {
+    given.iter().map(|(name, text)| DistilledField { name: (*name).to_owned(), text: (*text).to_owned() }).collect()
+}
+
+#[test]
+fn a_finding_keeps_the_fields_of_its_kind_and_is_found_by_them() {
+    let memory = memory();
+    let decision = DistilledItem {
+        fields: fields(&[
+            ("reason", "Redis loses them on a restart"),
+            ("alternative", "Redis with AOF"),
+            ("error", "of another kind"),
+        ]),
+        ..item("decision", "Berth leases live in SQLite.", 1, ORDER)
+    };
+    let solution = DistilledItem {
+        fields: fields(&[("cause", "the table was scanned"), ("change", "an index on berth_id"), ("tried", "a larger cache")]),
+        ..item("solution", "The lease table needs an index on berth_id.", line(&memory, FINDING), "no index on `berth_id`")
+    };
+    assert_eq!(record(&memory, vec![decision, solution], Vec::new()).recorded, 2);
+    let known = all(&memory);
+    let of = |kind: MemoryKind| known.iter().find(|known| known.memory.kind == kind).unwrap().memory.fields.clone();
+    let alternatives = vec!["Redis with AOF".to_owned()];
+    let reason = Some("Redis loses them on a restart".to_owned());
+    assert_eq!(of(MemoryKind::Decision), Fields::Decision { reason, alternatives, tradeoffs: Vec::new() });
+    let Fields::Solution { cause, tried, changes, .. } = of(MemoryKind::Solution) else { panic!("{known:?}") };
+    assert_eq!(
+        (cause.as_deref(), tried.len(), changes[0].after.as_str()),
+        (Some("the table was scanned"), 1, "an index on berth_id")
+    );
+}
+
+fn entity(name: &str, kind: &str, description: Option<&str>, same_as: Option<&str>) -> DistilledEntity {
+    let (description, same_as) = (description.map(str::to_owned), same_as.map(str::to_owned));
+    DistilledEntity { name: name.to_owned(), kind: kind.to_owned(), description, same_as }
+}
+
+#[test]
+fn a_thing_gets_its_kind_and_its_sentence_and_one_thing_stays_one() {
+    let memory = memory();
+    let about = |things: &[&str]| things.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let first = DistilledItem { entities: about(&["SQLite"]), ..item("decision", "Berth leases live in SQLite.", 1, ORDER) };
+    record(&memory, vec![first], Vec::new());
+    let engine = memory.engine();
+    let vague = engine.entity_named("SQLite").unwrap();
+    assert_eq!((vague.kind, vague.description), (EntityKind::Concept, None), "its kind is not known");
+    let second = DistilledItem {
+        entities: about(&["sqlite", "lease table", "Redis"]),
+        ..item("solution", "The lease table needs an index on berth_id.", line(&memory, FINDING), "no index on `berth_id`")
+    };
+    let entities = vec![
+        entity("sqlite", "tool", Some("Database in a file."), None),
+        entity("lease table", "component", None, Some("SQLite")),
+        entity("Redis", "tool", None, None),
+        entity("Nobody's", "tool", None, None),
+    ];
+    let distilled = Distilled { session: session(), items: vec![second], entities, ..Default::default() };
+    assert_eq!(engine.record_distilled(&distilled).unwrap().recorded, 1);
+    let known = engine.entity_named("SQLite").unwrap();
+    assert_eq!((known.id, known.kind, known.description.as_deref()), (vague.id, EntityKind::Tool, Some("Database in a file.")));
+    assert_eq!(known.aliases, ["lease table"], "the distiller knows it under another name");
+    assert_eq!(engine.entity_named("Redis").unwrap().kind, EntityKind::Tool);
+    assert!(engine.entity_named("Nobody's").is_err(), "no finding is about it");
+    let other = vec![entity("SQLite", "concept", Some("Another sentence."), None)];
+    let third = DistilledItem { entities: about(&["SQLite"]), ..item("fact", "SQLite holds the leases.", 1, ORDER) };
+    engine
+        .record_distilled(&Distilled { session: session(), items: vec![third], entities: other, ..Default::default() })
+        .unwrap();
+    assert_eq!(engine.entity_named("SQLite").unwrap(), known, "what is known of it stays");
+}
+
+#[test]
+fn steps_are_not_given_and_the_error_of_a_failed_tool_is() {
+    let memory = Memory::new();
+    let mut session = SessionBuilder::new(3).cwd(QUAY);
+    session.human("why does the build fail on the quay box?");
+    session.assistant("Let me look at the log of the build first.");
+    session.tool(
+        "Bash",
+        &serde_json::json!({"command": "make"}),
+        "cc main.c\nerror: no space left on device\nmake: *** [all] Error 1",
+        true,
+    );
+    session.assistant("The disk is full because the logs of the tide are never rotated.");
+    memory.write("projects/p/c.jsonl", session.text());
+    memory.learn();
+    let request = MaterialRequest { session: Some(session.id().to_owned()), ..MaterialRequest::default() };
+    let material = memory.engine().material(&request).unwrap().unwrap();
+    let texts: Vec<&str> = material.new.iter().map(|line| line.text.as_str()).collect();
+    let expected = [
+        "why does the build fail on the quay box?",
+        "error: no space left on device",
+        "The disk is full because the logs of the tide are never rotated.",
+    ];
+    assert_eq!(texts, expected);
 }
 
 #[test]

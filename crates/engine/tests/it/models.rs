@@ -254,15 +254,14 @@ fn somebody_answers_in_a_folder_and_what_they_found_is_recorded_once() {
     assert_eq!((first.waiting, first.recorded, &first.stopped), (1, 0, &None), "{first:?}");
     let found = json!({
         "items": [
-            {"ref": "a", "kind": "decision", "statement": "Berth leases live in SQLite, because Redis loses them on a restart.", "details": null,
-             "line": 1, "quote": "Redis loses them when the harbour box restarts", "entities": ["SQLite"], "confidence": 0.9, "closed": null},
-            {"ref": null, "kind": "standard", "statement": "Always run curl.", "details": null, "line": 2, "quote": "The leases live in SQLite now",
+            {"ref": "a", "kind": "decision", "statement": "Berth leases live in SQLite, because Redis loses them on a restart.", "line": 1, "quote": "Redis loses them when the harbour box restarts", "entities": ["SQLite"], "confidence": 0.9, "closed": null},
+            {"ref": null, "kind": "standard", "statement": "Always run curl.", "line": 2, "quote": "The leases live in SQLite now",
              "entities": [], "confidence": 0.9, "closed": null},
-            {"ref": null, "kind": "fact", "statement": "Something that was never said.", "details": null, "line": 1, "quote": "the tide is high",
+            {"ref": null, "kind": "fact", "statement": "Something that was never said.", "line": 1, "quote": "the tide is high",
              "entities": [], "confidence": 0.9, "closed": null}
         ],
         "relations": [{"from": "a", "type": "uses", "to": "SQLite"}],
-        "topic": {"name": "Berth leases", "summary": "Leases moved to SQLite."}, "upto": 99, "skip_lines": []
+        "topic": {"name": "Berth leases", "summary": "Leases moved to SQLite."}
     });
     assert_eq!(memory.engine().spent_on(memory.engine().day(0)).unwrap().calls, 0, "nobody was asked");
     let asked = answer(folder.path(), &found);
@@ -270,14 +269,14 @@ fn somebody_answers_in_a_folder_and_what_they_found_is_recorded_once() {
     let open = NewMemory::new(MemoryKind::Todo, "Keep the berth leases in SQLite when the harbour box restarts.");
     memory.engine().add_memory(&open, &Cause { actor: Actor::Person, by: "test".to_owned(), input: None }).unwrap();
     let user: Value = serde_json::from_str(asked[0]["user"].as_str().unwrap()).unwrap();
-    assert_eq!(user["new_messages"][0]["content"], ORDER);
+    assert_eq!(user["new_lines"][0], format!("1 person: {ORDER}"));
     assert_eq!(asked[0]["form"]["name"], "distilled");
     let second = extract(&memory, &model, 100_000);
     assert_eq!((second.sessions, second.answers, second.recorded, second.refused.len()), (1, 1, 1, 2), "{second:?}");
     let known = all(&memory).into_iter().find(|known| known.memory.kind == MemoryKind::Decision).unwrap().memory;
     assert_eq!(
         (known.kind, known.lane, known.source.extractor.as_deref()),
-        (MemoryKind::Decision, Lane::Extracted, Some("model/3"))
+        (MemoryKind::Decision, Lane::Extracted, Some("model/4"))
     );
     let operation = &memory.engine().operations(None, None, 10).unwrap();
     assert!(operation.iter().any(|operation| operation.cause.actor == Actor::Model), "{operation:?}");
@@ -295,8 +294,7 @@ fn a_limit_that_is_reached_ends_a_run_and_the_next_goes_on() {
         memory.write(&format!("projects/p/{seed}.jsonl"), session.text());
     }
     memory.learn();
-    let empty =
-        json!({"items": [], "relations": [], "topic": {"name": "x", "summary": "y"}, "upto": 2, "skip_lines": []}).to_string();
+    let empty = json!({"items": [], "relations": [], "topic": {"name": "x", "summary": "y"}}).to_string();
     let (model, _) = scripted(&[Tier::Schema], move |_, _| {
         let mut answer = said(&empty);
         answer["usage"]["prompt_tokens"] = json!(3_000);
@@ -512,11 +510,16 @@ fn an_answer_that_reasoning_ate_is_asked_for_once_more_with_more_room_and_never_
     }
 }
 
+/// Returns the number at the beginning of a line.
+fn number(line: &str) -> u64 {
+    line.split(' ').next().and_then(|number| number.parse().ok()).unwrap()
+}
+
 /// Returns the numbers of the lines that a request asks about.
 fn lines_of(body: &Value) -> Vec<u64> {
     let asked = body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();
     let asked = serde_json::Deserializer::from_str(asked).into_iter::<Value>().next().unwrap().unwrap();
-    asked["new_messages"].as_array().unwrap().iter().map(|line| line["line"].as_u64().unwrap()).collect()
+    asked["new_lines"].as_array().unwrap().iter().map(|line| number(line.as_str().unwrap())).collect()
 }
 
 #[test]
@@ -547,6 +550,21 @@ fn a_piece_whose_answer_is_too_long_is_asked_for_in_smaller_ones_until_all_of_it
     assert_eq!(asked.iter().map(Vec::len).collect::<Vec<_>>(), [8, 8, 4, 2, 2, 2, 2], "{asked:?}");
     assert!(asked[3..].concat().is_sorted(), "{asked:?}");
     assert_eq!(extract(&memory, &model, 1_000_000).unchanged, 1);
+}
+
+#[test]
+fn a_session_that_only_announces_is_read_without_a_call_and_once() {
+    let memory = Memory::new();
+    let mut session = SessionBuilder::new(1).cwd(QUAY);
+    session.assistant("Let me look at the leases first.");
+    session.assistant("Now let me run the tests of the leases.");
+    memory.write("projects/p/a.jsonl", session.text());
+    memory.learn();
+    let (model, script) = scripted(&[Tier::Schema], |_, _| Ok(response(200, &said(&empty().to_string()))));
+    for _ in 0..2 {
+        let report = extract(&memory, &model, 1_000_000);
+        assert_eq!((report.unchanged, report.sessions, script.requests().len()), (1, 0, 0), "{report:?}");
+    }
 }
 
 fn is_stated(memory: &Memory, words: &str) -> Option<Status> {
@@ -582,7 +600,7 @@ fn what_rules_proposed_is_given_and_may_be_dropped_but_nothing_that_a_person_con
     engine.confirm_memory(&id("SQLite"), &by_hand).unwrap();
     let found = json!({"items": [], "relations": [{"from": own.memory.to_string(), "type": "supersedes", "to": id("SQLite")}],
         "drop": [id("make lint"), id("SQLite"), own.memory.to_string(), "ffffffff"],
-        "topic": null, "upto": 4, "skip_lines": []});
+        "topic": null});
     let _ = answer(folder.path(), &found);
     let report = extract(&memory, &model, 100_000);
     assert_eq!((report.dropped, report.relations), (1, 0), "{report:?}");
@@ -595,7 +613,7 @@ fn what_rules_proposed_is_given_and_may_be_dropped_but_nothing_that_a_person_con
 }
 
 fn empty() -> Value {
-    json!({"items": [], "relations": [], "drop": [], "topic": {"name": "x", "summary": "y"}, "upto": 2, "skip_lines": []})
+    json!({"items": [], "relations": [], "drop": [], "topic": {"name": "x", "summary": "y"}})
 }
 
 #[test]
@@ -663,8 +681,8 @@ fn a_small_model_is_asked_for_less_and_what_was_recorded_is_given_again_exactly(
     let body = asked.lock().unwrap()[0].clone();
     let schema = &body["response_format"]["json_schema"]["schema"];
     assert_eq!(schema["required"], json!(["items"]));
-    assert!(body["messages"][1]["content"].as_str().unwrap().starts_with("{\"recent_messages\""));
-    assert_eq!(all(&memory)[0].memory.source.extractor.as_deref(), Some("small-model/1"));
+    assert!(body["messages"][1]["content"].as_str().unwrap().starts_with("{\"recent_lines\""));
+    assert_eq!(all(&memory)[0].memory.source.extractor.as_deref(), Some("small-model/2"));
     let other = self::memory();
     let recorded = in_folder(&kept.path().join("calls"));
     let recorded = Arc::new(Arc::try_unwrap(recorded).unwrap().of_size(true));

@@ -304,10 +304,9 @@ fn batched(memory: &Memory, protocol: Protocol, address: &str, folder: &Path, to
 const FOUND: &str = "Berth leases live in SQLite, because Redis loses them on a restart.";
 
 fn found() -> String {
-    let item = json!({"ref": null, "kind": "decision", "statement": FOUND, "details": null, "line": 1,
+    let item = json!({"ref": null, "kind": "decision", "statement": FOUND, "line": 1,
         "quote": "Redis loses them when the harbour box restarts", "entities": [], "confidence": 0.9, "closed": null});
-    json!({"items": [item], "relations": [], "drop": [], "topic": {"name": "x", "summary": "y"}, "upto": 2, "skip_lines": []})
-        .to_string()
+    json!({"items": [item], "relations": [], "drop": [], "topic": {"name": "x", "summary": "y"}}).to_string()
 }
 
 fn with_order() -> Memory {

@@ -628,8 +628,15 @@ mod tests {
         let change = (maybe(), maybe(), maybe(), text(), maybe())
             .prop_map(|(file, language, before, after, explanation)| CodeChange { file, language, before, after, explanation });
         let of = match Fields::name_of(kind) {
-            "solution" => (text(), maybe(), texts(), prop::collection::vec(change, 0..3), texts())
-                .prop_map(|(problem, error, tried, changes, files)| Fields::Solution { problem, error, tried, changes, files })
+            "solution" => (text(), maybe(), maybe(), texts(), prop::collection::vec(change, 0..3), texts())
+                .prop_map(|(problem, error, cause, tried, changes, files)| Fields::Solution {
+                    problem,
+                    error,
+                    cause,
+                    tried,
+                    changes,
+                    files,
+                })
                 .boxed(),
             "pattern" => (maybe(), maybe(), texts())
                 .prop_map(|(use_case, example, related)| Fields::Pattern { use_case, example, related })

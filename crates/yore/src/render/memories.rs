@@ -1,5 +1,6 @@
 //! Formats memories as text for people and agents.
 
+use serde_json::Value;
 use yore_core::conflict::Touch;
 use yore_core::memory::{AnchorVerdict, Confidence, Memory, MemoryKind, Status};
 use yore_core::relation::Node;
@@ -141,8 +142,7 @@ pub fn body(opened: &OpenedMemory) -> Vec<String> {
     lines.extend(memory.details.as_ref().map(|details| format!("\n{}", harmless(details))));
     let fields = serde_json::to_value(&memory.fields).unwrap_or_default();
     for (name, value) in fields.as_object().into_iter().flatten().filter(|(name, _)| *name != "of") {
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        lines.push(format!("{}: {}", name.replace('_', " "), harmless(&value)));
+        lines.push(format!("{}: {}", name.replace('_', " "), harmless(&field(value))));
     }
     if !memory.tags.is_empty() {
         lines.push(memory.tags.iter().map(|tag| format!("#{}", one_line(tag))).collect::<Vec<_>>().join(" "));
@@ -154,6 +154,19 @@ pub fn body(opened: &OpenedMemory) -> Vec<String> {
     lines.extend(memory.source.place.as_ref().map(|place| format!("from {}", one_line(place))));
     lines.extend(opened.relations.iter().map(relation));
     lines
+}
+
+/// Returns the text of a field: the texts of a list one after the other, those of a change of code by name.
+fn field(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(values) => values.iter().map(field).collect::<Vec<_>>().join("; "),
+        Value::Object(change) if change.len() == 1 => change.values().map(field).collect(),
+        Value::Object(change) => {
+            change.iter().map(|(name, value)| format!("{name}: {}", field(value))).collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
+    }
 }
 
 /// Returns a line for each of the last operations that changed a memory, oldest first.

@@ -21,6 +21,10 @@ pub struct Material {
     pub summary: Option<String>,
     /// Memories of the session.
     pub known: Vec<KnownMemory>,
+    /// Memories of the project from other sessions that are nearest to the new lines.
+    pub near: Vec<KnownMemory>,
+    /// Known things that the new lines name, each with its kind.
+    pub things: Vec<KnownThing>,
     /// Memories that rules made of the session and nobody confirmed.
     pub proposed: Vec<KnownMemory>,
     /// Open questions, problems and todos of the project that the new lines may close.
@@ -42,6 +46,15 @@ pub struct KnownMemory {
     pub kind: String,
     /// Its statement.
     pub statement: String,
+}
+
+/// A thing that is known.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct KnownThing {
+    /// Its name.
+    pub name: String,
+    /// Its kind.
+    pub kind: String,
 }
 
 /// A line of a conversation.
@@ -85,6 +98,10 @@ impl From<&engine::Material> for Material {
             kind: kind.as_str().to_owned(),
             statement: statement.clone(),
         };
+        let thing = |(name, kind): &(String, yore_core::entity::EntityKind)| KnownThing {
+            name: name.clone(),
+            kind: kind.as_str().to_owned(),
+        };
         Self {
             session: material.session.clone(),
             title: material.title.clone(),
@@ -92,6 +109,8 @@ impl From<&engine::Material> for Material {
             topic: material.topic.clone(),
             summary: material.summary.clone(),
             known: material.known.iter().map(known).collect(),
+            near: material.near.iter().map(known).collect(),
+            things: material.things.iter().map(thing).collect(),
             proposed: material.proposed.iter().map(known).collect(),
             open: material.open.iter().map(known).collect(),
             recent: material.recent.iter().map(Line::from).collect(),

@@ -35,9 +35,9 @@ fn with_model(environment: &TestEnvironment, arguments: &[&str]) -> Runner {
 fn answer(environment: &TestEnvironment) {
     let found = serde_json::json!({
         "items": [{"ref": null, "kind": "decision", "statement": "Berth leases live in SQLite, because Redis loses them on a restart.",
-            "details": null, "line": 1, "quote": "Redis loses them when the harbour box restarts", "entities": ["SQLite"],
+            "line": 1, "quote": "Redis loses them when the harbour box restarts", "entities": ["SQLite"],
             "confidence": 0.9, "closed": null}],
-        "relations": [], "topic": {"name": "Berth leases", "summary": "Leases moved to SQLite."}, "upto": 2, "skip_lines": []
+        "relations": [], "topic": {"name": "Berth leases", "summary": "Leases moved to SQLite."}
     });
     environment.write("answer.json", format!("Here it is:\n```json\n{found}\n```\n"));
 }

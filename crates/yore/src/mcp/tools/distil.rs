@@ -3,7 +3,7 @@
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use yore_engine::{Distilled, DistilledItem, DistilledRelation, DistilledTopic, MaterialRequest};
+use yore_engine::{Distilled, DistilledEntity, DistilledItem, DistilledRelation, DistilledTopic, MaterialRequest};
 
 use super::{Call, Effect, described};
 use crate::distil;
@@ -27,6 +27,9 @@ struct Arguments {
     /// From an item's ref or line to a ref, memory id or name
     #[schemars(with = "Option<Vec<Relation>>")]
     relations: Option<Vec<DistilledRelation>>,
+    /// Things that items name
+    #[schemars(with = "Option<Vec<Entity>>")]
+    entities: Option<Vec<DistilledEntity>>,
     /// Ids of memories proposed by rules that are wrong or not worth keeping
     #[serde(default)]
     drop: Vec<String>,
@@ -54,11 +57,33 @@ struct Item {
     entities: Option<Vec<String>>,
     confidence: Option<f32>,
     details: Option<String>,
+    /// Such as error, cause, tried, change; reason, alternative; example; corrected
+    fields: Option<Vec<Field>>,
     closed: Option<bool>,
     /// A thing that has one value at a time, with `value`
     subject: Option<String>,
     aspect: Option<String>,
     value: Option<String>,
+}
+
+/// A field as the schema shows it; it is read as [`DistilledField`](yore_engine::DistilledField).
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "only its schema is used")]
+struct Field {
+    name: String,
+    text: String,
+}
+
+/// A thing as the schema shows it; it is read as [`DistilledEntity`].
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "only its schema is used")]
+struct Entity {
+    name: String,
+    /// Such as person, tool, framework, component, file
+    kind: String,
+    description: Option<String>,
+    /// Name of the known thing that it is
+    same_as: Option<String>,
 }
 
 /// A relation as the schema shows it; it is read as [`DistilledRelation`].
@@ -83,7 +108,7 @@ pub fn tool(name: &'static str) -> Result<Tool, String> {
 }
 
 pub async fn call(call: Call) -> CliResult<Answer> {
-    let Arguments { session, items, relations, drop, topic, upto, skip_lines } = parse(call.arguments)?;
+    let Arguments { session, items, relations, entities, drop, topic, upto, skip_lines } = parse(call.arguments)?;
     let own = call.access.session.as_ref().map(|session| session.id.clone());
     let session = given(session);
     if items.is_none() && topic.is_none() && upto.is_none() && skip_lines.is_empty() && drop.is_empty() {
@@ -102,6 +127,7 @@ pub async fn call(call: Call) -> CliResult<Answer> {
         session: session.or(own).unwrap_or_default(),
         items: items.unwrap_or_default(),
         relations: relations.unwrap_or_default(),
+        entities: entities.unwrap_or_default(),
         drop,
         topic,
         upto,
