@@ -42,8 +42,9 @@ pub use engine::{Engine, EngineOptions, IndexHealth, ModelServers, Statistics, V
 pub use error::{EngineError, MemoryError, ProjectNameError};
 pub use extraction::{
     ChooseModel, ConsolidateReport, ConsolidateRequest, DistilReport, Distilled, DistilledItem, DistilledRelation,
-    DistilledTopic, Doubt, ExtractReport, ExtractRequest, ExtractedSession, FailReason, FailedSession, ItemProblem, Line,
-    Material, MaterialRequest, ModelAccess, ModelReport, NamedTopics, RefusedItem, RelationProblem, StopReason,
+    DistilledTopic, Doubt, ExtractReport, ExtractRequest, ExtractedSession, FailReason, FailedSession, ItemProblem, LearnReport,
+    LearnRequest, Learning, Line, Material, MaterialRequest, ModelAccess, ModelReport, NamedTopics, RefusedItem, RelationProblem,
+    StopReason,
 };
 pub use index::vector::{
     Rescore, ResetReason, TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorHit, VectorIndex, VectorOptions,

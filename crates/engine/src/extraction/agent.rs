@@ -45,7 +45,7 @@ const USUAL_CONFIDENCE: f32 = 0.8;
 const SURE: f32 = 0.8;
 /// Characters of the new lines that are given at once, of one of them, and of a line that was distilled before.
 pub(crate) const NEW_CHARS: usize = 16_000;
-const LINE_CHARS: usize = 1_600;
+pub(crate) const LINE_CHARS: usize = 1_600;
 const RECENT_CHARS: usize = 300;
 /// Fewest words of the quote of a standard or preference, unless it is the whole message.
 const QUOTED_WORDS: usize = 3;
@@ -79,7 +79,7 @@ pub(crate) struct Distiller {
 }
 
 /// The agent that is at work.
-const BY_AGENT: Distiller =
+pub(crate) const BY_AGENT: Distiller =
     Distiller { extractor: AGENT, version: AGENT_VERSION, checkpoint: "agent/1", new_chars: NEW_CHARS, actor: Actor::Agent };
 
 impl Distiller {
@@ -590,6 +590,15 @@ impl Engine {
         Ok(scored.into_iter().take(MOST_OPEN).map(|(_, memory)| memory).collect())
     }
 
+    /// Notes that a session was distilled to its last turn.
+    pub(crate) fn note_read_whole(&self, session: &EpisodeSummary, by: &Distiller) -> Result<(), EngineError> {
+        let Some(shape) = self.store().shapes(None)?.remove(&session.row) else { return Ok(()) };
+        if self.distilled_lines(session, by)? < shape.turns.max(0) as usize {
+            self.store().note_extraction(session.row, by.checkpoint, Some(shape), self.now())?;
+        }
+        Ok(())
+    }
+
     /// Returns the number of lines of a session that were distilled: a model reads none that the agent has read.
     fn distilled_lines(&self, session: &EpisodeSummary, by: &Distiller) -> Result<usize, EngineError> {
         let mut lines = 0;
@@ -608,7 +617,7 @@ fn is_proposed(memory: &Memory) -> bool {
 }
 
 /// Returns whether a turn is of a person or an agent and has words. Nothing is learned from one with a caveat.
-fn is_spoken(turn: &ShownTurn) -> bool {
+pub(crate) fn is_spoken(turn: &ShownTurn) -> bool {
     turn.caveat.is_none() && matches!(turn.role, Role::Human | Role::Assistant | Role::Summary) && !turn.text.trim().is_empty()
 }
 

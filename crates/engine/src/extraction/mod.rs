@@ -4,12 +4,14 @@
 //! - `refused`: why a part of what was found was not recorded
 //! - `agent`: hands an agent the lines of a session and takes what it found in them
 //! - `model`: has a language model find memories; `summaries`: has one summarise topics and sessions
+//! - `learning`: the sessions that wait for a model, and a run over those that are quiet
 //! - `compare`: has one compare memories; `hypothetical`: earlier statements that it supposes for that
 //! - `model_access`: which model reads a project's conversations, and within which limits
 
 mod agent;
 mod compare;
 mod hypothetical;
+mod learning;
 mod model;
 mod model_access;
 mod refused;
@@ -20,6 +22,7 @@ pub use self::agent::{
     DistilReport, Distilled, DistilledItem, DistilledRelation, DistilledTopic, Line, Material, MaterialRequest,
 };
 pub use self::compare::{ConsolidateReport, ConsolidateRequest};
+pub use self::learning::{LearnReport, LearnRequest, Learning};
 pub use self::model::ModelReport;
 pub use self::model_access::{ChooseModel, ModelAccess, StopReason};
 pub use self::refused::{Doubt, ItemProblem, RefusedItem, RelationProblem};

@@ -28,7 +28,7 @@ const ORDER: &str = "keep the berth leases in SQLite, Redis loses them when the 
 fn terms(tokens: u64) -> Terms {
     Terms {
         purpose: "extract".to_owned(),
-        limits: DailyLimits { tokens, cost_micro: 0 },
+        limits: DailyLimits { tokens, ..DailyLimits::default() },
         price: None,
         is_price_unknown: false,
         offset_minutes: 0,
@@ -103,7 +103,7 @@ fn each_call_is_booked_and_the_limit_ends_before_the_next() {
     let memory = Memory::new();
     let (model, script) = scripted(&Tier::ALL, |_, _| Ok(response(200, &said("x"))));
     let price = Some(Price { input: 1.0, output: 5.0 });
-    let limits = DailyLimits { tokens: 350, cost_micro: 1_000 };
+    let limits = DailyLimits { tokens: 350, cost_micro: 1_000, calls: 0 };
     let ledger = memory.engine().accounts(Terms { limits, price, ..terms(0) }, &STOPPED);
     let mut answers = 0;
     let error = loop {
@@ -120,7 +120,7 @@ fn each_call_is_booked_and_the_limit_ends_before_the_next() {
     let rows = memory.engine().ledger(memory.engine().day(0)).unwrap();
     assert_eq!((rows.len(), rows[0].purpose.as_str(), rows[0].model.as_str()), (1, "extract", "harbour/m-1"));
     assert!(memory.engine().ledger(memory.engine().day(0) + 1).unwrap().is_empty());
-    let dear = Terms { limits: DailyLimits { tokens: 10_000, cost_micro: 500 }, price, ..terms(0) };
+    let dear = Terms { limits: DailyLimits { tokens: 10_000, cost_micro: 500, calls: 0 }, price, ..terms(0) };
     let error = model.complete(&prompt(), None, &memory.engine().accounts(dear, &STOPPED)).unwrap_err();
     assert!(error.to_string().contains("dollars"), "{error}");
 }
@@ -317,7 +317,8 @@ fn a_program_answers_in_its_own_directory_and_is_given_up_in_time() {
     let directory = folder.path().join("work");
     let ask = |script: &str, seconds: u64| {
         let command = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
-        let settings = CommandSettings { command, directory: directory.clone(), timeout: Duration::from_secs(seconds) };
+        let settings =
+            CommandSettings { command, directory: directory.clone(), timeout: Duration::from_secs(seconds), known: None };
         let model = Model::new("command", Way::Command(settings), Backoff { tries: 1, sleep: |_| () });
         model.complete(&prompt(), None, &memory.engine().accounts(terms(100_000), &STOPPED))
     };
@@ -329,7 +330,7 @@ fn a_program_answers_in_its_own_directory_and_is_given_up_in_time() {
         assert!(error.to_string().contains(told), "{error}");
     }
     let command = vec!["/nowhere/at/all".to_owned()];
-    let settings = CommandSettings { command, directory, timeout: Duration::from_secs(1) };
+    let settings = CommandSettings { command, directory, timeout: Duration::from_secs(1), known: None };
     let model = Model::new("command", Way::Command(settings), Backoff { tries: 5, sleep: |_| () });
     let error = model.complete(&prompt(), None, &memory.engine().accounts(terms(100_000), &STOPPED)).unwrap_err();
     assert_eq!(error.class(), Class::Permanent, "{error}");

@@ -216,7 +216,7 @@ const MOST_REFUSED: usize = 10;
 /// Longest time for indexing what was found.
 const INDEX_PATIENCE_MS: u64 = 5_000;
 
-fn told_of_model(report: &ModelReport, folder: Option<&Path>) -> Vec<String> {
+pub(super) fn told_of_model(report: &ModelReport, folder: Option<&Path>) -> Vec<String> {
     let failed =
         |failed: &FailedSession| format!("{} failed: {}", failed.session, text::harmless(&words::failed(&failed.reason)));
     let mut lines: Vec<String> = report.failed.iter().map(failed).collect();
@@ -272,7 +272,7 @@ pub fn with_progress(engine: &Engine, request: &ExtractRequest, context: &Contex
     Ok(report?)
 }
 
-fn told(report: &ExtractReport, is_dry_run: bool) -> Vec<String> {
+pub(super) fn told(report: &ExtractReport, is_dry_run: bool) -> Vec<String> {
     let failed =
         |failed: &FailedSession| format!("{} failed: {}", failed.session, text::harmless(&words::failed(&failed.reason)));
     let mut lines: Vec<String> = report.failed.iter().map(failed).collect();
