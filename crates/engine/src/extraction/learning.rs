@@ -18,7 +18,7 @@ use crate::store::{EpisodeSummary, Memories, MemoryFilter, SessionFilter, Sessio
 const LEAST_TURNS: i64 = 2;
 /// Sessions whose words are counted for an estimate; the others are taken to be like them.
 const COUNTED: usize = 40;
-/// Tokens that a call writes: 2,400 in 21 calls over 12 sessions (`docs/measurements.md`, "Extraction by a model").
+/// Tokens that a call writes: 2,400 in 21 calls over 12 sessions (`docs/measurements.md`, "Extraction").
 const WRITTEN: u64 = 1_400;
 /// Characters of a token, about.
 const CHARS: u64 = 4;

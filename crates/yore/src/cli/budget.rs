@@ -9,7 +9,7 @@ use crate::llm;
 use crate::render::text;
 use crate::results::{BudgetDay, BudgetRow};
 
-/// Show and limit what language models take
+/// Show and limit what language models take, as `yore learn` does
 ///
 /// No model is called until a limit is set: `yore budget set --tokens 200000` allows so many a day, `--dollars` what costs money.
 /// Every call is reserved before it is made and booked afterwards; all processes share the limits of a day.

@@ -43,7 +43,7 @@ pub struct Arguments {
     /// Only memories of these kinds, separated by commas [default: all but those of `extract.skip_kinds`]
     #[arg(short, long = "kind", alias = "kinds", value_name = "KINDS", value_parser = memories::kind, value_delimiter = ',')]
     kinds: Vec<MemoryKind>,
-    /// By rules, or by the configured language model (see `yore budget`); what an agent finds is recorded with `yore distil`
+    /// By rules, or by the configured language model (see `yore learn`); what an agent finds is recorded with `yore distil`
     #[arg(long, value_name = "NAME", default_value = EXTRACTORS[0], value_parser = EXTRACTORS)]
     extractor: String,
     /// Read sessions again that did not change; a model is paid again for them, but an answer in a folder is taken again

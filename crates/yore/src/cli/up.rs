@@ -169,7 +169,7 @@ fn tell_memories(counts: &MemoryCounts, context: &mut Context) -> CliResult<()> 
     let review =
         if waiting > 0 { format!("; `yore review` settles {} that wait for you", text::count(waiting)) } else { String::new() };
     let found = text::counted(counts.total(), "memory");
-    Ok(context.printer.line(format!("\n{found} so far: `yore memories` lists them{review}; `yore learn` finds more"))?)
+    Ok(context.printer.line(format!("\n{found} so far: `yore memories --all` lists them{review}; `yore learn` finds more"))?)
 }
 
 /// Names the agents of this computer whose histories are not read.

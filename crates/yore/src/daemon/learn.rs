@@ -92,7 +92,10 @@ fn learn(shared: &Shared<'_>) -> Result<Option<UtcMillis>, Failure> {
         ..LearnRequest::default()
     };
     // Consent may be taken back between two sessions, too.
-    let mut proceed = |_, _| !shared.is_stopping() && shared.settings.own_config().is_ok_and(|config| config.learn.auto);
+    let mut proceed = |_, _| {
+        shared.touch();
+        !shared.is_stopping() && shared.settings.own_config().is_ok_and(|config| config.learn.auto)
+    };
     let learned = shared.engine.learn(by, &request, &mut proceed).map_err(|error| Failure::of(&error));
     let LearnReport { report, next_ms } = learned?;
     for session in &report.failed {

@@ -9,7 +9,7 @@ pub fn denial(denial: &Denial) -> String {
     match denial {
         Denial::NoTokens => format!("{denial} (`yore learn --limit N`)"),
         Denial::Off => format!("{denial} (`yore learn --auto` or `yore budget on`)"),
-        Denial::Tokens { .. } | Denial::Calls(_) => format!("{denial} (`yore learn --limit`)"),
+        Denial::Tokens { .. } | Denial::Calls(_) | Denial::Dollars { .. } => format!("{denial} (`yore learn --limit`)"),
         _ => denial.to_string(),
     }
 }

@@ -310,7 +310,7 @@ fn a_server_on_this_computer_is_found_and_reads() {
     });
     let run = |arguments: &[&str]| environment.yore(arguments.iter().copied()).env("OLLAMA_HOST", &address);
     let told = run(&["learn"]).run().success().stdout;
-    assert!(told.contains("ready: ollama/qwen3:8b: Ollama with qwen3:8b; it costs this computer's time"), "{told}");
+    assert!(told.contains("ready: ollama/qwen3:8b: Ollama with qwen3:8b; nothing leaves this computer"), "{told}");
     let learned = run(&["learn", "--with", "ollama"]).run();
     assert!(learned.stdout.contains("1 session read with 1 call"), "{}{}", learned.stdout, learned.stderr);
     let state = run(&["learn", "status", "--json"]).run().success().json();

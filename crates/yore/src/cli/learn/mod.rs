@@ -43,7 +43,7 @@ pub struct Arguments {
     /// Only tell what reading takes: sessions, calls, tokens, and dollars where the model has a price
     #[arg(long)]
     estimate: bool,
-    /// Set the limit of a day: tokens, as 200000 or 200k, or calls, as 50calls [default: 200k]
+    /// Set the limit of a day: tokens, as 200000 or 200k, calls, as 50calls, or dollars for servers, as 2dollars [default: 200k]
     #[arg(long, value_name = "N", value_parser = limit)]
     limit: Option<Limit>,
     #[command(subcommand)]
@@ -63,34 +63,37 @@ enum Action {
 enum Limit {
     Tokens(u64),
     Calls(u64),
+    Cents(u64),
 }
 
 /// Tokens a day where no limit was set: some 18 sessions.
 const USUAL_TOKENS: u64 = 200_000;
 /// Most tokens of a call, for a limit of calls: a call is not made without a limit of tokens.
 const TOKENS_OF_CALL: u64 = 25_000;
+/// Seconds that a model on this computer gets for an answer.
+const SLOW_SECONDS: u32 = 1_800;
 /// Longest time for indexing what was found.
 const INDEX_PATIENCE_MS: u64 = 5_000;
 
-/// Reads `200000`, `200k`, `2m` or `50calls`.
+/// Reads `200000`, `200k`, `2m`, `50calls` or `1.50dollars`.
 fn limit(text: &str) -> Result<Limit, String> {
     let text = text.trim().to_lowercase().replace(['_', ',', ' '], "");
-    let split = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(split);
-    let expected = || "expected tokens, such as 200000 or 200k, or calls, such as 50calls".to_owned();
-    let number: u64 = number.parse().map_err(|_| expected())?;
-    let limit = match unit {
-        "" | "tokens" => Limit::Tokens(number),
-        "k" => Limit::Tokens(number.saturating_mul(1_000)),
-        "m" => Limit::Tokens(number.saturating_mul(1_000_000)),
-        "call" | "calls" if number > 0 => Limit::Calls(number),
+    let (number, unit) = text.split_at(text.find(|letter: char| letter.is_alphabetic()).unwrap_or(text.len()));
+    let expected = || "expected tokens, such as 200k, calls, such as 50calls, or dollars, such as 2dollars".to_owned();
+    let (limit, most) = match (unit, number.parse::<u64>()) {
+        ("" | "tokens", Ok(number)) => (Limit::Tokens(number), 10_000_000_000),
+        ("k", Ok(number)) => (Limit::Tokens(number.saturating_mul(1_000)), 10_000_000_000),
+        ("m", Ok(number)) => (Limit::Tokens(number.saturating_mul(1_000_000)), 10_000_000_000),
+        ("call" | "calls", Ok(number)) if number > 0 => (Limit::Calls(number), 1_000_000),
+        ("dollar" | "dollars", _) => {
+            let dollars =
+                number.parse::<f64>().ok().filter(|dollars| (0.0..=100_000.0).contains(dollars)).ok_or_else(expected)?;
+            (Limit::Cents((dollars * 100.0).round() as u64), 10_000_000)
+        }
         _ => return Err(expected()),
     };
-    match limit {
-        Limit::Tokens(number) if number > 10_000_000_000 => Err("the limit is too high".to_owned()),
-        Limit::Calls(number) if number > 1_000_000 => Err("the limit is too high".to_owned()),
-        limit => Ok(limit),
-    }
+    let (Limit::Tokens(number) | Limit::Calls(number) | Limit::Cents(number)) = limit;
+    if number > most { Err("the limit is too high".to_owned()) } else { Ok(limit) }
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
@@ -246,7 +249,7 @@ fn next_steps(state: &State, ready: &[FoundModel]) -> Vec<String> {
 fn told_of(model: &FoundModel) -> String {
     let what = match model.payer {
         Payer::Plan => format!("{}, on your plan; it sends what it reads to its own service", model.title),
-        Payer::Here => format!("{}; it costs this computer's time, and nothing leaves it", model.title),
+        Payer::Here => format!("{}; nothing leaves this computer; some minutes a call without a graphics card", model.title),
         Payer::Key(_) => format!("{}; it is billed: add /MODEL, and its price to llm.prices", model.title),
     };
     format!("{}: {}", model.name(), text::harmless(&what))
@@ -256,12 +259,13 @@ fn told_of(model: &FoundModel) -> String {
 fn choose(name: &str, ready: &[FoundModel], context: &mut Context) -> CliResult<()> {
     let (provider, model) = name.split_once('/').unwrap_or((name, ""));
     // The server of this name needs a model, the program does not.
-    let provider = if provider == "gemini" && model.is_empty() { "gemini-cli" } else { provider };
+    let llm = context.settings.own_config()?.llm;
+    let is_program = provider == "gemini" && model.is_empty() && llm.provider != provider;
+    let provider = if is_program { "gemini-cli" } else { provider };
     let here = ready.iter().find(|known| known.provider == provider && known.is_ready());
     if let Err(reason) = ModelUse::parse(&format!("extract={provider}")) {
         return Err(CliError::usage(reason, Some("`yore learn` lists what is ready on this computer")));
     }
-    let llm = context.settings.own_config()?.llm;
     let model = match (model, Program::named(provider), Server::named(provider)) {
         ("", ..) if llm.provider == provider && !llm.model.is_empty() => llm.model.clone(),
         ("", Some(program), _) => program.small_model.to_owned(),
@@ -296,13 +300,18 @@ fn choose(name: &str, ready: &[FoundModel], context: &mut Context) -> CliResult<
         if !llm.key_variable.is_empty() {
             put("llm.key_variable", "", context)?;
         }
+        let is_slow = here.is_some_and(|found| found.payer == Payer::Here);
+        if is_slow && llm.timeout_seconds < SLOW_SECONDS {
+            put("llm.timeout_seconds", &SLOW_SECONDS.to_string(), context)?;
+        }
     }
     Ok(())
 }
 
 /// Lets the chosen model, or the only one that is ready, read in the background.
 fn consent(ready: &[FoundModel], context: &mut Context) -> CliResult<()> {
-    if context.settings.own_config()?.llm.provider.is_empty() {
+    let has_model = ModelChooser::new(&context.settings, "extract").is_ok();
+    if !has_model {
         let ready: Vec<&FoundModel> = ready.iter().filter(|model| model.is_ready()).collect();
         match ready.as_slice() {
             [only] => choose(&only.name(), &[(*only).clone()], context)?,
@@ -346,6 +355,10 @@ fn put_limit(limit: Limit, context: &mut Context) -> CliResult<()> {
     let (tokens, calls) = match limit {
         Limit::Tokens(tokens) => (tokens, 0),
         Limit::Calls(calls) => (calls.saturating_mul(TOKENS_OF_CALL), calls),
+        Limit::Cents(cents) => {
+            put("llm.daily_dollars", &format!("{:?}", cents as f64 / 100.0), context)?;
+            return needs_limit(context);
+        }
     };
     put("llm.daily_tokens", &tokens.to_string(), context)?;
     put("llm.daily_calls", &calls.to_string(), context)
@@ -414,7 +427,8 @@ mod tests {
         assert_eq!(limit("1,500"), Ok(Limit::Tokens(1_500)));
         assert_eq!(limit("50calls"), Ok(Limit::Calls(50)));
         assert_eq!(limit("1 call"), Ok(Limit::Calls(1)));
-        for wrong in ["", "many", "0calls", "5 dollars", "-1", "99999999999", "9999999calls", "18446744073709551616"] {
+        assert_eq!(limit("1.50dollars"), Ok(Limit::Cents(150)));
+        for wrong in ["", "many", "0calls", "-5 dollars", "1.5k", "-1", "99999999999", "9999999calls", "18446744073709551616"] {
             assert!(limit(wrong).is_err(), "{wrong}");
         }
     }

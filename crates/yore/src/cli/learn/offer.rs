@@ -25,12 +25,12 @@ pub fn offer(context: &mut Context) -> CliResult<()> {
 fn offer_to(input: &mut dyn BufRead, context: &mut Context) -> CliResult<()> {
     let config = context.settings.own_config()?;
     let directory = context.settings.directory.clone();
-    if config.learn.auto || !config.llm.provider.is_empty() || was_asked(&directory) || !directory.join("yore.db").exists() {
+    if config.learn.auto || was_asked(&directory) || !directory.join("yore.db").exists() {
         return Ok(());
     }
     let ready: Vec<FoundModel> = found::found(&context.settings).into_iter().filter(FoundModel::is_ready).collect();
     let state = State::read(!ready.is_empty(), context)?;
-    if ready.is_empty() || state.learning.sessions == 0 {
+    if ready.is_empty() || state.with().is_some() || state.learning.sessions == 0 {
         return Ok(());
     }
     let estimate = state.estimate().unwrap_or_default();

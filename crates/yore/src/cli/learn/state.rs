@@ -21,7 +21,8 @@ pub struct State {
     pub learning: Learning,
     budget: BudgetDay,
     spent: yore_engine::Spent,
-    price: Option<Price>,
+    /// Name and price of the model that reads sessions.
+    model: Option<(String, Option<Price>)>,
 }
 
 /// Returns the request for the sessions that the configured model may read now.
@@ -47,22 +48,18 @@ impl State {
         let spent = memory.spent_on(day)?;
         let budget = BudgetDay::of(llm::limits(&config), spent, memory.are_models_off()?);
         let chosen = ModelChooser::new(&context.settings, "extract").and_then(|mut chooser| chooser.for_project(None));
-        let price = chosen.ok().flatten().and_then(|(_, terms)| terms.price);
-        Ok(Self { config, learning, budget, spent, price })
+        let model = chosen.ok().flatten().map(|(model, terms)| (model.name().to_owned(), terms.price));
+        Ok(Self { config, learning, budget, spent, model })
     }
 
-    /// Returns the chosen model; none: nobody was chosen.
-    pub fn with(&self) -> Option<String> {
-        let llm = &self.config.llm;
-        match (llm.provider.as_str(), llm.model.as_str()) {
-            ("", _) => None,
-            (provider, "") => Some(provider.to_owned()),
-            (provider, model) => Some(format!("{provider}/{model}")),
-        }
+    /// Returns the model that reads sessions; none: nobody was chosen, or not as it must be.
+    pub fn with(&self) -> Option<&str> {
+        self.model.as_ref().map(|(name, _)| name.as_str())
     }
 
     fn dollars(&self) -> Option<f64> {
-        self.price.map(|price| price.cost_micro(self.learning.input, self.learning.output) as f64 / 1e6)
+        let price = self.model.as_ref()?.1?;
+        Some(price.cost_micro(self.learning.input, self.learning.output) as f64 / 1e6)
     }
 
     /// Returns it as data.
@@ -79,7 +76,7 @@ impl State {
         };
         LearnState {
             auto: self.config.learn.auto,
-            with: self.with(),
+            with: self.with().map(str::to_owned),
             budget: self.budget.clone(),
             waiting: LearnWaiting::of(&self.learning, self.dollars()),
             sessions_read: self.learning.read,
