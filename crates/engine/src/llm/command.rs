@@ -11,6 +11,7 @@ use super::ask::{Accounts, Prompt, Reply, Usage};
 use super::error::{Denial, LlmError};
 use crate::platform;
 use yore_sources::child::{self, ChildError, Ended, Input, Limits};
+use yore_sources::source::own::OWN_CALL;
 
 /// Variable that keeps yore's hooks silent in a program that yore runs.
 pub const SILENT: &str = "YORE_SILENT";
@@ -113,9 +114,10 @@ pub const PROGRAMS: &[Program] = &[
             ],
         )
     },
-    // An empty list of tools excludes those of servers, too. It keeps a record of the run below the directory of the run.
+    // An empty list of tools excludes those of servers, too. It keeps a record of the last run, which it lists in the directory of the run only.
     Program {
         small_model: "flash",
+        variables: &[("GEMINI_CLI_TRUST_WORKSPACE", "true")],
         files: &[(
             ".gemini/settings.json",
             r#"{"tools":{"core":[]},"hooksConfig":{"enabled":false},"general":{"sessionRetention":{"enabled":true,"maxCount":1}}}"#,
@@ -234,9 +236,10 @@ impl CommandSettings {
         let failed = |reason: String, may_pass| LlmError::Program { program: program.clone(), reason, may_pass, has_run: true };
         let (name, arguments) = self.command.split_first().ok_or_else(|| not_started("there is no command".to_owned()))?;
         platform::create_private_directory(&self.directory).map_err(|error| not_started(error.to_string()))?;
+        // A record that the program keeps all the same is known by its first line.
         let text = match prompt.system.is_empty() {
-            true => prompt.user.clone(),
-            false => format!("{}\n\n{}", prompt.system, prompt.user),
+            true => format!("{OWN_CALL}\n{}", prompt.user),
+            false => format!("{OWN_CALL}\n{}\n\n{}", prompt.system, prompt.user),
         };
         let mut command = Command::new(name);
         command.args(arguments).current_dir(&self.directory).env(SILENT, "1");

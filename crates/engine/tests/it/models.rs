@@ -12,7 +12,7 @@ use yore_core::memory::{Lane, MemoryKind, Status};
 use yore_core::operation::{Actor, Cause};
 use yore_engine::llm::wire::{Protocol, Wanted};
 use yore_engine::llm::{
-    Backoff, Class, CommandSettings, Connection, Denial, Form, LlmError, Model, Prompt, Tier, Way, structured,
+    Backoff, Class, CommandSettings, Connection, Denial, Form, LlmError, Model, Program, Prompt, Tier, Way, structured,
 };
 use yore_engine::transport::{Client, ClientSettings, Response, TransportError};
 use yore_engine::{
@@ -323,7 +323,11 @@ fn a_program_answers_in_its_own_directory_and_is_given_up_in_time() {
         model.complete(&prompt(), None, &memory.engine().accounts(terms(100_000), &STOPPED))
     };
     let reply = ask("cat; echo; pwd; echo $YORE_SILENT", 60).unwrap();
-    assert!(reply.text.starts_with("Be brief.\n\nWhere?\n") && reply.text.ends_with("work\n1"), "{}", reply.text);
+    assert!(
+        reply.text.starts_with("<yore-own-call>\nBe brief.\n\nWhere?\n") && reply.text.ends_with("work\n1"),
+        "{}",
+        reply.text
+    );
     assert!(reply.usage.is_estimated && reply.usage.input > 0);
     for (script, told) in [("echo no tide >&2; exit 3", "no tide"), ("true", "empty"), ("sleep 30", "no answer within 1 s")] {
         let error = ask(script, 1).unwrap_err();
@@ -334,6 +338,43 @@ fn a_program_answers_in_its_own_directory_and_is_given_up_in_time() {
     let model = Model::new("command", Way::Command(settings), Backoff { tries: 5, sleep: |_| () });
     let error = model.complete(&prompt(), None, &memory.engine().accounts(terms(100_000), &STOPPED)).unwrap_err();
     assert_eq!(error.class(), Class::Permanent, "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn each_agents_program_gets_its_settings_and_is_no_part_of_the_session_that_it_is_started_from() {
+    let memory = memory();
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("agent");
+    let told = "env | grep -E '^(CODEX_|GEMINI_|OPENCODE_|COPILOT_|YORE_|CLAUDE)' | sort; cat .gemini/settings.json 2>/dev/null; true";
+    std::fs::write(&script, format!("#!/bin/sh\nhead -1; echo \"$*\"; {told}\n")).unwrap();
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    let said = |name: &str| {
+        let program = Program::named(name).unwrap();
+        let mut command = program.with_model("m-1");
+        script.to_str().unwrap().clone_into(&mut command[0]);
+        let directory = folder.path().join(name);
+        let settings = CommandSettings { command, directory, timeout: Duration::from_secs(60), known: Some(program) };
+        let model = Model::new(name, Way::Command(settings), Backoff { tries: 1, sleep: |_| () });
+        model.complete(&prompt(), None, &memory.engine().accounts(terms(100_000), &STOPPED)).unwrap().text
+    };
+    for (name, parts) in [
+        ("claude", &["--tools  --setting-sources", "--no-session-persistence --model m-1"][..]),
+        ("codex", &["exec --ephemeral", "--model m-1 -", "CODEX_EXEC_SERVER_URL=none", "features.shell_tool=false"]),
+        ("gemini-cli", &["--skip-trust", "--model m-1", "\"tools\":{\"core\":[]}", "\"hooksConfig\":{\"enabled\":false}"]),
+        ("qwen", &["--safe-mode --chat-recording=false --max-tool-calls 0", "--model m-1"]),
+        ("opencode", &["run --pure", "OPENCODE_DB=:memory:", "\"permission\":{\"*\":\"deny\"}"]),
+        ("copilot", &["--available-tools=none", "COPILOT_HOME="]),
+    ] {
+        let text = said(name);
+        assert!(text.starts_with("<yore-own-call>\n"), "{text}");
+        for part in parts.iter().chain(&["YORE_SILENT=1"]) {
+            assert!(text.contains(part), "{name} lacks {part}: {text}");
+        }
+    }
+    let home = format!("COPILOT_HOME={}/copilot", folder.path().join("copilot").display());
+    assert!(said("copilot").contains(&home));
+    assert_eq!(std::fs::read_dir(folder.path().join("claude")).unwrap().count(), 0, "it needs no file");
 }
 
 fn over_http(protocol: Protocol, address: String, timeout: Duration, tries: u32) -> Model {
