@@ -102,6 +102,11 @@ id_type! {
 macro_rules! drawn {
     ($($name:ident)+) => {$(
         impl $name {
+            /// Returns the time at which it was drawn, in milliseconds since 1970.
+            pub fn drawn_at(&self) -> i64 {
+                self.as_bytes()[..6].iter().fold(0, |time, byte| time << 8 | i64::from(*byte))
+            }
+
             /// Makes a new id from the time and 10 random bytes drawn by the caller.
             pub fn new(unix_ms: u64, random: [u8; 10]) -> Self {
                 Self(uuid::Builder::from_unix_timestamp_millis(unix_ms, &random).into_uuid())

@@ -43,8 +43,8 @@ pub use error::{EngineError, MemoryError, ProjectNameError};
 pub use extraction::{
     ChooseModel, ConsolidateReport, ConsolidateRequest, DistilReport, Distilled, DistilledEntity, DistilledField, DistilledItem,
     DistilledRelation, DistilledTopic, Doubt, ExtractReport, ExtractRequest, ExtractedSession, FailReason, FailedSession,
-    ItemProblem, Line, Material, MaterialRequest, ModelAccess, ModelReport, NamedTopics, RefusedItem, RelationProblem,
-    StopReason,
+    ItemProblem, LearnReport, LearnRequest, Learning, Line, Material, MaterialRequest, ModelAccess, ModelReport, NamedTopics,
+    RefusedItem, RelationProblem, StopReason,
 };
 pub use index::vector::{
     Rescore, ResetReason, TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorHit, VectorIndex, VectorOptions,

@@ -21,11 +21,11 @@ use yore_core::time::UtcMillis;
 use yore_engine::{
     AlikeEntities, AskAnswer, AskRequest, Brief, BriefRequest, CodeReport, ConflictPlace, ContextPage, ContextPlace,
     ContextReading, ContextSearch, ContextTree, DistilReport, Distilled, Done, Engine, EngineError, EpisodeSummary,
-    ForgetRequest, ForgetSelection, Forgotten, FoundContexts, Job, LedgerRow, Material, MaterialRequest, MemoryEdit, MemoryList,
-    MergeOffer, NewMemory, NoteSummary, NotesRequest, OpenConflict, OpenedContext, OpenedEntity, OpenedMemory, ProjectMerged,
-    ProjectQuery, ProjectSummary, Reached, RememberRequest, Remembered, SessionTopics, SessionsRequest, Settlement, ShowAnswer,
-    ShowRequest, SourceFileSummary, Spent, Statistics, StoredMemory, SuggestRequest, Suggestions, TopicsRequest, Touched,
-    Traversal, WhichVersion,
+    ForgetRequest, ForgetSelection, Forgotten, FoundContexts, Job, LearnRequest, Learning, LedgerRow, Material, MaterialRequest,
+    MemoryEdit, MemoryList, MergeOffer, NewMemory, NoteSummary, NotesRequest, OpenConflict, OpenedContext, OpenedEntity,
+    OpenedMemory, ProjectMerged, ProjectQuery, ProjectSummary, Reached, RememberRequest, Remembered, SessionTopics,
+    SessionsRequest, Settlement, ShowAnswer, ShowRequest, SourceFileSummary, Spent, Statistics, StoredMemory, SuggestRequest,
+    Suggestions, TopicsRequest, Touched, Traversal, WhichVersion,
 };
 use yore_sources::project_names::ProjectNames;
 
@@ -248,6 +248,8 @@ verbs! {
     Reads spent_on(day: i64) -> Spent => |engine| engine.spent_on(day);
     /// Returns what language models took since a day, the last day first.
     Reads ledger(since: i64) -> Vec<LedgerRow> => |engine| engine.ledger(since);
+    /// Returns what waits for a language model, and what one found.
+    Reads learning(request: LearnRequest) -> Learning => |engine| engine.learning(&request);
     /// Returns whether all language models are switched off.
     Reads are_models_off() -> bool => |engine| Ok(engine.are_models_off());
 }

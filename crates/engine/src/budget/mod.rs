@@ -111,6 +111,7 @@ impl Accounts for Ledger<'_> {
         let denial = match reserved.map_err(|error| Denial::Ledger(error.to_string()))? {
             Spending::Reserved(number) => return Ok(number),
             Spending::NoTokens(left) => Denial::Tokens { limit: limits.tokens, left, wanted: call.tokens },
+            Spending::NoCalls => Denial::Calls(limits.calls),
             Spending::NoMoney(left) => Denial::Dollars { limit: limits.cost_micro, left, wanted: call.cost_micro },
         };
         Err(denial.into())

@@ -200,7 +200,7 @@ impl Engine {
     }
 
     /// Records what somebody found in a conversation; see [`Self::record_distilled`].
-    pub(crate) fn record_distilled_by(
+    pub(super) fn record_distilled_by(
         &self,
         by: &Distiller,
         session: &EpisodeSummary,

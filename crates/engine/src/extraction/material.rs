@@ -22,7 +22,7 @@ use crate::store::{
 };
 
 /// Characters of the new lines that are given at once, of one of them, and of a line that was distilled before.
-pub(crate) const NEW_CHARS: usize = 24_000;
+pub(super) const NEW_CHARS: usize = 24_000;
 const LINE_CHARS: usize = 1_200;
 const RECENT_CHARS: usize = 300;
 /// Lines before the new ones that are given for context.
@@ -48,7 +48,7 @@ const LEAST_NAME: usize = 3;
 
 /// Somebody who distils conversations.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Distiller {
+pub(super) struct Distiller {
     /// Name and version of the extractor.
     pub extractor: &'static str,
     pub version: u32,
@@ -294,6 +294,11 @@ pub(super) fn is_proposed(memory: &Memory) -> bool {
 /// Returns whether a turn is of a person or an agent and has words. Nothing is learned from one with a caveat.
 pub(super) fn is_spoken(turn: &ShownTurn) -> bool {
     turn.caveat.is_none() && matches!(turn.role, Role::Human | Role::Assistant | Role::Summary) && !turn.text.trim().is_empty()
+}
+
+/// Returns the characters of all lines of a conversation that are given, from a turn on.
+pub(super) fn chars_of(turns: &[ShownTurn], done: usize) -> usize {
+    lines_of(turns, done, usize::MAX).new.iter().map(|line| line.text.chars().count()).sum()
 }
 
 /// Lines of a conversation, as they are given.

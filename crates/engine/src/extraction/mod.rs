@@ -5,12 +5,14 @@
 //! - `material`: the lines of a session that are given to whoever distils it, `readable`: their words, shortened
 //! - `agent`: checks and records what an agent or a model found in them
 //! - `model`: has a language model find memories; `summaries`: has one summarise topics and sessions
+//! - `learning`: the sessions that wait for a model, and a run over those that are quiet
 //! - `compare`: has one compare memories; `hypothetical`: earlier statements that it supposes for that
 //! - `model_access`: which model reads a project's conversations, and within which limits
 
 mod agent;
 mod compare;
 mod hypothetical;
+mod learning;
 mod material;
 mod model;
 mod model_access;
@@ -23,6 +25,7 @@ pub use self::agent::{
     DistilReport, Distilled, DistilledEntity, DistilledField, DistilledItem, DistilledRelation, DistilledTopic,
 };
 pub use self::compare::{ConsolidateReport, ConsolidateRequest};
+pub use self::learning::{LearnReport, LearnRequest, Learning};
 pub use self::material::{Line, Material, MaterialRequest};
 pub use self::model::ModelReport;
 pub use self::model_access::{ChooseModel, ModelAccess, StopReason};

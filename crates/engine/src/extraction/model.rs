@@ -19,7 +19,7 @@ use crate::extraction::material::{Distiller, Line, Material, NEW_CHARS};
 use crate::extraction::model_access::{MOST_FAILURES, ModelAccess, StopReason};
 use crate::extraction::refused::RefusedItem;
 use crate::extraction::run::{ExtractRequest, FailReason, FailedSession};
-use crate::llm::{Class, Form, LlmError, Model, Prompt, structured};
+use crate::llm::{Class, Form, LlmError, Model, Prompt, estimated_tokens, structured};
 use crate::store::EpisodeSummary;
 
 /// A way to ask a family of models: its instructions, and who then distils. A change of the words is another file and
@@ -32,8 +32,8 @@ struct Manner {
 }
 
 /// Name under which is noted how far models have read, and a conversation whose answers had not the form.
-const CHECKPOINT: &str = "model";
-const MISFORMED: &str = "model misformed";
+pub(crate) const CHECKPOINT: &str = "model";
+pub(crate) const MISFORMED: &str = "model misformed";
 
 const CAPABLE: Manner = Manner {
     instructions: include_str!("../../prompts/extract-5.md"),
@@ -46,6 +46,8 @@ const SMALL: Manner = Manner {
     by: Distiller { extractor: "small-model", version: 2, checkpoint: CHECKPOINT, new_chars: 5_000, actor: Actor::Model },
     is_full: false,
 };
+/// Tokens of known statements beside the lines, about.
+const KNOWN_TOKENS: u64 = 500;
 /// Most tokens of an answer.
 const MOST_ANSWER: u32 = 8_000;
 /// Most pieces of a conversation that are read in one run: an endless conversation must not take the day.
@@ -90,11 +92,21 @@ impl Engine {
     /// [`EngineError::UnknownProject`], [`EngineError::UnknownSession`]. Failures of the model are in the report.
     pub fn extract_by_model(
         &self,
-        mut by: ModelAccess<'_>,
+        by: ModelAccess<'_>,
         request: &ExtractRequest,
         proceed: &mut dyn FnMut(u64, u64) -> bool,
     ) -> Result<ModelReport, EngineError> {
-        let sessions = self.sessions_to_extract(request, false)?;
+        self.read_by_model(by, &self.sessions_to_extract(request, false)?, request, proceed)
+    }
+
+    /// Lets a model distil these conversations, in their order.
+    pub(crate) fn read_by_model(
+        &self,
+        mut by: ModelAccess<'_>,
+        sessions: &[EpisodeSummary],
+        request: &ExtractRequest,
+        proceed: &mut dyn FnMut(u64, u64) -> bool,
+    ) -> Result<ModelReport, EngineError> {
         let mut report = ModelReport::default();
         // Two processes would pay for the same lines.
         let Some(_lock) = self.lock_for_models()? else {
@@ -102,7 +114,7 @@ impl Engine {
             return Ok(report);
         };
         if request.again {
-            for session in &sessions {
+            for session in sessions {
                 for extractor in [CHECKPOINT, MISFORMED] {
                     self.store().note_extraction(session.row, extractor, None, self.now())?;
                 }
@@ -111,7 +123,7 @@ impl Engine {
         let (shapes, misformed) = (self.store().shapes(None)?, self.store().shapes(Some(MISFORMED))?);
         let mut failures = 0;
         let total = sessions.len() as u64;
-        for (done, session) in (0u64..).zip(&sessions) {
+        for (done, session) in (0u64..).zip(sessions) {
             if !proceed(done, total) {
                 report.stopped = Some(StopReason::Asked);
                 break;
@@ -175,6 +187,7 @@ impl Engine {
         let (mut most_lines, mut halvings) = (usize::MAX, 0);
         for piece in 0..MOST_PIECES {
             let Some(mut material) = self.material_of(session, &manner.by)? else {
+                // Turns without a line to keep follow the last one: they wait for nobody.
                 self.note_read(session, &manner.by)?;
                 if piece == 0 {
                     report.unchanged += 1;
@@ -308,6 +321,11 @@ impl FoundItem {
 /// Returns whether a kind is wanted; an unknown one is left to the checks.
 fn is_wanted(kind: &str, kinds: &[MemoryKind]) -> bool {
     kinds.is_empty() || MemoryKind::parse(&kind.trim().to_lowercase()).is_none_or(|kind| kinds.contains(&kind))
+}
+
+/// Returns the tokens of a prompt without its lines, about: instructions, the form of the answer, and what is known already.
+pub(crate) fn frame_tokens() -> u64 {
+    estimated_tokens(CAPABLE.instructions) + estimated_tokens(&form(&[], true).schema.to_string()) + KNOWN_TOKENS
 }
 
 /// Returns the prompt for a piece of a conversation: recalled words are the values of a JSON document, out of which

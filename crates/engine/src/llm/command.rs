@@ -3,7 +3,7 @@
 //! Such a program runs in a directory of its own, so that what it records of the call can be told from the person's work, with
 //! a variable that keeps yore's hooks silent in it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use super::ask::{Accounts, Prompt, Reply, Usage};
 use super::error::{Denial, LlmError};
 use crate::platform;
 use yore_sources::child::{self, ChildError, Ended, Input, Limits};
+use yore_sources::source::own::OWN_CALL;
 
 /// Variable that keeps yore's hooks silent in a program that yore runs.
 pub const SILENT: &str = "YORE_SILENT";
@@ -19,37 +20,173 @@ const MOST_BYTES: usize = 64 << 20;
 /// Most bytes of what a program reports on standard error that are kept.
 const MOST_REPORT: usize = 4_000;
 
+/// Variables by which an agent's program would take itself for a part of the session that it was started from, and refuse to run.
+const OF_A_SESSION: [&str; 8] = [
+    "CLAUDECODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_SSE_PORT",
+    "CODEX_THREAD_ID",
+    "GEMINI_CLI",
+    "OPENCODE",
+    "QWEN_CODE",
+];
+
 /// A program that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Program {
     /// Name in the configuration.
     pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
     /// The command; `{model}` stands for the model. A part with it is left out, with the option before it, where no model is
     /// configured.
     pub command: &'static [&'static str],
+    /// Its smallest model that is good enough for reading sessions; empty: its own default.
+    pub small_model: &'static str,
+    /// Variables for its run; `{work}` stands for the directory in which it runs.
+    pub variables: &'static [(&'static str, &'static str)],
+    /// Files in that directory that it reads, such as settings that turn its tools off.
+    pub files: &'static [(&'static str, &'static str)],
+}
+
+const fn program(name: &'static str, title: &'static str, command: &'static [&'static str]) -> Program {
+    Program { name, title, command, small_model: "", variables: &[], files: &[] }
 }
 
 /// Programs that answer a prompt on standard input, and can do nothing else: recalled words reach them, and words may ask for deeds.
-/// Claude Code runs without tools, settings (and so hooks), servers and a record of the session. Agents that cannot be held so are no
+/// Agents run without tools, hooks, servers and, where they can, without a record of the session. Agents that cannot be held so are no
 /// rows; `command` runs them at the person's own risk.
 pub const PROGRAMS: &[Program] = &[
     Program {
-        name: "claude",
-        command: &[
+        small_model: "haiku",
+        ..program(
             "claude",
-            "-p",
-            "--tools",
-            "",
-            "--setting-sources",
-            "",
-            "--strict-mcp-config",
-            "--no-session-persistence",
+            "Claude Code",
+            &[
+                "claude",
+                "-p",
+                "--tools",
+                "",
+                "--setting-sources",
+                "",
+                "--strict-mcp-config",
+                "--no-session-persistence",
+                "--model",
+                "{model}",
+            ],
+        )
+    },
+    // Without an environment to run in, it has no shell, patches or files. Its own settings name servers, hooks and models.
+    Program {
+        variables: &[("CODEX_EXEC_SERVER_URL", "none")],
+        ..program(
+            "codex",
+            "Codex",
+            &[
+                "codex",
+                "exec",
+                "--ephemeral",
+                "--ignore-user-config",
+                "--ignore-rules",
+                "--skip-git-repo-check",
+                "--sandbox",
+                "read-only",
+                "--color",
+                "never",
+                "-c",
+                "features.shell_tool=false",
+                "-c",
+                "features.unified_exec=false",
+                "-c",
+                "features.apps=false",
+                "-c",
+                "features.hooks=false",
+                "-c",
+                "web_search=\"disabled\"",
+                "-c",
+                "project_doc_max_bytes=0",
+                "-c",
+                "model_reasoning_effort=\"low\"",
+                "--model",
+                "{model}",
+                "-",
+            ],
+        )
+    },
+    // An empty list of tools excludes those of servers, too. It keeps a record of the last run, which it lists in the directory of the run only.
+    Program {
+        small_model: "flash",
+        variables: &[("GEMINI_CLI_TRUST_WORKSPACE", "true")],
+        files: &[(
+            ".gemini/settings.json",
+            r#"{"tools":{"core":[]},"hooksConfig":{"enabled":false},"general":{"sessionRetention":{"enabled":true,"maxCount":1}}}"#,
+        )],
+        ..program(
+            "gemini-cli",
+            "Gemini CLI",
+            &[
+                "gemini",
+                "--skip-trust",
+                "--allowed-mcp-server-names",
+                "none",
+                "--extensions",
+                "none",
+                "--output-format",
+                "text",
+                "--model",
+                "{model}",
+            ],
+        )
+    },
+    // Its first call of a tool ends the run.
+    program(
+        "qwen",
+        "Qwen Code",
+        &[
+            "qwen",
+            "--safe-mode",
+            "--chat-recording=false",
+            "--max-tool-calls",
+            "0",
+            "--output-format",
+            "text",
             "--model",
             "{model}",
         ],
+    ),
+    // The session is in memory only; with a title it asks no model for one.
+    Program {
+        variables: &[
+            ("OPENCODE_DB", ":memory:"),
+            ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
+            ("OPENCODE_CONFIG_CONTENT", r#"{"share":"disabled","tools":{"*":false},"permission":{"*":"deny"}}"#),
+        ],
+        ..program("opencode", "OpenCode", &["opencode", "run", "--pure", "--title", "yore", "--model", "{model}"])
     },
-    Program { name: "ollama-run", command: &["ollama", "run", "{model}"] },
-    Program { name: "llm", command: &["llm", "--no-log", "--model", "{model}"] },
+    // Its sessions cannot be left out, so that they are kept apart from the person's, below the directory of the run.
+    Program {
+        variables: &[("COPILOT_HOME", "{work}/copilot")],
+        ..program(
+            "copilot",
+            "Copilot CLI",
+            &[
+                "copilot",
+                "--silent",
+                "--available-tools=none",
+                "--disable-builtin-mcps",
+                "--no-custom-instructions",
+                "--no-ask-user",
+                "--no-remote",
+                "--no-auto-update",
+                "--no-color",
+                "--model",
+                "{model}",
+            ],
+        )
+    },
+    program("ollama-run", "Ollama", &["ollama", "run", "{model}"]),
+    program("llm", "llm", &["llm", "--no-log", "--model", "{model}"]),
 ];
 
 /// A program as it is configured.
@@ -61,9 +198,16 @@ pub struct CommandSettings {
     pub directory: PathBuf,
     /// Longest time for an answer.
     pub timeout: Duration,
+    /// The program, if it is known.
+    pub known: Option<&'static Program>,
 }
 
 impl Program {
+    /// Returns the program of a name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        PROGRAMS.iter().find(|program| program.name == name)
+    }
+
     /// Returns the command with a model, or without one.
     pub fn with_model(&self, model: &str) -> Vec<String> {
         let mut parts: Vec<String> = Vec::new();
@@ -92,12 +236,23 @@ impl CommandSettings {
         let failed = |reason: String, may_pass| LlmError::Program { program: program.clone(), reason, may_pass, has_run: true };
         let (name, arguments) = self.command.split_first().ok_or_else(|| not_started("there is no command".to_owned()))?;
         platform::create_private_directory(&self.directory).map_err(|error| not_started(error.to_string()))?;
+        // A record that the program keeps all the same is known by its first line.
         let text = match prompt.system.is_empty() {
-            true => prompt.user.clone(),
-            false => format!("{}\n\n{}", prompt.system, prompt.user),
+            true => format!("{OWN_CALL}\n{}", prompt.user),
+            false => format!("{OWN_CALL}\n{}\n\n{}", prompt.system, prompt.user),
         };
         let mut command = Command::new(name);
         command.args(arguments).current_dir(&self.directory).env(SILENT, "1");
+        for variable in OF_A_SESSION {
+            command.env_remove(variable);
+        }
+        if let Some(known) = self.known {
+            let work = self.directory.to_string_lossy();
+            command.envs(known.variables.iter().map(|(variable, value)| (variable, value.replace("{work}", &work))));
+            for (file, content) in known.files {
+                put(&self.directory.join(file), content).map_err(|error| not_started(error.to_string()))?;
+            }
+        }
         let limits = Limits { time: self.timeout, output: MOST_BYTES, report: MOST_REPORT };
         let mut off = None;
         let ended = child::run(&mut command, Input::Bytes(text.into_bytes()), &limits, &mut || {
@@ -132,16 +287,27 @@ impl CommandSettings {
     }
 }
 
+/// Writes a file for a program, unless it is there as it must be.
+fn put(path: &Path, content: &str) -> std::io::Result<()> {
+    if std::fs::read(path).is_ok_and(|there| there == content.as_bytes()) {
+        return Ok(());
+    }
+    path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+    std::fs::write(path, content)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn option_of_a_model_goes_with_it() {
-        let claude = PROGRAMS[0].with_model("haiku");
+        let named = |name: &str| Program::named(name).unwrap();
+        let claude = named("claude").with_model("haiku");
         assert_eq!(claude.last().map(String::as_str), Some("haiku"));
-        assert_eq!(PROGRAMS[0].with_model("").last().map(String::as_str), Some("--no-session-persistence"));
-        assert_eq!(PROGRAMS[1].with_model("qwen"), ["ollama", "run", "qwen"]);
+        assert_eq!(named("claude").with_model("").last().map(String::as_str), Some("--no-session-persistence"));
+        assert_eq!(named("codex").with_model("").last().map(String::as_str), Some("-"));
+        assert_eq!(named("ollama-run").with_model("qwen"), ["ollama", "run", "qwen"]);
         assert!(PROGRAMS.iter().all(|program| program.with_model("m").iter().all(|part| part != "{model}")));
     }
 }

@@ -132,6 +132,9 @@ pub enum Denial {
         /// Tokens that the call may take.
         wanted: u64,
     },
+    /// The calls of a day are made.
+    #[error("the limit of {0} calls a day is reached")]
+    Calls(u64),
     /// The money of a day does not suffice; amounts in millionths of a dollar.
     #[error(
         "the limit of {} dollars a day would be passed: {} are left, the call may cost {}",
@@ -148,6 +151,13 @@ pub enum Denial {
     /// The ledger of calls cannot be written.
     #[error("the ledger cannot be written: {0}")]
     Ledger(String),
+}
+
+impl Denial {
+    /// Returns whether the next day brings a new limit.
+    pub fn ends_with_the_day(&self) -> bool {
+        matches!(self, Self::Tokens { .. } | Self::Dollars { .. } | Self::Calls(_))
+    }
 }
 
 /// Returns an amount in dollars.

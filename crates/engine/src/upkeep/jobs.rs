@@ -7,7 +7,7 @@
 //!
 //! A target waits in the queue once, however often it is requested, and its delay counts from the first
 //! request, so that constant requests never put it off. A transient failure is retried without limit, after
-//! 1, 2, 4, 8, and then each 10 seconds. A job with any other failure is given up after [`MOST_FAILURES`],
+//! 1, 2, 4, 8, and then each 10 seconds; one of a language model after 1, 2, 4 minutes and so on, up to 4 hours. A job with any other failure is given up after [`MOST_FAILURES`],
 //! stays visible, and is retried when its target changes or on request. A failing job delays no other.
 
 use std::path::PathBuf;
@@ -25,6 +25,9 @@ use yore_sources::source::Stamp;
 pub const MOST_FAILURES: u32 = 5;
 /// Pauses after a failure in milliseconds; the last one repeats.
 const PAUSES: [UtcMillis; 5] = [1_000, 2_000, 4_000, 8_000, 10_000];
+/// The first pause of a language model that fails, and how often it doubles: four hours at most.
+const FIRST_LEARN_PAUSE: UtcMillis = 60_000;
+const LEARN_DOUBLINGS: u32 = 8;
 /// Maximum bytes kept of an error's text.
 const LONGEST_ERROR: usize = 500;
 
@@ -38,6 +41,8 @@ pub enum Work {
     Scan(SourceRoot),
     /// Keep the memory itself in order.
     Upkeep(Upkeep),
+    /// Let a language model read the sessions that are quiet.
+    Learn,
     /// Work of a kind that this version does not support: it is shown, and never done.
     Unknown {
         /// Its stored name.
@@ -70,11 +75,15 @@ pub enum Lane {
     Capture,
     /// Maintenance of the memory, which may take minutes and has no waiting user.
     Upkeep,
+    /// Calls of a language model.
+    Learn,
 }
 
 const INGEST: &str = "ingest";
 const SCAN: &str = "scan";
 const UPKEEP: &str = "upkeep";
+/// Also the name under which the last run and the last failure of learning are noted.
+const LEARN: &str = "learn";
 
 impl Lane {
     /// Returns the stored names of its kinds. A job of any other kind, from a newer yore, is left alone.
@@ -82,6 +91,7 @@ impl Lane {
         match self {
             Self::Capture => &[INGEST, SCAN],
             Self::Upkeep => &[UPKEEP],
+            Self::Learn => &[LEARN],
         }
     }
 }
@@ -118,6 +128,7 @@ impl Work {
             Self::Ingest(_) => INGEST,
             Self::Scan(_) => SCAN,
             Self::Upkeep(_) => UPKEEP,
+            Self::Learn => LEARN,
             Self::Unknown { kind, .. } => kind,
         }
     }
@@ -127,6 +138,7 @@ impl Work {
         match self {
             Self::Ingest(root) | Self::Scan(root) => root.path.display().to_string(),
             Self::Upkeep(upkeep) => upkeep.as_str().to_owned(),
+            Self::Learn => LEARN.to_owned(),
             Self::Unknown { target, .. } => target.clone(),
         }
     }
@@ -135,7 +147,7 @@ impl Work {
     pub fn root(&self) -> Option<&SourceRoot> {
         match self {
             Self::Ingest(root) | Self::Scan(root) => Some(root),
-            Self::Upkeep(_) | Self::Unknown { .. } => None,
+            Self::Upkeep(_) | Self::Learn | Self::Unknown { .. } => None,
         }
     }
 
@@ -144,7 +156,17 @@ impl Work {
         match self {
             Self::Ingest(_) | Self::Scan(_) => Some(Lane::Capture),
             Self::Upkeep(_) => Some(Lane::Upkeep),
+            Self::Learn => Some(Lane::Learn),
             Self::Unknown { .. } => None,
+        }
+    }
+
+    /// Returns the pause after so many failures in a row, in milliseconds.
+    fn pause(&self, failures: u32) -> UtcMillis {
+        let failures = failures.max(1) - 1;
+        match self {
+            Self::Learn => FIRST_LEARN_PAUSE << failures.min(LEARN_DOUBLINGS),
+            _ => PAUSES[(failures as usize).min(PAUSES.len() - 1)],
         }
     }
 
@@ -156,6 +178,7 @@ impl Work {
             // One place may hold histories of several sources.
             Self::Scan(root) => Some((format!("{}:{}", root.source, root.path.to_str()?), &root.source)),
             Self::Upkeep(upkeep) => Some((upkeep.as_str().to_owned(), "")),
+            Self::Learn => Some((LEARN.to_owned(), "")),
             Self::Unknown { target, payload, .. } => Some((target.clone(), payload)),
         }
     }
@@ -169,6 +192,7 @@ impl Work {
                 .and_then(|rest| rest.strip_prefix(':'))
                 .map(|path| Self::Scan(SourceRoot { source: payload.clone(), path: PathBuf::from(path) })),
             UPKEEP => Upkeep::ALL.into_iter().find(|upkeep| upkeep.as_str() == target).map(Self::Upkeep),
+            LEARN if target == LEARN => Some(Self::Learn),
             _ => None,
         };
         read.unwrap_or(Self::Unknown { kind, target, payload })
@@ -368,7 +392,7 @@ impl Engine {
 
     /// Makes ingestion jobs due that still wait for more of the same; returns their number.
     pub fn hurry_ingestion(&self) -> Result<usize, EngineError> {
-        Ok(self.store().hurry_jobs(INGEST, self.now())?)
+        Ok(self.store().hurry_jobs(INGEST, self.now(), false)?)
     }
 
     /// Requests the upkeep that is due, also after the computer slept or its clock was set back. What was given up is tried
@@ -412,6 +436,27 @@ impl Engine {
         Ok(Upkeep::ALL.into_iter().map(state).collect::<StoreResult<_>>()?)
     }
 
+    /// Makes the learning that waits due at once, also after failures: something that it depends on was changed.
+    pub fn hurry_learning(&self) -> Result<(), EngineError> {
+        self.queue_jobs(&[NewJob { work: Work::Learn, delay_ms: 0, stamp: None }])?;
+        Ok(self.store().hurry_jobs(LEARN, self.now(), true).map(drop)?)
+    }
+
+    /// Records that learning was done now, or why it failed; `None`: it was done.
+    pub fn note_learning(&self, failure: Option<&Failure>) -> Result<(), EngineError> {
+        Ok(match failure {
+            Some(Failure { code, text, .. }) => self.store().note_failure(LEARN, self.now(), code, text)?,
+            None => self.store().note_run(LEARN, self.now())?,
+        })
+    }
+
+    /// Returns why learning failed, if it has not been done since: code and text.
+    pub fn learning_failure(&self) -> Result<Option<(String, String)>, EngineError> {
+        let done = self.store().last_run(LEARN)?;
+        let failed = self.store().last_failure(LEARN)?;
+        Ok(failed.filter(|(at, ..)| done.is_none_or(|done| *at > done)).map(|(_, code, text)| (code, text)))
+    }
+
     /// Returns the number of jobs of a lane that are due or being done.
     pub fn pressing_jobs(&self, lane: Lane) -> Result<u64, EngineError> {
         Ok(self.store().pressing_jobs(lane.kinds(), self.now())?)
@@ -433,7 +478,7 @@ impl Engine {
         let failures = job.failures.saturating_add(1);
         let bad_failures = job.bad_failures + u32::from(!failure.is_transient);
         let is_dead = bad_failures >= MOST_FAILURES;
-        let pause = PAUSES[(failures as usize - 1).min(PAUSES.len() - 1)];
+        let pause = job.work.pause(failures);
         let end = (0..=LONGEST_ERROR.min(failure.text.len())).rev().find(|at| failure.text.is_char_boundary(*at)).unwrap_or(0);
         let failed = Failed {
             failures,
@@ -597,6 +642,32 @@ mod tests {
     }
 
     #[test]
+    fn learning_that_fails_waits_twice_as_long_each_time_and_begins_anew_when_it_is_hurried() {
+        let fixture = fixture();
+        let learning = |delay_ms| [NewJob { work: Work::Learn, delay_ms, stamp: None }];
+        let taken = || fixture.engine.take_jobs(&fixture.worker, Lane::Learn, 9).unwrap();
+        fixture.engine.queue_jobs(&learning(0)).unwrap();
+        for minutes in [1, 2, 4, 8, 16, 32, 64, 128, 256, 256] {
+            let job = taken().pop().unwrap_or_else(|| panic!("after {minutes} minutes"));
+            assert!(!fixture.engine.fail_job(&fixture.worker, &job, &bad(true), None).unwrap());
+            fixture.engine.queue_jobs(&learning(0)).unwrap();
+            assert_eq!(fixture.engine.next_job_in(Lane::Learn).unwrap(), Some(minutes * 60_000), "another request keeps it");
+            pass(minutes * 60_000);
+        }
+        let job = taken().pop().unwrap();
+        assert!(!fixture.engine.fail_job(&fixture.worker, &job, &bad(true), None).unwrap());
+        fixture.engine.hurry_learning().unwrap();
+        let hurried = taken();
+        assert_eq!((hurried.len(), hurried[0].failures), (1, 0));
+        fixture.engine.finish_jobs(&fixture.worker, &[hurried[0].id]).unwrap();
+        fixture.engine.note_learning(Some(&bad(true))).unwrap();
+        assert!(fixture.engine.learning_failure().unwrap().is_some());
+        pass(1);
+        fixture.engine.note_learning(None).unwrap();
+        assert_eq!(fixture.engine.learning_failure().unwrap(), None);
+    }
+
+    #[test]
     fn bad_target_is_given_up_seen_and_taken_up_again_when_it_changes() {
         let fixture = fixture();
         fixture.engine.queue_jobs(&[stamped("/t/bad", 7)]).unwrap();
@@ -667,10 +738,10 @@ mod tests {
     fn work_is_read_as_it_was_stored() {
         let root = SourceRoot { source: "jsonl".into(), path: "/t/a:b".into() };
         let upkeep = Upkeep::ALL.map(Work::Upkeep);
-        for work in [Work::Ingest(root.clone()), Work::Scan(root)].into_iter().chain(upkeep) {
+        for work in [Work::Ingest(root.clone()), Work::Scan(root), Work::Learn].into_iter().chain(upkeep) {
             let (target, payload) = work.stored().unwrap();
             assert_eq!(Work::read(work.kind().to_owned(), target, payload.to_owned()), work);
-            for lane in [Lane::Capture, Lane::Upkeep] {
+            for lane in [Lane::Capture, Lane::Upkeep, Lane::Learn] {
                 assert_eq!(lane.kinds().contains(&work.kind()), Some(lane) == work.lane(), "{work:?}");
             }
             let job = Job { id: 1, work, arrived: 2, not_before: 3, failures: 0, bad_failures: 0, error: None };

@@ -671,7 +671,7 @@ fn async_crosses_to_the_engine_in_one_place_and_one_module_prints() {
 
 /// Where a front end opens the database itself, although a daemon may run: it streams, or maintains the data directory. Everything
 /// else is a verb.
-const IN_PROCESS: [&str; 20] = [
+const IN_PROCESS: [&str; 21] = [
     "cli/ask.rs",
     "cli/budget.rs",
     "cli/consolidate.rs",
@@ -685,6 +685,7 @@ const IN_PROCESS: [&str; 20] = [
     "cli/import/",
     "cli/ingest.rs",
     "cli/language_model.rs",
+    "cli/learn/",
     "cli/remember.rs",
     "cli/replay.rs",
     "cli/sessions.rs",

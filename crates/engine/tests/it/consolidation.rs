@@ -86,7 +86,7 @@ fn asked(
     let model = Arc::new(Model::new("harbour/m-1", way, Backoff { tries: 1, sleep: |_| () }));
     let terms = Terms {
         purpose: "judge".to_owned(),
-        limits: DailyLimits { tokens: 1_000_000, cost_micro: 0 },
+        limits: DailyLimits { tokens: 1_000_000, ..DailyLimits::default() },
         price: None,
         is_price_unknown: false,
         offset_minutes: 0,

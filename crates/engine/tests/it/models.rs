@@ -12,7 +12,7 @@ use yore_core::memory::{Lane, MemoryKind, Status};
 use yore_core::operation::{Actor, Cause};
 use yore_engine::llm::wire::{Protocol, Wanted};
 use yore_engine::llm::{
-    Backoff, Class, CommandSettings, Connection, Denial, Form, LlmError, Model, Prompt, Tier, Way, structured,
+    Backoff, Class, CommandSettings, Connection, Denial, Form, LlmError, Model, Program, Prompt, Tier, Way, structured,
 };
 use yore_engine::transport::{Client, ClientSettings, Response, TransportError};
 use yore_engine::{
@@ -28,7 +28,7 @@ const ORDER: &str = "keep the berth leases in SQLite, Redis loses them when the 
 fn terms(tokens: u64) -> Terms {
     Terms {
         purpose: "extract".to_owned(),
-        limits: DailyLimits { tokens, cost_micro: 0 },
+        limits: DailyLimits { tokens, ..DailyLimits::default() },
         price: None,
         is_price_unknown: false,
         offset_minutes: 0,
@@ -103,7 +103,7 @@ fn each_call_is_booked_and_the_limit_ends_before_the_next() {
     let memory = Memory::new();
     let (model, script) = scripted(&Tier::ALL, |_, _| Ok(response(200, &said("x"))));
     let price = Some(Price { input: 1.0, output: 5.0 });
-    let limits = DailyLimits { tokens: 350, cost_micro: 1_000 };
+    let limits = DailyLimits { tokens: 350, cost_micro: 1_000, calls: 0 };
     let ledger = memory.engine().accounts(Terms { limits, price, ..terms(0) }, &STOPPED);
     let mut answers = 0;
     let error = loop {
@@ -120,7 +120,7 @@ fn each_call_is_booked_and_the_limit_ends_before_the_next() {
     let rows = memory.engine().ledger(memory.engine().day(0)).unwrap();
     assert_eq!((rows.len(), rows[0].purpose.as_str(), rows[0].model.as_str()), (1, "extract", "harbour/m-1"));
     assert!(memory.engine().ledger(memory.engine().day(0) + 1).unwrap().is_empty());
-    let dear = Terms { limits: DailyLimits { tokens: 10_000, cost_micro: 500 }, price, ..terms(0) };
+    let dear = Terms { limits: DailyLimits { tokens: 10_000, cost_micro: 500, calls: 0 }, price, ..terms(0) };
     let error = model.complete(&prompt(), None, &memory.engine().accounts(dear, &STOPPED)).unwrap_err();
     assert!(error.to_string().contains("dollars"), "{error}");
 }
@@ -315,22 +315,65 @@ fn a_program_answers_in_its_own_directory_and_is_given_up_in_time() {
     let directory = folder.path().join("work");
     let ask = |script: &str, seconds: u64| {
         let command = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
-        let settings = CommandSettings { command, directory: directory.clone(), timeout: Duration::from_secs(seconds) };
+        let settings =
+            CommandSettings { command, directory: directory.clone(), timeout: Duration::from_secs(seconds), known: None };
         let model = Model::new("command", Way::Command(settings), Backoff { tries: 1, sleep: |_| () });
         model.complete(&prompt(), None, &memory.engine().accounts(terms(100_000), &STOPPED))
     };
     let reply = ask("cat; echo; pwd; echo $YORE_SILENT", 60).unwrap();
-    assert!(reply.text.starts_with("Be brief.\n\nWhere?\n") && reply.text.ends_with("work\n1"), "{}", reply.text);
+    assert!(
+        reply.text.starts_with("<yore-own-call>\nBe brief.\n\nWhere?\n") && reply.text.ends_with("work\n1"),
+        "{}",
+        reply.text
+    );
     assert!(reply.usage.is_estimated && reply.usage.input > 0);
     for (script, told) in [("echo no tide >&2; exit 3", "no tide"), ("true", "empty"), ("sleep 30", "no answer within 1 s")] {
         let error = ask(script, 1).unwrap_err();
         assert!(error.to_string().contains(told), "{error}");
     }
     let command = vec!["/nowhere/at/all".to_owned()];
-    let settings = CommandSettings { command, directory, timeout: Duration::from_secs(1) };
+    let settings = CommandSettings { command, directory, timeout: Duration::from_secs(1), known: None };
     let model = Model::new("command", Way::Command(settings), Backoff { tries: 5, sleep: |_| () });
     let error = model.complete(&prompt(), None, &memory.engine().accounts(terms(100_000), &STOPPED)).unwrap_err();
     assert_eq!(error.class(), Class::Permanent, "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn each_agents_program_gets_its_settings_and_is_no_part_of_the_session_that_it_is_started_from() {
+    let memory = memory();
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("agent");
+    let told =
+        "env | grep -E '^(CODEX_|GEMINI_|OPENCODE_|COPILOT_|YORE_|CLAUDE)' | sort; cat .gemini/settings.json 2>/dev/null; true";
+    std::fs::write(&script, format!("#!/bin/sh\nhead -1; echo \"$*\"; {told}\n")).unwrap();
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    let said = |name: &str| {
+        let program = Program::named(name).unwrap();
+        let mut command = program.with_model("m-1");
+        script.to_str().unwrap().clone_into(&mut command[0]);
+        let directory = folder.path().join(name);
+        let settings = CommandSettings { command, directory, timeout: Duration::from_secs(60), known: Some(program) };
+        let model = Model::new(name, Way::Command(settings), Backoff { tries: 1, sleep: |_| () });
+        model.complete(&prompt(), None, &memory.engine().accounts(terms(100_000), &STOPPED)).unwrap().text
+    };
+    for (name, parts) in [
+        ("claude", &["--tools  --setting-sources", "--no-session-persistence --model m-1"][..]),
+        ("codex", &["exec --ephemeral", "--model m-1 -", "CODEX_EXEC_SERVER_URL=none", "features.shell_tool=false"]),
+        ("gemini-cli", &["--skip-trust", "--model m-1", "\"tools\":{\"core\":[]}", "\"hooksConfig\":{\"enabled\":false}"]),
+        ("qwen", &["--safe-mode --chat-recording=false --max-tool-calls 0", "--model m-1"]),
+        ("opencode", &["run --pure", "OPENCODE_DB=:memory:", "\"permission\":{\"*\":\"deny\"}"]),
+        ("copilot", &["--available-tools=none", "COPILOT_HOME="]),
+    ] {
+        let text = said(name);
+        assert!(text.starts_with("<yore-own-call>\n"), "{text}");
+        for part in parts.iter().chain(&["YORE_SILENT=1"]) {
+            assert!(text.contains(part), "{name} lacks {part}: {text}");
+        }
+    }
+    let home = format!("COPILOT_HOME={}/copilot", folder.path().join("copilot").display());
+    assert!(said("copilot").contains(&home));
+    assert_eq!(std::fs::read_dir(folder.path().join("claude")).unwrap().count(), 0, "it needs no file");
 }
 
 fn over_http(protocol: Protocol, address: String, timeout: Duration, tries: u32) -> Model {

@@ -20,7 +20,7 @@ const KEY: &str = "sk-tide-secret";
 const PLAIN: VectorProtocol = VectorProtocol::OpenAi(Additions { dimensions: Some("dimensions"), purpose: None });
 
 fn terms(tokens: u64) -> Terms {
-    Terms { purpose: "embed".to_owned(), limits: DailyLimits { tokens, cost_micro: 0 }, ..Terms::default() }
+    Terms { purpose: "embed".to_owned(), limits: DailyLimits { tokens, ..DailyLimits::default() }, ..Terms::default() }
 }
 
 fn connection(address: &str) -> Connection {

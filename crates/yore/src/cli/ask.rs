@@ -13,7 +13,7 @@ use crate::results::Spoken;
 
 /// Answer in sentences, each with what it rests on
 ///
-/// The sentences are words of the memory; with a configured language model and a daily limit (`yore budget`) they are its own, and each is
+/// The sentences are words of the memory; with a configured language model and a daily limit (`yore learn --limit`) they are its own, and each is
 /// dropped that its evidence does not support. It searches deeper until the answer is sure, and says so where nothing is known.
 #[derive(Args, Debug)]
 pub struct Arguments {

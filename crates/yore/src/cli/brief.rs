@@ -4,6 +4,7 @@ use yore_engine::BriefRequest;
 use super::Context;
 use crate::error::{CliResult, Exit};
 use crate::inject::budget::tokens;
+use crate::inject::learning::Waiting;
 use crate::inject::text;
 use crate::results;
 
@@ -23,7 +24,8 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let here = context.settings.project_here();
     let mut memory = context.settings.memory()?;
     let brief = memory.brief(BriefRequest { here, session: None, is_compacted: false })?;
-    let given = text::brief(&brief, budget);
+    let config = context.settings.own_config()?;
+    let given = text::brief_with(&brief, budget, Waiting::of(brief.waiting, &config, &context.settings.directory));
     // Counts are no reason to withhold a brief.
     let _ = memory.count_given(given.memories(), None);
     if context.printer.is_json() {

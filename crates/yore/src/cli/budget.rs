@@ -9,7 +9,7 @@ use crate::llm;
 use crate::render::text;
 use crate::results::{BudgetDay, BudgetRow};
 
-/// Show and limit what language models take
+/// Show and limit what language models take, as `yore learn` does
 ///
 /// No model is called until a limit is set: `yore budget set --tokens 200000` allows so many a day, `--dollars` what costs money.
 /// Every call is reserved before it is made and booked afterwards; all processes share the limits of a day.
@@ -69,20 +69,27 @@ fn show(context: &mut Context) -> CliResult {
         (provider, "") => provider.to_owned(),
         (provider, model) => format!("{provider}, {model}"),
     };
-    let DailyLimits { tokens, cost_micro } = limits;
     let rows = [
         vec!["model".to_owned(), if is_off { format!("{model}; switched off (`yore budget on`)") } else { model }],
         vec![
             "a day".to_owned(),
-            match tokens {
-                0 => "no tokens: no model is called (`yore budget set --tokens N`)".to_owned(),
-                tokens => format!("{} tokens, {} dollars", text::count(tokens), told_dollars(cost_micro)),
+            match limits.tokens {
+                0 => "no tokens: no model is called (`yore learn --limit N`)".to_owned(),
+                _ => limits_told(limits),
             },
         ],
         vec!["today".to_owned(), told(&today)],
     ];
     context.printer.table(&rows)?;
     Ok(Exit::Success)
+}
+
+/// Returns the limits of a day in words.
+pub(super) fn limits_told(limits: DailyLimits) -> String {
+    let DailyLimits { tokens, cost_micro, calls } = limits;
+    let calls = if calls > 0 { format!("{}, ", text::counted(calls, "call")) } else { String::new() };
+    let dollars = if cost_micro > 0 { format!(", {} dollars", told_dollars(cost_micro)) } else { String::new() };
+    format!("{calls}{} tokens{dollars}", text::count(tokens))
 }
 
 fn told(spent: &Spent) -> String {
@@ -112,8 +119,7 @@ fn set(tokens: Option<u64>, dollars: Option<f64>, context: &mut Context) -> CliR
         }
     }
     let config = context.settings.own_config()?;
-    let DailyLimits { tokens, cost_micro } = llm::limits(&config);
-    context.printer.line(format!("a day: {} tokens, {} dollars", text::count(tokens), told_dollars(cost_micro)))?;
+    context.printer.line(format!("a day: {}", limits_told(llm::limits(&config))))?;
     Ok(Exit::Success)
 }
 

@@ -43,7 +43,7 @@ pub struct Arguments {
     /// Only memories of these kinds, separated by commas [default: all but those of `extract.skip_kinds`]
     #[arg(short, long = "kind", alias = "kinds", value_name = "KINDS", value_parser = memories::kind, value_delimiter = ',')]
     kinds: Vec<MemoryKind>,
-    /// By rules, or by the configured language model (see `yore budget`); what an agent finds is recorded with `yore distil`
+    /// By rules, or by the configured language model (see `yore learn`); what an agent finds is recorded with `yore distil`
     #[arg(long, value_name = "NAME", default_value = EXTRACTORS[0], value_parser = EXTRACTORS)]
     extractor: String,
     /// Read sessions again that did not change; a model is paid again for them, but an answer in a folder is taken again
@@ -216,7 +216,7 @@ const MOST_REFUSED: usize = 10;
 /// Longest time for indexing what was found.
 const INDEX_PATIENCE_MS: u64 = 5_000;
 
-fn told_of_model(report: &ModelReport, folder: Option<&Path>) -> Vec<String> {
+pub(super) fn told_of_model(report: &ModelReport, folder: Option<&Path>) -> Vec<String> {
     let failed =
         |failed: &FailedSession| format!("{} failed: {}", failed.session, text::harmless(&words::failed(&failed.reason)));
     let mut lines: Vec<String> = report.failed.iter().map(failed).collect();
@@ -272,7 +272,7 @@ pub fn with_progress(engine: &Engine, request: &ExtractRequest, context: &Contex
     Ok(report?)
 }
 
-fn told(report: &ExtractReport, is_dry_run: bool) -> Vec<String> {
+pub(super) fn told(report: &ExtractReport, is_dry_run: bool) -> Vec<String> {
     let failed =
         |failed: &FailedSession| format!("{} failed: {}", failed.session, text::harmless(&words::failed(&failed.reason)));
     let mut lines: Vec<String> = report.failed.iter().map(failed).collect();

@@ -23,7 +23,7 @@ const GROUPS: [Group; 6] = [
         first: &["remember", "memories", "review", "forget", "undo", "log"],
         more: &["redo", "conflicts", "export", "import"],
     },
-    Group { name: "Learning", first: &[], more: &["extract", "distil", "consolidate", "models", "budget"] },
+    Group { name: "Learning", first: &["learn"], more: &["distil", "models"] },
     Group { name: "Agents", first: &[], more: &["uninstall", "mcp", "hook", "status-line"] },
     Group { name: "Data", first: &["data"], more: &["ingest", "embed", "capture", "daemon", "config", "completions", "replay"] },
 ];
@@ -83,7 +83,7 @@ mod tests {
         let wide: Vec<&str> = listed.lines().filter(|line| line.chars().count() > 80).collect();
         assert_eq!(wide, Vec::<&str>::new());
         let first = grouped(crate::cli::command(), false).render_help().to_string();
-        assert!(first.contains("\nAsk:\n  recall ") && !first.contains("\nLearning:"), "{first}");
+        assert!(first.contains("\nAsk:\n  recall ") && !first.contains("\nAgents:"), "{first}");
     }
 
     #[test]

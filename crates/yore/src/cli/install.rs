@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
-use super::Context;
+use super::{Context, learn};
 use crate::agents::AGENTS;
 use crate::error::{CliError, CliResult, Exit};
 use crate::install::command::is_yore;
@@ -276,6 +276,8 @@ fn show(
         context.printer.note("nothing was changed")?;
     } else if changes && !context.settings.directory.join("yore.db").exists() {
         context.printer.note("`yore up` reads the conversations that are here already")?;
+    } else if !is_dry && scope == Scope::User {
+        learn::offer(context)?;
     }
     Ok(exit)
 }

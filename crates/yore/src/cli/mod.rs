@@ -24,6 +24,7 @@ mod import;
 mod ingest;
 mod install;
 mod language_model;
+mod learn;
 mod log;
 mod mcp;
 mod memories;
@@ -144,10 +145,14 @@ enum Command {
     Conflicts(conflicts::Arguments),
     Export(export::Arguments),
     Import(import::Arguments),
+    Learn(learn::Arguments),
+    #[command(hide = true)]
     Extract(extract::Arguments),
     Distil(distil::Arguments),
+    #[command(hide = true)]
     Consolidate(consolidate::Arguments),
     Models(models::Arguments),
+    #[command(hide = true)]
     Budget(budget::Arguments),
     Uninstall(uninstall::Arguments),
     Mcp(mcp::Arguments),
@@ -279,6 +284,7 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
         Command::Conflicts(arguments) => conflicts::run(&arguments, context),
         Command::Export(arguments) => export::run(&arguments, context),
         Command::Import(arguments) => import::run(&arguments, context),
+        Command::Learn(arguments) => learn::run(&arguments, context),
         Command::Extract(arguments) => extract::run(&arguments, context),
         Command::Distil(arguments) => distil::run(&arguments, context),
         Command::Consolidate(arguments) => consolidate::run(&arguments, context),

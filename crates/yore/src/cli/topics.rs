@@ -29,7 +29,7 @@ pub struct Arguments {
     /// Only sessions last used at or after this time
     #[arg(long, value_name = "TIME", value_parser = ask::time)]
     since: Option<UtcMillis>,
-    /// Let the configured language model summarise sessions and name their topics (see `yore budget`), then list them; what has a
+    /// Let the configured language model summarise sessions and name their topics (see `yore learn`), then list them; what has a
     /// summary is left as it is until the session goes on
     #[arg(long, conflicts_with = "text")]
     summarise: bool,

@@ -2,16 +2,17 @@ use std::path::Path;
 
 use clap::Args;
 use yore_core::episode::Role;
+use yore_core::memory::Status;
 use yore_core::scope::ScopeChoice;
 use yore_engine::ingest::{IngestReport, IngestRequest, Silent, SourceRoot};
-use yore_engine::{Engine, ExtractRequest, RecallAnswer, RecallRequest, SessionsRequest};
+use yore_engine::{Engine, ExtractRequest, MemoryCounts, RecallAnswer, RecallRequest, SessionsRequest};
 use yore_sources::source::{NothingKnown, SOURCES, source_named};
 
 use super::data::scan;
 use super::doctor::{fuse, offer_longer_retention, retention_days};
 use super::ingest::{self, read_histories};
 use super::install::with_machine;
-use super::{Context, embed, extract, recall};
+use super::{Context, embed, extract, learn, recall};
 use crate::agents::AGENTS;
 use crate::engine_handle::may_begin;
 use crate::error::{CliError, CliResult, Exit};
@@ -139,6 +140,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if let Some((question, answer)) = &answer {
         tell_answer(question, answer, context)?;
     }
+    tell_memories(&statistics.store.memories, context)?;
     if nobody_is_told(context) {
         context
             .printer
@@ -153,7 +155,21 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     offer_longer_retention(arguments.yes, context)?;
     embed::after_reading(&engine, arguments.no_embed, true, context)?;
     context.settings.wake_daemon();
+    learn::offer(context)?;
     Ok(Exit::Success)
+}
+
+/// Tells how many memories were found, and how to review them.
+fn tell_memories(counts: &MemoryCounts, context: &mut Context) -> CliResult<()> {
+    if counts.total() == 0 {
+        let told = "\nno memories yet: rules found none, `yore learn` has a language model look for them";
+        return Ok(context.printer.line(told)?);
+    }
+    let waiting = counts.statuses.iter().find(|(status, _)| status == Status::Proposed.as_str()).map_or(0, |(_, count)| *count);
+    let review =
+        if waiting > 0 { format!("; `yore review` settles {} that wait for you", text::count(waiting)) } else { String::new() };
+    let found = text::counted(counts.total(), "memory");
+    Ok(context.printer.line(format!("\n{found} so far: `yore memories --all` lists them{review}; `yore learn` finds more"))?)
 }
 
 /// Names the agents of this computer whose histories are not read.
@@ -177,10 +193,10 @@ fn start_daemon(engine: &Engine, context: &Context) {
     }
 }
 
-/// Finds memories in what was read, unless the daemon will do it.
+/// Finds memories in what was read, by rules.
 fn extract_here(engine: &Engine, context: &mut Context) -> CliResult<()> {
     let config = context.settings.config();
-    if !config.extract.enabled || may_begin(config) {
+    if !config.extract.enabled {
         return Ok(());
     }
     let request = ExtractRequest { kinds: config.extract.kinds(), continue_on_error: true, ..ExtractRequest::default() };

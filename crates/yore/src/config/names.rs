@@ -1,6 +1,6 @@
 //! Configuration values that name models, purposes and prices.
 
-use yore_engine::llm::{PROGRAMS, RelevanceServer, Server, VectorServer};
+use yore_engine::llm::{Program, RelevanceServer, Server, VectorServer};
 
 /// Provider whose model is the program of `llm.command`.
 pub const COMMAND: &str = "command";
@@ -64,7 +64,7 @@ impl Names {
 }
 
 fn provider(name: &str) -> Result<(), String> {
-    let is_known = Server::named(name).is_some() || PROGRAMS.iter().any(|program| program.name == name);
+    let is_known = Server::named(name).is_some() || Program::named(name).is_some();
     match is_known || [COMMAND, FOLDER, ""].contains(&name) {
         true => Ok(()),
         false => Err(format!("there is no provider {name:?}; `yore models providers` lists them")),

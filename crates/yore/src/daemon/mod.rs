@@ -6,6 +6,7 @@
 //! - `server`: a thread for each client
 //! - `watch`: notices changes, drains the hooks' spool, runs periodic tasks
 //! - `worker`: takes due jobs from the queue and reads their files; `upkeep`: backups and checks
+//! - `learn`: has a language model read sessions that are quiet, with the person's consent
 //! - `embedder`: has the local model's vectors made in a child process
 //! - `http`: a port for agents that use MCP over HTTP
 //! - `shared`: state that these threads share
@@ -16,6 +17,7 @@
 
 mod embedder;
 mod http;
+mod learn;
 pub mod log;
 mod process;
 mod server;
@@ -88,6 +90,7 @@ pub fn run(settings: &Settings) -> CliResult<()> {
     let no_more_signals = signals.handle();
     let (shutdown, signal) = shutdown();
     let (end, ended) = std::sync::mpsc::channel::<()>();
+    let (end_learning, learning_ended) = std::sync::mpsc::channel::<()>();
     let shared = &shared;
     std::thread::scope(|scope| {
         #[cfg(unix)]
@@ -95,12 +98,13 @@ pub fn run(settings: &Settings) -> CliResult<()> {
         scope.spawn(|| worker::run(shared));
         scope.spawn(|| embedder::run(shared));
         scope.spawn(move || upkeep::run(shared, &ended));
+        scope.spawn(move || learn::run(shared, &learning_ended));
         scope.spawn(|| server::run(shared, &listener, scope));
         if let Some((port, token)) = port {
             scope.spawn(|| http::run(shared, port, token, signal));
         }
         watch::run(shared, &notices);
-        drop(end);
+        drop((end, end_learning));
         // A connection wakes the thread that waits for a client.
         drop(socket::connect(&shared.card.address()));
         drop(shutdown);

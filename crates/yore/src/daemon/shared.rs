@@ -81,7 +81,8 @@ pub struct Shared<'a> {
     pub is_embedding: AtomicBool,
     /// The last error.
     pub last_error: Mutex<Option<String>>,
-    is_stopping: AtomicBool,
+    /// True once the daemon is stopping.
+    pub is_stopping: AtomicBool,
     inbox: Mutex<Inbox>,
     woken: Condvar,
     notices: Mutex<Sender<Notice>>,

@@ -238,7 +238,7 @@ impl<'s, 'a> Watching<'s, 'a> {
         let later = |job: NewJob| {
             let stamp = match &job.work {
                 Work::Ingest(file) => Stamp::of_file(&file.path).ok(),
-                Work::Scan(_) | Work::Upkeep(_) | Work::Unknown { .. } => None,
+                Work::Scan(_) | Work::Upkeep(_) | Work::Learn | Work::Unknown { .. } => None,
             };
             NewJob { delay_ms: self.shared.window_ms(), stamp, ..job }
         };

@@ -97,7 +97,7 @@ fn turn(shared: &Shared<'_>, worker: &mut Option<JobWorker>, is_rescued: &mut bo
             Work::Ingest(_) => &mut files,
             Work::Scan(_) => &mut scans,
             // These belong to another lane.
-            Work::Upkeep(_) | Work::Unknown { .. } => continue,
+            Work::Upkeep(_) | Work::Learn | Work::Unknown { .. } => continue,
         };
         let is_enabled =
             |root: &SourceRoot| config.capture.enabled && config.sources.of(&root.source).is_none_or(|settings| settings.enabled);
@@ -265,6 +265,13 @@ fn read(shared: &Shared<'_>, roots: Vec<SourceRoot>, may_be_interrupted: bool) -
     if report.turns_added + report.turns_updated > 0 && shared.config.extract.enabled {
         let delay_ms = UtcMillis::from(shared.config.extract.after_seconds) * 1_000;
         shared.engine.queue_jobs(&[NewJob { work: Work::Upkeep(Upkeep::Extract), delay_ms, stamp: None }])?;
+    }
+    if report.turns_added > 0
+        && let Ok(config) = shared.settings.own_config()
+        && config.learn.auto
+    {
+        let delay_ms = UtcMillis::from(config.learn.quiet_minutes) * 60_000;
+        shared.engine.queue_jobs(&[NewJob { work: Work::Learn, delay_ms, stamp: None }])?;
     }
     shared.batches.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     shared.turns.fetch_add(report.turns_added, std::sync::atomic::Ordering::Relaxed);

@@ -16,6 +16,7 @@ use crate::agents::{AgentEvent, AgentProfile, Beginning, DOCTOR, Moment, Output,
 use crate::config::{Config, Inject};
 use crate::engine_handle::now;
 use crate::inject::budget::{Injection, tokens};
+use crate::inject::learning::{self, Waiting};
 use crate::inject::ledger::{self, Entry, digest};
 use crate::inject::text;
 use crate::ipc::client::{Client, NoAnswer};
@@ -52,9 +53,8 @@ pub(super) struct Wanted {
     event: Event,
     /// Id of the side conversation that the event comes from, if any.
     agent_id: Option<String>,
-    floor: f32,
-    /// The user's additional redaction patterns.
-    patterns: Vec<String>,
+    /// The settings that hold in the directory of the event.
+    config: Config,
     directory: PathBuf,
     client: Option<Client>,
     /// Time at which the answer was begun.
@@ -85,9 +85,9 @@ impl Wanted {
             }
         });
         let questions: Vec<(Question, usize)> = questions.collect();
-        let (floor, patterns) = (config.inject.floor as f32, config.redaction.extra_patterns.clone());
         let began = Instant::now();
-        (!questions.is_empty()).then_some(Self { questions, output, event, agent_id, floor, patterns, directory, client, began })
+        let config = config.clone();
+        (!questions.is_empty()).then_some(Self { questions, output, event, agent_id, config, directory, client, began })
     }
 
     /// Returns whether the event begins a session, so that the user is not typing yet.
@@ -233,7 +233,11 @@ impl Wanted {
                 if beginning.moment == Moment::SubAgent {
                     brief = Brief { project: brief.project, standing: brief.standing, ..Brief::default() };
                 }
-                let given = text::brief(&brief, budget);
+                let waiting = Waiting::of(brief.waiting, &self.config, &self.directory);
+                let given = text::brief_with(&brief, budget, waiting);
+                if waiting == Waiting::Offered && given.text.contains(&text::offered(brief.waiting)) {
+                    learning::note_told(&self.directory);
+                }
                 let skipped = given.text.is_empty().then_some(SkipReason::Nothing);
                 return Some((given, skipped));
             }
@@ -242,7 +246,14 @@ impl Wanted {
             Question::Failure(output) => Trigger::Failure(output.clone()),
             Question::Forgets => return None,
         };
-        let suggestions = self.suggest(suggest_request(trigger.clone(), here, session, known.to_vec(), self.floor, budget))?;
+        let suggestions = self.suggest(suggest_request(
+            trigger.clone(),
+            here,
+            session,
+            known.to_vec(),
+            self.config.inject.floor as f32,
+            budget,
+        ))?;
         let given = text::suggestions(&suggestions, &trigger, budget);
         let skipped = if given.text.is_empty() { suggestions.skipped.or(Some(SkipReason::Budget)) } else { None };
         Some((given, skipped))
@@ -285,7 +296,7 @@ impl Wanted {
             create: false,
             store: StoreOptions { busy_timeout: BUSY, is_passive: true, ..StoreOptions::default() },
             // An invalid pattern makes the opening fail, so that nothing is injected.
-            redaction_patterns: self.patterns.clone(),
+            redaction_patterns: self.config.redaction.extra_patterns.clone(),
             model: None,
             reranker: None,
             servers: ModelServers::default(),
@@ -393,8 +404,7 @@ mod tests {
             output: Output::Plain,
             event: Event::default(),
             agent_id: None,
-            floor: 0.5,
-            patterns: Vec::new(),
+            config: Config::default(),
             directory: PathBuf::new(),
             client: None,
             began: Instant::now(),

@@ -3,7 +3,9 @@
 //! - [`budget`]: its tokens, and what fits into a budget of them
 //! - [`text`]: the injected text, as an agent reads it
 //! - [`ledger`]: what a session was given, so that nothing is given twice and the cost can be counted
+//! - [`learning`]: what a brief tells of sessions that wait for a model
 
 pub mod budget;
+pub mod learning;
 pub mod ledger;
 pub mod text;

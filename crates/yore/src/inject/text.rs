@@ -17,6 +17,7 @@ use yore_engine::{
 use yore_sources::source::note::KIND;
 
 use super::budget::{Injection, Page};
+use super::learning::Waiting;
 use crate::fence::{clean, name};
 use crate::render::text::{day, merge_offer};
 use crate::results;
@@ -45,6 +46,11 @@ const LINE_COST: usize = 44;
 /// Returns the brief within a budget of tokens. Whatever does not fit is left out; the most useful parts come
 /// first.
 pub fn brief(brief: &Brief, budget: usize) -> Injection {
+    brief_with(brief, budget, Waiting::Told)
+}
+
+/// Returns the brief with a line about the sessions that wait, if many do.
+pub fn brief_with(brief: &Brief, budget: usize, waiting: Waiting) -> Injection {
     if brief.is_empty() {
         return Injection::default();
     }
@@ -68,12 +74,20 @@ pub fn brief(brief: &Brief, budget: usize) -> Injection {
     page.section("Decided lately:", brief.decided.iter().map(|memory| line_with_before(memory, brief)));
     page.section("Open:", brief.open.iter().map(brief_memory_line));
     page.section("Notes:", brief.notes.iter().map(|note| note_line(note, NOTE_CHARS)));
-    if brief.waiting >= MANY_WAIT {
+    if brief.waiting >= MANY_WAIT && waiting == Waiting::Told {
         let told = format!("Not distilled yet: {} sessions here (`yore distil`).", brief.waiting);
         page.section("", std::iter::once((told, Vec::new())));
     }
     page.section("Before that:", sessions.map(|worked| (format!("- {}", headline(worked)), Vec::new())));
+    if waiting == Waiting::Offered {
+        page.section("", std::iter::once((offered(brief.waiting), Vec::new())));
+    }
     page.end()
+}
+
+/// Returns the line that offers learning, which is given once.
+pub fn offered(waiting: u64) -> String {
+    format!("{waiting} sessions here wait to be understood. Ask the person once whether a model may read them: `yore learn`.")
 }
 
 /// Returns the room for the passages of memories within a budget of tokens.

@@ -2,9 +2,11 @@
 //!
 //! - [`providers`]: everybody who may answer
 //! - [`ModelChooser`]: who answers for a purpose, in each project
+//! - [`found`]: who is ready on this computer
 //! - [`key`]: keys of servers, from the environment, a program or the system's keyring
 //! - [`ModelsAt`]: the models for vectors and relevance
 
+pub mod found;
 pub mod key;
 mod model_chooser;
 mod servers;
@@ -19,7 +21,7 @@ use yore_engine::llm::{PROGRAMS, RELEVANCE_SERVERS, SERVERS, VECTOR_SERVERS};
 use yore_engine::transport::is_here;
 use yore_engine::{DailyLimits, Price, Terms};
 
-use crate::config::{COMMAND, Config, FOLDER, ModelPrice};
+use crate::config::{COMMAND, Config, FOLDER, Llm, ModelPrice, ModelUse, NONE};
 use crate::error::CliResult;
 use crate::settings::Settings;
 
@@ -81,9 +83,17 @@ pub fn folder(settings: &Settings) -> CliResult<PathBuf> {
     Ok(own.map_or_else(|| settings.directory.join(yore_engine::llm::FOLDER), PathBuf::from))
 }
 
+/// Returns the names of the projects whose sessions nobody may read for a purpose.
+pub fn unread_projects(purpose: &str, config: &Config) -> Vec<String> {
+    let uses = config.llm.uses.iter().filter_map(|text| ModelUse::parse(text).ok());
+    let is_meant = |one: &ModelUse| one.provider == NONE && one.purpose.as_deref().is_none_or(|own| own == purpose);
+    uses.filter(is_meant).filter_map(|one| one.project).collect()
+}
+
 /// Returns the limits of a day.
 pub fn limits(config: &Config) -> DailyLimits {
-    DailyLimits { tokens: config.llm.daily_tokens, cost_micro: (config.llm.daily_dollars * 1e6) as u64 }
+    let Llm { daily_tokens: tokens, daily_calls: calls, daily_dollars, .. } = config.llm;
+    DailyLimits { tokens, cost_micro: (daily_dollars * 1e6) as u64, calls }
 }
 
 /// Returns the minutes by which this computer's clock is ahead of UTC.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use yore_engine::Terms;
-use yore_engine::llm::{Backoff, CommandSettings, Connection, Model, PROGRAMS, Server, Way};
+use yore_engine::llm::{Backoff, CommandSettings, Connection, Model, Program, Server, Way};
 use yore_engine::transport::is_here;
 
 use super::key::{KeyPlace, key_command, key_of};
@@ -40,7 +40,9 @@ impl<'s> ModelChooser<'s> {
         if config.llm.provider.is_empty() && !has_some {
             return Err(CliError::usage(
                 NOBODY,
-                Some("name one: `yore config set llm.provider claude`; `yore models providers` lists them"),
+                Some(
+                    "`yore learn` lists those that are here, `yore learn --with NAME` takes one; `yore models providers` lists all",
+                ),
             ));
         }
         Ok(Self { settings, config, purpose, uses, made: BTreeMap::new() })
@@ -77,9 +79,9 @@ impl<'s> ModelChooser<'s> {
     fn way(&self, provider: &str, model: &str) -> CliResult<(Way, Option<String>)> {
         let (settings, llm) = (self.settings, &self.config.llm);
         let timeout = Duration::from_secs(llm.timeout_seconds.into());
-        let command = |command: Vec<String>| {
+        let command = |command: Vec<String>, known: Option<&'static Program>| {
             let directory = settings.directory.join(MODEL_WORK);
-            (Way::Command(CommandSettings { command, directory, timeout }), None)
+            (Way::Command(CommandSettings { command, directory, timeout, known }), None)
         };
         if provider == FOLDER {
             return Ok((Way::Folder(folder(settings)?), None));
@@ -88,10 +90,10 @@ impl<'s> ModelChooser<'s> {
             if llm.command.is_empty() {
                 return Err(CliError::usage("llm.command is empty", Some("set it to the program and its arguments")));
             }
-            return Ok(command(llm.command.clone()));
+            return Ok(command(llm.command.clone(), None));
         }
-        if let Some(program) = PROGRAMS.iter().find(|program| program.name == provider) {
-            return Ok(command(program.with_model(model)));
+        if let Some(program) = Program::named(provider) {
+            return Ok(command(program.with_model(model), Some(program)));
         }
         let server = Server::named(provider).ok_or_else(|| {
             CliError::usage(format!("there is no provider {provider:?}"), Some("`yore models providers` lists them"))

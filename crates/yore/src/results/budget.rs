@@ -11,6 +11,8 @@ use super::{Consolidation, FailedConversation, words};
 pub struct BudgetDay {
     /// Most tokens a day; 0: no model is called.
     pub daily_tokens: u64,
+    /// Most calls a day; 0: as many as the tokens allow.
+    pub daily_calls: u64,
     /// Most dollars a day.
     pub daily_dollars: f64,
     /// True if models are switched off.
@@ -130,7 +132,8 @@ impl From<Spent> for Taken {
 impl BudgetDay {
     /// Makes it of the limits and what was taken.
     pub fn of(limits: DailyLimits, today: Spent, off: bool) -> Self {
-        Self { daily_tokens: limits.tokens, daily_dollars: limits.cost_micro as f64 / 1e6, off, today: today.into() }
+        let DailyLimits { tokens, cost_micro, calls } = limits;
+        Self { daily_tokens: tokens, daily_calls: calls, daily_dollars: cost_micro as f64 / 1e6, off, today: today.into() }
     }
 }
 

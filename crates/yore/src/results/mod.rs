@@ -12,6 +12,7 @@
 //! - [`Remembered`], [`Forgotten`], [`Brief`], [`SessionCost`]: what was done, and given
 //! - [`Finding`], [`Setting`], [`Installation`], [`Model`], [`Daemon`] and others of `program`: the program itself
 //! - [`ContextIndex`], [`HybridAnswer`] and others of `compat`: what the compatibility tools return
+//! - [`LearnDone`], [`LearnState`]: learning by a language model
 //! - [`Measured`]: the result of `yore eval`
 //! - [`compact`]: the form for agents, for whom every word costs tokens
 //!
@@ -25,6 +26,7 @@ mod consolidation;
 mod designs;
 mod distil;
 mod eval;
+mod learn;
 mod list;
 mod memory;
 mod program;
@@ -43,6 +45,7 @@ pub use self::consolidation::*;
 pub use self::designs::*;
 pub use self::distil::*;
 pub use self::eval::*;
+pub use self::learn::*;
 pub use self::list::*;
 pub use self::memory::*;
 pub use self::program::*;

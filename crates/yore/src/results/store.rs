@@ -9,6 +9,7 @@ use yore_engine::{
     Backup, EmbedReport, IndexHealth, MemoryCounts, RepairReport, Restored, SkipCount, StoreStats, SyncReport, VectorHealth,
 };
 
+use super::learn::LearnState;
 use super::program::{Capture, Daemon};
 use super::{named_counts, path};
 
@@ -18,6 +19,9 @@ pub struct Status {
     /// What is stored.
     #[serde(flatten)]
     pub statistics: Statistics,
+    /// Learning by a language model.
+    #[serde(default)]
+    pub learning: Option<LearnState>,
     /// The daemon.
     pub daemon: Daemon,
     /// What is read, and whether here.

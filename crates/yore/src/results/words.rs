@@ -7,8 +7,9 @@ use yore_engine::{FailReason, Missing, RefusedItem, StopReason};
 /// Returns why a language model may not be called, and the command that changes it.
 pub fn denial(denial: &Denial) -> String {
     match denial {
-        Denial::NoTokens => format!("{denial} (`yore budget set --tokens N`)"),
-        Denial::Off => format!("{denial} (`yore budget on`)"),
+        Denial::NoTokens => format!("{denial} (`yore learn --limit N`)"),
+        Denial::Off => format!("{denial} (`yore learn --auto` or `yore budget on`)"),
+        Denial::Tokens { .. } | Denial::Calls(_) | Denial::Dollars { .. } => format!("{denial} (`yore learn --limit`)"),
         _ => denial.to_string(),
     }
 }

@@ -74,6 +74,8 @@ impl TestEnvironment {
         let mut command = Command::new(program);
         command.env_clear().current_dir(self.root.join("work"));
         command.env("YORE_HOME", self.data()).env("TZ", "UTC0").env("YORE_DAEMON__AUTOSTART", "false");
+        // Nobody listens there: the real computer's model server is none of this one's.
+        command.env("OLLAMA_HOST", "127.0.0.1:1");
         for name in ["HOME", "USERPROFILE"] {
             command.env(name, &home);
         }

@@ -153,6 +153,8 @@ fn status_shows_everything_on_one_page() {
     vectors      10 turns of the static table; none of a local model; [size]
     on disk      [size] ([share] of the sources) in [root]/data
     redacted     1 registry-token
+    learning     by rules; no language model is chosen (`yore learn`)
+    waiting      3 sessions for a model
     daemon       not running
     capture      on, for all projects
     capture      [root]/work is captured

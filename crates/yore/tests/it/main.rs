@@ -24,6 +24,7 @@ mod http;
 mod ingest;
 mod install;
 mod language_model;
+mod learn;
 mod lists;
 mod mcp;
 mod mcp_peers;

@@ -58,6 +58,8 @@ fn first_up_keeps_every_session_and_answers_a_question() {
     [ce8fb1b43f] assistant
       The album queue is closed by the first worker that finishes; the uploader must close it itself.
 
+    no memories yet: rules found none, `yore learn` has a language model look for them
+
     next: `yore install` connects your agents to it (without a name it only lists what it would do)
     next: `yore recall "…"` searches it; `yore up` again reads what is new; `yore doctor` checks everything
     --- standard error

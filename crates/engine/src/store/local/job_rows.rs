@@ -6,8 +6,9 @@ use yore_core::time::UtcMillis;
 use super::transaction::{View, WriteTx};
 use crate::store::{Store, StoreResult};
 
-/// Maximum wait of a job: a longer one was queued before the clock was set back.
-const MOST_WAIT_MS: UtcMillis = 600_000;
+/// Maximum wait of a job in milliseconds, as SQL: a longer one was queued before the clock was set back. A language model waits for the
+/// next day.
+const MOST_WAIT: &str = "iif(kind = 'learn', 90000000, 600000)";
 
 /// A row of the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,7 +121,7 @@ impl Store {
         self.write(|tx| {
             let sql = format!(
                 "SELECT {COLUMNS} FROM job WHERE state = 'queued' AND kind IN (SELECT value FROM json_each(?3))
-                     AND (not_before_ms <= ?1 OR not_before_ms > ?1 + {MOST_WAIT_MS}) ORDER BY not_before_ms, id LIMIT ?2"
+                     AND (not_before_ms <= ?1 OR not_before_ms > ?1 + {MOST_WAIT}) ORDER BY not_before_ms, id LIMIT ?2"
             );
             let jobs = tx.all(&sql, params![now, limit as i64, json_of(kinds)], job_row)?;
             for job in &jobs {
@@ -134,7 +135,7 @@ impl Store {
     pub(crate) fn next_job(&self, kinds: &[&str], now: UtcMillis) -> StoreResult<Option<UtcMillis>> {
         self.read(|view| {
             let sql = format!(
-                "SELECT min(iif(not_before_ms > ?1 + {MOST_WAIT_MS}, ?1, not_before_ms)) FROM job
+                "SELECT min(iif(not_before_ms > ?1 + {MOST_WAIT}, ?1, not_before_ms)) FROM job
                  WHERE state = 'queued' AND kind IN (SELECT value FROM json_each(?2))"
             );
             view.value(&sql, params![now, json_of(kinds)])
@@ -142,13 +143,13 @@ impl Store {
     }
 
     /// Makes jobs of a kind due that wait for more of the same; returns their number. Failed jobs keep their
-    /// pause.
-    pub(crate) fn hurry_jobs(&self, kind: &str, now: UtcMillis) -> StoreResult<usize> {
+    /// pause, unless `with_failed`: then they begin anew.
+    pub(crate) fn hurry_jobs(&self, kind: &str, now: UtcMillis, with_failed: bool) -> StoreResult<usize> {
         // Mostly there is nothing to hurry, and then nothing is written.
         let waits: bool = self.read(|view| {
             view.value(
-                "SELECT EXISTS (SELECT 1 FROM job WHERE state = 'queued' AND kind = ?1 AND failures = 0 AND not_before_ms > ?2)",
-                params![kind, now],
+                "SELECT EXISTS (SELECT 1 FROM job WHERE state = 'queued' AND kind = ?1 AND (?3 OR failures = 0) AND not_before_ms > ?2)",
+                params![kind, now, with_failed],
             )
         })?;
         if !waits {
@@ -156,8 +157,9 @@ impl Store {
         }
         self.write(|tx| {
             tx.execute(
-                "UPDATE job SET not_before_ms = ?2 WHERE state = 'queued' AND kind = ?1 AND failures = 0 AND not_before_ms > ?2",
-                params![kind, now],
+                "UPDATE job SET not_before_ms = ?2, failures = 0
+                 WHERE state = 'queued' AND kind = ?1 AND (?3 OR failures = 0) AND not_before_ms > ?2",
+                params![kind, now, with_failed],
             )
         })
     }
@@ -167,7 +169,7 @@ impl Store {
         self.read(|view| {
             let sql = format!(
                 "SELECT count(*) FROM job WHERE kind IN (SELECT value FROM json_each(?2)) AND (state = 'leased'
-                     OR state = 'queued' AND (not_before_ms <= ?1 OR not_before_ms > ?1 + {MOST_WAIT_MS}))"
+                     OR state = 'queued' AND (not_before_ms <= ?1 OR not_before_ms > ?1 + {MOST_WAIT}))"
             );
             view.count(&sql, params![now, json_of(kinds)])
         })

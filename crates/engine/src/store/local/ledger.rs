@@ -21,6 +21,9 @@ pub struct DailyLimits {
     pub tokens: u64,
     /// Most millionths of a dollar; 0: nothing that costs money may be called.
     pub cost_micro: u64,
+    /// Most calls; 0: as many as the tokens allow.
+    #[serde(default)]
+    pub calls: u64,
 }
 
 /// Sums of calls in some time.
@@ -77,6 +80,8 @@ pub(crate) enum Spending {
     NoTokens(u64),
     /// It would pass the money of the day; so many millionths of a dollar are left.
     NoMoney(u64),
+    /// The calls of the day are made.
+    NoCalls,
 }
 
 const SUMS: &str = "count(*), sum(state = 'failed'), sum(input_tokens), sum(output_tokens), sum(cost_micro), max(is_estimated)";
@@ -106,6 +111,9 @@ impl Store {
             let so_far = tx
                 .first(&format!("SELECT {SUMS} FROM model_call WHERE day = ?1"), [call.day], |row| spent(row, 0))?
                 .unwrap_or_default();
+            if limits.calls > 0 && so_far.calls >= limits.calls {
+                return Ok(Spending::NoCalls);
+            }
             let left = limits.tokens.saturating_sub(so_far.input + so_far.output);
             if call.tokens > left {
                 return Ok(Spending::NoTokens(left));

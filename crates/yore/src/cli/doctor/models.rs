@@ -21,6 +21,13 @@ pub(super) fn examine(is_reached: bool, context: &Context) -> CliResult<Vec<Told
     let tokens = config.llm.daily_tokens;
     let engine = context.settings.engine(false).ok();
     let mut told: Vec<Told> = Vec::new();
+    if config.learn.auto
+        && let Some(engine) = &engine
+        && let Some((code, text)) = engine.learning_failure()?
+    {
+        let text = format!("learning in the background failed: {} [{code}]", text::harmless(&text));
+        told.push(Told::new("learn", Severity::Warning, text).remedy("`yore models test` tries the model"));
+    }
     let uses: Vec<ModelUse> = config.llm.uses.iter().filter_map(|text| ModelUse::parse(text).ok()).collect();
     let projects = std::iter::once(None).chain(uses.iter().map(|one| one.project.as_deref()));
     let asked: BTreeSet<(Option<&str>, &'static str)> =

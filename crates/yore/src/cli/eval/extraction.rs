@@ -181,7 +181,7 @@ fn replayed(folder: &Path) -> CliResult<(Arc<Model>, Terms)> {
     let who: Recorded =
         serde_json::from_slice(&text).map_err(|error| CliError::usage(format!("{}: {error}", path.display()), None))?;
     let model = Model::new(who.model, Way::Folder(folder.to_path_buf()), Backoff::ONCE).of_size(who.is_small);
-    let limits = yore_engine::DailyLimits { tokens: u64::MAX >> 1, cost_micro: 0 };
+    let limits = yore_engine::DailyLimits { tokens: u64::MAX >> 1, ..yore_engine::DailyLimits::default() };
     Ok((Arc::new(model), Terms { purpose: "extract".to_owned(), limits, ..Terms::default() }))
 }
 

@@ -5,7 +5,7 @@ mod sources;
 
 use clap::Args;
 
-use super::{Context, capture, daemon};
+use super::{Context, capture, daemon, learn};
 use crate::error::{CliResult, Exit};
 use crate::render::memories::memory_lines;
 use crate::render::text;
@@ -37,9 +37,11 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let (store, index, vectors) = (&statistics.store, &statistics.index, &statistics.vectors);
     let daemon = daemon::state(context)?;
     let capture = capture::state(None, context)?;
+    let learning = learn::State::read(false, context)?;
     if context.printer.is_json() {
+        let learning = learning.result(None);
         let statistics = results::Statistics::of(results::path(&context.settings.directory), &statistics);
-        context.printer.json(&results::Status { statistics, daemon, capture })?;
+        context.printer.json(&results::Status { statistics, learning: Some(learning), daemon, capture })?;
         return Ok(Exit::Success);
     }
     let mut rows: Vec<Vec<String>> = Vec::new();
@@ -144,6 +146,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             format!("{} {}{detail}, first at {}:{}", text::count(skip.count), skip.reason, text::harmless(&skip.path), skip.line),
         ]);
     }
+    rows.extend(learning.rows());
     rows.extend(daemon::rows(&daemon));
     rows.extend(capture::rows(&capture));
     for line in text::table(&rows).into_iter().chain(daemon::given_up(&daemon)) {

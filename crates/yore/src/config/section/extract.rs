@@ -10,7 +10,7 @@ use crate::config::key::{Key, ProjectMay, Shape};
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Extract {
-    /// Lets the background process find memories in what was said, by rules. `yore extract` does it at any time.
+    /// Lets the background process find memories in what was said, by rules. `yore learn` does it at any time.
     pub enabled: bool,
     /// Kinds of memories that are not recorded, such as "todo" or "event". Other words are ignored.
     pub skip_kinds: Vec<String>,

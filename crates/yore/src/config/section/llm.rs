@@ -13,7 +13,7 @@ use crate::config::names::Names;
 #[serde(default, deny_unknown_fields)]
 pub struct Llm {
     /// Who answers: a server ("anthropic", "openai", "gemini", "ollama", "openrouter", "openai-compatible" and others), a program
-    /// on this computer ("claude", "ollama-run", "llm", or "command" for any other), or "folder" for requests and answers as files. Empty: nobody. `yore models providers` lists them.
+    /// on this computer ("claude", "codex", "gemini-cli", "qwen", "opencode", "copilot", "ollama-run", "llm", or "command" for any other), or "folder" for requests and answers as files. Empty: nobody. `yore models providers` lists them.
     pub provider: String,
     /// Name of the model, as the provider spells it; a program may have a default of its own.
     pub model: String,
@@ -36,6 +36,8 @@ pub struct Llm {
     pub uses: Vec<String>,
     /// Most tokens a day, of all models and purposes together. 0: no model is called.
     pub daily_tokens: u64,
+    /// Most calls a day, of all models and purposes together. 0: as many as the tokens allow.
+    pub daily_calls: u64,
     /// Most dollars a day for servers on other computers. 0: none that costs money is called. Programs bill their own account, of which
     /// yore knows nothing: for them, only the tokens are limited.
     pub daily_dollars: f64,
@@ -58,6 +60,7 @@ impl Default for Llm {
             key_command: Vec::new(),
             uses: Vec::new(),
             daily_tokens: 0,
+            daily_calls: 0,
             daily_dollars: 0.0,
             prices: Vec::new(),
             timeout_seconds: 120,
@@ -80,6 +83,7 @@ pub(super) const KEYS: &[Key] = &[
     Key::new("llm.key_command", WORDS, ProjectMay::Nothing),
     Key::new("llm.uses", Shape::NamedList { longest: 400, names: Names::Use }, ProjectMay::Nothing),
     Key::new("llm.daily_tokens", Shape::Count { min: 0, max: 10_000_000_000 }, ProjectMay::Nothing),
+    Key::new("llm.daily_calls", Shape::Count { min: 0, max: 1_000_000 }, ProjectMay::Nothing),
     Key::new("llm.daily_dollars", MONEY, ProjectMay::Nothing),
     Key::new("llm.prices", Shape::NamedList { longest: 400, names: Names::Price }, ProjectMay::Nothing),
     Key::new("llm.timeout_seconds", Shape::Count { min: 1, max: 3_600 }, ProjectMay::Nothing),

@@ -10,6 +10,7 @@ mod extract;
 mod forget;
 mod index;
 mod inject;
+mod learn;
 mod llm;
 mod mcp;
 mod models;
@@ -30,6 +31,7 @@ pub use extract::Extract;
 pub use forget::Forget;
 pub use index::Index;
 pub use inject::Inject;
+pub use learn::Learn;
 pub use llm::Llm;
 pub use mcp::Mcp;
 pub use models::Models;
@@ -65,6 +67,8 @@ pub struct Config {
     pub recall: Recall,
     /// Memories that are found in conversations.
     pub extract: Extract,
+    /// Learning by a language model, which `yore learn` sets up.
+    pub learn: Learn,
     /// Memories that agents get without asking.
     pub inject: Inject,
     /// The server for agents.
@@ -100,6 +104,7 @@ pub(super) const TABLE: &[&[Key]] = &[
     llm::KEYS,
     recall::KEYS,
     extract::KEYS,
+    learn::KEYS,
     inject::KEYS,
     mcp::KEYS,
     output::KEYS,

@@ -16,7 +16,7 @@ pub struct Models {
     /// caches. The variable YORE_MODELS overrides both.
     pub directory: PathBuf,
     /// The model that computes the vectors of texts: the name of a folder in that directory, or a server and its model, such as
-    /// "ollama/nomic-embed-text". All that was said is sent to that server, as far as `yore budget` allows.
+    /// "ollama/nomic-embed-text". All that was said is sent to that server, as far as the limit of a day allows (`yore learn --limit`).
     pub embedder: String,
     /// Number of dimensions of a server's vectors, where it lets one choose. 0: the model's own.
     pub dimensions: u32,

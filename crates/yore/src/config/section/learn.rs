@@ -1,0 +1,28 @@
+//! `[learn]`: consent to a language model that reads sessions in the background.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::config::key::{Key, ProjectMay, Shape};
+
+/// Learning by a language model, which `yore learn` sets up.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Learn {
+    /// Lets the background process have the model of `llm.provider` read sessions, within the limits of a day.
+    pub auto: bool,
+    /// Minutes since its last message after which a session is read.
+    pub quiet_minutes: u32,
+}
+
+impl Default for Learn {
+    fn default() -> Self {
+        Self { auto: false, quiet_minutes: 15 }
+    }
+}
+
+/// The keys of `[learn]`. A cloned repository must not consent in the place of the person.
+pub(super) const KEYS: &[Key] = &[
+    Key::new("learn.auto", Shape::Switch, ProjectMay::Nothing),
+    Key::new("learn.quiet_minutes", Shape::Count { min: 0, max: 1_440 }, ProjectMay::Nothing),
+];
