@@ -55,6 +55,8 @@ open_named_enum! {
         Failure = "failure",
         /// No question: the session lost the text it was given.
         Forgot = "forgot",
+        /// No question: the agent was asked to record what it learned.
+        Distil = "distil",
     }
 }
 

@@ -130,7 +130,7 @@ pub struct DistilledItem {
     pub details: Option<String>,
     /// What its kind has besides the statement: the error and its cause, the reason, a rejected alternative.
     pub fields: Vec<DistilledField>,
-    /// Line on which it rests.
+    /// Line on which it rests; 0: the last one that has the quote.
     #[serde(alias = "source_line")]
     pub line: u32,
     /// Words of that line.
@@ -216,7 +216,7 @@ impl Engine {
         let mut proposals: Vec<NewMemory> = Vec::new();
         let mut of_item: Vec<(usize, &DistilledItem)> = Vec::new();
         for (number, item) in (1..).zip(&distilled.items).take(MOST_ITEMS) {
-            let turn = turn_of(item.line);
+            let turn = if item.line == 0 { saying(&turns, &item.quote) } else { turn_of(item.line) };
             let project = turn.and_then(|turn| projects.get(&turn.project_key?).copied());
             match proposal(item, turn, project, session, by) {
                 Ok((new, doubt)) => {
@@ -255,7 +255,8 @@ impl Engine {
         let met: Vec<MemoryId> = recorded.iter().map(|(_, id)| *id).collect();
         self.drop_proposed(by, distilled, &own, &met, &mut report)?;
         // Lines of items that were refused may not have been read.
-        let read = recorded.iter().map(|(item, _)| item.line).chain(distilled.upto).chain(distilled.skip_lines.iter().copied());
+        let lines = recorded.iter().map(|(item, _)| item.line).filter(|line| *line > 0);
+        let read = lines.chain(distilled.upto).chain(distilled.skip_lines.iter().copied());
         let (read, unknown): (Vec<u32>, Vec<u32>) = read.partition(|line| turn_of(*line).is_some());
         report.problems.extend(unknown.into_iter().map(RefusedItem::NoLine));
         let mut done = self.distilled_lines(session, by)?;
@@ -441,6 +442,12 @@ fn support(statement: &str, text: &str) -> f32 {
     };
     let (wanted, said) = (words(statement), words(text));
     if wanted.is_empty() { 1.0 } else { wanted.intersection(&said).count() as f32 / wanted.len() as f32 }
+}
+
+/// Returns the last turn that has these words.
+fn saying<'t>(turns: &'t [ShownTurn], quote: &str) -> Option<&'t ShownTurn> {
+    let is_saying = |turn: &&ShownTurn| !quote.trim().is_empty() && (turn.text.contains(quote) || turn.tool_text.contains(quote));
+    turns.iter().rev().find(is_saying)
 }
 
 /// Makes a memory of an item, with the reason why it waits for a review if it does.

@@ -107,6 +107,16 @@ fn what_it_finds_is_recorded_with_its_words_in_the_extracted_lane() {
     assert!(memory.engine().entity_named("harbour box").is_ok(), "a thing that was not known is kept");
 }
 
+#[test]
+fn a_quote_alone_names_the_line_and_the_session_still_waits() {
+    let memory = memory();
+    let said = item("decision", "Berth leases live in SQLite.", 0, "keep the berth leases in SQLite");
+    let never = item("fact", "The tide is high.", 0, "the tide is high today");
+    let report = record(&memory, vec![said, never], Vec::new());
+    assert_eq!((report.recorded, report.problems.len()), (1, 1), "{report:?}");
+    assert!(report.left > 0, "nobody read its lines");
+}
+
 fn fields(given: &[(&str, &str)]) -> Vec<DistilledField> {
     given.iter().map(|(name, text)| DistilledField { name: (*name).to_owned(), text: (*text).to_owned() }).collect()
 }
@@ -230,7 +240,7 @@ fn nothing_is_recorded_that_was_not_said_or_that_no_person_said() {
         item("decision", "The leases live in Redis.", 1, "keep the leases in Redis"),
         item("decision", "The leases live in SQLite.", 1, ""),
         item("decision", "The leases live in SQLite.", 99, ORDER),
-        item("decision", "The leases live in SQLite.", 0, ORDER),
+        item("decision", "The leases live in SQLite.", 0, "nobody said this in any line"),
         item("poem", "The leases live in SQLite.", 1, ORDER),
         item("decision", &long, 1, ORDER),
         item("decision", "", 1, ORDER),

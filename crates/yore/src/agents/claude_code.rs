@@ -81,7 +81,8 @@ fn questions(event: &AgentEvent<'_>, kind: EventKind) -> Vec<Question> {
         ToolFailure => event.failed(),
         SubagentStart => event.sub_agent(errands),
         BeforeCompaction | AfterCompaction => event.compacted_before_start(),
-        End | Progress => Vec::new(),
+        End => event.turn_ended(),
+        Progress => Vec::new(),
     }
 }
 

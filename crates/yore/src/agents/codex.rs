@@ -54,7 +54,8 @@ fn questions(event: &AgentEvent<'_>, kind: EventKind) -> Vec<Question> {
         AfterTool => event.failure(),
         SubagentStart => event.sub_agent(errands),
         BeforeCompaction | AfterCompaction => event.compacted_before_start(),
-        ToolFailure | End | Progress => Vec::new(),
+        End => event.turn_ended(),
+        ToolFailure | Progress => Vec::new(),
     }
 }
 

@@ -29,6 +29,12 @@ impl Output {
         }
     }
 
+    /// Returns the output that has the agent go on with `text` instead of ending its turn, in the form of the agents whose events ask
+    /// for it (Claude Code, Codex, Gemini CLI, Qwen Code).
+    pub fn one_more_turn(text: &str) -> String {
+        json!({"decision": "block", "reason": text}).to_string()
+    }
+
     /// Returns the output for an agent that waits for an answer although there is nothing to say.
     pub fn silence(self) -> Option<String> {
         (self == Self::Cancel).then(|| json!({"cancel": false}).to_string())

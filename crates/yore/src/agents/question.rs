@@ -13,6 +13,8 @@ pub enum Question {
     File(String),
     /// Earlier cases of the same error, and their outcome.
     Failure(String),
+    /// No question: the agent's turn ends, and it may be asked to record what it learned.
+    Distil,
     /// No question: the session lost the text it was given, and no answer may be returned.
     Forgets,
 }
@@ -50,6 +52,7 @@ impl Question {
             Self::Prompt(_) => TriggerKind::Prompt,
             Self::File(_) => TriggerKind::Edit,
             Self::Failure(_) => TriggerKind::Failure,
+            Self::Distil => TriggerKind::Distil,
             Self::Forgets => TriggerKind::Forgot,
         }
     }

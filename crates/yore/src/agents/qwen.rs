@@ -46,7 +46,8 @@ fn questions(event: &AgentEvent<'_>, kind: EventKind) -> Vec<Question> {
         AfterTool | ToolFailure => event.files_or_failure(),
         SubagentStart => event.sub_agent(errands),
         BeforeCompaction | AfterCompaction => event.compacted(),
-        BeforeTool | End | Progress => Vec::new(),
+        End => event.turn_ended(),
+        BeforeTool | Progress => Vec::new(),
     }
 }
 

@@ -42,6 +42,10 @@ const QUOTE_CHARS: usize = 300;
 const FEW: usize = 3;
 /// Most tokens in the answer about a file or an error.
 const FEW_TOKENS: usize = 400;
+/// Most tokens of the request to record what was learned.
+const DISTIL_TOKENS: usize = 300;
+/// Bytes of a transcript from which the work counts as a piece of work, however few its prompts.
+const LONG_TRANSCRIPT: u64 = 60_000;
 /// Two hooks for one event are called within this time, in milliseconds.
 const AT_ONCE_MS: i64 = 10_000;
 
@@ -78,6 +82,7 @@ impl Wanted {
         let questions = asked.into_iter().filter_map(|question| {
             let budget = if config.inject.enabled { budget(&question, &config.inject) } else { 0 };
             match question {
+                Question::Distil if config.learn.in_session => Some((Question::Distil, DISTIL_TOKENS)),
                 // Nothing may be injected, but the reset of the session must still be recorded.
                 question if budget == 0 && question.is_reset() => Some((Question::Forgets, 0)),
                 _ if budget == 0 => None,
@@ -117,11 +122,15 @@ impl Wanted {
         for (question, budget) in std::mem::take(&mut self.questions) {
             let about = about(&question, key.as_ref());
             for entry in self.one(&question, budget, about, &past, &mut texts) {
-                if let Some(session) = &session {
-                    // If the ledger cannot be written, the answer is given all the same.
-                    let _ = ledger::append(&self.directory, session, &entry);
+                let is_noted = session.as_ref().is_some_and(|session| ledger::append(&self.directory, session, &entry).is_ok());
+                // If the ledger cannot be written, an answer is given all the same, but the agent would be asked again each time.
+                if question == Question::Distil && !is_noted {
+                    texts.clear();
                 }
                 past.push(entry);
+            }
+            if question == Question::Distil {
+                return texts.pop().map(|text| Output::one_more_turn(&text));
             }
             // For the files of one call, the first file with an answer is enough.
             if matches!(question, Question::File(_)) && !texts.is_empty() {
@@ -158,7 +167,7 @@ impl Wanted {
     ) -> Vec<Entry> {
         let mut entries = Vec::new();
         let question = &after_compaction(question, past, self.agent_id.as_deref());
-        if self.was_answered(question, past, about.as_deref()) {
+        if self.was_answered(question, past, about.as_deref()) || *question == Question::Distil && !self.is_distilled_now(past) {
             return entries;
         }
         let entry = Entry {
@@ -189,6 +198,16 @@ impl Wanted {
         entries
     }
 
+    /// Returns whether the agent is asked now to record what it learned: once a session, after a piece of work.
+    fn is_distilled_now(&self, past: &[Entry]) -> bool {
+        let is = |kind: TriggerKind| move |entry: &&Entry| entry.kind == Some(kind);
+        let prompts = past.iter().filter(is(TriggerKind::Prompt)).count();
+        let length =
+            || self.event.transcript_path.as_ref().and_then(|path| std::fs::metadata(path).ok()).map_or(0, |file| file.len());
+        let is_work = prompts >= self.config.learn.in_session_prompts as usize || length() >= LONG_TRANSCRIPT;
+        is_work && self.event.session_id.is_some() && !past.iter().any(|entry| entry.kind == Some(TriggerKind::Distil))
+    }
+
     /// Returns the session's directory for the ledger, redacted like everything in the store.
     fn recorded_directory(&self) -> Option<String> {
         let cwd = self.event.cwd.as_ref()?;
@@ -216,7 +235,7 @@ impl Wanted {
                 // Otherwise each prompt would ask again.
                 Question::Brief(Beginning { moment: Moment::FirstPrompt | Moment::SubAgent, .. }) => is_lasting,
                 Question::File(_) | Question::Failure(_) => is_lasting,
-                Question::Prompt(_) | Question::Forgets => false,
+                Question::Prompt(_) | Question::Distil | Question::Forgets => false,
             };
             is_same && (is_at_once || is_known)
         })
@@ -244,6 +263,10 @@ impl Wanted {
             Question::Prompt(prompt) => Trigger::Prompt(prompt.clone()),
             Question::File(path) => Trigger::Edit(path.clone()),
             Question::Failure(output) => Trigger::Failure(output.clone()),
+            Question::Distil => {
+                let text = session.as_deref().map(text::distil).unwrap_or_default();
+                return Some((Injection { text, ..Injection::default() }, None));
+            }
             Question::Forgets => return None,
         };
         let suggestions = self.suggest(suggest_request(
@@ -315,14 +338,14 @@ fn budget(question: &Question, inject: &Inject) -> usize {
         Question::File(_) if !inject.on_edit => 0,
         Question::Failure(_) if !inject.on_error => 0,
         Question::File(_) | Question::Failure(_) => inject.prompt_tokens.min(FEW_TOKENS),
-        Question::Forgets => 0,
+        Question::Distil | Question::Forgets => 0,
     }
 }
 
 /// Returns a digest of a question's subject, so that it is not answered twice; `None` without a key.
 fn about(question: &Question, key: Option<&[u8; 32]>) -> Option<String> {
     match question {
-        Question::Brief(_) | Question::Forgets => None,
+        Question::Brief(_) | Question::Distil | Question::Forgets => None,
         Question::Prompt(text) | Question::File(text) | Question::Failure(text) => Some(digest(key?, text)),
     }
 }

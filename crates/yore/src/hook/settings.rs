@@ -7,7 +7,7 @@ use crate::config::{CaptureMode, Config, Layers, load_only};
 use crate::paths::Paths;
 
 /// The keys that a hook reads.
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 15] = [
     "capture.enabled",
     "capture.mode",
     "capture.projects",
@@ -20,6 +20,8 @@ const KEYS: [&str; 13] = [
     "inject.brief_tokens",
     "inject.prompt_tokens",
     "inject.floor",
+    "learn.in_session",
+    "learn.in_session_prompts",
     "redaction.extra_patterns",
 ];
 

@@ -90,6 +90,19 @@ pub fn offered(waiting: u64) -> String {
     format!("{waiting} sessions here wait to be understood. Ask the person once whether a model may read them: `yore learn`.")
 }
 
+/// Returns the request to record what a session settled, which its agent gets once as its turn ends.
+pub fn distil(session: &str) -> String {
+    let session: String = session.chars().filter(|letter| letter.is_alphanumeric() || "-_.:".contains(*letter)).collect();
+    format!(
+        "Memory, once in this session: did it settle something that will be needed weeks later and that the code does not show? A decision \
+         with its reason, the cause of a problem and what mended it, what the person demands from now on, an open question. If so, call \
+         the tool `distil` of the server yore once, with session \"{session}\" and at most five `items`: each `kind` (decision, solution, \
+         standard, preference, fact, question), `statement` (one sentence, understandable alone), `quote` (15 to 120 characters exactly as \
+         they were said here) and `fields` (`name` reason, alternative, error, cause or change, with a short `text`). If not, or without \
+         that tool, do nothing. Then end your turn without further words."
+    )
+}
+
 /// Returns the room for the passages of memories within a budget of tokens.
 pub fn packing(budget: usize) -> Packing {
     Packing { budget: budget.saturating_sub(FRAME), group_cost: LINE_COST, hit_cost: LINE_COST, is_broad: true }

@@ -77,6 +77,54 @@ fn whatever_is_said_it_ends_well_and_says_nothing() {
 }
 
 #[test]
+fn with_consent_the_agent_is_asked_once_a_session_to_record_what_it_learned_and_never_in_a_loop() {
+    let environment = computer();
+    let transcript = environment.data().with_file_name("long.jsonl");
+    fs::write(&transcript, "x".repeat(70_000)).unwrap();
+    let ends = |session: &str, path: &std::path::Path, is_asked_for: bool, consent: &str| {
+        let said = json!({"session_id": session, "transcript_path": path, "cwd": "/home/dev/tide", "hook_event_name": "Stop",
+            "stop_hook_active": is_asked_for});
+        let hook = environment.yore(["hook", "claude-code", "Stop"]).env("YORE_DAEMON__USE", "no");
+        hook.env("YORE_LEARN__IN_SESSION", consent).stdin(said.to_string()).run().success().stdout
+    };
+    assert_eq!(ends("5f0c", &transcript, false, "false"), "", "nobody said yes");
+    assert_eq!(ends("5f0c", &transcript, true, "true"), "", "the turn was asked for by a hook");
+    let asked: Value = serde_json::from_str(&ends("5f0c", &transcript, false, "true")).unwrap();
+    assert_eq!(asked["decision"], "block");
+    let reason = asked["reason"].as_str().unwrap();
+    assert!(reason.contains("`distil`") && reason.contains("\"5f0c\""), "{reason}");
+    for is_asked_for in [true, false, false] {
+        assert_eq!(ends("5f0c", &transcript, is_asked_for, "true"), "", "once");
+    }
+    let short = environment.data().with_file_name("short.jsonl");
+    fs::write(&short, "{}").unwrap();
+    assert_eq!(ends("77aa", &short, false, "true"), "", "no piece of work was done");
+    for at in 0..3 {
+        let prompt = json!({"session_id": "77aa", "transcript_path": short, "cwd": "/home/dev/tide", "hook_event_name": "UserPromptSubmit",
+            "prompt": format!("go on with part {at}")});
+        environment
+            .yore(["hook", "claude-code", "UserPromptSubmit"])
+            .env("YORE_DAEMON__USE", "no")
+            .stdin(prompt.to_string())
+            .run()
+            .success();
+    }
+    assert!(ends("77aa", &short, false, "true").contains("block"), "three prompts are a piece of work");
+}
+
+#[test]
+fn where_it_cannot_be_noted_that_the_agent_was_asked_it_is_not_asked() {
+    let environment = computer();
+    let transcript = environment.data().with_file_name("long.jsonl");
+    fs::write(&transcript, "x".repeat(70_000)).unwrap();
+    fs::write(environment.data().join("given"), "a file where the folder should be").unwrap();
+    let said = json!({"session_id": "5f0c", "transcript_path": transcript, "cwd": "/", "hook_event_name": "Stop"});
+    let hook =
+        environment.yore(["hook", "claude-code", "Stop"]).env("YORE_DAEMON__USE", "no").env("YORE_LEARN__IN_SESSION", "true");
+    assert_eq!(hook.stdin(said.to_string()).run().success().stdout, "");
+}
+
+#[test]
 fn more_than_is_looked_at_is_no_reason_to_miss_the_event() {
     let environment = computer();
     let mut words = said("5f0c");

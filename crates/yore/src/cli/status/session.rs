@@ -194,6 +194,7 @@ fn in_words(reason: SkipReason) -> &'static str {
 fn answer(entry: &Entry) -> Vec<String> {
     let what = match &entry.skipped {
         _ if entry.kind == Some(TriggerKind::Forgot) => "the session forgot what it was given".to_owned(),
+        _ if entry.kind == Some(TriggerKind::Distil) => "the agent was asked to record what it learned".to_owned(),
         Some(reason) => format!("nothing: {}", in_words(*reason)),
         None => {
             let turns = entry.turns.len() as u64;

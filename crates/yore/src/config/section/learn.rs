@@ -11,18 +11,24 @@ use crate::config::key::{Key, ProjectMay, Shape};
 pub struct Learn {
     /// Lets the background process have the model of `llm.provider` read sessions, within the limits of a day.
     pub auto: bool,
+    /// Asks the agent itself, once a session and as its turn ends, to record what it learned, with the MCP tool `distil`.
+    pub in_session: bool,
+    /// Prompts of a session after which the agent is asked.
+    pub in_session_prompts: u32,
     /// Minutes since its last message after which a session is read.
     pub quiet_minutes: u32,
 }
 
 impl Default for Learn {
     fn default() -> Self {
-        Self { auto: false, quiet_minutes: 15 }
+        Self { auto: false, in_session: false, in_session_prompts: 3, quiet_minutes: 15 }
     }
 }
 
 /// The keys of `[learn]`. A cloned repository must not consent in the place of the person.
 pub(super) const KEYS: &[Key] = &[
     Key::new("learn.auto", Shape::Switch, ProjectMay::Nothing),
+    Key::new("learn.in_session", Shape::Switch, ProjectMay::Nothing),
+    Key::new("learn.in_session_prompts", Shape::Count { min: 1, max: 1_000 }, ProjectMay::Nothing),
     Key::new("learn.quiet_minutes", Shape::Count { min: 0, max: 1_440 }, ProjectMay::Nothing),
 ];

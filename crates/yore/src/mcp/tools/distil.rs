@@ -50,7 +50,8 @@ struct Arguments {
 struct Item {
     kind: String,
     statement: String,
-    line: u32,
+    /// Default: the last that has the quote
+    line: Option<u32>,
     /// Exact words
     quote: String,
     r#ref: Option<String>,
