@@ -99,6 +99,8 @@ fn with_consent_the_agent_is_asked_once_a_session_to_record_what_it_learned_and_
     let short = environment.data().with_file_name("short.jsonl");
     fs::write(&short, "{}").unwrap();
     assert_eq!(ends("77aa", &short, false, "true"), "", "no piece of work was done");
+    let _ = environment.yore(["ingest", "--no-embed"]).run();
+    assert!(environment.data().join("yore.db").exists());
     for at in 0..3 {
         let prompt = json!({"session_id": "77aa", "transcript_path": short, "cwd": "/home/dev/tide", "hook_event_name": "UserPromptSubmit",
             "prompt": format!("go on with part {at}")});
