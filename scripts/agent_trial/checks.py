@@ -16,7 +16,7 @@ from typing import Any
 
 from .conversation import Request
 from .model_server import Logged
-from .script import ALARM, ERRAND, GAUGE, LAMPS, MENDED, QUESTION, REASON, SUMMARY, named
+from .script import ALARM, ERRAND, GAUGE, LAMPS, MENDED, QUESTION, REASON, SUMMARY, TO_RECORD, named
 from .tools import yore_tool
 from .trial import Evidence
 
@@ -103,7 +103,7 @@ def told(evidence: Evidence, labels: tuple[str, ...], beginning: str, words: str
 
 
 def runs_end_well(evidence: Evidence) -> str | None:
-    agents_own = ("lamps", "gauges", "build", "seed", "alarm", "next", "again", "fault", "full", "compaction", "after", "later", "delegate", "elsewhere")
+    agents_own = ("lamps", "gauges", "build", "seed", "alarm", "next", "again", "fault", "full", "compaction", "after", "later", "delegate", "elsewhere", "lesson")
     bad = [(label, why) for label in agents_own if (run := evidence.runs.get(label)) and (why := evidence.agent.check_run(run))]
     return f"{bad[0][0]}: {bad[0][1]}" if bad else None
 
@@ -157,7 +157,7 @@ def seed_sessions(evidence: Evidence) -> dict[str, list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = {}
     for turns in evidence.turns.values():
         for turn in turns:
-            for scene in ("lamps", "gauges", "build", "seed", "alarm", "next", "delegate", "elsewhere"):
+            for scene in ("lamps", "gauges", "build", "seed", "alarm", "next", "delegate", "elsewhere", "lesson"):
                 if scene not in found and turn["role"] == "human" and named(scene).known_by() in turn["text"]:
                     found[scene] = turns
     return found
@@ -165,7 +165,7 @@ def seed_sessions(evidence: Evidence) -> dict[str, list[dict[str, Any]]]:
 
 def prompts_are_the_persons(evidence: Evidence) -> str | None:
     wrong = []
-    for scene in ("lamps", "gauges", "build", "seed", "alarm", "next", "again", "fault", "full", "after", "later", "delegate", "elsewhere"):
+    for scene in ("lamps", "gauges", "build", "seed", "alarm", "next", "again", "fault", "full", "after", "later", "delegate", "elsewhere", "lesson"):
         if scene not in evidence.runs:
             continue
         prompt = named(scene).prompt
@@ -226,7 +226,7 @@ def projects_are_right(evidence: Evidence) -> str | None:
 
 def sessions_are_apart(evidence: Evidence) -> str | None:
     own = [turns for turns in evidence.turns.values() if any(turn["kind"] == "session" for turn in turns)]
-    begun = ["lamps", "gauges", "build", "seed", "alarm", "next", "delegate", "elsewhere"]
+    begun = ["lamps", "gauges", "build", "seed", "alarm", "next", "delegate", "elsewhere", "lesson"]
     if evidence.agent.has_session_per_run:
         begun += ["again", "fault", "full", "after", "later"]
     elif not evidence.agent.can_resume:
@@ -283,7 +283,7 @@ def title_model_is_told_nothing(evidence: Evidence) -> str | None:
 
 def earlier_messages_stay(evidence: Evidence) -> str | None:
     """While a program runs, what it sent stays the beginning of what it sends: then providers' caches hold."""
-    for label in ("next", "again", "fault", "delegate", "elsewhere"):
+    for label in ("next", "again", "fault", "delegate", "elsewhere", "lesson"):
         requests = [logged for logged in conversation(evidence, label)]
         for before, after in zip(requests, requests[1:]):
             old, new = [unmarked(part) for part in before.request.parts], [unmarked(part) for part in after.request.parts]
@@ -292,6 +292,16 @@ def earlier_messages_stay(evidence: Evidence) -> str | None:
                 was, now = json.dumps(old[at])[:200], json.dumps(new[at])[:200] if at < len(new) else "nothing"
                 return f"{label}: message {at} was {was}, now {now}"
     return None
+
+
+def is_asked_to_record(evidence: Evidence) -> str | None:
+    """With consent, an agent that lets a hook ask for one more turn is asked once to record what it learned, and then ends."""
+    if evidence.agent.source not in ("claude-code", "codex", "qwen"):
+        return None
+    requests = main(evidence.requests("lesson"), evidence.agent.has_tools)
+    # An agent may write the words twice into the one request that follows.
+    asked = sum(TO_RECORD in logged.request.everything() for logged in requests)
+    return None if asked == 1 else f"it was asked in {asked} of {len(requests)} requests"
 
 
 def unmarked(part: Any) -> Any:
@@ -540,6 +550,7 @@ CELLS: dict[str, dict[str, Check]] = {
     "told: file": {"file": file_is_answered},
     "told: error": {"error": error_is_answered},
     "caches hold": {"prefix": earlier_messages_stay, "resumed": told_words_stay},
+    "asked to record": {"once": is_asked_to_record},
     "recall": {"answer": recall_answers, "wordings": wordings_arrive, "cost": recall_costs_its_text},
     "right project": {"recall": right_project_is_asked, "unasked": no_other_projects_words},
     "no echo": {"marks": own_words_are_not_kept, "quotes": quotes_are_not_kept, "calls": own_calls_are_not_kept},

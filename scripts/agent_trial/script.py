@@ -39,6 +39,9 @@ ERRAND = "helper errand seven: why were the quay lamps dimmed by the astronomica
 # A standing note of the person.
 STANDING = "the otter is only released on Tuesdays"
 
+# How the request to record what was learned begins.
+TO_RECORD = "Memory, once in this session"
+
 # What the answer of the scene `full` claims of its request, so that the agent compacts. An agent may name another number.
 FULL = 10_000_000
 
@@ -162,6 +165,8 @@ SCENES = (
         "It rings at a certain height.",
         asked({"question": "harbour alarm; tide cache, redis, moka"}),
     ),
+    # With consent: the agent is asked to record what it learned, and the model does nothing.
+    Scene("lesson", "Which gauge of the delta comes after gauge six?", "Gauge seven comes after gauge six."),
 )
 
 

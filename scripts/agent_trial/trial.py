@@ -81,6 +81,9 @@ class Trial:
                 self.say("fault")
             self.say("delegate")
             self.say("elsewhere", folder=place.tidewatch)
+            yore.run("config", "set", "learn.in_session", "true")
+            yore.run("config", "set", "learn.in_session_prompts", "1")
+            self.say("lesson")
             self._look()
             self._uninstall()
         finally:

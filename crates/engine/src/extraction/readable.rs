@@ -37,7 +37,7 @@ const STEPS: [&str; 16] = [
 /// Words of a sentence that gives a reason: it is more than a step.
 const REASONS: [&str; 6] = ["because", "instead", "rather than", " since ", "so that", "not "];
 /// Longest sentence of a narration that needs one of `SIGNALS` to stay, in bytes.
-const LONGEST_BARE: usize = 160;
+const LONGEST_BARE: usize = 90;
 /// Words, or beginnings of words, of a sentence that gives a reason, a cause, a contrast, a limit or a finding; in German, too.
 const SIGNALS: [&str; 62] = [
     "because",
@@ -203,7 +203,10 @@ fn says_nothing_lasting(sentence: &str) -> bool {
         true => lower.contains(*signal),
         false => words().any(|word| word.starts_with(*signal)),
     };
-    words().any(|word| KNOWN_LANGUAGE.contains(&word)) && !SIGNALS.iter().any(|signal| is_signal(&signal))
+    // Bold words are what the agent itself stresses.
+    !sentence.contains("**")
+        && words().any(|word| KNOWN_LANGUAGE.contains(&word))
+        && !SIGNALS.iter().any(|signal| is_signal(&signal))
 }
 
 /// Returns a text whose long blocks of code and long tables have their first lines and those of errors.

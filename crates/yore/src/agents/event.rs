@@ -75,7 +75,7 @@ impl<'c> AgentEvent<'c> {
     /// Asks for one more turn when the agent's turn ends, unless this turn was asked for so.
     pub(super) fn turn_ended(&self) -> Vec<Question> {
         let words = self.words();
-        let is_turn = matches!(words["hook_event_name"].as_str(), Some("Stop" | "AfterAgent"));
+        let is_turn = words["hook_event_name"] == "Stop";
         let is_asked_for = words["stop_hook_active"].as_bool() == Some(true);
         if is_turn && !is_asked_for && self.agent_id.is_none() { vec![Question::Distil] } else { Vec::new() }
     }

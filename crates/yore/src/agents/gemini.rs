@@ -43,8 +43,8 @@ fn questions(event: &AgentEvent<'_>, kind: EventKind) -> Vec<Question> {
         AfterTool => event.files_or_failure(),
         // The event is reported for each check of the context, not only for a compaction.
         BeforeCompaction | AfterCompaction => Vec::new(),
-        End => event.turn_ended(),
-        BeforeTool | ToolFailure | SubagentStart | Progress => Vec::new(),
+        // An answer that its event for the end of a turn refuses is discarded, and the prompt sent again: nothing is asked there.
+        BeforeTool | ToolFailure | SubagentStart | End | Progress => Vec::new(),
     }
 }
 

@@ -30,7 +30,7 @@ impl Output {
     }
 
     /// Returns the output that has the agent go on with `text` instead of ending its turn, in the form of the agents whose events ask
-    /// for it (Claude Code, Codex, Gemini CLI, Qwen Code).
+    /// for it (Claude Code, Codex, Qwen Code).
     pub fn one_more_turn(text: &str) -> String {
         json!({"decision": "block", "reason": text}).to_string()
     }
