@@ -96,6 +96,9 @@ pub(super) fn rank_memories(
     let verdicts = if is_now { context.store.verdicts_of(&rows)? } else { HashMap::new() };
     let ids: Vec<MemoryId> = believed.values().map(|memory| memory.id).collect();
     let uses = if is_now { context.store.uses_of(&ids)? } else { HashMap::new() };
+    let evidence: Vec<EvidenceRow> =
+        context.store.evidence_of(EvidenceOf::Keys(&rows))?.into_iter().filter(|row| !row.is_forgotten).collect();
+    support_by_sessions(ranked, &evidence);
     for ranked in ranked.iter_mut() {
         let Some(memory) = believed.get(&ranked.key()) else { continue };
         let ground = ranked.key().memory().map_or(1.0, |row| ground(verdicts.get(&row)));
@@ -117,6 +120,30 @@ pub(super) fn rank_memories(
     put_exceptions_first(context, plan, ranked)?;
     ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
     Ok(())
+}
+
+/// Gives each memory the support of the session that says it, as its turns have it: otherwise a session's turns would drown the sentence
+/// that was drawn from them.
+fn support_by_sessions(ranked: &mut [Ranked], evidence: &[EvidenceRow]) {
+    let part =
+        |ranked: &Ranked| ranked.support.iter().filter(|part| part.part == Part::Session).map(|part| part.value).sum::<f32>();
+    let mut sessions: HashMap<EpisodeKey, f32> = HashMap::new();
+    for turn in ranked.iter().filter(|ranked| ranked.key().turn().is_some()) {
+        let best = sessions.entry(turn.candidate.position.episode).or_default();
+        *best = best.max(part(turn));
+    }
+    let mut gained: HashMap<MemoryKey, f32> = HashMap::new();
+    for row in evidence {
+        let best = gained.entry(row.memory).or_default();
+        *best = best.max(sessions.get(&row.episode).copied().unwrap_or_default());
+    }
+    for ranked in ranked.iter_mut() {
+        let own = part(ranked);
+        let Some(support) = ranked.key().memory().and_then(|row| gained.get(&row)).filter(|support| **support > own) else {
+            continue;
+        };
+        ranked.add(ScorePart { part: Part::Session, value: support - own });
+    }
 }
 
 /// Lets what a project excepts from what holds everywhere stand before it, where the question is about that project.

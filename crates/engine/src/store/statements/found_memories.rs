@@ -13,7 +13,7 @@ use yore_core::relation::{Basis, Node};
 use yore_core::time::UtcMillis;
 
 use super::memories::{COLUMNS, FROM, memory_of};
-use crate::store::keys::{ItemKey, MemoryKey, RowKey, TurnKey, hex_of, json_of};
+use crate::store::keys::{EpisodeKey, ItemKey, MemoryKey, RowKey, TurnKey, hex_of, json_of};
 use crate::store::local::transaction::View;
 use crate::store::{Store, StoreResult};
 
@@ -29,6 +29,8 @@ pub(crate) struct EvidenceRow {
     pub key: TurnKey,
     /// Its id.
     pub turn: TurnId,
+    /// The session in which it was said.
+    pub episode: EpisodeKey,
     /// True if its session is forgotten softly.
     pub is_forgotten: bool,
     /// When it was said.
@@ -175,7 +177,7 @@ impl View<'_> {
             }
         };
         let sql = format!(
-            "SELECT memory.id, turn.id, turn.uid, episode.forgotten_ms IS NOT NULL, turn.at_ms,
+            "SELECT memory.id, turn.id, turn.uid, episode.id, episode.forgotten_ms IS NOT NULL, turn.at_ms,
                  CASE WHEN merged_branch.at_ms >= coalesce(turn.at_ms, 0) THEN NULL ELSE label.text END
              FROM memory JOIN memory_evidence ON memory_evidence.memory_id = memory.id
              JOIN turn ON turn.uid = turn_uid JOIN episode ON episode.id = turn.episode_id
@@ -188,9 +190,10 @@ impl View<'_> {
                 memory: row.get(0)?,
                 key: row.get(1)?,
                 turn: TurnId::from_bytes(row.get(2)?),
-                is_forgotten: row.get(3)?,
-                at: row.get(4)?,
-                branch: row.get(5)?,
+                episode: row.get(3)?,
+                is_forgotten: row.get(4)?,
+                at: row.get(5)?,
+                branch: row.get(6)?,
             })
         })
     }
