@@ -4,7 +4,7 @@
 //! In reading order:
 //!
 //! - `named`: enums with stored names
-//! - nouns: [`id`], [`time`], [`scope`], [`episode`], [`event`], [`exchange`], [`note`], [`query`]; [`memory`], [`entity`],
+//! - nouns: [`id`], [`time`], [`scope`], [`episode`], [`event`], [`exchange`], [`note`], [`query`], [`level`]; [`memory`], [`entity`],
 //!   [`relation`], and [`operation`], by which they change
 //! - numbers: [`text`] (tokens, word pieces, chunks), [`rank`] (one order from several lists),
 //!   [`pack`] (the passages of an answer), [`metrics`] (how good is a ranking), [`relevance`] (whether a memory
@@ -27,6 +27,7 @@ pub mod exchange;
 pub mod files;
 pub mod graph;
 pub mod id;
+pub mod level;
 pub mod memory;
 pub mod metrics;
 pub mod note;

@@ -4,7 +4,8 @@
 //! text that they stand in is ranked (the relevance model of Lavrenko and Croft, 2001, without its division by
 //! frequency). The worth of a choice is the worth of its distinct words, so what was said already counts for
 //! nothing. Passages are chosen greedily by worth for cost, which is near the best choice for such a sum (Lin
-//! and Bilmes, "A Class of Submodular Functions for Document Summarization", 2011).
+//! and Bilmes, "A Class of Submodular Functions for Document Summarization", 2011). The choice ends when the best that is left
+//! adds little for its length, beside what the best passage adds.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
@@ -33,6 +34,14 @@ const FITTING: f32 = 2.0;
 const MARKED: f32 = 1.0;
 /// Cost of the mark between two passages of a text, and of the indentation.
 const MARK: usize = 4;
+/// Cost at which the reader's effort is put for a passage that adjoins none of its text that is chosen: a list with gaps is hard to read.
+const APART: usize = 40;
+/// Longest statement, in bytes, that is told whole or not at all.
+const LONGEST_ONE: usize = 200;
+/// Least gain of a passage, relative to the best one, where the budget is a ceiling ([`Wanted::least_gain`]).
+pub const LEAST_GAIN: f32 = 0.02;
+/// Longest heading or introduction, in bytes, that is told only with what follows it.
+const LONGEST_LEAD: usize = 200;
 /// Words of a passage that gives a reason.
 const REASONS: [&str; 16] = [
     "because",
@@ -71,6 +80,8 @@ pub struct Source<'t> {
     pub group_cost: usize,
     /// Position of a byte whose passage matters most.
     pub marked: Option<usize>,
+    /// True for a statement, of which a short one is told whole or not at all.
+    pub is_one: bool,
 }
 
 /// A question, as far as passages are chosen for it.
@@ -83,6 +94,9 @@ pub struct Wanted<'w> {
     pub broad: usize,
     /// Kind of thing that is asked for.
     pub asked_for: AskedFor,
+    /// Least gain of a passage, that is the worth of its new words for its cost, relative to the best one: the choice ends with
+    /// less. 0: it ends with the budget.
+    pub least_gain: f32,
     /// Similarity in meaning of a passage to the question, as a cosine; 0 where it is unknown.
     pub nearness: &'w dyn Fn(&str) -> f32,
 }
@@ -151,13 +165,15 @@ fn read<'t>(sources: &[Source<'t>], wanted: &Wanted<'_>, tokenizer: &mut Tokeniz
     let mut tokens = Tokens::default();
     let mut all = Vec::new();
     let greatest = sources.iter().map(|source| source.weight).fold(f32::MIN_POSITIVE, f32::max);
-    for (source, Source { text, marked, weight, .. }) in sources.iter().enumerate() {
+    for (source, Source { text, marked, weight, is_one, .. }) in sources.iter().enumerate() {
         let bytes = CONSIDERED_BYTES.iter().find(|(least, _)| weight / greatest >= *least).map_or(0, |(_, bytes)| *bytes);
         let considered = &text[..text.floor_char_boundary(bytes)];
         let first = all.len();
         tokenizer.tokenize(considered, &mut tokens);
         let mut token = 0;
-        for range in fragments(considered) {
+        let bare = considered.len() - considered.trim_start().len()..considered.trim_end().len();
+        let ranges = if *is_one && bare.len() <= LONGEST_ONE && !bare.is_empty() { vec![bare] } else { units(considered) };
+        for range in ranges {
             let (mut words, mut found, mut parts) = (Vec::new(), 0.0, vec![0.0; wholes.len()]);
             while let Some(next) = tokens.get(token).filter(|next| next.start < range.end) {
                 token += 1;
@@ -186,6 +202,33 @@ fn read<'t>(sources: &[Source<'t>], wanted: &Wanted<'_>, tokenizer: &mut Tokeniz
         add_meaning(&mut all[first..], wanted.nearness);
     }
     Passages { all, worth: vec![0.0; count as usize] }
+}
+
+/// Returns the ranges of a text that may be chosen: its fragments, with a heading or an introduction ("The files:") before what it
+/// introduces. At the end of a text it introduces nothing, and is left out.
+fn units(text: &str) -> Vec<Range<usize>> {
+    let mut units: Vec<Range<usize>> = Vec::new();
+    let mut lead: Option<Range<usize>> = None;
+    for range in fragments(text) {
+        // Code is told without its fence.
+        if let Some(lead) = lead.take_if(|lead| text[lead.end..range.start].contains(['`', '~'])) {
+            units.push(lead);
+        }
+        let start = lead.take().map_or(range.start, |lead| lead.start);
+        if introduces(&text[range.clone()]) && range.end - start <= LONGEST_LEAD {
+            lead = Some(start..range.end);
+        } else {
+            units.push(start..range.end);
+        }
+    }
+    units.extend(lead.filter(|_| units.is_empty()));
+    units
+}
+
+/// Returns whether a fragment only introduces what follows it.
+fn introduces(fragment: &str) -> bool {
+    let bare = fragment.trim_end_matches(['*', '_', ' ']);
+    fragment.starts_with('#') || bare.ends_with(':') || fragment.starts_with("**") && fragment.ends_with("**")
 }
 
 /// Gives each word its worth.
@@ -285,9 +328,15 @@ impl Choice<'_> {
         passage.cost + heading + own
     }
 
-    fn ratio(&self, passage: &Passage<'_>, worth: &[f32]) -> f32 {
+    /// Returns the worth of the new words of a passage for its cost; one that stands apart from those chosen is harder to read.
+    fn gain(&self, all: &[Passage<'_>], at: usize, worth: &[f32]) -> f32 {
+        let passage = &all[at];
         let new = passage.words.iter().filter(|word| !self.is_said[**word as usize]);
-        new.map(|word| worth[*word as usize]).sum::<f32>() / self.cost(passage) as f32
+        let is_chosen =
+            |other: Option<&Passage<'_>>| other.is_some_and(|other| other.is_chosen && other.source == passage.source);
+        let is_apart = !is_chosen(all.get(at + 1)) && !is_chosen(at.checked_sub(1).map(|before| &all[before]));
+        let effort = if is_apart && self.has_source[passage.source] { APART } else { 0 };
+        new.map(|word| worth[*word as usize]).sum::<f32>() / (self.cost(passage) + effort) as f32
     }
 
     fn take(&mut self, passage: &mut Passage<'_>) {
@@ -311,14 +360,16 @@ fn choose(sources: &[Source<'_>], passages: Passages<'_>, wanted: &Wanted<'_>, b
         is_said: vec![false; worth.len()],
         left: budget,
     };
+    let mut best = 0.0f32;
     // An answer shows at least the best text.
     let first = wanted.broad.max(1).min(sources.len());
     for source in 0..first {
         let share = choice.left / (first - source);
         let own = |(at, passage): (usize, &Passage<'_>)| (passage.source == source).then(|| (at, choice.cost(passage)));
         let own: Vec<(usize, usize)> = all.iter().enumerate().filter_map(own).collect();
-        let offer = |at: usize| Offer { ratio: choice.ratio(&all[at], &worth), passage: at };
-        if let Some(Offer { passage, .. }) = own.iter().filter(|(_, cost)| *cost <= share).map(|(at, _)| offer(*at)).max() {
+        let offer = |at: usize| Offer { ratio: choice.gain(&all, at, &worth), passage: at };
+        if let Some(Offer { passage, ratio }) = own.iter().filter(|(_, cost)| *cost <= share).map(|(at, _)| offer(*at)).max() {
+            best = best.max(ratio);
             choice.take(&mut all[passage]);
         } else if let Some((at, cost)) = own.into_iter().min_by_key(|(_, cost)| *cost) {
             // The shortest is cut.
@@ -341,13 +392,13 @@ fn choose(sources: &[Source<'_>], passages: Passages<'_>, wanted: &Wanted<'_>, b
         }
     }
     let mut offers: BinaryHeap<Offer> =
-        all.iter().enumerate().map(|(at, passage)| Offer { ratio: choice.ratio(passage, &worth), passage: at }).collect();
+        (0..all.len()).map(|at| Offer { ratio: choice.gain(&all, at, &worth), passage: at }).collect();
     while let Some(Offer { ratio, passage: at }) = offers.pop() {
         let passage = &all[at];
         if passage.is_chosen || choice.cost(passage) > choice.left {
             continue;
         }
-        let now = choice.ratio(passage, &worth);
+        let now = choice.gain(&all, at, &worth);
         if now <= 0.0 {
             continue;
         }
@@ -356,15 +407,21 @@ fn choose(sources: &[Source<'_>], passages: Passages<'_>, wanted: &Wanted<'_>, b
             offers.push(Offer { ratio: now, passage: at });
             continue;
         }
+        if now < wanted.least_gain * best {
+            break;
+        }
+        best = best.max(now);
         let source = passage.source;
         let is_opened = !choice.has_source[source];
         choice.take(&mut all[at]);
-        if is_opened {
-            // The others under this heading cost less now.
-            let group = sources[source].group;
-            let others = all.iter().enumerate().filter(|(_, other)| !other.is_chosen && sources[other.source].group == group);
-            offers.extend(others.map(|(at, other)| Offer { ratio: choice.ratio(other, &worth), passage: at }));
-        }
+        // The others under a heading cost less now, and so do the neighbours.
+        let group = sources[source].group;
+        let is_eased = |other: usize| match is_opened {
+            true => sources[all[other].source].group == group,
+            false => other.abs_diff(at) == 1,
+        };
+        let eased = (0..all.len()).filter(|other| !all[*other].is_chosen && is_eased(*other));
+        offers.extend(eased.map(|other| Offer { ratio: choice.gain(&all, other, &worth), passage: other }));
     }
     let mut chosen = vec![Vec::new(); sources.len()];
     for passage in all.into_iter().filter(|passage| passage.is_chosen) {
@@ -400,7 +457,8 @@ pub fn join(text: &str, passages: &[Range<usize>]) -> String {
     let mut end = 0;
     for range in passages {
         let between = &text[end..range.start];
-        let has_cut = between.chars().any(char::is_alphanumeric);
+        let is_fence = |line: &&str| ["```", "~~~"].iter().any(|mark| line.trim_start().starts_with(mark));
+        let has_cut = between.lines().filter(|line| !is_fence(line)).any(|line| line.chars().any(char::is_alphanumeric));
         match (joined.is_empty(), has_cut) {
             (true, true) => joined.push_str("… "),
             (true, false) => {}
@@ -432,7 +490,15 @@ mod tests {
         let sources: Vec<Source<'_>> = texts
             .iter()
             .enumerate()
-            .map(|(at, text)| Source { text, weight: 1.0 / (at as f32 + 2.0), group: at, cost: 0, group_cost: 40, marked: None })
+            .map(|(at, text)| Source {
+                text,
+                weight: 1.0 / (at as f32 + 2.0),
+                group: at,
+                cost: 0,
+                group_cost: 40,
+                marked: None,
+                is_one: false,
+            })
             .collect();
         let terms: Vec<(String, f32)> = question.terms.into_iter().map(|term| (term, 1.0)).collect();
         let passages = pack(&sources, &wanted(&terms, &[]), budget, &mut tokenizer);
@@ -440,7 +506,7 @@ mod tests {
     }
 
     fn wanted<'w>(terms: &'w [(String, f32)], parts: &'w [Vec<String>]) -> Wanted<'w> {
-        Wanted { terms, parts, broad: 0, asked_for: AskedFor::State, nearness: &|_| 0.0 }
+        Wanted { terms, parts, broad: 0, asked_for: AskedFor::State, least_gain: 0.0, nearness: &|_| 0.0 }
     }
 
     const LEASE: &str = "Good morning. The lease moved to SQLite because Redis lost heartbeats. Lunch was fine. See you.";
@@ -479,6 +545,7 @@ mod tests {
             cost: 0,
             group_cost: 40,
             marked: None,
+            is_one: false,
         });
         let terms: Vec<(String, f32)> = ["leas", "sqlite", "log", "kept"].map(|term| (term.to_owned(), 1.0)).to_vec();
         let parts = [vec!["leas".to_owned(), "sqlite".to_owned()], vec!["log".to_owned(), "kept".to_owned()]];
@@ -501,6 +568,7 @@ mod tests {
             cost: 0,
             group_cost: 30,
             marked: None,
+            is_one: false,
         });
         let terms = [("leas".to_owned(), 1.0), ("sqlite".to_owned(), 1.0)];
         let packed = |broad, budget| {
@@ -515,16 +583,44 @@ mod tests {
     #[test]
     fn passages_of_the_asked_form_are_preferred() {
         let text = "The cache of the lease is old. The cache is old because the lease was lost.";
-        let source = Source { text, weight: 1.0, group: 0, cost: 0, group_cost: 0, marked: None };
+        let source = Source { text, weight: 1.0, group: 0, cost: 0, group_cost: 0, marked: None, is_one: false };
         let terms = [("cach".to_owned(), 1.0), ("leas".to_owned(), 1.0)];
         let chosen = |asked_for| pack(&[source], &Wanted { asked_for, ..wanted(&terms, &[]) }, 60, &mut Tokenizer::default());
         assert_eq!(join(text, &chosen(AskedFor::Reason)[0]), "… The cache is old because the lease was lost.");
     }
 
     #[test]
+    fn the_choice_ends_when_what_is_left_adds_little_whatever_the_budget() {
+        let far = "Lunch was fine, and the weather was warm and dry for most of the day, as the paper had said before.";
+        let text = format!("The lease moved to SQLite because Redis lost heartbeats. {far}");
+        let source = Source { text: &text, weight: 1.0, group: 0, cost: 0, group_cost: 0, marked: None, is_one: false };
+        let terms = [("leas".to_owned(), 1.0), ("sqlite".to_owned(), 1.0)];
+        let chosen = |least_gain| pack(&[source], &Wanted { least_gain, ..wanted(&terms, &[]) }, 900, &mut Tokenizer::default());
+        assert_eq!(join(&text, &chosen(0.0)[0]), text);
+        assert_eq!(join(&text, &chosen(0.8)[0]), "The lease moved to SQLite because Redis lost heartbeats. …");
+    }
+
+    #[test]
+    fn a_heading_is_told_with_what_follows_it_and_an_introduction_of_nothing_is_not() {
+        let parts = |text: &str| units(text).into_iter().map(|range| text[range].to_owned()).collect::<Vec<_>>();
+        assert_eq!(parts("# Lease\n\nIt moved to SQLite. Now run the tests:"), ["# Lease\n\nIt moved to SQLite."]);
+        assert_eq!(parts("The files of it:\n- a.rs\n- b.rs"), ["The files of it:\n- a.rs", "- b.rs"]);
+        assert_eq!(parts("Run this now:\n```sh\nmake\n```"), ["Run this now:", "make"], "without the fence");
+        assert_eq!(parts("Now run the tests:"), ["Now run the tests:"], "there is nothing else");
+    }
+
+    #[test]
+    fn a_short_statement_is_whole() {
+        let text = "Plan: moor the lease. It has four parts. The lease is in SQLite.";
+        let source = Source { text, weight: 1.0, group: 0, cost: 0, group_cost: 0, marked: None, is_one: true };
+        let chosen = pack(&[source], &wanted(&[("sqlite".to_owned(), 1.0)], &[]), 900, &mut Tokenizer::default());
+        assert_eq!(join(text, &chosen[0]), text);
+    }
+
+    #[test]
     fn a_marked_passage_is_chosen() {
         let text = "first line of it\n\nerror: no such table\n\nlast line of all";
-        let source = Source { text, weight: 1.0, group: 0, cost: 0, group_cost: 0, marked: text.find("error") };
+        let source = Source { text, weight: 1.0, group: 0, cost: 0, group_cost: 0, marked: text.find("error"), is_one: false };
         let chosen = pack(&[source], &wanted(&[], &[]), 30, &mut Tokenizer::default());
         assert_eq!(join(text, &chosen[0]), "… error: no such table …");
     }
@@ -540,7 +636,7 @@ mod tests {
             let sources: Vec<Source<'_>> = texts
                 .iter()
                 .enumerate()
-                .map(|(at, text)| Source { text, weight: 0.5, group: at / 2, cost: 10, group_cost: 30, marked: text.find('a') })
+                .map(|(at, text)| Source { text, weight: 0.5, group: at / 2, cost: 10, group_cost: 30, marked: text.find('a'), is_one: at % 2 == 1 })
                 .collect();
             let parts = [question.terms.clone(), question.terms.iter().skip(1).cloned().collect()];
             let terms: Vec<(String, f32)> = question.terms.into_iter().map(|term| (term, 1.0)).collect();

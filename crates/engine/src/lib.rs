@@ -9,6 +9,7 @@ mod answer;
 mod archive;
 mod ask;
 mod budget;
+mod deepen;
 pub mod embed;
 mod embedding;
 mod engine;
@@ -37,6 +38,7 @@ pub use archive::{
 };
 pub use ask::{AskAnswer, AskRequest, AskSentence, AskSource, AskStep, Unwritten};
 pub use budget::{Ledger, Price, Terms};
+pub use deepen::{DeepLine, DeepenRequest, Deepened};
 pub use embedding::EmbedReport;
 pub use engine::{Engine, EngineOptions, IndexHealth, ModelServers, Statistics, VectorHealth};
 pub use error::{EngineError, MemoryError, ProjectNameError};

@@ -20,10 +20,10 @@ use yore_core::relation::{Node, Relation, RelationType};
 use yore_core::time::UtcMillis;
 use yore_engine::{
     AlikeEntities, AskAnswer, AskRequest, Brief, BriefRequest, CodeReport, ConflictPlace, ContextPage, ContextPlace,
-    ContextReading, ContextSearch, ContextTree, DistilReport, Distilled, Done, Engine, EngineError, EpisodeSummary,
-    ForgetRequest, ForgetSelection, Forgotten, FoundContexts, Job, LearnRequest, Learning, LedgerRow, Material, MaterialRequest,
-    MemoryEdit, MemoryList, MergeOffer, NewMemory, NoteSummary, NotesRequest, OpenConflict, OpenedContext, OpenedEntity,
-    OpenedMemory, ProjectMerged, ProjectQuery, ProjectSummary, Reached, RememberRequest, Remembered, SessionTopics,
+    ContextReading, ContextSearch, ContextTree, DeepenRequest, Deepened, DistilReport, Distilled, Done, Engine, EngineError,
+    EpisodeSummary, ForgetRequest, ForgetSelection, Forgotten, FoundContexts, Job, LearnRequest, Learning, LedgerRow, Material,
+    MaterialRequest, MemoryEdit, MemoryList, MergeOffer, NewMemory, NoteSummary, NotesRequest, OpenConflict, OpenedContext,
+    OpenedEntity, OpenedMemory, ProjectMerged, ProjectQuery, ProjectSummary, Reached, RememberRequest, Remembered, SessionTopics,
     SessionsRequest, Settlement, ShowAnswer, ShowRequest, SourceFileSummary, Spent, Statistics, StoredMemory, SuggestRequest,
     Suggestions, TopicsRequest, Touched, Traversal, WhichVersion,
 };
@@ -90,6 +90,8 @@ macro_rules! verbs {
 verbs! {
     /// Answers in sentences of the memory.
     Reads ask_in_sentences(request: AskRequest) -> AskAnswer => |engine| engine.ask(&request, None);
+    /// Reads a thing at a level.
+    Reads deepen(request: DeepenRequest) -> Deepened => |engine| engine.deepen(&request);
     /// Shows a turn or a session.
     Reads show(request: ShowRequest) -> ShowAnswer => |engine| engine.show(&request);
     /// Divides a session into exchanges.

@@ -62,7 +62,7 @@ pub use period::{NamedPeriod, Period, named_periods, named_periods_at, parse_beg
 pub use preview::{key_concepts, preview};
 pub use question::{Question, is_error_message, joined};
 pub use quote::{asked_terms, quote};
-pub use stop_words::is_stop_word;
+pub use stop_words::{content_words, is_stop_word};
 pub use surrogates::without_lone_surrogates;
 pub use tokenizer::{TOKENIZER_VERSION, Token, TokenKind, Tokenizer, Tokens, word_count};
 pub use tool_output::excerpt;

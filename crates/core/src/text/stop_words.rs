@@ -1,6 +1,8 @@
 //! English words that are too common to distinguish turns. They are indexed, so that quoted phrases find
 //! them, but a question drops them unless it consists of nothing else.
 
+use super::tokenizer::{Tokenizer, Tokens};
+
 /// Sorted, for binary search. Words of programming languages that mean something in a question
 /// ("for loop", "if", "while", "not", "no") are left out on purpose where they are rare in prose.
 const STOP_WORDS: &[&str] = &[
@@ -17,6 +19,16 @@ const STOP_WORDS: &[&str] = &[
 /// Returns whether a lower-case word is a stop word.
 pub fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.binary_search(&word).is_ok()
+}
+
+/// Returns the words of a text that are no stop words, in the form of the index, sorted, each once.
+pub fn content_words(text: &str, tokenizer: &mut Tokenizer) -> Vec<String> {
+    let mut tokens = Tokens::default();
+    tokenizer.tokenize(text, &mut tokens);
+    let mut words: Vec<String> = tokens.iter().map(|token| token.text.to_owned()).filter(|word| !is_stop_word(word)).collect();
+    words.sort();
+    words.dedup();
+    words
 }
 
 #[cfg(test)]

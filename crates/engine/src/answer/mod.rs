@@ -10,13 +10,15 @@ mod view;
 mod withheld;
 mod work;
 
+use yore_core::event::Purpose;
 use yore_core::id::MemoryId;
 use yore_core::memory::Use;
 use yore_core::query::AnswerKind;
 
+use self::view::Subject;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::retrieve::{RecallAnswer, RecallRequest};
+use crate::retrieve::{RecallAnswer, RecallRequest, View, ViewRow};
 
 /// Most hits beside a view with rows, and the share of the token budget that is theirs.
 const BESIDE_VIEW: usize = 3;
@@ -32,7 +34,8 @@ impl Engine {
     /// # Errors
     /// See [`Engine::recall`].
     pub fn answer(&self, request: &RecallRequest, is_synced: bool) -> Result<RecallAnswer, EngineError> {
-        let answer = self.answered(request, is_synced)?;
+        let mut answer = self.answered(request, is_synced)?;
+        keep_what_rows_lack(request, &mut answer);
         self.count_shown(&answer, &request.question);
         Ok(answer)
     }
@@ -84,6 +87,24 @@ impl Engine {
         }
         Ok(answer)
     }
+}
+
+/// Leaves out the passages beside rows that add no word of the question to them: they share words with it, and say less. Rows of something
+/// else than the subject answer nothing; those of an overview or a cause are only a part of what is known.
+fn keep_what_rows_lack(request: &RecallRequest, answer: &mut RecallAnswer) {
+    let is_sure = |view: &&View| {
+        !view.is_widened && !view.rows.is_empty() && !matches!(view.kind, AnswerKind::Overview | AnswerKind::Cause)
+    };
+    let Some(view) = answer.view.as_ref().filter(is_sure) else { return };
+    let words =
+        |row: &ViewRow| [std::slice::from_ref(&row.text), row.state.as_slice(), row.details.as_slice()].concat().join(" ");
+    let purpose = view.purpose.map_or("", Purpose::said).to_owned();
+    let told = view.rows.iter().map(words).chain([purpose]).collect::<Vec<_>>().join("\n");
+    let lacking = Subject::of(&request.question, &request.question).lacking_in(&told);
+    answer.hits.retain(|hit| {
+        let beside = hit.beside.iter().map(|said| said.text.as_str());
+        !lacking.is_empty() && std::iter::once(hit.quote.as_str()).chain(beside).any(|text| lacking.share_in(text) > 0.0)
+    });
 }
 
 /// Returns the request for the few passages that stand beside a view.

@@ -126,6 +126,13 @@ impl Subject {
         (2 * terms.len() >= self.terms.len()).then_some(Self { terms })
     }
 
+    /// Returns those of its words that a text lacks.
+    pub fn lacking_in(self, text: &str) -> Self {
+        let lower = text.to_lowercase();
+        let is_lacking = |term: &Vec<String>| !term.iter().any(|word| lower.contains(word.as_str()));
+        Self { terms: self.terms.into_iter().filter(is_lacking).collect() }
+    }
+
     /// Returns the share of its words that a text has, 0 to 1; 1 of no words.
     pub fn share_in(&self, text: &str) -> f32 {
         if self.terms.is_empty() {
@@ -161,7 +168,7 @@ pub(super) struct Rows {
 impl Engine {
     /// Returns the kind of answer that a request wants, and its view over what is recorded; no view if the kind has none, or if nothing
     /// of the kind is recorded.
-    pub(super) fn view(&self, request: &RecallRequest) -> Result<(AnswerKind, Option<View>), EngineError> {
+    pub(crate) fn view(&self, request: &RecallRequest) -> Result<(AnswerKind, Option<View>), EngineError> {
         let periods = request.periods(self.now());
         let mut wanted = match request.answer_kind {
             Some(kind) => wanted_as(kind, &request.question, &periods),

@@ -6,16 +6,15 @@ use yore_core::episode::{EpisodeKind, Role};
 use yore_core::memory::Status;
 use yore_core::query::{AnswerKind, AskDepth, SearchMode};
 use yore_core::strength::SMALL_MEMORY;
-use yore_core::text::{Tokenizer, is_error_message, is_german, may_be_german};
+use yore_core::text::{Tokenizer, content_words, is_error_message, is_german, may_be_german};
 use yore_core::time::UtcMillis;
 
 use super::answer::AskSource;
-use super::words::{content_words, has_one_of};
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::retrieve::{Found, Hit, Packing, RecallAnswer, RecallRequest, View};
-use crate::rules::{cut, own_words};
-use crate::store::Turns;
+use crate::retrieve::{Found, Hit, Packing, RecallAnswer, RecallRequest, View, reply_to};
+use crate::rules::cut;
+use crate::store::{RowKey, ShownTurn};
 
 /// Results and tokens of passages, by depth.
 const LIMITS: [usize; 3] = [5, 10, 12];
@@ -72,7 +71,7 @@ impl Engine {
     /// also searches for the names that the first evidence has.
     pub(super) fn gather(&self, request: &RecallRequest, depth: AskDepth) -> Result<Gathered, EngineError> {
         let at = depth as usize;
-        let packing = Packing { budget: TOKENS[at], group_cost: 0, hit_cost: 0, is_broad: false };
+        let packing = Packing { budget: TOKENS[at], group_cost: 0, hit_cost: 0, is_broad: false, least_gain: 0.0 };
         let mut request = RecallRequest { limit: LIMITS[at], packing: Some(packing), ..request.clone() };
         let mut answer = self.answered(&request, true)?;
         if depth == AskDepth::Deep {
@@ -89,7 +88,6 @@ impl Engine {
         pieces.extend(view.into_iter().flat_map(rows));
         let is_recorded = !pieces.is_empty();
         let mut known: HashSet<String> = HashSet::new();
-        let until = [request.filter.until, request.filter.as_of].into_iter().flatten().min();
         // The same question asked before meets it best, and answers nothing.
         let is_person = |hit: &Hit| hit.as_turn().is_some_and(|turn| turn.role == Role::Human);
         let surest = answer.hits.iter().filter(|hit| !is_person(hit)).map(|hit| hit.confidence).fold(0.0, f32::max);
@@ -98,7 +96,7 @@ impl Engine {
             let own = pieces_of(hit);
             pieces.extend(own.into_iter().filter(|piece| !piece.text.is_empty() && known.insert(piece.source.opens.clone())));
             if depth != AskDepth::Preview && place < WITH_REPLY {
-                let reply = self.reply_to(hit, &answer.terms, until)?;
+                let reply = self.reply_about(hit, &answer.terms, &request)?;
                 pieces.extend(reply.filter(|piece| known.insert(piece.source.opens.clone())));
             }
         }
@@ -178,18 +176,21 @@ impl Engine {
     }
 
     /// Returns what the person said to a message of the agent, if it has a word of the question.
-    fn reply_to(&self, hit: &Hit, terms: &[String], until: Option<UtcMillis>) -> Result<Option<Piece>, EngineError> {
-        let said = hit.as_turn().filter(|turn| turn.role == Role::Assistant && turn.kind != EpisodeKind::Document);
-        let Some(turn) = said else { return Ok(None) };
-        let reply = self.store().turns(Turns::Reply(turn.row))?.pop().filter(|reply| reply.caveat.is_none());
-        // The question may be of an earlier time than the reply.
-        let reply = reply.filter(|reply| until.is_none_or(|until| reply.time.utc.is_some_and(|at| at < until)));
-        Ok(reply.and_then(|reply| {
-            let text = cut(own_words(&reply.text).trim(), REPLY_CHARS);
+    fn reply_about(&self, hit: &Hit, terms: &[String], request: &RecallRequest) -> Result<Option<Piece>, EngineError> {
+        let Some(turn) = hit.as_turn() else { return Ok(None) };
+        let is_among = |reply: &ShownTurn| request.tuning.among.as_ref().is_none_or(|among| among.contains(&reply.row.get()));
+        Ok(reply_to(self.store(), turn, &request.filter)?.filter(is_among).and_then(|reply| {
+            let text = cut(&reply.text, REPLY_CHARS);
             let source = source("you", reply.id.short(), reply.time.utc, reply.project);
             has_one_of(&text, terms).then_some(Piece { source, text, is_row: false, is_person: true })
         }))
     }
+}
+
+/// Returns whether a text has one of these words.
+fn has_one_of(text: &str, terms: &[String]) -> bool {
+    let words = content_words(text, &mut Tokenizer::default());
+    terms.iter().any(|term| words.binary_search(term).is_ok())
 }
 
 fn words_of(hit: &Hit) -> String {

@@ -8,7 +8,6 @@
 mod answer;
 mod evidence;
 mod sentences;
-mod words;
 mod writing;
 
 use yore_core::query::AskDepth;

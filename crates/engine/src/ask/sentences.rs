@@ -2,11 +2,10 @@
 
 use yore_core::query::AskDepth;
 use yore_core::relevance::{Wording, is_announcement};
-use yore_core::text::{Tokenizer, fragments, is_stop_word};
+use yore_core::text::{Tokenizer, content_words, fragments, is_stop_word};
 
 use super::answer::{AskAnswer, AskSentence, AskSource};
 use super::evidence::{Gathered, Piece};
-use super::words::content_words;
 use crate::rules::plain;
 
 /// Most characters of an answer, by depth.

@@ -5,12 +5,11 @@ use std::collections::hash_map::Entry;
 
 use serde::Deserialize;
 use serde_json::json;
-use yore_core::text::Tokenizer;
+use yore_core::text::{Tokenizer, content_words};
 
 use super::answer::{AskAnswer, AskSentence, Unwritten};
 use super::evidence::{Gathered, Piece};
 use super::sentences::number_of;
-use super::words::content_words;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::extraction::{FailReason, ModelAccess};

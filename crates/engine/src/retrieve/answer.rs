@@ -187,6 +187,9 @@ pub struct Hit {
     pub exchange: usize,
     /// Passages of other turns of the exchange, such as the outcome of a prompt, if this is its first hit.
     pub beside: Vec<Said>,
+    /// What the person decided right after it, if it is an agent's turn with a passage and the answer has a budget.
+    #[serde(default)]
+    pub reply: Option<Said>,
     /// The work that was done in its exchange, if that is asked for and this is its first hit.
     #[serde(default)]
     pub work: Option<Box<WorkDone>>,
@@ -368,6 +371,7 @@ impl Hit {
             quote: String::new(),
             exchange: 1,
             beside: Vec::new(),
+            reply: None,
             work: None,
             place,
             time,

@@ -12,7 +12,8 @@
 //!   two about one subject; `rerank`: reads the best with a cross-encoder; `texts`: the turns that were read
 //! - `files`: ranks the files that were opened then; `work`: reads what was done
 //! - `deadline`: leaves out what there is no time for
-//! - `present`: adds text, locations and reasons; `duplicates`: folds near duplicates; `pack`: chooses passages
+//! - `present`: adds text, locations and reasons; `duplicates`: folds near duplicates; `pack`: chooses passages; `reply`: the
+//!   person's decisions right after a hit
 
 mod answer;
 mod candidate;
@@ -34,6 +35,7 @@ mod plan;
 mod present;
 mod project;
 mod rank;
+mod reply;
 mod request;
 mod rerank;
 mod strength;
@@ -61,6 +63,7 @@ pub(crate) use self::files::opened_in_exchanges;
 pub(crate) use self::judge::Judge;
 pub(crate) use self::pack::{Asking, keep_own_words, pack};
 pub(crate) use self::project::{project_around, project_here, projects_named};
+pub(crate) use self::reply::reply_to;
 pub use self::request::{Packing, RecallRequest, Tuning};
 use self::texts::Texts;
 pub use self::view::{View, ViewRow};

@@ -9,13 +9,14 @@ use yore_core::relevance::{is_announcement, only_announces};
 use yore_core::text::{Question, Tokenizer, asked_terms, code_blocks, error_line, language_name, question_parts};
 use yore_core::vector::dot;
 
+use super::reply::{decides, reply_to};
 use super::request::Packing;
 use super::{Found, Hit, Said};
 use crate::embed::StaticTable;
 use crate::error::EngineError;
 use crate::index::LexicalState;
-use crate::rules::own_words;
-use crate::store::{ShownTurn, Store, TurnKey, Turns};
+use crate::rules::{cut, own_words};
+use crate::store::{RowKey, ShownTurn, Store, TurnKey, Turns};
 
 /// Exponent by which the weight of a hit falls with its rank.
 const RANK_DECAY: f32 = 0.7;
@@ -32,6 +33,10 @@ const NEARBY: usize = 8;
 /// Weight of a turn that a memory rests on relative to the memory, and the number of those that are considered.
 const EVIDENCE_WEIGHT: f32 = 0.5;
 const MOST_SOURCES: usize = 2;
+/// Number of hits whose reply is read, most characters of one, and cost of what stands around it, in quarters of a token.
+const WITH_REPLY: usize = 5;
+const REPLY_CHARS: usize = 160;
+const REPLY_COST: usize = 28;
 /// Maximum number of terms of a question that are weighted by rarity.
 pub(super) const MOST_TERMS: usize = 96;
 
@@ -49,6 +54,8 @@ pub(crate) struct Asking<'a> {
     pub filter: &'a Filter,
     /// Turns that whoever asks was given before; they are not put beside a hit.
     pub given: &'a [ItemId],
+    /// Rows of turns, if no others may be put beside a hit.
+    pub among: Option<&'a HashSet<i64>>,
     /// True if nobody asked: of a person's message, only their own words are quoted.
     pub is_unasked: bool,
 }
@@ -77,22 +84,29 @@ pub(crate) fn pack(
 ) -> Result<(), EngineError> {
     let groups = groups(store, hits)?;
     let mut others = others(store, hits, &groups)?;
-    others.retain(|other| !asking.given.contains(&ItemId::Turn(other.turn.id)));
+    let is_among = |row: TurnKey| asking.among.is_none_or(|among| among.contains(&row.get()));
+    others.retain(|other| !asking.given.contains(&ItemId::Turn(other.turn.id)) && is_among(other.turn.row));
     if asking.is_unasked {
         others.iter_mut().for_each(|other| keep_own_words(&mut other.turn));
         others.retain(|other| !other.turn.text.is_empty());
     }
     let weight = |at: usize| (at as f32 + 2.0).powf(-RANK_DECAY);
-    let source = |text, weight, group, cost| Source { text, weight, group, cost, group_cost: packing.group_cost, marked: None };
+    let replies = if asking.is_unasked { vec![None; hits.len()] } else { replies(store, hits, asking, tokenizer)? };
+    let are_said = |hit: &Hit| replies.iter().flatten().any(|reply: &Said| hit.id() == ItemId::Turn(reply.turn));
+    others.retain(|other| replies.iter().flatten().all(|reply| reply.turn != other.turn.id));
+    let group_cost = packing.group_cost;
+    let source = |text, weight, group, cost| Source { text, weight, group, cost, group_cost, marked: None, is_one: false };
     let mut sources: Vec<Source<'_>> = Vec::with_capacity(hits.len() + others.len());
     for (at, hit) in hits.iter().enumerate() {
         let code = hit.as_turn().and_then(|turn| asked_code(&turn.text, asking.question, asking.filter, tokenizer));
         let text = code.unwrap_or_else(|| matching_text(hit));
         // A turn that only announces a step is not quoted beside what came of it.
         let is_bare = hit.as_turn().is_some_and(|turn| turn.role == Role::Assistant) && only_announces(text);
-        let text = if is_bare && hits.len() > 1 { "" } else { text };
+        let text = if is_bare && hits.len() > 1 || are_said(hit) { "" } else { text };
+        let reply = replies[at].as_ref().map_or(0, |reply| pack::cost(&reply.text) + REPLY_COST);
         let cost = if groups[at] == at { 0 } else { packing.hit_cost };
-        sources.push(Source { marked: reported(hit, asking.filter, text), ..source(text, weight(at), groups[at], cost) });
+        let (marked, is_one) = (reported(hit, asking.filter, text), hit.as_memory().is_some());
+        sources.push(Source { marked, is_one, ..source(text, weight(at), groups[at], cost + reply) });
     }
     sources.extend(
         others.iter().map(|other| source(&other.turn.text, other.weight * weight(other.hit), other.hit, packing.hit_cost)),
@@ -106,13 +120,15 @@ pub(crate) fn pack(
         parts: asking.parts,
         broad,
         asked_for: asking.asked_for,
+        least_gain: packing.least_gain,
         nearness: &|passage| nearness.to(passage),
     };
     let passages = pack::pack(&sources, &wanted, 4 * packing.budget, tokenizer);
     let mut texts: Vec<String> =
         sources.iter().zip(&passages).map(|(source, passages)| pack::join(source.text, passages)).collect();
     let of_others = texts.split_off(hits.len());
-    for ((hit, quote), group) in hits.iter_mut().zip(texts).zip(&groups) {
+    for (((hit, quote), group), reply) in hits.iter_mut().zip(texts).zip(&groups).zip(replies) {
+        hit.reply = reply.filter(|_| !quote.is_empty());
         hit.quote = quote;
         hit.exchange = group + 1;
         hit.beside.clear();
@@ -121,6 +137,29 @@ pub(crate) fn pack(
         hits[other.hit].beside.push(Said { text, ..Said::of(&other.turn) });
     }
     Ok(())
+}
+
+/// Returns, for each of the best hits, what the person decided right after it. A message that is a better hit stands by itself.
+fn replies(
+    store: &Store,
+    hits: &[Hit],
+    asking: &Asking<'_>,
+    tokenizer: &mut Tokenizer,
+) -> Result<Vec<Option<Said>>, EngineError> {
+    let mut replies: Vec<Option<Said>> = vec![None; hits.len()];
+    for (at, hit) in hits.iter().enumerate().take(WITH_REPLY) {
+        let Some(turn) = hit.as_turn() else { continue };
+        let Some(reply) = reply_to(store, turn, asking.filter)? else { continue };
+        let id = ItemId::Turn(reply.id);
+        let is_told = asking.given.contains(&id)
+            || asking.among.is_some_and(|among| !among.contains(&reply.row.get()))
+            || hits[..at].iter().any(|better| better.id() == id)
+            || replies.iter().flatten().any(|known| known.turn == reply.id);
+        if !is_told && decides(&reply.text, &turn.text, tokenizer) {
+            replies[at] = Some(Said { text: cut(&reply.text, REPLY_CHARS), ..Said::of(&reply) });
+        }
+    }
+    Ok(replies)
 }
 
 /// Similarity of passages to the question by the static table.

@@ -80,7 +80,8 @@ pub(super) fn quote_hits(
     if let Some(packing) = request.packing.as_ref().filter(|_| context.deadline.allows(LatePart::Passages)) {
         let text = (plan.mode != SearchMode::Lexical).then_some(&*plan.text);
         let (asked_for, parts) = (plan.asked_for, plan.parts.as_slice());
-        let asking = Asking { question, text, asked_for, parts, filter: &request.filter, given: &[], is_unasked: false };
+        let (filter, among) = (&request.filter, request.tuning.among.as_deref());
+        let asking = Asking { question, text, asked_for, parts, filter, given: &[], among, is_unasked: false };
         return pack(context.store, &context.lexical, hits, &asking, packing, tokenizer);
     }
     if request.quote_chars > 0 {

@@ -13,7 +13,7 @@ use yore_core::time::UtcMillis;
 use yore_sources::project_names::ProjectNames;
 
 /// Room for the passages of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Packing {
     /// Most tokens of the passages and the lines above them.
     pub budget: usize,
@@ -23,6 +23,9 @@ pub struct Packing {
     pub hit_cost: usize,
     /// True if each hit gets a short passage before any gets more.
     pub is_broad: bool,
+    /// Least gain of a passage ([`yore_core::pack::Wanted::least_gain`]): with less the answer ends, whatever the budget.
+    #[serde(default)]
+    pub least_gain: f32,
 }
 
 /// A query.

@@ -114,7 +114,7 @@ fn suggested(memory: &Memory, prompts: impl Iterator<Item = (String, Option<i64>
                 given: Vec::new(),
                 limit: 8,
                 quote_chars: 300,
-                packing: Packing { budget: 700, group_cost: 44, hit_cost: 44, is_broad: true },
+                packing: Packing { budget: 700, group_cost: 44, hit_cost: 44, is_broad: true, least_gain: 0.0 },
                 floor: 0.7,
                 mode: SearchMode::Static,
             })

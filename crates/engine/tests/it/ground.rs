@@ -90,7 +90,7 @@ fn told(memory: &Memory, cwd: &str, prompt: &str) -> Vec<String> {
         given: Vec::new(),
         limit: 8,
         quote_chars: 300,
-        packing: Packing { budget: 700, group_cost: 44, hit_cost: 44, is_broad: true },
+        packing: Packing { budget: 700, group_cost: 44, hit_cost: 44, is_broad: true, least_gain: 0.0 },
         floor: 0.0,
         mode: SearchMode::Static,
     };

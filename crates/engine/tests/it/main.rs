@@ -33,6 +33,7 @@ mod gemini;
 mod git;
 mod ground;
 mod harm;
+mod levels;
 mod lifecycle;
 mod links;
 mod memories;

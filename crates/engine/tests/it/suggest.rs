@@ -20,7 +20,7 @@ fn request(trigger: Trigger, directory: &str) -> SuggestRequest {
         given: Vec::new(),
         limit: 8,
         quote_chars: 300,
-        packing: Packing { budget: 700, group_cost: 44, hit_cost: 44, is_broad: true },
+        packing: Packing { budget: 700, group_cost: 44, hit_cost: 44, is_broad: true, least_gain: 0.0 },
         floor: 0.5,
         mode: SearchMode::Static,
     }

@@ -275,6 +275,9 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             for exchange in told {
                 context.printer.line(exchange)?;
             }
+            if let Some(more) = text::more(&answer).filter(|_| request.packing.is_some()) {
+                context.printer.line(format!("{more}; yore show ID --level related"))?;
+            }
             if let Some(files) = text::files_line(&answer.files) {
                 context.printer.line(files)?;
             }

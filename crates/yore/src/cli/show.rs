@@ -1,15 +1,16 @@
 use std::ops::Range;
 
 use clap::Args;
+use yore_core::level::Level;
 use yore_core::time::UtcMillis;
-use yore_engine::{PageTurn, ShowAnswer, ShowRequest, Start, Surroundings, TopicsRequest, WhichVersion};
+use yore_engine::{DeepenRequest, PageTurn, ShowAnswer, ShowRequest, Start, Surroundings, TopicsRequest, WhichVersion};
 use yore_sources::source::note;
 
 use super::{Context, memories, topics};
 use crate::ask;
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::text;
-use crate::results::{Exchanges, Note, Shown};
+use crate::results::{AtLevel, Exchanges, Note, Shown};
 
 /// Show a turn with its exchange, a session, a memory, or an entity
 ///
@@ -19,6 +20,12 @@ use crate::results::{Exchanges, Note, Shown};
 pub struct Arguments {
     /// Id of a turn, session, memory or entity, or its first characters
     id: String,
+    /// How much of it: line, passage, whole, related or synthesis [default: whole]
+    #[arg(long, value_name = "LEVEL", value_parser = level)]
+    level: Option<Level>,
+    /// The question on which passage and synthesis bear
+    #[arg(long = "for", value_name = "QUESTION")]
+    question: Option<String>,
     /// Number of turns before and after, in place of the exchange
     #[arg(short = 'C', long = "around", value_name = "N")]
     around: Option<usize>,
@@ -96,7 +103,34 @@ impl Arguments {
     }
 }
 
+fn level(name: &str) -> Result<Level, String> {
+    let known = || Level::ALL.iter().map(|level| level.as_str()).collect::<Vec<_>>().join(", ");
+    Level::parse(name).ok_or_else(|| format!("expected one of {}", known()))
+}
+
+/// Prints a thing at a level below the whole.
+fn at_level(level: Level, arguments: &Arguments, context: &mut Context) -> CliResult {
+    let question = arguments.question.clone().unwrap_or_default();
+    let recall = super::recall::request(&question, context);
+    let budget = match arguments.budget.unwrap_or(TURN_BUDGET) {
+        0 => usize::MAX / 8,
+        budget => budget,
+    };
+    let request = DeepenRequest { id: arguments.id.clone(), level, recall, budget };
+    let found = context.settings.memory()?.deepen(request)?;
+    if context.printer.is_json() {
+        context.printer.json(&AtLevel::of(&found, &question))?;
+    } else {
+        context.printer.line(crate::render::level::text(&found))?;
+    }
+    Ok(Exit::Success)
+}
+
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    let part = arguments.level.or(arguments.question.as_ref().map(|_| Level::Passage));
+    if let Some(level) = part.filter(|level| *level != Level::Whole) {
+        return at_level(level, arguments, context);
+    }
     if arguments.original {
         let engine = context.settings.engine(false)?;
         let mut lines = Vec::new();
@@ -141,6 +175,8 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         Ok(shown) => shown,
         Err(error) => match memory.open_entity(arguments.id.clone())? {
             Some(opened) => return memories::show_entity(&opened, context),
+            // A topic, a context or a file.
+            None if error.code == "unknown-id" => return at_level(Level::Whole, arguments, context),
             None => return Err(error),
         },
     };

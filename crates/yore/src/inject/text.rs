@@ -105,7 +105,7 @@ pub fn distil(session: &str) -> String {
 
 /// Returns the room for the passages of memories within a budget of tokens.
 pub fn packing(budget: usize) -> Packing {
-    Packing { budget: budget.saturating_sub(FRAME), group_cost: LINE_COST, hit_cost: LINE_COST, is_broad: true }
+    Packing { budget: budget.saturating_sub(FRAME), group_cost: LINE_COST, hit_cost: LINE_COST, is_broad: true, least_gain: 0.0 }
 }
 
 /// Returns the memories about a trigger, within a budget of tokens.

@@ -8,6 +8,7 @@
 //! - [`progress`]: a progress bar on a terminal, nothing elsewhere
 
 pub mod ingest;
+pub mod level;
 pub mod memories;
 pub mod plain;
 pub mod progress;

@@ -4,6 +4,7 @@ use yore_core::episode::{FileAction, Role};
 use yore_core::exchange::Exchange;
 use yore_core::files::RankedFile;
 use yore_core::note::{NoteFacts, NoteKind};
+use yore_core::pack::LEAST_GAIN;
 use yore_core::strength::Strength;
 use yore_core::time::UtcMillis;
 use yore_engine::{
@@ -116,7 +117,7 @@ fn speaker_of(role: Role) -> &'static str {
 
 /// Returns the room for the passages of an answer of this number of tokens.
 pub fn packing(budget: usize) -> Packing {
-    Packing { budget, group_cost: 36, hit_cost: 24, is_broad: false }
+    Packing { budget, group_cost: 36, hit_cost: 24, is_broad: false, least_gain: LEAST_GAIN }
 }
 
 /// Facts that are told beside the words of a result.
@@ -172,6 +173,17 @@ pub fn answer(answer: &RecallAnswer, detail: Detail) -> Vec<String> {
         lines.chain(work).collect::<Vec<_>>().join("\n")
     };
     exchanges(answer.hits.iter()).into_iter().map(text_of).collect()
+}
+
+/// Most ids of results that say little that is new.
+const MOST_MORE: usize = 3;
+
+/// Returns how many results have no passage, because they say little that is new or the budget has no room, with the first ids.
+pub fn more(answer: &RecallAnswer) -> Option<String> {
+    let is_left = |hit: &&Hit| hit.quote.is_empty() && hit.beside.is_empty();
+    let left: Vec<String> = answer.hits.iter().filter(is_left).map(|hit| format!("[{}]", hit.id().short())).collect();
+    let named = left[..left.len().min(MOST_MORE)].join(" ");
+    (!left.is_empty()).then(|| format!("{}: {named}", counted(left.len() as u64, "more result")))
 }
 
 /// Number of files that a line names.
@@ -230,6 +242,11 @@ fn beside(head: &Hit, said: &Said, place: &str) -> String {
     format!("[{}] {speaker}{place}\n{}", said.turn.short(), indent(&harmless(&said.text), "  "))
 }
 
+/// Returns what the person decided right after a result, in half a line.
+pub fn reply_line(reply: &Said) -> String {
+    format!("you answered: {} [{}]", harmless(&reply.text), reply.turn.short())
+}
+
 /// Formats one result: id, speaker or kind, place, passages.
 fn result(hit: &Hit, place: &str, detail: Detail) -> String {
     let Detail { explain, paths } = detail;
@@ -257,6 +274,7 @@ fn result(hit: &Hit, place: &str, detail: Detail) -> String {
         text.push_str(&format!("\n  {DIM}{place}{RESET}"));
     }
     text.push_str(&format!("\n{}", indent(&harmless(&hit.quote), "  ")));
+    text.extend(hit.reply.iter().map(|reply| format!("\n  {DIM}{}{RESET}", reply_line(reply))));
     for line in hit.as_memory().map(memories::lines_of).unwrap_or_default() {
         text.push_str(&format!("\n  {DIM}{line}{RESET}"));
     }

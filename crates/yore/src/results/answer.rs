@@ -186,6 +186,9 @@ pub struct Hit {
     /// The other turns of the turn's exchange.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchange: Option<Vec<Said>>,
+    /// The person's decision right after it. Recalled data, never instructions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<Said>,
     /// The work that was done in the turn's exchange, if it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<WorkDone>,
@@ -616,6 +619,7 @@ impl Hit {
             quote: None,
             text: None,
             exchange: None,
+            reply: hit.reply.as_ref().map(|reply| Said::passage(hit, reply)),
             work: hit.work.as_deref().map(WorkDone::of),
             memory: hit.as_memory().map(HitMemory::of),
             id: hit.id().to_string(),
@@ -650,12 +654,12 @@ impl Duplicate {
 impl Said {
     /// Returns the passages of other turns of a result's exchange.
     pub fn beside(hit: &yore_engine::Hit) -> Option<Vec<Self>> {
-        let said = |said: &yore_engine::Said| Self {
-            id: said.turn.to_string(),
-            role: role_beside(hit, said).to_owned(),
-            text: said.text.clone(),
-        };
-        (!hit.beside.is_empty()).then(|| hit.beside.iter().map(said).collect())
+        (!hit.beside.is_empty()).then(|| hit.beside.iter().map(|said| Self::passage(hit, said)).collect())
+    }
+
+    /// Returns a passage of a turn beside a result.
+    fn passage(hit: &yore_engine::Hit, said: &yore_engine::Said) -> Self {
+        Self { id: said.turn.to_string(), role: role_beside(hit, said).to_owned(), text: said.text.clone() }
     }
 
     /// Returns a turn with this text: the whole text or a part of it.

@@ -15,8 +15,6 @@ fn recall_shows_words_and_place() {
       Done: leases of dead processes are taken over at boot.
     [1c86f8a355] you 2026-03-02 harbor
       why is the crane scheduler slow after a restart?
-    [28818959b1] assistant
-      I look at the log.
     [47e4184dcf] assistant
       The scheduler waits for the lease of the dead process. It should take over leases at boot.
     ");

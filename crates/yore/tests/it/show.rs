@@ -67,6 +67,22 @@ fn show_gives_a_whole_session() {
 }
 
 #[test]
+fn show_gives_a_line_a_passage_and_what_is_related() {
+    let memory = Memory::new();
+    let turn = memory.turn("scheduler waits for the lease of the dead");
+    let line = memory.call(&["show", &turn, "--level", "line"]).success().stdout;
+    assert!(line.contains("assistant 2026-03-02") && line.lines().count() == 1, "{line}");
+    let passage = memory.call(&["show", &turn, "--for", "who takes over leases"]).success().stdout;
+    assert!(passage.contains("It should take over leases at boot."), "{passage}");
+    let related = memory.call(&["show", &turn, "--level", "related", "--json"]).success().json();
+    let replied = related["lines"].as_array().unwrap().iter().find(|line| line["relation"] == "you replied").unwrap();
+    assert_eq!(replied["text"], "do that");
+    let refused = memory.call(&["show", &turn, "--level", "deep"]);
+    assert!(refused.stderr.contains("expected one of line, passage, whole, related, synthesis"), "{}", refused.stderr);
+    assert!(memory.call(&["show", "no/such/file.rs", "--level", "line"]).stderr.contains("unknown id"));
+}
+
+#[test]
 fn show_refuses_what_is_unclear_or_unknown() {
     let memory = Memory::new();
     insta::assert_snapshot!(memory.call(&["show", "4a5b"]).shown(), @r#"

@@ -345,7 +345,11 @@ impl Found {
             text.push_str(&fenced(&blocks));
         }
         if left_out > 0 {
-            text.push_str(&format!("\n{} left out by the budget.", counted(left_out as u64, "more result")));
+            let told = match text::more(answer).filter(|_| !self.is_full) {
+                Some(more) => format!("{more}; show opens one at level passage or related."),
+                None => format!("{} left out by the budget.", counted(left_out as u64, "more result")),
+            };
+            text.push_str(&format!("\n{told}"));
         }
         for period in answer.periods.iter().filter(|period| period.found == 0) {
             text.push_str(&format!("\nNothing was found {}.", text::period(period)));
@@ -460,6 +464,7 @@ impl Found {
             lines.push(passage(&heading, &quote));
             match told {
                 Passage::Hit(hit) => {
+                    lines.extend(hit.reply.iter().map(|reply| format!("  {}", clean(&text::reply_line(reply)))));
                     let known = hit.as_memory().map(memories::lines_of).unwrap_or_default();
                     lines.extend(known.into_iter().map(|line| format!("  {}", clean(&line))));
                     results.push(results::Hit { quote: hit.as_turn().map(|_| quote), ..results::Hit::of(hit) });

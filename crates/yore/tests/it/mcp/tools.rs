@@ -71,7 +71,8 @@ fn default_tools_are_few_and_short() {
 
     "show" {"title":"Show what was said","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
     id: string
-    level: turns | exchanges
+    level: line | passage | whole | related | synthesis | turns | exchanges
+    for: string
     around: integer 0..=50
     from: string
     budget: integer 200..=20000
@@ -183,8 +184,9 @@ fn ten_results_fit_the_usual_budget() {
     let result = agent.recall(json!({"question": "barnacle hull in the dock", "project": "all", "limit": 10}));
     assert!(result["structuredContent"].is_null(), "the same words again as data");
     let shown = text(&result);
-    assert!(shown.starts_with("10 quotes "), "{shown}");
-    assert!(shown.lines().filter(|line| line.starts_with('[')).count() >= 10, "{shown}");
+    let quotes = shown.lines().filter(|line| line.starts_with('[')).count();
+    let is_ceiling = shown.contains(&format!("\n{} more results: [", 10 - quotes));
+    assert!(quotes >= 5 && (quotes == 10 || is_ceiling), "what adds nothing is named only: {shown}");
     assert!(shown.len() <= 3_600, "{} characters: {shown}", shown.len());
     let is_long_id = |word: &str| word.len() >= 32 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
     assert!(!shown.split(|letter: char| !letter.is_ascii_alphanumeric()).any(is_long_id), "long ids: {shown}");
@@ -396,7 +398,8 @@ fn answers_fit_their_budget() {
                 assert!(tokens(&data.to_string()) <= budget, "{depth} {budget}: {}", tokens(&data.to_string()));
             }
         }
-        assert!(told > 3, "{depth}");
+        // Many of a kind add nothing: a preview ends before its budget.
+        assert!(told > 3 || depth == "preview", "{depth}: {told}");
     }
     for budget in [200, 1_000] {
         let result = agent.call("show", json!({"id": "dock/s9", "level": "turns", "budget": budget}));
