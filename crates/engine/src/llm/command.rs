@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use super::ask::{Accounts, Prompt, Reply, Usage};
@@ -44,9 +45,9 @@ pub struct Program {
     pub command: &'static [&'static str],
     /// Its smallest model that is good enough for reading sessions; empty: its own default.
     pub small_model: &'static str,
-    /// Variables for its run; `{work}` stands for the directory in which it runs.
+    /// Variables for its run; `{run}` stands for a directory of the run alone, which is removed afterwards with what it recorded there.
     pub variables: &'static [(&'static str, &'static str)],
-    /// Files in that directory that it reads, such as settings that turn its tools off.
+    /// Files in the directory of all runs that it reads, such as settings that turn its tools off.
     pub files: &'static [(&'static str, &'static str)],
 }
 
@@ -164,9 +165,9 @@ pub const PROGRAMS: &[Program] = &[
         ],
         ..program("opencode", "OpenCode", &["opencode", "run", "--pure", "--title", "yore", "--model", "{model}"])
     },
-    // Its sessions cannot be left out, so that they are kept apart from the person's, below the directory of the run.
+    // Its sessions cannot be left out, so that it has a home of the run alone.
     Program {
-        variables: &[("COPILOT_HOME", "{work}/copilot")],
+        variables: &[("COPILOT_HOME", "{run}")],
         ..program(
             "copilot",
             "Copilot CLI",
@@ -246,9 +247,10 @@ impl CommandSettings {
         for variable in OF_A_SESSION {
             command.env_remove(variable);
         }
+        let run = RunDirectory(self.directory.join(format!("run-{}-{}", std::process::id(), RUNS.fetch_add(1, Relaxed))));
         if let Some(known) = self.known {
-            let work = self.directory.to_string_lossy();
-            command.envs(known.variables.iter().map(|(variable, value)| (variable, value.replace("{work}", &work))));
+            let place = run.0.to_string_lossy();
+            command.envs(known.variables.iter().map(|(variable, value)| (variable, value.replace("{run}", &place))));
             for (file, content) in known.files {
                 put(&self.directory.join(file), content).map_err(|error| not_started(error.to_string()))?;
             }
@@ -284,6 +286,18 @@ impl CommandSettings {
             return Err(failed("the answer is empty".to_owned(), true));
         }
         Ok(Reply { usage: Usage::estimated(prompt, &text), text, is_cut: false })
+    }
+}
+
+/// Number of runs of this process.
+static RUNS: AtomicU64 = AtomicU64::new(0);
+
+/// The directory of one run, which need not exist. It is removed when this is dropped.
+struct RunDirectory(PathBuf);
+
+impl Drop for RunDirectory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
