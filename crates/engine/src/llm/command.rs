@@ -45,7 +45,7 @@ pub struct Program {
     pub command: &'static [&'static str],
     /// Its smallest model that is good enough for reading sessions; empty: its own default.
     pub small_model: &'static str,
-    /// Variables for its run; `{run}` stands for a directory of the run alone, which is removed afterwards with what it recorded there.
+    /// Variables for its run; `{run}` stands for a directory of that run alone, which is removed afterwards with what it recorded.
     pub variables: &'static [(&'static str, &'static str)],
     /// Files in the directory of all runs that it reads, such as settings that turn its tools off.
     pub files: &'static [(&'static str, &'static str)],
@@ -115,7 +115,8 @@ pub const PROGRAMS: &[Program] = &[
             ],
         )
     },
-    // An empty list of tools excludes those of servers, too. It keeps a record of the last run, which it lists in the directory of the run only.
+    // An empty list of tools excludes those of servers, too. It keeps a record of the last run, which it lists in the directory of the
+    // runs only.
     Program {
         small_model: "flash",
         variables: &[("GEMINI_CLI_TRUST_WORKSPACE", "true")],
@@ -250,6 +251,9 @@ impl CommandSettings {
         let run = RunDirectory(self.directory.join(format!("run-{}-{}", std::process::id(), RUNS.fetch_add(1, Relaxed))));
         if let Some(known) = self.known {
             let place = run.0.to_string_lossy();
+            if known.variables.iter().any(|(_, value)| value.contains("{run}")) {
+                platform::create_private_directory(&run.0).map_err(|error| not_started(error.to_string()))?;
+            }
             command.envs(known.variables.iter().map(|(variable, value)| (variable, value.replace("{run}", &place))));
             for (file, content) in known.files {
                 put(&self.directory.join(file), content).map_err(|error| not_started(error.to_string()))?;

@@ -23,6 +23,8 @@ const BEFORE_FIRST: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_secs(5);
 /// Delay before another try while another process lets a model read.
 const BUSY_MS: UtcMillis = 60_000;
+/// Delay before sessions that failed, while others were read, are tried again.
+const AGAIN_MS: UtcMillis = 30 * 60_000;
 const DAY_MS: UtcMillis = 86_400_000;
 
 /// Learns until the daemon ends.
@@ -112,7 +114,13 @@ fn learn(shared: &Shared<'_>) -> Result<Option<UtcMillis>, Failure> {
             shared.failed("index", &error.into());
         }
     }
+    let first = report.failed.first().filter(|_| report.answers == 0 && report.stopped.is_none());
+    if let Some(session) = first {
+        return Err(failed("llm/session", session.reason.to_string()));
+    }
     let again = match &report.stopped {
+        // Those that failed are tried once more.
+        None if !report.failed.is_empty() => Some(next_ms.unwrap_or(AGAIN_MS).min(AGAIN_MS)),
         None | Some(StopReason::Asked) => next_ms,
         Some(StopReason::OtherProcess) => Some(BUSY_MS),
         Some(StopReason::Failed(FailReason::Denied(denial))) if denial.ends_with_the_day() => Some(until_tomorrow()),
@@ -121,9 +129,7 @@ fn learn(shared: &Shared<'_>) -> Result<Option<UtcMillis>, Failure> {
         Some(StopReason::Failed(FailReason::Error { code, message })) => return Err(failed(code, message.clone())),
         Some(other) => return Err(failed("llm/stopped", other.to_string())),
     };
-    if report.answers > 0 || report.failed.is_empty() {
-        shared.engine.note_learning(None).map_err(|error| Failure::of(&error))?;
-    }
+    shared.engine.note_learning(None).map_err(|error| Failure::of(&error))?;
     Ok(again)
 }
 

@@ -7,7 +7,7 @@ use crate::config::{CaptureMode, Config, Layers, load_only};
 use crate::paths::Paths;
 
 /// The keys that a hook reads.
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "capture.enabled",
     "capture.mode",
     "capture.projects",
@@ -20,6 +20,7 @@ const KEYS: [&str; 13] = [
     "inject.brief_tokens",
     "inject.prompt_tokens",
     "inject.floor",
+    "learn.auto",
     "redaction.extra_patterns",
 ];
 

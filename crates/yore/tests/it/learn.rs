@@ -251,7 +251,7 @@ fn a_limit_of_one_call_is_kept_by_processes_and_a_daemon_that_race() {
     let after = state(&environment);
     assert_eq!((asked(&environment), &after["today"]["calls"]), (1, &1.into()), "{after}");
     let refused = yore(&environment, &["learn", "--with", "claude"]).run().success().stdout;
-    assert!(refused.contains("the limit of 1 calls a day is reached"), "{refused}");
+    assert!(refused.contains("the calls of the day are made: 1 of 1"), "{refused}");
     assert_eq!(asked(&environment), 1);
 }
 
@@ -317,4 +317,36 @@ fn a_server_on_this_computer_is_found_and_reads() {
     assert_eq!((&state["with"], &state["today"]["estimated"]), (&"ollama/qwen3:8b".into(), &false.into()), "{state}");
     let address_set = run(&["config", "get", "llm.address"]).run().success().stdout;
     assert!(address_set.contains(address.as_str()), "{address_set}");
+}
+
+#[test]
+fn a_brief_offers_learning_once_when_ten_sessions_wait_and_is_silent_where_a_model_reads() {
+    let environment = computer();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64;
+    for number in 20..31 {
+        let id = format!("5f0c{number}00-{number}01-4000-8001-0000000000{number}");
+        let mut session = Transcript::new(&id, "/home/dev/harbour").at(now - i64::from(number) * 3_600_000);
+        for part in 0..5 {
+            session =
+                session.human(&format!("{ORDER} ({number}, part {part})")).assistant(&format!("Done, {number}: part {part}."));
+        }
+        session.write(&environment.projects());
+    }
+    environment.ingest(&environment.projects());
+    let beginning = |id: &str| {
+        let said = json!({"session_id": id, "hook_event_name": "SessionStart", "source": "startup", "cwd": "/home/dev/harbour"});
+        let hook = environment.yore(["hook", "claude-code", "SessionStart"]).stdin(said.to_string().as_bytes());
+        hook.run().success().stdout
+    };
+    assert!(environment.yore(["brief"]).current_dir("/").run().stdout.is_empty());
+    let first = beginning("s1");
+    assert!(
+        first.contains("Ask the person once whether a model may read them: `yore learn`.") && !first.contains("distil"),
+        "{first}"
+    );
+    let second = beginning("s2");
+    assert!(second.contains("Not distilled yet: 11 sessions here") && !second.contains("Ask the person"), "{second}");
+    let _ = environment.yore(["config", "set", "learn.auto", "true"]).run().success();
+    let third = beginning("s3");
+    assert!(third.contains("SQLite") && !third.contains("sessions here"), "{third}");
 }
