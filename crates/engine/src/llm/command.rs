@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use super::ask::{Accounts, Prompt, Reply, Usage};
 use super::error::{Denial, LlmError};
+use super::printed::Printed;
 use crate::platform;
 use yore_sources::child::{self, ChildError, Ended, Input, Limits};
 use yore_sources::source::own::OWN_CALL;
@@ -20,6 +21,8 @@ pub const SILENT: &str = "YORE_SILENT";
 const MOST_BYTES: usize = 64 << 20;
 /// Most bytes of what a program reports on standard error that are kept.
 const MOST_REPORT: usize = 4_000;
+/// Most characters of the reason of a failure.
+const MOST_REASON: usize = 300;
 
 /// Variables by which an agent's program would take itself for a part of the session that it was started from, and refuse to run.
 const OF_A_SESSION: [&str; 8] = [
@@ -73,6 +76,8 @@ pub const PROGRAMS: &[Program] = &[
                 "",
                 "--strict-mcp-config",
                 "--no-session-persistence",
+                "--output-format",
+                "json",
                 "--model",
                 "{model}",
             ],
@@ -93,8 +98,7 @@ pub const PROGRAMS: &[Program] = &[
                 "--skip-git-repo-check",
                 "--sandbox",
                 "read-only",
-                "--color",
-                "never",
+                "--json",
                 "-c",
                 "features.shell_tool=false",
                 "-c",
@@ -135,7 +139,7 @@ pub const PROGRAMS: &[Program] = &[
                 "--extensions",
                 "none",
                 "--output-format",
-                "text",
+                "json",
                 "--model",
                 "{model}",
             ],
@@ -152,7 +156,7 @@ pub const PROGRAMS: &[Program] = &[
             "--max-tool-calls",
             "0",
             "--output-format",
-            "text",
+            "json",
             "--model",
             "{model}",
         ],
@@ -274,22 +278,34 @@ impl CommandSettings {
                 return Err(failed(error.to_string(), may_pass));
             }
         };
+        let printed = Printed::read(String::from_utf8_lossy(&answer).trim());
+        if let Some(Printed { outcome: Err(reason), .. }) = &printed {
+            let reason: String = reason.chars().take(MOST_REASON).collect();
+            return Err(failed(reason, false));
+        }
         if !status.success() {
             // Some tell on standard output why they fail.
             let last = |bytes: &[u8]| {
                 let text = String::from_utf8_lossy(bytes);
-                text.trim().lines().last().unwrap_or_default().chars().take(300).collect::<String>()
+                text.trim().lines().last().unwrap_or_default().chars().take(MOST_REASON).collect::<String>()
             };
             let report = [last(&report), last(&answer)].into_iter().find(|line| !line.is_empty()).unwrap_or_default();
             let reason = if report.is_empty() { status.to_string() } else { format!("{status}: {report}") };
             // It will say the same again: nobody is logged in, there is no such model.
             return Err(failed(reason, false));
         }
-        let text = String::from_utf8_lossy(&answer).trim().to_owned();
+        let (text, usage) = match printed {
+            Some(Printed { outcome: Ok(text), usage }) => (text.trim().to_owned(), usage),
+            _ => (String::from_utf8_lossy(&answer).trim().to_owned(), None),
+        };
         if text.is_empty() {
             return Err(failed("the answer is empty".to_owned(), true));
         }
-        Ok(Reply { usage: Usage::estimated(prompt, &text), text, is_cut: false })
+        let usage = match usage {
+            Some((input, output)) => Usage::reported(prompt, &text, input, output),
+            None => Usage::estimated(prompt, &text),
+        };
+        Ok(Reply { usage, text, is_cut: false })
     }
 }
 
@@ -323,7 +339,7 @@ mod tests {
         let named = |name: &str| Program::named(name).unwrap();
         let claude = named("claude").with_model("haiku");
         assert_eq!(claude.last().map(String::as_str), Some("haiku"));
-        assert_eq!(named("claude").with_model("").last().map(String::as_str), Some("--no-session-persistence"));
+        assert_eq!(named("claude").with_model("").last().map(String::as_str), Some("json"));
         assert_eq!(named("codex").with_model("").last().map(String::as_str), Some("-"));
         assert_eq!(named("ollama-run").with_model("qwen"), ["ollama", "run", "qwen"]);
         assert!(PROGRAMS.iter().all(|program| program.with_model("m").iter().all(|part| part != "{model}")));

@@ -359,7 +359,7 @@ fn each_agents_program_gets_its_settings_and_is_no_part_of_the_session_that_it_i
         model.complete(&prompt(), None, &memory.engine().accounts(terms(100_000), &STOPPED)).unwrap().text
     };
     for (name, parts) in [
-        ("claude", &["--tools  --setting-sources", "--no-session-persistence --model m-1"][..]),
+        ("claude", &["--tools  --setting-sources", "--no-session-persistence --output-format json --model m-1"][..]),
         ("codex", &["exec --ephemeral", "--model m-1 -", "CODEX_EXEC_SERVER_URL=none", "features.shell_tool=false"]),
         ("gemini-cli", &["--skip-trust", "--model m-1", "\"tools\":{\"core\":[]}", "\"hooksConfig\":{\"enabled\":false}"]),
         ("qwen", &["--safe-mode --chat-recording=false --max-tool-calls 0", "--model m-1"]),

@@ -112,9 +112,11 @@ fn a_program_that_is_named_reads_now_within_the_usual_limit_without_tools_and_ap
     let told = yore(&environment, &["learn", "--with", "claude"]).run().success().stdout;
     assert!(told.contains("1 session read with 1 call") && told.contains("today 1 memory found by 1 call"), "{told}");
     let call = std::fs::read_to_string(environment.path("asked")).unwrap();
-    for part in
-        ["-p --tools  --setting-sources", "--strict-mcp-config --no-session-persistence --model haiku", "silent=1 inside=\n"]
-    {
+    for part in [
+        "-p --tools  --setting-sources",
+        "--strict-mcp-config --no-session-persistence --output-format json --model haiku",
+        "silent=1 inside=\n",
+    ] {
         assert!(call.contains(part), "{part}: {call}");
     }
     assert!(call.contains(&format!("dir={}", environment.data().join("llm-work").display())), "{call}");
@@ -126,9 +128,21 @@ fn a_program_that_is_named_reads_now_within_the_usual_limit_without_tools_and_ap
         (&0.into(), &1.into(), &1.into())
     );
     assert_eq!(learned(&environment), 1);
+    // What the program itself tells of its run is booked.
+    let answer = std::fs::read_to_string(environment.path("answer.json")).unwrap();
+    let usage = json!({"input_tokens": 5, "cache_read_input_tokens": 4_000, "output_tokens": 90});
+    environment.write("answer.json", json!({"type": "result", "is_error": false, "result": answer, "usage": usage}).to_string());
+    session(&environment, 12);
+    environment.ingest(&environment.projects());
+    let _ = yore(&environment, &["learn", "--with", "claude"]).run().success();
+    let rows = yore(&environment, &["budget", "history", "--json"]).run().success().json();
+    let taken = |state: &Value, name: &str| state["today"][name].as_u64().unwrap();
+    let after = self::state(&environment);
+    assert_eq!(taken(&after, "input_tokens") - taken(&state, "input_tokens"), 4_005, "{rows}");
+    assert_eq!(taken(&after, "output_tokens") - taken(&state, "output_tokens"), 90, "{rows}");
     // Nothing waits: nobody is asked again.
     let _ = yore(&environment, &["learn", "--with", "claude"]).run().success();
-    assert_eq!(asked(&environment), 1);
+    assert_eq!(asked(&environment), 2);
     let status = yore(&environment, &["status"]).run().success().stdout;
     assert!(status.contains("learning") && status.contains("claude/haiku, when it is asked for"), "{status}");
 }
