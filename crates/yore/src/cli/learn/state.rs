@@ -153,10 +153,11 @@ impl State {
         if let Some(dollars) = self.dollars() {
             words.push_str(&format!(", {dollars:.2} dollars"));
         }
-        let limit = self.budget.daily_tokens;
-        if limit > 0 && input + output > limit {
-            let days = (input + output).div_ceil(limit);
-            words.push_str(&format!("; {} at {} tokens a day", text::counted(days, "day"), text::count(limit)));
+        let limits = llm::limits(&self.config);
+        let days = |amount: u64, limit: u64| if limit > 0 { amount.div_ceil(limit) } else { 0 };
+        let days = days(input + output, limits.tokens).max(days(calls, limits.calls));
+        if days > 1 {
+            words.push_str(&format!("; {} at {} a day", text::counted(days, "day"), limits_told(limits)));
         }
         Some(words)
     }
