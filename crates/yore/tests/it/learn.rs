@@ -46,8 +46,12 @@ fn computer() -> TestEnvironment {
 fn claude_does(environment: &TestEnvironment, script: &str) {
     let note =
         format!("echo \"$* dir=$PWD silent=$YORE_SILENT inside=$CLAUDECODE\" >> '{}'", environment.path("asked").display());
-    let path = environment.write("bin/claude", format!("#!/bin/sh\n{note}\n{script}\n"));
-    std::fs::set_permissions(path, PermissionsExt::from_mode(0o700)).unwrap();
+    let behaviour = environment.write("behaviour", format!("{note}\n{script}\n"));
+    // A program that was just written may count as busy, so that it is written once.
+    if !environment.path("bin/claude").exists() {
+        let path = environment.write("bin/claude", format!("#!/bin/sh\n. '{}'\n", behaviour.display()));
+        std::fs::set_permissions(path, PermissionsExt::from_mode(0o700)).unwrap();
+    }
 }
 
 fn with_claude(environment: &TestEnvironment, runner: Runner) -> Runner {
