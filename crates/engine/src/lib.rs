@@ -36,7 +36,7 @@ pub use archive::{
     WhichVersion,
 };
 pub use ask::{AskAnswer, AskRequest, AskSentence, AskSource, AskStep, Unwritten};
-pub use budget::{Ledger, Price, Terms};
+pub use budget::{Ledger, Price, Terms, switch_models};
 pub use embedding::EmbedReport;
 pub use engine::{Engine, EngineOptions, IndexHealth, ModelServers, Statistics, VectorHealth};
 pub use error::{EngineError, MemoryError, ProjectNameError};

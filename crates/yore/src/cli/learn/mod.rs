@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use clap::{Args, Subcommand};
 use yore_engine::llm::{Program, Server};
-use yore_engine::{Engine, ExtractRequest, FailReason, ModelAccess, ModelReport, StopReason};
+use yore_engine::{Engine, ExtractRequest, FailReason, ModelAccess, ModelReport, StopReason, platform, switch_models};
 
 use super::{Context, extract};
 use crate::config::{self, FileKind, ModelUse};
@@ -370,9 +370,11 @@ fn put(key: &str, value: &str, context: &Context) -> CliResult<()> {
 }
 
 fn off(context: &mut Context) -> CliResult {
-    // First what ends a call that runs.
-    let engine = context.settings.engine(true)?;
-    engine.switch_models(true).map_err(|error| CliError::io(engine.directory(), &error))?;
+    // First what ends a call that runs, whether or not the memory can be opened.
+    let directory = &context.settings.directory;
+    platform::create_private_directory(directory)
+        .and_then(|()| switch_models(directory, true))
+        .map_err(|error| CliError::io(directory, &error))?;
     if context.settings.own_config()?.learn.auto {
         put("learn.auto", "false", context)?;
     }
