@@ -37,7 +37,7 @@ pub use archive::{
     WhichVersion,
 };
 pub use ask::{AskAnswer, AskRequest, AskSentence, AskSource, AskStep, Unwritten};
-pub use budget::{Ledger, Price, Terms};
+pub use budget::{Ledger, Price, Terms, switch_models};
 pub use deepen::{DeepLine, DeepenRequest, Deepened};
 pub use embedding::EmbedReport;
 pub use engine::{Engine, EngineOptions, IndexHealth, ModelServers, Statistics, VectorHealth};

@@ -10,7 +10,7 @@ use crate::llm::{Accounts, Class, Denial, LlmError, Tier, Usage};
 use crate::store::{BATCH, DailyLimits, NewCall, Spending, Spent, Store};
 
 /// File in the data directory whose presence switches all models off, for every process at once.
-pub(crate) const OFF: &str = "models.off";
+const OFF: &str = "models.off";
 const DAY_MS: i64 = 86_400_000;
 /// Time for which it is remembered what a model can do.
 const REMEMBERED_MS: i64 = 7 * DAY_MS;
@@ -152,6 +152,21 @@ impl Accounts for Ledger<'_> {
 /// Returns the day that it is for somebody whose clock is so many minutes ahead of UTC, in days since 1970.
 pub(crate) fn day(now: UtcMillis, offset_minutes: i32) -> i64 {
     (now + i64::from(offset_minutes) * 60_000).div_euclid(DAY_MS)
+}
+
+/// Switches all models of a data directory off, also what is running, or on again. The memory need not be opened for it.
+///
+/// # Errors
+/// The data directory cannot be written.
+pub fn switch_models(directory: &Path, is_off: bool) -> std::io::Result<()> {
+    let path = directory.join(OFF);
+    if is_off {
+        return std::fs::write(path, b"");
+    }
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Returns whether all models of a data directory are switched off.

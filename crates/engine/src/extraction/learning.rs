@@ -6,13 +6,14 @@ use serde::{Deserialize, Serialize};
 use yore_core::memory::{Lane, MemoryKind};
 use yore_core::time::UtcMillis;
 
+use crate::archive::sessions::TITLES;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::extraction::material::{BY_AGENT, NEW_CHARS, chars_of};
 use crate::extraction::model::{CHECKPOINT, MISFORMED, ModelReport, frame_tokens};
 use crate::extraction::model_access::ModelAccess;
 use crate::extraction::run::ExtractRequest;
-use crate::store::{EpisodeSummary, Memories, MemoryFilter, SessionFilter, SessionOrder, Shape, Turns};
+use crate::store::{EpisodeKey, EpisodeSummary, Memories, MemoryFilter, SessionFilter, SessionOrder, Turns};
 
 /// Fewest new turns of a session that waits: a question and its answer.
 const LEAST_TURNS: i64 = 2;
@@ -79,7 +80,8 @@ impl Engine {
     ) -> Result<LearnReport, EngineError> {
         let until = self.now() - request.quiet_ms;
         let is_quiet = |session: &EpisodeSummary| session.updated.is_none_or(|updated| updated <= until);
-        let (quiet, busy): (Vec<EpisodeSummary>, Vec<EpisodeSummary>) = self.waiting(request)?.into_iter().partition(is_quiet);
+        let (quiet, busy): (Vec<EpisodeSummary>, Vec<EpisodeSummary>) =
+            self.waiting(request, &self.read_by_models()?)?.into_iter().partition(is_quiet);
         let next_ms = busy.iter().filter_map(|session| session.updated).min().map(|updated| (updated - until).max(0));
         let extract = ExtractRequest { kinds: request.kinds.clone(), ..ExtractRequest::default() };
         Ok(LearnReport { report: self.read_by_model(by, &quiet, &extract, proceed)?, next_ms })
@@ -88,8 +90,8 @@ impl Engine {
     /// Returns what waits for a model and what it found. The words of the newest sessions are counted, and the others are taken to be like
     /// them.
     pub fn learning(&self, request: &LearnRequest) -> Result<Learning, EngineError> {
-        let waiting = self.waiting(request)?;
         let read = self.read_by_models()?;
+        let waiting = self.waiting(request, &read)?;
         let new_turns = |session: &EpisodeSummary| session.turns.saturating_sub(read.get(&session.row).copied().unwrap_or(0));
         let mut learning = Learning { sessions: waiting.len() as u64, ..Learning::default() };
         let mut counted = 0;
@@ -113,31 +115,30 @@ impl Engine {
         Ok(learning)
     }
 
-    /// Returns the sessions with turns that neither a model nor an agent has distilled, the newest first. A session whose answers could not
-    /// be used waits when it goes on.
-    fn waiting(&self, request: &LearnRequest) -> Result<Vec<EpisodeSummary>, EngineError> {
+    /// Returns the sessions with turns that neither a model nor an agent has distilled, the newest first. `read`: the number of turns of
+    /// each session that one has. A session whose answers could not be used waits when it goes on.
+    fn waiting(&self, request: &LearnRequest, read: &HashMap<EpisodeKey, u64>) -> Result<Vec<EpisodeSummary>, EngineError> {
         let filter = SessionFilter {
             without_documents: true,
             has_more: Some((CHECKPOINT, LEAST_TURNS)),
-            title: Some(crate::archive::sessions::TITLES),
+            title: Some(TITLES),
             ..SessionFilter::default()
         };
         let mut waiting = self.store().sessions(&filter, SessionOrder::Recent, usize::MAX >> 1)?;
-        let by_agent = self.store().shapes(Some(BY_AGENT.checkpoint))?;
         let misformed = self.store().shapes(Some(MISFORMED))?;
         let shapes = if misformed.is_empty() { HashMap::new() } else { self.store().shapes(None)? };
         waiting.retain(|session| {
-            let read = by_agent.get(&session.row).map_or(0, |shape: &Shape| shape.turns);
+            let read = read.get(&session.row).copied().unwrap_or(0);
             let is_misformed = misformed.get(&session.row).is_some_and(|shape| shapes.get(&session.row) == Some(shape));
             let is_left_out = session.project.as_ref().is_some_and(|project| request.without.contains(project));
-            session.turns as i64 - read >= LEAST_TURNS && !is_misformed && !is_left_out
+            session.turns >= read + LEAST_TURNS as u64 && !is_misformed && !is_left_out
         });
         Ok(waiting)
     }
 
     /// Returns the number of turns of each session that a model or an agent has distilled.
-    fn read_by_models(&self) -> Result<HashMap<crate::store::EpisodeKey, u64>, EngineError> {
-        let mut read: HashMap<crate::store::EpisodeKey, u64> = HashMap::new();
+    fn read_by_models(&self) -> Result<HashMap<EpisodeKey, u64>, EngineError> {
+        let mut read: HashMap<EpisodeKey, u64> = HashMap::new();
         for checkpoint in [CHECKPOINT, BY_AGENT.checkpoint] {
             for (session, shape) in self.store().shapes(Some(checkpoint))? {
                 let turns = read.entry(session).or_default();

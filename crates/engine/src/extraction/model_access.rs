@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::budget::{self, Ledger, OFF, Terms};
+use crate::budget::{self, Ledger, Terms};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::extraction::run::FailReason;
@@ -109,13 +109,6 @@ impl Engine {
     /// # Errors
     /// The data directory cannot be written.
     pub fn switch_models(&self, is_off: bool) -> std::io::Result<()> {
-        let path = self.directory().join(OFF);
-        if is_off {
-            return std::fs::write(path, b"");
-        }
-        match std::fs::remove_file(path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
+        budget::switch_models(self.directory(), is_off)
     }
 }

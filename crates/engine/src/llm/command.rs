@@ -5,10 +5,12 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use super::ask::{Accounts, Prompt, Reply, Usage};
 use super::error::{Denial, LlmError};
+use super::printed::Printed;
 use crate::platform;
 use yore_sources::child::{self, ChildError, Ended, Input, Limits};
 use yore_sources::source::own::OWN_CALL;
@@ -19,6 +21,8 @@ pub const SILENT: &str = "YORE_SILENT";
 const MOST_BYTES: usize = 64 << 20;
 /// Most bytes of what a program reports on standard error that are kept.
 const MOST_REPORT: usize = 4_000;
+/// Most characters of the reason of a failure.
+const MOST_REASON: usize = 300;
 
 /// Variables by which an agent's program would take itself for a part of the session that it was started from, and refuse to run.
 const OF_A_SESSION: [&str; 8] = [
@@ -44,9 +48,9 @@ pub struct Program {
     pub command: &'static [&'static str],
     /// Its smallest model that is good enough for reading sessions; empty: its own default.
     pub small_model: &'static str,
-    /// Variables for its run; `{work}` stands for the directory in which it runs.
+    /// Variables for its run; `{run}` stands for a directory of that run alone, which is removed afterwards with what it recorded.
     pub variables: &'static [(&'static str, &'static str)],
-    /// Files in that directory that it reads, such as settings that turn its tools off.
+    /// Files in the directory of all runs that it reads, such as settings that turn its tools off.
     pub files: &'static [(&'static str, &'static str)],
 }
 
@@ -72,6 +76,8 @@ pub const PROGRAMS: &[Program] = &[
                 "",
                 "--strict-mcp-config",
                 "--no-session-persistence",
+                "--output-format",
+                "json",
                 "--model",
                 "{model}",
             ],
@@ -92,8 +98,7 @@ pub const PROGRAMS: &[Program] = &[
                 "--skip-git-repo-check",
                 "--sandbox",
                 "read-only",
-                "--color",
-                "never",
+                "--json",
                 "-c",
                 "features.shell_tool=false",
                 "-c",
@@ -114,7 +119,8 @@ pub const PROGRAMS: &[Program] = &[
             ],
         )
     },
-    // An empty list of tools excludes those of servers, too. It keeps a record of the last run, which it lists in the directory of the run only.
+    // An empty list of tools excludes those of servers, too. It keeps a record of the last run, which it lists in the directory of the
+    // runs only.
     Program {
         small_model: "flash",
         variables: &[("GEMINI_CLI_TRUST_WORKSPACE", "true")],
@@ -133,7 +139,7 @@ pub const PROGRAMS: &[Program] = &[
                 "--extensions",
                 "none",
                 "--output-format",
-                "text",
+                "json",
                 "--model",
                 "{model}",
             ],
@@ -150,7 +156,7 @@ pub const PROGRAMS: &[Program] = &[
             "--max-tool-calls",
             "0",
             "--output-format",
-            "text",
+            "json",
             "--model",
             "{model}",
         ],
@@ -164,9 +170,9 @@ pub const PROGRAMS: &[Program] = &[
         ],
         ..program("opencode", "OpenCode", &["opencode", "run", "--pure", "--title", "yore", "--model", "{model}"])
     },
-    // Its sessions cannot be left out, so that they are kept apart from the person's, below the directory of the run.
+    // Its sessions cannot be left out, so that it has a home of the run alone.
     Program {
-        variables: &[("COPILOT_HOME", "{work}/copilot")],
+        variables: &[("COPILOT_HOME", "{run}")],
         ..program(
             "copilot",
             "Copilot CLI",
@@ -246,9 +252,13 @@ impl CommandSettings {
         for variable in OF_A_SESSION {
             command.env_remove(variable);
         }
+        let run = RunDirectory(self.directory.join(format!("run-{}-{}", std::process::id(), RUNS.fetch_add(1, Relaxed))));
         if let Some(known) = self.known {
-            let work = self.directory.to_string_lossy();
-            command.envs(known.variables.iter().map(|(variable, value)| (variable, value.replace("{work}", &work))));
+            let place = run.0.to_string_lossy();
+            if known.variables.iter().any(|(_, value)| value.contains("{run}")) {
+                platform::create_private_directory(&run.0).map_err(|error| not_started(error.to_string()))?;
+            }
+            command.envs(known.variables.iter().map(|(variable, value)| (variable, value.replace("{run}", &place))));
             for (file, content) in known.files {
                 put(&self.directory.join(file), content).map_err(|error| not_started(error.to_string()))?;
             }
@@ -268,22 +278,46 @@ impl CommandSettings {
                 return Err(failed(error.to_string(), may_pass));
             }
         };
+        let printed = Printed::read(String::from_utf8_lossy(&answer).trim());
+        if let Some(Printed { outcome: Err(reason), .. }) = &printed {
+            let reason: String = reason.chars().take(MOST_REASON).collect();
+            return Err(failed(reason, false));
+        }
         if !status.success() {
             // Some tell on standard output why they fail.
             let last = |bytes: &[u8]| {
                 let text = String::from_utf8_lossy(bytes);
-                text.trim().lines().last().unwrap_or_default().chars().take(300).collect::<String>()
+                text.trim().lines().last().unwrap_or_default().chars().take(MOST_REASON).collect::<String>()
             };
             let report = [last(&report), last(&answer)].into_iter().find(|line| !line.is_empty()).unwrap_or_default();
             let reason = if report.is_empty() { status.to_string() } else { format!("{status}: {report}") };
             // It will say the same again: nobody is logged in, there is no such model.
             return Err(failed(reason, false));
         }
-        let text = String::from_utf8_lossy(&answer).trim().to_owned();
+        let (text, usage) = match printed {
+            Some(Printed { outcome: Ok(text), usage }) => (text.trim().to_owned(), usage),
+            _ => (String::from_utf8_lossy(&answer).trim().to_owned(), None),
+        };
         if text.is_empty() {
             return Err(failed("the answer is empty".to_owned(), true));
         }
-        Ok(Reply { usage: Usage::estimated(prompt, &text), text, is_cut: false })
+        let usage = match usage {
+            Some((input, output)) => Usage::reported(prompt, &text, input, output),
+            None => Usage::estimated(prompt, &text),
+        };
+        Ok(Reply { usage, text, is_cut: false })
+    }
+}
+
+/// Number of runs of this process.
+static RUNS: AtomicU64 = AtomicU64::new(0);
+
+/// The directory of one run, which need not exist. It is removed when this is dropped.
+struct RunDirectory(PathBuf);
+
+impl Drop for RunDirectory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -305,7 +339,7 @@ mod tests {
         let named = |name: &str| Program::named(name).unwrap();
         let claude = named("claude").with_model("haiku");
         assert_eq!(claude.last().map(String::as_str), Some("haiku"));
-        assert_eq!(named("claude").with_model("").last().map(String::as_str), Some("--no-session-persistence"));
+        assert_eq!(named("claude").with_model("").last().map(String::as_str), Some("json"));
         assert_eq!(named("codex").with_model("").last().map(String::as_str), Some("-"));
         assert_eq!(named("ollama-run").with_model("qwen"), ["ollama", "run", "qwen"]);
         assert!(PROGRAMS.iter().all(|program| program.with_model("m").iter().all(|part| part != "{model}")));

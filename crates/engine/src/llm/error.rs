@@ -133,7 +133,7 @@ pub enum Denial {
         wanted: u64,
     },
     /// The calls of a day are made.
-    #[error("the limit of {0} calls a day is reached")]
+    #[error("the calls of the day are made: {0} of {0}")]
     Calls(u64),
     /// The money of a day does not suffice; amounts in millionths of a dollar.
     #[error(

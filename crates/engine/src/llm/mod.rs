@@ -20,6 +20,7 @@ mod error;
 mod folder;
 mod http;
 mod model;
+mod printed;
 mod relevance;
 mod servers;
 pub mod structured;

@@ -12,6 +12,9 @@ use super::folder;
 use super::http::Connection;
 use super::wire::{Protocol, Wanted, check};
 
+/// Tokens of its own instructions that an agent's program may add to a prompt.
+const AGENT_TOKENS: u64 = 8_000;
+
 /// The place where a model answers.
 #[derive(Clone, Debug)]
 pub enum Way {
@@ -98,7 +101,11 @@ impl Model {
             return batches.complete(prompt, wanted);
         }
         let form = wanted.map_or(0, |wanted| wanted.form.schema.to_string().len());
-        let most = [most_tokens(prompt.system.len() + prompt.user.len()) + most_tokens(form), u64::from(prompt.max_tokens)];
+        let own = match &self.way {
+            Way::Command(settings) if settings.known.is_some() => AGENT_TOKENS,
+            _ => 0,
+        };
+        let most = [most_tokens(prompt.system.len() + prompt.user.len()) + most_tokens(form) + own, u64::from(prompt.max_tokens)];
         self.caller.call(most, self.backoff, accounts, &mut || {
             let reply = self.send(prompt, wanted, accounts)?;
             if let Some(folder) = &self.recording {

@@ -344,8 +344,7 @@ fn each_agents_program_gets_its_settings_and_is_no_part_of_the_session_that_it_i
     let memory = memory();
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("agent");
-    let told =
-        "env | grep -E '^(CODEX_|GEMINI_|OPENCODE_|COPILOT_|YORE_|CLAUDE)' | sort; cat .gemini/settings.json 2>/dev/null; true";
+    let told = "test -z \"$COPILOT_HOME\" || mkdir -p \"$COPILOT_HOME/x\"; env | grep -E '^(CODEX_|GEMINI_|OPENCODE_|COPILOT_|YORE_|CLAUDE)' | sort; cat .gemini/settings.json 2>/dev/null; true";
     std::fs::write(&script, format!("#!/bin/sh\nhead -1; echo \"$*\"; {told}\n")).unwrap();
     std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
     let said = |name: &str| {
@@ -358,7 +357,7 @@ fn each_agents_program_gets_its_settings_and_is_no_part_of_the_session_that_it_i
         model.complete(&prompt(), None, &memory.engine().accounts(terms(100_000), &STOPPED)).unwrap().text
     };
     for (name, parts) in [
-        ("claude", &["--tools  --setting-sources", "--no-session-persistence --model m-1"][..]),
+        ("claude", &["--tools  --setting-sources", "--no-session-persistence --output-format json --model m-1"][..]),
         ("codex", &["exec --ephemeral", "--model m-1 -", "CODEX_EXEC_SERVER_URL=none", "features.shell_tool=false"]),
         ("gemini-cli", &["--skip-trust", "--model m-1", "\"tools\":{\"core\":[]}", "\"hooksConfig\":{\"enabled\":false}"]),
         ("qwen", &["--safe-mode --chat-recording=false --max-tool-calls 0", "--model m-1"]),
@@ -371,8 +370,11 @@ fn each_agents_program_gets_its_settings_and_is_no_part_of_the_session_that_it_i
             assert!(text.contains(part), "{name} lacks {part}: {text}");
         }
     }
-    let home = format!("COPILOT_HOME={}/copilot", folder.path().join("copilot").display());
-    assert!(said("copilot").contains(&home));
+    let home =
+        |text: &str| text.lines().find_map(|line| line.strip_prefix("COPILOT_HOME=").map(std::path::PathBuf::from)).unwrap();
+    let (first, second) = (home(&said("copilot")), home(&said("copilot")));
+    assert!(first != second && first.starts_with(folder.path().join("copilot")), "{}", first.display());
+    assert!(!first.exists(), "what it recorded is removed");
     assert_eq!(std::fs::read_dir(folder.path().join("claude")).unwrap().count(), 0, "it needs no file");
 }
 

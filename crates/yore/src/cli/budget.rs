@@ -87,9 +87,9 @@ fn show(context: &mut Context) -> CliResult {
 /// Returns the limits of a day in words.
 pub(super) fn limits_told(limits: DailyLimits) -> String {
     let DailyLimits { tokens, cost_micro, calls } = limits;
-    let calls = if calls > 0 { format!("{}, ", text::counted(calls, "call")) } else { String::new() };
-    let dollars = if cost_micro > 0 { format!(", {} dollars", told_dollars(cost_micro)) } else { String::new() };
-    format!("{calls}{} tokens{dollars}", text::count(tokens))
+    let calls = (calls > 0).then(|| text::counted(calls, "call"));
+    let dollars = (cost_micro > 0).then(|| format!("{} dollars", told_dollars(cost_micro)));
+    [calls, Some(format!("{} tokens", text::count(tokens))), dollars].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 fn told(spent: &Spent) -> String {

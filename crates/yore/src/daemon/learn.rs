@@ -23,6 +23,8 @@ const BEFORE_FIRST: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_secs(5);
 /// Delay before another try while another process lets a model read.
 const BUSY_MS: UtcMillis = 60_000;
+/// Delay before sessions that failed, while others were read, are tried again.
+const AGAIN_MS: UtcMillis = 30 * 60_000;
 const DAY_MS: UtcMillis = 86_400_000;
 
 /// Learns until the daemon ends.
@@ -66,7 +68,7 @@ fn turn(shared: &Shared<'_>, worker: &mut Option<JobWorker>) -> CliResult<Option
             Err(failure) => {
                 engine.note_learning(Some(&failure))?;
                 engine.fail_job(worker, &job, &failure, None)?;
-                shared.log.error(format!("learn: {} [{}], will be tried again", failure.text, failure.code));
+                shared.log.error(format!("learn: failed [{}], will be tried again", failure.code));
             }
         }
     }
@@ -99,7 +101,8 @@ fn learn(shared: &Shared<'_>) -> Result<Option<UtcMillis>, Failure> {
     let learned = shared.engine.learn(by, &request, &mut proceed).map_err(|error| Failure::of(&error));
     let LearnReport { report, next_ms } = learned?;
     for session in &report.failed {
-        shared.log.error(format!("nothing was learned from session {}: {}", session.session, session.reason));
+        // The words of a reason may be those of a conversation.
+        shared.log.error(format!("nothing was learned from session {} [{}]", session.session, code_of(&session.reason)));
     }
     if report.answers > 0 {
         shared.touch();
@@ -112,19 +115,47 @@ fn learn(shared: &Shared<'_>) -> Result<Option<UtcMillis>, Failure> {
             shared.failed("index", &error.into());
         }
     }
+    if report.answers == 0
+        && report.stopped.is_none()
+        && let Some(session) = report.failed.first()
+    {
+        return Err(failure_of(&session.reason));
+    }
     let again = match &report.stopped {
+        // Those that failed are tried once more, and answers in a folder come at some time.
+        None if !report.failed.is_empty() || report.waiting > 0 => Some(next_ms.unwrap_or(AGAIN_MS).min(AGAIN_MS)),
         None | Some(StopReason::Asked) => next_ms,
         Some(StopReason::OtherProcess) => Some(BUSY_MS),
         Some(StopReason::Failed(FailReason::Denied(denial))) if denial.ends_with_the_day() => Some(until_tomorrow()),
         // Models were switched off, or the daemon ends.
         Some(StopReason::Failed(FailReason::Denied(Denial::Off | Denial::Stopped | Denial::NoTokens))) => return Ok(None),
-        Some(StopReason::Failed(FailReason::Error { code, message })) => return Err(failed(code, message.clone())),
+        Some(StopReason::Failed(reason)) => return Err(failure_of(reason)),
         Some(other) => return Err(failed("llm/stopped", other.to_string())),
     };
-    if report.answers > 0 || report.failed.is_empty() {
-        shared.engine.note_learning(None).map_err(|error| Failure::of(&error))?;
-    }
+    shared.engine.note_learning(None).map_err(|error| Failure::of(&error))?;
     Ok(again)
+}
+
+/// Returns the code of a reason, which holds no words of a conversation.
+fn code_of(reason: &FailReason) -> &'static str {
+    match reason {
+        FailReason::Error { code, .. } => code,
+        FailReason::Denied(_) => "llm/budget",
+        FailReason::Panicked => "internal",
+        FailReason::Misformed | FailReason::CutOff => "llm/form",
+    }
+}
+
+/// Converts a reason, without words of a conversation that a model may have repeated.
+fn failure_of(reason: &FailReason) -> Failure {
+    let code = code_of(reason);
+    let text = match code {
+        "llm/form" | "llm/cut-off" | "llm/refused" | "llm/rejected" | "llm/not-understood" => {
+            "the answers about a session could not be used".to_owned()
+        }
+        _ => reason.to_string(),
+    };
+    Failure { code: code.to_owned(), text, is_transient: true }
 }
 
 /// Returns the milliseconds until the next day, when there is a new limit.

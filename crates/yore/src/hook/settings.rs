@@ -7,7 +7,7 @@ use crate::config::{CaptureMode, Config, Layers, load_only};
 use crate::paths::Paths;
 
 /// The keys that a hook reads.
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 16] = [
     "capture.enabled",
     "capture.mode",
     "capture.projects",
@@ -20,6 +20,7 @@ const KEYS: [&str; 15] = [
     "inject.brief_tokens",
     "inject.prompt_tokens",
     "inject.floor",
+    "learn.auto",
     "learn.in_session",
     "learn.in_session_prompts",
     "redaction.extra_patterns",

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::config::Config;
 
-/// File in the data directory that exists once the offer was made in a brief.
+/// File in the data directory that exists once the offer was made in a brief, or need not be made.
 const TOLD: &str = "learn.told";
 /// Sessions that wait before a model is offered.
 const MANY: u64 = 10;
@@ -25,7 +25,7 @@ impl Waiting {
     pub fn of(sessions: u64, config: &Config, directory: &Path) -> Self {
         if config.learn.auto {
             Self::Silent
-        } else if sessions >= MANY && config.llm.provider.is_empty() && !directory.join(TOLD).exists() {
+        } else if sessions >= MANY && !directory.join(TOLD).exists() {
             Self::Offered
         } else {
             Self::Told
@@ -33,7 +33,7 @@ impl Waiting {
     }
 }
 
-/// Notes that the offer was made. Where that cannot be written, it is made again.
+/// Notes that the offer was made, or that the person chose a model without it. Where that cannot be written, it is made again.
 pub fn note_told(directory: &Path) {
     let _ = yore_engine::platform::create_private_file(&directory.join(TOLD));
 }
@@ -48,9 +48,6 @@ mod tests {
         let mut config = Config::default();
         let of = |sessions, config: &Config| Waiting::of(sessions, config, directory.path());
         assert_eq!((of(9, &config), of(10, &config)), (Waiting::Told, Waiting::Offered));
-        config.llm.provider = "claude".to_owned();
-        assert_eq!(of(10, &config), Waiting::Told, "the person knows");
-        config.llm.provider.clear();
         note_told(directory.path());
         assert_eq!(of(10, &config), Waiting::Told);
         config.learn.auto = true;

@@ -98,6 +98,11 @@ pub fn is_on_path(name: &str, environment: &Environment) -> bool {
     search.into_iter().flatten().any(|folder| endings.iter().any(|ending| folder.join(format!("{name}{ending}")).is_file()))
 }
 
+/// Returns whether a program is an agent's, which must be signed in.
+pub fn signs_in(name: &str) -> bool {
+    !matches!(name, "ollama-run" | "llm")
+}
+
 /// Returns whether an agent's program has what it signs in with. Nothing of it is read but whether it is there.
 fn is_signed_in(name: &str, home: &Path, environment: &Environment) -> bool {
     let folder = |variable: &str, usual: &str| {

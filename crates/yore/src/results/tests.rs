@@ -236,6 +236,12 @@ fn results_about_the_program_come_back_as_they_were_sent() {
     sample::<Failure>(&json!({"error": {"code": "c", "message": "m", "hint": null}}));
     sample::<Setting>(&json!({"key": "k", "value": "v", "origin": ["default"]}));
     sample::<SettingFault>(&json!({"code": "c", "message": "m"}));
+    sample::<LearnDone>(&json!({"rules": null, "model": null, "state": {
+        "auto": true, "with": "claude/haiku", "daily_tokens": 9, "daily_calls": 0, "daily_dollars": 0.0, "off": false,
+        "today": {"calls": 1, "failed": 0, "input_tokens": 2, "output_tokens": 3, "dollars": 0.0, "estimated": true},
+        "waiting": {"sessions": 4, "calls": 5, "input_tokens": 6, "output_tokens": 7, "dollars": null}, "sessions_read": 8,
+        "found_today": 9, "failure": null, "ready": [{"with": "codex", "title": "Codex", "paid_by": "plan"}],
+    }}));
     sample::<Capture>(&json!({
         "enabled": true, "mode": "all", "projects": ["/p"], "exclude_projects": [], "exclude_paths": [], "directory": "/d",
         "captured": false, "reason": "r", "waiting_events": 1,

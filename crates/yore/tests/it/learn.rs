@@ -46,8 +46,12 @@ fn computer() -> TestEnvironment {
 fn claude_does(environment: &TestEnvironment, script: &str) {
     let note =
         format!("echo \"$* dir=$PWD silent=$YORE_SILENT inside=$CLAUDECODE\" >> '{}'", environment.path("asked").display());
-    let path = environment.write("bin/claude", format!("#!/bin/sh\n{note}\n{script}\n"));
-    std::fs::set_permissions(path, PermissionsExt::from_mode(0o700)).unwrap();
+    let behaviour = environment.write("behaviour", format!("{note}\n{script}\n"));
+    // A program that was just written may count as busy, so that it is written once.
+    if !environment.path("bin/claude").exists() {
+        let path = environment.write("bin/claude", format!("#!/bin/sh\n. '{}'\n", behaviour.display()));
+        std::fs::set_permissions(path, PermissionsExt::from_mode(0o700)).unwrap();
+    }
 }
 
 fn with_claude(environment: &TestEnvironment, runner: Runner) -> Runner {
@@ -112,9 +116,11 @@ fn a_program_that_is_named_reads_now_within_the_usual_limit_without_tools_and_ap
     let told = yore(&environment, &["learn", "--with", "claude"]).run().success().stdout;
     assert!(told.contains("1 session read with 1 call") && told.contains("today 1 memory found by 1 call"), "{told}");
     let call = std::fs::read_to_string(environment.path("asked")).unwrap();
-    for part in
-        ["-p --tools  --setting-sources", "--strict-mcp-config --no-session-persistence --model haiku", "silent=1 inside=\n"]
-    {
+    for part in [
+        "-p --tools  --setting-sources",
+        "--strict-mcp-config --no-session-persistence --output-format json --model haiku",
+        "silent=1 inside=\n",
+    ] {
         assert!(call.contains(part), "{part}: {call}");
     }
     assert!(call.contains(&format!("dir={}", environment.data().join("llm-work").display())), "{call}");
@@ -126,9 +132,21 @@ fn a_program_that_is_named_reads_now_within_the_usual_limit_without_tools_and_ap
         (&0.into(), &1.into(), &1.into())
     );
     assert_eq!(learned(&environment), 1);
+    // What the program itself tells of its run is booked.
+    let answer = std::fs::read_to_string(environment.path("answer.json")).unwrap();
+    let usage = json!({"input_tokens": 5, "cache_read_input_tokens": 4_000, "output_tokens": 90});
+    environment.write("answer.json", json!({"type": "result", "is_error": false, "result": answer, "usage": usage}).to_string());
+    session(&environment, 12);
+    environment.ingest(&environment.projects());
+    let _ = yore(&environment, &["learn", "--with", "claude"]).run().success();
+    let rows = yore(&environment, &["budget", "history", "--json"]).run().success().json();
+    let taken = |state: &Value, name: &str| state["today"][name].as_u64().unwrap();
+    let after = self::state(&environment);
+    assert_eq!(taken(&after, "input_tokens") - taken(&state, "input_tokens"), 4_005, "{rows}");
+    assert_eq!(taken(&after, "output_tokens") - taken(&state, "output_tokens"), 90, "{rows}");
     // Nothing waits: nobody is asked again.
     let _ = yore(&environment, &["learn", "--with", "claude"]).run().success();
-    assert_eq!(asked(&environment), 1);
+    assert_eq!(asked(&environment), 2);
     let status = yore(&environment, &["status"]).run().success().stdout;
     assert!(status.contains("learning") && status.contains("claude/haiku, when it is asked for"), "{status}");
 }
@@ -251,7 +269,7 @@ fn a_limit_of_one_call_is_kept_by_processes_and_a_daemon_that_race() {
     let after = state(&environment);
     assert_eq!((asked(&environment), &after["today"]["calls"]), (1, &1.into()), "{after}");
     let refused = yore(&environment, &["learn", "--with", "claude"]).run().success().stdout;
-    assert!(refused.contains("the limit of 1 calls a day is reached"), "{refused}");
+    assert!(refused.contains("the calls of the day are made: 1 of 1"), "{refused}");
     assert_eq!(asked(&environment), 1);
 }
 
@@ -317,4 +335,36 @@ fn a_server_on_this_computer_is_found_and_reads() {
     assert_eq!((&state["with"], &state["today"]["estimated"]), (&"ollama/qwen3:8b".into(), &false.into()), "{state}");
     let address_set = run(&["config", "get", "llm.address"]).run().success().stdout;
     assert!(address_set.contains(address.as_str()), "{address_set}");
+}
+
+#[test]
+fn a_brief_offers_learning_once_when_ten_sessions_wait_and_is_silent_where_a_model_reads() {
+    let environment = computer();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64;
+    for number in 20..31 {
+        let id = format!("5f0c{number}00-{number}01-4000-8001-0000000000{number}");
+        let mut session = Transcript::new(&id, "/home/dev/harbour").at(now - i64::from(number) * 3_600_000);
+        for part in 0..5 {
+            session =
+                session.human(&format!("{ORDER} ({number}, part {part})")).assistant(&format!("Done, {number}: part {part}."));
+        }
+        session.write(&environment.projects());
+    }
+    environment.ingest(&environment.projects());
+    let beginning = |id: &str| {
+        let said = json!({"session_id": id, "hook_event_name": "SessionStart", "source": "startup", "cwd": "/home/dev/harbour"});
+        let hook = environment.yore(["hook", "claude-code", "SessionStart"]).stdin(said.to_string().as_bytes());
+        hook.run().success().stdout
+    };
+    assert!(environment.yore(["brief"]).current_dir("/").run().stdout.is_empty());
+    let first = beginning("s1");
+    assert!(
+        first.contains("Ask the person once whether a model may read them: `yore learn`.") && !first.contains("distil"),
+        "{first}"
+    );
+    let second = beginning("s2");
+    assert!(second.contains("Not distilled yet: 11 sessions here") && !second.contains("Ask the person"), "{second}");
+    let _ = environment.yore(["config", "set", "learn.auto", "true"]).run().success();
+    let third = beginning("s3");
+    assert!(third.contains("SQLite") && !third.contains("sessions here"), "{third}");
 }

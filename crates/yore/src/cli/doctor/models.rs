@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use yore_engine::{Engine, Severity, Terms};
 
 use super::super::Context;
+use super::super::budget::limits_told;
 use super::Told;
 use crate::config::{ModelUse, PURPOSES};
 use crate::error::CliResult;
@@ -56,7 +57,7 @@ pub(super) fn examine(is_reached: bool, context: &Context) -> CliResult<Vec<Told
         }
         let may = match tokens {
             0 => "is not called: the limit is 0 tokens a day".to_owned(),
-            tokens => format!("may take {} tokens a day", text::count(tokens)),
+            _ => format!("may take {} a day", limits_told(llm::limits(&config))),
         };
         let known = Told::new("model", Severity::Note, format!("{} {may}", model.name())).fact("model", model.name());
         let priced = if terms.is_price_unknown {

@@ -7,12 +7,13 @@ use std::sync::atomic::AtomicBool;
 
 use clap::{Args, Subcommand};
 use yore_engine::llm::{Program, Server};
-use yore_engine::{Engine, ExtractRequest, FailReason, ModelAccess, ModelReport, StopReason};
+use yore_engine::{Engine, ExtractRequest, FailReason, ModelAccess, ModelReport, StopReason, platform, switch_models};
 
 use super::{Context, extract};
-use crate::config::{self, FOLDER, FileKind, ModelUse};
+use crate::config::{self, FileKind, ModelUse};
 use crate::engine_handle::may_begin;
 use crate::error::{CliError, CliResult, Exit};
+use crate::inject::learning;
 use crate::ipc::card::is_running;
 use crate::ipc::client;
 use crate::llm::found::{self, FoundModel, Payer};
@@ -69,7 +70,7 @@ enum Limit {
 /// Tokens a day where no limit was set: some 18 sessions.
 const USUAL_TOKENS: u64 = 200_000;
 /// Most tokens of a call, for a limit of calls: a call is not made without a limit of tokens.
-const TOKENS_OF_CALL: u64 = 25_000;
+const TOKENS_OF_CALL: u64 = 40_000;
 /// Seconds that a model on this computer gets for an answer.
 const SLOW_SECONDS: u32 = 1_800;
 /// Longest time for indexing what was found.
@@ -226,8 +227,8 @@ fn next_steps(state: &State, ready: &[FoundModel]) -> Vec<String> {
     if state.learning.sessions == 0 || state.config.learn.auto {
         return Vec::new();
     }
-    if state.with().is_some() {
-        return vec!["`yore learn --auto` has it read them in the background".to_owned()];
+    if let Some(name) = state.with() {
+        return vec![format!("`yore learn --with {name}` has it read them now, `yore learn --auto` in the background")];
     }
     let mut lines: Vec<String> = ready.iter().map(|model| format!("ready: {}", told_of(model))).collect();
     match ready.iter().find(|model| model.is_ready()) {
@@ -276,19 +277,16 @@ fn choose(name: &str, ready: &[FoundModel], context: &mut Context) -> CliResult<
         })?,
         (model, ..) => model.to_owned(),
     };
-    if let Some(program) = Program::named(provider)
-        && !found::is_on_path(program.command[0], &context.settings.environment)
-    {
-        let hint = Some("`yore learn` lists what is ready on this computer");
-        return Err(CliError::usage(
-            format!("{} is not on the search path: there is no {}", program.title, program.command[0]),
-            hint,
-        ));
+    if let Some(Program { title, command, .. }) = Program::named(provider) {
+        if !found::is_on_path(command[0], &context.settings.environment) {
+            let hint = Some("`yore learn` lists what is ready on this computer");
+            return Err(CliError::usage(format!("{title} is not on the search path: there is no {}", command[0]), hint));
+        }
+        if here.is_none() && found::signs_in(provider) {
+            context.printer.note(format!("note: {title} does not look signed in here"))?;
+        }
     }
-    if provider != FOLDER && Program::named(provider).is_some() && here.is_none() {
-        let title = Program::named(provider).map_or(provider, |program| program.title);
-        context.printer.note(format!("note: {title} does not look signed in here"))?;
-    }
+    learning::note_told(&context.settings.directory);
     put("llm.provider", provider, context)?;
     put("llm.model", &model, context)?;
     if llm.provider != provider {
@@ -372,9 +370,11 @@ fn put(key: &str, value: &str, context: &Context) -> CliResult<()> {
 }
 
 fn off(context: &mut Context) -> CliResult {
-    // First what ends a call that runs.
-    let engine = context.settings.engine(true)?;
-    engine.switch_models(true).map_err(|error| CliError::io(engine.directory(), &error))?;
+    // First what ends a call that runs, whether or not the memory can be opened.
+    let directory = &context.settings.directory;
+    platform::create_private_directory(directory)
+        .and_then(|()| switch_models(directory, true))
+        .map_err(|error| CliError::io(directory, &error))?;
     if context.settings.own_config()?.learn.auto {
         put("learn.auto", "false", context)?;
     }

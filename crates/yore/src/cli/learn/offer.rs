@@ -1,6 +1,6 @@
 //! Offers once, on a terminal, to let a language model learn in the background.
 
-use std::io::{BufRead, IsTerminal};
+use std::io::IsTerminal;
 use std::path::Path;
 
 use super::super::Context;
@@ -18,11 +18,6 @@ pub fn offer(context: &mut Context) -> CliResult<()> {
     if context.printer.is_json() || !context.printer.is_terminal() || !std::io::stdin().is_terminal() {
         return Ok(());
     }
-    offer_to(&mut std::io::stdin().lock(), context)
-}
-
-/// Offers it to whoever answers by this input.
-fn offer_to(input: &mut dyn BufRead, context: &mut Context) -> CliResult<()> {
     let config = context.settings.own_config()?;
     let directory = context.settings.directory.clone();
     if config.learn.auto || was_asked(&directory) || !directory.join("yore.db").exists() {
@@ -46,7 +41,7 @@ fn offer_to(input: &mut dyn BufRead, context: &mut Context) -> CliResult<()> {
     let keys = if ready.len() > 1 { format!("y or 1-{}, N", ready.len()) } else { "y/N".to_owned() };
     context.printer.prompt(format!("Let {} learn from your sessions in the background? [{keys}] ", ready[0].title))?;
     let mut answer = String::new();
-    input.read_line(&mut answer).map_err(CliError::from)?;
+    std::io::stdin().read_line(&mut answer).map_err(CliError::from)?;
     note_asked(&directory);
     let Some(model) = chosen(&answer, &ready) else {
         return Ok(context.printer.note("not now; `yore learn` does it at any time")?);

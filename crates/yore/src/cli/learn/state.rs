@@ -12,6 +12,9 @@ use crate::llm::{self, ModelChooser};
 use crate::render::text;
 use crate::results::{BudgetDay, LearnState, LearnWaiting, ReadyModel};
 
+/// Days whose calls are the measure of an estimate, and how many there must be.
+const MEASURED_DAYS: i64 = 30;
+const MEASURED_CALLS: u64 = 5;
 /// Milliseconds of a day.
 const DAY_MS: i64 = 86_400_000;
 
@@ -43,8 +46,19 @@ impl State {
     pub fn read(is_estimated: bool, context: &Context) -> CliResult<Self> {
         let config = context.settings.own_config()?;
         let mut memory = context.settings.memory()?;
-        let learning = memory.learning(LearnRequest { is_estimated, ..request(&config, 0) })?;
+        let mut learning = memory.learning(LearnRequest { is_estimated, ..request(&config, 0) })?;
         let day = memory.day(llm::offset_minutes())?;
+        let mut taken = yore_engine::Spent::default();
+        for row in memory.ledger(day - MEASURED_DAYS)?.into_iter().filter(|row| row.purpose == "extract") {
+            taken.calls += row.spent.calls - row.spent.failed;
+            taken.input += row.spent.input;
+            taken.output += row.spent.output;
+        }
+        // What calls took here says more than what they took elsewhere.
+        if taken.calls >= MEASURED_CALLS {
+            learning.input = learning.calls * taken.input / taken.calls;
+            learning.output = learning.calls * taken.output / taken.calls;
+        }
         let spent = memory.spent_on(day)?;
         let budget = BudgetDay::of(llm::limits(&config), spent, memory.are_models_off()?);
         let chosen = ModelChooser::new(&context.settings, "extract").and_then(|mut chooser| chooser.for_project(None));
@@ -139,10 +153,11 @@ impl State {
         if let Some(dollars) = self.dollars() {
             words.push_str(&format!(", {dollars:.2} dollars"));
         }
-        let limit = self.budget.daily_tokens;
-        if limit > 0 && input + output > limit {
-            let days = (input + output).div_ceil(limit);
-            words.push_str(&format!("; {} at {} tokens a day", text::counted(days, "day"), text::count(limit)));
+        let limits = llm::limits(&self.config);
+        let days = |amount: u64, limit: u64| if limit > 0 { amount.div_ceil(limit) } else { 0 };
+        let days = days(input + output, limits.tokens).max(days(calls, limits.calls));
+        if days > 1 {
+            words.push_str(&format!("; {} at {} a day", text::counted(days, "day"), limits_told(limits)));
         }
         Some(words)
     }
