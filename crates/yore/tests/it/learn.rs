@@ -368,3 +368,18 @@ fn a_brief_offers_learning_once_when_ten_sessions_wait_and_is_silent_where_a_mod
     let third = beginning("s3");
     assert!(third.contains("SQLite") && !third.contains("sessions here"), "{third}");
 }
+
+#[test]
+fn with_consent_for_the_session_the_agent_gets_the_tool_and_off_takes_the_consent_back() {
+    let environment = computer();
+    let _ = environment.yore(["learn", "--in-session"]).run().success();
+    let get = |key: &str| environment.yore(["config", "get", key]).run().success().stdout;
+    assert!(get("mcp.tools").contains("core,distil"), "{}", get("mcp.tools"));
+    assert!(get("learn.in_session").contains("true"));
+    let told = environment.yore(["learn", "status"]).run().success().stdout;
+    assert!(told.contains("the agent is asked once"), "{told}");
+    let _ = environment.yore(["learn", "--in-session"]).run().success();
+    assert_eq!(get("mcp.tools").matches("distil").count(), 1, "{}", get("mcp.tools"));
+    let _ = environment.yore(["learn", "off"]).run().success();
+    assert!(get("learn.in_session").contains("false"));
+}

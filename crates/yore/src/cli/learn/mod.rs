@@ -41,6 +41,10 @@ pub struct Arguments {
     /// Let the model read sessions in the background, after they are quiet
     #[arg(long, conflicts_with = "estimate")]
     auto: bool,
+    /// Have the agent itself record what it learned, once a session as its turn ends (Claude Code, Codex, Qwen Code); serves it the MCP
+    /// tool `distil`
+    #[arg(long, conflicts_with = "estimate")]
+    in_session: bool,
     /// Only tell what reading takes: sessions, calls, tokens, and dollars where the model has a price
     #[arg(long)]
     estimate: bool,
@@ -119,6 +123,16 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     }
     if arguments.estimate {
         return show_estimate(context);
+    }
+    if arguments.in_session {
+        let tools = context.settings.own_config()?.mcp.tools;
+        if !tools.split(',').any(|tool| matches!(tool.trim(), "distil" | "all")) {
+            put("mcp.tools", &format!("{tools},distil"), context)?;
+        }
+        put("learn.in_session", "true", context)?;
+        if !arguments.auto && arguments.with.is_none() {
+            return show(context);
+        }
     }
     if arguments.auto {
         consent(&ready, context)?;
@@ -375,8 +389,11 @@ fn off(context: &mut Context) -> CliResult {
     platform::create_private_directory(directory)
         .and_then(|()| switch_models(directory, true))
         .map_err(|error| CliError::io(directory, &error))?;
-    if context.settings.own_config()?.learn.auto {
-        put("learn.auto", "false", context)?;
+    let learn = context.settings.own_config()?.learn;
+    for (key, is_on) in [("learn.auto", learn.auto), ("learn.in_session", learn.in_session)] {
+        if is_on {
+            put(key, "false", context)?;
+        }
     }
     if context.printer.is_json() {
         let state = State::read(false, context)?;

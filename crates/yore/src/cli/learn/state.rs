@@ -110,6 +110,9 @@ impl State {
             (Some(model), false) => format!("{model}, when it is asked for (`yore learn --auto`: in the background)"),
         };
         let mut rows = vec![vec!["learning".to_owned(), text::harmless(&who)]];
+        if self.config.learn.in_session {
+            rows.push(vec!["in session".to_owned(), "the agent is asked once, as its turn ends".to_owned()]);
+        }
         let Learning { sessions, read, found, failure, .. } = &self.learning;
         if self.with().is_some() || self.spent.calls > 0 {
             let read = format!("{} read so far", text::counted(*read, "session"));
