@@ -4,7 +4,7 @@
 //! - `agents`: the hooks of every agent, one file each
 //! - `cli`: one file per command
 //! - `mcp`: the server for agents, one file per tool
-//! - `ask`: the configured question, for every front end
+//! - `recall_request`: the configured question, for every front end
 //! - `config`: layers of settings
 //! - `cursor`: places in lists, where the next page begins
 //! - `daemon`: the background process
@@ -31,7 +31,6 @@
 //! - `fuzz`: the parsers of foreign text; built for the fuzzers only
 
 mod agents;
-mod ask;
 mod cli;
 mod config;
 mod cursor;
@@ -55,6 +54,7 @@ mod mcp;
 mod models;
 mod paths;
 mod portable;
+mod recall_request;
 mod render;
 mod results;
 mod retention;

@@ -7,7 +7,7 @@
 //! - [`error_lines`], [`steady`]: the lines of an output that report an error, and the part of them that is
 //!   the same in every run
 //! - [`code_blocks`], [`paths`]: code and names of files in a text
-//! - [`quote`], [`asked_terms`]: the passage of a turn that is displayed for a question, and the number of
+//! - [`passage_window`], [`asked_terms`]: the passage of a turn that is displayed for a question, and the number of
 //!   its terms there
 //! - [`asked_for`], [`asks_for_past`], [`question_parts`]: what a question asks for
 //! - [`wanted_answer`]: the kind of answer that a question wants
@@ -34,11 +34,11 @@ mod errors;
 mod fragments;
 mod glossary;
 mod names;
+mod passage_window;
 mod paths;
 mod period;
 mod preview;
 mod question;
-mod quote;
 mod stop_words;
 mod surrogates;
 mod tokenizer;
@@ -57,11 +57,11 @@ pub use errors::{error_line, error_lines, error_reasons, steady};
 pub use fragments::{fragments, is_item};
 pub use glossary::{english_of, in_english, is_german, is_german_function_word, may_be_german};
 pub use names::{names, names_in_question, plain_title, title_of};
+pub use passage_window::{asked_terms, quote};
 pub use paths::{PathMention, paths};
 pub use period::{NamedPeriod, Period, named_periods, named_periods_at, parse_beginning, parse_period};
 pub use preview::{key_concepts, preview};
 pub use question::{Question, is_error_message, joined};
-pub use quote::{asked_terms, quote};
 pub use stop_words::{content_words, is_stop_word};
 pub use surrogates::without_lone_surrogates;
 pub use tokenizer::{TOKENIZER_VERSION, Token, TokenKind, Tokenizer, Tokens, word_count};

@@ -1,7 +1,7 @@
 //! Composes an answer: a view over what is recorded, turns and memories, their topics, and the state of the code.
 
 mod cause;
-mod commands;
+mod command_rows;
 mod guides;
 mod lists;
 mod overview;

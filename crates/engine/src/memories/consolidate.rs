@@ -22,10 +22,10 @@ use yore_core::text::Tokenizer;
 use yore_core::time::UtcMillis;
 
 use super::comparable::Comparable;
-use super::contest::{conflicts_with_known, difference};
+use super::detect_conflicts::{conflicts_with_known, difference};
 use super::entities::{NamedEntity, place_entity};
 use super::record::{NewMemory, Prepared};
-use super::settle::{change, compare_again, put, revive_replaced, settle_by_stated_value, settle_clash};
+use super::retire_or_contest::{change, compare_again, put, revive_replaced, settle_by_stated_value, settle_clash};
 use super::special_cases::lift_branch;
 use super::step::{close, connect, micros, timed};
 use crate::Engine;

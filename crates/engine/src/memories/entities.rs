@@ -10,10 +10,10 @@ use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
 use yore_core::relation::{Node, Relation, RelationType, check_relation};
 use yore_core::time::UtcMillis;
 
-use super::settle::{authority, mark_contradicted, revive};
+use super::retire_or_contest::{authority, mark_contradicted, revive};
 use super::shown::NamedRelation;
+use super::status_changes::{apply, release};
 use super::step::{USER, close, draw, draw_relation, known_entity, move_end};
-use super::write::{apply, release};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
 use crate::store::{OperationTx, Relations};

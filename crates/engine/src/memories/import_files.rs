@@ -13,7 +13,7 @@ use yore_core::time::UtcMillis;
 
 use super::export_jsonl::{Exported, Imported, skip};
 use super::record::{NewMemory, Prepared};
-use super::settle::{change, put, settle_by_stated_value, settle_by_words};
+use super::retire_or_contest::{change, put, settle_by_stated_value, settle_by_words};
 use super::step::{draw, draw_relation, entity_for};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};

@@ -8,11 +8,11 @@ use yore_core::operation::{Actor, Cause, OperationKind, Subject};
 use yore_core::relation::{Node, RelationType};
 use yore_core::time::UtcMillis;
 
-use super::contest::difference;
-use super::settle::{contest_marked, may_replace};
+use super::detect_conflicts::difference;
+use super::retire_or_contest::{contest_marked, may_replace};
 use super::special_cases::{SpecialCase, TRUNKS};
+use super::status_changes::supersede;
 use super::step::connect;
-use super::write::supersede;
 use crate::Engine;
 use crate::error::EngineError;
 use crate::store::{OperationTx, Relations};

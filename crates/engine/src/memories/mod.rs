@@ -2,9 +2,9 @@
 //!
 //! - `similar_entities`: finds entities that may be duplicates
 //! - `comparable`: holds what is compared of a memory; `near`: finds the known memories that a new one may repeat or contradict
-//! - `conflicts`: lists contradictions, and resolves one as a person decides
+//! - `open_conflicts`: lists contradictions, and resolves one as a person decides
 //! - `consolidate`: records the findings of extractors, or merges them into known memories
-//! - `contest`: detects contradictions, and records them as relations
+//! - `detect_conflicts`: detects contradictions, and records them as relations
 //! - `contexts`: relates contexts, which are notes with a topic
 //! - `entities`: records, merges and splits entities; states, removes and follows relations
 //! - `import_files`: imports records from files of other programs
@@ -14,22 +14,21 @@
 //! - `named`: resolves the ids and names that callers give
 //! - `export_jsonl`: exports to JSON lines, and imports them
 //! - `record`: records, edits, confirms, rejects, pins, tags and archives memories
-//! - `settle`: resolves a contradiction if it is certain which statement is newer
+//! - `retire_or_contest`: resolves a contradiction if it is certain which statement is newer
 //! - `shown`: reads memories for display
 //! - `special_cases`: handles statements that hold only in a project, on a branch or under a condition
 //! - `step`: steps that several operations share
-//! - `taken_back`: archives memories that rest only on turns that the person took back
+//! - `withdrawn_turns`: archives memories that rest only on turns that the person took back
 //! - `touches`: finds the known memories that a recorded one touches
-//! - `write`: stores status changes that `Memory::after` decides
+//! - `status_changes`: stores status changes that `Memory::after` decides
 //!
 //! Each method that changes something is one operation with its cause, in one transaction
 //! (`store/operations.rs`). Text is redacted before it is stored.
 
 mod comparable;
-mod conflicts;
 mod consolidate;
-mod contest;
 mod contexts;
+mod detect_conflicts;
 mod entities;
 mod export_jsonl;
 mod history;
@@ -38,17 +37,17 @@ mod merged_branches;
 mod model_decisions;
 mod named;
 mod near;
+mod open_conflicts;
 mod record;
-mod settle;
+mod retire_or_contest;
 mod shown;
 mod similar_entities;
 mod special_cases;
+mod status_changes;
 mod step;
-mod taken_back;
 mod touches;
-mod write;
+mod withdrawn_turns;
 
-pub use self::conflicts::{ConflictPlace, OpenConflict, Settlement};
 pub use self::consolidate::Extracted;
 pub(crate) use self::consolidate::{Consolidated, Extraction, Fate};
 pub(crate) use self::entities::NamedEntity;
@@ -58,6 +57,7 @@ pub use self::import_files::{GivenEntity, GivenRecords, GivenRelation};
 pub use self::model_decisions::Judged;
 pub(crate) use self::model_decisions::{CarriedOut, Judgement};
 pub(crate) use self::named::FEWEST_DIGITS;
+pub use self::open_conflicts::{ConflictPlace, OpenConflict, Settlement};
 pub(crate) use self::record::FORGET;
 pub use self::record::{Done, GivenEvidence, MemoryEdit, NewMemory};
 pub use self::shown::{MemoryList, NamedRelation, OpenedMemory, StoredMemory};

@@ -16,11 +16,11 @@ use yore_core::relation::{Basis, Node, Relation, RelationType};
 use yore_core::time::UtcMillis;
 
 use super::consolidate::absorb_extracted;
-use super::contest::{contest, difference, is_settled};
-use super::settle::{authority, change, may_replace};
+use super::detect_conflicts::{contest, difference, is_settled};
+use super::retire_or_contest::{authority, change, may_replace};
 use super::special_cases::special_case;
+use super::status_changes::supersede;
 use super::step::{close, connect, draw_relation, state};
-use super::write::supersede;
 use crate::Engine;
 use crate::error::EngineError;
 use crate::rules::content_words;

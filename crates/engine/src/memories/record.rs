@@ -17,9 +17,9 @@ use yore_core::relation::{Category, Node, Relation, RelationType};
 use yore_core::text::{Question, Tokenizer, Tokens, commands, fragments, paths, versions};
 use yore_core::time::UtcMillis;
 
-use super::settle::{change, compare_again, put, revive_replaced, settle_by_stated_value, settle_by_words};
+use super::retire_or_contest::{change, compare_again, put, revive_replaced, settle_by_stated_value, settle_by_words};
+use super::status_changes::{apply, contradictions, release, supersede};
 use super::step::{connect, connect_as_stated, draw, draw_relation, entity_for, known_entity, micros, timed};
-use super::write::{apply, contradictions, release, supersede};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
 use crate::ingest::note_first_commits;

@@ -6,8 +6,8 @@ use yore_core::text::NamedPeriod;
 use yore_core::time::UtcMillis;
 
 use super::answer::Missing;
+use super::cross_encoder::Judge;
 use super::deadline::Deadline;
-use super::judge::Judge;
 use crate::index::{LexicalState, SemanticIndex};
 use crate::store::Store;
 

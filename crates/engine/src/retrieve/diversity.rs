@@ -4,8 +4,8 @@ use yore_core::query::{Part, ScorePart};
 use yore_core::rank::{diverse_order, relevance_weight};
 
 use super::QueryContext;
+use super::boosts::Ranked;
 use super::plan::Plan;
-use super::rank::Ranked;
 
 /// Number of the best candidates that are put in order.
 const ORDERED: usize = 20;

@@ -6,9 +6,9 @@ use yore_core::memory::Memory;
 use yore_core::query::Place;
 use yore_core::text::{NEAR_DUPLICATE, Shingles, Tokenizer};
 
+use super::boosts::Ranked;
 use super::newer::short_statements;
 use super::plan::Plan;
-use super::rank::Ranked;
 use super::texts::Texts;
 use super::{Found, FoundMemory, QueryContext, memories};
 use crate::error::EngineError;

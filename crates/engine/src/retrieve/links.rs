@@ -9,11 +9,11 @@ use yore_core::rank::{DEPTH, heights, mean_and_spread, standard};
 use yore_core::text::names_in_question;
 
 use super::QueryContext;
+use super::boosts::Ranked;
 use super::candidate::{Candidate, Contribution, Position};
 use super::deadline::LatePart;
 use super::pack::MOST_TERMS;
 use super::plan::Plan;
-use super::rank::Ranked;
 use crate::error::EngineError;
 use crate::index::{Address, Evaluator, NameGraph};
 use crate::store::ItemKey;

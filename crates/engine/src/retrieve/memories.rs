@@ -12,9 +12,9 @@ use yore_core::time::UtcMillis;
 
 use super::QueryContext;
 use super::answer::{FoundMemory, MemorySource, PastStatement, Qualified};
+use super::boosts::Ranked;
 use super::candidate::{Candidate, Contribution, Position};
 use super::plan::Plan;
-use super::rank::Ranked;
 use super::texts::Texts;
 use crate::embed::TextLikeness;
 use crate::error::EngineError;

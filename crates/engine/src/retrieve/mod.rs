@@ -4,9 +4,9 @@
 //!
 //! - `request`, `answer`: input and output; `context`: the store and indexes to search
 //! - `plan`: all decisions made before a list is searched; `weights`: of the lists; `project`: which project is meant
-//! - `collect`: collects candidates (`candidate`) from the lists (`lists`) of the plan; `graph`: follows relations from
+//! - `fuse`: collects candidates (`candidate`) from the lists (`lists`) of the plan; `graph`: follows relations from
 //!   the entities of the question
-//! - `rank`: ranks them; `memories`: memories in the place of what they replaced and rest on; `period`: what was said
+//! - `boosts`: ranks them; `memories`: memories in the place of what they replaced and rest on; `period`: what was said
 //!   in a named period; `talk`: people's talk; `links`: titled
 //!   passages by their links; `newer`: raises the newer of
 //!   two about one subject; `rerank`: reads the best with a cross-encoder; `texts`: the turns that were read
@@ -16,15 +16,16 @@
 //!   person's decisions right after a hit
 
 mod answer;
+mod boosts;
 mod candidate;
-mod collect;
 mod context;
+mod cross_encoder;
 mod deadline;
 mod diversity;
 mod duplicates;
 mod files;
+mod fuse;
 mod graph;
-mod judge;
 mod links;
 mod lists;
 mod memories;
@@ -34,7 +35,6 @@ mod period;
 mod plan;
 mod present;
 mod project;
-mod rank;
 mod reply;
 mod request;
 mod rerank;
@@ -57,10 +57,10 @@ pub use self::answer::{
     RecallAnswer, Said, SearchedPeriod, SessionHit, Withheld, WorkDone, exchanges,
 };
 pub(crate) use self::context::QueryContext;
+pub(crate) use self::cross_encoder::Judge;
 pub(crate) use self::deadline::Deadline;
 use self::deadline::LatePart;
 pub(crate) use self::files::opened_in_exchanges;
-pub(crate) use self::judge::Judge;
 pub(crate) use self::pack::{Asking, keep_own_words, pack};
 pub(crate) use self::project::{project_around, project_here, projects_named};
 pub(crate) use self::reply::reply_to;
@@ -90,11 +90,11 @@ pub(crate) fn recall(
         plan.add_period(period);
     }
     let planned = began.elapsed();
-    let mut landed = collect::collect(context, &plan)?;
+    let mut landed = fuse::collect(context, &plan)?;
     let anchors = graph::follow_relations(context, &plan, &mut landed)?;
     let found = began.elapsed();
     let landed_count = landed.len();
-    let mut ranked = rank::rank(landed, &plan);
+    let mut ranked = boosts::rank(landed, &plan);
     let mut texts = Texts::default();
     talk::rank_talk(context, &plan, &mut ranked, &mut texts)?;
     let periods = period::rank_by_period(&plan, &mut ranked);

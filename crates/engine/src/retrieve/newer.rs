@@ -7,9 +7,9 @@ use yore_core::rank::{Dated, raise_newer};
 use yore_core::text::{Tokenizer, asks_for_past, says_change};
 
 use super::QueryContext;
+use super::boosts::Ranked;
 use super::deadline::LatePart;
 use super::plan::Plan;
-use super::rank::Ranked;
 use super::texts::Texts;
 use crate::embed::TextLikeness;
 use crate::error::EngineError;

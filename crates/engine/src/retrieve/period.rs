@@ -3,9 +3,9 @@
 use yore_core::query::{Part, ScorePart};
 use yore_core::text::{Period, is_stop_word};
 
+use super::boosts::{Ranked, spread_of};
 use super::candidate::Proposal;
 use super::plan::Plan;
-use super::rank::{Ranked, spread_of};
 use super::{QueryContext, SearchedPeriod};
 use crate::error::EngineError;
 use crate::index::{CompiledFilter, NO_TIME, SearchOptions};

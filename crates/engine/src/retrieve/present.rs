@@ -4,12 +4,12 @@ use yore_core::episode::Role;
 use yore_core::query::{List, ListPlace, Part, ScorePart, SearchMode};
 use yore_core::text::{Question, Tokenizer, error_line, quote};
 
+use super::boosts::Ranked;
 use super::candidate::{Candidate, Contribution};
 use super::deadline::LatePart;
 use super::duplicates::{Kept, read_and_fold};
 use super::pack::{Asking, asked_code, matching_text, pack};
 use super::plan::Plan;
-use super::rank::Ranked;
 use super::texts::Texts;
 use super::{Found, Hit, QueryContext, RecallRequest, SessionHit};
 use crate::error::EngineError;

@@ -7,10 +7,10 @@ use yore_core::text::{CHUNK_TOKENS, chunks};
 
 use super::QueryContext;
 use super::answer::Missing;
+use super::boosts::Ranked;
 use super::deadline::LatePart;
 use super::pack::Nearness;
 use super::plan::Plan;
-use super::rank::Ranked;
 use super::texts::Texts;
 use crate::error::EngineError;
 use crate::store::ItemKey;

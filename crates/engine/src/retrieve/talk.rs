@@ -8,10 +8,10 @@ use yore_core::query::{Part, ScorePart};
 use yore_core::rank::standard;
 
 use super::QueryContext;
+use super::boosts::{Ranked, spread_of};
 use super::deadline::LatePart;
 use super::pack::MOST_TERMS;
 use super::plan::Plan;
-use super::rank::{Ranked, spread_of};
 use super::texts::Texts;
 use crate::error::EngineError;
 use crate::index::Address;

@@ -6,8 +6,8 @@ use yore_core::episode::Outcome;
 use yore_core::exchange::TurnShape;
 use yore_core::memory::{MemoryKind, SourceKind};
 
-use super::command::{Run, steps};
 use super::commit::{TRAILERS, message};
+use super::passed_commands::{Run, steps};
 use super::proposal::{MOST_DETAILS_CHARS, Proposal, cut, cut_sentence, plain};
 use super::sentence::{Sentence, sentences};
 use super::words::Words;

@@ -4,7 +4,7 @@
 //! - [`Conversation`], [`propose`]: what the rules read, and what they propose
 //! - [`Proposal`]: a memory that a rule proposes, with the reason and the words that it rests on
 //! - a module for each kind of source: `person` (standing orders and preferences), `option` (what they chose from a list), `plan` (what
-//!   they approved or refused), `report` (causes with their fix, and tickets), `commit` (messages of commits), `command` (commands that
+//!   they approved or refused), `report` (causes with their fix, and tickets), `commit` (messages of commits), `passed_commands` (commands that
 //!   worked), `milestone` (pull requests)
 //! - [`events`]: what tools report to have happened, such as commits and pull requests
 //! - `undone`: drops what later commands took back
@@ -16,7 +16,6 @@
 //! not looked at, except for a client's own notice that a tool call was refused. `own` tells where a message ceases to be the person's
 //! words: what is said from there on is proposed for a review, and holds for nobody until then.
 
-mod command;
 mod commit;
 mod context;
 mod event;
@@ -24,6 +23,7 @@ mod milestone;
 mod names;
 mod option;
 mod own;
+mod passed_commands;
 mod person;
 mod plan;
 mod proposal;
@@ -41,10 +41,10 @@ use yore_core::episode::{Outcome, Role};
 use yore_core::exchange::TurnShape;
 use yore_core::text::Tokenizer;
 
-pub use self::command::form;
 pub use self::event::events;
 pub use self::names::{StatedRelation, aliases, entities, stated};
 pub use self::own::{is_title, own_bytes, own_title, own_title_among, own_words, title, title_among};
+pub use self::passed_commands::form;
 pub use self::person::is_typed;
 pub use self::proposal::{Proposal, cut, cut_sentence, plain};
 pub use self::sentence::{Sentence, content_words, sentences};
@@ -126,8 +126,8 @@ pub fn propose(conversation: &Conversation<'_>) -> Vec<Proposal> {
         }
     }
     let mut kept: Vec<Proposal> = kept.into_iter().map(|(proposal, _)| proposal).collect();
-    let runs = command::runs(turns);
-    command::propose(turns, &runs, &mut kept);
+    let runs = passed_commands::runs(turns);
+    passed_commands::propose(turns, &runs, &mut kept);
     undone::drop_undone(turns, &runs, &mut kept);
     milestone::propose(turns, &runs, &mut kept);
     kept

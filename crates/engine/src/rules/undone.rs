@@ -6,7 +6,7 @@ use yore_core::episode::{FileAction, Outcome};
 use yore_core::exchange::TurnShape;
 use yore_core::id::TurnId;
 
-use super::command::{Run, steps};
+use super::passed_commands::{Run, steps};
 use super::proposal::Proposal;
 
 /// Drops the proposals that a later command of the conversation undid.

@@ -11,9 +11,9 @@ use yore_engine::platform::{self, FileLock};
 use yore_engine::{Engine, ExtractReport, ExtractRequest, FailedSession, ModelAccess, ModelReport, Terms};
 
 use super::{Context, memories};
-use crate::ask;
 use crate::error::{CliError, CliResult, Exit};
 use crate::llm;
+use crate::recall_request;
 use crate::render::memories::kind_name;
 use crate::render::progress::Progress;
 use crate::render::text;
@@ -35,7 +35,7 @@ pub struct Arguments {
     #[arg(short, long = "project", value_name = "PROJECT", value_parser = crate::cli::project)]
     projects: Vec<String>,
     /// Sessions last used at or after this time
-    #[arg(long, value_name = "TIME", value_parser = ask::time)]
+    #[arg(long, value_name = "TIME", value_parser = recall_request::time)]
     since: Option<UtcMillis>,
     /// All sessions
     #[arg(long, conflicts_with_all = ["sessions", "projects"])]

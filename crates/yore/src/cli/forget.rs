@@ -6,8 +6,8 @@ use yore_engine::{EngineError, ForgetRequest, ForgetSelection, Forgotten};
 use yore_sources::source::note::{KIND, note_episode, note_unit};
 
 use super::Context;
-use crate::ask;
 use crate::error::{CliResult, Exit};
+use crate::recall_request;
 use crate::render::plain::one_line;
 use crate::render::text;
 use crate::results;
@@ -43,10 +43,10 @@ pub struct Arguments {
     #[arg(long, alias = "source", value_name = "AGENT", conflicts_with_all = ["id", "session"])]
     agent: Vec<String>,
     /// Everything from this time on
-    #[arg(long, value_name = "TIME", value_parser = ask::time, conflicts_with_all = ["id", "session"])]
+    #[arg(long, value_name = "TIME", value_parser = recall_request::time, conflicts_with_all = ["id", "session"])]
     since: Option<UtcMillis>,
     /// Everything before this time
-    #[arg(long, value_name = "TIME", value_parser = ask::time, conflicts_with_all = ["id", "session"])]
+    #[arg(long, value_name = "TIME", value_parser = recall_request::time, conflicts_with_all = ["id", "session"])]
     until: Option<UtcMillis>,
     /// Forget what the conditions choose; an id needs no agreement
     #[arg(short, long)]

@@ -10,7 +10,6 @@ use yore_engine::{Engine, EngineError, FetchOptions, PageChange, PageReport, Syn
 use yore_sources::source::{Nature, NothingKnown, SOURCES, Source, Unit, UnreadAgent, source_named, unread_agents_at};
 
 use super::{Context, embed};
-use crate::ask;
 use crate::config::Config;
 use crate::detect;
 use crate::engine_handle;
@@ -18,6 +17,7 @@ use crate::error::{CliError, CliResult, Exit, source_names};
 use crate::histories::{Chosen, conversation_roots, default_roots, known_roots, narrow, request};
 use crate::inject::ledger;
 use crate::ipc::wire::Ingested;
+use crate::recall_request;
 use crate::render::ingest::{summary, unknown_histories, unread_agent};
 use crate::render::progress::Progress;
 use crate::render::text;
@@ -38,7 +38,7 @@ pub struct Arguments {
     #[arg(long, value_name = "SOURCE", value_parser = PossibleValuesParser::new(SOURCES.iter().map(|source| source.kind())))]
     source: Option<String>,
     /// Only conversations last changed at or after this time: a date, RFC 3339, or words such as "last week"
-    #[arg(long, value_name = "TIME", value_parser = ask::time, conflicts_with_all = ["paths", "source"])]
+    #[arg(long, value_name = "TIME", value_parser = recall_request::time, conflicts_with_all = ["paths", "source"])]
     since: Option<UtcMillis>,
     /// Only conversations of this project: name or directory; may be repeated
     #[arg(short, long, value_name = "PROJECT", value_parser = crate::cli::project, conflicts_with_all = ["paths", "source"])]

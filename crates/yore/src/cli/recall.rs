@@ -13,9 +13,9 @@ use yore_sources::source::{SOURCES, source_named};
 
 use super::Context;
 use super::memories::{kind, status};
-use crate::ask::{self, KINDS, ROLES};
 use crate::config::RecallEmbedder;
 use crate::error::{CliError, CliResult, Exit};
+use crate::recall_request::{self, KINDS, ROLES};
 use crate::render::{text, view};
 use crate::results::{Recalled, words};
 
@@ -95,13 +95,13 @@ pub struct FilterArguments {
     #[arg(long, value_name = "KIND", value_parser = KINDS)]
     kind: Vec<String>,
     /// Not before this time: a date, RFC 3339, or words such as "last week" (its beginning)
-    #[arg(long, value_name = "TIME", value_parser = ask::time)]
+    #[arg(long, value_name = "TIME", value_parser = recall_request::time)]
     since: Option<UtcMillis>,
     /// Before this time
-    #[arg(long, value_name = "TIME", value_parser = ask::time)]
+    #[arg(long, value_name = "TIME", value_parser = recall_request::time)]
     until: Option<UtcMillis>,
     /// As it was known at this time; of a day or another period, at its end
-    #[arg(long, value_name = "TIME", value_parser = ask::as_of)]
+    #[arg(long, value_name = "TIME", value_parser = recall_request::as_of)]
     as_of: Option<UtcMillis>,
     /// Only errors that tools reported
     #[arg(long)]
@@ -134,7 +134,7 @@ pub struct FilterArguments {
     #[arg(long, value_name = "NAME")]
     entity: Vec<String>,
     /// Only memories that were true at this time, as far as is known
-    #[arg(long, value_name = "TIME", value_parser = ask::time)]
+    #[arg(long, value_name = "TIME", value_parser = recall_request::time)]
     valid_at: Option<UtcMillis>,
 }
 
@@ -411,5 +411,5 @@ fn probability(text: &str) -> Result<f32, &'static str> {
 
 /// Returns a request for the passages that answer a question, with the configured settings.
 pub fn request(question: &str, context: &Context) -> RecallRequest {
-    ask::request(question, context.settings.config(), context.settings.project_here())
+    recall_request::request(question, context.settings.config(), context.settings.project_here())
 }

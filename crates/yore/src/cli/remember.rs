@@ -12,9 +12,9 @@ use yore_sources::source::note::MAX_BYTES;
 
 use super::memories::aspect;
 use super::{Context, memories};
-use crate::ask;
 use crate::engine_handle::{MemoryClient, Outcome};
 use crate::error::{CliError, CliResult, Exit};
+use crate::recall_request;
 use crate::render::{self, text};
 use crate::results::{self, RememberedFacts};
 
@@ -91,10 +91,10 @@ struct MemoryArguments {
     #[arg(long, value_name = "TEXT", requires_all = ["subject", "kind"])]
     value: Option<String>,
     /// Since when it is true
-    #[arg(long, value_name = "TIME", value_parser = ask::time, requires = "kind")]
+    #[arg(long, value_name = "TIME", value_parser = recall_request::time, requires = "kind")]
     valid_from: Option<UtcMillis>,
     /// Until when it was true (exclusive)
-    #[arg(long, value_name = "TIME", value_parser = ask::time, requires = "kind")]
+    #[arg(long, value_name = "TIME", value_parser = recall_request::time, requires = "kind")]
     valid_until: Option<UtcMillis>,
 }
 

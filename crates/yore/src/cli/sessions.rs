@@ -6,10 +6,10 @@ use yore_sources::project_names::names_of;
 
 use super::Context;
 use super::page::{PageArguments, more};
-use crate::ask;
 use crate::cursor::{self, Cursor};
 use crate::error::{CliResult, Exit};
 use crate::histories::{Chosen, Waiting, conversation_roots, request, waiting};
+use crate::recall_request;
 use crate::render::text;
 use crate::results::{Session, WaitingConversation};
 
@@ -20,10 +20,10 @@ pub struct Arguments {
     #[arg(short, long, value_name = "PROJECT", value_parser = crate::cli::project)]
     project: Vec<String>,
     /// Only sessions last used at or after this time: a date, RFC 3339, or words such as "last week"
-    #[arg(long, value_name = "TIME", value_parser = ask::time)]
+    #[arg(long, value_name = "TIME", value_parser = recall_request::time)]
     since: Option<UtcMillis>,
     /// Only sessions begun before this time
-    #[arg(long, value_name = "TIME", value_parser = ask::time, conflicts_with = "unread")]
+    #[arg(long, value_name = "TIME", value_parser = recall_request::time, conflicts_with = "unread")]
     until: Option<UtcMillis>,
     /// At most N
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]

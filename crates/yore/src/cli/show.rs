@@ -7,8 +7,8 @@ use yore_engine::{DeepenRequest, PageTurn, ShowAnswer, ShowRequest, Start, Surro
 use yore_sources::source::note;
 
 use super::{Context, memories, topics};
-use crate::ask;
 use crate::error::{CliError, CliResult, Exit};
+use crate::recall_request;
 use crate::render::text;
 use crate::results::{AtLevel, Exchanges, Note, Shown};
 
@@ -48,7 +48,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", conflicts_with_all = ["original", "exchanges", "topics"])]
     note_version: Option<u64>,
     /// For a note: the version that applied at this time; of a day or another period, at its end
-    #[arg(long, value_name = "TIME", value_parser = ask::as_of, conflicts_with_all = ["original", "exchanges", "topics", "note_version"])]
+    #[arg(long, value_name = "TIME", value_parser = recall_request::as_of, conflicts_with_all = ["original", "exchanges", "topics", "note_version"])]
     as_of: Option<UtcMillis>,
 }
 

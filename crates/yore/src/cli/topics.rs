@@ -5,9 +5,9 @@ use yore_core::time::UtcMillis;
 use yore_engine::{ExtractRequest, ModelAccess, SessionTopics, Topic, TopicsRequest};
 
 use super::Context;
-use crate::ask;
 use crate::error::{CliResult, Exit};
 use crate::llm;
+use crate::recall_request;
 use crate::render::text;
 use crate::results::{self, words};
 
@@ -27,7 +27,7 @@ pub struct Arguments {
     #[arg(short, long = "project", value_name = "PROJECT", value_parser = crate::cli::project)]
     projects: Vec<String>,
     /// Only sessions last used at or after this time
-    #[arg(long, value_name = "TIME", value_parser = ask::time)]
+    #[arg(long, value_name = "TIME", value_parser = recall_request::time)]
     since: Option<UtcMillis>,
     /// Let the configured language model summarise sessions and name their topics (see `yore learn`), then list them; what has a
     /// summary is left as it is until the session goes on

@@ -130,7 +130,7 @@ impl Access {
 
     /// Returns the projects of a list: the named one, else those that the settings select.
     pub fn projects(&self, memory: &mut MemoryClient, project: Option<String>) -> CliResult<Chosen> {
-        let configured = crate::ask::request("", self.handle.config(), None).filter.scope;
+        let configured = crate::recall_request::request("", self.handle.config(), None).filter.scope;
         let (scope, here) = asked_projects(project, configured, self.here.clone());
         match scope {
             ScopeChoice::All => return Ok(Chosen::All),

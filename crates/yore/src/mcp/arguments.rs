@@ -13,9 +13,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use yore_core::time::UtcMillis;
 
-use crate::ask;
 use crate::cursor::Cursor;
 use crate::error::{CliError, CliResult};
+use crate::recall_request;
 
 /// Parts of a schema that no agent needs.
 const IDLE: [&str; 4] = ["$schema", "title", "description", "$defs"];
@@ -134,7 +134,7 @@ fn fitted(name: &str, value: Value, property: &Value) -> Result<Value, (Option<V
         return Err((Some(Value::from(&items[..most])), format!("at most {most}; the others were left out")));
     }
     if DATES.contains(&name)
-        && let Some(expected) = plain.as_str().and_then(|words| ask::time(words).err())
+        && let Some(expected) = plain.as_str().and_then(|words| recall_request::time(words).err())
     {
         return Err((None, format!("{expected}; left out")));
     }
@@ -182,12 +182,12 @@ pub fn within(field: &str, argument: Option<usize>, least: usize, most: usize) -
 
 /// Parses an argument that is a date or a time.
 pub fn time(field: &str, argument: Option<String>) -> CliResult<Option<UtcMillis>> {
-    read_time(field, argument, ask::time)
+    read_time(field, argument, recall_request::time)
 }
 
 /// Parses an argument that says as of when something was known.
 pub fn as_of(field: &str, argument: Option<String>) -> CliResult<Option<UtcMillis>> {
-    read_time(field, argument, ask::as_of)
+    read_time(field, argument, recall_request::as_of)
 }
 
 fn read_time(

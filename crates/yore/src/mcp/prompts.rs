@@ -13,7 +13,7 @@ use super::access::{Access, asked_projects};
 use super::resources::failed;
 use super::tools::brief;
 use super::tools::recall::ask;
-use crate::ask;
+use crate::recall_request;
 
 /// Maximum tokens of recalled words in a prompt.
 const BUDGET: usize = 3_000;
@@ -63,7 +63,7 @@ pub async fn get(access: &Arc<Access>, name: &str, arguments: Option<JsonObject>
     let text = match name {
         "recall" => {
             let question = needed("question")?;
-            let mut request = ask::request(question.as_str(), access.handle.config(), None);
+            let mut request = recall_request::request(question.as_str(), access.handle.config(), None);
             (request.filter.scope, request.here) = asked_projects(value("project"), request.filter.scope, access.here.clone());
             let found = ask(access, request, true).await.map_err(|error| failed(&error))?;
             format!(

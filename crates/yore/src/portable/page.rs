@@ -27,7 +27,7 @@ use yore_core::time::{UtcMillis, format_utc};
 use yore_engine::{MemoryEdit, NewMemory, NoteSummary, OpenedMemory, StoredMemory};
 
 use super::front;
-use crate::ask;
+use crate::recall_request;
 use crate::results::node_id;
 
 /// The line between a statement and its details.
@@ -452,7 +452,7 @@ impl MemoryPage {
     }
 
     fn time(&self, field: &str, words: Option<&str>) -> Result<Option<UtcMillis>, String> {
-        words.map(|words| ask::time(words).map_err(|expected| format!("{field} is {words:?}, {expected}"))).transpose()
+        words.map(|words| recall_request::time(words).map_err(|expected| format!("{field} is {words:?}, {expected}"))).transpose()
     }
 
     /// Reads the fields of a kind.
@@ -465,7 +465,7 @@ impl MemoryPage {
 
     /// Returns the time of the last change before the page was written.
     pub fn changed(&self) -> Option<UtcMillis> {
-        self.front.changed.as_deref().and_then(|words| ask::time(words).ok())
+        self.front.changed.as_deref().and_then(|words| recall_request::time(words).ok())
     }
 
     /// Returns the page as a new memory.

@@ -2,8 +2,8 @@
 
 use yore_core::event::{EventKind, EventState};
 
-use crate::rules::command::steps;
 use crate::rules::milestone::option;
+use crate::rules::passed_commands::steps;
 
 /// Something that a command did, or that its output shows.
 pub(super) struct Told {

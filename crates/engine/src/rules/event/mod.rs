@@ -167,7 +167,7 @@ impl Found<'_, '_> {
         let has_failed = call.outcome == Some(Outcome::Failed) || self.turns[result].is_error;
         // A pipe or a list has one outcome, that of its last command; `&&` stops at the first that fails.
         let is_sure = !command.contains([';', '|']);
-        for step in super::command::steps(&command) {
+        for step in super::passed_commands::steps(&command) {
             let step = step.split(" | ").next().unwrap_or(step).split(" >").next().unwrap_or(step).trim();
             let step = step.strip_suffix("2>&1").unwrap_or(step).trim();
             if let Some(purpose) = Purpose::of(step).filter(|_| !step.contains('\n') && step.len() <= MOST_NAME_CHARS) {

@@ -11,7 +11,7 @@
 //! - `workspace`: finds the folder that a conversation is about
 //! - `store`: `store.db` of the command line, a tree of blobs
 //! - `transcript`: `agent-transcripts`, JSON lines or text
-//! - `record`: the common form of all of these; `reader`: converts it to turns
+//! - `record`: the common form of all of these; `turns`: converts it to turns
 //!
 //! A conversation has the same native id wherever it is stored. The editor's database is the fullest copy,
 //! then the store, then the transcript. A poorer copy is not read while a fuller one is found, below the same
@@ -24,11 +24,11 @@ mod database;
 mod forms;
 mod lexical;
 mod place;
-mod reader;
 mod record;
 mod store;
 mod tables;
 mod transcript;
+mod turns;
 mod typed;
 mod workspace;
 
@@ -40,7 +40,7 @@ use serde_json::Value;
 
 use self::database::CHAT_PART;
 use self::place::Found;
-use self::reader::{CursorReader, KIND};
+use self::turns::{CursorReader, KIND};
 use super::shapes::text_of;
 use super::{Computer, EpisodeReader, Known, LineOwner, ReaderOptions, Source, Stamp, Unit};
 use crate::foreign::ForeignDatabase;

@@ -7,9 +7,9 @@ use yore_core::time::UtcMillis;
 use yore_engine::MemoryEdit;
 
 use super::common::{aspect, by_person, kind, told, usage};
-use crate::ask;
 use crate::cli::Context;
 use crate::error::CliResult;
+use crate::recall_request;
 
 /// Correct a memory, or change its kind, tags or times
 ///
@@ -41,10 +41,10 @@ pub struct Edit {
     #[arg(long, value_name = "HOW", value_parser = confidence)]
     confidence: Option<Confidence>,
     /// Since when it is true
-    #[arg(long, value_name = "TIME", value_parser = ask::time)]
+    #[arg(long, value_name = "TIME", value_parser = recall_request::time)]
     valid_from: Option<UtcMillis>,
     /// Until when it was true (exclusive)
-    #[arg(long, value_name = "TIME", value_parser = ask::time)]
+    #[arg(long, value_name = "TIME", value_parser = recall_request::time)]
     valid_until: Option<UtcMillis>,
     /// From now on it holds everywhere, in all projects
     #[arg(long)]

@@ -10,10 +10,10 @@ use yore_core::text::preview;
 use yore_engine::{Found, ShownTurn, Traversal};
 
 use super::common::{by_person, usage};
-use crate::ask;
 use crate::cli::Context;
 use crate::engine_handle::MemoryClient;
 use crate::error::{CliError, CliResult, Exit};
+use crate::recall_request;
 use crate::render::plain::one_line;
 use crate::render::text::{self, DIM, RESET};
 use crate::results::{AlikePair, Changed, EntityRecord, MemoryRelation};
@@ -215,7 +215,7 @@ fn turns_naming(memory: &mut MemoryClient, entity: &Entity, context: &Context) -
     let mut turns: Vec<ShownTurn> = Vec::new();
     for name in std::iter::once(&entity.name).chain(&entity.aliases).filter(|_| entity.id != EntityId::USER) {
         let question = format!("\"{}\"", name.replace('"', " "));
-        let mut request = ask::request(&question, context.settings.config(), None);
+        let mut request = recall_request::request(&question, context.settings.config(), None);
         request.filter = Filter { scope: ScopeChoice::All, wanted: Wanted::Turns, ..Filter::default() };
         (request.mode, request.limit, request.min_confidence, request.is_bare) =
             (SearchMode::Lexical, MOST_TURNS, Some(0.0), true);

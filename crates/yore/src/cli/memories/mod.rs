@@ -18,9 +18,9 @@ pub use self::common::{aspect, by_person, kind, status};
 pub use self::shown::{show, show_entity};
 use super::Context;
 use super::page::PageArguments;
-use crate::ask;
 use crate::cursor::{self, Cursor};
 use crate::error::{CliResult, Exit};
+use crate::recall_request;
 use crate::render::memories::kind_name;
 use crate::render::plain::one_line;
 use crate::render::text::{self, BOLD, DIM, RESET};
@@ -84,10 +84,10 @@ struct ListArguments {
     #[arg(short, long = "entity", value_name = "NAME")]
     entities: Vec<String>,
     /// Only memories changed at or after this time
-    #[arg(long, value_name = "TIME", value_parser = ask::time)]
+    #[arg(long, value_name = "TIME", value_parser = recall_request::time)]
     since: Option<UtcMillis>,
     /// Only memories changed before this time
-    #[arg(long, value_name = "TIME", value_parser = ask::time)]
+    #[arg(long, value_name = "TIME", value_parser = recall_request::time)]
     until: Option<UtcMillis>,
     /// Oldest first, by the time since when each is true, with what took the place of what
     #[arg(long, conflicts_with = "after")]

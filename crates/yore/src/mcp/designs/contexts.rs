@@ -21,7 +21,6 @@ use yore_engine::{
 };
 
 use super::store::PRIORITIES;
-use crate::ask;
 use crate::cursor::Cursor;
 use crate::error::{CliError, CliResult, Exit};
 use crate::fence::{fence, name};
@@ -29,6 +28,7 @@ use crate::mcp::access::Access;
 use crate::mcp::answer::{Answer, cut};
 use crate::mcp::arguments::{self, needed, one_of, parse, within};
 use crate::mcp::tools::{Call, Effect, described};
+use crate::recall_request;
 use crate::render::text::counted;
 use crate::results::{
     ContextChanges, ContextEntry, ContextIndex, ContextMatch as MatchItem, ContextMatches, ContextPreview,
@@ -167,7 +167,7 @@ fn bytes_of(item: &impl Serialize) -> usize {
 
 /// Returns from where contexts are asked for, and the lists that the configuration has searched.
 fn asked_from(access: &Access) -> (ContextPlace, SearchMode) {
-    let request = ask::request("", access.handle.config(), access.here.clone());
+    let request = recall_request::request("", access.handle.config(), access.here.clone());
     let session = access.session.as_ref().map(|session| session.id.clone());
     (ContextPlace { here: request.here, scope: request.filter.scope, session }, request.mode)
 }

@@ -9,13 +9,13 @@ use yore_core::strength::refused_below;
 use yore_core::time::format_utc;
 use yore_engine::{Hit, RecallAnswer, RecallRequest};
 
-use crate::ask;
 use crate::error::CliResult;
 use crate::mcp::access::{Access, asked_projects};
 use crate::mcp::answer::Answer;
 use crate::mcp::arguments::{given, needed, parse, within};
 use crate::mcp::tools::recall::{Found, ask, quote_chars, rounded};
 use crate::mcp::tools::{Call, Effect, described, recall};
+use crate::recall_request;
 use crate::results::{HybridAnswer, HybridHit, compact};
 
 const MAX_LIMIT: usize = 50;
@@ -292,7 +292,7 @@ pub(super) fn asked(
     usual: usize,
 ) -> CliResult<RecallRequest> {
     let question: String = question.chars().take(QUESTION_CHARS).collect();
-    let mut request = ask::request(question, access.handle.config(), None);
+    let mut request = recall_request::request(question, access.handle.config(), None);
     (request.filter.scope, request.here) = asked_projects(project, request.filter.scope, access.here.clone());
     request.limit = within("limit", limit, 1, MAX_LIMIT)?.unwrap_or(usual);
     request.quote_chars = quote_chars(request.quote_chars, request.limit);

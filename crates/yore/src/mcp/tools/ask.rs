@@ -7,12 +7,12 @@ use yore_core::query::AskDepth;
 use yore_engine::AskRequest;
 
 use super::{Call, Effect, described};
-use crate::ask;
 use crate::error::CliResult;
 use crate::fence::fence;
 use crate::mcp::access::asked_projects;
 use crate::mcp::answer::Answer;
 use crate::mcp::arguments::{needed, one_of, parse};
+use crate::recall_request;
 use crate::render::spoken;
 use crate::results::{Spoken, compact};
 
@@ -83,7 +83,7 @@ pub async fn synthesis(call: Call) -> CliResult<Answer> {
 
 async fn answer(call: &Call, question: String, depth: Option<AskDepth>, project: Option<String>) -> CliResult<Answer> {
     let question = needed("question", &question)?;
-    let mut recall = ask::request(question.as_str(), call.access.handle.config(), None);
+    let mut recall = recall_request::request(question.as_str(), call.access.handle.config(), None);
     recall.answer_kind = None;
     (recall.filter.scope, recall.here) = asked_projects(project, recall.filter.scope, call.access.here.clone());
     let request = AskRequest { recall, depth };

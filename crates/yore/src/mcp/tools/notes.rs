@@ -131,7 +131,7 @@ pub fn everything_here(access: &Access) -> NotesRequest {
 
 /// Returns the configured scope.
 fn configured_scope(access: &Access) -> ScopeChoice {
-    crate::ask::request("", access.handle.config(), None).filter.scope
+    crate::recall_request::request("", access.handle.config(), None).filter.scope
 }
 
 /// Returns a note's position in the list.

@@ -26,7 +26,6 @@ use yore_sources::project_names::ProjectNames;
 use yore_sources::source::note;
 
 use super::{Call, Effect, MEMORY_KINDS, described};
-use crate::ask::{self, ROLES};
 use crate::config::Config;
 use crate::engine_handle::EngineHandle;
 use crate::error::CliResult;
@@ -35,6 +34,7 @@ use crate::mcp::access::{Access, asked_projects};
 use crate::mcp::answer::{Answer, Form, cut_and_told, output_schema};
 use crate::mcp::arguments::{as_of as as_of_time, given, needed, one_of, parse, time, usage, within};
 use crate::mcp::progress::Stage;
+use crate::recall_request::{self, ROLES};
 use crate::render::memories;
 use crate::render::text::{self, counted};
 use crate::render::view;
@@ -181,7 +181,7 @@ fn request(arguments: Arguments, config: &Config, here: Option<&ProjectNames>) -
         min_confidence,
         deadline_ms,
     } = arguments;
-    let asked = ask::request(needed("question", &question)?, config, None);
+    let asked = recall_request::request(needed("question", &question)?, config, None);
     let (scope, here) = asked_projects(project, asked.filter.scope, here.cloned());
     let depth = one_of("depth", depth, &DEPTHS, |name| Some(name.to_owned()))?;
     let kind = one_of("kind", kind, &KINDS, |name| Some(name.to_owned()))?;

@@ -19,12 +19,12 @@ use yore_engine::{
 };
 
 use super::{Call, Effect, described};
-use crate::ask;
 use crate::engine_handle::MemoryClient;
 use crate::error::CliResult;
 use crate::fence::{clean, fenced, name, passage};
 use crate::mcp::answer::{Answer, Form, cut, cut_and_told, minute, output_schema};
 use crate::mcp::arguments::{given, needed, one_of, parse, usage, within};
+use crate::recall_request;
 use crate::render::level::text as level_text;
 use crate::render::memories;
 use crate::render::text::{counted, labels};
@@ -93,12 +93,12 @@ pub async fn call(call: Call) -> CliResult<Answer> {
         None => question.as_ref().map(|_| level::Level::Passage),
     };
     if let Some(level) = part {
-        let recall = ask::request(question.unwrap_or_default(), call.access.handle.config(), call.access.here.clone());
+        let recall = recall_request::request(question.unwrap_or_default(), call.access.handle.config(), call.access.here.clone());
         let request = DeepenRequest { id, level, recall, budget: budget.unwrap_or(TURN_BUDGET) };
         return call.access.handle.with(move |memory| Ok(at_level(&request, &memory.deepen(request.clone())?))).await;
     }
     let session = call.access.session.as_ref().map(|session| session.id.clone());
-    let recall = ask::request(String::new(), call.access.handle.config(), call.access.here.clone());
+    let recall = recall_request::request(String::new(), call.access.handle.config(), call.access.here.clone());
     call.access
         .handle
         .with(move |memory| match memory.memory_if_known(&id, session.as_deref())? {

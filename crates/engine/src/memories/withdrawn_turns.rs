@@ -3,7 +3,7 @@
 use yore_core::memory::{Event, Lane, Memory, PutAway};
 use yore_core::operation::{Actor, Cause, OperationKind};
 
-use super::settle::{change, revive_replaced};
+use super::retire_or_contest::{change, revive_replaced};
 use crate::Engine;
 use crate::error::EngineError;
 use crate::store::{EpisodeKey, Memories};

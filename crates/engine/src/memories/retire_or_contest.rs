@@ -15,9 +15,9 @@ use yore_core::relation::{Node, RelationType};
 use yore_core::time::UtcMillis;
 
 use super::comparable::is_done;
-use super::contest::{Clash, conflict_of, conflicts_with_known, contest, is_settled, state_change};
+use super::detect_conflicts::{Clash, conflict_of, conflicts_with_known, contest, is_settled, state_change};
 use super::special_cases::special_case;
-use super::write::{apply, contradictions, mark_contested, store, supersede};
+use super::status_changes::{apply, contradictions, mark_contested, store, supersede};
 use crate::Engine;
 use crate::error::EngineError;
 use crate::store::{Compared, EvidenceOf, MemoryOutline, OperationTx};

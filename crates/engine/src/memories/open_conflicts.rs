@@ -1,4 +1,4 @@
-//! Lists contradictions between memories, and resolves one as a person decides. `contest` finds them.
+//! Lists contradictions between memories, and resolves one as a person decides. `detect_conflicts` finds them.
 
 use serde::{Deserialize, Serialize};
 use yore_core::conflict::{ChangeGrade, Conflict, ConflictKind, ConflictSeverity, Resolution, conflict};
@@ -8,12 +8,12 @@ use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
 use yore_core::relation::{Basis, Node, Relation, RelationType};
 use yore_core::time::UtcMillis;
 
-use super::contest::difference;
+use super::detect_conflicts::difference;
 use super::record::Done;
-use super::settle::authority;
+use super::retire_or_contest::authority;
 use super::shown::StoredMemory;
+use super::status_changes::{release, supersede};
 use super::step::{draw_relation, state};
-use super::write::{release, supersede};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
 use crate::store::Relations;
