@@ -7,7 +7,7 @@
 //! - [`error_lines`], [`steady`]: the lines of an output that report an error, and the part of them that is
 //!   the same in every run
 //! - [`code_blocks`], [`paths`]: code and names of files in a text
-//! - [`passage_window`], [`asked_terms`]: the passage of a turn that is displayed for a question, and the number of
+//! - [`quote`], [`asked_terms`]: the passage of a turn that is displayed for a question, and the number of
 //!   its terms there
 //! - [`asked_for`], [`asks_for_past`], [`question_parts`]: what a question asks for
 //! - [`wanted_answer`]: the kind of answer that a question wants

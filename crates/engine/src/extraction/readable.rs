@@ -206,7 +206,7 @@ fn says_nothing_lasting(sentence: &str) -> bool {
     // Bold words are what the agent itself stresses.
     !sentence.contains("**")
         && words().any(|word| KNOWN_LANGUAGE.contains(&word))
-        && !SIGNALS.iter().any(|signal| is_signal(&signal))
+        && !SIGNALS.iter().any(is_signal)
 }
 
 /// Returns a text whose long blocks of code and long tables have their first lines and those of errors.

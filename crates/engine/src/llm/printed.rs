@@ -73,7 +73,10 @@ fn events(output: &str) -> Option<Printed> {
 mod tests {
     use super::*;
 
-    fn read(output: &str) -> Option<(Result<String, String>, Option<(u64, u64)>)> {
+    /// The answer or the program's error, and the tokens of prompt and answer.
+    type Read = (Result<String, String>, Option<(u64, u64)>);
+
+    fn read(output: &str) -> Option<Read> {
         Printed::read(output).map(|printed| (printed.outcome, printed.usage))
     }
 

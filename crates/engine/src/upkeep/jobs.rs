@@ -444,10 +444,11 @@ impl Engine {
 
     /// Records that learning was done now, or why it failed; `None`: it was done.
     pub fn note_learning(&self, failure: Option<&Failure>) -> Result<(), EngineError> {
-        Ok(match failure {
+        match failure {
             Some(Failure { code, text, .. }) => self.store().note_failure(LEARN, self.now(), code, text)?,
             None => self.store().note_run(LEARN, self.now())?,
-        })
+        }
+        Ok(())
     }
 
     /// Returns why learning failed, if it has not been done since: code and text.

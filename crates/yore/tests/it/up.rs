@@ -184,11 +184,8 @@ fn computer_without_history_gets_an_example_kept_apart() {
     [05f29ee94c] assistant weak
       24 tests pass, a cached curve takes 4 microseconds instead of 0.9 ms, and the binary lost [size] because the Redis client is gone.
     [40edd00412] you 2026-06-11 tidepool
-      the displays on the boat were blank for 40 minutes on sunday. log says
-      ERROR tidepool::http: curve failed: Connection refused (os error 111) - redis://127.0.0.1:6379
+      … ERROR tidepool::http: curve failed: Connection refused (os error 111) - redis://127.0.0.1:6379
       can you look how we depend on redis there
-    [d4f2916037] assistant
-      Looking at the call and at what Redis does on that box.
     [c522264d5a] assistant fair
       The camera recordings filled Redis until the kernel killed it, and systemd gave up after five restarts. Our `/curve` has a `?` on the cache, so a missing *cache* became a missing *answer*, although the numbers were all in SQLite and could have been summed in 42 ms.
 
