@@ -204,9 +204,7 @@ fn says_nothing_lasting(sentence: &str) -> bool {
         false => words().any(|word| word.starts_with(*signal)),
     };
     // Bold words are what the agent itself stresses.
-    !sentence.contains("**")
-        && words().any(|word| KNOWN_LANGUAGE.contains(&word))
-        && !SIGNALS.iter().any(is_signal)
+    !sentence.contains("**") && words().any(|word| KNOWN_LANGUAGE.contains(&word)) && !SIGNALS.iter().any(is_signal)
 }
 
 /// Returns a text whose long blocks of code and long tables have their first lines and those of errors.

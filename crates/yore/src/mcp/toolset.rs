@@ -252,7 +252,7 @@ mod tests {
         ("resource", "S2", "store_chunk"),
         ("attempt", "S2", "store_chunk"),
         ("user_input", "S2", "plan.rs"),
-        ("fact", "S5", "command.rs"),
+        ("fact", "S5", "passed_commands.rs"),
         ("event", "S5", "milestone.rs"),
         ("observation", "S4", "command"),
         ("reflection", "S4", "command"),
