@@ -9,7 +9,7 @@ named_enum! {
         Passage = "passage",
         /// All of its words, in pages.
         Whole = "whole",
-        /// What it is related to: a line for each, with the name of the relation.
+        /// Related things: a line for each, with the name of the relation.
         Related = "related",
         /// An answer in sentences that rests on it alone; without a question, its summary.
         Synthesis = "synthesis",

@@ -17,7 +17,7 @@ use yore_core::operation::Cause;
 use yore_core::relation::{Node, RelationType};
 use yore_core::text::fragments;
 
-use super::material::{BY_AGENT, Distiller, is_proposed};
+use super::material::{BY_AGENT, Distiller, is_proposed, is_spoken};
 use super::refused::{Doubt, ItemProblem, RefusedItem, RelationProblem};
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -128,7 +128,7 @@ pub struct DistilledItem {
     pub statement: String,
     /// More about it.
     pub details: Option<String>,
-    /// What its kind has besides the statement: the error and its cause, the reason, a rejected alternative.
+    /// The fields of its kind: the error and its cause, the reason, a rejected alternative.
     pub fields: Vec<DistilledField>,
     /// Line on which it rests; 0: the last one that has the quote.
     #[serde(alias = "source_line")]
@@ -444,10 +444,15 @@ fn support(statement: &str, text: &str) -> f32 {
     if wanted.is_empty() { 1.0 } else { wanted.intersection(&said).count() as f32 / wanted.len() as f32 }
 }
 
-/// Returns the last turn that has these words.
+/// Returns the last turn in which a person or the agent said these words, else the last tool result that has them. A call of a tool says
+/// nothing: the one that brings the quote has it too.
 fn saying<'t>(turns: &'t [ShownTurn], quote: &str) -> Option<&'t ShownTurn> {
-    let is_saying = |turn: &&ShownTurn| !quote.trim().is_empty() && (turn.text.contains(quote) || turn.tool_text.contains(quote));
-    turns.iter().rev().find(is_saying)
+    let last = |has: &dyn Fn(&ShownTurn) -> bool| turns.iter().rev().find(|turn| has(turn));
+    if quote.trim().is_empty() {
+        return None;
+    }
+    let said = last(&|turn| is_spoken(turn) && turn.text.contains(quote));
+    said.or_else(|| last(&|turn| turn.role == Role::ToolResult && turn.tool_text.contains(quote)))
 }
 
 /// Makes a memory of an item, with the reason why it waits for a review if it does.

@@ -39,7 +39,7 @@ pub struct LearnRequest {
     pub is_estimated: bool,
 }
 
-/// What waits for a model, and what it found.
+/// The sessions that wait for a model, and the memories that it found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Learning {
     /// Sessions that wait.

@@ -188,7 +188,7 @@ impl Engine {
         };
         let texts = material.recent.iter_mut().chain(&mut material.new).map(|line| &mut line.text);
         let known = material.known.iter_mut().chain(&mut material.near).chain(&mut material.proposed).chain(&mut material.open);
-        let known = known.map(|(_, _, statement)| statement);
+        let known = known.map(|(_, _, statement)| statement).chain(material.things.iter_mut().map(|(name, _)| name));
         self.redact_again(texts.chain(known).chain(&mut material.title).chain(&mut material.topic).chain(&mut material.summary))?;
         Ok(Some(material))
     }
@@ -245,17 +245,21 @@ impl Engine {
         Ok(scored.into_iter().take(MOST_OPEN).map(|(_, memory)| memory).collect())
     }
 
-    /// Returns the known things whose name or alias the lines have, those of a kind and with long names first.
+    /// Returns the known things whose name or alias the lines have, under that name, those of a kind and with long names first. Another
+    /// name of a thing may be known from a project that whoever reads this must not see.
     fn things_in(&self, lines: &[Line]) -> Result<Vec<(String, EntityKind)>, EngineError> {
         let said: String = lines.iter().map(|line| plain_name(&line.text) + " ").collect();
-        let is_named = |entity: &Entity| {
-            let mut names = std::iter::once(&entity.name).chain(&entity.aliases).map(|name| plain_name(name));
-            names.any(|name| name.trim().chars().count() >= LEAST_NAME && said.contains(&name))
+        let is_said = |name: &&String| {
+            let name = plain_name(name);
+            name.trim().chars().count() >= LEAST_NAME && said.contains(&name)
         };
-        let mut things = self.entities(MOST_LOOKED_FOR)?;
-        things.retain(|entity| entity.id != EntityId::USER && is_named(entity));
-        things.sort_by_key(|entity| (entity.kind == EntityKind::Concept, std::cmp::Reverse(entity.name.len())));
-        Ok(things.into_iter().take(MOST_THINGS).map(|entity| (entity.name, entity.kind)).collect())
+        let named = |entity: &Entity| std::iter::once(&entity.name).chain(&entity.aliases).find(is_said).cloned();
+        let known = self.entities(MOST_LOOKED_FOR)?;
+        let others = known.iter().filter(|entity| entity.id != EntityId::USER);
+        let mut things: Vec<(String, EntityKind)> = others.filter_map(|entity| Some((named(entity)?, entity.kind))).collect();
+        things.sort_by_key(|(name, kind)| (*kind == EntityKind::Concept, std::cmp::Reverse(name.len())));
+        things.truncate(MOST_THINGS);
+        Ok(things)
     }
 
     /// Notes that a session was read as far as it goes now, for no line is left that has something to keep.

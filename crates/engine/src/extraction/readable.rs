@@ -163,7 +163,7 @@ impl Given {
             if is_repeated || is_needless {
                 is_gap = true;
             } else {
-                // What stands between sentences: line breaks and marks.
+                // Line breaks and marks stand between sentences.
                 let between = if is_gap { "" } else { &text[end..range.start] };
                 if is_gap && !kept.is_empty() {
                     kept.push_str(if text[end..range.start].contains('\n') { "\n… " } else { " … " });

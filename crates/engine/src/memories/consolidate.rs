@@ -50,7 +50,7 @@ pub(crate) struct Extraction<'e> {
     pub is_whole: bool,
     /// Memories in whose place proposals are put: none of these is a repetition of them.
     pub restated: HashSet<MemoryId>,
-    /// What the extractor tells of the things that its proposals are about.
+    /// Kinds and descriptions of the things that its proposals are about.
     pub entities: Vec<NamedEntity>,
     /// The proposals, each with its project.
     pub proposals: Vec<NewMemory>,

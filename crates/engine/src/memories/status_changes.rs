@@ -1,6 +1,6 @@
 //! Stores status changes of memories: applies an event, and releases memories that were contested for the changed one alone.
 //!
-//! What an event makes of a memory is decided by `core::memory::lifecycle`. `retire_or_contest` compares what is in effect again.
+//! `core::memory::lifecycle` decides the status that an event leads to. `retire_or_contest` compares what is in effect again.
 
 use yore_core::id::MemoryId;
 use yore_core::memory::{Event, Memory, Replacement, Status, check, keeps_contested};

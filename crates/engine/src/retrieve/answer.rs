@@ -187,7 +187,7 @@ pub struct Hit {
     pub exchange: usize,
     /// Passages of other turns of the exchange, such as the outcome of a prompt, if this is its first hit.
     pub beside: Vec<Said>,
-    /// What the person decided right after it, if it is an agent's turn with a passage and the answer has a budget.
+    /// The person's decision right after it, if it is an agent's turn with a passage and the answer has a budget.
     #[serde(default)]
     pub reply: Option<Said>,
     /// The work that was done in its exchange, if that is asked for and this is its first hit.

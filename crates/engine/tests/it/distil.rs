@@ -117,6 +117,21 @@ fn a_quote_alone_names_the_line_and_the_session_still_waits() {
     assert!(report.left > 0, "nobody read its lines");
 }
 
+#[test]
+fn the_call_that_brings_a_quote_is_not_taken_for_the_one_who_said_it() {
+    let memory = Memory::new();
+    let mut session = SessionBuilder::new(4).cwd(QUAY);
+    session.human("From now on always run make lint before you push.");
+    session.tool("distil", &serde_json::json!({"quote": "always run make lint before you push"}), "1 recorded", false);
+    session.assistant("Understood.");
+    memory.write("projects/p/d.jsonl", session.text());
+    memory.learn();
+    let order = item("standard", "Always run make lint before you push.", 0, "always run make lint before you push");
+    let distilled = Distilled { session: session.id().to_owned(), items: vec![order], ..Default::default() };
+    let report = memory.engine().record_distilled(&distilled).unwrap();
+    assert_eq!((report.recorded, report.problems.len()), (1, 0), "{report:?}");
+}
+
 fn fields(given: &[(&str, &str)]) -> Vec<DistilledField> {
     given.iter().map(|(name, text)| DistilledField { name: (*name).to_owned(), text: (*text).to_owned() }).collect()
 }

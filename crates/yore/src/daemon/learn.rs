@@ -46,7 +46,7 @@ fn turn(shared: &Shared<'_>, worker: &mut Option<JobWorker>) -> CliResult<Option
     let worker = match worker {
         Some(worker) => worker,
         None => {
-            // What was said while no daemon ran.
+            // Sessions that ended while no daemon ran.
             if shared.settings.own_config()?.learn.auto {
                 engine.queue_jobs(&[NewJob { work: Work::Learn, delay_ms: 0, stamp: None }])?;
             }

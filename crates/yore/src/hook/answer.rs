@@ -91,8 +91,16 @@ impl Wanted {
         });
         let questions: Vec<(Question, usize)> = questions.collect();
         let began = Instant::now();
-        let config = config.clone();
-        (!questions.is_empty()).then_some(Self { questions, output, event, agent_id, config, directory, client, began })
+        (!questions.is_empty()).then(|| Self {
+            questions,
+            output,
+            event,
+            agent_id,
+            config: config.clone(),
+            directory,
+            client,
+            began,
+        })
     }
 
     /// Returns whether the event begins a session, so that the user is not typing yet.

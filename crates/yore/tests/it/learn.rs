@@ -132,7 +132,7 @@ fn a_program_that_is_named_reads_now_within_the_usual_limit_without_tools_and_ap
         (&0.into(), &1.into(), &1.into())
     );
     assert_eq!(learned(&environment), 1);
-    // What the program itself tells of its run is booked.
+    // The tokens that the program reports are booked.
     let answer = std::fs::read_to_string(environment.path("answer.json")).unwrap();
     let usage = json!({"input_tokens": 5, "cache_read_input_tokens": 4_000, "output_tokens": 90});
     environment.write("answer.json", json!({"type": "result", "is_error": false, "result": answer, "usage": usage}).to_string());

@@ -54,7 +54,7 @@ impl State {
             taken.input += row.spent.input;
             taken.output += row.spent.output;
         }
-        // What calls took here says more than what they took elsewhere.
+        // Calls on this computer are a better measure than those of others.
         if taken.calls >= MEASURED_CALLS {
             learning.input = learning.calls * taken.input / taken.calls;
             learning.output = learning.calls * taken.output / taken.calls;
