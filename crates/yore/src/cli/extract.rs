@@ -1,17 +1,16 @@
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use yore_core::memory::MemoryKind;
 use yore_core::time::UtcMillis;
-use yore_engine::llm::{BATCHES, Batches, Collected, LlmError, Model};
-use yore_engine::platform::{self, FileLock};
-use yore_engine::{Engine, ExtractReport, ExtractRequest, FailedSession, ModelAccess, ModelReport, Terms};
+use yore_engine::llm::Collected;
+use yore_engine::{Engine, ExtractReport, ExtractRequest, FailedSession, ModelAccess, ModelReport};
 
 use super::{Context, memories};
 use crate::error::{CliError, CliResult, Exit};
+use crate::llm::batch_run::{self, BatchRun, Begun};
 use crate::llm;
 use crate::recall_request;
 use crate::render::memories::kind_name;
@@ -104,11 +103,11 @@ fn by_model(engine: &Engine, request: &ExtractRequest, arguments: &Arguments, co
     let settings = context.settings.clone();
     let mut chooser = llm::ModelChooser::new(&settings, "extract")?;
     let is_stopped = AtomicBool::new(false);
-    let batch = if arguments.batch { Some(Batch::begin(engine, &mut chooser, &is_stopped, &settings)?) } else { None };
+    let batch = if arguments.batch { Some(begin_batch(engine, &mut chooser, &is_stopped, &settings)?) } else { None };
     let mut choose = |project: Option<&str>| {
         let chosen = chooser.for_project(project).map_err(|error| error.message)?;
         Ok(match &batch {
-            Some(batch) => chosen.filter(|(model, _)| model.name() == batch.model.name()).map(|_| batch.chosen()),
+            Some(batch) => chosen.and_then(|(model, _)| batch.in_place_of(&model)),
             None => chosen,
         })
     };
@@ -121,7 +120,7 @@ fn by_model(engine: &Engine, request: &ExtractRequest, arguments: &Arguments, co
     });
     bar.finish_and_clear();
     let report = report?;
-    let sent = batch.as_ref().map(|batch| batch.end(engine, &is_stopped));
+    let sent = batch.as_ref().map(|batch| batch.send(engine, &is_stopped));
     if report.recorded + report.joined > 0 {
         engine.sync_index(INDEX_PATIENCE_MS, &mut |_| {})?;
     }
@@ -138,77 +137,48 @@ fn by_model(engine: &Engine, request: &ExtractRequest, arguments: &Arguments, co
             for problem in &batch.collected.problems {
                 context.printer.line(text::harmless(problem))?;
             }
-            context.printer.line(batch.told(*count))?;
+            context.printer.line(told_of_batch(&batch.collected, *count))?;
         }
     }
     if let Some((_, Err(error))) = sent {
-        return Err(failed(error));
+        return Err(batch_run::failed(&error));
     }
     let has_problems = batch.as_ref().is_some_and(|batch| !batch.collected.problems.is_empty());
     let is_whole = report.failed.is_empty() && report.stopped.is_none() && !has_problems;
     Ok(if is_whole { Exit::Success } else { Exit::Nothing })
 }
 
-/// A run whose requests are sent as a batch.
-struct Batch {
-    model: Arc<Model>,
-    terms: Terms,
-    batches: Arc<Batches>,
-    collected: Collected,
-    /// Held from the first look until what is new was sent: two runs would send the same.
-    _lock: FileLock,
-}
-
-impl Batch {
-    /// Takes the answers that came.
-    fn begin(
-        engine: &Engine,
-        chooser: &mut llm::ModelChooser<'_>,
-        is_stopped: &AtomicBool,
-        settings: &Settings,
-    ) -> CliResult<Self> {
-        let Some((model, terms)) = chooser.for_project(None)? else {
-            return Err(CliError::usage("nobody answers for extract", Some("name a model in llm.provider")));
-        };
-        let (model, batches) = model.in_batches(settings.directory.join(BATCHES)).ok_or_else(|| {
-            CliError::usage(format!("{} takes no batches", model.name()), Some("anthropic, openai and gemini do"))
-        })?;
-        let folder = settings.directory.join(BATCHES);
-        let io = |error: std::io::Error| CliError::io(&folder, &error);
-        platform::create_private_directory(&folder).map_err(io)?;
-        let lock = FileLock::open(&folder.join("lock")).map_err(io)?;
-        if !lock.try_lock().map_err(io)? {
-            return Err(CliError::usage("another process sends a batch", None));
+/// Takes the answers to the batches that earlier runs sent, and gathers the requests of this one.
+fn begin_batch(
+    engine: &Engine,
+    chooser: &mut llm::ModelChooser<'_>,
+    is_stopped: &AtomicBool,
+    settings: &Settings,
+) -> CliResult<BatchRun> {
+    let Some((model, terms)) = chooser.for_project(None)? else {
+        return Err(CliError::usage("nobody answers for extract", Some("name a model in llm.provider")));
+    };
+    let name = model.name().to_owned();
+    match BatchRun::begin(engine, (model, terms), is_stopped, &settings.directory)? {
+        Begun::Batch(batch) => Ok(batch),
+        Begun::NoBatches => {
+            Err(CliError::usage(format!("{name} takes no batches"), Some("anthropic, openai and gemini do")))
         }
-        let terms = terms.in_batches();
-        let collected = batches.collect(&engine.accounts(terms.clone(), is_stopped)).map_err(failed)?;
-        Ok(Self { model: Arc::new(model), terms, batches, collected, _lock: lock })
-    }
-
-    fn chosen(&self) -> (Arc<Model>, Terms) {
-        (Arc::clone(&self.model), self.terms.clone())
-    }
-
-    /// Sends what is new; returns the number of requests, and why no more were sent.
-    fn end(&self, engine: &Engine, is_stopped: &AtomicBool) -> (u64, Result<(), LlmError>) {
-        self.batches.send(&engine.accounts(self.terms.clone(), is_stopped))
-    }
-
-    fn told(&self, sent: u64) -> String {
-        let Collected { answered, failed, running, .. } = self.collected;
-        let lost = if failed > 0 { format!(", {} failed", text::count(failed)) } else { String::new() };
-        let waiting = sent + running;
-        let next = if waiting > 0 {
-            format!("; {} wait, run it again tomorrow", text::counted(waiting, "request"))
-        } else {
-            String::new()
-        };
-        format!("{} taken{lost}, {} sent{next}", text::counted(answered, "answer"), text::counted(sent, "request"))
+        Begun::Busy => Err(CliError::usage("another process sends a batch", None)),
     }
 }
 
-fn failed(error: LlmError) -> CliError {
-    CliError::usage(words::language_model(&error), None)
+/// Tells the fate of earlier batches, and how many requests were sent now.
+fn told_of_batch(collected: &Collected, sent: u64) -> String {
+    let Collected { answered, failed, running, .. } = *collected;
+    let lost = if failed > 0 { format!(", {} failed", text::count(failed)) } else { String::new() };
+    let waiting = sent + running;
+    let next = if waiting > 0 {
+        format!("; {} wait, run it again tomorrow", text::counted(waiting, "request"))
+    } else {
+        String::new()
+    };
+    format!("{} taken{lost}, {} sent{next}", text::counted(answered, "answer"), text::counted(sent, "request"))
 }
 
 /// Most reasons that are told.

@@ -8,14 +8,16 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use yore_core::time::UtcMillis;
-use yore_engine::llm::Denial;
+use yore_engine::llm::{Denial, LlmError};
 use yore_engine::{FailReason, Failure, JobWorker, Lane, LearnReport, LearnRequest, ModelAccess, NewJob, StopReason, Work};
 
 use super::shared::Shared;
 use super::worker::INDEX_PATIENCE_MS;
+use crate::config::{Config, When};
 use crate::engine_handle::now;
 use crate::error::CliResult;
 use crate::llm;
+use crate::llm::batch_run::{BatchRun, Begun};
 
 /// Delay before the first look, so that histories are read first.
 const BEFORE_FIRST: Duration = Duration::from_secs(5);
@@ -85,7 +87,18 @@ fn learn(shared: &Shared<'_>) -> Result<Option<UtcMillis>, Failure> {
     }
     let chooser = llm::ModelChooser::new(shared.settings, "extract");
     let mut chooser = chooser.map_err(|error| failed(&error.code, error.message))?;
-    let mut choose = |project: Option<&str>| chooser.for_project(project).map_err(|error| error.message);
+    let batch = match begin_batch(shared, &config, &mut chooser).map_err(|error| failed(&error.code, error.message))? {
+        Some(Begun::Busy) => return Ok(Some(BUSY_MS)),
+        Some(Begun::Batch(batch)) => Some(batch),
+        Some(Begun::NoBatches) | None => None,
+    };
+    let mut choose = |project: Option<&str>| {
+        let chosen = chooser.for_project(project).map_err(|error| error.message)?;
+        Ok(chosen.map(|(model, terms)| {
+            let gathered = batch.as_ref().and_then(|batch| batch.in_place_of(&model));
+            gathered.unwrap_or((model, terms))
+        }))
+    };
     let by = ModelAccess { choose: &mut choose, books: None, is_stopped: &shared.is_stopping };
     let request = LearnRequest {
         without: llm::unread_projects("extract", &config),
@@ -100,6 +113,22 @@ fn learn(shared: &Shared<'_>) -> Result<Option<UtcMillis>, Failure> {
     };
     let learned = shared.engine.learn(by, &request, &mut proceed).map_err(|error| Failure::of(&error));
     let LearnReport { report, next_ms } = learned?;
+    if let Some(batch) = &batch {
+        let (sent, outcome) = batch.send(&shared.engine, &shared.is_stopping);
+        for problem in &batch.collected.problems {
+            shared.log.error(format!("batch: {problem}"));
+        }
+        if sent > 0 {
+            shared.log.info(format!("{sent} requests sent as a batch"));
+        }
+        match outcome {
+            Ok(()) => {}
+            // The rest is sent tomorrow; answers to what was sent may come before.
+            Err(LlmError::Budget(denial)) if denial.ends_with_the_day() => return Ok(Some(until_tomorrow().min(AGAIN_MS))),
+            Err(LlmError::Budget(Denial::Off | Denial::Stopped | Denial::NoTokens)) => return Ok(None),
+            Err(error) => return Err(failed("llm/batch", error.to_string())),
+        }
+    }
     for session in &report.failed {
         // The words of a reason may be those of a conversation.
         shared.log.error(format!("nothing was learned from session {} [{}]", session.session, code_of(&session.reason)));
@@ -134,6 +163,18 @@ fn learn(shared: &Shared<'_>) -> Result<Option<UtcMillis>, Failure> {
     };
     shared.engine.note_learning(None).map_err(|error| Failure::of(&error))?;
     Ok(again)
+}
+
+/// Takes the answers to batches that were sent before, where requests are sent as batches: nobody waits for the background.
+fn begin_batch(shared: &Shared<'_>, config: &Config, chooser: &mut llm::ModelChooser<'_>) -> CliResult<Option<Begun>> {
+    let is_wanted = match config.learn.batches {
+        When::Never => false,
+        // Another server that speaks the provider's protocol seldom takes batches.
+        When::Auto => config.llm.address.is_empty(),
+        When::Always => true,
+    };
+    let Some(chosen) = chooser.for_project(None)?.filter(|_| is_wanted) else { return Ok(None) };
+    Ok(Some(BatchRun::begin(&shared.engine, chosen, &shared.is_stopping, shared.engine.directory())?))
 }
 
 /// Returns the code of a reason, which holds no words of a conversation.

@@ -2,10 +2,12 @@
 //!
 //! - [`providers`]: everybody who may answer
 //! - [`ModelChooser`]: who answers for a purpose, in each project
+//! - [`batch_run`]: requests that are sent as a batch
 //! - [`found`]: who is ready on this computer
 //! - [`key`]: keys of servers, from the environment, a program or the system's keyring
 //! - [`ModelsAt`]: the models for vectors and relevance
 
+pub mod batch_run;
 pub mod found;
 pub mod key;
 mod model_chooser;

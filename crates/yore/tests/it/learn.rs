@@ -4,6 +4,8 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -382,4 +384,59 @@ fn with_consent_for_the_session_the_agent_gets_the_tool_and_off_takes_the_consen
     assert_eq!(get("mcp.tools").matches("distil").count(), 1, "{}", get("mcp.tools"));
     let _ = environment.yore(["learn", "off"]).run().success();
     assert!(get("learn.in_session").contains("false"));
+}
+
+#[test]
+fn the_background_sends_a_batch_where_the_server_takes_them_and_records_the_answers_that_came() {
+    let environment = computer();
+    let found_there = std::fs::read_to_string(environment.path("answer.json")).unwrap();
+    let (is_ended, sent): (Arc<AtomicBool>, Arc<Mutex<Vec<String>>>) = Default::default();
+    let (ended, noted) = (Arc::clone(&is_ended), Arc::clone(&sent));
+    let address = listening_raw(move |head, body, stream| {
+        let line = head.split(' ').take(2).collect::<Vec<_>>().join(" ");
+        let batch = |state: &str| json!({"id": "msgbatch_1", "processing_status": state});
+        let answer = match line.as_str() {
+            "POST /v1/messages/batches" => {
+                noted.lock().unwrap().push(body.to_owned());
+                batch("in_progress").to_string()
+            }
+            "GET /v1/messages/batches/msgbatch_1" => {
+                batch(if ended.load(Ordering::Relaxed) { "ended" } else { "in_progress" }).to_string()
+            }
+            "GET /v1/messages/batches/msgbatch_1/results" => {
+                let sent = noted.lock().unwrap();
+                let id = sent[0].split("\"custom_id\":\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap().to_owned();
+                let message = json!({"type": "message", "role": "assistant", "stop_reason": "end_turn",
+                    "content": [{"type": "text", "text": found_there}], "usage": {"input_tokens": 1_000, "output_tokens": 100}});
+                json!({"custom_id": id, "result": {"type": "succeeded", "message": message}}).to_string()
+            }
+            other => panic!("asked at once: {other}"),
+        };
+        write_answer(stream, "200 OK", "", &answer);
+    });
+    for (key, value) in [
+        ("llm.provider", "anthropic"),
+        ("llm.model", "some-model"),
+        ("llm.address", address.as_str()),
+        ("llm.prices", "[\"anthropic/some-model=1/5\"]"),
+        ("llm.daily_tokens", "100000"),
+        ("llm.daily_dollars", "1"),
+        ("learn.batches", "always"),
+        ("learn.auto", "true"),
+    ] {
+        environment.yore(["config", "set", key, value]).run().success();
+    }
+    let start = || {
+        let runner = quick(&environment, &["daemon", "start", "--foreground"]);
+        let runner = runner.env("YORE_LEARN__QUIET_MINUTES", "0").env("ANTHROPIC_API_KEY", "planted-for-a-test");
+        Daemon::of(&environment, runner)
+    };
+    let daemon = start();
+    until("the batch is sent", || sent.lock().unwrap().len() == 1);
+    assert_eq!(learned(&environment), 0, "nobody has answered yet");
+    drop(daemon);
+    is_ended.store(true, Ordering::Relaxed);
+    let _daemon = start();
+    until("the answer is recorded", || learned(&environment) == 1);
+    assert_eq!(sent.lock().unwrap().len(), 1, "asked once");
 }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::output::{WHEN, When};
 use crate::config::key::{Key, ProjectMay, Shape};
 
 /// Learning by a language model, which `yore learn` sets up.
@@ -17,11 +18,14 @@ pub struct Learn {
     pub in_session_prompts: u32,
     /// Minutes since its last message after which a session is read.
     pub quiet_minutes: u32,
+    /// Whether the background process sends its requests as batches, which cost half and are answered within a day: "auto" does where the
+    /// server is the provider's own and takes them (anthropic, openai, gemini).
+    pub batches: When,
 }
 
 impl Default for Learn {
     fn default() -> Self {
-        Self { auto: false, in_session: false, in_session_prompts: 3, quiet_minutes: 15 }
+        Self { auto: false, in_session: false, in_session_prompts: 3, quiet_minutes: 15, batches: When::Auto }
     }
 }
 
@@ -31,4 +35,5 @@ pub(super) const KEYS: &[Key] = &[
     Key::new("learn.in_session", Shape::Switch, ProjectMay::Nothing),
     Key::new("learn.in_session_prompts", Shape::Count { min: 1, max: 1_000 }, ProjectMay::Nothing),
     Key::new("learn.quiet_minutes", Shape::Count { min: 0, max: 1_440 }, ProjectMay::Nothing),
+    Key::new("learn.batches", WHEN, ProjectMay::Nothing),
 ];

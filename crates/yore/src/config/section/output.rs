@@ -15,13 +15,13 @@ pub struct Output {
     pub progress: When,
 }
 
-/// When something is shown.
+/// When something is done.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum When {
     /// Never.
     Never,
-    /// On a terminal.
+    /// Where it fits: see the key.
     Auto,
     /// Always.
     Always,
@@ -33,7 +33,8 @@ impl Default for Output {
     }
 }
 
-const WHEN: Shape = Shape::Choice(&["never", "auto", "always"]);
+/// The words of [`When`].
+pub(super) const WHEN: Shape = Shape::Choice(&["never", "auto", "always"]);
 
 /// The keys of `[output]`. They depend on the person, not on the project.
 pub(super) const KEYS: &[Key] =
