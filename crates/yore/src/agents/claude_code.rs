@@ -9,7 +9,7 @@
 use serde_json::{Map, Value, json};
 
 use super::EventKind::*;
-use super::entry::{Hook, NONE_IDLE, Unit, hooks, json_file, server};
+use super::entry::{Hook, NONE_IDLE, Unit, hooks, json_file, server, skill};
 use super::{AgentEvent, AgentProfile, EventKind, Field, Holds, HookEvent, Output, Question, sample};
 use crate::install::command::Shell;
 use crate::install::edit::entries::Entry;
@@ -132,6 +132,7 @@ fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
         Scope::User => {
             let mut edits = in_settings(settings.join("settings.json"));
             edits.push(json_file(moved.unwrap_or_else(|| machine.home.clone()).join(".claude.json"), vec![mcp]));
+            edits.push(skill(wanted, &settings));
             edits
         }
         Scope::Project => {
@@ -140,6 +141,7 @@ fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
             let shared = machine.in_project(".claude/settings.json").filter(|_| wanted.purpose == Purpose::Take);
             let mut edits: Vec<FileEdit> = [local, shared].into_iter().flatten().flat_map(in_settings).collect();
             edits.extend(machine.in_project(".mcp.json").map(|path| json_file(path, vec![mcp])));
+            edits.extend(machine.in_project(".claude").map(|home| skill(wanted, &home)));
             edits
         }
     }

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use toml::Table;
 
 use super::EventKind::*;
-use super::entry::{Hook, NEEDED, Unit, hook_names, hooks, json_file, scoped};
+use super::entry::{Hook, NEEDED, Unit, hook_names, hooks, json_file, scoped, skill};
 use super::{AgentEvent, AgentProfile, EventKind, HookEvent, Output, Question};
 use crate::install::command::{is_hook, words};
 use crate::install::edit::Content;
@@ -102,6 +102,7 @@ fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
     let mut edits = Vec::new();
     edits.extend(place("config.toml").map(|path| FileEdit { path, content: Content::Toml(mcp), is_own: false }));
     edits.extend(place("hooks.json").map(|path| json_file(path, vec![hooks])));
+    edits.extend(scoped(wanted, || machine.directory("CODEX_HOME", ".codex"), ".codex").map(|home| skill(wanted, &home)));
     edits
 }
 

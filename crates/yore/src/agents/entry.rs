@@ -2,7 +2,7 @@
 //!
 //! - [`Hook`]: a hook in an agent's form
 //! - [`hooks`], [`server`]: entries of settings
-//! - [`json_file`], [`rules_block`], [`rules_file`], [`whole`]: edits of files
+//! - [`json_file`], [`rules_block`], [`rules_file`], [`skill`], [`whole`]: edits of files
 //! - [`scoped`], [`extension_settings`]: their paths
 //!
 //! The settings follow the agents' own documentation. If an agent reads settings for one project, `project`
@@ -29,6 +29,8 @@ pub(super) const NEEDED: fn(&Machine<'_>) -> Option<String> = |_| None;
 pub(super) const NONE_IDLE: fn(&Machine<'_>, &Path) -> Vec<IdleHook> = |_, _| Vec::new();
 
 pub(super) const RULES: &str = include_str!("assets/rules.md");
+/// The plugin's skill that distils a session.
+const SKILL: &str = include_str!("../../../../plugin/skills/memory-distil/SKILL.md");
 /// Front matter that Copilot needs for instructions that apply everywhere.
 pub(super) const COPILOT: &str = "---\ndescription: What was said in past sessions, and how to find it\napplyTo: \"**\"\n---\n\n";
 
@@ -121,6 +123,16 @@ pub(super) fn rules_block(path: PathBuf) -> FileEdit {
 pub(super) fn rules_file(path: PathBuf, front_matter: &str) -> FileEdit {
     let text = format!("{front_matter}<!-- Written by `yore install`; `yore uninstall` takes it away. -->\n\n{RULES}");
     whole(path, Part::Rules, text, Role::Rules)
+}
+
+/// Returns the skill by which an agent distils a session when it is asked to; `home`: the directory of the agent's settings. The text is that
+/// of the plugin, with the path of this program, which may not be on the search path.
+pub(super) fn skill(wanted: &Wanted<'_>, home: &Path) -> FileEdit {
+    let program = Shell::of(wanted.machine.platform).line(&wanted.program.path, &[]);
+    let text = SKILL.replace("name: memory-distil", "name: yore-distil").replace("yore distil", &format!("{} distil", program.trim_end()));
+    let (front_matter, rest) = text.split_at(text.find("\n# ").unwrap_or_default());
+    let text = format!("{front_matter}\n<!-- Written by `yore install`; `yore uninstall` takes it away. -->\n{rest}");
+    whole(home.join("skills").join("yore-distil").join("SKILL.md"), Part::Skill, text, Role::Skill)
 }
 
 pub(super) fn whole(path: PathBuf, part: Part, text: String, role: Role) -> FileEdit {

@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use super::EventKind::*;
-use super::entry::{Hook, NEEDED, NONE_IDLE, Unit, hooks, json_file, scoped, server};
+use super::entry::{Hook, NEEDED, NONE_IDLE, Unit, hooks, json_file, scoped, server, skill};
 use super::{AgentEvent, AgentProfile, EventKind, HookEvent, Output, Question, Sample, sample};
 use crate::install::machine::{Machine, below};
 use crate::install::{Agent, FileEdit, Scope, Wanted};
@@ -93,5 +93,6 @@ fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
     let hooks = hooks(NAME, group);
     let mcp = server(wanted, &["mcpServers"], json!({}));
     let path = scoped(wanted, || home(wanted.machine).join("settings.json"), ".gemini/settings.json");
-    path.map(|path| json_file(path, vec![mcp, hooks])).into_iter().collect()
+    let skill = scoped(wanted, || home(wanted.machine), ".gemini").map(|home| skill(wanted, &home));
+    path.map(|path| json_file(path, vec![mcp, hooks])).into_iter().chain(skill).collect()
 }

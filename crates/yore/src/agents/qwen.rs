@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::EventKind::*;
 use super::claude_code::errands;
-use super::entry::{Hook, NEEDED, NONE_IDLE, Unit, hooks, json_file, scoped, server};
+use super::entry::{Hook, NEEDED, NONE_IDLE, Unit, hooks, json_file, scoped, server, skill};
 use super::{AgentEvent, AgentProfile, EventKind, HookEvent, Output, Question};
 use crate::install::machine::Machine;
 use crate::install::{Agent, FileEdit, Scope, Wanted};
@@ -79,5 +79,6 @@ fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
     // Otherwise its model sees the tools by name only and needs another round for each.
     let mcp = server(wanted, &["mcpServers"], json!({"alwaysLoadTools": true}));
     let path = scoped(wanted, || home(wanted.machine).join("settings.json"), ".qwen/settings.json");
-    path.map(|path| json_file(path, vec![mcp, hooks])).into_iter().collect()
+    let skill = scoped(wanted, || home(wanted.machine), ".qwen").map(|home| skill(wanted, &home));
+    path.map(|path| json_file(path, vec![mcp, hooks])).into_iter().chain(skill).collect()
 }

@@ -124,12 +124,13 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
                 let by_plugin = (agent.needless)(machine);
                 let everywhere = parts_everywhere(agent, &there);
                 let is_brought =
-                    |part: Part| by_plugin.is_some() && matches!(part, Part::Mcp | Part::Hooks) || everywhere.contains(&part);
+                    |part: Part| by_plugin.is_some() && matches!(part, Part::Mcp | Part::Hooks | Part::Skill) || everywhere.contains(&part);
                 report.files = installer.install(agent, &|part| {
                     let is_asked = match part {
                         Part::Mcp => !arguments.no_mcp,
                         Part::Hooks => !arguments.no_hooks,
                         // Aider can have no other part.
+                        Part::Skill => !arguments.no_mcp,
                         Part::Rules => !arguments.no_mcp || agent.name == "aider",
                         Part::StatusLine => arguments.status_line,
                     };
@@ -161,10 +162,11 @@ fn parts_everywhere(agent: &Agent, there: &[Installed]) -> Vec<Part> {
             What::Mcp { .. } => part == Part::Mcp,
             What::Hook { .. } | What::Plugin { .. } => part == Part::Hooks,
             What::StatusLine { .. } => part == Part::StatusLine,
+            What::Skill => part == Part::Skill,
             What::Rules | What::Unreadable(_) => false,
         })
     };
-    [Part::Mcp, Part::Hooks, Part::StatusLine].into_iter().filter(|part| has(*part)).collect()
+    [Part::Mcp, Part::Hooks, Part::StatusLine, Part::Skill].into_iter().filter(|part| has(*part)).collect()
 }
 
 /// Returns the error for an unusable record of changes.

@@ -31,6 +31,8 @@ pub enum Part {
     Hooks,
     /// A text that tells the agent about yore.
     Rules,
+    /// The skill by which the agent records what a session taught, when it is asked to.
+    Skill,
     /// The status line.
     StatusLine,
 }
@@ -42,6 +44,7 @@ impl Part {
             Self::Mcp => "MCP server",
             Self::Hooks => "hooks",
             Self::Rules => "rules",
+            Self::Skill => "skill",
             Self::StatusLine => "status line",
         }
     }

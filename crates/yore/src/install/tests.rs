@@ -704,7 +704,7 @@ fn what_is_installed_is_read_back_as_the_agent_reads_it() {
                         "{one:#?}"
                     );
                 }
-                What::Rules | What::StatusLine { .. } => {}
+                What::Rules | What::Skill | What::StatusLine { .. } => {}
                 What::Unreadable(problem) => panic!("{problem}"),
             }
         }
@@ -719,6 +719,7 @@ fn what_is_installed_is_read_back_as_the_agent_reads_it() {
                                 What::Mcp { .. } => part == Part::Mcp,
                                 What::Hook { .. } | What::Plugin { .. } => part == Part::Hooks,
                                 What::StatusLine { .. } => part == Part::StatusLine,
+                                What::Skill => part == Part::Skill,
                                 _ => part == Part::Rules,
                             }
                     })
@@ -754,12 +755,12 @@ fn places(platform: Platform, scope: Scope, variables: &[(&str, &str)], folders:
 
 #[test]
 fn files_lie_where_each_platform_has_them() {
-    insta::assert_snapshot!(places(Platform::Xdg, Scope::User, &[], &[]), @"
-    claude-code: ~/.claude/settings.json, ~/.claude.json
+    insta::assert_snapshot!(places(Platform::Xdg, Scope::User, &[], &[]), @r#"
+    claude-code: ~/.claude/settings.json, ~/.claude.json, ~/.claude/skills/yore-distil/SKILL.md
     cursor: ~/.cursor/mcp.json, ~/.cursor/hooks.json
-    codex: ~/.codex/config.toml, ~/.codex/hooks.json
-    gemini: ~/.gemini/settings.json
-    qwen: ~/.qwen/settings.json
+    codex: ~/.codex/config.toml, ~/.codex/hooks.json, ~/.codex/skills/yore-distil/SKILL.md
+    gemini: ~/.gemini/settings.json, ~/.gemini/skills/yore-distil/SKILL.md
+    qwen: ~/.qwen/settings.json, ~/.qwen/skills/yore-distil/SKILL.md
     opencode: ~/.config/opencode/opencode.json, ~/.config/opencode/plugins/yore.js
     vscode: ~/.config/Code/User/mcp.json, ~/.config/Code/User/prompts/yore.instructions.md, ~/.copilot/hooks/yore-vscode.json
     copilot-cli: ~/.copilot/mcp-config.json, ~/.copilot/hooks/yore.json, ~/.copilot/copilot-instructions.md
@@ -770,13 +771,13 @@ fn files_lie_where_each_platform_has_them() {
     kilo: ~/.config/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json, ~/.kilocode/rules/yore.md
     continue: ~/.continue/mcpServers/yore.yaml, ~/.continue/rules/yore.md
     aider: ~/.aider.yore.md
-    ");
-    insta::assert_snapshot!(places(Platform::Mac, Scope::User, &[], &[]), @"
-    claude-code: ~/.claude/settings.json, ~/.claude.json
+    "#);
+    insta::assert_snapshot!(places(Platform::Mac, Scope::User, &[], &[]), @r#"
+    claude-code: ~/.claude/settings.json, ~/.claude.json, ~/.claude/skills/yore-distil/SKILL.md
     cursor: ~/.cursor/mcp.json, ~/.cursor/hooks.json
-    codex: ~/.codex/config.toml, ~/.codex/hooks.json
-    gemini: ~/.gemini/settings.json
-    qwen: ~/.qwen/settings.json
+    codex: ~/.codex/config.toml, ~/.codex/hooks.json, ~/.codex/skills/yore-distil/SKILL.md
+    gemini: ~/.gemini/settings.json, ~/.gemini/skills/yore-distil/SKILL.md
+    qwen: ~/.qwen/settings.json, ~/.qwen/skills/yore-distil/SKILL.md
     opencode: ~/.config/opencode/opencode.json, ~/.config/opencode/plugins/yore.js
     vscode: ~/Library/Application Support/Code/User/mcp.json, ~/Library/Application Support/Code/User/prompts/yore.instructions.md, ~/.copilot/hooks/yore-vscode.json
     copilot-cli: ~/.copilot/mcp-config.json, ~/.copilot/hooks/yore.json, ~/.copilot/copilot-instructions.md
@@ -787,13 +788,13 @@ fn files_lie_where_each_platform_has_them() {
     kilo: ~/Library/Application Support/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json, ~/.kilocode/rules/yore.md
     continue: ~/.continue/mcpServers/yore.yaml, ~/.continue/rules/yore.md
     aider: ~/.aider.yore.md
-    ");
-    insta::assert_snapshot!(places(Platform::Windows, Scope::User, &[], &[]), @"
-    claude-code: ~/.claude/settings.json, ~/.claude.json
+    "#);
+    insta::assert_snapshot!(places(Platform::Windows, Scope::User, &[], &[]), @r#"
+    claude-code: ~/.claude/settings.json, ~/.claude.json, ~/.claude/skills/yore-distil/SKILL.md
     cursor: ~/.cursor/mcp.json, ~/.cursor/hooks.json
-    codex: ~/.codex/config.toml, ~/.codex/hooks.json
-    gemini: ~/.gemini/settings.json
-    qwen: ~/.qwen/settings.json
+    codex: ~/.codex/config.toml, ~/.codex/hooks.json, ~/.codex/skills/yore-distil/SKILL.md
+    gemini: ~/.gemini/settings.json, ~/.gemini/skills/yore-distil/SKILL.md
+    qwen: ~/.qwen/settings.json, ~/.qwen/skills/yore-distil/SKILL.md
     opencode: ~/.config/opencode/opencode.json, ~/.config/opencode/plugins/yore.js
     vscode: ~/AppData/Roaming/Code/User/mcp.json, ~/AppData/Roaming/Code/User/prompts/yore.instructions.md, ~/.copilot/hooks/yore-vscode.json
     copilot-cli: ~/.copilot/mcp-config.json, ~/.copilot/hooks/yore.json, ~/.copilot/copilot-instructions.md
@@ -804,13 +805,13 @@ fn files_lie_where_each_platform_has_them() {
     kilo: ~/AppData/Roaming/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json, ~/.kilocode/rules/yore.md
     continue: ~/.continue/mcpServers/yore.yaml, ~/.continue/rules/yore.md
     aider: ~/.aider.yore.md
-    ");
-    insta::assert_snapshot!(places(Platform::Windows, Scope::Project, &[], &[]), @"
-    claude-code: ./.claude/settings.local.json, ./.mcp.json
+    "#);
+    insta::assert_snapshot!(places(Platform::Windows, Scope::Project, &[], &[]), @r#"
+    claude-code: ./.claude/settings.local.json, ./.mcp.json, ./.claude/skills/yore-distil/SKILL.md
     cursor: ./.cursor/mcp.json, ./.cursor/hooks.json, ./.cursor/rules/yore.mdc
-    codex: ./.codex/config.toml, ./.codex/hooks.json
-    gemini: ./.gemini/settings.json
-    qwen: ./.qwen/settings.json
+    codex: ./.codex/config.toml, ./.codex/hooks.json, ./.codex/skills/yore-distil/SKILL.md
+    gemini: ./.gemini/settings.json, ./.gemini/skills/yore-distil/SKILL.md
+    qwen: ./.qwen/settings.json, ./.qwen/skills/yore-distil/SKILL.md
     opencode: ./opencode.json, ./.opencode/plugins/yore.js
     vscode: ./.vscode/mcp.json, ./.github/hooks/yore-vscode.json, ./.github/instructions/yore.instructions.md
     copilot-cli: ./.github/hooks/yore.json, ./.github/instructions/yore.instructions.md
@@ -821,7 +822,7 @@ fn files_lie_where_each_platform_has_them() {
     kilo: ./.kilocode/mcp.json, ./.kilocode/rules/yore.md
     continue: ./.continue/mcpServers/yore.yaml, ./.continue/rules/yore.md
     aider: ./.aider.yore.md
-    ");
+    "#);
     for platform in PLATFORMS {
         let with_hooks = places(Platform::Xdg, Scope::Project, &[], &[]);
         let others = |text: &str| text.lines().filter(|line| !line.starts_with("cline")).map(str::to_owned).collect::<Vec<_>>();
@@ -848,12 +849,12 @@ fn variables_and_what_is_there_move_them() {
         "home/xdg/Cursor/User/globalStorage/saoudrizwan.claude-dev",
         "home/xdg/Cursor/User/globalStorage/rooveterinaryinc.roo-cline",
     ];
-    insta::assert_snapshot!(places(Platform::Xdg, Scope::User, &variables, &folders), @"
-    claude-code: ~/cc/settings.json, ~/cc/.claude.json
+    insta::assert_snapshot!(places(Platform::Xdg, Scope::User, &variables, &folders), @r#"
+    claude-code: ~/cc/settings.json, ~/cc/.claude.json, ~/cc/skills/yore-distil/SKILL.md
     cursor: ~/.cursor/mcp.json, ~/.cursor/hooks.json
-    codex: ~/cx/config.toml, ~/cx/hooks.json
-    gemini: ~/g/.gemini/settings.json
-    qwen: ~/.qwen/settings.json
+    codex: ~/cx/config.toml, ~/cx/hooks.json, ~/cx/skills/yore-distil/SKILL.md
+    gemini: ~/g/.gemini/settings.json, ~/g/.gemini/skills/yore-distil/SKILL.md
+    qwen: ~/.qwen/settings.json, ~/.qwen/skills/yore-distil/SKILL.md
     opencode: ~/xdg/opencode/opencode.json, ~/xdg/opencode/plugins/yore.js
     vscode: ~/xdg/Code - Insiders/User/mcp.json, ~/xdg/Code - Insiders/User/prompts/yore.instructions.md, ~/xdg/VSCodium/User/mcp.json, ~/xdg/VSCodium/User/prompts/yore.instructions.md, ~/.copilot/hooks/yore-vscode.json
     copilot-cli: ~/cp/mcp-config.json, ~/cp/hooks/yore.json, ~/cp/copilot-instructions.md
@@ -864,7 +865,7 @@ fn variables_and_what_is_there_move_them() {
     kilo: ~/xdg/kilo/kilo.jsonc, ~/xdg/kilo/plugins/yore.js, ~/.kilocode/rules/yore.md
     continue: ~/cn/mcpServers/yore.yaml, ~/cn/rules/yore.md
     aider: ~/.aider.yore.md
-    ");
+    "#);
     let windows = places(Platform::Windows, Scope::User, &[("APPDATA", "~/roaming")], &[]);
     assert!(
         windows.contains("vscode: ~/roaming/Code/User/mcp.json") && windows.contains("zed: ~/roaming/Zed/settings.json"),

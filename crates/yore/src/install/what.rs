@@ -1,4 +1,4 @@
-//! Kinds of yore's entries in an agent's file: server, hook, status line, rules.
+//! Kinds of yore's entries in an agent's file: server, hook, status line, rules, skill.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -30,6 +30,8 @@ pub enum What {
     },
     /// A text that the agent reads.
     Rules,
+    /// A text that the agent reads when it is asked to distil.
+    Skill,
     /// The status line.
     StatusLine {
         /// The call that it runs.
@@ -53,6 +55,7 @@ impl What {
             Self::Hook { .. } | Self::Plugin { .. } => Some(Part::Hooks),
             Self::Mcp { .. } => Some(Part::Mcp),
             Self::Rules => Some(Part::Rules),
+            Self::Skill => Some(Part::Skill),
             Self::StatusLine { .. } => Some(Part::StatusLine),
             Self::Unreadable(_) => None,
         }

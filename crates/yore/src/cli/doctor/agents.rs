@@ -99,7 +99,7 @@ fn to_run(one: &Installed, context: &Context) -> Result<Installed, Reason> {
         if is_own { Ok(one.what.clone()) } else { Err(Reason::Foreign) }
     };
     let what = match &one.what {
-        What::Rules | What::Unreadable(_) => one.what.clone(),
+        What::Rules | What::Skill | What::Unreadable(_) => one.what.clone(),
         What::Mcp { program, args, env } => {
             let call = Call::Program { program: program.clone(), args: args.clone() };
             is_wanted(&call, &|what| what == Use::Mcp)?;
@@ -354,7 +354,7 @@ fn program(what: &What) -> Option<String> {
         | What::StatusLine { call: Call::Program { program, .. } | Call::File { program, .. } }
         | What::Mcp { program, .. }
         | What::Plugin { program, .. } => program.clone(),
-        What::Rules | What::Unreadable(_) => return None,
+        What::Rules | What::Skill | What::Unreadable(_) => return None,
     };
     is_yore(&program).then_some(program)
 }

@@ -336,7 +336,7 @@ fn rest(one: &Installed, directory: &Path) -> Option<Told> {
                 .remedy("if the agent cannot read it either, mend it by hand")
                 .fact("agent", one.agent),
         ),
-        What::Rules | What::Hook { .. } | What::Mcp { .. } | What::Plugin { .. } => None,
+        What::Rules | What::Skill | What::Hook { .. } | What::Mcp { .. } | What::Plugin { .. } => None,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Files that belong to yore as a whole: rules, plugins, executable hooks.
+//! Files that belong to yore as a whole: rules, skills, plugins, executable hooks.
 
 use std::path::PathBuf;
 
@@ -25,6 +25,8 @@ pub struct Whole {
 pub enum Role {
     /// A text that it reads.
     Rules,
+    /// A text that it reads when it is asked to distil.
+    Skill,
     /// Program text that it loads. It holds the path of yore as a quoted text after the first of these marks,
     /// and further arguments of a hook as a list after the second.
     Plugin(&'static str, &'static str),
@@ -79,6 +81,7 @@ impl Whole {
         }
         match self.role {
             Role::Rules => vec![What::Rules],
+            Role::Skill => vec![What::Skill],
             Role::Plugin(program, more) => {
                 vec![What::Plugin {
                     program: behind(text, program).unwrap_or_default(),
