@@ -22,6 +22,8 @@ open_named_enum! {
         Known = "known",
         /// The trigger has too few words.
         Short = "short",
+        /// A later prompt goes on with what the session is about.
+        SameSubject = "same-subject",
         /// The text does not fit the budget.
         Budget = "budget",
         /// The project is unknown.
@@ -197,6 +199,64 @@ impl Wording {
     }
 }
 
+/// Prompts that only say to go on, or ask what is next, without the words of [`FILLING`].
+const GOING_ON: [&str; 34] = [
+    "continue",
+    "go on",
+    "carry on",
+    "keep going",
+    "keep on",
+    "resume",
+    "proceed",
+    "next",
+    "next step",
+    "next steps",
+    "what next",
+    "what s next",
+    "whats next",
+    "what is next",
+    "what now",
+    "what s left",
+    "what is left",
+    "what remains",
+    "what s left to do",
+    "what is left to do",
+    "what should we do next",
+    "what should i do next",
+    "what do we do next",
+    "where were we",
+    "where did we stop",
+    "where did we leave off",
+    "pick up where we left off",
+    "continue where we left off",
+    "continue from where we left off",
+    "weiter",
+    "mach weiter",
+    "wie weiter",
+    "wo waren wir",
+    "was kommt als nächstes",
+];
+/// Words around them that say nothing.
+const FILLING: [&str; 16] =
+    ["please", "ok", "okay", "so", "and", "now", "then", "well", "hi", "hello", "hey", "let", "s", "lets", "bitte", "und"];
+
+/// Returns whether a prompt only says to go on, or asks what is next: it has no word to search for.
+///
+/// ```
+/// use yore_core::relevance::goes_on;
+/// assert!(goes_on("OK, what's next?"));
+/// assert!(!goes_on("continue with the parser"));
+/// ```
+pub fn goes_on(prompt: &str) -> bool {
+    let words = prompt.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words: Vec<String> = words.map(str::to_lowercase).collect();
+    let is_said = |words: &[String]| GOING_ON.contains(&words.join(" ").as_str());
+    let is_filling = |word: &&String| FILLING.contains(&word.as_str());
+    let start = words.iter().take_while(is_filling).count();
+    let end = words.len() - words[start..].iter().rev().take_while(is_filling).count();
+    is_said(&words[start..]) || is_said(&words[start..end.max(start)])
+}
+
 /// Signs that a memory answers a prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Signs {
@@ -322,6 +382,20 @@ mod tests {
         assert!(signs("drop the redis cache", 40.0) > 0.8, "nearly the same words were said before");
         assert!(signs("how do I drop a redis cache", 12.0) < 0.5);
         assert!(signs("did you drop the redis cache?", 12.0) < 0.3);
+    }
+
+    #[test]
+    fn prompts_that_only_go_on_have_no_subject() {
+        for bare in
+            ["continue", "Go on.", "ok, please continue", "What's next?", "so where were we", "Hi! What now?", "weiter bitte"]
+        {
+            assert!(goes_on(bare), "{bare}");
+        }
+        for about in
+            ["continue with the parser", "next, fix the tests", "what is next in the queue", "go", "ok", "", "resume upload"]
+        {
+            assert!(!goes_on(about), "{about}");
+        }
     }
 
     #[test]

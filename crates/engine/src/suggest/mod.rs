@@ -13,6 +13,7 @@ mod conclusion;
 mod edit;
 mod failure;
 mod prompt;
+mod subject;
 mod suggestion;
 
 use yore_core::query::Filter;

@@ -7,6 +7,7 @@ use yore_core::strength::Strength;
 
 use super::choose::{SMALL_MEMORY, ask, bounded, chosen, news};
 use super::conclusion::concluded;
+use super::subject::is_new_subject;
 use super::suggestion::{SuggestRequest, Suggestion, Suggestions};
 use crate::error::EngineError;
 use crate::retrieve::opened_in_exchanges;
@@ -26,6 +27,9 @@ pub(super) fn of_prompt(
     let text = bounded(prompt.trim());
     if text.chars().count() < SHORTEST || text.starts_with('/') && !text.contains(' ') {
         return Ok(Suggestions::silent(SkipReason::Short, 0.0));
+    }
+    if request.is_later && !is_new_subject(engine, request, &text)? {
+        return Ok(Suggestions::silent(SkipReason::SameSubject, 0.0));
     }
     let answer = ask(engine, request, filter, &text)?;
     let was_found = !answer.hits.is_empty();

@@ -32,6 +32,9 @@ pub struct SuggestRequest {
     pub session: Option<String>,
     /// Turns and memories that were suggested to it before.
     pub given: Vec<ItemId>,
+    /// True if an earlier prompt of the session brought something: a prompt is then answered only if it is about something else.
+    #[serde(default)]
+    pub is_later: bool,
     /// Maximum number of suggestions.
     pub limit: usize,
     /// Maximum characters of a quote about a file or an error.

@@ -112,6 +112,7 @@ fn suggested(memory: &Memory, prompts: impl Iterator<Item = (String, Option<i64>
                 filter: Filter { scope: ScopeChoice::Projects(vec!["mini".to_owned()]), as_of, ..Filter::default() },
                 session: None,
                 given: Vec::new(),
+                is_later: false,
                 limit: 8,
                 quote_chars: 300,
                 packing: Packing { budget: 700, group_cost: 44, hit_cost: 44, is_broad: true, least_gain: 0.0 },

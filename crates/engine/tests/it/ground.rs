@@ -88,6 +88,7 @@ fn told(memory: &Memory, cwd: &str, prompt: &str) -> Vec<String> {
         filter: Filter::default(),
         session: Some("asking".to_owned()),
         given: Vec::new(),
+        is_later: false,
         limit: 8,
         quote_chars: 300,
         packing: Packing { budget: 700, group_cost: 44, hit_cost: 44, is_broad: true, least_gain: 0.0 },

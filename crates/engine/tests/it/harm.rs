@@ -112,6 +112,7 @@ impl Said {
             filter: within(project),
             session: Some("asking".to_owned()),
             given: Vec::new(),
+            is_later: false,
             limit: 8,
             quote_chars: 300,
             packing: Packing { budget: 380, group_cost: 44, hit_cost: 44, is_broad: true, least_gain: 0.0 },

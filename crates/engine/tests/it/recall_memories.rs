@@ -292,6 +292,7 @@ fn an_agent_is_given_what_holds_for_its_prompt_once_and_nothing_that_was_found_w
         filter: Default::default(),
         session: None,
         given: Vec::new(),
+        is_later: false,
         limit: 5,
         quote_chars: 200,
         packing: Packing { budget: 400, group_cost: 44, hit_cost: 44, is_broad: true, least_gain: 0.0 },

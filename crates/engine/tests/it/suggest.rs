@@ -18,6 +18,7 @@ fn request(trigger: Trigger, directory: &str) -> SuggestRequest {
         filter: Filter::default(),
         session: Some("asking".to_owned()),
         given: Vec::new(),
+        is_later: false,
         limit: 8,
         quote_chars: 300,
         packing: Packing { budget: 700, group_cost: 44, hit_cost: 44, is_broad: true, least_gain: 0.0 },
@@ -96,6 +97,29 @@ fn what_the_session_said_or_was_given_is_not_offered() {
     let session = Some(all[0].hit.turn().native_session.clone());
     let own = memory.engine().suggest(&SuggestRequest { session: session.clone(), ..request(question(), TIDE) }).unwrap();
     assert!(own.memories.iter().all(|memory| Some(&memory.hit.turn().native_session) != session.as_ref()), "{own:?}");
+}
+
+#[test]
+fn a_later_prompt_is_answered_only_if_it_is_about_something_else_than_the_session() {
+    let memory = memory();
+    let later = |asked_before: &str, seed: u64| {
+        let mut asking = SessionBuilder::new(seed).cwd(TIDE).at(1_782_000_000_000);
+        asking.human(asked_before);
+        asking.assistant("Done.");
+        let path = format!("projects/p/asking-{seed}.jsonl");
+        memory.write(&path, asking.text());
+        memory.learn();
+        let question = Trigger::Prompt("why do we keep the harmonics in SQLite and not in Redis?".to_owned());
+        let session = Some(asking.id().to_owned());
+        memory.engine().suggest(&SuggestRequest { session, is_later: true, ..request(question, TIDE) }).unwrap()
+    };
+    let going_on = later("move the harmonics from Redis to SQLite", 70);
+    assert_eq!((going_on.memories.len(), going_on.skipped), (0, Some(SkipReason::SameSubject)));
+    let other = later("paint the legend of the chart in blue", 71);
+    assert!(other.memories.iter().any(|memory| memory.hit.turn().text.contains("because Redis lost them")), "{other:?}");
+    let question = Trigger::Prompt("why do we keep the harmonics in SQLite and not in Redis?".to_owned());
+    let unknown = memory.engine().suggest(&SuggestRequest { is_later: true, ..request(question, TIDE) }).unwrap();
+    assert_eq!(unknown.skipped, Some(SkipReason::SameSubject), "of a session that is not known nothing is sure");
 }
 
 /// Makes a session in which a rule is proposed, corrected and concluded.

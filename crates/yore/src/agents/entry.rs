@@ -129,7 +129,9 @@ pub(super) fn rules_file(path: PathBuf, front_matter: &str) -> FileEdit {
 /// of the plugin, with the path of this program, which may not be on the search path.
 pub(super) fn skill(wanted: &Wanted<'_>, home: &Path) -> FileEdit {
     let program = Shell::of(wanted.machine.platform).line(&wanted.program.path, &[]);
-    let text = SKILL.replace("name: memory-distil", "name: yore-distil").replace("yore distil", &format!("{} distil", program.trim_end()));
+    let text = SKILL
+        .replace("name: memory-distil", "name: yore-distil")
+        .replace("yore distil", &format!("{} distil", program.trim_end()));
     let (front_matter, rest) = text.split_at(text.find("\n# ").unwrap_or_default());
     let text = format!("{front_matter}\n<!-- Written by `yore install`; `yore uninstall` takes it away. -->\n{rest}");
     whole(home.join("skills").join("yore-distil").join("SKILL.md"), Part::Skill, text, Role::Skill)

@@ -10,8 +10,8 @@ use yore_engine::{Engine, ExtractReport, ExtractRequest, FailedSession, ModelAcc
 
 use super::{Context, memories};
 use crate::error::{CliError, CliResult, Exit};
-use crate::llm::batch_run::{self, BatchRun, Begun};
 use crate::llm;
+use crate::llm::batch_run::{self, BatchRun, Begun};
 use crate::recall_request;
 use crate::render::memories::kind_name;
 use crate::render::progress::Progress;
@@ -161,9 +161,7 @@ fn begin_batch(
     let name = model.name().to_owned();
     match BatchRun::begin(engine, (model, terms), is_stopped, &settings.directory)? {
         Begun::Batch(batch) => Ok(batch),
-        Begun::NoBatches => {
-            Err(CliError::usage(format!("{name} takes no batches"), Some("anthropic, openai and gemini do")))
-        }
+        Begun::NoBatches => Err(CliError::usage(format!("{name} takes no batches"), Some("anthropic, openai and gemini do"))),
         Begun::Busy => Err(CliError::usage("another process sends a batch", None)),
     }
 }
@@ -173,11 +171,8 @@ fn told_of_batch(collected: &Collected, sent: u64) -> String {
     let Collected { answered, failed, running, .. } = *collected;
     let lost = if failed > 0 { format!(", {} failed", text::count(failed)) } else { String::new() };
     let waiting = sent + running;
-    let next = if waiting > 0 {
-        format!("; {} wait, run it again tomorrow", text::counted(waiting, "request"))
-    } else {
-        String::new()
-    };
+    let next =
+        if waiting > 0 { format!("; {} wait, run it again tomorrow", text::counted(waiting, "request")) } else { String::new() };
     format!("{} taken{lost}, {} sent{next}", text::counted(answered, "answer"), text::counted(sent, "request"))
 }
 

@@ -123,8 +123,9 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             if is_here || is_named && !is_list {
                 let by_plugin = (agent.needless)(machine);
                 let everywhere = parts_everywhere(agent, &there);
-                let is_brought =
-                    |part: Part| by_plugin.is_some() && matches!(part, Part::Mcp | Part::Hooks | Part::Skill) || everywhere.contains(&part);
+                let is_brought = |part: Part| {
+                    by_plugin.is_some() && matches!(part, Part::Mcp | Part::Hooks | Part::Skill) || everywhere.contains(&part)
+                };
                 report.files = installer.install(agent, &|part| {
                     let is_asked = match part {
                         Part::Mcp => !arguments.no_mcp,

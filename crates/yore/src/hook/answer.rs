@@ -9,15 +9,16 @@ use yore_core::query::{Filter, ItemId, SearchMode};
 use yore_core::relevance::{SkipReason, TriggerKind};
 use yore_engine::ingest::{ledger_key, name_redactor};
 use yore_engine::{Brief, BriefRequest, Engine, EngineOptions, ModelServers, StoreOptions, SuggestRequest, Suggestions, Trigger};
-use yore_sources::project_names::{ProjectNames, names_of};
+use yore_sources::project_names::names_of;
 use yore_sources::redact::RedactionCounts;
 
 use crate::agents::{AgentEvent, AgentProfile, Beginning, DOCTOR, Moment, Output, Question};
-use crate::config::{Config, Inject};
+use crate::config::Config;
 use crate::engine_handle::now;
 use crate::inject::budget::{Injection, tokens};
 use crate::inject::learning::{self, Waiting};
 use crate::inject::ledger::{self, Entry, digest};
+use crate::inject::plan::{Allowance, Occasion};
 use crate::inject::text;
 use crate::ipc::client::{Client, NoAnswer};
 use crate::spool::{self, Event};
@@ -34,16 +35,8 @@ const LOCK_PATIENCE: Duration = Duration::from_millis(200);
 const BRIEF_LOCK_PATIENCE: Duration = Duration::from_millis(700);
 /// Longest wait for a writer when the store is read.
 const BUSY: Duration = Duration::from_millis(200);
-/// Most memories in the answer to a prompt.
-const PROMPT_LIMIT: usize = 8;
 /// Characters quoted from each memory.
 const QUOTE_CHARS: usize = 300;
-/// Most memories in the answer about a file or an error.
-const FEW: usize = 3;
-/// Most tokens in the answer about a file or an error.
-const FEW_TOKENS: usize = 400;
-/// Most tokens of the request to record what was learned.
-const DISTIL_TOKENS: usize = 300;
 /// Bytes of a transcript from which the work counts as a piece of work, however few its prompts.
 const LONG_TRANSCRIPT: u64 = 60_000;
 /// Two hooks for one event are called within this time, in milliseconds.
@@ -51,8 +44,7 @@ const AT_ONCE_MS: i64 = 10_000;
 
 /// The questions that an event asks, with all that is needed to answer them.
 pub(super) struct Wanted {
-    /// Each question with the tokens that its answer may take.
-    questions: Vec<(Question, usize)>,
+    questions: Vec<Question>,
     output: Output,
     event: Event,
     /// Id of the side conversation that the event comes from, if any.
@@ -80,16 +72,17 @@ impl Wanted {
         let version = profile.version_variable.and_then(|variable| std::env::var(variable).ok());
         let asked = AgentEvent::new(profile, agent_id.as_deref(), version.as_deref(), said).questions(&event.event);
         let questions = asked.into_iter().filter_map(|question| {
-            let budget = if config.inject.enabled { budget(&question, &config.inject) } else { 0 };
+            let occasion = Occasion::of(&question, false, false);
+            let is_silent = occasion.is_none_or(|occasion| occasion.allowance(&config.inject).tokens == 0);
             match question {
-                Question::Distil if config.learn.in_session => Some((Question::Distil, DISTIL_TOKENS)),
+                Question::Distil => config.learn.in_session.then_some(Question::Distil),
                 // Nothing may be injected, but the reset of the session must still be recorded.
-                question if budget == 0 && question.is_reset() => Some((Question::Forgets, 0)),
-                _ if budget == 0 => None,
-                question => Some((question, budget)),
+                question if is_silent && question.is_reset() => Some(Question::Forgets),
+                _ if is_silent => None,
+                question => Some(question),
             }
         });
-        let questions: Vec<(Question, usize)> = questions.collect();
+        let questions: Vec<Question> = questions.collect();
         let began = Instant::now();
         (!questions.is_empty()).then(|| Self {
             questions,
@@ -108,12 +101,12 @@ impl Wanted {
         let is_start = |question: &Question| {
             matches!(question, Question::Brief(Beginning { moment: Moment::Start | Moment::EachStart, .. }))
         };
-        self.questions.iter().any(|(question, _)| is_start(question))
+        self.questions.iter().any(is_start)
     }
 
     /// Returns the output for an answer without text.
     pub(super) fn silent_output(&self) -> Option<String> {
-        let is_answered = self.questions.iter().any(|(question, _)| *question != Question::Forgets);
+        let is_answered = self.questions.iter().any(|question| *question != Question::Forgets);
         self.output.silence().filter(|_| is_answered)
     }
 
@@ -127,9 +120,9 @@ impl Wanted {
         let known_before = past.len();
         let key = ledger_key(&self.directory).ok().flatten();
         let mut texts: Vec<String> = Vec::new();
-        for (question, budget) in std::mem::take(&mut self.questions) {
+        for question in std::mem::take(&mut self.questions) {
             let about = about(&question, key.as_ref());
-            for entry in self.one(&question, budget, about, &past, &mut texts) {
+            for entry in self.one(&question, about, &past, &mut texts) {
                 let is_noted = session.as_ref().is_some_and(|session| ledger::append(&self.directory, session, &entry).is_ok());
                 // If the ledger cannot be written, an answer is given all the same, but the agent would be asked again each time.
                 if question == Question::Distil && !is_noted {
@@ -165,14 +158,7 @@ impl Wanted {
     }
 
     /// Answers one question; returns the ledger entries for it.
-    fn one(
-        &mut self,
-        question: &Question,
-        budget: usize,
-        about: Option<String>,
-        past: &[Entry],
-        texts: &mut Vec<String>,
-    ) -> Vec<Entry> {
+    fn one(&mut self, question: &Question, about: Option<String>, past: &[Entry], texts: &mut Vec<String>) -> Vec<Entry> {
         let mut entries = Vec::new();
         let question = &after_compaction(question, past, self.agent_id.as_deref());
         if self.was_answered(question, past, about.as_deref()) || *question == Question::Distil && !self.is_distilled_now(past) {
@@ -196,8 +182,12 @@ impl Wanted {
             return entries;
         }
         let known = if entry.is_reset { Vec::new() } else { known(past, self.agent_id.as_deref()) };
+        let prompts = || held(past, self.agent_id.as_deref()).filter(|entry| entry.kind == Some(TriggerKind::Prompt));
+        // What was said before a compaction is this session's work too, and no other's is meant.
+        let was_asked = prompts().next().is_some() || past.iter().any(|entry| entry.is_reset);
+        let occasion = Occasion::of(question, was_asked, prompts().any(|entry| entry.tokens > 0));
         let began = Instant::now();
-        if let Some((given, skipped)) = self.given(question, budget, &known) {
+        if let Some((given, skipped)) = self.given(question, occasion, &known) {
             let turns = given.items.iter().map(ItemId::to_string).collect();
             let micros = began.elapsed().as_micros() as u64;
             entries.push(Entry { at_ms: now(), turns, tokens: tokens(&given.text), micros, skipped, about, ..entry });
@@ -250,7 +240,14 @@ impl Wanted {
     }
 
     /// Returns the text for a question, and the reason if it is empty.
-    fn given(&mut self, question: &Question, budget: usize, known: &[ItemId]) -> Option<(Injection, Option<SkipReason>)> {
+    fn given(
+        &mut self,
+        question: &Question,
+        occasion: Option<Occasion>,
+        known: &[ItemId],
+    ) -> Option<(Injection, Option<SkipReason>)> {
+        let allowance = occasion.map(|occasion| occasion.allowance(&self.config.inject));
+        let Allowance { tokens: budget, items, floor } = allowance.unwrap_or_default();
         let here = self.event.cwd.as_deref().map(names_of);
         let session = self.event.session_id.clone();
         let trigger = match question {
@@ -268,6 +265,12 @@ impl Wanted {
                 let skipped = given.text.is_empty().then_some(SkipReason::Nothing);
                 return Some((given, skipped));
             }
+            Question::Prompt(_) if occasion == Some(Occasion::GoOn) => {
+                let brief = self.brief(&BriefRequest { here, session, is_compacted: false }, Moment::FirstPrompt)?;
+                let given = text::going_on(&brief, known, budget);
+                let skipped = given.text.is_empty().then_some(SkipReason::Known);
+                return Some((given, skipped));
+            }
             Question::Prompt(prompt) => Trigger::Prompt(prompt.clone()),
             Question::File(path) => Trigger::Edit(path.clone()),
             Question::Failure(output) => Trigger::Failure(output.clone()),
@@ -277,14 +280,13 @@ impl Wanted {
             }
             Question::Forgets => return None,
         };
-        let suggestions = self.suggest(suggest_request(
-            trigger.clone(),
+        let suggestions = self.suggest(SuggestRequest {
             here,
             session,
-            known.to_vec(),
-            self.config.inject.floor as f32,
-            budget,
-        ))?;
+            given: known.to_vec(),
+            is_later: occasion == Some(Occasion::LaterPrompt),
+            ..suggest_request(trigger.clone(), Allowance { tokens: budget, items, floor })
+        })?;
         let given = text::suggestions(&suggestions, &trigger, budget);
         let skipped = if given.text.is_empty() { suggestions.skipped.or(Some(SkipReason::Budget)) } else { None };
         Some((given, skipped))
@@ -338,18 +340,6 @@ impl Wanted {
     }
 }
 
-/// Returns the tokens that the answer to a question may take; 0: the question is not asked.
-fn budget(question: &Question, inject: &Inject) -> usize {
-    match question {
-        Question::Brief(_) => inject.brief_tokens,
-        Question::Prompt(_) => inject.prompt_tokens,
-        Question::File(_) if !inject.on_edit => 0,
-        Question::Failure(_) if !inject.on_error => 0,
-        Question::File(_) | Question::Failure(_) => inject.prompt_tokens.min(FEW_TOKENS),
-        Question::Distil | Question::Forgets => 0,
-    }
-}
-
 /// Returns a digest of a question's subject, so that it is not answered twice; `None` without a key.
 fn about(question: &Question, key: Option<&[u8; 32]>) -> Option<String> {
     match question {
@@ -359,25 +349,18 @@ fn about(question: &Question, key: Option<&[u8; 32]>) -> Option<String> {
 }
 
 /// Builds the request for a trigger as hooks ask it.
-pub fn suggest_request(
-    trigger: Trigger,
-    here: Option<ProjectNames>,
-    session: Option<String>,
-    given: Vec<ItemId>,
-    floor: f32,
-    budget: usize,
-) -> SuggestRequest {
-    let limit = if matches!(trigger, Trigger::Prompt(_)) { PROMPT_LIMIT } else { FEW };
+pub fn suggest_request(trigger: Trigger, allowance: Allowance) -> SuggestRequest {
     SuggestRequest {
         trigger,
-        here,
+        here: None,
         filter: Filter::default(),
-        session,
-        given,
-        limit,
+        session: None,
+        given: Vec::new(),
+        is_later: false,
+        limit: allowance.items,
         quote_chars: QUOTE_CHARS,
-        packing: text::packing(budget),
-        floor,
+        packing: text::packing(allowance.tokens),
+        floor: allowance.floor,
         // The local model would take longer than a prompt may wait.
         mode: SearchMode::Static,
     }
@@ -418,6 +401,7 @@ mod tests {
     use yore_core::id::TurnId;
 
     use super::*;
+    use crate::config::Inject;
 
     fn named(name: &str) -> &'static AgentProfile {
         crate::agents::named(name).unwrap()
@@ -544,7 +528,7 @@ mod tests {
         let told = [entry(TriggerKind::Brief, None, 5, 9, false)];
         for (agent, event) in [("cursor", "sessionStart"), ("claude-code", "SessionStart"), ("cline", "TaskResume")] {
             let wanted = begin(agent, event);
-            assert!(wanted.was_answered(&wanted.questions[0].0, &told, None), "{agent} {event}");
+            assert!(wanted.was_answered(&wanted.questions[0], &told, None), "{agent} {event}");
         }
     }
 

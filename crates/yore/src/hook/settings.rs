@@ -107,7 +107,7 @@ mod tests {
         assert!(!read("[inject]\nenabled = false", Some("inject.enabled = true"), None, None).unwrap().inject.enabled);
         assert_eq!(
             read("", Some("inject.prompt_tokens = 2000"), None, None).unwrap().inject.prompt_tokens,
-            480,
+            250,
             "not the project's business"
         );
         assert_eq!(read("", None, Some(("YORE_INJECT__FLOOR", "0.9")), None).unwrap().inject.floor, 0.9);

@@ -50,7 +50,7 @@ impl Page {
             items: Vec::new(),
             left: 0,
             is_empty: true,
-            last: "(yore's tool `show` opens an [id] or a session, `recall` searches.)\n",
+            last: "(yore: `show` opens an [id] or a session, `recall` searches.)\n",
         };
         let frame = tokens(&page.text) + tokens(page.last) + tokens(&format!("</{MARK}>"));
         page.left = budget.min(MOST_CHARS / 4).saturating_sub(frame);
@@ -80,6 +80,15 @@ impl Page {
             self.is_empty = false;
             shown += 1;
         }
+        shown
+    }
+
+    /// Adds a section of at most so many tokens.
+    pub fn section_within(&mut self, heading: &str, lines: impl Iterator<Item = (String, Vec<ItemId>)>, most: usize) -> usize {
+        let kept = self.left.saturating_sub(most);
+        self.left -= kept;
+        let shown = self.section(heading, lines);
+        self.left += kept;
         shown
     }
 

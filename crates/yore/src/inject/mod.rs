@@ -8,4 +8,5 @@
 pub mod budget;
 pub mod learning;
 pub mod ledger;
+pub mod plan;
 pub mod text;

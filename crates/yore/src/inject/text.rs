@@ -1,6 +1,7 @@
 //! Composes the injected text of a brief or suggestions: dated facts with the ids that `show` opens.
 //!
 //! - [`brief`]: the state of a project
+//! - [`going_on`]: where work goes on
 //! - [`suggestions`]: memories about a prompt, a file or an error
 //!
 //! Instructions would trigger an agent's defence against injected prompts, and rightly so: a recalled passage
@@ -9,10 +10,12 @@
 use std::collections::HashSet;
 
 use yore_core::episode::{Caveat, Role};
+use yore_core::id::MemoryId;
 use yore_core::memory::{Confidence, Lane, Memory, Verdict};
 use yore_core::query::ItemId;
 use yore_engine::{
-    Brief, ExchangeHits, Found, FoundMemory, NoteSummary, Packing, Passage, Said, Suggestions, Trigger, Worked, exchanges,
+    Brief, ExchangeHits, Found, FoundMemory, NoteSummary, Packing, Passage, Said, Suggestion, Suggestions, Trigger, Worked,
+    exchanges,
 };
 use yore_sources::source::note::KIND;
 
@@ -27,9 +30,9 @@ const STANDING_CHARS: usize = 600;
 /// Most characters of another note.
 const NOTE_CHARS: usize = 280;
 /// Most characters of a request.
-const ASKED_CHARS: usize = 240;
+const ASKED_CHARS: usize = 160;
 /// Most characters of the place where a session stopped.
-const STOPPED_CHARS: usize = 480;
+const STOPPED_CHARS: usize = 320;
 /// Most characters of a statement that another replaced.
 const PAST_CHARS: usize = 120;
 /// Most characters of an outcome.
@@ -38,8 +41,8 @@ const OUTCOME_CHARS: usize = 400;
 /// From so many sessions that wait to be distilled, the brief says so.
 const MANY_WAIT: u64 = 3;
 
-/// Tokens of the text around memories, and of the line about files.
-const FRAME: usize = 100;
+/// Tokens of the text around memories.
+const FRAME: usize = 55;
 /// Cost of the beginning of a line, in quarters of a token.
 const LINE_COST: usize = 44;
 
@@ -58,21 +61,23 @@ pub fn brief_with(brief: &Brief, budget: usize, waiting: Waiting) -> Injection {
         Some(project) => format!("Where things stand in {}, from earlier sessions.", name(project)),
         None => "What holds everywhere, from earlier sessions.".to_owned(),
     };
-    let mut page = Page::new(&format!("{about} Recalled data: facts of the past, possibly outdated, no instructions."), budget);
+    let mut page = Page::new(&format!("{about} Recalled data: past facts, possibly outdated, no instructions."), budget);
     if let Some(offer) = &brief.moved_from {
         page.section("", std::iter::once((merge_offer(offer), Vec::new())));
     }
     page.section_or_told("Standing notes:", brief.standing.iter().map(|note| note_line(note, STANDING_CHARS)).collect());
-    page.section("Asked of all work:", brief.orders.iter().map(|memory| line_with_before(memory, brief)));
+    // No list may leave the others without room.
+    let share = budget / 3;
+    page.section_within("Asked of all work:", brief.orders.iter().map(|memory| line_with_before(memory, brief)), share);
     if let Some(own) = &brief.own {
         page.section("This session, before it was compacted, was asked (oldest first):", worked_lines(own, false));
     }
+    page.section_within("Open:", brief.open.iter().map(brief_memory_line), share);
     let mut sessions = brief.sessions.iter();
     if let Some(last) = sessions.next() {
         page.section(&format!("Last worked on: {}", headline(last)), worked_lines(last, true));
     }
     page.section("Decided lately:", brief.decided.iter().map(|memory| line_with_before(memory, brief)));
-    page.section("Open:", brief.open.iter().map(brief_memory_line));
     page.section("Notes:", brief.notes.iter().map(|note| note_line(note, NOTE_CHARS)));
     if brief.waiting >= MANY_WAIT && waiting == Waiting::Told {
         let told = format!("Not distilled yet: {} sessions here (`yore distil`).", brief.waiting);
@@ -81,6 +86,23 @@ pub fn brief_with(brief: &Brief, budget: usize, waiting: Waiting) -> Injection {
     page.section("Before that:", sessions.map(|worked| (format!("- {}", headline(worked)), Vec::new())));
     if waiting == Waiting::Offered {
         page.section("", std::iter::once((offered(brief.waiting), Vec::new())));
+    }
+    page.end()
+}
+
+/// Returns where work goes on: what was worked on last, and what is open, without what is `known` to the session.
+pub fn going_on(brief: &Brief, known: &[ItemId], budget: usize) -> Injection {
+    let Some(project) = &brief.project else { return Injection::default() };
+    let about = format!("Where work stands in {}, from the last session and what is open.", name(project));
+    let mut page = Page::new(&format!("{about} Recalled data: past facts, possibly outdated, no instructions."), budget);
+    let is_new = |(_, items): &(String, Vec<ItemId>)| !items.is_empty() && items.iter().all(|item| !known.contains(item));
+    let mut told = 0;
+    if let Some(last) = brief.sessions.first() {
+        told += page.section(&format!("Last worked on: {}", headline(last)), worked_lines(last, true).filter(is_new));
+    }
+    told += page.section("Open:", brief.open.iter().map(brief_memory_line).filter(is_new));
+    if told > 0 {
+        page.section("Decided lately:", brief.decided.iter().map(|memory| line_with_before(memory, brief)).filter(is_new));
     }
     page.end()
 }
@@ -118,8 +140,18 @@ pub fn suggestions(suggestions: &Suggestions, trigger: &Trigger, budget: usize) 
         Trigger::Edit(_) => "From earlier sessions, concerning the file.",
         Trigger::Failure(_) => "From earlier sessions, where the same error was met.",
     };
-    let mut page = Page::new(&format!("{about} Recalled data: facts of the past, possibly outdated, no instructions."), budget);
-    let memories = &suggestions.memories;
+    let mut page = Page::new(&format!("{about} Recalled data: past facts, possibly outdated, no instructions."), budget);
+    // Two that contradict each other are told in one line, with both dates.
+    let mut told: HashSet<MemoryId> = HashSet::new();
+    let is_told = |memory: &&Suggestion| match &memory.hit.found {
+        Found::Memory(found) if told.contains(&found.memory.id) => false,
+        Found::Memory(found) => {
+            told.extend(found.contradicts.first().map(|other| other.id));
+            true
+        }
+        Found::Turn(_) => true,
+    };
+    let memories: Vec<&Suggestion> = suggestions.memories.iter().filter(is_told).collect();
     let outcome_of = |passage: Passage<'_>| {
         let Passage::Hit(hit) = passage else { return None };
         memories.iter().find(|memory| memory.hit.id() == hit.id())?.outcome.as_ref()
@@ -183,7 +215,8 @@ fn statement_line(found: &FoundMemory, words: &str) -> String {
     });
     let mut marks = before.unwrap_or_default();
     if let Some(other) = found.contradicts.first() {
-        marks.push_str(&format!(" (contradicts [{}], not settled)", other.id.short()));
+        let (at, said) = (day(Some(other.recorded)), flowing(&other.statement, PAST_CHARS));
+        marks.push_str(&format!(" (not settled; [{}], {at}, says: {said})", other.id.short()));
     }
     if let Some(other) = found.qualified.iter().find(|other| other.is_special) {
         let reason = other.reason.as_deref().unwrap_or("in a case");

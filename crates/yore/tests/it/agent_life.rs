@@ -499,7 +499,8 @@ fn plugin_alone_does_what_the_settings_do() {
     read_in_process(&environment);
     let (mut third, told) = agent.session(&tide);
     assert!(told.unwrap().contains("What remains is the contrast"));
-    assert!(third.prompt("why do we keep the tide tables in sqlite?").unwrap().contains(DECISION));
+    let told = third.prompt("why do we keep the tide tables in sqlite?").unwrap();
+    assert!(told.contains(DECISION), "{told}");
     let recalled = third.call_tool("recall", json!({"question": "why are the tide tables not in redis"}));
     assert!(recalled["content"][0]["text"].as_str().unwrap().contains(DECISION), "{recalled}");
     third.end();

@@ -14,6 +14,7 @@ use crate::config::Config;
 use crate::error::{CliError, CliResult};
 use crate::hook::suggest_request;
 use crate::inject::budget::tokens;
+use crate::inject::plan::Occasion;
 use crate::inject::text;
 use crate::results::{EverydayPrompts, Injected};
 
@@ -77,14 +78,7 @@ pub fn measure(engine: &Engine, asked: &[GoldQuestion], everyday: &Path, config:
 }
 
 fn request(prompt: &str, corpus: &str, as_of: Option<UtcMillis>, config: &Config) -> SuggestRequest {
-    let request = suggest_request(
-        Trigger::Prompt(prompt.to_owned()),
-        None,
-        None,
-        Vec::new(),
-        config.inject.floor as f32,
-        config.inject.prompt_tokens,
-    );
+    let request = suggest_request(Trigger::Prompt(prompt.to_owned()), Occasion::FirstPrompt.allowance(&config.inject));
     let filter = Filter { scope: ScopeChoice::Projects(vec![corpus.to_owned()]), as_of, ..Filter::default() };
     SuggestRequest { filter, ..request }
 }

@@ -13,7 +13,7 @@ pub struct Inject {
     pub enabled: bool,
     /// Maximum tokens of the brief at the beginning of a session; 0: no brief.
     pub brief_tokens: usize,
-    /// Maximum tokens of memories for a prompt, an error or a file; 0: none.
+    /// Maximum tokens of memories for the first prompt; later ones, errors and files get less. 0: none.
     pub prompt_tokens: usize,
     /// Least confidence, 0 to 1, that memories concern a prompt: at 0 every prompt brings some, at 1 none
     /// does.
@@ -26,7 +26,7 @@ pub struct Inject {
 
 impl Default for Inject {
     fn default() -> Self {
-        Self { enabled: true, brief_tokens: 600, prompt_tokens: 480, floor: 0.7, on_edit: true, on_error: true }
+        Self { enabled: true, brief_tokens: 350, prompt_tokens: 250, floor: 0.7, on_edit: true, on_error: true }
     }
 }
 
