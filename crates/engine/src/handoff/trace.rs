@@ -1,0 +1,113 @@
+//! Reads what was done in a session up to a point: the commands that ran, each with how it ended.
+
+use yore_core::episode::Outcome;
+use yore_core::event::Purpose;
+use yore_core::exchange::TurnShape;
+use yore_core::text::error_line;
+
+use crate::rules::{Call, calls, command_in, steps};
+
+/// Longest step of a command that is told, in bytes.
+const LONGEST_STEP: usize = 160;
+/// First words of steps that only move, wait or say something.
+const ASIDE: [&str; 7] = ["cd", "echo", "export", "sleep", "source", "set", "true"];
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It passed.
+    Passed,
+    /// It failed.
+    Failed,
+    /// Nothing says how it ended.
+    Unknown,
+}
+
+/// A command that was run.
+#[derive(Clone, Debug)]
+pub struct Ran<'t> {
+    /// Its steps, without the change of directory before them and without what is done with their output.
+    pub steps: Vec<String>,
+    /// The first line of the whole command.
+    pub whole: String,
+    /// Index of the turn that calls it.
+    pub at: usize,
+    /// How it ended.
+    pub ended: Ended,
+    /// Its output.
+    pub output: &'t str,
+}
+
+/// The turns of a session up to a point, with what was done in them.
+pub struct Trace<'t> {
+    /// The turns.
+    pub turns: &'t [TurnShape<'t>],
+    /// The calls of tools.
+    pub calls: Vec<Call<'t>>,
+    /// The commands that were run.
+    pub ran: Vec<Ran<'t>>,
+    /// The directory in which the session began.
+    pub directory: Option<&'t str>,
+}
+
+impl<'t> Trace<'t> {
+    /// Reads the turns of a session that began in a directory.
+    pub fn of(turns: &'t [TurnShape<'t>], directory: Option<&'t str>) -> Self {
+        let calls = calls(turns);
+        let ran = calls.iter().filter_map(|call| ran(turns, call)).collect();
+        Self { turns, calls, ran, directory }
+    }
+
+    /// Returns how much something at this turn counts, for how late it is: 1 at the end, half of it for each fourth of the session.
+    pub fn lateness(&self, at: usize) -> f32 {
+        const LEAST_HALF: usize = 40;
+        let half = (self.turns.len() / 4).max(LEAST_HALF) as f32;
+        0.5_f32.powf(self.turns.len().saturating_sub(at) as f32 / half)
+    }
+
+    /// Returns the short id of a turn.
+    pub fn id(&self, at: usize) -> String {
+        self.turns[at].id.short()
+    }
+}
+
+impl Ran<'_> {
+    /// Returns the purposes of its steps that have one, each with its step.
+    pub fn purposes(&self) -> impl Iterator<Item = (&str, Purpose)> {
+        self.steps.iter().filter_map(|step| Some((step.as_str(), Purpose::of(step)?)))
+    }
+
+    /// Returns whether it tells whether the code is sound, and how much it tells: a test more than a build.
+    pub fn check(&self) -> Option<Purpose> {
+        let is_check = |purpose: &Purpose| matches!(purpose, Purpose::Test | Purpose::Check | Purpose::Build | Purpose::Lint);
+        self.purposes().map(|(_, purpose)| purpose).filter(is_check).min()
+    }
+}
+
+/// Returns the command that a call ran, if it ran one and has an answer.
+fn ran<'t>(turns: &[TurnShape<'t>], call: &Call<'t>) -> Option<Ran<'t>> {
+    let command = command_in(call.input)?;
+    let (result, output) = call.answer?;
+    let whole = command.lines().next().unwrap_or_default().trim().to_owned();
+    let mut parts: Vec<String> = Vec::new();
+    for step in steps(&whole) {
+        let step = step.split(" | ").next().unwrap_or(step).split(" >").next().unwrap_or(step).trim();
+        let step = step.strip_suffix("2>&1").unwrap_or(step).trim();
+        let is_aside = step.split_whitespace().next().is_none_or(|first| ASIDE.contains(&first));
+        if !is_aside && step.len() <= LONGEST_STEP {
+            parts.push(step.to_owned());
+        }
+    }
+    let has_failed = call.outcome == Some(Outcome::Failed) || turns[result].is_error;
+    let mut ran = Ran { steps: parts, whole, at: call.at, ended: Ended::Unknown, output };
+    // A pipe or a list ends as its last command does: of a check the output tells.
+    let is_unsure = ran.whole.contains([';', '|']);
+    ran.ended = match (has_failed, call.outcome) {
+        (true, _) => Ended::Failed,
+        _ if is_unsure && ran.check().is_some() && error_line(output).is_some() => Ended::Failed,
+        (false, Some(Outcome::Done)) => Ended::Passed,
+        (false, Some(Outcome::Cancelled)) => return None,
+        _ => Ended::Unknown,
+    };
+    Some(ran)
+}
