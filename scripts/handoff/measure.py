@@ -7,7 +7,11 @@ DATA_DIR holds the sessions already (`yore ingest`). Each session is cut at its 
 40 turns behind it, else in the middle. Gold are, after the cut: files that tools read or change, commands with a purpose, and the
 person's orders, approved plans and answers from before the cut of whose words a turn after it has 60 %. Knowable is what occurs before
 the cut. A file counts as named by its name, a command by its whole step, an order by 60 % of its words. Beside it: the agent's own
-summary at that compaction, whole and cut to the same budget. With --out, the packages and the second halves are written for readers.
+summary at that compaction, whole and cut to the same budget.
+
+Naming everything would have a perfect share, so beside it: precision (of the files and commands from before the cut that a text names,
+the share that is used after it), the same for a text that names all of them, the share of all gold, and as a control how much of the
+gold the package of another session names. With --out, the packages and the second halves are written for readers.
 """
 import argparse
 import json
@@ -32,6 +36,7 @@ STOP = set(
 )
 SHARE = 0.6
 LEAST_AFTER = 40
+OTHER = 7
 
 
 def run(arguments, *words):
@@ -75,7 +80,8 @@ def used(turns):
             command = re.match(r"(?:command|cmd): (.+)$", line)
             if not command:
                 continue
-            for step in steps_of(command.group(1)):
+            whole = re.sub(r"^(?:/bin/)?(?:bash|zsh) -lc ", "", command.group(1))
+            for step in steps_of(whole):
                 if has_purpose(step):
                     commands.add(step)
                 if step.split()[0] in SHOWS and "<<" not in step and "-i " not in step:
@@ -150,7 +156,15 @@ def measure(arguments, session):
     new = {text for text, words in orders(after).items()}
     row = {"session": session, "agent": turns[0]["agent"], "turns": len(turns), "cut": cut, "tokens": package["tokens"]}
     row["all"] = (len(files), len(commands), len(decided) + len(new))
+    new_files, new_commands = files - known_files, commands - known_commands
+    row["leaked"] = tuple(map(len, names(package["text"], new_files, new_commands, {})))[:2]
+    row["new"] = (len(new_files), len(new_commands))
     files, commands = files & known_files, commands & known_commands
+    row["known"] = (len(known_files), len(known_commands))
+    row["gold"] = (files, commands, decided)
+    row["text"] = package["text"]
+    told = lambda text: tuple(map(len, names(text, known_files, known_commands, {})))[:2]
+    row["told"] = told(package["text"])
     row["knowable"] = (len(files), len(commands), len(decided))
     row["handoff"] = tuple(map(len, names(package["text"], files, commands, decided)))
     if arguments.verbose:
@@ -158,6 +172,7 @@ def measure(arguments, session):
         print(session, "missing files", sorted(files - named[0])[:12], "commands", sorted(commands - named[1])[:8], "orders",
               [text[:90] for text in set(decided) - named[2]][:6])
     if summary:
+        row["summary_told"] = told(summary)
         row["summary"] = tuple(map(len, names(summary, files, commands, decided)))
         row["summary_cut"] = tuple(map(len, names(summary[: 4 * arguments.tokens], files, commands, decided)))
         row["summary_tokens"] = len(summary) // 4
@@ -188,7 +203,7 @@ def main():
     for session in sessions[: arguments.most]:
         row, text, after = measure(arguments, session)
         rows.append(row)
-        print(json.dumps(row))
+        print(json.dumps({key: value for key, value in row.items() if key not in ("gold", "text")}))
         if arguments.out:
             arguments.out.mkdir(parents=True, exist_ok=True)
             (arguments.out / f"{len(rows):02}.md").write_text(text)
@@ -207,6 +222,18 @@ def main():
             print(f"{label}: {share(group, key)}")
             for part, name in enumerate(("files", "commands", "decisions")):
                 print(f"  {name}: {share(group, key, part)}")
+    for part, name in enumerate(("files", "commands")):
+        total = lambda group, key: sum(row[key][part] for row in group)
+        line = f"precision, {name}: handoff {total(rows, 'handoff')} of {total(rows, 'told')} named"
+        if compacted:
+            line += f"; at compactions {total(compacted, 'handoff')} of {total(compacted, 'told')}"
+            line += f", own summary {total(compacted, 'summary')} of {total(compacted, 'summary_told')}"
+        print(f"{line}; all that is known {total(rows, 'knowable')} of {total(rows, 'known')}")
+        print(f"  used only after the cut, and named all the same: {total(rows, 'leaked')} of {total(rows, 'new')}")
+    for row, other in zip(rows, rows[OTHER:] + rows[:OTHER]):
+        row["other"] = tuple(map(len, names(other["text"], *row["gold"])))
+    print(f"control, the package of another session: {share(rows, 'other')}")
+    print(f"of all gold: {sum(sum(row['handoff']) + sum(row['leaked']) for row in rows)} of {sum(every)}, knowable {sum(knowable)}")
     if compacted:
         print(f"length of a summary, median: {statistics.median(row['summary_tokens'] for row in compacted)} tokens")
 

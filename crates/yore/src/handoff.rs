@@ -41,7 +41,8 @@ pub fn prompt(handoff: &Handoff) -> String {
 /// Returns a handoff as fenced data.
 pub fn for_agent(handoff: &Handoff) -> String {
     let head = format!("{}: {}", clean(&origin(handoff)), name(&title(handoff)));
-    let sections = handoff.sections.iter().map(|section| format!("{}:\n{}", section.part.heading(), lines(&section.items, clean)));
+    let sections =
+        handoff.sections.iter().map(|section| format!("{}:\n{}", section.part.heading(), lines(&section.items, clean)));
     fenced(&std::iter::once(head).chain(sections).collect::<Vec<_>>())
 }
 

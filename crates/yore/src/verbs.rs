@@ -21,11 +21,11 @@ use yore_core::time::UtcMillis;
 use yore_engine::{
     AlikeEntities, AskAnswer, AskRequest, Brief, BriefRequest, CodeReport, ConflictPlace, ContextPage, ContextPlace,
     ContextReading, ContextSearch, ContextTree, DeepenRequest, Deepened, DistilReport, Distilled, Done, Engine, EngineError,
-    EpisodeSummary, ForgetRequest, ForgetSelection, Forgotten, FoundContexts, Handoff, HandoffRequest, Job, LearnRequest, Learning, LedgerRow, Material,
-    MaterialRequest, MemoryEdit, MemoryList, MergeOffer, NewMemory, NoteSummary, NotesRequest, OpenConflict, OpenedContext,
-    OpenedEntity, OpenedMemory, ProjectMerged, ProjectQuery, ProjectSummary, Reached, RememberRequest, Remembered, SessionTopics,
-    SessionsRequest, Settlement, ShowAnswer, ShowRequest, SourceFileSummary, Spent, Statistics, StoredMemory, SuggestRequest,
-    Suggestions, TopicsRequest, Touched, Traversal, WhichVersion,
+    EpisodeSummary, ForgetRequest, ForgetSelection, Forgotten, FoundContexts, Handoff, HandoffRequest, Job, LearnRequest,
+    Learning, LedgerRow, Material, MaterialRequest, MemoryEdit, MemoryList, MergeOffer, NewMemory, NoteSummary, NotesRequest,
+    OpenConflict, OpenedContext, OpenedEntity, OpenedMemory, ProjectMerged, ProjectQuery, ProjectSummary, Reached,
+    RememberRequest, Remembered, SessionTopics, SessionsRequest, Settlement, ShowAnswer, ShowRequest, SourceFileSummary, Spent,
+    Statistics, StoredMemory, SuggestRequest, Suggestions, TopicsRequest, Touched, Traversal, WhichVersion,
 };
 use yore_sources::project_names::ProjectNames;
 

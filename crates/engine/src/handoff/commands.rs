@@ -6,7 +6,7 @@ use yore_core::event::Purpose;
 use yore_core::text::{error_line, error_reasons, is_look};
 
 use super::fit::Draft;
-use super::trace::{Ended, Ran, Trace};
+use super::trace::{Ended, Ran, Trace, is_runnable};
 use crate::rules::{cut, plain};
 
 /// Most commands of each list that are looked at.
@@ -36,7 +36,7 @@ pub fn working(trace: &Trace<'_>) -> Vec<Draft> {
     for ran in &trace.ran {
         for step in &ran.steps {
             let purpose = Purpose::of(step);
-            if purpose.is_none() && (is_look(step) || is_everywhere(step)) || step.contains('\n') {
+            if purpose.is_none() && (is_look(step) || is_everywhere(step)) || !is_runnable(step) {
                 continue;
             }
             let command = known.entry(step).or_default();
@@ -72,7 +72,10 @@ pub fn working(trace: &Trace<'_>) -> Vec<Draft> {
 /// Returns whether a command does the same in every project, so that nobody needs to be told it.
 fn is_everywhere(step: &str) -> bool {
     let mut words = step.split_whitespace();
-    matches!(words.next(), Some("git" | "mkdir" | "rm" | "mv" | "cp" | "touch" | "chmod" | "kill" | "pkill"))
+    matches!(
+        words.next(),
+        Some("apply_patch" | "chmod" | "cp" | "git" | "kill" | "mkdir" | "mv" | "nl" | "pkill" | "rm" | "touch")
+    )
 }
 
 /// Returns what failed, each with its error and what came next: what still fails first, then the latest.
@@ -105,8 +108,8 @@ pub fn tried(trace: &Trace<'_>) -> Vec<Draft> {
 
 /// Returns the step that failed, if it does more than look: one with a purpose, else the last.
 fn failed_step<'r>(ran: &'r Ran<'_>) -> Option<&'r str> {
-    let acts = |step: &&str| !is_look(step);
-    let with_purpose = ran.purposes().map(|(step, _)| step).last();
+    let acts = |step: &&str| !is_look(step) && is_runnable(step);
+    let with_purpose = ran.purposes().map(|(step, _)| step).filter(acts).last();
     with_purpose.or_else(|| ran.steps.iter().map(String::as_str).filter(acts).next_back())
 }
 
@@ -124,14 +127,16 @@ fn what_worked(later: &[Ran<'_>], failed: &str) -> Option<String> {
         *step == failed || purpose.is_some() && Purpose::of(step) == purpose || purpose.is_none() && program(step) == wanted
     };
     let passed = later.iter().filter(|ran| ran.ended == Ended::Passed).take(NEXT_COMMANDS);
-    passed.flat_map(|ran| &ran.steps).find(is_alike).cloned()
+    passed.flat_map(|ran| &ran.steps).filter(|step| is_runnable(step)).find(is_alike).cloned()
 }
 
 /// Returns the checks that failed when they last ran, each with its error and its turn.
 pub fn failing(trace: &Trace<'_>) -> Vec<Draft> {
     let mut last: BTreeMap<Purpose, &Ran<'_>> = BTreeMap::new();
     for ran in trace.ran.iter().filter(|ran| ran.ended != Ended::Unknown) {
-        if let Some(purpose) = ran.check() {
+        // All steps of a command that passed have passed; of one that failed the check that tells most is taken for what failed.
+        let passed = ran.purposes().map(|(_, purpose)| purpose).filter(|_| ran.ended == Ended::Passed);
+        for purpose in passed.chain(ran.check()) {
             last.insert(purpose, ran);
         }
     }

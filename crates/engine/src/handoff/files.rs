@@ -18,6 +18,8 @@ const GROUP: usize = 10;
 const MOST_NAMED: usize = 60;
 /// Weight of a change beside a reading.
 const CHANGE: f32 = 2.5;
+/// Weight of a file outside of the session's directory.
+const OUTSIDE: f32 = 0.4;
 /// First words of commands that show a file.
 const SHOWING: [&str; 7] = ["cat", "head", "tail", "sed", "nl", "less", "bat"];
 
@@ -96,8 +98,10 @@ fn said(state: &State, trace: &Trace<'_>) -> String {
         words.push("changes taken back".to_owned());
         return words.join(", ");
     }
-    if since(state.committed) {
-        words.push("committed".to_owned());
+    match state.committed {
+        Some(_) if since(state.committed) => words.push("committed".to_owned()),
+        Some(_) => words.push("changed again since its commit".to_owned()),
+        None => {}
     }
     words.extend(checked(state.edited, trace));
     words.join(", ")
@@ -144,6 +148,9 @@ fn states(trace: &Trace<'_>) -> BTreeMap<String, State> {
         while let Some(command) = ran.next_if(|ran| ran.at <= at) {
             by_command(command, trace, &mut states, &mut staged);
         }
+    }
+    for (_, state) in states.iter_mut().filter(|(path, _)| path.starts_with(['/', '~'])) {
+        state.worth *= OUTSIDE;
     }
     states.retain(|_, state| state.edits + state.reads > 0 || state.deleted.is_some());
     states
@@ -211,7 +218,9 @@ fn by_command(ran: &Ran<'_>, trace: &Trace<'_>, states: &mut BTreeMap<String, St
             ("git", Some("commit")) => {
                 let is_all = staged.is_all || staged.paths.is_empty() || named.iter().any(|word| is_commit_all(word));
                 let paths = std::mem::take(staged).paths;
-                changes(states, &|state| state.committed = Some(ran.at), &|path| is_all || paths.iter().any(|part| is_path(path, part)));
+                changes(states, &|state| state.committed = Some(ran.at), &|path| {
+                    is_all || paths.iter().any(|part| is_path(path, part))
+                });
             }
             ("git", Some("reset")) if step.contains("--hard") => {
                 let is_open = |state: &mut State| {
@@ -224,11 +233,14 @@ fn by_command(ran: &Ran<'_>, trace: &Trace<'_>, states: &mut BTreeMap<String, St
             ("git", Some("checkout" | "restore")) => {
                 let back = restored(step);
                 if !back.is_empty() {
-                    changes(states, &|state| state.taken_back = Some(ran.at), &|path| back.iter().any(|part| is_path(path, part)));
+                    changes(states, &|state| state.taken_back = Some(ran.at), &|path| {
+                        back.iter().any(|part| is_path(path, part))
+                    });
                 }
             }
             ("rm", _) | ("git", Some("rm")) => {
-                let gone: Vec<&str> = step.split_whitespace().skip(1).filter(|word| !word.starts_with('-') && *word != "rm").collect();
+                let gone: Vec<&str> =
+                    step.split_whitespace().skip(1).filter(|word| !word.starts_with('-') && *word != "rm").collect();
                 for (_, state) in states.iter_mut().filter(|(path, _)| gone.iter().any(|part| is_path(path, part))) {
                     state.deleted = Some(ran.at);
                 }
@@ -254,10 +266,46 @@ fn is_path(path: &str, named: &str) -> bool {
 
 /// Returns a path relative to the directory; empty for the directory itself.
 fn inside(path: &str, directory: Option<&str>) -> String {
-    let path = relative(path, directory).replace('\\', "/");
+    // A worktree may lie deeper than `relative` knows.
+    let own = directory.and_then(|own| path.strip_prefix(own.trim_end_matches('/'))?.strip_prefix('/'));
+    let path = own.map_or_else(|| relative(path, directory), str::to_owned).replace('\\', "/");
     let path = path.trim_start_matches("./");
     if directory.is_some_and(|directory| directory.trim_end_matches('/') == path.trim_end_matches('/')) {
         return String::new();
     }
     path.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_one_folder_stand_together() {
+        let state = State::default();
+        let paths = ["src/crane.rs", "README.md", "src/lamp.rs", "docs/a/tide.md"].map(str::to_owned);
+        let files: Vec<(&String, &State)> = paths.iter().map(|path| (path, &state)).collect();
+        assert_eq!(by_folder(&files), "src/{crane.rs, lamp.rs}, README.md, docs/a/tide.md");
+    }
+
+    #[test]
+    fn path_is_named_whole_by_its_end_or_by_a_folder_above_it() {
+        for named in
+            ["src/crane.rs", "./src/crane.rs", "crane.rs", "src", "src/", ".", "'src/crane.rs'", "/home/dev/quay/src/crane.rs"]
+        {
+            assert!(is_path("src/crane.rs", named), "{named}");
+        }
+        for other in ["rane.rs", "sr", "src/lamp.rs", "", "crane"] {
+            assert!(!is_path("src/crane.rs", other), "{other}");
+        }
+    }
+
+    #[test]
+    fn paths_are_told_relative_to_the_session_directory() {
+        let inside = |path| inside(path, Some("/home/dev/quay/.worktrees/alex/lamp"));
+        assert_eq!(inside("/home/dev/quay/.worktrees/alex/lamp/src/a.rs"), "src/a.rs");
+        assert_eq!(inside("./src/a.rs"), "src/a.rs");
+        assert_eq!(inside("/etc/hosts"), "/etc/hosts");
+        assert_eq!(inside("/home/dev/quay/.worktrees/alex/lamp/"), "");
+    }
 }

@@ -100,6 +100,8 @@ pub enum HandoffPart {
     Aim,
     /// Decisions in force, with reasons.
     Decided,
+    /// What the agent reported.
+    Reported,
     /// Files with their state.
     Files,
     /// What was tried and failed.
@@ -114,13 +116,15 @@ pub enum HandoffPart {
 
 impl HandoffPart {
     /// Every section, in the order in which they are read.
-    pub const ALL: [Self; 7] = [Self::Aim, Self::Decided, Self::Files, Self::Tried, Self::Commands, Self::Open, Self::Next];
+    pub const ALL: [Self; 8] =
+        [Self::Aim, Self::Decided, Self::Reported, Self::Files, Self::Tried, Self::Commands, Self::Open, Self::Next];
 
     /// Returns the name of the section in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Aim => "aim",
             Self::Decided => "decided",
+            Self::Reported => "reported",
             Self::Files => "files",
             Self::Tried => "tried",
             Self::Commands => "commands",
@@ -134,6 +138,7 @@ impl HandoffPart {
         match self {
             Self::Aim => "Aim, in the person's words",
             Self::Decided => "Decisions in force",
+            Self::Reported => "Reported by the agent",
             Self::Files => "Files",
             Self::Tried => "Tried and failed",
             Self::Commands => "Commands that work",
@@ -242,6 +247,7 @@ impl Engine {
         Ok(vec![
             (HandoffPart::Aim, words::aim(trace)),
             (HandoffPart::Decided, words::decided(trace, &events, &memories)),
+            (HandoffPart::Reported, words::reported(trace)),
             (HandoffPart::Files, files::drafts(trace)),
             (HandoffPart::Tried, commands::tried(trace)),
             (HandoffPart::Commands, commands::working(trace)),

@@ -12,6 +12,12 @@ const LONGEST_STEP: usize = 160;
 /// First words of steps that only move, wait or say something.
 const ASIDE: [&str; 7] = ["cd", "echo", "export", "sleep", "source", "set", "true"];
 
+/// Beginnings of commands that only run another one, and of the answer to a call that did not run.
+const SHELLS: [&str; 3] = ["bash -lc ", "/bin/bash -lc ", "/bin/zsh -lc "];
+const NOT_RUN: &str = "<tool_use_error>";
+/// Words of a shell's own language, with which no command begins.
+const KEYWORDS: [&str; 9] = ["for", "do", "done", "if", "then", "else", "fi", "while", "case"];
+
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
@@ -84,17 +90,34 @@ impl Ran<'_> {
     }
 }
 
+/// Returns whether a step can be run again as it is told: it begins with a program, is not long, closes its quotes and does not go on below.
+pub fn is_runnable(step: &str) -> bool {
+    let first = step.split_whitespace().next().unwrap_or_default();
+    let is_program = !KEYWORDS.contains(&first)
+        && first
+            .chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.' | '/' | '=' | '~' | '@' | '+'));
+    let is_whole = !step.contains("<<") && ["\"", "'", "`"].iter().all(|quote| step.matches(quote).count() % 2 == 0);
+    is_program && is_whole && step.len() <= LONGEST_STEP
+}
+
 /// Returns the command that a call ran, if it ran one and has an answer.
 fn ran<'t>(turns: &[TurnShape<'t>], call: &Call<'t>) -> Option<Ran<'t>> {
     let command = command_in(call.input)?;
     let (result, output) = call.answer?;
-    let whole = command.lines().next().unwrap_or_default().trim().to_owned();
+    let whole = command.lines().next().unwrap_or_default().trim();
+    // Some agents wrap each command in a shell.
+    let whole = SHELLS.iter().find_map(|shell| whole.strip_prefix(shell)).unwrap_or(whole).to_owned();
+    // It did not run because another one failed.
+    if output.trim_start().starts_with(NOT_RUN) {
+        return None;
+    }
     let mut parts: Vec<String> = Vec::new();
     for step in steps(&whole) {
         let step = step.split(" | ").next().unwrap_or(step).split(" >").next().unwrap_or(step).trim();
         let step = step.strip_suffix("2>&1").unwrap_or(step).trim();
         let is_aside = step.split_whitespace().next().is_none_or(|first| ASIDE.contains(&first));
-        if !is_aside && step.len() <= LONGEST_STEP {
+        if !is_aside {
             parts.push(step.to_owned());
         }
     }
@@ -110,4 +133,19 @@ fn ran<'t>(turns: &[TurnShape<'t>], call: &Call<'t>) -> Option<Ran<'t>> {
         _ => Ended::Unknown,
     };
     Some(ran)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_that_can_be_run_again_are_told_from_pieces_of_a_script() {
+        for step in ["cargo test -p tide", "FOO=1 make test", "./scripts/run.sh", "go test -run 'TestA|TestB' ./..."] {
+            assert!(is_runnable(step), "{step}");
+        }
+        for piece in ["git commit -m \"$(cat <<'EOF'", "python3 - <<'EOF'", "done", "core: add the crane", "echo 'a"] {
+            assert!(!is_runnable(piece), "{piece}");
+        }
+    }
 }

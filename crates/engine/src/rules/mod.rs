@@ -47,8 +47,8 @@ pub use self::own::{is_title, own_bytes, own_title, own_title_among, own_words, 
 pub use self::passed_commands::{form, steps};
 pub use self::person::is_typed;
 pub use self::proposal::{Proposal, cut, cut_sentence, plain};
-pub use self::undone::restored;
 pub use self::sentence::{Sentence, content_words, sentences};
+pub use self::undone::restored;
 pub use self::words::{Words, normal};
 
 /// Version of the rules. Another one extracts every conversation anew.

@@ -60,14 +60,20 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     }
     let request = HandoffRequest {
         session: arguments.session.clone(),
-        agents: arguments.agent.iter().map(|name| Start::named(name).map_or(name.clone(), |start| start.source.to_owned())).collect(),
+        agents: arguments
+            .agent
+            .iter()
+            .map(|name| Start::named(name).map_or(name.clone(), |start| start.source.to_owned()))
+            .collect(),
         here: context.settings.project_here(),
         asking: None,
         at: arguments.at.clone(),
         tokens: handoff::room(arguments.tokens as usize),
     };
     let Some(made) = make(&request, context)? else {
-        context.printer.note("nothing to hand over: no session of this project is known; `yore resume` lists those of all projects")?;
+        context
+            .printer
+            .note("nothing to hand over: no session of this project is known; `yore resume` lists those of all projects")?;
         return Ok(Exit::Nothing);
     };
     if let Some(start) = to {

@@ -16,9 +16,9 @@ use crate::recall_request;
 use crate::render::text;
 use crate::results::{Resumable, Session};
 
-/// Resume a session of any agent in its own agent, or hand it over to another
+/// Resume a session in its own agent, or hand it over to another
 ///
-/// Without an id it lists sessions, the last used first; on a terminal a number chooses one. The agent is started by its documented
+/// Sessions of all agents can be chosen. Without an id it lists sessions, the last used first; on a terminal a number chooses one. The agent is started by its documented
 /// command in the session's directory.
 #[derive(Args, Debug)]
 pub struct Arguments {
@@ -79,7 +79,8 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         context.printer.note("no such session; `yore sessions --unread` lists what was not read yet")?;
         return Ok(Exit::Nothing);
     }
-    let rows: Vec<Vec<String>> = found.iter().zip(&asked).enumerate().map(|(at, (session, asked))| row(at, session, asked)).collect();
+    let rows: Vec<Vec<String>> =
+        found.iter().zip(&asked).enumerate().map(|(at, (session, asked))| row(at, session, asked)).collect();
     context.printer.table(&rows)?;
     if !context.printer.is_terminal() || !std::io::stdin().is_terminal() {
         context.printer.note("yore resume ID resumes one; --to AGENT hands it over")?;
@@ -136,7 +137,8 @@ fn row(at: usize, session: &EpisodeSummary, asked: &Option<String>) -> Vec<Strin
         }
     };
     let title = short(session.title.as_deref().unwrap_or_default(), TITLE_CHARS);
-    let last = asked.as_deref().map(|asked| short(asked, ASKED_CHARS)).filter(|asked| !title.starts_with(asked.trim_end_matches('…')));
+    let last =
+        asked.as_deref().map(|asked| short(asked, ASKED_CHARS)).filter(|asked| !title.starts_with(asked.trim_end_matches('…')));
     vec![
         (at + 1).to_string(),
         text::time(session.updated),
@@ -173,7 +175,10 @@ fn resume(session: &EpisodeSummary, arguments: &Arguments, context: &mut Context
             let made = hand_over::make(&request, context)?;
             let prompt = made.as_ref().map(handoff::prompt).unwrap_or_default();
             start.prompting(&prompt).ok_or_else(|| {
-                CliError::usage(format!("{} takes no prompt on its command line", start.title), Some("`yore handoff` prints the package"))
+                CliError::usage(
+                    format!("{} takes no prompt on its command line", start.title),
+                    Some("`yore handoff` prints the package"),
+                )
             })?
         }
         None => own_command(session).ok_or_else(|| {

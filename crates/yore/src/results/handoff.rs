@@ -32,7 +32,7 @@ pub struct Handoff {
 /// A section of a handoff.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct HandoffPart {
-    /// Name of the section: aim, decided, files, tried, commands, open, next.
+    /// Name of the section: aim, decided, reported, files, tried, commands, open, next.
     pub part: String,
     /// Its items, in order.
     pub items: Vec<HandoffLine>,
