@@ -1,4 +1,4 @@
-//! Tells the state of each file of a session: created, edited, deleted, committed, taken back, and how checks ended after its last change.
+//! Tells the state of each file of a session: changed, committed, taken back, deleted, and how the checks after it ended.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -2,7 +2,7 @@
 
 use yore_core::pack::cost;
 
-use super::{HandoffItem, HandoffPart, HandoffSection};
+use super::package::{HandoffItem, HandoffPart, HandoffSection};
 use crate::rules::cut;
 
 /// Share of each section in the budget, in percent. What is left over is offered to the sections in this order.
