@@ -63,6 +63,13 @@ def has_purpose(step):
     return any(piece in PURPOSES for piece in inner)
 
 
+def unquoted(text):
+    try:
+        return (json.loads(text, strict=False).splitlines() or [""])[0]
+    except ValueError:
+        return ""
+
+
 def used(turns):
     """Returns the files and the commands with a purpose of some turns."""
     files, commands = set(), set()
@@ -70,7 +77,10 @@ def used(turns):
         if turn["role"] not in ("tool_call", "assistant"):
             continue
         directory = (turn.get("directory") or "").rstrip("/")
-        for line in turn["tool_text"].splitlines():
+        # A program that runs other tools writes their input as code.
+        scripted = re.findall(r'"?cmd"?: ?("(?:[^"\\\n]|\\.)*")', turn["tool_text"])
+        lines = turn["tool_text"].splitlines() + ["cmd: " + unquoted(text) for text in scripted]
+        for line in lines:
             line = line.strip()
             found = re.match(r"(?:file_path|notebook_path|path): (\S+\.\w+)$", line) or re.match(
                 r"\*\*\* (?:Update|Add|Delete) File: (\S+)$", line

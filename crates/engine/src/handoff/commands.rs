@@ -110,7 +110,7 @@ pub fn tried(trace: &Trace<'_>) -> Vec<Draft> {
 fn failed_step<'r>(ran: &'r Ran<'_>) -> Option<&'r str> {
     let acts = |step: &&str| !is_look(step) && is_runnable(step);
     let with_purpose = ran.purposes().map(|(step, _)| step).filter(acts).last();
-    with_purpose.or_else(|| ran.steps.iter().map(String::as_str).filter(acts).next_back())
+    with_purpose.or_else(|| ran.steps.iter().map(String::as_str).rfind(acts))
 }
 
 /// Returns the error of a failed command in one line.

@@ -195,7 +195,7 @@ fn by_command(ran: &Ran<'_>, trace: &Trace<'_>, states: &mut BTreeMap<String, St
         if SHOWING.contains(&first) && !step.contains("-i ") && !step.contains("<<") {
             for shown in paths(step) {
                 let path = inside(shown.path, trace.directory);
-                if path.contains('.') && !path.is_empty() {
+                if path.rsplit('/').next().is_some_and(|name| name.contains('.')) {
                     let state = states.entry(path).or_default();
                     state.reads += 1;
                     state.worth += trace.lateness(ran.at);

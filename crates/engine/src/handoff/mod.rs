@@ -1,9 +1,11 @@
 //! Makes a handoff: what another agent needs to go on with the work of a session, within a budget of tokens, without a model.
 //!
 //! - [`Engine::handoff`]: the package of a session as it was at a point
-//! - `package`: its parts as data; `trace`: the commands that ran; `files`, `commands`, `words`: the sections; `fit`: what fits into the budget
+//! - `package`: its parts as data; `trace`: the commands that ran; `files`, `commands`, `decisions`, `words`: the
+//!   sections; `fit`: what fits into the budget
 
 mod commands;
+mod decisions;
 mod files;
 mod fit;
 mod package;
@@ -122,7 +124,7 @@ impl Engine {
         memories.retain(|memory| memory.status == Status::Holds);
         Ok(vec![
             (HandoffPart::Aim, words::aim(trace)),
-            (HandoffPart::Decided, words::decided(trace, &events, &memories)),
+            (HandoffPart::Decided, decisions::decided(trace, &events, &memories)),
             (HandoffPart::Reported, words::reported(trace)),
             (HandoffPart::Files, files::drafts(trace)),
             (HandoffPart::Tried, commands::tried(trace)),

@@ -7,6 +7,8 @@ use yore_core::text::error_line;
 
 use crate::rules::{Call, calls, command_in, steps};
 
+/// Most commands of a script.
+const MOST_IN_SCRIPT: usize = 20;
 /// Longest step of a command that is told, in bytes.
 const LONGEST_STEP: usize = 160;
 /// First words of steps that only move, wait or say something.
@@ -60,7 +62,10 @@ impl<'t> Trace<'t> {
     /// Reads the turns of a session that began in a directory.
     pub fn of(turns: &'t [TurnShape<'t>], directory: Option<&'t str>) -> Self {
         let calls = calls(turns);
-        let ran = calls.iter().filter_map(|call| ran(turns, call)).collect();
+        let of_call = |call: &Call<'t>| {
+            commands(call.input).into_iter().filter_map(|command| ran(turns, call, &command)).collect::<Vec<_>>()
+        };
+        let ran = calls.iter().flat_map(of_call).collect();
         Self { turns, calls, ran, directory }
     }
 
@@ -101,15 +106,30 @@ pub fn is_runnable(step: &str) -> bool {
     is_program && is_whole && step.len() <= LONGEST_STEP
 }
 
-/// Returns the command that a call ran, if it ran one and has an answer.
-fn ran<'t>(turns: &[TurnShape<'t>], call: &Call<'t>) -> Option<Ran<'t>> {
-    let command = command_in(call.input)?;
+/// Returns the commands of a call: the one among its inputs, or those of a script that runs other tools.
+fn commands(input: &str) -> Vec<String> {
+    if let Some(command) = command_in(input) {
+        return vec![command];
+    }
+    let mut found = Vec::new();
+    for (at, name) in input.match_indices("cmd").take(MOST_IN_SCRIPT) {
+        let value = input[at + name.len()..].trim_start_matches(['"', ':', ' ']);
+        // The quote before the value was taken off with those around the name.
+        let value = &input[input.len() - value.len() - 1..];
+        let parsed = serde_json::Deserializer::from_str(value).into_iter::<String>().next();
+        found.extend(parsed.and_then(Result::ok).filter(|command| !command.trim().is_empty()));
+    }
+    found
+}
+
+/// Returns a command of a call, if the call has an answer and was not refused.
+fn ran<'t>(turns: &[TurnShape<'t>], call: &Call<'t>, command: &str) -> Option<Ran<'t>> {
     let (result, output) = call.answer?;
     let whole = command.lines().next().unwrap_or_default().trim();
     // Some agents wrap each command in a shell.
     let whole = SHELLS.iter().find_map(|shell| whole.strip_prefix(shell)).unwrap_or(whole).to_owned();
-    // It did not run because another one failed.
-    if output.trim_start().starts_with(NOT_RUN) {
+    // The person refused it, or it did not run because another one failed.
+    if call.outcome == Some(Outcome::Cancelled) || output.trim_start().starts_with(NOT_RUN) {
         return None;
     }
     let mut parts: Vec<String> = Vec::new();
@@ -129,7 +149,6 @@ fn ran<'t>(turns: &[TurnShape<'t>], call: &Call<'t>) -> Option<Ran<'t>> {
         (true, _) => Ended::Failed,
         _ if is_unsure && ran.check().is_some() && error_line(output).is_some() => Ended::Failed,
         (false, Some(Outcome::Done)) => Ended::Passed,
-        (false, Some(Outcome::Cancelled)) => return None,
         _ => Ended::Unknown,
     };
     Some(ran)
@@ -138,6 +157,17 @@ fn ran<'t>(turns: &[TurnShape<'t>], call: &Call<'t>) -> Option<Ran<'t>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn commands_are_read_from_inputs_and_from_scripts() {
+        assert_eq!(commands("Bash\ncommand: make test\ndescription: cmd"), ["make test"]);
+        let script = "exec\nconst r = await Promise.all([tools.exec_command({\"cmd\":\"go test ./...\",\"workdir\":\"/x\"}), \
+                      tools.exec_command({cmd: \"rg \\\"a b\\\" src\"})]);";
+        assert_eq!(commands(script), ["go test ./...", "rg \"a b\" src"]);
+        for none in ["", "cmd", "é cmd", "Read\nfile_path: a.rs", "exec\ncmd: ", "x cmd:\"open"] {
+            assert!(commands(none).is_empty(), "{none}");
+        }
+    }
 
     #[test]
     fn steps_that_can_be_run_again_are_told_from_pieces_of_a_script() {

@@ -1,28 +1,19 @@
-//! Tells in the words of the session what it is about: the person's orders, decisions in force, what is open, and the next step.
+//! Tells in the words of the session what it is about: the person's orders, reports, what is open, and the next step.
 
-use yore_core::conflict::{Repetition, Statement, conflict};
 use yore_core::episode::Role;
 use yore_core::event::{Event, EventKind, EventState};
 use yore_core::exchange::TurnShape;
-use yore_core::id::TurnId;
-use yore_core::memory::{Fields, Memory, MemoryKind, SourceKind};
 use yore_core::relevance::{is_announcement, only_announces};
-use yore_core::text::{Tokenizer, fragments};
+use yore_core::text::fragments;
 
 use super::commands::failing;
 use super::fit::Draft;
 use super::trace::Trace;
-use crate::rules::{
-    Conversation, Proposal, Sentence, Words, cut, cut_sentence, is_typed, normal, own_title, own_words, plain, propose, sentences,
-};
+use crate::rules::{Words, cut, cut_sentence, is_title, is_typed, normal, own_title, own_words, plain, sentences, title};
 
-/// Characters of the first and the last order, of each between them, and of a decision with its reason.
+/// Characters of the first and the last order, and of each between them.
 const ORDER_CHARS: usize = 420;
 const BETWEEN_CHARS: usize = 180;
-const DECISION_CHARS: usize = 240;
-const REASON_CHARS: usize = 140;
-/// Characters of the steps of a plan.
-const STEPS_CHARS: usize = 500;
 /// Characters of what was pasted below an order, or of a plan that it hands over.
 const PASTED_CHARS: usize = 700;
 const BELOW_CHARS: usize = 120;
@@ -37,29 +28,32 @@ const MOST_SINCE: usize = 5;
 /// Characters of the last words of the agent, and of a step that it announced.
 const LAST_CHARS: usize = 420;
 const STEP_CHARS: usize = 200;
-/// Bytes of a reason that a statement has too: then it adds little.
-const SAME_BYTES: usize = 40;
 /// Most items of each list that are looked at.
 const MOST_BETWEEN: usize = 16;
-const MOST_DECIDED: usize = 24;
 const MOST_OPEN: usize = 14;
 /// An order of fewer words only consents.
 const FEWEST_WORDS: usize = 3;
-/// Sections of words by which a sentence of the person decides something.
-const DECIDING: [&str; 5] = ["instead", "prefer", "standing", "order", "decide"];
+/// Bytes of a pasted message in which its title is looked for.
+const HEAD_BYTES: usize = 2_000;
+/// The next step where the last order has no answer.
+const NOT_BEGUN: &str = "carry out the person's last order: nothing was done about it yet";
 /// Sections of words by which a sentence of the agent names its next step.
 const STEPS: [&str; 2] = ["announce", "unfinished"];
 
 /// An order of the person.
-struct Order {
-    at: usize,
-    text: String,
+pub struct Order {
+    /// Index of its turn.
+    pub at: usize,
+    /// Its text, on one line.
+    pub text: String,
     /// What was pasted below it.
     pasted: String,
+    /// True if its text is certainly the person's.
+    pub is_own: bool,
 }
 
 /// Returns the orders of the person that say something, in their own words.
-fn orders(trace: &Trace<'_>) -> Vec<Order> {
+pub fn orders(trace: &Trace<'_>) -> Vec<Order> {
     let is_order = |turn: &TurnShape<'_>| turn.role == Role::Human && turn.caveat.is_none();
     let said = trace.turns.iter().enumerate().filter(|(_, turn)| is_order(turn));
     let mut orders: Vec<Order> = Vec::new();
@@ -67,7 +61,7 @@ fn orders(trace: &Trace<'_>) -> Vec<Order> {
         let Some(text) = order_of(turn.text) else { continue };
         // A message that was sent again says nothing new.
         if orders.last().is_none_or(|last| last.text != text) {
-            orders.push(Order { at, text, pasted: pasted(turn.text) });
+            orders.push(Order { at, text, pasted: pasted(turn.text), is_own: !own_words(turn.text).is_empty() });
         }
     }
     orders
@@ -79,6 +73,11 @@ pub fn order_of(text: &str) -> Option<String> {
     // Of a plan that is handed over, its title is the order.
     if let Some(title) = own_title(text).filter(|title| !own.contains(title.as_str())) {
         return Some(format!("carry out the plan “{title}”"));
+    }
+    if own.is_empty() {
+        // The person sent it, whoever wrote it.
+        let head = &text[..text.floor_char_boundary(HEAD_BYTES)];
+        return title(head).filter(|title| is_typed(head) && is_title(title)).map(|title| plain(&title));
     }
     let says_something = own.split_whitespace().count() >= FEWEST_WORDS && !Words::any("no title", &normal(own));
     (is_typed(own) && says_something).then(|| plain(own))
@@ -112,138 +111,6 @@ pub fn aim(trace: &Trace<'_>) -> Vec<Draft> {
     between.sort_by_key(|order| order.text.trim_end().ends_with('?'));
     drafts.extend(between.into_iter().take(MOST_BETWEEN).map(|order| draft(order, "", BETWEEN_CHARS)));
     drafts
-}
-
-/// A decision, with the turn that it was made in and who made it.
-struct Decision {
-    at: usize,
-    text: String,
-    statement: String,
-    is_persons: bool,
-    worth: f32,
-    opens: String,
-}
-
-/// Returns the decisions in force: what the rules propose for the session, memories that rest on it, plans and refusals, and sentences
-/// of the person that decide something. A later word of the person takes the place of what contradicts it.
-pub fn decided(trace: &Trace<'_>, events: &[Event<usize>], memories: &[Memory]) -> Vec<Draft> {
-    let place = |id: &TurnId| trace.turns.iter().position(|turn| turn.id == *id);
-    let mut found: Vec<Decision> = Vec::new();
-    for memory in memories {
-        // What rests on later turns was not known yet.
-        let Some(at) = memory
-            .evidence
-            .iter()
-            .map(|evidence| place(&evidence.turn))
-            .collect::<Option<Vec<usize>>>()
-            .and_then(|places| places.into_iter().min())
-        else {
-            continue;
-        };
-        if is_told(memory.kind) {
-            let is_persons = memory.source.kind == SourceKind::User;
-            let text = with_reason(&memory.statement, &memory.fields);
-            let worth = memory.importance + memory.certainty;
-            found.push(Decision { at, text, statement: memory.statement.clone(), is_persons, worth, opens: memory.id.short() });
-        }
-    }
-    let proposals = propose(&Conversation { turns: trace.turns });
-    found.extend(proposals.into_iter().filter(|proposal| !proposal.waits && is_told(proposal.kind)).filter_map(|proposal| {
-        let at = place(&proposal.evidence.first()?.0)?;
-        let Proposal { statement, fields, said_by, certainty, importance, details, rule, .. } = proposal;
-        let (mut text, opens) = (with_reason(&statement, &fields), trace.id(at));
-        if let Some(steps) = details.filter(|_| rule == "approved plan") {
-            text.push_str(&format!(" Steps: {}", cut(&steps, STEPS_CHARS)));
-        }
-        Some(Decision { at, text, statement, is_persons: said_by == SourceKind::User, worth: certainty + importance, opens })
-    }));
-    for event in events {
-        let (what, is_plan) = match (event.kind, event.state) {
-            // One whose proposal tells more is known already.
-            (EventKind::Plan, EventState::Approved) if found.iter().any(|known| known.statement.contains(&event.name)) => {
-                continue;
-            }
-            (EventKind::Plan, EventState::Approved) => ("approved plan", true),
-            (EventKind::Plan, EventState::Refused) => ("refused plan", true),
-            (EventKind::Refusal, _) => ("refused", false),
-            _ => continue,
-        };
-        let said =
-            if event.text.is_empty() { String::new() } else { format!(": “{}”", cut_sentence(&event.text, REASON_CHARS)) };
-        // A question stops a call and decides nothing.
-        let is_question = event.text.trim_end().ends_with('?') || event.text.starts_with("Q: ");
-        if is_plan || !said.is_empty() && !is_question {
-            let name = trace.directory.map_or(event.name.clone(), |own| event.name.replace(&format!("{own}/"), ""));
-            let statement = format!("{what} “{}”{said}", cut(&name, BETWEEN_CHARS));
-            let (text, worth) = (statement.clone(), if is_plan { 1.2 } else { 1.0 });
-            found.push(Decision { at: event.turn, text, statement, is_persons: true, worth, opens: trace.id(event.turn) });
-        }
-    }
-    let orders = orders(trace);
-    let inner = orders.len().saturating_sub(1);
-    // The first order and the last are told as the aim.
-    for order in orders.into_iter().take(inner).skip(1) {
-        let text = &order.text;
-        let words = Words::of(text);
-        let decides = |sentence: &&Sentence<'_>| {
-            let has = |section: &&str| words.has(section, &sentence.normal);
-            !sentence.is_question && sentence.content() >= 2 && DECIDING.iter().any(|section| has(&section))
-        };
-        for sentence in sentences(text, words).iter().filter(decides) {
-            let statement = plain(sentence.text);
-            let text = format!("the person: “{}”", cut_sentence(&statement, BETWEEN_CHARS));
-            found.push(Decision { at: order.at, text, statement, is_persons: true, worth: 0.9, opens: trace.id(order.at) });
-        }
-    }
-    found.sort_by_key(|decision| decision.at);
-    let kept = in_force(found);
-    let mut ranked: Vec<(f32, Decision)> =
-        kept.into_iter().map(|decision| (decision.worth + trace.lateness(decision.at), decision)).collect();
-    ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
-    ranked.truncate(MOST_DECIDED);
-    ranked.into_iter().map(|(_, decision)| Draft::new(decision.text, decision.at, Some(decision.opens))).collect()
-}
-
-/// Drops repetitions, and what a later word of the person contradicts.
-fn in_force(found: Vec<Decision>) -> Vec<Decision> {
-    let mut tokenizer = Tokenizer::default();
-    let mut kept: Vec<(Decision, Statement)> = Vec::new();
-    for decision in found {
-        let statement = Statement::of(&decision.statement, &mut tokenizer);
-        let says_no_more = |(other, known): &(Decision, Statement)| {
-            matches!(Repetition::of(known, &statement), Some(Repetition::Same | Repetition::FirstSaysMore))
-                || other.statement.contains(&decision.statement)
-        };
-        if kept.iter().any(says_no_more) {
-            continue;
-        }
-        kept.retain(|(other, _)| {
-            let is_repeated = decision.statement.contains(&other.statement);
-            !(is_repeated || decision.is_persons && conflict(&other.statement, &decision.statement).is_some())
-        });
-        kept.push((decision, statement));
-    }
-    kept.into_iter().map(|(decision, _)| decision).collect()
-}
-
-/// Returns whether a statement of this kind tells the next agent something.
-fn is_told(kind: MemoryKind) -> bool {
-    matches!(
-        kind,
-        MemoryKind::Decision | MemoryKind::Standard | MemoryKind::Preference | MemoryKind::UserInput | MemoryKind::Solution
-    )
-}
-
-fn with_reason(statement: &str, fields: &Fields) -> String {
-    let told = cut_sentence(statement, DECISION_CHARS);
-    match fields {
-        Fields::Decision { reason: Some(reason), .. }
-            if !statement.contains(&reason[..reason.floor_char_boundary(SAME_BYTES)]) =>
-        {
-            format!("{told} Reason: {}", cut_sentence(reason, REASON_CHARS))
-        }
-        _ => told,
-    }
 }
 
 /// Returns what is open: checks that fail, the agent's question that has no answer, steps that are not done, pull requests.
@@ -308,7 +175,7 @@ pub fn reported(trace: &Trace<'_>) -> Vec<Draft> {
             since.push(at);
         }
     }
-    // The last words are told with the next step.
+    // The last words are told with the next step, unless they are the report that the last order answers.
     since.pop();
     let draft = |at: usize, label: &str, chars: usize| {
         Draft::new(format!("{label}“{}”", condensed(trace.turns[at].text, chars)), at, Some(trace.id(at)))
@@ -324,6 +191,10 @@ pub fn next(trace: &Trace<'_>) -> Vec<Draft> {
     let said = |turn: &TurnShape<'_>| turn.role == Role::Assistant && !turn.text.trim().is_empty();
     let mut spoken = trace.turns.iter().enumerate().rev().filter(|(_, turn)| said(turn));
     let Some((at, last)) = spoken.next() else { return Vec::new() };
+    let waits = trace.turns[at..].iter().rposition(|turn| turn.role == Role::Human).map(|after| at + after);
+    if let Some(waiting) = waits.filter(|waiting| order_of(trace.turns[*waiting].text).is_some()) {
+        return vec![Draft::new(NOT_BEGUN.to_owned(), waiting, Some(trace.id(waiting)))];
+    }
     let mut drafts = Vec::new();
     if is_announcement(last.text) || only_announces(last.text) {
         drafts.push(Draft::new(format!("announced last: “{}”", cut(&plain(last.text), STEP_CHARS)), at, Some(trace.id(at))));
@@ -378,25 +249,6 @@ fn both_ends(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn decision(at: usize, text: &str, is_persons: bool) -> Decision {
-        Decision { at, text: text.to_owned(), statement: text.to_owned(), is_persons, worth: 1.0, opens: String::new() }
-    }
-
-    #[test]
-    fn later_word_of_the_person_takes_the_place_of_what_it_contradicts() {
-        let kept = |is_persons| -> Vec<usize> {
-            let found = vec![
-                decision(1, "The berth leases live in Redis.", true),
-                decision(2, "The lamps are painted blue.", false),
-                decision(3, "The berth leases never live in Redis.", is_persons),
-                decision(4, "The lamps are painted blue.", true),
-            ];
-            in_force(found).into_iter().map(|decision| decision.at).collect()
-        };
-        assert_eq!(kept(true), [2, 3]);
-        assert_eq!(kept(false), [1, 2, 3], "an agent's word changes none of the person's");
-    }
 
     #[test]
     fn orders_are_words_that_say_something() {
