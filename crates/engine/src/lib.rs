@@ -15,6 +15,7 @@ mod embedding;
 mod engine;
 mod error;
 mod extraction;
+mod handoff;
 mod index;
 pub mod ingest;
 pub mod llm;
@@ -48,6 +49,7 @@ pub use extraction::{
     ItemProblem, LearnReport, LearnRequest, Learning, Line, Material, MaterialRequest, ModelAccess, ModelReport, NamedTopics,
     RefusedItem, RelationProblem, StopReason,
 };
+pub use handoff::{Handoff, HandoffItem, HandoffPart, HandoffPoint, HandoffRequest, HandoffSection};
 pub use index::vector::{
     Rescore, ResetReason, TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorHit, VectorIndex, VectorOptions,
     VectorSearch, VectorWriter, Written,

@@ -43,6 +43,7 @@ mod example;
 mod fence;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
+mod handoff;
 mod histories;
 mod hook;
 mod http;

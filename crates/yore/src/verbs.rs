@@ -21,11 +21,11 @@ use yore_core::time::UtcMillis;
 use yore_engine::{
     AlikeEntities, AskAnswer, AskRequest, Brief, BriefRequest, CodeReport, ConflictPlace, ContextPage, ContextPlace,
     ContextReading, ContextSearch, ContextTree, DeepenRequest, Deepened, DistilReport, Distilled, Done, Engine, EngineError,
-    EpisodeSummary, ForgetRequest, ForgetSelection, Forgotten, FoundContexts, Job, LearnRequest, Learning, LedgerRow, Material,
-    MaterialRequest, MemoryEdit, MemoryList, MergeOffer, NewMemory, NoteSummary, NotesRequest, OpenConflict, OpenedContext,
-    OpenedEntity, OpenedMemory, ProjectMerged, ProjectQuery, ProjectSummary, Reached, RememberRequest, Remembered, SessionTopics,
-    SessionsRequest, Settlement, ShowAnswer, ShowRequest, SourceFileSummary, Spent, Statistics, StoredMemory, SuggestRequest,
-    Suggestions, TopicsRequest, Touched, Traversal, WhichVersion,
+    EpisodeSummary, ForgetRequest, ForgetSelection, Forgotten, FoundContexts, Handoff, HandoffRequest, Job, LearnRequest,
+    Learning, LedgerRow, Material, MaterialRequest, MemoryEdit, MemoryList, MergeOffer, NewMemory, NoteSummary, NotesRequest,
+    OpenConflict, OpenedContext, OpenedEntity, OpenedMemory, ProjectMerged, ProjectQuery, ProjectSummary, Reached,
+    RememberRequest, Remembered, SessionTopics, SessionsRequest, Settlement, ShowAnswer, ShowRequest, SourceFileSummary, Spent,
+    Statistics, StoredMemory, SuggestRequest, Suggestions, TopicsRequest, Touched, Traversal, WhichVersion,
 };
 use yore_sources::project_names::ProjectNames;
 
@@ -98,6 +98,12 @@ verbs! {
     Reads exchanges(id: String) -> Exchanges => |engine| engine.exchanges(&id);
     /// Lists sessions.
     Reads sessions(request: SessionsRequest) -> Vec<EpisodeSummary> => |engine| engine.sessions(&request);
+    /// Returns the session with an id, or the beginning of one; `None` if there is none.
+    Reads session(id: String) -> Option<EpisodeSummary> => |engine| engine.session_if_known(&id);
+    /// Makes the handoff of a session.
+    Reads handoff(request: HandoffRequest) -> Option<Handoff> => |engine| engine.handoff(&request);
+    /// Returns the person's last request in each of these sessions.
+    Reads asked_last(sessions: Vec<EpisodeId>) -> Vec<Option<String>> => |engine| engine.asked_last(&sessions);
     /// Returns when a part of a session, by the agent's own id, was last read.
     Reads last_read_of(session: String) -> Option<UtcMillis> => |engine| engine.last_read_of(&session);
     /// Lists topics of sessions.

@@ -41,13 +41,14 @@ use yore_core::episode::{Outcome, Role};
 use yore_core::exchange::TurnShape;
 use yore_core::text::Tokenizer;
 
-pub use self::event::events;
+pub use self::event::{Call, calls, command as command_in, events};
 pub use self::names::{StatedRelation, aliases, entities, stated};
 pub use self::own::{is_title, own_bytes, own_title, own_title_among, own_words, title, title_among};
-pub use self::passed_commands::form;
+pub use self::passed_commands::{form, steps};
 pub use self::person::is_typed;
 pub use self::proposal::{Proposal, cut, cut_sentence, plain};
 pub use self::sentence::{Sentence, content_words, sentences};
+pub use self::undone::restored;
 pub use self::words::{Words, normal};
 
 /// Version of the rules. Another one extracts every conversation anew.

@@ -50,7 +50,7 @@ fn reverted<'o>(step: &str, output: &'o str) -> Option<&'o str> {
 }
 
 /// Returns the files whose changes a command takes back.
-fn restored(step: &str) -> Vec<&str> {
+pub fn restored(step: &str) -> Vec<&str> {
     let named = match step.strip_prefix("git checkout -- ") {
         Some(named) => named,
         None => match step.strip_prefix("git restore ") {

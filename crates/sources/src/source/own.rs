@@ -20,7 +20,7 @@ pub fn is_own_call(text: &str) -> bool {
 }
 
 /// Tools of yore's MCP server, sorted: its own, and those named after the designs that it grew from.
-const TOOLS: [&str; 33] = [
+const TOOLS: [&str; 34] = [
     "ask",
     "ask_memory",
     "brief",
@@ -33,6 +33,7 @@ const TOOLS: [&str; 33] = [
     "get_context_preview",
     "get_contradictions",
     "get_project_patterns",
+    "handoff",
     "ingest_chat_history",
     "lock_context",
     "memento_note",

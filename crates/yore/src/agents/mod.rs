@@ -9,6 +9,7 @@
 //! - `plugin`: program texts that run the hooks in agents that load plugins
 //! - `output`: the forms of answers
 //! - `tool`: files and failures in a tool's input and output
+//! - [`Start`]: the commands that resume a session of an agent, or begin one with a prompt
 //! - `sample`: the input with which `yore doctor` tries a hook
 //!
 //! Hooks, installer, daemon and doctor read this table; none of them names an event. Everything here follows
@@ -33,6 +34,7 @@ mod question;
 mod qwen;
 mod roo;
 mod sample;
+mod start;
 mod tool;
 mod vscode;
 mod windsurf;
@@ -50,6 +52,7 @@ pub use self::event::AgentEvent;
 pub use self::output::Output;
 pub use self::question::{Beginning, Moment, Question};
 pub use self::sample::DOCTOR;
+pub use self::start::{CommandLine, Start};
 
 /// The agents whose hooks yore understands.
 pub const PROFILES: [&AgentProfile; 15] = [

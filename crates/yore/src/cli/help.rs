@@ -17,7 +17,11 @@ struct Group {
 /// Every command that is not hidden, in the order of help, completions and reference.
 const GROUPS: [Group; 6] = [
     Group { name: "Start", first: &["up", "install", "status", "doctor"], more: &[] },
-    Group { name: "Ask", first: &["recall", "ask", "show", "sessions", "today", "week"], more: &["brief", "topics", "projects"] },
+    Group {
+        name: "Ask",
+        first: &["recall", "ask", "show", "sessions", "today", "week"],
+        more: &["resume", "handoff", "brief", "topics", "projects"],
+    },
     Group {
         name: "Memories",
         first: &["remember", "memories", "review", "forget", "undo", "log"],

@@ -61,7 +61,8 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
-    let chosen = Chosen { since: arguments.since, projects: arguments.project.clone(), has_code: arguments.has_code };
+    let chosen =
+        Chosen { since: arguments.since, projects: arguments.project.clone(), has_code: arguments.has_code, ..Chosen::default() };
     let is_narrowed = arguments.limit.is_some() || !chosen.is_everything();
     if arguments.paths.is_empty()
         && arguments.source.is_none()

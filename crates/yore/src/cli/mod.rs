@@ -18,6 +18,7 @@ mod eval;
 mod export;
 mod extract;
 mod forget;
+mod handoff;
 mod help;
 mod hook;
 mod import;
@@ -36,6 +37,7 @@ mod projects;
 mod recall;
 mod remember;
 mod replay;
+mod resume;
 mod review;
 mod sessions;
 mod show;
@@ -131,6 +133,8 @@ enum Command {
     Sessions(sessions::Arguments),
     Today(digest::Today),
     Week(digest::Week),
+    Resume(resume::Arguments),
+    Handoff(handoff::Arguments),
     Brief(brief::Arguments),
     Topics(topics::Arguments),
     Projects(projects::Arguments),
@@ -271,6 +275,8 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
         Command::Sessions(arguments) => sessions::run(&arguments, context),
         Command::Today(arguments) => digest::today(&arguments, context),
         Command::Week(arguments) => digest::week(&arguments, context),
+        Command::Resume(arguments) => resume::run(&arguments, context),
+        Command::Handoff(arguments) => handoff::run(&arguments, context),
         Command::Brief(arguments) => brief::run(&arguments, context),
         Command::Topics(arguments) => topics::run(&arguments, context),
         Command::Projects(arguments) => projects::run(&arguments, context),

@@ -102,7 +102,8 @@ fn unread(arguments: &Arguments, context: &mut Context) -> CliResult {
         Err(error) => return Err(error),
     };
     let roots = conversation_roots(&context.settings)?;
-    let chosen = Chosen { since: arguments.since, projects: arguments.project.clone(), has_code: arguments.has_code };
+    let chosen =
+        Chosen { since: arguments.since, projects: arguments.project.clone(), has_code: arguments.has_code, ..Chosen::default() };
     let mut found = waiting(&roots, engine.as_ref(), &chosen, &request(Vec::new(), &context.settings)?)?;
     if arguments.oldest {
         found.reverse();

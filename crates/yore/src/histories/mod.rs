@@ -10,4 +10,4 @@ mod waiting;
 
 pub use self::request::{forbids_capture, policy, reader_options, request};
 pub use self::roots::{conversation_roots, default_roots, known_roots, unreadable_of};
-pub use self::waiting::{Chosen, Waiting, narrow, read_waiting, waiting};
+pub use self::waiting::{Chosen, Waiting, narrow, read_latest, read_waiting, waiting};

@@ -7,10 +7,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
+use jiff::Timestamp;
 use serde_json::Value;
 use yore_core::scope::{is_within, normalize_directory};
 use yore_core::time::UtcMillis;
-use yore_engine::ingest::{IngestReport, IngestRequest, Observer, SourceRoot};
+use yore_engine::ingest::{IngestReport, IngestRequest, Observer, Silent, SourceRoot};
 use yore_engine::{Engine, SyncReport};
 use yore_sources::project_names::names_of;
 use yore_sources::source::{Framing, NothingKnown, Source, Unit, source_named};
@@ -28,12 +29,14 @@ pub struct Chosen {
     pub projects: Vec<String>,
     /// Only conversations with code blocks.
     pub has_code: bool,
+    /// Only conversations whose unit's name contains this, such as a session's own id.
+    pub named: Option<String>,
 }
 
 impl Chosen {
     /// Returns whether the filter accepts every conversation.
     pub fn is_everything(&self) -> bool {
-        self.since.is_none() && self.projects.is_empty() && !self.has_code
+        self.since.is_none() && self.projects.is_empty() && !self.has_code && self.named.is_none()
     }
 }
 
@@ -89,6 +92,9 @@ pub fn waiting(
             let is_allowed = unit.path.to_str().is_some_and(|path| request.policy.allows_file(path));
             // A unit that closes its file only shows whether the other units need a look.
             if unit.closes_file || unit.stamp.size == 0 || !is_allowed || !seen.insert((source.kind(), name.clone())) {
+                continue;
+            }
+            if chosen.named.as_ref().is_some_and(|part| !name.contains(part.as_str())) {
                 continue;
             }
             let known = engine.map(|engine| engine.known_unit(source.kind(), &name)).transpose()?.flatten();
@@ -189,10 +195,41 @@ pub fn read_waiting(
 ) -> CliResult<(IngestReport, SyncReport)> {
     let mut request = request(conversation_roots(settings)?, settings)?;
     let engine = settings.engine(true)?;
-    narrow(&mut request, Some(&engine), None, &Chosen { since, projects: Vec::new(), has_code })?;
+    narrow(&mut request, Some(&engine), None, &Chosen { since, has_code, ..Chosen::default() })?;
     let report = engine.ingest(&request, observer)?;
     let sync = engine.sync_index(30_000, &mut |_| {})?;
     Ok((report, sync))
+}
+
+/// Reads what waits of one session, by its own id or the beginning of it, or of this directory's project since yesterday, without
+/// updating an index; returns the number of conversations that waited.
+pub fn read_latest(session: Option<&str>, settings: &Settings) -> CliResult<usize> {
+    const LATELY_MS: UtcMillis = 36 * 3_600_000;
+    let chosen = match session {
+        Some(session) => Chosen { named: Some(session.to_owned()), ..Chosen::default() },
+        None => {
+            let Some(here) = settings.project_here() else { return Ok(0) };
+            Chosen { projects: vec![here.name], since: Some(Timestamp::now().as_millisecond() - LATELY_MS), ..Chosen::default() }
+        }
+    };
+    let mut request = request(conversation_roots(settings)?, settings)?;
+    let engine = match settings.engine(false) {
+        Ok(engine) => Some(engine),
+        Err(error) if error.code == "store/missing" => None,
+        Err(error) => return Err(error),
+    };
+    let names: HashSet<String> =
+        waiting(&request.roots, engine.as_ref(), &chosen, &request)?.into_iter().map(|found| found.name).collect();
+    let count = names.len();
+    if count > 0 {
+        let engine = match engine {
+            Some(engine) => engine,
+            None => settings.engine(true)?,
+        };
+        request.only = Some(Arc::new(names));
+        engine.ingest(&request, &mut Silent)?;
+    }
+    Ok(count)
 }
 
 /// Limits a request to the conversations that pass the filter, if the filter or the limit excludes any.

@@ -13,6 +13,7 @@
 //! - [`Finding`], [`Setting`], [`Installation`], [`Model`], [`Daemon`] and others of `program`: the program itself
 //! - [`ContextIndex`], [`HybridAnswer`] and others of `compat`: what the compatibility tools return
 //! - [`LearnDone`], [`LearnState`]: learning by a language model
+//! - [`Handoff`], [`Resumable`]: work that goes on in another session
 //! - [`Measured`]: the result of `yore eval`
 //! - [`compact`]: the form for agents, for whom every word costs tokens
 //!
@@ -26,6 +27,7 @@ mod consolidation;
 mod designs;
 mod distil;
 mod eval;
+mod handoff;
 mod learn;
 mod list;
 mod memory;
@@ -45,6 +47,7 @@ pub use self::consolidation::*;
 pub use self::designs::*;
 pub use self::distil::*;
 pub use self::eval::*;
+pub use self::handoff::*;
 pub use self::learn::*;
 pub use self::list::*;
 pub use self::memory::*;

@@ -19,6 +19,7 @@ mod environment;
 mod faults;
 mod forget;
 mod formats;
+mod handoff;
 mod hook;
 mod http;
 mod ingest;

@@ -11,6 +11,7 @@
 mod contexts;
 mod designs;
 mod fences;
+mod handoff;
 mod names;
 mod other;
 mod protocol;

@@ -40,17 +40,17 @@ const STEP_STATES: [(&str, EventState); 3] =
 
 /// A call of a tool with its answer.
 #[derive(Clone, Copy, Debug)]
-struct Call<'t> {
+pub struct Call<'t> {
     /// Name of the tool.
-    tool: &'t str,
+    pub tool: &'t str,
     /// Its inputs, by lines.
-    input: &'t str,
+    pub input: &'t str,
     /// Index of the turn that calls it.
-    at: usize,
+    pub at: usize,
     /// Its outcome, if that was recorded.
-    outcome: Option<Outcome>,
+    pub outcome: Option<Outcome>,
     /// Index and text of the turn with its answer.
-    answer: Option<(usize, &'t str)>,
+    pub answer: Option<(usize, &'t str)>,
 }
 
 /// Returns the events of a conversation, in the order in which they were last reported. Turns are named by their index.
@@ -86,7 +86,7 @@ pub fn events(turns: &[TurnShape<'_>]) -> Vec<Event<usize>> {
 }
 
 /// Returns the calls of tools, each with its answer. A message may make several calls: each begins with a line that is the tool's name.
-fn calls<'t>(turns: &[TurnShape<'t>]) -> Vec<Call<'t>> {
+pub fn calls<'t>(turns: &[TurnShape<'t>]) -> Vec<Call<'t>> {
     let mut calls: Vec<Call<'t>> = Vec::new();
     let mut by_id: HashMap<&str, usize> = HashMap::new();
     for (at, turn) in turns.iter().enumerate() {
@@ -115,7 +115,7 @@ fn calls<'t>(turns: &[TurnShape<'t>]) -> Vec<Call<'t>> {
 }
 
 /// Returns the whole command of a call, without the change of directory before it.
-fn command(input: &str) -> Option<String> {
+pub fn command(input: &str) -> Option<String> {
     let line =
         input.lines().map(str::trim_start).find_map(|line| line.strip_prefix("command: ").or(line.strip_prefix("cmd: ")))?;
     // A program that runs other tools writes their input as code.

@@ -2,7 +2,7 @@
 //!
 //! - [`Row`], [`CORE`]: yore's own tools, which every agent gets; [`MORE`]: those that settings name
 //! - [`Call`]: the input of a tool
-//! - `recall`, `ask`, `show`, `sessions`, `notes`, `brief`, `remember`, `distil`, `forget`, `status`
+//! - `recall`, `ask`, `show`, `sessions`, `notes`, `brief`, `remember`, `distil`, `forget`, `status`, `handoff`
 //!
 //! Errors are part of the result, where the agent reads them and can call again.
 
@@ -10,6 +10,7 @@ pub mod ask;
 pub mod brief;
 mod distil;
 mod forget;
+mod handoff;
 pub mod notes;
 pub mod recall;
 pub mod remember;
@@ -69,9 +70,10 @@ pub const CORE: [Row; 8] = [
 ];
 
 /// Further tools, which are served where the settings name them: every session pays for a tool's description.
-pub const MORE: [Row; 2] = [
+pub const MORE: [Row; 3] = [
     Row { name: "ask", tool: ask::tool, call: |call| Box::pin(ask::call(call)) },
     Row { name: "distil", tool: distil::tool, call: |call| Box::pin(distil::call(call)) },
+    Row { name: "handoff", tool: handoff::tool, call: |call| Box::pin(handoff::call(call)) },
 ];
 
 /// The effect of a tool on the memory.
