@@ -2,10 +2,11 @@
 //!
 //! - [`Engine::handoff`]: the package of a session as it was at a point
 //! - `package`: its parts as data; `trace`: the commands that ran; `files`, `commands`, `decisions`, `words`: the
-//!   sections; `fit`: what fits into the budget
+//!   sections; `fit`: what fits into the budget; `dropped`: what a compaction left out
 
 mod commands;
 mod decisions;
+mod dropped;
 mod files;
 mod fit;
 mod package;

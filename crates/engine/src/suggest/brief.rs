@@ -15,6 +15,7 @@ use yore_core::time::UtcMillis;
 use crate::archive::notes::{NoteSummary, NotesRequest};
 use crate::archive::projects::MergeOffer;
 use crate::error::EngineError;
+use crate::handoff::HandoffSection;
 use crate::retrieve::{keep_own_words, project_here};
 use crate::rules::{is_title, own_title_among};
 use crate::store::{
@@ -44,6 +45,9 @@ pub struct Brief {
     pub standing: Vec<NoteSummary>,
     /// The session itself, if it was compacted.
     pub own: Option<Worked>,
+    /// What was in force in it before the compaction, and what the summary does not say.
+    #[serde(default)]
+    pub dropped: Vec<HandoffSection>,
     /// Sessions last worked in here, latest first.
     pub sessions: Vec<Worked>,
     /// Other notes, latest first.
@@ -74,6 +78,7 @@ impl Brief {
         let memories = [&self.orders, &self.decided, &self.open];
         self.standing.is_empty()
             && self.own.is_none()
+            && self.dropped.is_empty()
             && self.sessions.is_empty()
             && self.notes.is_empty()
             && self.moved_from.is_none()
@@ -94,6 +99,8 @@ pub struct Worked {
     pub files: Vec<String>,
 }
 
+/// Most tokens of what a compaction left out.
+const DROPPED_TOKENS: usize = 200;
 /// Maximum number of sessions in a brief.
 const SESSIONS: usize = 4;
 /// Sessions read to find these: the requesting one, and those without work, are skipped.
@@ -148,6 +155,7 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
         && let Some(session) = &request.session
     {
         brief.own = own(store, session)?;
+        brief.dropped = engine.dropped(session, DROPPED_TOKENS)?;
     }
     let Some(project) = project else { return Ok(brief) };
     brief.project = store.projects()?.into_iter().find(|known| known.key == project).map(|known| known.name);

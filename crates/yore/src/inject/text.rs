@@ -69,6 +69,11 @@ pub fn brief_with(brief: &Brief, budget: usize, waiting: Waiting) -> Injection {
     // No list may leave the others without room.
     let share = budget / 3;
     page.section_within("Asked of all work:", brief.orders.iter().map(|memory| line_with_before(memory, brief)), share);
+    let dropped = brief.dropped.iter().flat_map(|section| &section.items).map(|item| {
+        let opens = item.opens.as_deref().map(|id| format!("[{}] ", name(id))).unwrap_or_default();
+        (format!("- {opens}{}", flowing(&item.text, NOTE_CHARS)), Vec::new())
+    });
+    page.section("In force in this session, and not in its summary:", dropped);
     if let Some(own) = &brief.own {
         page.section("This session, before it was compacted, was asked (oldest first):", worked_lines(own, false));
     }

@@ -487,6 +487,29 @@ fn plugin_and_settings_together_tell_each_thing_once() {
 }
 
 #[test]
+fn after_a_compaction_the_agent_is_told_what_the_summary_left_out_and_not_what_it_says() {
+    let environment = computer();
+    let daemon = Daemon::start_patient(&environment);
+    read_by(&environment, &daemon);
+    let agent = Agent::install(&environment);
+    let tide = directory(&environment, "tide");
+    let (mut session, _) = agent.session(&tide);
+    session.prompt("draw the harmonics of the gauge");
+    session.edit(tide.join("src/curve.rs"));
+    session.edit(tide.join("src/legend.rs"));
+    session.bash("mise run test:ci", "test result: ok. 14 passed; 0 failed");
+    session.says("The harmonics are drawn, with a legend.");
+    let read = || until("it is read", || found(&environment, "legend") > 0);
+    let told = session.compact("We worked on src/curve.rs.", read).expect("the session itself");
+    let dropped = told.split("not in its summary:").nth(1).unwrap_or_else(|| panic!("{told}"));
+    let dropped = dropped.split("This session").next().unwrap();
+    assert!(dropped.contains("legend.rs") && dropped.contains("mise run test:ci"), "{told}");
+    assert!(!dropped.contains("curve.rs"), "{told}");
+    session.end();
+    daemon.stop();
+}
+
+#[test]
 fn plugin_alone_does_what_the_settings_do() {
     let environment = computer();
     let agent = Agent::new(&environment).plugin(repository().join("plugin"));
