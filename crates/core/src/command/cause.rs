@@ -4,7 +4,6 @@
 //! command with that program, option or task. Any other is known again in the same command only.
 
 use super::split::{Step, Word, is_assignment};
-use crate::event::Purpose;
 use crate::text::error_reasons;
 
 /// Most lines of an output in which a cause is looked for; each has at most so many bytes.
@@ -130,7 +129,7 @@ pub fn cause(steps: &[Step], output: &str) -> Option<Cause> {
 }
 
 /// Returns the cause that an output names, if a command has what it names.
-pub(super) fn named(steps: &[Step], output: &str) -> Option<Cause> {
+pub fn named(steps: &[Step], output: &str) -> Option<Cause> {
     for line in output.lines().take(MOST_LINES) {
         let line = line[..line.floor_char_boundary(MOST_LINE_BYTES)].trim();
         for (kind, names) in [("program", programs_in(line)), ("option", options_in(line)), ("task", tasks_in(line))] {
@@ -190,7 +189,7 @@ pub fn run_key(steps: &[Step]) -> Option<String> {
 }
 
 /// Returns whether a simple command does something, and is not only a view of another's output or a change of directory.
-fn is_acting(step: &Step) -> bool {
+pub fn is_acting(step: &Step) -> bool {
     const VIEWS: [&str; 16] = [
         "awk", "cat", "column", "cut", "grep", "head", "jq", "less", "rg", "sed", "sort", "tail", "tee", "tr", "uniq", "wc",
     ];
@@ -201,7 +200,7 @@ fn is_acting(step: &Step) -> bool {
 }
 
 /// Returns the words of a simple command that stay: without values of variables, numbers, hashes, texts and temporary names.
-fn normal(step: &Step) -> String {
+pub fn normal(step: &Step) -> String {
     let words = step.words.iter().map(|word| {
         if is_assignment(word) && word.text.len() > 1 {
             return format!("{}=*", word.text.split('=').next().unwrap_or_default());
@@ -229,7 +228,7 @@ fn normal(step: &Step) -> String {
 }
 
 /// Returns the program with its subcommands, which decide what its options are: `gh pr diff`.
-fn subject(step: &Step) -> String {
+pub fn subject(step: &Step) -> String {
     const TWO: [&str; 20] = [
         "aws", "bun", "cargo", "conda", "deno", "docker", "gcloud", "gh", "glab", "go", "helm", "just", "kubectl", "mise", "npm",
         "npx", "pnpm", "poetry", "uv", "yarn",
@@ -310,13 +309,6 @@ fn is_of_surroundings(output: &str) -> bool {
         let line = line.to_lowercase();
         SURROUNDINGS.iter().any(|words| line.contains(words))
     })
-}
-
-/// Returns whether a command belongs to the loop of work, so that it fails because the code is unfinished: tests, builds, checks.
-pub(super) fn is_of_the_loop(step: &Step) -> bool {
-    use Purpose::{Bench, Build, Check, Format, Lint, Test};
-    let words: Vec<&str> = step.called().iter().map(|word| word.text.as_str()).collect();
-    matches!(Purpose::of(&words.join(" ")), Some(Bench | Build | Check | Format | Lint | Test))
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ const MOST_EVENTS: usize = 2_000;
 /// Words before what the person said when they refused a call.
 const SAID: &str = "the user said:";
 /// Beginnings of the notices that a call was refused.
-const REFUSED: [&str; 3] = ["The user doesn't want to proceed", "The user doesn't want to take this action", "User rejected"];
+pub(super) const REFUSED: [&str; 3] = ["The user doesn't want to proceed", "The user doesn't want to take this action", "User rejected"];
 /// Words with which a program gives a plan to carry out.
 const PLAN_GIVEN: &str = "Implement the following plan:";
 /// Names of documents that guide work in a project, and the fewest lines and the beginning of a message with one.
@@ -40,17 +40,17 @@ const STEP_STATES: [(&str, EventState); 3] =
 
 /// A call of a tool with its answer.
 #[derive(Clone, Copy, Debug)]
-struct Call<'t> {
+pub(super) struct Call<'t> {
     /// Name of the tool.
-    tool: &'t str,
+    pub(super) tool: &'t str,
     /// Its inputs, by lines.
-    input: &'t str,
+    pub(super) input: &'t str,
     /// Index of the turn that calls it.
-    at: usize,
+    pub(super) at: usize,
     /// Its outcome, if that was recorded.
-    outcome: Option<Outcome>,
+    pub(super) outcome: Option<Outcome>,
     /// Index and text of the turn with its answer.
-    answer: Option<(usize, &'t str)>,
+    pub(super) answer: Option<(usize, &'t str)>,
 }
 
 /// Returns the events of a conversation, in the order in which they were last reported. Turns are named by their index.
@@ -86,7 +86,7 @@ pub fn events(turns: &[TurnShape<'_>]) -> Vec<Event<usize>> {
 }
 
 /// Returns the calls of tools, each with its answer. A message may make several calls: each begins with a line that is the tool's name.
-fn calls<'t>(turns: &[TurnShape<'t>]) -> Vec<Call<'t>> {
+pub(super) fn calls<'t>(turns: &[TurnShape<'t>]) -> Vec<Call<'t>> {
     let mut calls: Vec<Call<'t>> = Vec::new();
     let mut by_id: HashMap<&str, usize> = HashMap::new();
     for (at, turn) in turns.iter().enumerate() {
