@@ -7,7 +7,7 @@ use super::split::{Step, Word, is_assignment};
 use crate::text::error_reasons;
 
 /// Most lines of an output in which a cause is looked for; each has at most so many bytes.
-const MOST_LINES: usize = 120;
+const MOST_LINES: usize = 400;
 const MOST_LINE_BYTES: usize = 400;
 /// Longest key, and longest word in one, in bytes.
 const MOST_KEY_BYTES: usize = 300;

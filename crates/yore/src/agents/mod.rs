@@ -48,7 +48,7 @@ pub use self::claude_code::{NAME as CLAUDE_CODE, PROJECT_VARIABLE, SESSION_VARIA
 pub use self::continue_dev::NAME as CONTINUE;
 pub use self::event::AgentEvent;
 pub use self::output::Output;
-pub use self::question::{Beginning, Moment, Question};
+pub use self::question::{Beginning, Moment, Question, Ran};
 pub use self::sample::DOCTOR;
 
 /// The agents whose hooks yore understands.

@@ -8,11 +8,14 @@ use std::time::{Duration, Instant};
 use yore_core::query::{Filter, ItemId, SearchMode};
 use yore_core::relevance::{SkipReason, TriggerKind};
 use yore_engine::ingest::{ledger_key, name_redactor};
-use yore_engine::{Brief, BriefRequest, Engine, EngineOptions, ModelServers, StoreOptions, SuggestRequest, Suggestions, Trigger};
+use yore_engine::{
+    Against, Brief, BriefRequest, CommandRequest, Engine, EngineOptions, ModelServers, StoreOptions, SuggestRequest, Suggestions,
+    Trigger, Warning,
+};
 use yore_sources::project_names::{ProjectNames, names_of};
 use yore_sources::redact::RedactionCounts;
 
-use crate::agents::{AgentEvent, AgentProfile, Beginning, DOCTOR, Moment, Output, Question};
+use crate::agents::{AgentEvent, AgentProfile, Beginning, DOCTOR, Moment, Output, Question, Ran};
 use crate::config::{Config, Inject};
 use crate::engine_handle::now;
 use crate::inject::budget::{Injection, tokens};
@@ -42,6 +45,8 @@ const QUOTE_CHARS: usize = 300;
 const FEW: usize = 3;
 /// Most tokens in the answer about a file or an error.
 const FEW_TOKENS: usize = 400;
+/// Most tokens of the line about a command.
+const COMMAND_TOKENS: usize = 60;
 /// Most tokens of the request to record what was learned.
 const DISTIL_TOKENS: usize = 300;
 /// Bytes of a transcript from which the work counts as a piece of work, however few its prompts.
@@ -129,7 +134,11 @@ impl Wanted {
         let mut texts: Vec<String> = Vec::new();
         for (question, budget) in std::mem::take(&mut self.questions) {
             let about = about(&question, key.as_ref());
-            for entry in self.one(&question, budget, about, &past, &mut texts) {
+            let entries = match &question {
+                Question::Command(ran) => self.warned(ran, key.as_ref(), &past, &mut texts),
+                question => self.one(question, budget, about, &past, &mut texts),
+            };
+            for entry in entries {
                 let is_noted = session.as_ref().is_some_and(|session| ledger::append(&self.directory, session, &entry).is_ok());
                 // If the ledger cannot be written, an answer is given all the same, but the agent would be asked again each time.
                 if question == Question::Distil && !is_noted {
@@ -178,16 +187,7 @@ impl Wanted {
         if self.was_answered(question, past, about.as_deref()) || *question == Question::Distil && !self.is_distilled_now(past) {
             return entries;
         }
-        let entry = Entry {
-            at_ms: now(),
-            agent: self.event.agent.clone(),
-            agent_id: self.agent_id.clone(),
-            event: self.event.event.clone(),
-            kind: Some(question.kind()),
-            directory: self.recorded_directory(),
-            is_reset: question.is_reset(),
-            ..Entry::default()
-        };
+        let entry = self.entry(question);
         // Recorded before the memory is asked: the session is reset, whatever becomes of the brief.
         if entry.is_reset && holds_something(past, self.agent_id.as_deref()) {
             entries.push(Entry { kind: Some(TriggerKind::Forgot), ..entry.clone() });
@@ -204,6 +204,63 @@ impl Wanted {
             texts.extend(Some(given.text).filter(|text| !text.is_empty()));
         }
         entries
+    }
+
+    /// Returns an entry of the ledger for a question, without an answer.
+    fn entry(&self, question: &Question) -> Entry {
+        Entry {
+            at_ms: now(),
+            agent: self.event.agent.clone(),
+            agent_id: self.agent_id.clone(),
+            event: self.event.event.clone(),
+            kind: Some(question.kind()),
+            directory: self.recorded_directory(),
+            is_reset: question.is_reset(),
+            ..Entry::default()
+        }
+    }
+
+    /// Tells what is known against a command, each cause once. Silence is not recorded: most commands are fine.
+    fn warned(&mut self, ran: &Ran, key: Option<&[u8; 32]>, past: &[Entry], texts: &mut Vec<String>) -> Vec<Entry> {
+        let began = Instant::now();
+        let Some(warnings) = self.warnings(ran) else { return Vec::new() };
+        let question = Question::Command(ran.clone());
+        for warning in warnings {
+            // A command that passed is no longer expected to fail.
+            let is_refuted = ran.has_failed == Some(false) && matches!(warning.against, Against::Failed { .. });
+            let about = key.map(|key| digest(key, &warning.cause));
+            let is_told = held(past, self.agent_id.as_deref())
+                .any(|entry| entry.kind == Some(TriggerKind::Command) && entry.about.is_some() && entry.about == about);
+            if is_refuted || is_told {
+                continue;
+            }
+            let given = text::warning(&warning);
+            let turns = given.items.iter().map(ItemId::to_string).collect();
+            let micros = began.elapsed().as_micros() as u64;
+            let entry = Entry { turns, tokens: tokens(&given.text), micros, about, ..self.entry(&question) };
+            texts.push(given.text);
+            return vec![entry];
+        }
+        Vec::new()
+    }
+
+    fn warnings(&mut self, ran: &Ran) -> Option<Vec<Warning>> {
+        let request = CommandRequest {
+            command: ran.command.clone(),
+            directory: ran.directory.clone().or_else(|| self.event.cwd.clone()),
+            here: self.event.cwd.as_deref().map(names_of),
+            session: self.event.session_id.clone(),
+            as_of: None,
+        };
+        let patience = self.left_of(PATIENCE);
+        if let Some(client) = &mut self.client {
+            match client.ask(&Verb::warnings { request: request.clone() }, patience) {
+                Ok(warnings) => return Some(warnings),
+                Err(NoAnswer::Refused(_)) => return None,
+                Err(NoAnswer::Unavailable { .. }) => self.client = None,
+            }
+        }
+        self.passive()?.warnings(&request).ok()
     }
 
     /// Returns whether the agent is asked now to record what it learned: once a session, after a piece of work.
@@ -243,7 +300,7 @@ impl Wanted {
                 // Otherwise each prompt would ask again.
                 Question::Brief(Beginning { moment: Moment::FirstPrompt | Moment::SubAgent, .. }) => is_lasting,
                 Question::File(_) | Question::Failure(_) => is_lasting,
-                Question::Prompt(_) | Question::Distil | Question::Forgets => false,
+                Question::Prompt(_) | Question::Command(_) | Question::Distil | Question::Forgets => false,
             };
             is_same && (is_at_once || is_known)
         })
@@ -275,7 +332,7 @@ impl Wanted {
                 let text = session.as_deref().map(text::distil).unwrap_or_default();
                 return Some((Injection { text, ..Injection::default() }, None));
             }
-            Question::Forgets => return None,
+            Question::Command(_) | Question::Forgets => return None,
         };
         let suggestions = self.suggest(suggest_request(
             trigger.clone(),
@@ -345,6 +402,7 @@ fn budget(question: &Question, inject: &Inject) -> usize {
         Question::Prompt(_) => inject.prompt_tokens,
         Question::File(_) if !inject.on_edit => 0,
         Question::Failure(_) if !inject.on_error => 0,
+        Question::Command(_) => if inject.on_command { COMMAND_TOKENS } else { 0 },
         Question::File(_) | Question::Failure(_) => inject.prompt_tokens.min(FEW_TOKENS),
         Question::Distil | Question::Forgets => 0,
     }
@@ -353,7 +411,8 @@ fn budget(question: &Question, inject: &Inject) -> usize {
 /// Returns a digest of a question's subject, so that it is not answered twice; `None` without a key.
 fn about(question: &Question, key: Option<&[u8; 32]>) -> Option<String> {
     match question {
-        Question::Brief(_) | Question::Distil | Question::Forgets => None,
+        // What is told of a command is known by its cause.
+        Question::Brief(_) | Question::Command(_) | Question::Distil | Question::Forgets => None,
         Question::Prompt(text) | Question::File(text) | Question::Failure(text) => Some(digest(key?, text)),
     }
 }

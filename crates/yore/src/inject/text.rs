@@ -2,6 +2,7 @@
 //!
 //! - [`brief`]: the state of a project
 //! - [`suggestions`]: memories about a prompt, a file or an error
+//! - [`warning`]: a line about a command that failed before or that a rule forbids
 //!
 //! Instructions would trigger an agent's defence against injected prompts, and rightly so: a recalled passage
 //! is given as a fact, with its date.
@@ -12,13 +13,13 @@ use yore_core::episode::{Caveat, Role};
 use yore_core::memory::{Confidence, Lane, Memory, Verdict};
 use yore_core::query::ItemId;
 use yore_engine::{
-    Brief, ExchangeHits, Found, FoundMemory, NoteSummary, Packing, Passage, Said, Suggestions, Trigger, Worked, exchanges,
+    Against, Brief, ExchangeHits, Found, FoundMemory, NoteSummary, Packing, Passage, Said, Suggestions, Trigger, Warning, Worked, exchanges,
 };
 use yore_sources::source::note::KIND;
 
 use super::budget::{Injection, Page};
 use super::learning::Waiting;
-use crate::fence::{clean, name};
+use crate::fence::{MARK, clean, name};
 use crate::render::text::{day, merge_offer};
 use crate::results;
 
@@ -34,6 +35,10 @@ const STOPPED_CHARS: usize = 480;
 const PAST_CHARS: usize = 120;
 /// Most characters of an outcome.
 const OUTCOME_CHARS: usize = 400;
+
+/// Most characters of the whole text about a command, and of the form of it that worked.
+const WARNING_CHARS: usize = 200;
+const FORM_CHARS: usize = 60;
 
 /// From so many sessions that wait to be distilled, the brief says so.
 const MANY_WAIT: u64 = 3;
@@ -142,6 +147,26 @@ pub fn suggestions(suggestions: &Suggestions, trigger: &Trigger, budget: usize) 
         page.section("", std::iter::once((format!("Files opened then: {}", files.join(", ")), Vec::new())));
     }
     page.end()
+}
+
+/// Returns what is known against a command, in at most 200 characters.
+pub fn warning(warning: &Warning) -> Injection {
+    let (open, close) = (format!("<{MARK} source=\"yore\">"), format!("</{MARK}>"));
+    let room = WARNING_CHARS - open.len() - close.len() - 2;
+    let (head, told, tail, item) = match &warning.against {
+        Against::Failed { turn, at, count, error, next, chance: _ } => {
+            let count = if *count > 1 { format!("{count}x, last ") } else { String::new() };
+            let next = next.as_deref().filter(|next| next.chars().count() <= FORM_CHARS);
+            let next = next.map(|next| format!("; worked: `{}`", flowing(next, FORM_CHARS))).unwrap_or_default();
+            (format!("Failed before ({count}{}): ", day(*at)), error, format!("{next} [{}]", turn.short()), ItemId::Turn(*turn))
+        }
+        Against::Forbidden { memory, statement, at } => {
+            (format!("Rule of {}: ", day(Some(*at))), statement, format!(" [{}]", memory.short()), ItemId::Memory(*memory))
+        }
+    };
+    let left = room.saturating_sub(head.chars().count() + tail.chars().count() + 1);
+    let text = format!("{open}\n{head}{}{tail}\n{close}", flowing(told, left));
+    Injection { text, items: vec![item] }
 }
 
 /// Returns a line with a passage. Only the first line of an exchange has a date.
