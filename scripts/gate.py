@@ -25,7 +25,7 @@ LOOP = re.compile(r"\b(test|tests|pytest|vitest|jest|nextest|tox|lint|clippy|gol
                   r"prettier|gofmt|black|build|compile|bench|check|vet|tsc|mypy|pyright|ty|act)\b")
 LOOKS = {"awk", "cat", "cd", "diff", "echo", "find", "grep", "head", "jq", "ls", "pwd", "rg", "sed", "stat", "tail", "tree", "wc", "which"}
 NAMED = [
-    ("program", re.compile(r"command not found: (\S+)|(?:^|[ :])([\w./@+-]+): command not found")),
+    ("program", re.compile(r"command not found: (\S+)|(?:^|[ :])(?=[\w./@+-]*[a-z])([\w./@+-]+): command not found")),
     ("option", re.compile(r"(?:unknown|unrecognized|unexpected|invalid|illegal)(?: shorthand)? (?:flag|option|arguments?)s?(?: --)?:? *"
                           r"['`\"]?(-{0,2}[\w-]+)")),
     ("task", re.compile(r"no task (\S+) found|unknown command ['\"`]([\w:-]+)|[Mm]issing script: ['\"]?([\w:-]+)|"
@@ -54,16 +54,19 @@ def lines(path):
 
 
 def claude(path):
-    calls = {}
+    calls, began = {}, {}
     for line in lines(path):
         message = line.get("message")
+        # The lines of one message have times of their own; the message counts from its first.
+        key = message.get("id") if isinstance(message, dict) else None
+        began.setdefault(key, line.get("timestamp"))
         content = message.get("content") if isinstance(message, dict) else None
         for block in content if isinstance(content, list) else []:
             if not isinstance(block, dict):
                 continue
             if block.get("type") == "tool_use" and block.get("name") == "Bash":
                 command = (block.get("input") or {}).get("command")
-                calls[block["id"]] = (line.get("timestamp"), line.get("cwd"), line.get("sessionId"), command)
+                calls[block["id"]] = (began[key] or line.get("timestamp"), line.get("cwd"), line.get("sessionId"), command)
             elif block.get("type") == "tool_result" and block.get("tool_use_id") in calls:
                 at, cwd, session, command = calls[block["tool_use_id"]]
                 output, failed = text(block.get("content")), bool(block.get("is_error"))

@@ -6,8 +6,8 @@
 //!
 //! Reads the folders (`claude-code=/data/claude-code/tide`) into a memory below DIRECTORY, or takes the one that is there. All projects of
 //! a group of folders with the same first name are made one, as different people's clones of a repository are. A line of COMMANDS has
-//! `id`, `group`, `command`, `directory`, `session` and `at_ms`; a line of the output has `id`, `micros` and `warnings`. What was done at
-//! or after a command's time is not known to its answer, and of its own session what was done within the last minute.
+//! `id`, `group`, `command`, `directory`, `session` and `at_ms`; a line of the output has `id`, `micros` and `warnings`. What was done
+//! within a minute before a command's time is not known to its answer: that long it takes until yore has read it.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for maintainers whose result is its output")]
 
 use std::collections::HashMap;
@@ -21,6 +21,9 @@ use yore_bench::open_engine;
 use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
 use yore_engine::{CommandRequest, ExtractRequest, ProjectQuery};
 use yore_sources::project_names::names_of;
+
+/// Time from a command until yore has read what became of it: `extract.after_seconds`.
+const DELAY_MS: i64 = 60_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (mut commands, mut work, mut roots) = (PathBuf::new(), PathBuf::new(), Vec::new());
@@ -76,7 +79,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             directory: Some(directory.to_owned()),
             here: Some(names_of(directory)),
             session: Some(text_of(command, "session").to_owned()),
-            as_of: command["at_ms"].as_i64(),
+            as_of: command["at_ms"].as_i64().map(|at| at - DELAY_MS),
         };
         let began = Instant::now();
         let warnings = engine.warnings(&request)?;

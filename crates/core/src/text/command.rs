@@ -28,7 +28,7 @@ pub fn command_of(input: &str) -> Option<&str> {
 }
 
 /// Returns whether a command only looks at something.
-fn is_look(command: &str) -> bool {
+pub fn is_look(command: &str) -> bool {
     // An assignment before a command is none itself.
     let mut words = command.split_whitespace().skip_while(|word| word.contains('='));
     match words.next() {

@@ -14,7 +14,7 @@
 //! - [`names`], [`plain_title`], [`title_of`], [`names_in_question`]: names in prose, and the titles of passages
 //! - [`named_periods`], [`parse_period`], [`parse_beginning`]: days, weeks, months and years that a text names
 //! - [`says_change`], [`named_change`]: whether a text says that something was changed, and the change that a question names
-//! - [`command_of`], [`command_that_worked`]: commands that agents ran
+//! - [`command_of`], [`command_that_worked`], [`is_look`]: commands that agents ran
 //! - [`versions`], [`commands`]: versions of tools, and commands of build tools, that a text names
 //! - [`english_of`], [`is_german`], [`may_be_german`]: English words for those of a German question
 //! - [`fragments`], [`is_item`]: the smallest parts of a text that can be quoted by themselves
@@ -51,7 +51,7 @@ pub use asked_for::{asked_for, asks_for_past, question_parts};
 pub use change::{Side, named_change, says_change};
 pub use chunk::{CHUNK_TOKENS, CHUNKER_VERSION, Chunk, MAX_CHUNKS, chunks};
 pub use code_blocks::{CodeBlock, code_blocks, language_name};
-pub use command::{command_of, command_that_worked};
+pub use command::{command_of, command_that_worked, is_look};
 pub use duplicate::{NEAR_DUPLICATE, Shingles};
 pub use errors::{error_line, error_lines, error_reasons, steady};
 pub use fragments::{fragments, is_item};

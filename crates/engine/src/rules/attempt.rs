@@ -8,7 +8,7 @@ use yore_core::command::{
 use yore_core::episode::{FileAction, Outcome};
 use yore_core::event::Purpose;
 use yore_core::exchange::TurnShape;
-use yore_core::text::error_lines;
+use yore_core::text::{error_lines, is_look};
 
 use super::event::{Call, REFUSED, calls};
 use super::proposal::cut;
@@ -97,6 +97,9 @@ fn run<'t>(
 ) -> Option<Run<'t>> {
     let (result, output) = call.answer?;
     let command = whole_command(call.input)?;
+    if command.contains("*** Begin Patch") {
+        return None;
+    }
     let begins = |marks: &[&str]| marks.iter().any(|mark| output.trim_start().starts_with(mark));
     if call.outcome == Some(Outcome::Cancelled) || begins(&REFUSED) || begins(&NOT_RUN) {
         return None;
@@ -109,8 +112,10 @@ fn run<'t>(
         Some(at) => output[at..].split_once("stdout: ").map_or(output, |(_, told)| told),
         None => output,
     };
+    // A command that only looks at something fails because that is not there, which may be so no longer.
+    let is_lasting = |cause: &Cause| cause.kind == CauseKind::Named || cause.step.is_none_or(|at| !is_look(&steps[at].text));
     let cause = if has_failed {
-        cause(&steps, told)
+        cause(&steps, told).filter(is_lasting)
     } else {
         // The outcome of a pipe or a list is that of its last command.
         named(&steps, told).filter(|cause| cause.step.is_some_and(|step| is_hidden(&steps, step)))
@@ -216,7 +221,7 @@ fn is_masked(run: &Run<'_>, step: usize) -> bool {
 /// Returns the form of a failed command that passed next.
 fn next_form(turns: &[TurnShape<'_>], runs: &[Run<'_>], at: usize, cause: &Cause) -> Option<String> {
     let failed = &runs[at];
-    let step = &failed.steps[cause.step.or_else(|| failed.steps.iter().position(is_acting))?];
+    let step = &failed.steps[cause.step?];
     let (program, own) = (step.program(), subject(step));
     let name = cause.key.rsplit(' ').next().unwrap_or_default();
     let own_purpose = Purpose::of(&step.text);

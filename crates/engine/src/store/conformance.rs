@@ -900,7 +900,7 @@ fn extraction(open: Open<'_>) {
     assert_eq!(failures.iter().map(|known| &known.attempt).collect::<Vec<_>>(), [&attempts[0]]);
     assert!(store.failures(project, &causes[..1], None).unwrap().is_empty());
     assert!(store.failures(project, &causes, failures[0].at).unwrap().is_empty(), "it came later");
-    let passes = store.passes(project, "gh", None).unwrap();
+    let passes = store.passes(project, "gh", "pr diff", None).unwrap();
     assert_eq!(passes.iter().map(|known| &known.attempt).collect::<Vec<_>>(), [&attempts[1]]);
     assert_eq!(store.version_of(project, "gh", None).unwrap().as_deref(), Some("2.4"));
     let events = |filter: &EventFilter<'_>| {

@@ -243,9 +243,12 @@ fn passes(
     let form = cause.strip_prefix("run ");
     // The program of a whole command is that of its first step.
     let program = form.map_or(step.program(), |_| last.attempt.program.as_str());
-    for pass in store.passes(project, program, as_of)? {
+    // The last word of a key is the program, the option or the task.
+    let words = form.or_else(|| cause.rsplit(' ').next()).unwrap_or_default();
+    for pass in store.passes(project, program, words, as_of)? {
         let is_same = match form {
             Some(form) => pass.attempt.command == form && pass.attempt.directory == last.attempt.directory,
+            None if cause.starts_with("program ") => true,
             None => command::steps(&pass.attempt.command).iter().any(|step| keys(step).iter().any(|key| key == cause)),
         };
         if is_same && seen.insert(pass.id) {

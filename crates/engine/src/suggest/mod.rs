@@ -26,7 +26,7 @@ use self::edit::of_edit;
 use self::failure::of_failure;
 pub use self::gate::{Against, CommandRequest, Warning};
 use self::prompt::of_prompt;
-pub use self::suggestion::{SuggestRequest, Suggestion, Suggestions, Trigger};
+pub use self::suggestion::{SuggestRequest, Suggestion, Suggestions, TakenBack, Trigger};
 
 use crate::archive::notes::NotesRequest;
 use crate::error::EngineError;
@@ -91,6 +91,7 @@ impl Engine {
             let beside = memory.hit.beside.iter_mut().map(|said| &mut said.text);
             std::iter::once(&mut memory.hit.quote).chain(texts).chain(beside).chain(outcome)
         });
+        let texts = texts.chain(suggestions.taken_back.as_mut().map(|edits| &mut edits.by));
         self.redact_again(texts)?;
         Ok(suggestions)
     }

@@ -11,7 +11,7 @@ use crate::store::{Store, StoreResult};
 
 /// Most failures, and most passes, that are read for one command, the latest first.
 const MOST_FAILURES: i64 = 200;
-const MOST_PASSES: i64 = 2_000;
+const MOST_PASSES: i64 = 200;
 
 /// An attempt as it is stored.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,21 +75,22 @@ impl Store {
         })
     }
 
-    /// Returns the commands of a program that passed in a project, before a time, the latest first.
+    /// Returns the commands of a program that passed in a project and have these words, before a time, the latest first.
     pub(crate) fn passes(
         &self,
         project: ProjectKey,
         program: &str,
+        words: &str,
         until: Option<UtcMillis>,
     ) -> StoreResult<Vec<StoredAttempt>> {
         self.read(|view| {
             view.all(
                 &format!(
-                    "SELECT {COLUMNS} WHERE attempt.program = ?2 AND attempt.cause IS NULL AND turn.project_id = ?1
-                         AND episode.forgotten_ms IS NULL AND (?3 IS NULL OR turn.at_ms < ?3)
+                    "SELECT {COLUMNS} WHERE attempt.program = ?2 AND attempt.cause IS NULL AND instr(attempt.command, ?5) > 0
+                         AND turn.project_id = ?1 AND episode.forgotten_ms IS NULL AND (?3 IS NULL OR turn.at_ms < ?3)
                      ORDER BY turn.at_ms DESC, attempt.turn_id DESC LIMIT ?4"
                 ),
-                params![project, program, until, MOST_PASSES],
+                params![project, program, until, MOST_PASSES, words],
                 attempt,
             )
         })
