@@ -70,8 +70,7 @@ pub use store::{
     SkipCount, SourceFileSummary, Spent, StoreError, StoreOptions, StoreStats, UndoError,
 };
 pub use suggest::{
-    Against, Brief, BriefRequest, CommandRequest, SuggestRequest, Suggestion, Suggestions, TakenBack, Trigger,
-    Warning, Worked,
+    Against, Brief, BriefRequest, CommandRequest, SuggestRequest, Suggestion, Suggestions, TakenBack, Trigger, Warning, Worked,
 };
 pub use topics::{SessionTopics, SimilarTopic, Topic, TopicsRequest};
 pub use upkeep::{

@@ -12,6 +12,8 @@ const MOST_LINE_BYTES: usize = 400;
 /// Longest key, and longest word in one, in bytes.
 const MOST_KEY_BYTES: usize = 300;
 const MOST_WORD_BYTES: usize = 60;
+/// Most lines with a reason that are compared with words about the surroundings.
+const MOST_REASONS: usize = 3;
 /// Words of a command that may be tasks of a program.
 const MOST_TASK_WORDS: usize = 3;
 
@@ -118,13 +120,15 @@ pub fn cause(steps: &[Step], output: &str) -> Option<Cause> {
     if let Some(cause) = named(steps, output) {
         return Some(cause);
     }
-    let line = *error_reasons(output, 1).first()?;
+    let reasons = error_reasons(output, MOST_REASONS);
+    let of_surroundings = reasons.iter().find(|line| is_of_surroundings(line));
+    let line = *of_surroundings.or(reasons.first())?;
     let acting: Vec<usize> = (0..steps.len()).filter(|at| is_acting(&steps[*at])).collect();
     let step = match acting.as_slice() {
         [only] => Some(*only),
         _ => None,
     };
-    let kind = if is_of_surroundings(output) { CauseKind::Surroundings } else { CauseKind::Other };
+    let kind = if of_surroundings.is_some() { CauseKind::Surroundings } else { CauseKind::Other };
     Some(Cause { kind, key: run_key(steps)?, line: line.to_owned(), step })
 }
 
@@ -190,9 +194,8 @@ pub fn run_key(steps: &[Step]) -> Option<String> {
 
 /// Returns whether a simple command does something, and is not only a view of another's output or a change of directory.
 pub fn is_acting(step: &Step) -> bool {
-    const VIEWS: [&str; 16] = [
-        "awk", "cat", "column", "cut", "grep", "head", "jq", "less", "rg", "sed", "sort", "tail", "tee", "tr", "uniq", "wc",
-    ];
+    const VIEWS: [&str; 16] =
+        ["awk", "cat", "column", "cut", "grep", "head", "jq", "less", "rg", "sed", "sort", "tail", "tee", "tr", "uniq", "wc"];
     const NOTHING: [&str; 9] = [":", "cd", "echo", "export", "printf", "set", "sleep", "true", "pwd"];
     let program = step.program();
     let is_view = step.link == super::Link::Pipe && VIEWS.contains(&program);
@@ -304,11 +307,9 @@ fn tasks_in(line: &str) -> Vec<String> {
     after(line, &NO_TASK)
 }
 
-fn is_of_surroundings(output: &str) -> bool {
-    error_reasons(output, 3).iter().any(|line| {
-        let line = line.to_lowercase();
-        SURROUNDINGS.iter().any(|words| line.contains(words))
-    })
+fn is_of_surroundings(line: &str) -> bool {
+    let line = line.to_lowercase();
+    SURROUNDINGS.iter().any(|words| line.contains(words))
 }
 
 #[cfg(test)]
@@ -328,7 +329,11 @@ mod tests {
             ("pytest", "/bin/bash: line 1: pytest: command not found", "program pytest"),
             ("timeout 60 go test | tail", "zsh: command not found: timeout", "program timeout"),
             ("git show 8312232 --no-stat", "fatal: unrecognized argument: --no-stat", "option git show --no-stat"),
-            ("golangci-lint run --disable-all ./a", "Error: unknown flag: --disable-all", "option golangci-lint run --disable-all"),
+            (
+                "golangci-lint run --disable-all ./a",
+                "Error: unknown flag: --disable-all",
+                "option golangci-lint run --disable-all",
+            ),
             ("git gc --auto --dry-run", "error: unknown option `dry-run'", "option git gc --dry-run"),
             ("sed -n 1p x | cat -A", "cat: illegal option -- A", "option cat -A"),
             ("cargo test --bad=1", "error: unexpected argument '--bad' found", "option cargo test --bad"),

@@ -4,15 +4,34 @@ use super::split::{Step, Word, steps};
 
 /// Words that forbid what follows, in lower case; several are one after the other.
 const FORBIDDING: [&str; 14] = [
-    "never", "don't", "dont", "don’t", "do not", "must not", "mustn't", "should not", "shouldn't", "may not", "cannot", "can't",
-    "stop", "avoid",
+    "never",
+    "don't",
+    "dont",
+    "don’t",
+    "do not",
+    "must not",
+    "mustn't",
+    "should not",
+    "shouldn't",
+    "may not",
+    "cannot",
+    "can't",
+    "stop",
+    "avoid",
 ];
 /// Words that forbid what follows, in the place of what comes before.
 const INSTEAD: [&str; 5] = [", not", " not", " instead of", " rather than", " statt"];
 /// Words that forbid what comes before.
 const FORBIDDEN: [&str; 9] = [
-    " is forbidden", " is banned", " is prohibited", " is not allowed", " isn't allowed", " is off limits", " is off-limits",
-    " are forbidden", " are not allowed",
+    " is forbidden",
+    " is banned",
+    " is prohibited",
+    " is not allowed",
+    " isn't allowed",
+    " is off limits",
+    " is off-limits",
+    " are forbidden",
+    " are not allowed",
 ];
 /// First words of a clause that recommends.
 const RECOMMENDING: [&str; 11] =
@@ -33,8 +52,22 @@ const CONDITIONS: [&str; 18] = [
     "on", "after", "wenn", "außer",
 ];
 /// Options that narrow a command to a part.
-const NARROWING: [&str; 14] =
-    ["-p", "--package", "--lib", "--test", "--bin", "--bins", "--doc", "--example", "-run", "--run", "-k", "-t", "-m", "--filter"];
+const NARROWING: [&str; 14] = [
+    "-p",
+    "--package",
+    "--lib",
+    "--test",
+    "--bin",
+    "--bins",
+    "--doc",
+    "--example",
+    "-run",
+    "--run",
+    "-k",
+    "-t",
+    "-m",
+    "--filter",
+];
 /// Longest rule that is read, in bytes.
 const LONGEST: usize = 400;
 
@@ -162,7 +195,8 @@ fn is_unconditional(rest: &str) -> bool {
 fn ban(object: &str) -> Option<Ban> {
     let object = object.trim().trim_end_matches(['.', '!']);
     let lower = object.to_ascii_lowercase();
-    let is_whole = ["whole", "full", "entire", "all tests", "all the tests", "everything"].iter().any(|word| lower.contains(word));
+    let is_whole =
+        ["whole", "full", "entire", "all tests", "all the tests", "everything"].iter().any(|word| lower.contains(word));
     // Code in the object is the command.
     if let Some(code) = object.split('`').nth(1) {
         let rest = object.splitn(3, '`').nth(2).unwrap_or_default();

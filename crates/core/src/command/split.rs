@@ -333,10 +333,10 @@ mod tests {
             ("a b && c || d; e | f & g", vec!["a b", "c", "d", "e", "f", "g"]),
             ("grep 'a; b' \"c && d\" x\\ y", vec!["grep a; b c && d x y"]),
             ("make 2>&1 >log.txt <in | tee out", vec!["make", "tee out"]),
-            ("git commit -m \"$(cat <<'EOF'\nfix; it\nEOF\n)\" && git push", vec![
-                "git commit -m $(cat <<'EOF'\nfix; it\nEOF\n)",
-                "git push",
-            ]),
+            (
+                "git commit -m \"$(cat <<'EOF'\nfix; it\nEOF\n)\" && git push",
+                vec!["git commit -m $(cat <<'EOF'\nfix; it\nEOF\n)", "git push"],
+            ),
             ("python3 - <<'EOF'\nimport os; x\nEOF\nls", vec!["python3 -", "ls"]),
             ("# a comment; rm x\nls # more", vec!["ls"]),
             ("A=1 B=$(go env X) make \\\n  all", vec!["A=1 B=$(go env X) make all"]),

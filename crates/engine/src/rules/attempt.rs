@@ -15,12 +15,28 @@ use super::proposal::cut;
 
 /// Names of inputs that may follow a command of several lines.
 const OTHER_INPUTS: [&str; 14] = [
-    "block_until_ms", "cwd", "dangerouslyDisableSandbox", "description", "directory", "dir_path", "is_background", "justification",
-    "login", "max_output_tokens", "run_in_background", "timeout", "workdir", "yield_time_ms",
+    "block_until_ms",
+    "cwd",
+    "dangerouslyDisableSandbox",
+    "description",
+    "directory",
+    "dir_path",
+    "is_background",
+    "justification",
+    "login",
+    "max_output_tokens",
+    "run_in_background",
+    "timeout",
+    "workdir",
+    "yield_time_ms",
 ];
 /// Beginnings of answers of a client that ran nothing, or broke off.
 const NOT_RUN: [&str; 6] = [
-    "This command requires approval", "Permission to use", "<tool_use_error>", "Command timed out", "Permission for this action",
+    "This command requires approval",
+    "Permission to use",
+    "<tool_use_error>",
+    "Command timed out",
+    "Permission for this action",
     "Request interrupted",
 ];
 /// Lines before the error in an answer of Codex's sandbox.
@@ -137,11 +153,11 @@ fn whole_command(input: &str) -> Option<String> {
     if let Ok(written) = serde_json::from_str::<String>(first.trim_end_matches(',')) {
         return Some(written).filter(|command| !command.trim().is_empty());
     }
-    // Codex's older form is a list: `bash`, `-lc`, and the command.
-    if matches!(first, "bash" | "zsh" | "/bin/bash" | "/bin/zsh") {
-        let rest: Vec<&str> = lines.skip_while(|line| matches!(line.trim(), "-lc" | "-c")).take_while(|line| !is_input(line)).collect();
-        return Some(rest.join("\n")).filter(|command| !command.trim().is_empty());
-    }
+    // A list of words is written as one text: `bash -lc make all`.
+    let first = ["bash -lc ", "zsh -lc ", "/bin/bash -lc ", "/bin/zsh -lc "]
+        .iter()
+        .find_map(|shell| first.strip_prefix(shell))
+        .unwrap_or(first);
     let rest = lines.take_while(|line| !is_input(line));
     let command = std::iter::once(first).chain(rest).collect::<Vec<_>>().join("\n");
     (!command.trim().is_empty()).then_some(command)
@@ -209,7 +225,8 @@ fn is_hidden(steps: &[Step], step: usize) -> bool {
 /// Returns the steps that are sure to have passed in a command that did.
 fn passed<'r>(run: &'r Run<'_>) -> impl Iterator<Item = usize> + 'r {
     let is_either = run.steps.iter().any(|step| step.link == Link::Or);
-    (0..run.steps.len()).filter(move |at| !is_either && !is_masked(run, *at) && !matches!(run.steps[*at].program(), "" | "cd" | "echo"))
+    (0..run.steps.len())
+        .filter(move |at| !is_either && !is_masked(run, *at) && !matches!(run.steps[*at].program(), "" | "cd" | "echo"))
 }
 
 /// Returns whether a step may have failed although the command passed: its outcome is hidden, and the output reports an error.
@@ -290,9 +307,7 @@ mod tests {
 
     /// A command with its output and whether it failed; an empty command is a change of a file.
     fn told(ran: &[(&str, &str, bool)]) -> Vec<Attempt<usize>> {
-        let tool = |number: usize, outcome| {
-            vec![ToolUse { call_id: Some(number.to_string()), name: "Bash".to_owned(), outcome }]
-        };
+        let tool = |number: usize, outcome| vec![ToolUse { call_id: Some(number.to_string()), name: "Bash".to_owned(), outcome }];
         let parts: Vec<_> = ran
             .iter()
             .enumerate()
@@ -335,25 +350,33 @@ mod tests {
     fn failure_is_stored_with_the_form_that_passed_next() {
         for (ran, cause, next) in [
             (
-                vec![("gh pr diff 88 --stat", "Exit code 1\nunknown flag: --stat", true), ("gh pr view 88", "x", false), ("gh pr diff 88", "+x", false)],
+                vec![
+                    ("gh pr diff 88 --stat", "Exit code 1\nunknown flag: --stat", true),
+                    ("gh pr view 88", "x", false),
+                    ("gh pr diff 88", "+x", false),
+                ],
                 "option gh pr diff --stat",
                 Some("gh pr diff 88"),
             ),
             (
-                vec![("golangci-lint run", "zsh: command not found: golangci-lint", true), ("ls", "", false), ("mise exec -- golangci-lint run", "ok", false)],
+                vec![
+                    ("golangci-lint run", "zsh: command not found: golangci-lint", true),
+                    ("ls", "", false),
+                    ("mise exec -- golangci-lint run", "ok", false),
+                ],
                 "program golangci-lint",
                 Some("mise exec -- golangci-lint run"),
             ),
             (
-                vec![("pytest -q", "E   ModuleNotFoundError: No module named 'tide'", true), ("", "", false), ("PYTHONPATH=. pytest -q", "1 passed", false)],
+                vec![
+                    ("pytest -q", "E   ModuleNotFoundError: No module named 'tide'", true),
+                    ("", "", false),
+                    ("PYTHONPATH=. pytest -q", "1 passed", false),
+                ],
                 "run pytest -q",
                 Some("PYTHONPATH=. pytest -q"),
             ),
-            (
-                vec![("make x", "error: no tide", true), ("", "", false), ("make y", "", false)],
-                "run make x",
-                None,
-            ),
+            (vec![("make x", "error: no tide", true), ("", "", false), ("make y", "", false)], "run make x", None),
             (vec![("make x", "error: no tide", true), ("make x", "", false), ("make y", "", false)], "run make x", None),
         ] {
             assert_eq!(failures(&ran), [(cause.to_owned(), next.map(str::to_owned))], "{ran:?}");
@@ -381,12 +404,15 @@ mod tests {
                 format!("{}|{}|{version}|{:?}", attempt.command, attempt.directory, attempt.exit)
             })
             .collect();
-        assert_eq!(shown, [
-            "golangci-lint --version||2.5.0|Some(0)",
-            "golangci-lint run|web|2.5.0|Some(0)",
-            "tail -3|web|-|Some(0)",
-            "tail||-|Some(0)",
-        ]);
+        assert_eq!(
+            shown,
+            [
+                "golangci-lint --version||2.5.0|Some(0)",
+                "golangci-lint run|web|2.5.0|Some(0)",
+                "tail -3|web|-|Some(0)",
+                "tail||-|Some(0)",
+            ]
+        );
     }
 
     #[test]
@@ -397,7 +423,9 @@ mod tests {
 
     #[test]
     fn directories_are_named_within_the_one_of_the_conversation() {
-        for (here, to, expected) in [("", "web", "web"), ("web", "..", ""), ("web/a", "../b/", "web/b"), ("web", "/w/x", "x"), ("", "/tmp/y", "/tmp/y")] {
+        for (here, to, expected) in
+            [("", "web", "web"), ("web", "..", ""), ("web/a", "../b/", "web/b"), ("web", "/w/x", "x"), ("", "/tmp/y", "/tmp/y")]
+        {
             assert_eq!(joined("/w", here, to), expected, "{here} {to}");
         }
     }

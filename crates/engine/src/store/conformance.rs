@@ -20,11 +20,11 @@ use yore_core::scope::ProjectAlias;
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
 use super::{
-    Advance, Again, ArchivePlan, BlobKey, ChangeFilter, Checkpoint, Commit, Compared, Contexts, EmbeddedItem, EntityNames,
-    Entries, Entry, EpisodeKey, Episodes, EventFilter, EvidenceOf, Exceptions, Failed, FileNote, FileRow, Files, ForgetPlan,
-    Forgetting, Home, ItemKey, LineRun, MODEL_LIST, Memories, MemoryFilter, MemoryOutline, Named, NewBlob, NewJob, NewOperation,
-    OperationTx, Outlines, Past, ProjectChange, Queue, QueuePlace, RecordKey, Relations, RowKey, Run, SPOKEN_GAP, STATIC_LIST,
-    SaidTurn, SessionFilter, SessionOrder, Shape, Skips, Spans, Stands, Store, StoreError, StoreOptions, StoredSpan,
+    Advance, Again, ArchivePlan, Attempts, BlobKey, ChangeFilter, Checkpoint, Commit, Compared, Contexts, EmbeddedItem,
+    EntityNames, Entries, Entry, EpisodeKey, Episodes, EventFilter, EvidenceOf, Exceptions, Failed, FileNote, FileRow, Files,
+    ForgetPlan, Forgetting, Home, ItemKey, LineRun, MODEL_LIST, Memories, MemoryFilter, MemoryOutline, Named, NewBlob, NewJob,
+    NewOperation, OperationTx, Outlines, Past, ProjectChange, Queue, QueuePlace, RecordKey, Relations, RowKey, Run, SPOKEN_GAP,
+    STATIC_LIST, SaidTurn, SessionFilter, SessionOrder, Shape, Skips, Spans, Stands, Store, StoreError, StoreOptions, StoredSpan,
     StoredSummary, StoredVerdict, Structure, TopicName, TurnChoice, TurnCount, Turns, UndoError, Undoing, Unused, Versions,
 };
 
@@ -896,13 +896,14 @@ fn extraction(open: Open<'_>) {
     store.put_spans(session, structure, "spans/1", shape, NOON).unwrap();
     let project = store.projects().unwrap()[0].key;
     let causes = ["program gh".to_owned(), "option gh pr diff --stat".to_owned()];
-    let failures = store.failures(project, &causes, None).unwrap();
+    let found = |wanted: Attempts<'_>, until| store.attempts(project, wanted, until).unwrap();
+    let failures = found(Attempts::Failed(&causes), None);
     assert_eq!(failures.iter().map(|known| &known.attempt).collect::<Vec<_>>(), [&attempts[0]]);
-    assert!(store.failures(project, &causes[..1], None).unwrap().is_empty());
-    assert!(store.failures(project, &causes, failures[0].at).unwrap().is_empty(), "it came later");
-    let passes = store.passes(project, "gh", "pr diff", None).unwrap();
+    assert!(found(Attempts::Failed(&causes[..1]), None).is_empty());
+    assert!(found(Attempts::Failed(&causes), failures[0].at).is_empty(), "it came later");
+    let passes = found(Attempts::Passed("gh", "pr diff"), None);
     assert_eq!(passes.iter().map(|known| &known.attempt).collect::<Vec<_>>(), [&attempts[1]]);
-    assert_eq!(store.version_of(project, "gh", None).unwrap().as_deref(), Some("2.4"));
+    assert_eq!(found(Attempts::Versioned("gh"), None)[0].attempt.version.as_deref(), Some("2.4"));
     let events = |filter: &EventFilter<'_>| {
         let found = store.events(filter).unwrap();
         found
@@ -921,7 +922,7 @@ fn extraction(open: Open<'_>) {
     assert_eq!(store.summaries_of(&[session]).unwrap()[&session], summary);
     let structure = Structure { spans: &[span], ..Structure::default() };
     store.put_spans(session, structure, "spans/1", Shape { turns: 3, ..shape }, NOON).unwrap();
-    assert!(store.failures(project, &causes, None).unwrap().is_empty());
+    assert!(store.attempts(project, Attempts::Failed(&causes), None).unwrap().is_empty());
     assert_eq!(
         store.spans(Spans::TopicsIn(Some(project))).unwrap()[0].name.as_deref(),
         Some("Berths"),

@@ -1,6 +1,7 @@
 //! Finds what is known against a command that is about to run: a failure before that is likely to come again, or a rule.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use yore_core::command::{self, CauseKind, LEAST_CHANCE, Record, Step, bans, chance, is_acting, keys, normal, run_key, steps};
@@ -13,7 +14,7 @@ use crate::Engine;
 use crate::error::EngineError;
 use crate::retrieve::project_here;
 use crate::rules::directories;
-use crate::store::{Exceptions, Memories, ProjectKey, Store, StoredAttempt};
+use crate::store::{Attempts, Exceptions, Memories, ProjectKey, SessionFilter, SessionOrder, Store, StoredAttempt};
 use yore_sources::project_names::ProjectNames;
 
 /// An extracted rule counts from this certainty on, as in the brief.
@@ -166,11 +167,16 @@ fn failed_before(
         places.entry(key).or_insert(0);
     }
     let causes: Vec<String> = places.keys().cloned().collect();
-    let failures = store.failures(project, &causes, request.as_of)?;
+    let failures = store.attempts(project, Attempts::Failed(&causes), request.as_of)?;
     if failures.is_empty() {
         return Ok(None);
     }
-    let root = request.session.as_deref().map(|session| store.first_directory(session)).transpose()?.flatten();
+    let session = |native_id| {
+        let filter = SessionFilter { native_id: Some(native_id), ..SessionFilter::default() };
+        store.sessions(&filter, SessionOrder::Recent, 1)
+    };
+    let session = request.session.as_deref().map(session).transpose()?.and_then(|mut found| found.pop());
+    let root = session.and_then(|session| session.cwd);
     let here = request.directory.as_deref().or_else(|| request.here.as_ref()?.directory()).unwrap_or_default();
     let directories = directories(steps, root.as_deref().filter(|root| here.starts_with(root)).unwrap_or(here), here);
     let mut groups: BTreeMap<(&str, String), Vec<&StoredAttempt>> = BTreeMap::new();
@@ -190,24 +196,33 @@ fn failed_before(
         groups.entry((&failed.cause, shape)).or_default().push(failure);
     }
     let mut best: Option<(f32, Warning)> = None;
+    let mut known: HashMap<&str, (Option<String>, Vec<StoredAttempt>)> = HashMap::new();
     for ((cause, _), mut group) in groups {
         let step = &steps[places[cause]];
-        let version = store.version_of(project, step.program(), request.as_of)?;
-        let is_of_version = |known: &&StoredAttempt| {
-            known.attempt.version.as_ref().zip(version.as_ref()).is_none_or(|(then, now)| then == now)
+        let (version, passes) = match known.entry(cause) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => {
+                let last = store.attempts(project, Attempts::Versioned(step.program()), request.as_of)?.pop();
+                let version = last.and_then(|last| last.attempt.version);
+                unknown.insert((version, passes(store, project, cause, group[0], step, request.as_of)?))
+            }
         };
+        let is_of_version =
+            |known: &&StoredAttempt| known.attempt.version.as_ref().zip(version.as_ref()).is_none_or(|(then, now)| then == now);
         group.retain(is_of_version);
         let Some(last) = group.first() else { continue };
         let Some(failed) = &last.attempt.failed else { continue };
-        let (since, before) = passes(store, project, cause, step, last, request.as_of)?;
+        let is_here = |pass: &&StoredAttempt| failed.kind == CauseKind::Named || pass.attempt.directory == last.attempt.directory;
+        let is_later = |pass: &StoredAttempt| (pass.at, pass.attempt.turn) > (last.at, last.attempt.turn);
+        let (since, before): (Vec<_>, Vec<_>) = passes.iter().filter(is_here).partition(|pass| is_later(pass));
         let next = group.iter().find_map(|known| known.attempt.failed.as_ref()?.next.clone());
         let sessions: HashSet<_> = group.iter().map(|known| known.episode).collect();
         let record = Record {
             kind: failed.kind,
             failures: group.len() as u32,
             sessions: sessions.len() as u32,
-            passes_before: before,
-            has_passed_since: since > 0,
+            passes_before: before.len() as u32,
+            has_passed_since: !since.is_empty(),
             is_mended_by_form: next.is_some(),
             age_days: last.at.map_or(0.0, |at| now.saturating_sub(at) as f32 / DAY_MS),
         };
@@ -216,47 +231,38 @@ fn failed_before(
         if chance < LEAST_CHANCE || is_next || best.as_ref().is_some_and(|(known, _)| *known >= chance) {
             continue;
         }
-        let against = Against::Failed {
-            turn: last.id,
-            at: last.at,
-            count: record.failures,
-            error: failed.error.clone(),
-            next,
-            chance,
-        };
+        let against =
+            Against::Failed { turn: last.id, at: last.at, count: record.failures, error: failed.error.clone(), next, chance };
         best = Some((chance, Warning { cause: cause.to_owned(), against }));
     }
     Ok(best.map(|(_, warning)| warning))
 }
 
-/// Returns how often commands with a cause passed after a failure and before it.
+/// Returns the commands that passed although they have what a cause names, each once.
 fn passes(
     store: &Store,
     project: ProjectKey,
     cause: &str,
+    failure: &StoredAttempt,
     step: &Step,
-    last: &StoredAttempt,
     as_of: Option<UtcMillis>,
-) -> Result<(u32, u32), EngineError> {
-    let mut seen = HashSet::new();
-    let (mut since, mut before) = (0, 0);
+) -> Result<Vec<StoredAttempt>, EngineError> {
     let form = cause.strip_prefix("run ");
     // The program of a whole command is that of its first step.
-    let program = form.map_or(step.program(), |_| last.attempt.program.as_str());
-    // The last word of a key is the program, the option or the task.
+    let program = form.map_or(step.program(), |_| failure.attempt.program.as_str());
+    // The last word of another key is the program, the option or the task.
     let words = form.or_else(|| cause.rsplit(' ').next()).unwrap_or_default();
-    for pass in store.passes(project, program, words, as_of)? {
+    let mut passes = store.attempts(project, Attempts::Passed(program, words), as_of)?;
+    let mut seen = HashSet::new();
+    passes.retain(|pass| {
         let is_same = match form {
-            Some(form) => pass.attempt.command == form && pass.attempt.directory == last.attempt.directory,
+            Some(form) => pass.attempt.command == form,
             None if cause.starts_with("program ") => true,
             None => command::steps(&pass.attempt.command).iter().any(|step| keys(step).iter().any(|key| key == cause)),
         };
-        if is_same && seen.insert(pass.id) {
-            let is_later = (pass.at, pass.attempt.turn) > (last.at, last.attempt.turn);
-            *(if is_later { &mut since } else { &mut before }) += 1;
-        }
-    }
-    Ok((since, before))
+        is_same && seen.insert(pass.id)
+    });
+    Ok(passes)
 }
 
 /// Returns whether a form is what is about to run.

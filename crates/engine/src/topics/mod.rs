@@ -159,8 +159,7 @@ impl Engine {
         let events: Vec<Event<TurnKey>> =
             rules::events(&read).into_iter().map(|event| event.at_turn(|at| turns[at].row)).collect();
         let attempts = rules::attempts(&read, |at| turns[at].cwd.as_deref());
-        let attempts: Vec<Attempt<TurnKey>> =
-            attempts.into_iter().map(|attempt| attempt.at_turn(|at| turns[at].row)).collect();
+        let attempts: Vec<Attempt<TurnKey>> = attempts.into_iter().map(|attempt| attempt.at_turn(|at| turns[at].row)).collect();
         let structure = Structure { spans: &stored, events: &events, attempts: &attempts };
         match self.store().put_spans(episode, structure, DIVIDER, shape, self.now()) {
             Err(error) if error.is_unwritable() => Ok(Some(stored)),

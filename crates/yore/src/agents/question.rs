@@ -1,4 +1,4 @@
-//! Questions that an agent's event asks the memory: a brief, suggestions for a prompt, files or an error, or what is against a command.
+//! Questions that an agent's event asks the memory: about a session, a prompt, files, an error or a command.
 
 use yore_core::relevance::TriggerKind;
 

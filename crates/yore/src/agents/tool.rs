@@ -165,7 +165,10 @@ mod tests {
         for (said, expected) in [
             (json!({"tool_name": "Bash", "tool_input": {"command": "make", "description": "x"}}), about("make", None)),
             (json!({"tool_name": "exec_command", "tool_input": {"cmd": "make", "workdir": "/a"}}), about("make", Some("/a"))),
-            (json!({"tool_name": "shell", "tool_input": {"command": ["bash", "-lc", "cd a && make"]}}), about("cd a && make", None)),
+            (
+                json!({"tool_name": "shell", "tool_input": {"command": ["bash", "-lc", "cd a && make"]}}),
+                about("cd a && make", None),
+            ),
             (json!({"tool_name": "run_commands", "tool_input": {"commands": ["make", "ls"]}}), about("make\nls", None)),
             (json!({"toolName": "bash", "toolArgs": {"command": "make"}}), about("make", None)),
             (json!({"tool_name": "Bash", "tool_input": {"command": "apply_patch <<E\n*** Begin Patch"}}), None),

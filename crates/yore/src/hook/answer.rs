@@ -1,6 +1,9 @@
 //! Answers a hook: asks the daemon or the passive store for a brief or suggestions, and cuts them to the budget.
 //!
 //! - [`Wanted`]: the questions that an event asks (`agents`), and their answers
+//! - `command`: what is known against a command
+
+mod command;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -8,14 +11,11 @@ use std::time::{Duration, Instant};
 use yore_core::query::{Filter, ItemId, SearchMode};
 use yore_core::relevance::{SkipReason, TriggerKind};
 use yore_engine::ingest::{ledger_key, name_redactor};
-use yore_engine::{
-    Against, Brief, BriefRequest, CommandRequest, Engine, EngineOptions, ModelServers, StoreOptions, SuggestRequest, Suggestions,
-    Trigger, Warning,
-};
+use yore_engine::{Brief, BriefRequest, Engine, EngineOptions, ModelServers, StoreOptions, SuggestRequest, Suggestions, Trigger};
 use yore_sources::project_names::{ProjectNames, names_of};
 use yore_sources::redact::RedactionCounts;
 
-use crate::agents::{AgentEvent, AgentProfile, Beginning, DOCTOR, Moment, Output, Question, Ran};
+use crate::agents::{AgentEvent, AgentProfile, Beginning, DOCTOR, Moment, Output, Question};
 use crate::config::{Config, Inject};
 use crate::engine_handle::now;
 use crate::inject::budget::{Injection, tokens};
@@ -220,49 +220,6 @@ impl Wanted {
         }
     }
 
-    /// Tells what is known against a command, each cause once. Silence is not recorded: most commands are fine.
-    fn warned(&mut self, ran: &Ran, key: Option<&[u8; 32]>, past: &[Entry], texts: &mut Vec<String>) -> Vec<Entry> {
-        let began = Instant::now();
-        let Some(warnings) = self.warnings(ran) else { return Vec::new() };
-        let question = Question::Command(ran.clone());
-        for warning in warnings {
-            // A command that passed is no longer expected to fail.
-            let is_refuted = ran.has_failed == Some(false) && matches!(warning.against, Against::Failed { .. });
-            let about = key.map(|key| digest(key, &warning.cause));
-            let is_told = held(past, self.agent_id.as_deref())
-                .any(|entry| entry.kind == Some(TriggerKind::Command) && entry.about.is_some() && entry.about == about);
-            if is_refuted || is_told {
-                continue;
-            }
-            let given = text::warning(&warning);
-            let turns = given.items.iter().map(ItemId::to_string).collect();
-            let micros = began.elapsed().as_micros() as u64;
-            let entry = Entry { turns, tokens: tokens(&given.text), micros, about, ..self.entry(&question) };
-            texts.push(given.text);
-            return vec![entry];
-        }
-        Vec::new()
-    }
-
-    fn warnings(&mut self, ran: &Ran) -> Option<Vec<Warning>> {
-        let request = CommandRequest {
-            command: ran.command.clone(),
-            directory: ran.directory.clone().or_else(|| self.event.cwd.clone()),
-            here: self.event.cwd.as_deref().map(names_of),
-            session: self.event.session_id.clone(),
-            as_of: None,
-        };
-        let patience = self.left_of(PATIENCE);
-        if let Some(client) = &mut self.client {
-            match client.ask(&Verb::warnings { request: request.clone() }, patience) {
-                Ok(warnings) => return Some(warnings),
-                Err(NoAnswer::Refused(_)) => return None,
-                Err(NoAnswer::Unavailable { .. }) => self.client = None,
-            }
-        }
-        self.passive()?.warnings(&request).ok()
-    }
-
     /// Returns whether the agent is asked now to record what it learned: once a session, after a piece of work.
     fn is_distilled_now(&self, past: &[Entry]) -> bool {
         let is = |kind: TriggerKind| move |entry: &&Entry| entry.kind == Some(kind);
@@ -402,7 +359,13 @@ fn budget(question: &Question, inject: &Inject) -> usize {
         Question::Prompt(_) => inject.prompt_tokens,
         Question::File(_) if !inject.on_edit => 0,
         Question::Failure(_) if !inject.on_error => 0,
-        Question::Command(_) => if inject.on_command { COMMAND_TOKENS } else { 0 },
+        Question::Command(_) => {
+            if inject.on_command {
+                COMMAND_TOKENS
+            } else {
+                0
+            }
+        }
         Question::File(_) | Question::Failure(_) => inject.prompt_tokens.min(FEW_TOKENS),
         Question::Distil | Question::Forgets => 0,
     }

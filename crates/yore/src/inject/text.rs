@@ -13,8 +13,8 @@ use yore_core::episode::{Caveat, Role};
 use yore_core::memory::{Confidence, Lane, Memory, Verdict};
 use yore_core::query::ItemId;
 use yore_engine::{
-    Against, Brief, ExchangeHits, Found, FoundMemory, NoteSummary, Packing, Passage, Said, Suggestions, TakenBack, Trigger, Warning,
-    Worked, exchanges,
+    Against, Brief, ExchangeHits, Found, FoundMemory, NoteSummary, Packing, Passage, Said, Suggestions, TakenBack, Trigger,
+    Warning, Worked, exchanges,
 };
 use yore_sources::source::note::KIND;
 

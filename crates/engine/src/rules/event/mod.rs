@@ -23,7 +23,8 @@ const MOST_EVENTS: usize = 2_000;
 /// Words before what the person said when they refused a call.
 const SAID: &str = "the user said:";
 /// Beginnings of the notices that a call was refused.
-pub(super) const REFUSED: [&str; 3] = ["The user doesn't want to proceed", "The user doesn't want to take this action", "User rejected"];
+pub(super) const REFUSED: [&str; 3] =
+    ["The user doesn't want to proceed", "The user doesn't want to take this action", "User rejected"];
 /// Words with which a program gives a plan to carry out.
 const PLAN_GIVEN: &str = "Implement the following plan:";
 /// Names of documents that guide work in a project, and the fewest lines and the beginning of a message with one.

@@ -53,74 +53,48 @@ fn attempt(row: &Row<'_>) -> rusqlite::Result<StoredAttempt> {
     })
 }
 
-impl Store {
-    /// Returns the failures with one of these causes in a project, before a time, the latest first.
-    pub(crate) fn failures(
-        &self,
-        project: ProjectKey,
-        causes: &[String],
-        until: Option<UtcMillis>,
-    ) -> StoreResult<Vec<StoredAttempt>> {
-        let causes = serde_json::Value::from(causes).to_string();
-        self.read(|view| {
-            view.all(
-                &format!(
-                    "SELECT {COLUMNS} WHERE attempt.cause IN (SELECT value FROM json_each(?2)) AND turn.project_id = ?1
-                         AND episode.forgotten_ms IS NULL AND (?3 IS NULL OR turn.at_ms < ?3)
-                     ORDER BY turn.at_ms DESC, attempt.turn_id DESC LIMIT ?4"
-                ),
-                params![project, causes, until, MOST_FAILURES],
-                attempt,
-            )
-        })
-    }
+/// The attempts that a caller wants.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Attempts<'q> {
+    /// Failures with one of these causes.
+    Failed(&'q [String]),
+    /// Those of a program that passed and have these words.
+    Passed(&'q str, &'q str),
+    /// The last of a program whose version is known.
+    Versioned(&'q str),
+}
 
-    /// Returns the commands of a program that passed in a project and have these words, before a time, the latest first.
-    pub(crate) fn passes(
+impl Store {
+    /// Returns attempts in a project, before a time, the latest first; none of forgotten conversations.
+    pub(crate) fn attempts(
         &self,
         project: ProjectKey,
-        program: &str,
-        words: &str,
+        wanted: Attempts<'_>,
         until: Option<UtcMillis>,
     ) -> StoreResult<Vec<StoredAttempt>> {
-        self.read(|view| {
-            view.all(
-                &format!(
-                    "SELECT {COLUMNS} WHERE attempt.program = ?2 AND attempt.cause IS NULL AND instr(attempt.command, ?5) > 0
-                         AND turn.project_id = ?1 AND episode.forgotten_ms IS NULL AND (?3 IS NULL OR turn.at_ms < ?3)
-                     ORDER BY turn.at_ms DESC, attempt.turn_id DESC LIMIT ?4"
-                ),
+        let sql = |condition: &str| {
+            format!(
+                "SELECT {COLUMNS} WHERE {condition} AND turn.project_id = ?1 AND episode.forgotten_ms IS NULL
+                     AND (?3 IS NULL OR turn.at_ms < ?3)
+                 ORDER BY turn.at_ms DESC, attempt.turn_id DESC LIMIT ?4"
+            )
+        };
+        self.read(|view| match wanted {
+            Attempts::Failed(causes) => view.all(
+                &sql("attempt.cause IN (SELECT value FROM json_each(?2))"),
+                params![project, serde_json::Value::from(causes).to_string(), until, MOST_FAILURES],
+                attempt,
+            ),
+            Attempts::Passed(program, words) => view.all(
+                &sql("attempt.program = ?2 AND attempt.cause IS NULL AND instr(attempt.command, ?5) > 0"),
                 params![project, program, until, MOST_PASSES, words],
                 attempt,
-            )
-        })
-    }
-
-    /// Returns the directory in which a session began, by its native id.
-    pub(crate) fn first_directory(&self, session: &str) -> StoreResult<Option<String>> {
-        self.read(|view| {
-            view.first_value(
-                "SELECT label.text FROM episode JOIN turn ON turn.episode_id = episode.id JOIN label ON label.id = turn.cwd_id
-                 WHERE episode.native_id = ?1 ORDER BY turn.position LIMIT 1",
-                [session],
-            )
-        })
-    }
-
-    /// Returns the version of a program that was last seen in a project, before a time.
-    pub(crate) fn version_of(
-        &self,
-        project: ProjectKey,
-        program: &str,
-        until: Option<UtcMillis>,
-    ) -> StoreResult<Option<String>> {
-        self.read(|view| {
-            view.first_value(
-                "SELECT attempt.version FROM attempt JOIN turn ON turn.id = attempt.turn_id
-                 WHERE attempt.program = ?2 AND attempt.version IS NOT NULL AND turn.project_id = ?1
-                     AND (?3 IS NULL OR turn.at_ms < ?3) ORDER BY turn.at_ms DESC LIMIT 1",
-                params![project, program, until],
-            )
+            ),
+            Attempts::Versioned(program) => view.all(
+                &sql("attempt.program = ?2 AND attempt.version IS NOT NULL"),
+                params![project, program, until, 1],
+                attempt,
+            ),
         })
     }
 }

@@ -427,13 +427,7 @@ impl Store {
                          AND (lane = 'curated' OR coalesce(json_extract(rest, '$.certainty'), 1.0) >= ?3)
                          AND coalesce(json_extract(rest, '$.fields.is_closed'), 0) = 0
                      ORDER BY is_pinned DESC, lane = 'curated' DESC, recorded_ms DESC, id DESC LIMIT ?5",
-                    params![
-                        project,
-                        serde_json::Value::from(words).to_string(),
-                        f64::from(least_certainty),
-                        now,
-                        limit as i64
-                    ],
+                    params![project, serde_json::Value::from(words).to_string(), f64::from(least_certainty), now, limit as i64],
                 )?,
             };
             keys.into_iter().filter_map(|key| view.keyed(key).transpose()).collect()
