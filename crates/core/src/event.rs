@@ -25,6 +25,8 @@ named_enum! {
         Error = "error",
         /// A document that guides work in the project and was read whole, by its path.
         Guide = "guide",
+        /// Edits of a file, by its path, that were taken back or refused.
+        TakenBack = "taken_back",
     }
 }
 

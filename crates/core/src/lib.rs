@@ -17,6 +17,7 @@
 #[macro_use]
 mod named;
 
+pub mod command;
 pub mod conflict;
 pub mod consolidation;
 pub mod context;

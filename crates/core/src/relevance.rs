@@ -55,6 +55,8 @@ open_named_enum! {
         Edit = "edit",
         /// Earlier cases of the same error.
         Failure = "failure",
+        /// What is known against a command.
+        Command = "command",
         /// No question: the session lost the text it was given.
         Forgot = "forgot",
         /// No question: the agent was asked to record what it learned.

@@ -71,7 +71,9 @@ pub use store::{
     MemoryFilter, MemoryUse, Moved, ProjectSummary, RedactionCount, SCHEMA_VERSION, SelectedItem, SessionOrder, ShownTurn,
     SkipCount, SourceFileSummary, Spent, StoreError, StoreOptions, StoreStats, UndoError,
 };
-pub use suggest::{Brief, BriefRequest, SuggestRequest, Suggestion, Suggestions, Trigger, Worked};
+pub use suggest::{
+    Against, Brief, BriefRequest, CommandRequest, SuggestRequest, Suggestion, Suggestions, TakenBack, Trigger, Warning, Worked,
+};
 pub use topics::{SessionTopics, SimilarTopic, Topic, TopicsRequest};
 pub use upkeep::{
     Failure, Finding, Job, JobCounts, JobWorker, Lane, MOST_FAILURES, NewJob, RepairReport, Restored, Severity, Upkeep,

@@ -19,13 +19,13 @@ use yore_core::query::SearchMode;
 use yore_core::relation::{Node, Relation, RelationType};
 use yore_core::time::UtcMillis;
 use yore_engine::{
-    AlikeEntities, AskAnswer, AskRequest, Brief, BriefRequest, CodeReport, ConflictPlace, ContextPage, ContextPlace,
-    ContextReading, ContextSearch, ContextTree, DeepenRequest, Deepened, DistilReport, Distilled, Done, Engine, EngineError,
-    EpisodeSummary, ForgetRequest, ForgetSelection, Forgotten, FoundContexts, Handoff, HandoffRequest, Job, LearnRequest,
-    Learning, LedgerRow, Material, MaterialRequest, MemoryEdit, MemoryList, MergeOffer, NewMemory, NoteSummary, NotesRequest,
-    OpenConflict, OpenedContext, OpenedEntity, OpenedMemory, ProjectMerged, ProjectQuery, ProjectSummary, Reached,
+    AlikeEntities, AskAnswer, AskRequest, Brief, BriefRequest, CodeReport, CommandRequest, ConflictPlace, ContextPage,
+    ContextPlace, ContextReading, ContextSearch, ContextTree, DeepenRequest, Deepened, DistilReport, Distilled, Done, Engine,
+    EngineError, EpisodeSummary, ForgetRequest, ForgetSelection, Forgotten, FoundContexts, Handoff, HandoffRequest, Job,
+    LearnRequest, Learning, LedgerRow, Material, MaterialRequest, MemoryEdit, MemoryList, MergeOffer, NewMemory, NoteSummary,
+    NotesRequest, OpenConflict, OpenedContext, OpenedEntity, OpenedMemory, ProjectMerged, ProjectQuery, ProjectSummary, Reached,
     RememberRequest, Remembered, SessionTopics, SessionsRequest, Settlement, ShowAnswer, ShowRequest, SourceFileSummary, Spent,
-    Statistics, StoredMemory, SuggestRequest, Suggestions, TopicsRequest, Touched, Traversal, WhichVersion,
+    Statistics, StoredMemory, SuggestRequest, Suggestions, TopicsRequest, Touched, Traversal, Warning, WhichVersion,
 };
 use yore_sources::project_names::ProjectNames;
 
@@ -244,6 +244,8 @@ verbs! {
     Writes record_distilled(distilled: Distilled) -> DistilReport => |engine| engine.record_distilled(&distilled);
     /// Makes a brief on the state of a project.
     Reads brief(request: BriefRequest) -> Brief => |engine| engine.brief(&request);
+    /// Returns what is known against a command that is about to run.
+    Reads warnings(request: CommandRequest) -> Vec<Warning> => |engine| engine.warnings(&request);
     /// Suggests memories to inject.
     Reads suggest(request: SuggestRequest) -> Suggestions => |engine| engine.suggest(&request);
     /// Counts that memories were given to an agent or a person in a brief.

@@ -7,6 +7,7 @@
 //!   they approved or refused), `report` (causes with their fix, and tickets), `commit` (messages of commits), `passed_commands` (commands that
 //!   worked), `milestone` (pull requests)
 //! - [`events`]: what tools report to have happened, such as commits and pull requests
+//! - [`attempts`]: the commands that were run, with what became of them
 //! - `undone`: drops what later commands took back
 //! - `names`: the entities that a statement names, and the relations that it states between them
 //! - `words`: the words that they recognise, as data for each language; `sentence` and `context`: sentences, and what
@@ -16,6 +17,7 @@
 //! not looked at, except for a client's own notice that a tool call was refused. `own` tells where a message ceases to be the person's
 //! words: what is said from there on is proposed for a review, and holds for nobody until then.
 
+mod attempt;
 mod commit;
 mod context;
 mod event;
@@ -41,6 +43,7 @@ use yore_core::episode::{Outcome, Role};
 use yore_core::exchange::TurnShape;
 use yore_core::text::Tokenizer;
 
+pub use self::attempt::{attempts, directories};
 pub use self::event::{Call, calls, command as command_in, events};
 pub use self::names::{StatedRelation, aliases, entities, stated};
 pub use self::own::{is_title, own_bytes, own_title, own_title_among, own_words, title, title_among};

@@ -67,12 +67,12 @@ fn is_about(statement: &str, subject: &str) -> bool {
 }
 
 /// Returns whether a path ends with another in whole parts.
-fn is_path(path: &str, named: &str) -> bool {
+pub(super) fn is_path(path: &str, named: &str) -> bool {
     let named = named.trim_start_matches("./");
     path.strip_suffix(named).is_some_and(|before| before.is_empty() || before.ends_with(['/', '\\']))
 }
 
-fn written_after(turns: &[TurnShape<'_>], call: usize, files: &[String]) -> bool {
+pub(super) fn written_after(turns: &[TurnShape<'_>], call: usize, files: &[String]) -> bool {
     let written: HashSet<&str> = turns[call..]
         .iter()
         .flat_map(|turn| turn.files)

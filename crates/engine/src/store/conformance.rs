@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use yore_core::command::{self, Attempt, CauseKind};
 use yore_core::entity::{Entity, EntityKind};
 use yore_core::episode::{Episode, EpisodeKind, FileAction, FileUse, Outcome, Role, Title, TitleRank, ToolUse, Turn};
 use yore_core::event::{self, EventKind, EventState};
@@ -19,12 +20,12 @@ use yore_core::scope::ProjectAlias;
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
 use super::{
-    Advance, Again, ArchivePlan, BlobKey, ChangeFilter, Checkpoint, Commit, Compared, Contexts, EmbeddedItem, EntityNames,
-    Entries, Entry, EpisodeKey, Episodes, EventFilter, EvidenceOf, Exceptions, Failed, FileNote, FileRow, Files, ForgetPlan,
-    Forgetting, Home, ItemKey, LineRun, MODEL_LIST, Memories, MemoryFilter, MemoryOutline, Named, NewBlob, NewJob, NewOperation,
-    OperationTx, Outlines, Past, ProjectChange, Queue, QueuePlace, RecordKey, Relations, RowKey, Run, SPOKEN_GAP, STATIC_LIST,
-    SaidTurn, SessionFilter, SessionOrder, Shape, Skips, Spans, Stands, Store, StoreError, StoreOptions, StoredSpan,
-    StoredSummary, StoredVerdict, TopicName, TurnChoice, TurnCount, Turns, UndoError, Undoing, Unused, Versions,
+    Advance, Again, ArchivePlan, Attempts, BlobKey, ChangeFilter, Checkpoint, Commit, Compared, Contexts, EmbeddedItem,
+    EntityNames, Entries, Entry, EpisodeKey, Episodes, EventFilter, EvidenceOf, Exceptions, Failed, FileNote, FileRow, Files,
+    ForgetPlan, Forgetting, Home, ItemKey, LineRun, MODEL_LIST, Memories, MemoryFilter, MemoryOutline, Named, NewBlob, NewJob,
+    NewOperation, OperationTx, Outlines, Past, ProjectChange, Queue, QueuePlace, RecordKey, Relations, RowKey, Run, SPOKEN_GAP,
+    STATIC_LIST, SaidTurn, SessionFilter, SessionOrder, Shape, Skips, Spans, Stands, Store, StoreError, StoreOptions, StoredSpan,
+    StoredSummary, StoredVerdict, Structure, TopicName, TurnChoice, TurnCount, Turns, UndoError, Undoing, Unused, Versions,
 };
 
 /// Opens another handle on the same data, which is empty before the first.
@@ -874,7 +875,35 @@ fn extraction(open: Open<'_>) {
         at: None,
         count: 2,
     };
-    store.put_spans(session, std::slice::from_ref(&span), &[merged], "spans/1", shape, NOON).unwrap();
+    let failed = command::Failed {
+        kind: CauseKind::Named,
+        cause: "option gh pr diff --stat".to_owned(),
+        error: "unknown flag: --stat".to_owned(),
+        next: None,
+    };
+    let attempt = Attempt {
+        command: "gh pr diff N --stat".to_owned(),
+        program: "gh".to_owned(),
+        directory: String::new(),
+        version: Some("2.4".to_owned()),
+        exit: Some(1),
+        failed: Some(failed),
+        turn: keys[1],
+    };
+    let passed = Attempt { failed: None, exit: Some(0), turn: keys[0], ..attempt.clone() };
+    let attempts = [attempt, passed];
+    let structure = Structure { spans: std::slice::from_ref(&span), events: &[merged], attempts: &attempts };
+    store.put_spans(session, structure, "spans/1", shape, NOON).unwrap();
+    let project = store.projects().unwrap()[0].key;
+    let causes = ["program gh".to_owned(), "option gh pr diff --stat".to_owned()];
+    let found = |wanted: Attempts<'_>, until| store.attempts(project, wanted, until).unwrap();
+    let failures = found(Attempts::Failed(&causes), None);
+    assert_eq!(failures.iter().map(|known| &known.attempt).collect::<Vec<_>>(), [&attempts[0]]);
+    assert!(found(Attempts::Failed(&causes[..1]), None).is_empty());
+    assert!(found(Attempts::Failed(&causes), failures[0].at).is_empty(), "it came later");
+    let passes = found(Attempts::Passed("gh", "pr diff"), None);
+    assert_eq!(passes.iter().map(|known| &known.attempt).collect::<Vec<_>>(), [&attempts[1]]);
+    assert_eq!(found(Attempts::Versioned("gh"), None)[0].attempt.version.as_deref(), Some("2.4"));
     let events = |filter: &EventFilter<'_>| {
         let found = store.events(filter).unwrap();
         found
@@ -891,8 +920,9 @@ fn extraction(open: Open<'_>) {
         |given: &[_]| store.put_summary(session, given, std::slice::from_ref(&topic), Some(&summary), "model/1", NOON).unwrap();
     assert_eq!((put(&[RowKey::new(99)]), put(&keys)), (None, Some(1)), "what rests on a turn that is gone is refused");
     assert_eq!(store.summaries_of(&[session]).unwrap()[&session], summary);
-    store.put_spans(session, &[span], &[], "spans/1", Shape { turns: 3, ..shape }, NOON).unwrap();
-    let project = store.projects().unwrap()[0].key;
+    let structure = Structure { spans: &[span], ..Structure::default() };
+    store.put_spans(session, structure, "spans/1", Shape { turns: 3, ..shape }, NOON).unwrap();
+    assert!(store.attempts(project, Attempts::Failed(&causes), None).unwrap().is_empty());
     assert_eq!(
         store.spans(Spans::TopicsIn(Some(project))).unwrap()[0].name.as_deref(),
         Some("Berths"),

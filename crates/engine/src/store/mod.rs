@@ -55,6 +55,7 @@ pub use local::ledger::{DailyLimits, LedgerRow, Spent};
 pub use local::migrate::SCHEMA_VERSION;
 pub use local::options::StoreOptions;
 pub(crate) use local::salvage::{Content, Salvage};
+pub(crate) use statements::attempts::{Attempts, StoredAttempt};
 pub(crate) use statements::entities::Relations;
 pub(crate) use statements::extraction::Shape;
 pub(crate) use statements::found_memories::{
@@ -65,7 +66,7 @@ pub(crate) use statements::memories::Memories;
 pub use statements::memories::{MemoryFilter, MemoryUse};
 pub use statements::operations::UndoError;
 pub(crate) use statements::operations::{NewOperation, OperationTx, Undoing};
-pub(crate) use statements::spans::{EventFilter, Spans, StoredEvent, StoredSpan};
+pub(crate) use statements::spans::{EventFilter, Spans, StoredEvent, StoredSpan, Structure};
 pub(crate) use statements::special_cases::Exceptions;
 pub(crate) use statements::summaries::{StoredSummary, TopicName};
 pub(crate) use statements::witnesses::StoredVerdict;

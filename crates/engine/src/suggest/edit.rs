@@ -1,15 +1,16 @@
 //! Suggests memories for a file that is about to be changed.
 
 use yore_core::episode::Role;
+use yore_core::event::{Event, EventKind, EventState};
 use yore_core::query::{Filter, ItemId};
 use yore_core::relevance::{SkipReason, is_announcement};
 use yore_core::scope::{ProjectAlias, ScopeChoice};
 
 use super::choose::{ask, chosen};
-use super::suggestion::{SuggestRequest, Suggestion, Suggestions};
+use super::suggestion::{SuggestRequest, Suggestion, Suggestions, TakenBack};
 use crate::error::EngineError;
 use crate::retrieve::{keep_own_words, project_here, projects_named};
-use crate::store::{ChangeFilter, ShownTurn, TurnChoice, TurnKey, Turns};
+use crate::store::{ChangeFilter, EventFilter, ProjectKey, ShownTurn, TurnChoice, TurnKey, Turns};
 use crate::{Engine, Hit, Said};
 
 /// Maximum number of earlier sessions that changed the file.
@@ -32,7 +33,12 @@ pub(super) fn of_edit(engine: &Engine, request: &SuggestRequest, filter: Filter,
     // The filter returns only turns that name the file.
     let is_found = !answer.hits.is_empty();
     let mut suggestions = chosen(engine, request, answer, 1.0, |_| Ok(None))?;
-    let is_changed = add_changes(engine, request, inside(request, &normal).unwrap_or(&suffix), &mut suggestions.memories)?;
+    let file = inside(request, &normal).unwrap_or(&suffix);
+    let is_changed = add_changes(engine, request, file, &mut suggestions.memories)?;
+    suggestions.taken_back = taken_back(engine, request, file)?;
+    if suggestions.taken_back.is_some() {
+        return Ok(suggestions);
+    }
     if suggestions.memories.is_empty() && !is_found && !is_changed {
         return Ok(Suggestions::silent(SkipReason::Nothing, 0.0));
     }
@@ -55,6 +61,40 @@ fn inside<'p>(request: &SuggestRequest, path: &'p str) -> Option<&'p str> {
     })
 }
 
+/// Returns the last edits of a file in the project, if they were taken back and the session was not told so.
+fn taken_back(engine: &Engine, request: &SuggestRequest, file: &str) -> Result<Option<TakenBack>, EngineError> {
+    let store = engine.store();
+    let projects = projects(engine, request)?;
+    let filter = EventFilter {
+        kinds: &[EventKind::TakenBack],
+        projects: Some(&projects),
+        until: request.filter.as_of,
+        ..EventFilter::default()
+    };
+    let is_file = |path: &str| {
+        let path = path.replace('\\', "/");
+        path.strip_suffix(file).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+    };
+    let Some(known) = store.events(&filter)?.into_iter().find(|known| is_file(&known.event.name)) else { return Ok(None) };
+    if request.given.contains(&ItemId::Turn(known.event.turn)) {
+        return Ok(None);
+    }
+    let filter = ChangeFilter { file, projects: &projects, session: None, as_of: request.filter.as_of };
+    let changes: Vec<TurnKey> = store.last_changes(&filter, 1)?.iter().map(|change| change.turn).collect();
+    let is_later = store.turns(Turns::Keys(&changes))?.iter().any(|turn| turn.time.utc > known.event.at);
+    let Event { turn, at, state, text, .. } = known.event;
+    Ok((!is_later).then_some(TakenBack { turn, at, is_refused: state == EventState::Refused, by: text }))
+}
+
+/// Returns the projects that a request asks about.
+fn projects(engine: &Engine, request: &SuggestRequest) -> Result<Vec<ProjectKey>, EngineError> {
+    Ok(match (&request.filter.scope, &request.here) {
+        (ScopeChoice::Projects(named), _) => projects_named(engine.store(), named)?,
+        (_, Some(here)) => project_here(engine.store(), here)?.into_iter().collect(),
+        (_, None) => Vec::new(),
+    })
+}
+
 /// Adds the request and outcome of the file's last changes; returns whether the file was ever changed.
 fn add_changes(
     engine: &Engine,
@@ -63,11 +103,7 @@ fn add_changes(
     memories: &mut Vec<Suggestion>,
 ) -> Result<bool, EngineError> {
     let store = engine.store();
-    let projects = match (&request.filter.scope, &request.here) {
-        (ScopeChoice::Projects(named), _) => projects_named(store, named)?,
-        (_, Some(here)) => project_here(store, here)?.into_iter().collect(),
-        (_, None) => Vec::new(),
-    };
+    let projects = projects(engine, request)?;
     let session = request.session.as_deref();
     let filter = ChangeFilter { file, projects: &projects, session, as_of: request.filter.as_of };
     let changes = store.last_changes(&filter, CHANGES_LOOKED_AT)?;

@@ -3,6 +3,7 @@
 //! - [`Engine::brief`]: the state of a project, for a session that begins or was compacted (`brief`)
 //! - [`Engine::suggestions`]: memories related to a prompt, a file that is about to be changed, or an error;
 //!   none if the confidence is too low (`prompt`, `edit`, `failure`, which `choose` from what they find)
+//! - [`Engine::warnings`]: what is known against a command that is about to run (`gate`): it failed before, or a rule forbids it
 //!
 //! Only the current project and notes for all projects are searched: text of another project is given on
 //! request, never unasked.
@@ -12,6 +13,7 @@ mod choose;
 mod conclusion;
 mod edit;
 mod failure;
+mod gate;
 mod prompt;
 mod subject;
 mod suggestion;
@@ -23,8 +25,9 @@ use yore_core::scope::ScopeChoice;
 pub use self::brief::{Brief, BriefRequest, Worked};
 use self::edit::of_edit;
 use self::failure::of_failure;
+pub use self::gate::{Against, CommandRequest, Warning};
 use self::prompt::of_prompt;
-pub use self::suggestion::{SuggestRequest, Suggestion, Suggestions, Trigger};
+pub use self::suggestion::{SuggestRequest, Suggestion, Suggestions, TakenBack, Trigger};
 
 use crate::archive::notes::NotesRequest;
 use crate::error::EngineError;
@@ -89,6 +92,7 @@ impl Engine {
             let beside = memory.hit.beside.iter_mut().map(|said| &mut said.text);
             std::iter::once(&mut memory.hit.quote).chain(texts).chain(beside).chain(outcome)
         });
+        let texts = texts.chain(suggestions.taken_back.as_mut().map(|edits| &mut edits.by));
         self.redact_again(texts)?;
         Ok(suggestions)
     }

@@ -1,8 +1,10 @@
 //! Requests for suggestions, and suggestions as data.
 
 use serde::{Deserialize, Serialize};
+use yore_core::id::TurnId;
 use yore_core::query::{Filter, ItemId, SearchMode};
 use yore_core::relevance::SkipReason;
+use yore_core::time::UtcMillis;
 
 use crate::{Hit, Packing, Said};
 use yore_sources::project_names::ProjectNames;
@@ -64,15 +66,31 @@ pub struct Suggestions {
     /// Files that agents opened in the exchanges of the memories, best first; for a prompt only.
     #[serde(default)]
     pub files: Vec<String>,
+    /// For a file: its last edits, if they were taken back.
+    #[serde(default)]
+    pub taken_back: Option<TakenBack>,
     /// Confidence that they concern the trigger, 0 to 1; set also if nothing is suggested.
     pub confidence: f32,
     /// Reason why nothing is suggested.
     pub skipped: Option<SkipReason>,
 }
 
+/// The last edits of a file, which were taken back.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct TakenBack {
+    /// The turn that took them back.
+    pub turn: TurnId,
+    /// Time of that turn.
+    pub at: Option<UtcMillis>,
+    /// True if a person refused them; else a command took them back.
+    pub is_refused: bool,
+    /// The command, or what the person said; may be empty.
+    pub by: String,
+}
+
 impl Suggestions {
     /// Makes an empty result with its reason.
     pub(super) fn silent(reason: SkipReason, confidence: f32) -> Self {
-        Self { memories: Vec::new(), files: Vec::new(), confidence, skipped: Some(reason) }
+        Self { memories: Vec::new(), files: Vec::new(), taken_back: None, confidence, skipped: Some(reason) }
     }
 }

@@ -10,6 +10,7 @@ mod words;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 
+use yore_core::command::Attempt;
 use yore_core::episode::Role;
 use yore_core::event::Event;
 use yore_core::exchange::{Exchange, TurnShape, exchanges};
@@ -24,10 +25,10 @@ use crate::embed::StaticTable;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::rules::{self, Words, normal, sentences};
-use crate::store::{EpisodeKey, EpisodeSummary, ProjectKey, SessionOrder, Shape, Spans, StoredSpan, TurnKey, Turns};
+use crate::store::{EpisodeKey, EpisodeSummary, ProjectKey, SessionOrder, Shape, Spans, StoredSpan, Structure, TurnKey, Turns};
 
-/// Name and version of the way in which conversations are divided and their events are read. Another one does so anew.
-const DIVIDER: &str = "spans/3";
+/// Name and version of the way in which conversations are divided and their events and commands are read. Another one does so anew.
+const DIVIDER: &str = "spans/4";
 /// A question of more characters counts in full beside its answer, a shorter one less.
 const WHOLE_QUESTION: f32 = 120.0;
 /// Weight of the shortest question.
@@ -130,7 +131,7 @@ impl Engine {
         Ok(unstored)
     }
 
-    /// Divides one conversation and stores its spans and events; returns the spans if the medium takes no writes.
+    /// Divides one conversation and stores its spans, events and commands; returns the spans if the medium takes no writes.
     fn divide_session(&self, episode: EpisodeKey, shape: Shape) -> Result<Option<Vec<StoredSpan>>, EngineError> {
         let conversation = ConversationTurns::read(self.store(), episode)?;
         let (turns, read) = (&conversation.turns, conversation.shapes());
@@ -157,7 +158,10 @@ impl Engine {
         }
         let events: Vec<Event<TurnKey>> =
             rules::events(&read).into_iter().map(|event| event.at_turn(|at| turns[at].row)).collect();
-        match self.store().put_spans(episode, &stored, &events, DIVIDER, shape, self.now()) {
+        let attempts = rules::attempts(&read, |at| turns[at].cwd.as_deref());
+        let attempts: Vec<Attempt<TurnKey>> = attempts.into_iter().map(|attempt| attempt.at_turn(|at| turns[at].row)).collect();
+        let structure = Structure { spans: &stored, events: &events, attempts: &attempts };
+        match self.store().put_spans(episode, structure, DIVIDER, shape, self.now()) {
             Err(error) if error.is_unwritable() => Ok(Some(stored)),
             outcome => Ok(outcome.map(|()| None)?),
         }

@@ -29,6 +29,7 @@ mod documents;
 mod embed;
 mod extract;
 mod forget;
+mod gate;
 mod gemini;
 mod git;
 mod ground;

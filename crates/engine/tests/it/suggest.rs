@@ -11,7 +11,7 @@ use yore_testing::{Memory, SessionBuilder, TurnOf};
 
 const TIDE: &str = "/home/dev/tide";
 
-fn request(trigger: Trigger, directory: &str) -> SuggestRequest {
+pub fn request(trigger: Trigger, directory: &str) -> SuggestRequest {
     SuggestRequest {
         trigger,
         here: Some(names_of(directory)),

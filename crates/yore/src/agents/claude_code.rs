@@ -43,7 +43,7 @@ pub(super) const PROFILE: AgentProfile = AgentProfile {
     events: &[
         HookEvent::installed("SessionStart", SessionStart, 10),
         HookEvent::installed("UserPromptSubmit", Prompt, 5),
-        HookEvent::matching("PreToolUse", BeforeTool, 5, "Read|Edit|Write|MultiEdit|NotebookEdit"),
+        HookEvent::matching("PreToolUse", BeforeTool, 5, "Bash|Read|Edit|Write|MultiEdit|NotebookEdit"),
         HookEvent::matching("PostToolUse", AfterTool, 5, "Bash"),
         HookEvent::matching("PostToolUseFailure", ToolFailure, 5, "^(?!mcp__(plugin_yore_)?yore__)"),
         HookEvent::installed("PreCompact", BeforeCompaction, 5),
@@ -76,7 +76,7 @@ fn questions(event: &AgentEvent<'_>, kind: EventKind) -> Vec<Question> {
     match kind {
         SessionStart => event.start(),
         Prompt => event.prompt(),
-        BeforeTool => event.files(),
+        BeforeTool => event.files_or_command(),
         AfterTool => event.failure(),
         ToolFailure => event.failed(),
         SubagentStart => event.sub_agent(errands),

@@ -50,7 +50,7 @@ fn questions(event: &AgentEvent<'_>, kind: EventKind) -> Vec<Question> {
     match kind {
         SessionStart => event.start(),
         Prompt => event.prompt(),
-        BeforeTool => event.files(),
+        BeforeTool => event.files_or_command(),
         AfterTool => event.failure(),
         SubagentStart => event.sub_agent(errands),
         BeforeCompaction | AfterCompaction => event.compacted_before_start(),

@@ -67,7 +67,7 @@ fn questions(event: &AgentEvent<'_>, kind: EventKind) -> Vec<Question> {
         SubagentStart => event.sub_agent(errands),
         // Text injected before a tool runs is lost when a session is resumed; text injected after it is kept.
         BeforeTool if hears_prompts => Vec::new(),
-        BeforeTool => event.files(),
+        BeforeTool => event.files_or_command(),
         AfterTool if hears_prompts => event.files_or_failure(),
         AfterTool => event.failure(),
         BeforeCompaction | AfterCompaction => event.compacted(),

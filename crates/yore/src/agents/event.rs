@@ -121,6 +121,12 @@ impl<'c> AgentEvent<'c> {
         tool::files(self.words())
     }
 
+    /// Asks about the files or the command of a tool that is about to run.
+    pub(super) fn files_or_command(&self) -> Vec<Question> {
+        let files = self.files();
+        if files.is_empty() { tool::command(self.words(), None).into_iter().collect() } else { files }
+    }
+
     /// Asks about the failure that a command's output reports. The output of other tools may quote any error.
     pub(super) fn failure(&self) -> Vec<Question> {
         tool::failure(self.words()).into_iter().collect()

@@ -50,7 +50,7 @@ pub use self::claude_code::{NAME as CLAUDE_CODE, PROJECT_VARIABLE, SESSION_VARIA
 pub use self::continue_dev::NAME as CONTINUE;
 pub use self::event::AgentEvent;
 pub use self::output::Output;
-pub use self::question::{Beginning, Moment, Question};
+pub use self::question::{Beginning, Moment, Question, Ran};
 pub use self::sample::DOCTOR;
 pub use self::start::{CommandLine, Start};
 

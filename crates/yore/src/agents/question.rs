@@ -1,4 +1,4 @@
-//! Questions that an agent's event asks the memory: a brief, or suggestions for a prompt, files or an error.
+//! Questions that an agent's event asks the memory: about a session, a prompt, files, an error or a command.
 
 use yore_core::relevance::TriggerKind;
 
@@ -13,10 +13,23 @@ pub enum Question {
     File(String),
     /// Earlier cases of the same error, and their outcome.
     Failure(String),
+    /// What is known against a command.
+    Command(Ran),
     /// No question: the agent's turn ends, and it may be asked to record what it learned.
     Distil,
     /// No question: the session lost the text it was given, and no answer may be returned.
     Forgets,
+}
+
+/// A command that an agent runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ran {
+    /// The command.
+    pub command: String,
+    /// The directory in which it is run, if the call names one.
+    pub directory: Option<String>,
+    /// True if it failed; `None`: it is about to run.
+    pub has_failed: Option<bool>,
 }
 
 /// How a session begins.
@@ -52,6 +65,7 @@ impl Question {
             Self::Prompt(_) => TriggerKind::Prompt,
             Self::File(_) => TriggerKind::Edit,
             Self::Failure(_) => TriggerKind::Failure,
+            Self::Command(_) => TriggerKind::Command,
             Self::Distil => TriggerKind::Distil,
             Self::Forgets => TriggerKind::Forgot,
         }

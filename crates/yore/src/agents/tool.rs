@@ -1,19 +1,55 @@
-//! Finds the files that a tool touches and the failure that it reports, in every agent's field names.
+//! Finds the files that a tool touches, the command that it runs and the failure that it reports, in every agent's field names.
 
 use serde_json::Value;
 
 use super::PROFILES;
-use super::question::Question;
+use super::question::{Question, Ran};
 
 /// Names of input fields that hold a file's path.
 const PATHS: [&str; 7] = ["file_path", "filePath", "filepath", "path", "notebook_path", "absolute_path", "target_file"];
 /// Most files of one call that questions are asked about.
 const MOST_FILES: usize = 3;
 
-/// Returns the questions at a tool's end: about its files, else about the failure it reports.
+/// Returns the questions at a tool's end: about its files, else about its command and the failure it reports. These agents are not told
+/// anything before a tool runs.
 pub(super) fn questions(said: &Value) -> Vec<Question> {
     let files = files(said);
-    if files.is_empty() { failure(said).into_iter().collect() } else { files }
+    if !files.is_empty() {
+        return files;
+    }
+    let failure = failure(said);
+    command(said, Some(failure.is_some())).into_iter().chain(failure).collect()
+}
+
+/// Returns a question about the command that a shell runs.
+pub(super) fn command(said: &Value, has_failed: Option<bool>) -> Option<Question> {
+    if !is_shell(said) {
+        return None;
+    }
+    let input = input(said);
+    let command = ["command", "cmd", "commands"].iter().map(|key| &input[*key]).find(|value| !value.is_null())?;
+    let command = match command {
+        Value::String(text) => text.clone(),
+        // A list of words, which a shell may run: `bash -lc TEXT`; or of commands.
+        Value::Array(words) => {
+            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+            match words.as_slice() {
+                [_, "-lc" | "-c", text] => (*text).to_owned(),
+                _ if input["commands"].is_array() => words.join("\n"),
+                words => words.join(" "),
+            }
+        }
+        _ => return None,
+    };
+    let directory = ["workdir", "cwd", "directory"].iter().find_map(|key| input[*key].as_str()).map(str::to_owned);
+    let is_patch = command.contains("*** Begin Patch");
+    (!command.trim().is_empty() && !is_patch).then_some(Question::Command(Ran { command, directory, has_failed }))
+}
+
+/// Returns whether a tool runs commands. A plugin passes on the input of several agents, and some agents run the hooks of others.
+fn is_shell(said: &Value) -> bool {
+    let name = name(said);
+    PROFILES.iter().any(|agent| agent.shells.contains(&name.as_str()))
 }
 
 /// Returns a question for each file that a tool reads or changes.
@@ -44,9 +80,7 @@ fn patched(text: &str) -> Vec<String> {
 
 /// Returns a question about the failure that a command's output reports.
 pub(super) fn failure(said: &Value) -> Option<Question> {
-    let name = name(said);
-    // A plugin passes on the input of several agents, and some agents run the hooks of others.
-    if !PROFILES.iter().any(|agent| agent.shells.contains(&name.as_str())) {
+    if !is_shell(said) {
         return None;
     }
     let output = words_of(answer(said));
@@ -117,6 +151,34 @@ mod tests {
         assert_eq!(asked(json!({"tool_name": "Write", "tool_input": {"file_path": " "}})), []);
         let many: Vec<Value> = (0..9).map(|number| json!({"path": format!("{number}")})).collect();
         assert_eq!(asked(json!({"tool_name": "read_files", "tool_input": {"files": many}})).len(), MOST_FILES);
+    }
+
+    #[test]
+    fn commands_are_known_in_every_agents_terms() {
+        let about = |command: &str, directory: Option<&str>| {
+            Some(Question::Command(Ran {
+                command: command.to_owned(),
+                directory: directory.map(str::to_owned),
+                has_failed: None,
+            }))
+        };
+        for (said, expected) in [
+            (json!({"tool_name": "Bash", "tool_input": {"command": "make", "description": "x"}}), about("make", None)),
+            (json!({"tool_name": "exec_command", "tool_input": {"cmd": "make", "workdir": "/a"}}), about("make", Some("/a"))),
+            (
+                json!({"tool_name": "shell", "tool_input": {"command": ["bash", "-lc", "cd a && make"]}}),
+                about("cd a && make", None),
+            ),
+            (json!({"tool_name": "run_commands", "tool_input": {"commands": ["make", "ls"]}}), about("make\nls", None)),
+            (json!({"toolName": "bash", "toolArgs": {"command": "make"}}), about("make", None)),
+            (json!({"tool_name": "Bash", "tool_input": {"command": "apply_patch <<E\n*** Begin Patch"}}), None),
+            (json!({"tool_name": "Read", "tool_input": {"command": "make"}}), None),
+        ] {
+            assert_eq!(command(&said, None), expected, "{said}");
+        }
+        let failed = json!({"tool_name": "bash", "tool_input": {"command": "make"}, "exit_code": 2, "tool_response": "no tide"});
+        let ran = Ran { command: "make".to_owned(), directory: None, has_failed: Some(true) };
+        assert_eq!(asked(failed), [Question::Command(ran), Question::Failure("no tide".to_owned())]);
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! Answers a hook: asks the daemon or the passive store for a brief or suggestions, and cuts them to the budget.
 //!
 //! - [`Wanted`]: the questions that an event asks (`agents`), and their answers
+//! - `command`: what is known against a command
+
+mod command;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -122,7 +125,11 @@ impl Wanted {
         let mut texts: Vec<String> = Vec::new();
         for question in std::mem::take(&mut self.questions) {
             let about = about(&question, key.as_ref());
-            for entry in self.one(&question, about, &past, &mut texts) {
+            let entries = match &question {
+                Question::Command(ran) => self.warned(ran, key.as_ref(), &past, &mut texts),
+                question => self.one(question, about, &past, &mut texts),
+            };
+            for entry in entries {
                 let is_noted = session.as_ref().is_some_and(|session| ledger::append(&self.directory, session, &entry).is_ok());
                 // If the ledger cannot be written, an answer is given all the same, but the agent would be asked again each time.
                 if question == Question::Distil && !is_noted {
@@ -164,16 +171,7 @@ impl Wanted {
         if self.was_answered(question, past, about.as_deref()) || *question == Question::Distil && !self.is_distilled_now(past) {
             return entries;
         }
-        let entry = Entry {
-            at_ms: now(),
-            agent: self.event.agent.clone(),
-            agent_id: self.agent_id.clone(),
-            event: self.event.event.clone(),
-            kind: Some(question.kind()),
-            directory: self.recorded_directory(),
-            is_reset: question.is_reset(),
-            ..Entry::default()
-        };
+        let entry = self.entry(question);
         // Recorded before the memory is asked: the session is reset, whatever becomes of the brief.
         if entry.is_reset && holds_something(past, self.agent_id.as_deref()) {
             entries.push(Entry { kind: Some(TriggerKind::Forgot), ..entry.clone() });
@@ -194,6 +192,20 @@ impl Wanted {
             texts.extend(Some(given.text).filter(|text| !text.is_empty()));
         }
         entries
+    }
+
+    /// Returns an entry of the ledger for a question, without an answer.
+    fn entry(&self, question: &Question) -> Entry {
+        Entry {
+            at_ms: now(),
+            agent: self.event.agent.clone(),
+            agent_id: self.agent_id.clone(),
+            event: self.event.event.clone(),
+            kind: Some(question.kind()),
+            directory: self.recorded_directory(),
+            is_reset: question.is_reset(),
+            ..Entry::default()
+        }
     }
 
     /// Returns whether the agent is asked now to record what it learned: once a session, after a piece of work.
@@ -233,7 +245,7 @@ impl Wanted {
                 // Otherwise each prompt would ask again.
                 Question::Brief(Beginning { moment: Moment::FirstPrompt | Moment::SubAgent, .. }) => is_lasting,
                 Question::File(_) | Question::Failure(_) => is_lasting,
-                Question::Prompt(_) | Question::Distil | Question::Forgets => false,
+                Question::Prompt(_) | Question::Command(_) | Question::Distil | Question::Forgets => false,
             };
             is_same && (is_at_once || is_known)
         })
@@ -278,7 +290,7 @@ impl Wanted {
                 let text = session.as_deref().map(text::distil).unwrap_or_default();
                 return Some((Injection { text, ..Injection::default() }, None));
             }
-            Question::Forgets => return None,
+            Question::Command(_) | Question::Forgets => return None,
         };
         let suggestions = self.suggest(SuggestRequest {
             here,
@@ -343,7 +355,8 @@ impl Wanted {
 /// Returns a digest of a question's subject, so that it is not answered twice; `None` without a key.
 fn about(question: &Question, key: Option<&[u8; 32]>) -> Option<String> {
     match question {
-        Question::Brief(_) | Question::Distil | Question::Forgets => None,
+        // What is told of a command is known by its cause.
+        Question::Brief(_) | Question::Command(_) | Question::Distil | Question::Forgets => None,
         Question::Prompt(text) | Question::File(text) | Question::Failure(text) => Some(digest(key?, text)),
     }
 }

@@ -22,6 +22,8 @@ pub enum Occasion {
     LaterPrompt,
     /// A file is about to be read or changed.
     File,
+    /// A command is about to run.
+    Command,
     /// A tool reported an error.
     Failure,
 }
@@ -46,7 +48,7 @@ struct Row {
 }
 
 /// The plan. Settings may make it smaller, and the text of beginnings and first prompts longer.
-const PLAN: [Row; 7] = [
+const PLAN: [Row; 8] = [
     // Rules in force, what is open and what was worked on last fit; more was not read.
     Row { occasion: Occasion::Beginning, tokens: usize::MAX, items: usize::MAX, floor: 0.0 },
     // It was given its task: rules alone.
@@ -59,6 +61,8 @@ const PLAN: [Row; 7] = [
     Row { occasion: Occasion::LaterPrompt, tokens: 150, items: 1, floor: 0.85 },
     // At the action the need is certain, so that little is enough.
     Row { occasion: Occasion::File, tokens: 250, items: 2, floor: 0.0 },
+    // It runs all the same; a line with what is known against it.
+    Row { occasion: Occasion::Command, tokens: 60, items: 1, floor: 0.0 },
     Row { occasion: Occasion::Failure, tokens: 250, items: 1, floor: 0.0 },
 ];
 
@@ -73,6 +77,7 @@ impl Occasion {
             Question::Prompt(_) if was_given => Self::LaterPrompt,
             Question::Prompt(_) => Self::FirstPrompt,
             Question::File(_) => Self::File,
+            Question::Command(_) => Self::Command,
             Question::Failure(_) => Self::Failure,
             Question::Distil | Question::Forgets => return None,
         })
@@ -85,6 +90,7 @@ impl Occasion {
             Self::Beginning | Self::SubAgent => inject.brief_tokens,
             Self::FirstPrompt | Self::GoOn | Self::LaterPrompt => inject.prompt_tokens,
             Self::File => inject.prompt_tokens * usize::from(inject.on_edit),
+            Self::Command => usize::MAX * usize::from(inject.on_command),
             Self::Failure => inject.prompt_tokens * usize::from(inject.on_error),
         };
         let row = PLAN.iter().find(|row| row.occasion == self);

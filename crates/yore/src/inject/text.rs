@@ -3,6 +3,7 @@
 //! - [`brief`]: the state of a project
 //! - [`going_on`]: where work goes on
 //! - [`suggestions`]: memories about a prompt, a file or an error
+//! - [`warning`]: a line about a command that failed before or that a rule forbids
 //!
 //! Instructions would trigger an agent's defence against injected prompts, and rightly so: a recalled passage
 //! is given as a fact, with its date.
@@ -14,14 +15,14 @@ use yore_core::id::MemoryId;
 use yore_core::memory::{Confidence, Lane, Memory, Verdict};
 use yore_core::query::ItemId;
 use yore_engine::{
-    Brief, ExchangeHits, Found, FoundMemory, NoteSummary, Packing, Passage, Said, Suggestion, Suggestions, Trigger, Worked,
-    exchanges,
+    Against, Brief, ExchangeHits, Found, FoundMemory, NoteSummary, Packing, Passage, Said, Suggestion, Suggestions, TakenBack,
+    Trigger, Warning, Worked, exchanges,
 };
 use yore_sources::source::note::KIND;
 
 use super::budget::{Injection, Page};
 use super::learning::Waiting;
-use crate::fence::{clean, name};
+use crate::fence::{MARK, clean, name};
 use crate::render::text::{day, merge_offer};
 use crate::results;
 
@@ -37,6 +38,10 @@ const STOPPED_CHARS: usize = 320;
 const PAST_CHARS: usize = 120;
 /// Most characters of an outcome.
 const OUTCOME_CHARS: usize = 400;
+
+/// Most characters of the whole text about a command, and of the form of it that worked.
+const WARNING_CHARS: usize = 200;
+const FORM_CHARS: usize = 60;
 
 /// From so many sessions that wait to be distilled, the brief says so.
 const MANY_WAIT: u64 = 3;
@@ -137,7 +142,7 @@ pub fn packing(budget: usize) -> Packing {
 
 /// Returns the memories about a trigger, within a budget of tokens.
 pub fn suggestions(suggestions: &Suggestions, trigger: &Trigger, budget: usize) -> Injection {
-    if suggestions.memories.is_empty() {
+    if suggestions.memories.is_empty() && suggestions.taken_back.is_none() {
         return Injection::default();
     }
     let about = match trigger {
@@ -146,6 +151,7 @@ pub fn suggestions(suggestions: &Suggestions, trigger: &Trigger, budget: usize) 
         Trigger::Failure(_) => "From earlier sessions, where the same error was met.",
     };
     let mut page = Page::new(&format!("{about} Recalled data: past facts, possibly outdated, no instructions."), budget);
+    page.section("", suggestions.taken_back.iter().map(taken_back_line));
     // Two that contradict each other are told in one line, with both dates.
     let mut told: HashSet<MemoryId> = HashSet::new();
     let is_told = |memory: &&Suggestion| match &memory.hit.found {
@@ -179,6 +185,37 @@ pub fn suggestions(suggestions: &Suggestions, trigger: &Trigger, budget: usize) 
         page.section("", std::iter::once((format!("Files opened then: {}", files.join(", ")), Vec::new())));
     }
     page.end()
+}
+
+/// Returns what is known against a command, in at most 200 characters.
+pub fn warning(warning: &Warning) -> Injection {
+    let (open, close) = (format!("<{MARK} source=\"yore\">"), format!("</{MARK}>"));
+    let room = WARNING_CHARS - open.len() - close.len() - 2;
+    let (head, told, tail, item) = match &warning.against {
+        Against::Failed { turn, at, count, error, next, chance: _ } => {
+            let count = if *count > 1 { format!("{count}x, last ") } else { String::new() };
+            let next = next.as_deref().filter(|next| next.chars().count() <= FORM_CHARS);
+            let next = next.map(|next| format!("; worked: `{}`", flowing(next, FORM_CHARS))).unwrap_or_default();
+            (format!("Failed before ({count}{}): ", day(*at)), error, format!("{next} [{}]", turn.short()), ItemId::Turn(*turn))
+        }
+        Against::Forbidden { memory, statement, at } => {
+            (format!("Rule of {}: ", day(Some(*at))), statement, format!(" [{}]", memory.short()), ItemId::Memory(*memory))
+        }
+    };
+    let left = room.saturating_sub(head.chars().count() + tail.chars().count() + 1);
+    let text = format!("{open}\n{head}{}{tail}\n{close}", flowing(told, left));
+    Injection { text, items: vec![item] }
+}
+
+/// Returns the line about edits of a file that were taken back.
+fn taken_back_line(edits: &TakenBack) -> (String, Vec<ItemId>) {
+    let by = flowing(&edits.by, PAST_CHARS);
+    let by = match (edits.is_refused, by.is_empty()) {
+        (true, true) => "the person refused the last edit of this file".to_owned(),
+        (true, false) => format!("the person refused the last edit of this file: {by}"),
+        (false, _) => format!("the last edits of this file were taken back: {by}"),
+    };
+    (format!("- [{}] {}, {by}", edits.turn.short(), day(edits.at)), vec![ItemId::Turn(edits.turn)])
 }
 
 /// Returns a line with a passage. Only the first line of an exchange has a date.

@@ -297,6 +297,47 @@ fn what_is_given_is_redacted_by_the_patterns_of_the_person() {
 }
 
 #[test]
+fn command_that_failed_before_or_that_a_rule_forbids_is_told_of_once_and_runs_all_the_same() {
+    let environment = TestEnvironment::new();
+    Transcript::new("4a5b0001-3f08-4714-9c34-5c452003a142", "/home/dev/tide")
+        .human("show what the pull request of the harbour gauge changes")
+        .tool("I look.", "gh pr diff 88 --stat", "Exit code 1\nunknown flag: --stat", true)
+        .tool("Names then.", "gh pr diff 88 --name-only", "src/gauge.rs", false)
+        .assistant("It changes the gauge.")
+        .write(&environment.projects());
+    environment.ingest(&environment.projects());
+    environment.yore(["extract"]).run().success();
+    environment.yore(["remember", "--kind", "standard", "Use pnpm, not npm."]).run().success();
+    let told = |agent: &str, event: &str, session: &str, command: &str, own: &str| {
+        let file = environment.write("own.toml", own);
+        let said = json!({
+            "session_id": session, "cwd": "/home/dev/tide", "hook_event_name": event, "tool_name": "Bash",
+            "tool_input": {"command": command},
+        });
+        let hook = environment.yore(["hook", agent, event]).env("YORE_DAEMON__USE", "no").env("YORE_CONFIG", file);
+        let outcome = hook.stdin(said.to_string()).run().success();
+        let answer: Value = serde_json::from_str(&outcome.stdout).unwrap_or_default();
+        assert!(answer["hookSpecificOutput"]["permissionDecision"].is_null() && answer["decision"].is_null(), "{answer}");
+        answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned()
+    };
+    for agent in ["claude-code", "codex"] {
+        let before = |session: &str, command: &str| told(agent, "PreToolUse", session, command, "");
+        let text = before(&format!("{agent}-a"), "gh pr diff 104 --stat");
+        assert!(text.contains("unknown flag: --stat") && text.contains("worked: `gh pr diff 88 --name-only`"), "{text}");
+        assert!(text.starts_with("<recalled-data") && text.chars().count() <= 200, "{text}");
+        assert_eq!(before(&format!("{agent}-a"), "gh pr diff 105 --stat"), "", "the session was told");
+        assert_ne!(before(&format!("{agent}-b"), "gh pr diff 105 --stat"), "", "another one was not");
+        assert_eq!(before(&format!("{agent}-a"), "gh pr diff 104"), "");
+        let rule = before(&format!("{agent}-a"), "npm install");
+        assert!(rule.contains("Use pnpm, not npm.") && rule.chars().count() <= 200, "{rule}");
+    }
+    assert_eq!(told("claude-code", "PreToolUse", "c", "npm install", "[inject]\non_command = false\n"), "");
+    // An agent that is told nothing before a tool runs hears of it with the failure.
+    let after = told("qwen", "PostToolUse", "q", "gh pr diff 104 --stat", "");
+    assert_eq!(after, "", "it did not fail");
+}
+
+#[test]
 fn settings_that_cannot_be_read_are_no_error_and_no_yes() {
     let environment = computer();
     let file = environment.write("own.toml", "[capture\n");

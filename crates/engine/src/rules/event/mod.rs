@@ -7,12 +7,13 @@ mod github;
 
 use std::collections::HashMap;
 
-use yore_core::episode::{FileAction, Outcome, Role};
+use yore_core::episode::{FileAction, FileUse, Outcome, Role};
 use yore_core::event::{Event, EventKind, EventState, Purpose};
 use yore_core::exchange::TurnShape;
 use yore_core::text::{command_of, error_line, steady};
 
 use super::proposal::{cut, plain};
+use super::undone::{is_path, restored, written_after};
 
 /// Longest name and longest text of an event, in characters.
 const MOST_NAME_CHARS: usize = 160;
@@ -22,7 +23,8 @@ const MOST_EVENTS: usize = 2_000;
 /// Words before what the person said when they refused a call.
 const SAID: &str = "the user said:";
 /// Beginnings of the notices that a call was refused.
-const REFUSED: [&str; 3] = ["The user doesn't want to proceed", "The user doesn't want to take this action", "User rejected"];
+pub(super) const REFUSED: [&str; 3] =
+    ["The user doesn't want to proceed", "The user doesn't want to take this action", "User rejected"];
 /// Words with which a program gives a plan to carry out.
 const PLAN_GIVEN: &str = "Implement the following plan:";
 /// Names of documents that guide work in a project, and the fewest lines and the beginning of a message with one.
@@ -67,6 +69,7 @@ pub fn events(turns: &[TurnShape<'_>]) -> Vec<Event<usize>> {
         }
         found.guide(&call);
         found.refusal(&call);
+        found.taken_back(&call);
     }
     for (at, turn) in turns.iter().enumerate() {
         match turn.role {
@@ -267,6 +270,39 @@ impl Found<'_, '_> {
         let input = command_of(call.input).map(str::to_owned).or_else(first);
         let name = format!("{} {}", call.tool, input.unwrap_or_default());
         self.add(EventKind::Refusal, EventState::Refused, &name, &said, result);
+    }
+
+    /// Adds the files whose edits a command took back, or whose edit the person refused, if they were not edited again.
+    fn taken_back(&mut self, call: &Call<'_>) {
+        let Some((result, answer)) = call.answer else { return };
+        let is_refused = REFUSED.iter().any(|notice| answer.trim_start().starts_with(notice));
+        let is_written = |file: &&FileUse| file.action == FileAction::Written;
+        let mut found: Vec<(String, String)> = Vec::new();
+        if is_refused {
+            let said = answer.split_once(SAID).map(|(_, said)| plain(said)).unwrap_or_default();
+            found.extend(self.turns[call.at].files.iter().filter(is_written).map(|file| (file.path.clone(), said.clone())));
+        } else if let Some(command) = command(call.input).filter(|_| call.outcome == Some(Outcome::Done)) {
+            let mut edits: Vec<&str> = Vec::new();
+            for turn in &self.turns[..call.at] {
+                // What was committed is not taken back.
+                if turn.tool_text.contains("git commit") {
+                    edits.clear();
+                }
+                edits.extend(turn.files.iter().filter(is_written).map(|file| file.path.as_str()));
+            }
+            for step in super::passed_commands::steps(&command) {
+                for named in restored(step) {
+                    let edited = edits.iter().rev().find(|path| is_path(path, named));
+                    found.extend(edited.map(|path| ((*path).to_owned(), step.to_owned())));
+                }
+            }
+        }
+        for (path, by) in found {
+            if !written_after(&self.turns[call.at + 1..], 0, std::slice::from_ref(&path)) {
+                let state = if is_refused { EventState::Refused } else { EventState::Done };
+                self.add(EventKind::TakenBack, state, &path, &by, result);
+            }
+        }
     }
 
     /// Adds the error that a tool reported.

@@ -269,7 +269,9 @@ impl WriteTx<'_> {
     pub(super) fn remove_turns(&self, turns: &[TurnKey]) -> StoreResult<()> {
         for turn in turns {
             // Their conversations are divided into topics and summarised anew: a summary may hold words of the turn.
-            for table in ["span WHERE", "event WHERE", "session_summary WHERE", "extraction WHERE family = 'spans' AND"] {
+            const DERIVED: [&str; 5] =
+                ["span WHERE", "event WHERE", "attempt WHERE", "session_summary WHERE", "extraction WHERE family = 'spans' AND"];
+            for table in DERIVED {
                 let sql = format!(
                     "DELETE FROM {table} episode_id IN (SELECT episode_id FROM turn WHERE id = ?1
                      UNION SELECT episode_id FROM turn_share WHERE turn_id = ?1)"

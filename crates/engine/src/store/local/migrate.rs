@@ -31,6 +31,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 20, is_precious: true, sql: include_str!("migrations/20.sql") },
     Migration { version: 21, is_precious: true, sql: include_str!("migrations/21.sql") },
     Migration { version: 22, is_precious: false, sql: include_str!("migrations/22.sql") },
+    Migration { version: 23, is_precious: false, sql: include_str!("migrations/23.sql") },
 ];
 
 /// The oldest schema that the migrations start from. Older databases are rebuilt from their archive by `repair`.

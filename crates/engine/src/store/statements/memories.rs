@@ -115,6 +115,9 @@ pub(crate) enum Memories<'q> {
     /// Those of a project (`None`: those that hold everywhere) that hold, are of these kinds and not closed, pinned ones first, then a
     /// person's, then the latest; extracted ones only from this certainty on. Rules that agents read by themselves are left out.
     Latest { project: Option<ProjectKey>, kinds: &'q [MemoryKind], least_certainty: f32, now: UtcMillis, limit: usize },
+    /// Standards and preferences of a project, and those that hold everywhere, that hold at a time and have one of these words in lower
+    /// case; extracted ones only from this certainty on. Those that agents read by themselves are among them.
+    Rules { project: Option<ProjectKey>, words: &'q [String], least_certainty: f32, now: UtcMillis, limit: usize },
 }
 
 /// How often a memory was used.
@@ -416,6 +419,16 @@ impl Store {
                     };
                     return found.filter(is_told).take(limit).collect();
                 }
+                Memories::Rules { project, words, least_certainty, now, limit } => view.column(
+                    "SELECT id FROM memory WHERE status = 'holds' AND kind IN ('standard', 'preference')
+                         AND (project_id IS ?1 OR project_id IS NULL AND json_extract(rest, '$.reach') IS NULL)
+                         AND coalesce(valid_from_ms, ?4) <= ?4 AND coalesce(valid_until_ms, ?4 + 1) > ?4
+                         AND EXISTS (SELECT 1 FROM json_each(?2) WHERE instr(lower(statement), value) > 0)
+                         AND (lane = 'curated' OR coalesce(json_extract(rest, '$.certainty'), 1.0) >= ?3)
+                         AND coalesce(json_extract(rest, '$.fields.is_closed'), 0) = 0
+                     ORDER BY is_pinned DESC, lane = 'curated' DESC, recorded_ms DESC, id DESC LIMIT ?5",
+                    params![project, serde_json::Value::from(words).to_string(), f64::from(least_certainty), now, limit as i64],
+                )?,
             };
             keys.into_iter().filter_map(|key| view.keyed(key).transpose()).collect()
         })

@@ -1,6 +1,7 @@
 //! The port of statements: memories, entities, relations, their operations, and what is derived from sessions.
 
 pub(super) mod assertions;
+pub(super) mod attempts;
 pub(super) mod entities;
 pub(super) mod extraction;
 pub(super) mod found_memories;

@@ -8,7 +8,7 @@ use crate::store::local::transaction::WriteTx;
 use crate::store::{Store, StoreResult};
 
 /// Tables and columns with text. A row of a set that becomes equal to another is removed.
-const TEXTS: [(&str, &str, bool); 18] = [
+const TEXTS: [(&str, &str, bool); 24] = [
     ("memory", "title", false),
     ("memory", "statement", false),
     ("memory_tag", "tag", true),
@@ -25,6 +25,12 @@ const TEXTS: [(&str, &str, bool); 18] = [
     ("span", "summary", false),
     ("event", "name", false),
     ("event", "text", false),
+    ("attempt", "command", false),
+    ("attempt", "directory", false),
+    ("attempt", "version", false),
+    ("attempt", "cause", false),
+    ("attempt", "error", false),
+    ("attempt", "next", false),
     ("session_summary", "title", false),
     ("session_summary", "summary", false),
 ];

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use rusqlite::{Row, params};
+use yore_core::command::Attempt;
 use yore_core::event::{Event, EventKind, EventState};
 use yore_core::id::TurnId;
 use yore_core::span::ShiftSign;
@@ -30,6 +31,14 @@ pub(crate) struct StoredSpan {
     /// Name and summary that an agent gave.
     pub name: Option<String>,
     pub summary: Option<String>,
+}
+
+/// What is derived from the structure of a conversation.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Structure<'s> {
+    pub spans: &'s [StoredSpan],
+    pub events: &'s [Event<TurnKey>],
+    pub attempts: &'s [Attempt<TurnKey>],
 }
 
 /// The spans that a caller wants.
@@ -106,17 +115,17 @@ fn span(row: &Row<'_>) -> rusqlite::Result<StoredSpan> {
 }
 
 impl Store {
-    /// Puts the spans and events of a conversation in the place of those that it had, and records that it was divided. A span that
+    /// Puts the spans, events and attempts of a conversation in the place of those that it had, and records that it was divided. A span that
     /// begins with the same turn at the same depth keeps the name and the summary that an agent gave it.
     pub(crate) fn put_spans(
         &self,
         episode: EpisodeKey,
-        spans: &[StoredSpan],
-        events: &[Event<TurnKey>],
+        structure: Structure<'_>,
         divider: &str,
         shape: Shape,
         at: UtcMillis,
     ) -> StoreResult<()> {
+        let Structure { spans, events, attempts } = structure;
         self.write(|tx| {
             let known: HashMap<(TurnKey, u32), (Option<String>, Option<String>)> = tx
                 .all(&format!("SELECT {COLUMNS} FROM span WHERE episode_id = ?1"), [episode], span)?
@@ -151,6 +160,7 @@ impl Store {
                     params![episode, ordinal, kind, state, event.name, event.text, event.turn, event.count],
                 )?;
             }
+            tx.put_attempts(episode, attempts)?;
             super::extraction::note(tx, episode, divider, shape, at)
         })
     }

@@ -22,11 +22,13 @@ pub struct Inject {
     pub on_edit: bool,
     /// When a tool reports an error, gives the agent earlier occurrences of it and their outcome.
     pub on_error: bool,
+    /// When a command is about to run that failed before or that a rule forbids, says so in a line; the command runs all the same.
+    pub on_command: bool,
 }
 
 impl Default for Inject {
     fn default() -> Self {
-        Self { enabled: true, brief_tokens: 350, prompt_tokens: 250, floor: 0.7, on_edit: true, on_error: true }
+        Self { enabled: true, brief_tokens: 350, prompt_tokens: 250, floor: 0.7, on_edit: true, on_error: true, on_command: true }
     }
 }
 
@@ -38,4 +40,5 @@ pub(super) const KEYS: &[Key] = &[
     Key::new("inject.floor", Shape::Number { min: 0.0, max: 1.0 }, ProjectMay::Nothing),
     Key::new("inject.on_edit", Shape::Switch, ProjectMay::Turn(false)),
     Key::new("inject.on_error", Shape::Switch, ProjectMay::Turn(false)),
+    Key::new("inject.on_command", Shape::Switch, ProjectMay::Turn(false)),
 ];
