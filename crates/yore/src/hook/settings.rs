@@ -7,7 +7,7 @@ use crate::config::{CaptureMode, Config, Layers, load_only};
 use crate::paths::Paths;
 
 /// The keys that a hook reads.
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 17] = [
     "capture.enabled",
     "capture.mode",
     "capture.projects",
@@ -15,6 +15,7 @@ const KEYS: [&str; 16] = [
     "daemon.use",
     "daemon.autostart",
     "inject.enabled",
+    "inject.on_command",
     "inject.on_edit",
     "inject.on_error",
     "inject.brief_tokens",
@@ -104,6 +105,7 @@ mod tests {
     fn what_is_given_is_bounded_by_every_layer() {
         assert_eq!(read("[inject]\nprompt_tokens = 90\nfloor = 1", None, None, None).unwrap().inject.prompt_tokens, 90);
         assert!(!read("", Some("inject.on_edit = false"), None, None).unwrap().inject.on_edit);
+        assert!(!read("", Some("inject.on_command = false"), None, None).unwrap().inject.on_command);
         assert!(!read("[inject]\nenabled = false", Some("inject.enabled = true"), None, None).unwrap().inject.enabled);
         assert_eq!(
             read("", Some("inject.prompt_tokens = 2000"), None, None).unwrap().inject.prompt_tokens,

@@ -299,14 +299,16 @@ fn what_is_given_is_redacted_by_the_patterns_of_the_person() {
 #[test]
 fn command_that_failed_before_or_that_a_rule_forbids_is_told_of_once_and_runs_all_the_same() {
     let environment = TestEnvironment::new();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64;
     Transcript::new("4a5b0001-3f08-4714-9c34-5c452003a142", "/home/dev/tide")
+        .at(now - 3_600_000)
         .human("show what the pull request of the harbour gauge changes")
         .tool("I look.", "gh pr diff 88 --stat", "Exit code 1\nunknown flag: --stat", true)
         .tool("Names then.", "gh pr diff 88 --name-only", "src/gauge.rs", false)
         .assistant("It changes the gauge.")
         .write(&environment.projects());
     environment.ingest(&environment.projects());
-    environment.yore(["extract"]).run().success();
+    environment.yore(["extract", "--all"]).run().success();
     environment.yore(["remember", "--kind", "standard", "Use pnpm, not npm."]).run().success();
     let told = |agent: &str, event: &str, session: &str, command: &str, own: &str| {
         let file = environment.write("own.toml", own);
@@ -335,6 +337,13 @@ fn command_that_failed_before_or_that_a_rule_forbids_is_told_of_once_and_runs_al
     // An agent that is told nothing before a tool runs hears of it with the failure.
     let after = told("qwen", "PostToolUse", "q", "gh pr diff 104 --stat", "");
     assert_eq!(after, "", "it did not fail");
+    let failed = json!({
+        "session_id": "q", "cwd": "/home/dev/tide", "tool_name": "run_shell_command", "error": "unknown flag: --stat",
+        "tool_input": {"command": "gh pr diff 104 --stat"},
+    });
+    let hook = environment.yore(["hook", "qwen", "PostToolUseFailure"]).env("YORE_DAEMON__USE", "no");
+    let outcome = hook.stdin(failed.to_string()).run().success();
+    assert!(outcome.stdout.contains("worked: `gh pr diff 88 --name-only`"), "{}", outcome.stdout);
 }
 
 #[test]

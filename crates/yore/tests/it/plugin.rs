@@ -105,7 +105,7 @@ fn hooks_call_the_program_with_events_that_it_knows() {
         assert_eq!(waiting, 1, "{event} is not known");
     }
     let matcher = |event: &str| hooks["hooks"][event][0]["matcher"].as_str().map(str::to_owned);
-    assert_eq!(matcher("PreToolUse").as_deref(), Some("Read|Edit|Write|MultiEdit|NotebookEdit"));
+    assert_eq!(matcher("PreToolUse").as_deref(), Some("Bash|Read|Edit|Write|MultiEdit|NotebookEdit"));
     for event in ["UserPromptSubmit", "Stop", "SessionStart"] {
         assert_eq!(matcher(event), None, "{event} takes none, or all");
     }
