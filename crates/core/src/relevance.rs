@@ -34,6 +34,8 @@ open_named_enum! {
         NoError = "no-error",
         /// No outcome is recorded.
         NoOutcome = "no-outcome",
+        /// It was held out by chance, to see what comes without it.
+        HeldOut = "held-out",
     }
 }
 

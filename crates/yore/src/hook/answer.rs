@@ -125,10 +125,15 @@ impl Wanted {
         let mut texts: Vec<String> = Vec::new();
         for question in std::mem::take(&mut self.questions) {
             let about = about(&question, key.as_ref());
-            let entries = match &question {
+            let told = texts.len();
+            let mut entries = match &question {
                 Question::Command(ran) => self.warned(ran, key.as_ref(), &past, &mut texts),
                 question => self.one(question, about, &past, &mut texts),
             };
+            if texts.len() > told && self.is_held_out(&question, key.as_ref(), &past) {
+                texts.truncate(told);
+                entries.iter_mut().for_each(Entry::hold_out);
+            }
             for entry in entries {
                 let is_noted = session.as_ref().is_some_and(|session| ledger::append(&self.directory, session, &entry).is_ok());
                 // If the ledger cannot be written, an answer is given all the same, but the agent would be asked again each time.
@@ -192,6 +197,17 @@ impl Wanted {
             texts.extend(Some(given.text).filter(|text| !text.is_empty()));
         }
         entries
+    }
+
+    /// Returns whether the answer to a question is withheld by chance: the person switched that on to see what comes without it.
+    fn is_held_out(&self, question: &Question, key: Option<&[u8; 32]>, past: &[Entry]) -> bool {
+        let share = self.config.inject.holdout;
+        let (Some(key), Some(session)) = (key, self.event.session_id.as_deref().filter(|session| *session != DOCTOR)) else {
+            return false;
+        };
+        let number = past.iter().filter(|entry| entry.kind == Some(question.kind())).count();
+        let occasion = format!("{} {number}", question.kind().as_str());
+        *question != Question::Distil && share > 0.0 && ledger::is_held_out(key, session, &occasion, share)
     }
 
     /// Returns an entry of the ledger for a question, without an answer.

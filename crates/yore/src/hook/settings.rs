@@ -7,7 +7,7 @@ use crate::config::{CaptureMode, Config, Layers, load_only};
 use crate::paths::Paths;
 
 /// The keys that a hook reads.
-const KEYS: [&str; 17] = [
+const KEYS: [&str; 18] = [
     "capture.enabled",
     "capture.mode",
     "capture.projects",
@@ -16,6 +16,7 @@ const KEYS: [&str; 17] = [
     "daemon.autostart",
     "inject.enabled",
     "inject.on_command",
+    "inject.holdout",
     "inject.on_edit",
     "inject.on_error",
     "inject.brief_tokens",

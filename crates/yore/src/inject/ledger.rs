@@ -56,6 +56,9 @@ pub struct Entry {
     /// Reason why nothing was given, if something could have been.
     #[serde(rename = "silence", skip_serializing_if = "Option::is_none")]
     pub skipped: Option<SkipReason>,
+    /// The turns and memories that were held out (`inject.holdout`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub held_out: Vec<String>,
     /// The directory that the session works in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
@@ -67,10 +70,27 @@ pub struct Entry {
     pub is_reset: bool,
 }
 
+impl Entry {
+    /// Makes it an answer that was withheld, if it gave anything.
+    pub fn hold_out(&mut self) {
+        if self.tokens > 0 {
+            (self.held_out, self.tokens, self.skipped) = (std::mem::take(&mut self.turns), 0, Some(SkipReason::HeldOut));
+        }
+    }
+}
+
 /// Returns a few characters that distinguish two texts of a session, and that reveal nothing of them without
 /// the data directory's key.
 pub fn digest(key: &[u8; 32], text: &str) -> String {
     blake3::keyed_hash(key, text.as_bytes()).to_hex()[..8].to_owned()
+}
+
+/// Returns whether an occasion of a session is held out, as a share of occasions: by chance, and the same however often it is asked.
+/// `occasion`: its kind, and its number or subject.
+pub fn is_held_out(key: &[u8; 32], session: &str, occasion: &str, share: f64) -> bool {
+    let drawn = blake3::keyed_hash(key, format!("held out\n{session}\n{occasion}").as_bytes());
+    let bytes: [u8; 4] = drawn.as_bytes()[..4].try_into().unwrap_or_default();
+    f64::from(u32::from_le_bytes(bytes)) < share * (f64::from(u32::MAX) + 1.0)
 }
 
 /// Keeps other hooks of a session waiting until it is dropped, so that two hooks for one event (from a plugin
@@ -177,6 +197,19 @@ pub fn clear_old(directory: &Path, now: SystemTime) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_share_of_occasions_is_held_out_and_always_the_same_ones() {
+        let held = |share: f64| {
+            (0..2_000).filter(|number| is_held_out(&[7; 32], "s", &format!("prompt {number}"), share)).collect::<Vec<u32>>()
+        };
+        assert!(held(0.0).is_empty());
+        let tenth = held(0.1);
+        assert!((140..260).contains(&tenth.len()), "{}", tenth.len());
+        assert_eq!(held(0.1), tenth);
+        let half = held(0.5);
+        assert!(tenth.iter().all(|number| half.contains(number)));
+    }
 
     #[test]
     fn what_was_given_is_read_back_in_order_and_torn_lines_are_passed_over() {

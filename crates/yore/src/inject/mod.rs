@@ -4,6 +4,7 @@
 //! - [`text`]: the injected text, as an agent reads it
 //! - [`ledger`]: what a session was given, so that nothing is given twice and the cost can be counted
 //! - [`learning`]: what a brief tells of sessions that wait for a model
+//! - [`plan`]: how much of it on which occasion
 
 pub mod budget;
 pub mod learning;

@@ -1,6 +1,6 @@
-//! The plan of what agents get unasked: for each occasion the most tokens, the most things and the least confidence, each with its reason.
+//! The plan of what agents get unasked: for each occasion the most tokens and things and the least confidence.
 //!
-//! Memory at every prompt makes agents correct themselves more often than none; one short synthesis at the first prompt saves most, and one
+//! Each row has its reason. //! Memory at every prompt makes agents correct themselves more often than none; one short synthesis at the first prompt saves most, and one
 //! best item is better than four (figures of others: `docs/measurements.md`, "What is given unasked"). So a session gets less, later, and
 //! only what is sure.
 

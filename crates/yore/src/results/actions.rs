@@ -141,6 +141,9 @@ pub struct GivenAnswer {
     /// Reason why nothing was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silence: Option<String>,
+    /// Ids of the turns and memories that were held out (`inject.holdout`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held_out: Vec<String>,
     /// The directory that the session works in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,

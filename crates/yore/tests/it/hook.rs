@@ -360,3 +360,21 @@ fn help_is_still_given() {
     let outcome = TestEnvironment::new().yore(["hook", "--help"]).run().success();
     assert!(outcome.stdout.contains("AGENT"), "{}", outcome.stdout);
 }
+
+#[test]
+fn what_is_held_out_is_not_given_and_is_noted_with_the_reason() {
+    let environment = TestEnvironment::new();
+    Transcript::new("4a5b0001-3f08-4714-9c34-5c452003a142", "/home/dev/tide")
+        .human("why does the gauge lag behind?")
+        .assistant("It is read once an hour.")
+        .write(&environment.projects());
+    environment.ingest(&environment.projects());
+    assert!((0..6).all(|number| !brief(&environment, &format!("a{number}"), "").is_empty()));
+    let own = "[inject]\nholdout = 0.5\n";
+    let told = (0..24).filter(|number| !brief(&environment, &format!("b{number}"), own).is_empty()).count();
+    assert!((3..=21).contains(&told), "{told} of 24");
+    let ledgers = fs::read_dir(environment.data().join("given")).unwrap().map(|file| file.unwrap().path());
+    let ledgers = ledgers.filter_map(|file| fs::read_to_string(file).ok());
+    let held = ledgers.filter(|ledger| ledger.contains("\"silence\":\"held-out\"") && ledger.contains("\"held_out\":["));
+    assert_eq!(held.count(), 24 - told, "each is noted");
+}

@@ -91,7 +91,8 @@ fn captured(session: &str, context: &Context) -> Option<UtcMillis> {
 
 /// Returns an answer as it leaves the program.
 fn given(entry: &Entry) -> GivenAnswer {
-    let Entry { at_ms, agent, agent_id, event, kind, turns, tokens, micros, skipped, directory, about, is_reset } = entry.clone();
+    let Entry { at_ms, agent, agent_id, event, kind, turns, tokens, micros, skipped, held_out, directory, about, is_reset } =
+        entry.clone();
     GivenAnswer {
         at_ms,
         agent,
@@ -102,6 +103,7 @@ fn given(entry: &Entry) -> GivenAnswer {
         tokens: tokens as u64,
         micros,
         silence: skipped.map(|reason| reason.as_str().to_owned()),
+        held_out,
         directory,
         about,
         is_reset,
@@ -186,6 +188,7 @@ fn in_words(reason: SkipReason) -> &'static str {
         SkipReason::ProjectUnknown => "the project is not known",
         SkipReason::IndexBehind => "the index is behind",
         SkipReason::NoError => "it contains no error",
+        SkipReason::HeldOut => "held out by chance (inject.holdout)",
         SkipReason::NoOutcome => "no outcome was reported",
         SkipReason::Other => "for a reason of another version",
     }

@@ -24,11 +24,23 @@ pub struct Inject {
     pub on_error: bool,
     /// When a command is about to run that failed before or that a rule forbids, says so in a line; the command runs all the same.
     pub on_command: bool,
+    /// Share of occasions, 0 to 0.5, on which nothing is given though something could be, drawn by chance for each kind of occasion: what
+    /// then happens is the measure of what memory is worth. 0: none.
+    pub holdout: f64,
 }
 
 impl Default for Inject {
     fn default() -> Self {
-        Self { enabled: true, brief_tokens: 350, prompt_tokens: 250, floor: 0.7, on_edit: true, on_error: true, on_command: true }
+        Self {
+            enabled: true,
+            brief_tokens: 350,
+            prompt_tokens: 250,
+            floor: 0.7,
+            on_edit: true,
+            on_error: true,
+            on_command: true,
+            holdout: 0.0,
+        }
     }
 }
 
@@ -41,4 +53,5 @@ pub(super) const KEYS: &[Key] = &[
     Key::new("inject.on_edit", Shape::Switch, ProjectMay::Turn(false)),
     Key::new("inject.on_error", Shape::Switch, ProjectMay::Turn(false)),
     Key::new("inject.on_command", Shape::Switch, ProjectMay::Turn(false)),
+    Key::new("inject.holdout", Shape::Number { min: 0.0, max: 0.5 }, ProjectMay::Nothing),
 ];
