@@ -1,8 +1,8 @@
 //! The plan of what agents get unasked: for each occasion the most tokens and things and the least confidence.
 //!
-//! Each row has its reason. //! Memory at every prompt makes agents correct themselves more often than none; one short synthesis at the first prompt saves most, and one
-//! best item is better than four (figures of others: `docs/measurements.md`, "What is given unasked"). So a session gets less, later, and
-//! only what is sure.
+//! Memory at every prompt makes agents correct themselves more often than none; one short synthesis at the first prompt saves most, and
+//! one best item is better than four (others' figures; ours: `docs/measurements.md`, "What is given unasked"). So a session gets less,
+//! later, and only what is sure. Each row has its reason.
 
 use crate::agents::{Beginning, Moment, Question};
 use crate::config::Inject;

@@ -48,6 +48,36 @@ fn manifests_name_the_plugin_and_the_programs_version() {
     assert_eq!(json_of("plugin/.mcp.json"), json!({"mcpServers": {"yore": {"command": "yore", "args": ["mcp"]}}}));
 }
 
+#[test]
+fn the_folder_is_also_a_bundle_of_agent_plugins_that_says_the_same() {
+    const FIELDS: [&str; 10] = [
+        "$schema",
+        "name",
+        "version",
+        "description",
+        "author",
+        "homepage",
+        "repository",
+        "license",
+        "keywords",
+        "extensions",
+    ];
+    let (bundle, claude) = (json_of("plugin/plugin.json"), json_of("plugin/.claude-plugin/plugin.json"));
+    assert_eq!(bundle["$schema"], "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json");
+    for (field, value) in bundle.as_object().unwrap() {
+        assert!(FIELDS.contains(&field.as_str()), "{field} is none of the form");
+        assert!(field == "$schema" || *value == claude[field], "{field}");
+    }
+    let servers = json_of("plugin/mcp.json");
+    assert_eq!(servers["$schema"], "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json");
+    let mut server = servers["mcpServers"]["yore"].clone();
+    assert_eq!(server.as_object_mut().unwrap().remove("type"), Some(json!("stdio")));
+    assert_eq!(server, json_of("plugin/.mcp.json")["mcpServers"]["yore"]);
+    for skill in names("plugin/skills") {
+        assert!(read(&format!("plugin/skills/{skill}/SKILL.md")).contains(&format!("\nname: {skill}\n")), "{skill}");
+    }
+}
+
 /// Returns Claude Code's input for an event.
 fn said(event: &str, environment: &TestEnvironment) -> Value {
     let mut said = json!({
