@@ -20,8 +20,11 @@ const WORDS_CHARS: usize = 180;
 const SAME_BYTES: usize = 40;
 /// Most decisions that are looked at.
 const MOST_DECIDED: usize = 24;
-/// Sections of words by which a sentence of the person decides something.
-const DECIDING: [&str; 5] = ["instead", "prefer", "standing", "order", "decide"];
+/// Sections of words by which a sentence of the person decides something for the rest of the session.
+const DECIDING: [&str; 3] = ["instead", "prefer", "standing"];
+/// Sections of words by which one decides a step; it is in force for a few orders.
+const FOR_NOW: [&str; 2] = ["order", "decide"];
+const FEW_ORDERS: usize = 4;
 
 /// A decision, with the turn that it was made in and who made it.
 struct Decision {
@@ -91,12 +94,14 @@ pub fn decided(trace: &Trace<'_>, events: &[Event<usize>], memories: &[Memory]) 
     let orders = orders(trace);
     let inner = orders.len().saturating_sub(1);
     // The first order and the last are told as the aim.
-    for order in orders.into_iter().take(inner).skip(1).filter(|order| order.is_own) {
+    for (number, order) in orders.into_iter().enumerate().take(inner).skip(1).filter(|(_, order)| order.is_own) {
+        let is_recent = number + FEW_ORDERS >= inner;
         let text = &order.text;
         let words = Words::of(text);
         let decides = |sentence: &&Sentence<'_>| {
             let has = |section: &&str| words.has(section, &sentence.normal);
-            !sentence.is_question && sentence.content() >= 2 && DECIDING.iter().any(has)
+            let decides = DECIDING.iter().any(has) || is_recent && FOR_NOW.iter().any(has);
+            !sentence.is_question && sentence.content() >= 2 && decides
         };
         for sentence in sentences(text, words).iter().filter(decides) {
             let statement = plain(sentence.text);

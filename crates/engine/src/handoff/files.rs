@@ -117,6 +117,21 @@ fn checked(edited: usize, trace: &Trace<'_>) -> Option<String> {
     Some(format!("{name} {} after", if ran.ended == Ended::Passed { "passed" } else { "failed" }))
 }
 
+/// Returns the files that were changed after a turn, each once, relative to the session's directory.
+pub fn changed_since(trace: &Trace<'_>, at: usize) -> Vec<String> {
+    let failed = failed_turns(trace);
+    let mut changed: Vec<String> = Vec::new();
+    for (_, turn) in trace.turns.iter().enumerate().skip(at + 1).filter(|(at, _)| !failed.contains_key(at)) {
+        for file in turn.files.iter().filter(|file| file.action == FileAction::Written) {
+            let path = inside(&file.path, trace.directory);
+            if !path.is_empty() && !changed.contains(&path) {
+                changed.push(path);
+            }
+        }
+    }
+    changed
+}
+
 /// Returns the state of each file, by its path relative to the session's directory.
 fn states(trace: &Trace<'_>) -> BTreeMap<String, State> {
     let mut states: BTreeMap<String, State> = BTreeMap::new();

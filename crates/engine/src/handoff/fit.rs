@@ -62,6 +62,8 @@ pub fn fitted(mut drafts: Vec<(HandoffPart, Vec<Draft>)>, tokens: usize) -> Vec<
     let budget = 4 * tokens;
     let mut left = budget;
     let mut taken: Vec<(HandoffPart, Vec<Draft>, usize)> = Vec::new();
+    // The drafts that count most, whole: where room is left in the end, they are told at greater length.
+    let whole: Vec<(HandoffPart, Draft)> = drafts.iter().filter_map(|(part, own)| Some((*part, own.first()?.clone()))).collect();
     for (part, share) in SHARES {
         let room = budget * share / 100;
         let Some((_, own)) = drafts.iter_mut().find(|(known, own)| *known == part && !own.is_empty()) else { continue };
@@ -95,6 +97,19 @@ pub fn fitted(mut drafts: Vec<(HandoffPart, Vec<Draft>)>, tokens: usize) -> Vec<
             }
             !fits
         });
+    }
+    for (part, items, _) in &mut taken {
+        let Some((_, whole)) = whole.iter().find(|(known, _)| known == part) else { continue };
+        let is_short = |item: &&mut Draft| item.place == whole.place && item.text.len() < whole.text.len();
+        let Some(item) = items.iter_mut().find(is_short) else { continue };
+        let before = item.cost();
+        let mut longer = whole.clone();
+        longer.shorten(before + left);
+        let more = longer.cost().saturating_sub(before);
+        if more > 0 && more <= left {
+            left -= more;
+            *item = longer;
+        }
     }
     let order = |part: &HandoffPart| HandoffPart::ALL.iter().position(|known| known == part);
     taken.sort_by_key(|(part, _, _)| order(part));
@@ -149,7 +164,15 @@ mod tests {
         let fitted = fitted(vec![(HandoffPart::Reported, long)], 1_000);
         let texts: Vec<&str> = fitted[0].items.iter().map(|item| item.text.as_str()).collect();
         assert!(texts.iter().any(|text| text.starts_with("0 word") && text.ends_with('…')), "{texts:?}");
-        assert!(spent(&fitted) <= 400);
+        assert!(spent(&fitted) <= 1_000);
+    }
+
+    #[test]
+    fn room_that_is_left_goes_to_what_was_cut() {
+        let mut long = drafts(1, 20);
+        long[0].text = format!("0 {}", "word ".repeat(300));
+        let fitted = fitted(vec![(HandoffPart::Reported, long)], 1_000);
+        assert_eq!(fitted[0].items[0].text.matches("word").count(), 300);
     }
 
     #[test]

@@ -7,18 +7,19 @@ use yore_core::relevance::{is_announcement, only_announces};
 use yore_core::text::fragments;
 
 use super::commands::failing;
+use super::files::changed_since;
 use super::fit::Draft;
-use super::trace::Trace;
+use super::trace::{Ended, Trace};
 use crate::rules::{Words, cut, cut_sentence, is_title, is_typed, normal, own_title, own_words, plain, sentences, title};
 
 /// Characters of the first and the last order, and of each between them.
-const ORDER_CHARS: usize = 420;
+const ORDER_CHARS: usize = 700;
 const BETWEEN_CHARS: usize = 180;
 /// Characters of what was pasted below an order, or of a plan that it hands over.
-const PASTED_CHARS: usize = 700;
+const PASTED_CHARS: usize = 1_100;
 const BELOW_CHARS: usize = 120;
 /// Characters of the report that the last order answers, of an earlier one, and of a statement since.
-const REPORT_CHARS: usize = 1_100;
+const REPORT_CHARS: usize = 2_000;
 const EARLIER_CHARS: usize = 280;
 const SINCE_CHARS: usize = 220;
 /// Fewest words of a report, and most reports and statements.
@@ -35,6 +36,8 @@ const MOST_OPEN: usize = 14;
 const FEWEST_WORDS: usize = 3;
 /// Bytes of a pasted message in which its title is looked for.
 const HEAD_BYTES: usize = 2_000;
+/// Most commands and files that are named of what was done since the last words.
+const MOST_SINCE_DONE: usize = 4;
 /// The next step where the last order has no answer.
 const NOT_BEGUN: &str = "carry out the person's last order: nothing was done about it yet";
 /// Sections of words by which a sentence of the agent names its next step.
@@ -193,11 +196,14 @@ pub fn next(trace: &Trace<'_>) -> Vec<Draft> {
     let Some((at, last)) = spoken.next() else { return Vec::new() };
     let waits = trace.turns[at..].iter().rposition(|turn| turn.role == Role::Human).map(|after| at + after);
     if let Some(waiting) = waits.filter(|waiting| order_of(trace.turns[*waiting].text).is_some()) {
-        return vec![Draft::new(NOT_BEGUN.to_owned(), waiting, Some(trace.id(waiting)))];
+        let calls = trace.calls.iter().filter(|call| call.at > waiting).count();
+        let done = done_since(trace, waiting).or_else(|| (calls > 0).then(|| format!("{calls} tools were called since")));
+        let text = done.map_or_else(|| NOT_BEGUN.to_owned(), |done| format!("go on with the person's last order; {done}"));
+        return vec![Draft::new(text, waiting, Some(trace.id(waiting)))];
     }
-    let mut drafts = Vec::new();
+    let mut drafts: Vec<Draft> = done_since(trace, at).map(|done| Draft::new(done, at + 2, None)).into_iter().collect();
     if is_announcement(last.text) || only_announces(last.text) {
-        drafts.push(Draft::new(format!("announced last: “{}”", cut(&plain(last.text), STEP_CHARS)), at, Some(trace.id(at))));
+        drafts.insert(0, Draft::new(format!("announced last: “{}”", cut(&plain(last.text), STEP_CHARS)), at, Some(trace.id(at))));
         // Before it, the last words that tell something.
         if let Some((at, told)) = spoken.find(|(_, turn)| !is_announcement(turn.text) && !only_announces(turn.text)) {
             drafts.push(Draft::new(format!("said before: “{}”", both_ends(told.text)), at, Some(trace.id(at))));
@@ -216,6 +222,23 @@ pub fn next(trace: &Trace<'_>) -> Vec<Draft> {
     }
     drafts.insert(0, Draft::new(format!("the agent's last words: “{whole}”"), at, Some(trace.id(at))));
     drafts
+}
+
+/// Returns what was done after a turn and reported by nobody; the words before it may be out of date.
+fn done_since(trace: &Trace<'_>, at: usize) -> Option<String> {
+    let named = |names: &[String]| {
+        let more = if names.len() > MOST_SINCE_DONE { ", …" } else { "" };
+        names.iter().take(MOST_SINCE_DONE).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ") + more
+    };
+    let ran = trace.ran.iter().filter(|ran| ran.at > at && ran.ended != Ended::Unknown);
+    let ran = ran.filter_map(|ran| Some((ran.purposes().next()?.0.to_owned(), ran.ended))).last();
+    let changed = changed_since(trace, at);
+    let mut parts = Vec::new();
+    if !changed.is_empty() {
+        parts.push(format!("changed {}", named(&changed)));
+    }
+    parts.extend(ran.map(|(step, ended)| format!("ran `{step}` ({})", if ended == Ended::Passed { "passed" } else { "failed" })));
+    (!parts.is_empty()).then(|| format!("since then the agent {}", parts.join(" and ")))
 }
 
 /// Returns a text on one line; of a longer one with many parts the beginning of each.

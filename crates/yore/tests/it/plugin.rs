@@ -50,18 +50,8 @@ fn manifests_name_the_plugin_and_the_programs_version() {
 
 #[test]
 fn the_folder_is_also_a_bundle_of_agent_plugins_that_says_the_same() {
-    const FIELDS: [&str; 10] = [
-        "$schema",
-        "name",
-        "version",
-        "description",
-        "author",
-        "homepage",
-        "repository",
-        "license",
-        "keywords",
-        "extensions",
-    ];
+    const FIELDS: [&str; 10] =
+        ["$schema", "name", "version", "description", "author", "homepage", "repository", "license", "keywords", "extensions"];
     let (bundle, claude) = (json_of("plugin/plugin.json"), json_of("plugin/.claude-plugin/plugin.json"));
     assert_eq!(bundle["$schema"], "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json");
     for (field, value) in bundle.as_object().unwrap() {
