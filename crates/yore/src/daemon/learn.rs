@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use yore_core::time::UtcMillis;
-use yore_engine::llm::{Denial, LlmError};
+use yore_engine::llm::{Class, Denial, LlmError};
 use yore_engine::{FailReason, Failure, JobWorker, Lane, LearnReport, LearnRequest, ModelAccess, NewJob, StopReason, Work};
 
 use super::shared::Shared;
@@ -56,7 +56,7 @@ fn turn(shared: &Shared<'_>, worker: &mut Option<JobWorker>) -> CliResult<Option
         }
     };
     if let Some(job) = engine.take_jobs(worker, Lane::Learn, 1)?.pop() {
-        let outcome = catch_unwind(AssertUnwindSafe(|| learn(shared))).unwrap_or_else(|_| {
+        let outcome = catch_unwind(AssertUnwindSafe(|| learn(shared, true))).unwrap_or_else(|_| {
             let text = "internal error, please report it".to_owned();
             Err(Failure { code: "internal".to_owned(), text, is_transient: true })
         });
@@ -77,8 +77,8 @@ fn turn(shared: &Shared<'_>, worker: &mut Option<JobWorker>) -> CliResult<Option
     Ok(engine.next_job_in(Lane::Learn)?.map(|milliseconds| Duration::from_millis(milliseconds.max(5) as u64)))
 }
 
-/// Has the model read; returns the milliseconds until it is to read again, if anything waits.
-fn learn(shared: &Shared<'_>) -> Result<Option<UtcMillis>, Failure> {
+/// Has the model read; returns the milliseconds until it is to read again, if anything waits. `may_batch`: requests may be sent as batches.
+fn learn(shared: &Shared<'_>, may_batch: bool) -> Result<Option<UtcMillis>, Failure> {
     let failed = |code: &str, text: String| Failure { code: code.to_owned(), text, is_transient: true };
     let config = shared.settings.own_config().map_err(|error| failed("config", error.to_string()))?;
     let may_learn = config.learn.auto && config.llm.daily_tokens > 0 && !shared.engine.are_models_off();
@@ -87,7 +87,8 @@ fn learn(shared: &Shared<'_>) -> Result<Option<UtcMillis>, Failure> {
     }
     let chooser = llm::ModelChooser::new(shared.settings, "extract");
     let mut chooser = chooser.map_err(|error| failed(&error.code, error.message))?;
-    let batch = match begin_batch(shared, &config, &mut chooser).map_err(|error| failed(&error.code, error.message))? {
+    let begun = if may_batch { begin_batch(shared, &config, &mut chooser) } else { Ok(None) };
+    let batch = match begun.map_err(|error| failed(&error.code, error.message))? {
         Some(Begun::Busy) => return Ok(Some(BUSY_MS)),
         Some(Begun::Batch(batch)) => Some(batch),
         Some(Begun::NoBatches) | None => None,
@@ -113,7 +114,7 @@ fn learn(shared: &Shared<'_>) -> Result<Option<UtcMillis>, Failure> {
     };
     let learned = shared.engine.learn(by, &request, &mut proceed).map_err(|error| Failure::of(&error));
     let LearnReport { report, next_ms } = learned?;
-    if let Some(batch) = &batch {
+    if let Some(batch) = batch {
         let (sent, outcome) = batch.send(&shared.engine, &shared.is_stopping);
         for problem in &batch.collected.problems {
             shared.log.error(format!("batch: {problem}"));
@@ -126,6 +127,12 @@ fn learn(shared: &Shared<'_>) -> Result<Option<UtcMillis>, Failure> {
             // The rest is sent tomorrow; answers to what was sent may come before.
             Err(LlmError::Budget(denial)) if denial.ends_with_the_day() => return Ok(Some(until_tomorrow().min(AGAIN_MS))),
             Err(LlmError::Budget(Denial::Off | Denial::Stopped | Denial::NoTokens)) => return Ok(None),
+            // An account or a model may have no batches.
+            Err(error) if error.class() == Class::Permanent && config.learn.batches == When::Auto => {
+                shared.log.error("learn: the server takes no batch; it is asked directly".to_owned());
+                drop(batch);
+                return learn(shared, false);
+            }
             Err(error) => return Err(failed("llm/batch", error.to_string())),
         }
     }
