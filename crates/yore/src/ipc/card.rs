@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use yore_engine::platform::{self, FileLock};
@@ -13,6 +14,10 @@ use super::socket::Address;
 const CARD: &str = "daemon.json";
 /// Most bytes of a card that are read.
 const LONGEST_CARD: u64 = 16 * 1024;
+
+/// Looks at a lock that is held before it counts as another daemon's, and the pause between them.
+const LOOKS: u32 = 10;
+const LOOK: Duration = Duration::from_millis(20);
 
 /// The running daemon and its address.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
@@ -83,6 +88,13 @@ fn lock_path(directory: &Path) -> PathBuf {
 /// Makes this process the daemon while the value is kept; `None` if another process is the daemon.
 pub fn take_lock(directory: &Path) -> io::Result<Option<FileLock>> {
     platform::create_private_directory(&directory.join("locks"))?;
+    for _ in 0..LOOKS {
+        // Whoever asks `is_running` holds the lock for a moment, too.
+        if let Some(lock) = FileLock::take(&lock_path(directory))? {
+            return Ok(Some(lock));
+        }
+        std::thread::sleep(LOOK);
+    }
     FileLock::take(&lock_path(directory))
 }
 
@@ -94,4 +106,32 @@ pub fn is_running(directory: &Path) -> bool {
 /// Returns whether the data directory is still the one in which the lock was taken.
 pub fn is_still_there(directory: &Path) -> bool {
     lock_path(directory).exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn a_daemon_starts_while_others_ask_whether_one_runs() {
+        let directory = tempfile::tempdir().unwrap();
+        drop(take_lock(directory.path()).unwrap());
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !is_over.load(Ordering::Relaxed) {
+                        is_running(directory.path());
+                    }
+                });
+            }
+            let refused = (0..100).filter(|_| take_lock(directory.path()).unwrap().is_none()).count();
+            is_over.store(true, Ordering::Relaxed);
+            assert_eq!(refused, 0, "of 100");
+        });
+        let _held = take_lock(directory.path()).unwrap().unwrap();
+        assert!(take_lock(directory.path()).unwrap().is_none(), "a second one");
+    }
 }
