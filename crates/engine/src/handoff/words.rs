@@ -231,7 +231,7 @@ fn done_since(trace: &Trace<'_>, at: usize) -> Option<String> {
         names.iter().take(MOST_SINCE_DONE).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ") + more
     };
     let ran = trace.ran.iter().filter(|ran| ran.at > at && ran.ended != Ended::Unknown);
-    let ran = ran.filter_map(|ran| Some((ran.purposes().next()?.0.to_owned(), ran.ended))).last();
+    let ran = ran.filter_map(|ran| Some((ran.purposes().next()?.0.to_owned(), ran.ended))).next_back();
     let changed = changed_since(trace, at);
     let mut parts = Vec::new();
     if !changed.is_empty() {

@@ -129,7 +129,7 @@ fn learn(shared: &Shared<'_>, may_batch: bool) -> Result<Option<UtcMillis>, Fail
             Err(LlmError::Budget(Denial::Off | Denial::Stopped | Denial::NoTokens)) => return Ok(None),
             // An account or a model may have no batches.
             Err(error) if error.class() == Class::Permanent && config.learn.batches == When::Auto => {
-                shared.log.error("learn: the server takes no batch; it is asked directly".to_owned());
+                shared.log.error("learn: the server takes no batch; it is asked directly");
                 drop(batch);
                 return learn(shared, false);
             }
