@@ -57,7 +57,7 @@ open_named_enum! {
         Edit = "edit",
         /// Earlier cases of the same error.
         Failure = "failure",
-        /// What is known against a command.
+        /// Knowledge against a command that is about to run.
         Command = "command",
         /// No question: the session lost the text it was given.
         Forgot = "forgot",

@@ -10,7 +10,7 @@ const PRIOR_OTHER: (f32, f32) = (0.5, 1.0);
 /// Days after which half of what was observed is out of date.
 const HALF_LIFE_DAYS: f32 = 60.0;
 
-/// What became of the commands with one cause.
+/// The fate of the commands with one cause.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Record {
     /// Kind of the cause.

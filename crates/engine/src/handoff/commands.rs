@@ -90,7 +90,7 @@ pub fn tried(trace: &Trace<'_>) -> Vec<Draft> {
             None => found.push((step.to_owned(), ran.at, 1, error, next)),
         }
     }
-    // What failed once and then passed as it was, after a change of code, teaches nothing.
+    // A command that failed once and then passed as it was, after a change of code, teaches nothing.
     found.retain(|(step, _, count, _, next)| *count > 1 || next.as_ref() != Some(step));
     found.sort_by_key(|(_, at, _, _, next)| (next.is_some(), std::cmp::Reverse(*at)));
     let draft = |(step, at, count, error, next): (String, usize, u32, String, Option<String>)| {

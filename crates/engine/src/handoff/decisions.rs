@@ -42,7 +42,7 @@ pub fn decided(trace: &Trace<'_>, events: &[Event<usize>], memories: &[Memory]) 
     let place = |id: &TurnId| trace.turns.iter().position(|turn| turn.id == *id);
     let mut found: Vec<Decision> = Vec::new();
     for memory in memories {
-        // What rests on later turns was not known yet.
+        // A memory that rests on later turns was not known yet.
         let Some(at) = memory
             .evidence
             .iter()

@@ -68,7 +68,7 @@ pub fn fitted(mut drafts: Vec<(HandoffPart, Vec<Draft>)>, tokens: usize) -> Vec<
         let room = budget * share / 100;
         let Some((_, own)) = drafts.iter_mut().find(|(known, own)| *known == part && !own.is_empty()) else { continue };
         let (mut spent, mut items) = (HEADING, Vec::new());
-        // What counts most is told as far as there is room.
+        // The draft that counts most is told as far as there is room.
         own[0].shorten(room.min(left).saturating_sub(HEADING));
         own.retain(|draft| {
             let fits = spent + draft.cost() <= room.min(left);

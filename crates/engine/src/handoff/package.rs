@@ -35,7 +35,7 @@ pub enum HandoffPoint {
     Time(UtcMillis),
 }
 
-/// What another agent needs to go on with the work of a session.
+/// The state of a session that another agent needs to go on with it.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Handoff {
     /// The session.
@@ -57,7 +57,7 @@ pub struct Handoff {
 /// A section of a handoff.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub struct HandoffSection {
-    /// What it tells.
+    /// Its subject.
     pub part: HandoffPart,
     /// Its items, in the order in which they are read.
     pub items: Vec<HandoffItem>,
@@ -78,19 +78,19 @@ pub struct HandoffItem {
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HandoffPart {
-    /// What the person wants, in their words.
+    /// The aim of the person, in their words.
     Aim,
     /// Decisions in force, with reasons.
     Decided,
-    /// What the agent reported.
+    /// Reports of the agent.
     Reported,
     /// Files with their state.
     Files,
-    /// What was tried and failed.
+    /// Commands that were tried and failed.
     Tried,
     /// Commands that work.
     Commands,
-    /// What is open.
+    /// Open points.
     Open,
     /// The next step, as it was last named.
     Next,

@@ -49,7 +49,7 @@ pub struct Order {
     pub at: usize,
     /// Its text, on one line.
     pub text: String,
-    /// What was pasted below it.
+    /// Text that was pasted below it.
     pasted: String,
     /// True if its text is certainly the person's.
     pub is_own: bool,
@@ -73,7 +73,7 @@ pub fn orders(trace: &Trace<'_>) -> Vec<Order> {
 /// Returns what a message of the person orders, in their own words; `None` if it says nothing by itself.
 pub fn order_of(text: &str) -> Option<String> {
     let own = own_words(text);
-    // Of a plan that is handed over, its title is the order.
+    // A plan that is handed over is ordered by its title.
     if let Some(title) = own_title(text).filter(|title| !own.contains(title.as_str())) {
         return Some(format!("carry out the plan “{title}”"));
     }

@@ -123,7 +123,7 @@ fn run<'t>(
     let has_failed = call.outcome == Some(Outcome::Failed) || turns[result].is_error;
     let steps = steps(&command);
     let directories = directories(&steps, root, workdir(call.input).or(directory(call.at)).unwrap_or(root));
-    // What a sandbox says before the error is the same for all errors.
+    // A sandbox says the same before each error.
     let told = match output.find(SANDBOX).filter(|at| *at < 40) {
         Some(at) => output[at..].split_once("stdout: ").map_or(output, |(_, told)| told),
         None => output,

@@ -45,7 +45,7 @@ pub struct Brief {
     pub standing: Vec<NoteSummary>,
     /// The session itself, if it was compacted.
     pub own: Option<Worked>,
-    /// What was in force in it before the compaction, and what the summary does not say.
+    /// Items in force in it before the compaction that the summary does not say.
     #[serde(default)]
     pub dropped: Vec<HandoffSection>,
     /// Sessions last worked in here, latest first.

@@ -39,12 +39,12 @@ pub struct CommandRequest {
     pub as_of: Option<UtcMillis>,
 }
 
-/// What is known against a command.
+/// A fact that speaks against a command.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Warning {
     /// The same for all commands with this cause, so that a session is told of it once.
     pub cause: String,
-    /// What is known.
+    /// The fact.
     pub against: Against,
 }
 

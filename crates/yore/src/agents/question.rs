@@ -13,7 +13,7 @@ pub enum Question {
     File(String),
     /// Earlier cases of the same error, and their outcome.
     Failure(String),
-    /// What is known against a command.
+    /// Facts that speak against a command.
     Command(Ran),
     /// No question: the agent's turn ends, and it may be asked to record what it learned.
     Distil,

@@ -186,7 +186,7 @@ impl Wanted {
         }
         let known = if entry.is_reset { Vec::new() } else { known(past, self.agent_id.as_deref()) };
         let prompts = || held(past, self.agent_id.as_deref()).filter(|entry| entry.kind == Some(TriggerKind::Prompt));
-        // What was said before a compaction is this session's work too, and no other's is meant.
+        // The work before a compaction is meant, and no other session's.
         let was_asked = prompts().next().is_some() || past.iter().any(|entry| entry.is_reset);
         let occasion = Occasion::of(question, was_asked, prompts().any(|entry| entry.tokens > 0));
         let began = Instant::now();
@@ -371,7 +371,7 @@ impl Wanted {
 /// Returns a digest of a question's subject, so that it is not answered twice; `None` without a key.
 fn about(question: &Question, key: Option<&[u8; 32]>) -> Option<String> {
     match question {
-        // What is told of a command is known by its cause.
+        // A line about a command is known by its cause.
         Question::Brief(_) | Question::Command(_) | Question::Distil | Question::Forgets => None,
         Question::Prompt(text) | Question::File(text) | Question::Failure(text) => Some(digest(key?, text)),
     }

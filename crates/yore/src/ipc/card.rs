@@ -89,7 +89,7 @@ fn lock_path(directory: &Path) -> PathBuf {
 pub fn take_lock(directory: &Path) -> io::Result<Option<FileLock>> {
     platform::create_private_directory(&directory.join("locks"))?;
     for _ in 0..LOOKS {
-        // Whoever asks `is_running` holds the lock for a moment, too.
+        // A process that calls `is_running` holds the lock for a moment, too.
         if let Some(lock) = FileLock::take(&lock_path(directory))? {
             return Ok(Some(lock));
         }

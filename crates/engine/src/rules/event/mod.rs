@@ -284,7 +284,7 @@ impl Found<'_, '_> {
         } else if let Some(command) = command(call.input).filter(|_| call.outcome == Some(Outcome::Done)) {
             let mut edits: Vec<&str> = Vec::new();
             for turn in &self.turns[..call.at] {
-                // What was committed is not taken back.
+                // A committed change is not taken back.
                 if turn.tool_text.contains("git commit") {
                     edits.clear();
                 }

@@ -33,7 +33,7 @@ pub(crate) struct StoredSpan {
     pub summary: Option<String>,
 }
 
-/// What is derived from the structure of a conversation.
+/// The data that are derived from the structure of a conversation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Structure<'s> {
     pub spans: &'s [StoredSpan],

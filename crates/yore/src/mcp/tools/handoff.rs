@@ -49,7 +49,7 @@ pub async fn call(call: Call) -> CliResult<Answer> {
         .handle
         .with(move |memory| {
             if let Some(reader) = &access.reader {
-                // What was read before is handed over where the newest cannot be read.
+                // If the newest lines cannot be read, those that were read before are handed over.
                 let _ = reader(ChatsToRead { since: Some(now() - LATELY_MS), has_code: false }, &progress);
             }
             let here = access.names_of_project(memory, project)?;
