@@ -42,6 +42,11 @@ const LONGEST_ONE: usize = 200;
 pub const LEAST_GAIN: f32 = 0.02;
 /// Longest heading or introduction, in bytes, that is told only with what follows it.
 const LONGEST_LEAD: usize = 200;
+/// Longest passage, in bytes, that a sentence that leans on it joins, with that sentence.
+const LONGEST_LEANT: usize = 400;
+/// First words of a sentence that is understood only after the one before it.
+const LEANING: [&str; 14] =
+    ["Why", "Reason", "Because", "This", "That", "It", "So", "Therefore", "Hence", "These", "Those", "They", "Otherwise", "Then"];
 /// Words of a passage that gives a reason.
 const REASONS: [&str; 16] = [
     "because",
@@ -90,7 +95,7 @@ pub struct Wanted<'w> {
     pub terms: &'w [(String, f32)],
     /// Terms of each part of a question with several parts: each part gets a passage.
     pub parts: &'w [Vec<String>],
-    /// Number of texts, the first ones, of which each gets a short passage before any gets more.
+    /// Number of texts, the first ones, of which each gets a passage before any gets more; the first gets up to half of the budget.
     pub broad: usize,
     /// Kind of thing that is asked for.
     pub asked_for: AskedFor,
@@ -205,7 +210,8 @@ fn read<'t>(sources: &[Source<'t>], wanted: &Wanted<'_>, tokenizer: &mut Tokeniz
 }
 
 /// Returns the ranges of a text that may be chosen: its fragments, with a heading or an introduction ("The files:") before what it
-/// introduces. At the end of a text it introduces nothing, and is left out.
+/// introduces, and with a sentence after them that leans on them ("This replaces ..."). At the end of a text an introduction introduces
+/// nothing, and is left out.
 fn units(text: &str) -> Vec<Range<usize>> {
     let mut units: Vec<Range<usize>> = Vec::new();
     let mut lead: Option<Range<usize>> = None;
@@ -215,6 +221,14 @@ fn units(text: &str) -> Vec<Range<usize>> {
             units.push(lead);
         }
         let start = lead.take().map_or(range.start, |lead| lead.start);
+        if start == range.start
+            && leans(&text[range.clone()])
+            && let Some(before) = units.last_mut().filter(|before| range.end - before.start <= LONGEST_LEANT)
+            && !text[before.end..range.start].contains("\n\n")
+        {
+            before.end = range.end;
+            continue;
+        }
         if introduces(&text[range.clone()]) && range.end - start <= LONGEST_LEAD {
             lead = Some(start..range.end);
         } else {
@@ -223,6 +237,12 @@ fn units(text: &str) -> Vec<Range<usize>> {
     }
     units.extend(lead.filter(|_| units.is_empty()));
     units
+}
+
+/// Returns whether a fragment is understood only after the one before it.
+fn leans(fragment: &str) -> bool {
+    let first = fragment.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default();
+    LEANING.contains(&first)
 }
 
 /// Returns whether a fragment only introduces what follows it.
@@ -364,7 +384,8 @@ fn choose(sources: &[Source<'_>], passages: Passages<'_>, wanted: &Wanted<'_>, b
     // An answer shows at least the best text.
     let first = wanted.broad.max(1).min(sources.len());
     for source in 0..first {
-        let share = choice.left / (first - source);
+        // The best text is worth more than a pointer to each of the others.
+        let share = if source == 0 && first > 1 { choice.left / 2 } else { choice.left / (first - source) };
         let own = |(at, passage): (usize, &Passage<'_>)| (passage.source == source).then(|| (at, choice.cost(passage)));
         let own: Vec<(usize, usize)> = all.iter().enumerate().filter_map(own).collect();
         let offer = |at: usize| Offer { ratio: choice.gain(&all, at, &worth), passage: at };
@@ -555,6 +576,18 @@ mod tests {
         };
         assert_eq!(count(&[])[1], 0);
         assert_eq!(count(&parts)[1], 1);
+    }
+
+    #[test]
+    fn sentence_that_leans_on_the_one_before_it_is_told_with_it_and_never_across_paragraphs() {
+        let told = |text: &str| units(text).into_iter().map(|range| text[range].to_owned()).collect::<Vec<_>>();
+        assert_eq!(
+            told("Decision: the cache moves. Why: Redis was full. This replaces April. The build is green."),
+            ["Decision: the cache moves. Why: Redis was full. This replaces April.", "The build is green."]
+        );
+        assert_eq!(told("The cache moves.\n\nThis paragraph is another."), ["The cache moves.", "This paragraph is another."]);
+        let long = format!("The cache moves {}. This is too far.", "on and on ".repeat(50));
+        assert_eq!(told(&long).len(), 2);
     }
 
     #[test]

@@ -235,13 +235,8 @@ impl Engine {
                 Ok(told.map(|turn| line_of_turn(turn, opening(&turn.text, OPENING_CHARS))).collect())
             }
             _ => {
-                let packing = Packing {
-                    budget: request.budget,
-                    group_cost: 36,
-                    hit_cost: 24,
-                    is_broad: false,
-                    least_gain: pack::LEAST_GAIN,
-                };
+                let packing =
+                    Packing { budget: request.budget, group_cost: 36, hit_cost: 24, broad: 0, least_gain: pack::LEAST_GAIN };
                 let recall = RecallRequest { limit: RESULTS, packing: Some(packing), ..self.restricted(thing, &request.recall)? };
                 let found = self.recall(&recall)?;
                 Ok(found.hits.iter().filter(|hit| !hit.quote.is_empty()).map(line_of_hit).collect())

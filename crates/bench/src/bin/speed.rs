@@ -347,7 +347,7 @@ fn yore_ask(job: &Job) -> Outcome<Value> {
 
 /// Returns a request as `yore recall` and agents make it.
 fn packed(question: &str, wordings: Vec<String>) -> RecallRequest {
-    let packing = Packing { budget: 900, group_cost: 36, hit_cost: 24, is_broad: false, least_gain: 0.0 };
+    let packing = Packing { budget: 900, group_cost: 36, hit_cost: 24, broad: 0, least_gain: 0.0 };
     RecallRequest { wordings, limit: LIMIT, packing: Some(packing), ..RecallRequest::new(question) }
 }
 

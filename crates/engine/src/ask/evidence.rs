@@ -71,7 +71,7 @@ impl Engine {
     /// also searches for the names that the first evidence has.
     pub(super) fn gather(&self, request: &RecallRequest, depth: AskDepth) -> Result<Gathered, EngineError> {
         let at = depth as usize;
-        let packing = Packing { budget: TOKENS[at], group_cost: 0, hit_cost: 0, is_broad: false, least_gain: 0.0 };
+        let packing = Packing { budget: TOKENS[at], group_cost: 0, hit_cost: 0, broad: 0, least_gain: 0.0 };
         let mut request = RecallRequest { limit: LIMITS[at], packing: Some(packing), ..request.clone() };
         let mut answer = self.answered(&request, true)?;
         if depth == AskDepth::Deep {

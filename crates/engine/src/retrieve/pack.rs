@@ -114,11 +114,10 @@ pub(crate) fn pack(
     let terms = &asking.question.terms[..asking.question.terms.len().min(MOST_TERMS)];
     let terms: Vec<(String, f32)> = terms.iter().cloned().zip(lexical.rarity(terms)?).collect();
     let nearness = Nearness::of(asking.text);
-    let broad = if packing.is_broad { hits.len() } else { 0 };
     let wanted = Wanted {
         terms: &terms,
         parts: asking.parts,
-        broad,
+        broad: packing.broad.min(hits.len()),
         asked_for: asking.asked_for,
         least_gain: packing.least_gain,
         nearness: &|passage| nearness.to(passage),

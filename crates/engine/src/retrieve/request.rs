@@ -21,8 +21,8 @@ pub struct Packing {
     pub group_cost: usize,
     /// Cost of the line above a further hit of an exchange, in quarters of a token.
     pub hit_cost: usize,
-    /// True if each hit gets a short passage before any gets more.
-    pub is_broad: bool,
+    /// Number of hits, the best ones, of which each gets a passage before any gets more.
+    pub broad: usize,
     /// Least gain of a passage ([`yore_core::pack::Wanted::least_gain`]): with less the answer ends, whatever the budget.
     #[serde(default)]
     pub least_gain: f32,

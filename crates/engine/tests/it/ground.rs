@@ -91,7 +91,7 @@ fn told(memory: &Memory, cwd: &str, prompt: &str) -> Vec<String> {
         is_later: false,
         limit: 8,
         quote_chars: 300,
-        packing: Packing { budget: 700, group_cost: 44, hit_cost: 44, is_broad: true, least_gain: 0.0 },
+        packing: Packing { budget: 700, group_cost: 44, hit_cost: 44, broad: 4, least_gain: 0.0 },
         floor: 0.0,
         mode: SearchMode::Static,
     };

@@ -96,7 +96,7 @@ impl Said {
     fn answer(&self, project: &str, question: &str) -> Given {
         let answer = self.0.engine().recall(&RecallRequest {
             filter: within(project),
-            packing: Some(Packing { budget: 900, group_cost: 36, hit_cost: 24, is_broad: false, least_gain: 0.0 }),
+            packing: Some(Packing { budget: 900, group_cost: 36, hit_cost: 24, broad: 0, least_gain: 0.0 }),
             ..RecallRequest::new(question)
         });
         let answer = answer.unwrap();
@@ -115,7 +115,7 @@ impl Said {
             is_later: false,
             limit: 8,
             quote_chars: 300,
-            packing: Packing { budget: 380, group_cost: 44, hit_cost: 44, is_broad: true, least_gain: 0.0 },
+            packing: Packing { budget: 380, group_cost: 44, hit_cost: 44, broad: 4, least_gain: 0.0 },
             floor: 0.7,
             mode: SearchMode::Static,
         });

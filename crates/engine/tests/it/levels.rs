@@ -98,7 +98,7 @@ fn an_id_of_nothing_is_refused_at_every_level() {
 #[test]
 fn what_the_person_decided_right_after_a_result_stands_with_it_and_a_mere_ok_does_not() {
     let memory = memory();
-    let packing = Packing { budget: 400, group_cost: 36, hit_cost: 24, is_broad: false, least_gain: LEAST_GAIN };
+    let packing = Packing { budget: 400, group_cost: 36, hit_cost: 24, broad: 0, least_gain: LEAST_GAIN };
     let request =
         RecallRequest { packing: Some(packing), ..RecallRequest::new("why do the berth leases vanish, redis heartbeat") };
     let answer = memory.engine().recall(&request).unwrap();

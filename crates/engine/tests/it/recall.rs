@@ -169,7 +169,7 @@ fn any_text_is_a_valid_question() {
     )| {
         let answer = memory.ask_with(&question, |request| {
             (request.limit, request.wordings) = (limit, wordings.clone());
-            request.packing = Some(Packing { budget, group_cost: 36, hit_cost: 24, is_broad: limit % 2 == 0, least_gain: 0.0 });
+            request.packing = Some(Packing { budget, group_cost: 36, hit_cost: 24, broad: if limit % 2 == 0 { limit } else { 0 }, least_gain: 0.0 });
         });
         prop_assert!(answer.hits.len() <= limit);
         let passages = exchanges(answer.hits.iter()).into_iter().flat_map(|exchange| exchange.passages);

@@ -74,7 +74,7 @@ fn a_memory_is_found_with_the_words_that_it_rests_on_which_are_told_once() {
             assert!((parts - hit.score).abs() < 1e-3, "every part of the score is told: {parts} of {}", hit.score);
         }
     }
-    let packing = Packing { budget: 400, group_cost: 36, hit_cost: 24, is_broad: false, least_gain: 0.0 };
+    let packing = Packing { budget: 400, group_cost: 36, hit_cost: 24, broad: 0, least_gain: 0.0 };
     let answer = memory.ask_with("where are leases kept, and why?", |request| request.packing = Some(packing));
     assert_eq!(answer.hits[0].quote, "Leases of berths are kept in SQLite.");
     assert!(answer.hits[0].beside.iter().any(|said| said.text.contains("Redis lost heartbeats")), "{:?}", answer.hits[0].beside);
@@ -295,7 +295,7 @@ fn an_agent_is_given_what_holds_for_its_prompt_once_and_nothing_that_was_found_w
         is_later: false,
         limit: 5,
         quote_chars: 200,
-        packing: Packing { budget: 400, group_cost: 44, hit_cost: 44, is_broad: true, least_gain: 0.0 },
+        packing: Packing { budget: 400, group_cost: 44, hit_cost: 44, broad: 4, least_gain: 0.0 },
         floor: 0.0,
         mode: SearchMode::Static,
     };
@@ -404,7 +404,7 @@ fn a_memory_brings_no_words_of_another_project_of_a_later_time_or_of_a_forgotten
     add(engine, &books(&there));
     add(engine, &books(&here));
     memory.index();
-    let packing = Packing { budget: 400, group_cost: 36, hit_cost: 24, is_broad: false, least_gain: 0.0 };
+    let packing = Packing { budget: 400, group_cost: 36, hit_cost: 24, broad: 0, least_gain: 0.0 };
     let asked = |change: &dyn Fn(&mut yore_engine::RecallRequest)| {
         let answer = memory.ask_with("in what are books kept?", |request| {
             request.packing = Some(packing);

@@ -133,7 +133,7 @@ fn what_there_is_no_time_for_is_left_out_and_named() {
     let ask = |deadline| {
         memory.ask_with("which file has the barnacle scraper?", |request: &mut RecallRequest| {
             request.deadline = deadline;
-            request.packing = Some(Packing { budget: 900, group_cost: 36, hit_cost: 24, is_broad: false, least_gain: 0.0 });
+            request.packing = Some(Packing { budget: 900, group_cost: 36, hit_cost: 24, broad: 0, least_gain: 0.0 });
         })
     };
     let late = ask(Some(Duration::ZERO));

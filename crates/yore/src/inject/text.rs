@@ -15,8 +15,8 @@ use yore_core::id::MemoryId;
 use yore_core::memory::{Confidence, Lane, Memory, Verdict};
 use yore_core::query::ItemId;
 use yore_engine::{
-    Against, Brief, ExchangeHits, Found, FoundMemory, NoteSummary, Packing, Passage, Said, Suggestion, Suggestions, TakenBack,
-    Trigger, Warning, Worked, exchanges,
+    Against, Brief, ExchangeHits, Found, FoundMemory, Hit, NoteSummary, Packing, Passage, Said, Suggestion, Suggestions,
+    TakenBack, Trigger, Warning, Worked, exchanges,
 };
 use yore_sources::source::note::KIND;
 
@@ -48,6 +48,11 @@ const MANY_WAIT: u64 = 3;
 
 /// Tokens of the text around memories.
 const FRAME: usize = 55;
+/// Number of the best turns and memories that get words each before any gets more.
+const BROAD: usize = 4;
+/// Most turns and memories that are named by their id alone, and the tokens of that line.
+const MOST_NAMED: usize = 4;
+const NAMED: usize = 16;
 /// Cost of the beginning of a line, in quarters of a token.
 const LINE_COST: usize = 44;
 
@@ -137,7 +142,13 @@ pub fn distil(session: &str) -> String {
 
 /// Returns the room for the passages of memories within a budget of tokens.
 pub fn packing(budget: usize) -> Packing {
-    Packing { budget: budget.saturating_sub(FRAME), group_cost: LINE_COST, hit_cost: LINE_COST, is_broad: true, least_gain: 0.0 }
+    Packing {
+        budget: budget.saturating_sub(FRAME + NAMED),
+        group_cost: LINE_COST,
+        hit_cost: LINE_COST,
+        broad: BROAD,
+        least_gain: 0.0,
+    }
 }
 
 /// Returns the memories about a trigger, within a budget of tokens.
@@ -180,11 +191,32 @@ pub fn suggestions(suggestions: &Suggestions, trigger: &Trigger, budget: usize) 
             let outcomes = exchange.iter().filter_map(|passage| Some(ItemId::Turn(outcome_of(*passage)?.turn)));
             (lines.join("\n"), exchange.iter().map(|passage| passage.id()).chain(outcomes).collect())
         });
-    if page.section("", lines) > 0 && !suggestions.files.is_empty() {
+    if page.section("", lines) == 0 {
+        return page.end();
+    }
+    let is_wordless = |memory: &&&Suggestion| memory.hit.quote.is_empty() && memory.hit.beside.is_empty();
+    let named: Vec<String> = memories.iter().filter(is_wordless).take(MOST_NAMED).map(|memory| named(&memory.hit)).collect();
+    if !named.is_empty() {
+        // Not among the items: a later prompt may still be told their words.
+        page.section("", std::iter::once((format!("More of it: {}", named.join(" ")), Vec::new())));
+    }
+    if !suggestions.files.is_empty() {
         let files: Vec<String> = suggestions.files.iter().map(|file| name(file)).collect();
         page.section("", std::iter::once((format!("Files opened then: {}", files.join(", ")), Vec::new())));
     }
     page.end()
+}
+
+/// Returns the id, in brackets, that opens a hit.
+fn named(hit: &Hit) -> String {
+    format!(
+        "[{}]",
+        match &hit.found {
+            Found::Turn(turn) if turn.agent == KIND => turn.episode.short(),
+            Found::Turn(turn) => turn.id.short(),
+            Found::Memory(found) => found.memory.id.short(),
+        }
+    )
 }
 
 /// Returns what is known against a command, in at most 200 characters.

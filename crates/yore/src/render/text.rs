@@ -117,7 +117,7 @@ fn speaker_of(role: Role) -> &'static str {
 
 /// Returns the room for the passages of an answer of this number of tokens.
 pub fn packing(budget: usize) -> Packing {
-    Packing { budget, group_cost: 36, hit_cost: 24, is_broad: false, least_gain: LEAST_GAIN }
+    Packing { budget, group_cost: 36, hit_cost: 24, broad: 0, least_gain: LEAST_GAIN }
 }
 
 /// Facts that are told beside the words of a result.

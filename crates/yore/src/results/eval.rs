@@ -60,8 +60,11 @@ pub struct Injected {
     pub answered: usize,
     /// Number of them that are given evidence.
     pub with_evidence: usize,
-    /// Mean share of the evidence that is given.
+    /// Mean share of the evidence whose words are given.
     pub evidence_recall: f64,
+    /// The same, with what is named by its id alone.
+    #[serde(default)]
+    pub evidence_recall_named: f64,
     /// Prompts that need no memory, by corpus.
     pub everyday: BTreeMap<String, EverydayPrompts>,
     /// The everyday prompts that are given anything.

@@ -216,7 +216,7 @@ fn results_of_deeds_come_back_as_they_were_sent() {
         "level": "turn", "program": "static", "embed_cpu_s": 0.5, "texts_embedded": null,
         "categories": [{"category": "all", "questions": 2, "metrics": {"r@5": 0.5}}], "extras": {"abstained": "1 of 2"},
         "unasked": {
-            "questions": 1, "answered": 2, "with_evidence": 3, "evidence_recall": 0.25,
+            "questions": 1, "answered": 2, "with_evidence": 3, "evidence_recall": 0.25, "evidence_recall_named": 0.5,
             "everyday": {"c": {"prompts": 1, "given": 0}}, "given_to": ["run it"], "tokens_p50": 4, "tokens_max": 5,
         },
         "turns": 1, "ingest_cpu_s": 0.5, "query_cpu_p50_ms": 1.5, "query_cpu_p95_ms": 2.5, "ingest_peak_bytes": null,

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::crash::copy_directory;
 use crate::environment::{PROGRAM, TestEnvironment};
 use crate::transcript::Transcript;
 
@@ -377,4 +378,29 @@ fn what_is_held_out_is_not_given_and_is_noted_with_the_reason() {
     let ledgers = ledgers.filter_map(|file| fs::read_to_string(file).ok());
     let held = ledgers.filter(|ledger| ledger.contains("\"silence\":\"held-out\"") && ledger.contains("\"held_out\":["));
     assert_eq!(held.count(), 24 - told, "each is noted");
+}
+
+#[test]
+fn first_prompt_is_told_what_was_decided_and_one_that_only_goes_on_where_work_stands() {
+    let environment = TestEnvironment::new();
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/example/projects");
+    copy_directory(example.as_ref(), &environment.projects());
+    environment.yore(["ingest", "--no-embed"]).env("YORE_DAEMON__USE", "no").run().success();
+    let told = |session: &str, prompt: &str| {
+        let said =
+            json!({"session_id": session, "cwd": "/home/dev/tidepool", "hook_event_name": "UserPromptSubmit", "prompt": prompt});
+        let hook = environment.yore(["hook", "claude-code", "UserPromptSubmit"]).env("YORE_DAEMON__USE", "no");
+        hook.stdin(said.to_string()).run().success().stdout
+    };
+    let decided = told("5f0c", "why did we move the cache out of redis?");
+    assert!(decided.contains("Decision: the curve cache moves out of Redis into the process"), "{decided}");
+    assert!(decided.contains("Why: Redis was shared with the cameras"), "with its reason: {decided}");
+    let named = decided.split("More of it: ").nth(1).unwrap_or_else(|| panic!("what else there is: {decided}"));
+    let id = named[1..].split(']').next().unwrap();
+    assert_eq!(decided.matches(id).count(), 1, "named once, without words: {decided}");
+    environment.yore(["show", id]).env("YORE_DAEMON__USE", "no").run().success();
+
+    let stands = told("77aa", "what next?");
+    assert!(stands.contains("Where work stands in tidepool") && stands.contains("Last worked on:"), "{stands}");
+    assert_eq!(told("77aa", "run the tests"), "", "an everyday prompt");
 }

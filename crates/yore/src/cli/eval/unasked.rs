@@ -7,7 +7,7 @@ use yore_core::metrics;
 use yore_core::query::Filter;
 use yore_core::scope::ScopeChoice;
 use yore_core::time::UtcMillis;
-use yore_engine::{Engine, SuggestRequest, Trigger};
+use yore_engine::{Engine, Hit, SuggestRequest, Trigger};
 
 use super::questions::GoldQuestion;
 use crate::config::Config;
@@ -26,6 +26,8 @@ pub struct Unasked {
     pub answered: usize,
     /// Mean share of the evidence that was given.
     pub evidence: f64,
+    /// The same, with what is named by its id alone.
+    pub evidence_named: f64,
     /// Number of questions for which any evidence was given.
     pub with_evidence: usize,
     /// Everyday prompts by corpus: their number, and how many were given anything.
@@ -53,6 +55,8 @@ pub fn measure(engine: &Engine, asked: &[GoldQuestion], everyday: &Path, config:
             question.groups.iter().map(|group| group.iter().map(String::as_str).collect()).collect()
         };
         let found = metrics::evidence_recall(&ranked, &wanted, ranked.len().max(1));
+        let named: Vec<&str> = given.2.iter().map(String::as_str).collect();
+        outcome.evidence_named += metrics::evidence_recall(&named, &wanted, named.len().max(1));
         outcome.questions += 1;
         outcome.answered += usize::from(!ranked.is_empty());
         outcome.with_evidence += usize::from(found > 0.0);
@@ -62,9 +66,10 @@ pub fn measure(engine: &Engine, asked: &[GoldQuestion], everyday: &Path, config:
         outcome.texts.push((question.id.clone(), given.1));
     }
     outcome.evidence /= outcome.questions.max(1) as f64;
+    outcome.evidence_named /= outcome.questions.max(1) as f64;
     for corpus in corpora {
         for prompt in lines.lines().filter(|line| !line.trim().is_empty()) {
-            let (ranked, _) = given(engine, &request(prompt, corpus, None, config), config)?;
+            let (ranked, ..) = given(engine, &request(prompt, corpus, None, config), config)?;
             let count = outcome.everyday.entry(corpus.to_owned()).or_default();
             count.0 += 1;
             if !ranked.is_empty() {
@@ -83,17 +88,17 @@ fn request(prompt: &str, corpus: &str, as_of: Option<UtcMillis>, config: &Config
     SuggestRequest { filter, ..request }
 }
 
-/// Returns the agents' own ids of the turns that are given, and the text.
-fn given(engine: &Engine, request: &SuggestRequest, config: &Config) -> CliResult<(Vec<String>, String)> {
+/// Returns the agents' own ids of the turns whose words are given, the text, and their ids with those that are named only.
+fn given(engine: &Engine, request: &SuggestRequest, config: &Config) -> CliResult<(Vec<String>, String, Vec<String>)> {
     let suggestions = engine.suggest(request)?;
     let given = text::suggestions(&suggestions, &request.trigger, config.inject.prompt_tokens);
-    let is_told = |id| given.items.contains(&id);
-    let ids = suggestions
-        .memories
-        .iter()
-        .filter(|memory| is_told(memory.hit.id()))
-        .filter_map(|memory| Some(memory.hit.place.as_ref()?.native_message.clone()));
-    Ok((ids.collect(), given.text))
+    let ids = |is_told: &dyn Fn(&Hit) -> bool| {
+        let told = suggestions.memories.iter().filter(|memory| is_told(&memory.hit));
+        told.filter_map(|memory| Some(memory.hit.place.as_ref()?.native_message.clone())).collect()
+    };
+    let told = ids(&|hit| given.items.contains(&hit.id()));
+    let named = ids(&|hit| given.text.contains(&hit.id().short()));
+    Ok((told, given.text, named))
 }
 
 impl Unasked {
@@ -106,6 +111,7 @@ impl Unasked {
             answered: self.answered,
             with_evidence: self.with_evidence,
             evidence_recall: self.evidence,
+            evidence_recall_named: self.evidence_named,
             everyday: self.everyday.iter().map(everyday).collect(),
             given_to: self.loud.clone(),
             tokens_p50: self.tokens_at(0.5),
@@ -115,11 +121,12 @@ impl Unasked {
 
     pub fn lines(&self) -> Vec<String> {
         let mut lines = vec![format!(
-            "as prompts: {} of {} questions are given something, {} with evidence (evidence recall {:.3}), {} tokens in the middle, {} at most",
+            "as prompts: {} of {} questions are given something, {} with evidence (evidence recall {:.3}, {:.3} with ids alone), {} tokens in the middle, {} at most",
             self.answered,
             self.questions,
             self.with_evidence,
             self.evidence,
+            self.evidence_named,
             self.tokens_at(0.5),
             self.tokens_at(1.0)
         )];
