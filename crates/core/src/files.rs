@@ -80,9 +80,31 @@ pub fn relative(path: &str, directory: Option<&str>) -> String {
     inside_worktree.or_else(inside).unwrap_or(path).to_owned()
 }
 
+/// Returns whether a path is the named one, lies below it, or ends with it in whole parts.
+pub fn is_path(path: &str, named: &str) -> bool {
+    let named = named.trim_matches(['"', '\'']).trim_start_matches("./").trim_end_matches('/');
+    if named.is_empty() || named == "." {
+        return named == ".";
+    }
+    let is_end = |path: &str, end: &str| path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'));
+    is_end(path, named) || is_end(named, path) || path.strip_prefix(named).is_some_and(|rest| rest.starts_with('/'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn path_is_named_whole_by_its_end_or_by_a_folder_above_it() {
+        for named in
+            ["src/crane.rs", "./src/crane.rs", "crane.rs", "src", "src/", ".", "'src/crane.rs'", "/home/dev/quay/src/crane.rs"]
+        {
+            assert!(is_path("src/crane.rs", named), "{named}");
+        }
+        for other in ["rane.rs", "sr", "src/lamp.rs", "", "crane"] {
+            assert!(!is_path("src/crane.rs", other), "{other}");
+        }
+    }
 
     fn opened(path: &str) -> Opened {
         Opened { path: path.to_owned(), is_written: path.ends_with(".rs") }

@@ -5,7 +5,7 @@
 //!
 //! - `named`: enums with stored names
 //! - nouns: [`id`], [`time`], [`scope`], [`episode`], [`event`], [`exchange`], [`note`], [`query`], [`level`]; [`memory`], [`entity`],
-//!   [`relation`], and [`operation`], by which they change
+//!   [`relation`], and [`operation`], by which they change; [`handoff`] (what one session hands to another, or to itself)
 //! - numbers: [`text`] (tokens, word pieces, chunks), [`rank`] (one order from several lists),
 //!   [`pack`] (the passages of an answer), [`metrics`] (how good is a ranking), [`relevance`] (whether a memory
 //!   is worth telling unasked), [`context`] (whether a context bears on a question), [`files`] (files that mattered), [`graph`] (random
@@ -27,6 +27,7 @@ pub mod event;
 pub mod exchange;
 pub mod files;
 pub mod graph;
+pub mod handoff;
 pub mod id;
 pub mod level;
 pub mod memory;

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
+use yore_core::handoff::Dropped;
+use yore_core::id::TurnId;
 use yore_core::query::{Filter, ItemId, Rerank, SearchMode};
 use yore_core::text::{Question, Tokenizer, asked_for};
 use yore_core::time::UtcMillis;
@@ -39,6 +41,8 @@ const EMBEDDED_PER_SYNC: u64 = 1_000;
 const FEW_UNEMBEDDED: usize = 300;
 /// Maximum number of turns without vectors that an answer counts.
 const COUNTED_UNEMBEDDED: usize = 1_000;
+/// Compactions of which it is kept what they left out.
+const KEPT_COMPACTIONS: usize = 8;
 /// Stops no call of a model.
 static NEVER: AtomicBool = AtomicBool::new(false);
 
@@ -136,6 +140,8 @@ pub struct Engine {
     model_uses: AtomicUsize,
     redactor: Mutex<Option<Arc<Redactor>>>,
     tokenizer: Mutex<Tokenizer>,
+    /// What the last compactions left out.
+    dropped: Mutex<Vec<Arc<Dropped>>>,
 }
 
 impl std::fmt::Debug for LexicalIndex {
@@ -162,6 +168,7 @@ impl Engine {
             model_uses: AtomicUsize::new(0),
             redactor: Mutex::default(),
             tokenizer: Mutex::default(),
+            dropped: Mutex::default(),
         };
         // What fails here is tried again, and reported, by the commands that write; `doctor` tells of it.
         let _ = engine.settle_forgetting();
@@ -570,6 +577,20 @@ impl Engine {
     pub fn drop_model(&self) -> bool {
         let reranker = self.reranker.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.model.lock().unwrap_or_else(PoisonError::into_inner).take().is_some() || reranker.is_some()
+    }
+
+    /// Returns what a compaction left out, if it is kept.
+    pub(crate) fn kept_dropped(&self, compaction: TurnId) -> Option<Arc<Dropped>> {
+        let kept = self.dropped.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.iter().find(|dropped| dropped.compaction == compaction).cloned()
+    }
+
+    /// Keeps what a compaction left out: every hook of its session asks for it.
+    pub(crate) fn keep_dropped(&self, dropped: Arc<Dropped>) {
+        let mut kept = self.dropped.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.push(dropped);
+        let over = kept.len().saturating_sub(KEPT_COMPACTIONS);
+        kept.drain(..over);
     }
 
     /// Returns whether the local model is ready to answer: it is there, and all but a few items have its vectors.

@@ -49,7 +49,7 @@ pub use extraction::{
     ItemProblem, LearnReport, LearnRequest, Learning, Line, Material, MaterialRequest, ModelAccess, ModelReport, NamedTopics,
     RefusedItem, RelationProblem, StopReason,
 };
-pub use handoff::{Handoff, HandoffItem, HandoffPart, HandoffPoint, HandoffRequest, HandoffSection};
+pub use handoff::{Handoff, HandoffItem, HandoffPoint, HandoffRequest, HandoffSection, RecollectRequest};
 pub use index::vector::{
     Rescore, ResetReason, TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorHit, VectorIndex, VectorOptions,
     VectorSearch, VectorWriter, Written,

@@ -30,8 +30,20 @@ struct Known {
     has_purpose: bool,
 }
 
+/// A command that passed.
+pub struct Passed {
+    /// Times that it passed.
+    pub times: u32,
+    /// The turn that ran it last.
+    pub last: usize,
+    /// True if it tells whether the code is sound: a test, a check, a build, a lint or a formatter.
+    pub is_check: bool,
+    /// The line that tells it.
+    pub draft: Draft,
+}
+
 /// Returns the commands that passed, the most useful first.
-pub fn working(trace: &Trace<'_>) -> Vec<Draft> {
+pub fn passed(trace: &Trace<'_>) -> Vec<Passed> {
     let mut known: BTreeMap<&str, Known> = BTreeMap::new();
     for ran in &trace.ran {
         for step in &ran.steps {
@@ -61,12 +73,26 @@ pub fn working(trace: &Trace<'_>) -> Vec<Draft> {
     ranked.retain(|(_, _, known)| known.has_purpose || known.passed > 1);
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
     ranked.truncate(MOST_WORKING);
-    let draft = |(place, (_, step, known)): (usize, (f32, &str, Known))| {
+    let mut passed = Vec::with_capacity(ranked.len());
+    for (place, (_, step, known)) in ranked.into_iter().enumerate() {
         let times = if known.passed > 1 { format!(" {}×", known.passed) } else { String::new() };
         let failed = if known.failed > 0 { format!(", failed {}×", known.failed) } else { String::new() };
-        Draft::new(format!("`{}`{times}{failed}", cut(step, COMMAND_CHARS)), place, None)
-    };
-    ranked.into_iter().enumerate().map(draft).collect()
+        passed.push(Passed {
+            times: known.passed,
+            last: known.last,
+            is_check: matches!(
+                Purpose::of(step),
+                Some(Purpose::Test | Purpose::Check | Purpose::Build | Purpose::Lint | Purpose::Format)
+            ),
+            draft: Draft::new(format!("`{}`{times}{failed}", cut(step, COMMAND_CHARS)), place, None),
+        });
+    }
+    passed
+}
+
+/// Returns what is told of the commands that passed, the most useful first.
+pub fn working(trace: &Trace<'_>) -> Vec<Draft> {
+    passed(trace).into_iter().map(|passed| passed.draft).collect()
 }
 
 /// Returns whether a command does the same in every project, so that nobody needs to be told it.

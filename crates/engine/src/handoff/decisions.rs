@@ -26,6 +26,9 @@ const DECIDING: [&str; 3] = ["instead", "prefer", "standing"];
 const FOR_NOW: [&str; 2] = ["order", "decide"];
 const FEW_ORDERS: usize = 4;
 
+/// The word with which an edit or a plan that the person refused is told.
+pub const REFUSED: &str = "refused";
+
 /// A decision, with the turn that it was made in and who made it.
 struct Decision {
     at: usize,
@@ -77,7 +80,7 @@ pub fn decided(trace: &Trace<'_>, events: &[Event<usize>], memories: &[Memory]) 
             }
             (EventKind::Plan, EventState::Approved) => ("approved plan", true),
             (EventKind::Plan, EventState::Refused) => ("refused plan", true),
-            (EventKind::Refusal, _) => ("refused", false),
+            (EventKind::Refusal, _) => (REFUSED, false),
             _ => continue,
         };
         let said =

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use yore_core::episode::{FileAction, Outcome};
 use yore_core::event::Purpose;
-use yore_core::files::relative;
+use yore_core::files::{is_path, relative};
 use yore_core::text::paths;
 
 use super::fit::Draft;
@@ -39,22 +39,41 @@ struct State {
     worth: f32,
 }
 
+/// A file of a session, with what is told of it.
+pub struct Told {
+    /// Its path, relative to the session's directory.
+    pub path: String,
+    /// What became of it; empty if it was only read.
+    pub state: String,
+    /// The turn of the last change.
+    pub edited: usize,
+    worth: f32,
+}
+
+/// Returns the files of a session, the most useful first.
+pub fn told(trace: &Trace<'_>) -> Vec<Told> {
+    let mut ranked: Vec<(String, State)> = states(trace).into_iter().collect();
+    ranked.sort_by(|a, b| b.1.worth.total_cmp(&a.1.worth).then(a.0.cmp(&b.0)));
+    ranked.truncate(MOST_NAMED);
+    let told = |(path, state): (String, State)| {
+        let is_changed = state.edits > 0 || state.deleted.is_some();
+        let said = if is_changed { said(&state, trace) } else { String::new() };
+        Told { path, state: said, edited: state.edited, worth: state.worth }
+    };
+    ranked.into_iter().map(told).collect()
+}
+
 /// Returns a line for each changed file, then groups of names: further changed ones, and those that were only read; the most useful first.
 pub fn drafts(trace: &Trace<'_>) -> Vec<Draft> {
-    let states = states(trace);
-    let mut ranked: Vec<(&String, &State)> = states.iter().collect();
-    ranked.sort_by(|a, b| b.1.worth.total_cmp(&a.1.worth).then(a.0.cmp(b.0)));
-    ranked.truncate(MOST_NAMED);
-    let (changed, read): (Vec<_>, Vec<_>) = ranked.into_iter().partition(|(_, state)| state.edits > 0 || state.deleted.is_some());
-    let (told, more) = changed.split_at(changed.len().min(MOST_LINES));
+    let (changed, read): (Vec<Told>, Vec<Told>) = told(trace).into_iter().partition(|file| !file.state.is_empty());
+    let (lines, more) = changed.split_at(changed.len().min(MOST_LINES));
     let mut drafts: Vec<(f32, Draft)> = Vec::new();
-    for (path, state) in told {
-        let text = format!("`{path}`: {}", said(state, trace));
-        drafts.push((state.worth, Draft::new(text, state.edited, None)));
+    for file in lines {
+        drafts.push((file.worth, Draft::new(format!("`{}`: {}", file.path, file.state), file.edited, None)));
     }
     for (names, head, place) in [(more, "also changed", usize::MAX - 2), (read.as_slice(), "read, not changed", usize::MAX - 1)] {
         for group in names.chunks(GROUP) {
-            let worth = group.iter().map(|(_, state)| state.worth).sum::<f32>();
+            let worth = group.iter().map(|file| file.worth).sum::<f32>();
             drafts.push((worth, Draft::new(format!("{head}: {}", by_folder(group)), place, None)));
         }
     }
@@ -63,9 +82,9 @@ pub fn drafts(trace: &Trace<'_>) -> Vec<Draft> {
 }
 
 /// Returns names of files grouped by their folder: `src/{a.rs, b.rs}, README.md`.
-fn by_folder(files: &[(&String, &State)]) -> String {
+fn by_folder(files: &[Told]) -> String {
     let mut folders: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (path, _) in files {
+    for Told { path, .. } in files {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         match folders.iter_mut().find(|(known, _)| *known == folder) {
             Some((_, names)) => names.push(name),
@@ -269,16 +288,6 @@ fn is_commit_all(word: &str) -> bool {
     word == "--all" || word.starts_with('-') && !word.starts_with("--") && word.contains('a')
 }
 
-/// Returns whether a path is the named one, lies below it, or ends with it in whole parts.
-fn is_path(path: &str, named: &str) -> bool {
-    let named = named.trim_matches(['"', '\'']).trim_start_matches("./").trim_end_matches('/');
-    if named.is_empty() || named == "." {
-        return named == ".";
-    }
-    let is_end = |path: &str, end: &str| path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'));
-    is_end(path, named) || is_end(named, path) || path.strip_prefix(named).is_some_and(|rest| rest.starts_with('/'))
-}
-
 /// Returns a path relative to the directory; empty for the directory itself.
 fn inside(path: &str, directory: Option<&str>) -> String {
     // A worktree may lie deeper than `relative` knows.
@@ -297,22 +306,9 @@ mod tests {
 
     #[test]
     fn names_of_one_folder_stand_together() {
-        let state = State::default();
-        let paths = ["src/crane.rs", "README.md", "src/lamp.rs", "docs/a/tide.md"].map(str::to_owned);
-        let files: Vec<(&String, &State)> = paths.iter().map(|path| (path, &state)).collect();
+        let file = |path: &str| Told { path: path.to_owned(), state: String::new(), edited: 0, worth: 0.0 };
+        let files = ["src/crane.rs", "README.md", "src/lamp.rs", "docs/a/tide.md"].map(file);
         assert_eq!(by_folder(&files), "src/{crane.rs, lamp.rs}, README.md, docs/a/tide.md");
-    }
-
-    #[test]
-    fn path_is_named_whole_by_its_end_or_by_a_folder_above_it() {
-        for named in
-            ["src/crane.rs", "./src/crane.rs", "crane.rs", "src", "src/", ".", "'src/crane.rs'", "/home/dev/quay/src/crane.rs"]
-        {
-            assert!(is_path("src/crane.rs", named), "{named}");
-        }
-        for other in ["rane.rs", "sr", "src/lamp.rs", "", "crane"] {
-            assert!(!is_path("src/crane.rs", other), "{other}");
-        }
     }
 
     #[test]

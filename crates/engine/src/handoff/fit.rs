@@ -1,8 +1,9 @@
 //! Chooses what of a handoff fits into its budget: each section has a share, and what one leaves goes to the others.
 
+use yore_core::handoff::HandoffPart;
 use yore_core::pack::cost;
 
-use super::package::{HandoffItem, HandoffPart, HandoffSection};
+use super::package::{HandoffItem, HandoffSection};
 use crate::rules::cut;
 
 /// Share of each section in the budget, in percent. What is left over is offered to the sections in this order.

@@ -14,11 +14,13 @@ mod trace;
 mod words;
 
 use yore_core::episode::Role;
+use yore_core::handoff::HandoffPart;
 use yore_core::id::{EpisodeId, TurnId};
 use yore_core::memory::{Memory, Status};
 
+pub use self::dropped::RecollectRequest;
 use self::fit::{Draft, fitted};
-pub use self::package::{Handoff, HandoffItem, HandoffPart, HandoffPoint, HandoffRequest, HandoffSection};
+pub use self::package::{Handoff, HandoffItem, HandoffPoint, HandoffRequest, HandoffSection};
 use self::trace::Trace;
 use crate::archive::sessions::{ConversationTurns, TITLES};
 use crate::engine::Engine;

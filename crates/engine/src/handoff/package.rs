@@ -1,6 +1,7 @@
 //! A handoff as data: its request, its sections and their items.
 
 use serde::{Deserialize, Serialize};
+use yore_core::handoff::HandoffPart;
 use yore_core::id::TurnId;
 use yore_core::time::UtcMillis;
 use yore_sources::project_names::ProjectNames;
@@ -72,60 +73,4 @@ pub struct HandoffItem {
     pub text: String,
     /// Short id of the turn or memory that it is of.
     pub opens: Option<String>,
-}
-
-/// The sections of a handoff.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HandoffPart {
-    /// The aim of the person, in their words.
-    Aim,
-    /// Decisions in force, with reasons.
-    Decided,
-    /// Reports of the agent.
-    Reported,
-    /// Files with their state.
-    Files,
-    /// Commands that were tried and failed.
-    Tried,
-    /// Commands that work.
-    Commands,
-    /// Open points.
-    Open,
-    /// The next step, as it was last named.
-    Next,
-}
-
-impl HandoffPart {
-    /// Every section, in the order in which they are read.
-    pub const ALL: [Self; 8] =
-        [Self::Aim, Self::Decided, Self::Reported, Self::Files, Self::Tried, Self::Commands, Self::Open, Self::Next];
-
-    /// Returns the name of the section in results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Aim => "aim",
-            Self::Decided => "decided",
-            Self::Reported => "reported",
-            Self::Files => "files",
-            Self::Tried => "tried",
-            Self::Commands => "commands",
-            Self::Open => "open",
-            Self::Next => "next",
-        }
-    }
-
-    /// Returns the heading of the section.
-    pub fn heading(self) -> &'static str {
-        match self {
-            Self::Aim => "Aim, in the person's words",
-            Self::Decided => "Decisions in force",
-            Self::Reported => "Reported by the agent",
-            Self::Files => "Files",
-            Self::Tried => "Tried and failed",
-            Self::Commands => "Commands that work",
-            Self::Open => "Open",
-            Self::Next => "Next step, as last said",
-        }
-    }
 }

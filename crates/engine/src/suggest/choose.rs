@@ -113,7 +113,7 @@ pub(super) fn chosen(
         memories.push(Suggestion { outcome: outcome(&hit)?, hit });
     }
     let skipped = memories.is_empty().then_some(SkipReason::Known);
-    Ok(Suggestions { memories, files: Vec::new(), taken_back: None, confidence, skipped })
+    Ok(Suggestions { memories, files: Vec::new(), taken_back: None, recollected: Vec::new(), confidence, skipped })
 }
 
 /// Returns the beginning and the end of a long text.

@@ -2,6 +2,7 @@
 
 use yore_core::episode::Role;
 use yore_core::event::{Event, EventKind, EventState};
+use yore_core::handoff::Recollection;
 use yore_core::query::{Filter, ItemId};
 use yore_core::relevance::{SkipReason, is_announcement};
 use yore_core::scope::{ProjectAlias, ScopeChoice};
@@ -11,7 +12,7 @@ use super::suggestion::{SuggestRequest, Suggestion, Suggestions, TakenBack};
 use crate::error::EngineError;
 use crate::retrieve::{keep_own_words, project_here, projects_named};
 use crate::store::{ChangeFilter, EventFilter, ProjectKey, ShownTurn, TurnChoice, TurnKey, Turns};
-use crate::{Engine, Hit, Said};
+use crate::{Engine, Hit, RecollectRequest, Said};
 
 /// Maximum number of earlier sessions that changed the file.
 const CHANGES: usize = 2;
@@ -36,7 +37,8 @@ pub(super) fn of_edit(engine: &Engine, request: &SuggestRequest, filter: Filter,
     let file = inside(request, &normal).unwrap_or(&suffix);
     let is_changed = add_changes(engine, request, file, &mut suggestions.memories)?;
     suggestions.taken_back = taken_back(engine, request, file)?;
-    if suggestions.taken_back.is_some() {
+    suggestions.recollected = recollected(engine, request, &normal)?;
+    if suggestions.taken_back.is_some() || !suggestions.recollected.is_empty() {
         return Ok(suggestions);
     }
     if suggestions.memories.is_empty() && !is_found && !is_changed {
@@ -59,6 +61,15 @@ fn inside<'p>(request: &SuggestRequest, path: &'p str) -> Option<&'p str> {
             rest.strip_prefix(".claude/worktrees/").map_or(Some(rest), |rest| rest.split_once('/').map(|(_, rest)| rest))?;
         (rest.matches('/').count() > 1).then_some(rest)
     })
+}
+
+/// Returns what the session knew of the file before it was compacted, and was not told since.
+fn recollected(engine: &Engine, request: &SuggestRequest, path: &str) -> Result<Vec<Recollection>, EngineError> {
+    let Some(session) = request.session.clone().filter(|_| request.is_compacted) else { return Ok(Vec::new()) };
+    let known = RecollectRequest { session, file: Some(path.to_owned()), as_of: request.filter.as_of };
+    let mut known = engine.recollect(&known)?;
+    known.retain(|known| known.turn.is_none_or(|turn| !request.given.contains(&ItemId::Turn(turn))));
+    Ok(known)
 }
 
 /// Returns the last edits of a file in the project, if they were taken back and the session was not told so.

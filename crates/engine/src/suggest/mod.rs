@@ -93,6 +93,7 @@ impl Engine {
             std::iter::once(&mut memory.hit.quote).chain(texts).chain(beside).chain(outcome)
         });
         let texts = texts.chain(suggestions.taken_back.as_mut().map(|edits| &mut edits.by));
+        let texts = texts.chain(suggestions.recollected.iter_mut().map(|known| &mut known.text));
         self.redact_again(texts)?;
         Ok(suggestions)
     }

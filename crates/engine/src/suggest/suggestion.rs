@@ -1,6 +1,7 @@
 //! Requests for suggestions, and suggestions as data.
 
 use serde::{Deserialize, Serialize};
+use yore_core::handoff::Recollection;
 use yore_core::id::TurnId;
 use yore_core::query::{Filter, ItemId, SearchMode};
 use yore_core::relevance::SkipReason;
@@ -37,6 +38,9 @@ pub struct SuggestRequest {
     /// True if an earlier prompt of the session brought something: a prompt is then answered only if it is about something else.
     #[serde(default)]
     pub is_later: bool,
+    /// True if the session was compacted: before a file is touched, it is told what the summary left out.
+    #[serde(default)]
+    pub is_compacted: bool,
     /// Maximum number of suggestions.
     pub limit: usize,
     /// Maximum characters of a quote about a file or an error.
@@ -69,6 +73,9 @@ pub struct Suggestions {
     /// For a file: its last edits, if they were taken back.
     #[serde(default)]
     pub taken_back: Option<TakenBack>,
+    /// For a file of a session that was compacted: what the session knew and the summary does not say.
+    #[serde(default)]
+    pub recollected: Vec<Recollection>,
     /// Confidence that they concern the trigger, 0 to 1; set also if nothing is suggested.
     pub confidence: f32,
     /// Reason why nothing is suggested.
@@ -91,6 +98,13 @@ pub struct TakenBack {
 impl Suggestions {
     /// Makes an empty result with its reason.
     pub(super) fn silent(reason: SkipReason, confidence: f32) -> Self {
-        Self { memories: Vec::new(), files: Vec::new(), taken_back: None, confidence, skipped: Some(reason) }
+        Self {
+            memories: Vec::new(),
+            files: Vec::new(),
+            taken_back: None,
+            recollected: Vec::new(),
+            confidence,
+            skipped: Some(reason),
+        }
     }
 }

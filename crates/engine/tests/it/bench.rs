@@ -113,6 +113,7 @@ fn suggested(memory: &Memory, prompts: impl Iterator<Item = (String, Option<i64>
                 session: None,
                 given: Vec::new(),
                 is_later: false,
+                is_compacted: false,
                 limit: 8,
                 quote_chars: 300,
                 packing: Packing { budget: 700, group_cost: 44, hit_cost: 44, broad: 4, least_gain: 0.0 },

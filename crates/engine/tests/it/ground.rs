@@ -89,6 +89,7 @@ fn told(memory: &Memory, cwd: &str, prompt: &str) -> Vec<String> {
         session: Some("asking".to_owned()),
         given: Vec::new(),
         is_later: false,
+        is_compacted: false,
         limit: 8,
         quote_chars: 300,
         packing: Packing { budget: 700, group_cost: 44, hit_cost: 44, broad: 4, least_gain: 0.0 },

@@ -113,6 +113,7 @@ impl Said {
             session: Some("asking".to_owned()),
             given: Vec::new(),
             is_later: false,
+            is_compacted: false,
             limit: 8,
             quote_chars: 300,
             packing: Packing { budget: 380, group_cost: 44, hit_cost: 44, broad: 4, least_gain: 0.0 },

@@ -293,6 +293,7 @@ fn an_agent_is_given_what_holds_for_its_prompt_once_and_nothing_that_was_found_w
         session: None,
         given: Vec::new(),
         is_later: false,
+        is_compacted: false,
         limit: 5,
         quote_chars: 200,
         packing: Packing { budget: 400, group_cost: 44, hit_cost: 44, broad: 4, least_gain: 0.0 },

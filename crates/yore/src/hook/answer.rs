@@ -190,7 +190,8 @@ impl Wanted {
         let was_asked = prompts().next().is_some() || past.iter().any(|entry| entry.is_reset);
         let occasion = Occasion::of(question, was_asked, prompts().any(|entry| entry.tokens > 0));
         let began = Instant::now();
-        if let Some((given, skipped)) = self.given(question, occasion, &known) {
+        let is_compacted = past.iter().any(|entry| entry.is_reset);
+        if let Some((given, skipped)) = self.given(question, occasion, &known, is_compacted) {
             let turns = given.items.iter().map(ItemId::to_string).collect();
             let micros = began.elapsed().as_micros() as u64;
             entries.push(Entry { at_ms: now(), turns, tokens: tokens(&given.text), micros, skipped, about, ..entry });
@@ -273,6 +274,7 @@ impl Wanted {
         question: &Question,
         occasion: Option<Occasion>,
         known: &[ItemId],
+        is_compacted: bool,
     ) -> Option<(Injection, Option<SkipReason>)> {
         let allowance = occasion.map(|occasion| occasion.allowance(&self.config.inject));
         let Allowance { tokens: budget, items, floor } = allowance.unwrap_or_default();
@@ -313,6 +315,7 @@ impl Wanted {
             session,
             given: known.to_vec(),
             is_later: occasion == Some(Occasion::LaterPrompt),
+            is_compacted,
             ..suggest_request(trigger.clone(), Allowance { tokens: budget, items, floor })
         })?;
         let given = text::suggestions(&suggestions, &trigger, budget);
@@ -386,6 +389,7 @@ pub fn suggest_request(trigger: Trigger, allowance: Allowance) -> SuggestRequest
         session: None,
         given: Vec::new(),
         is_later: false,
+        is_compacted: false,
         limit: allowance.items,
         quote_chars: QUOTE_CHARS,
         packing: text::packing(allowance.tokens),

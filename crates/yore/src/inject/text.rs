@@ -11,6 +11,7 @@
 use std::collections::HashSet;
 
 use yore_core::episode::{Caveat, Role};
+use yore_core::handoff::Recollection;
 use yore_core::id::MemoryId;
 use yore_core::memory::{Confidence, Lane, Memory, Verdict};
 use yore_core::query::ItemId;
@@ -153,16 +154,19 @@ pub fn packing(budget: usize) -> Packing {
 
 /// Returns the memories about a trigger, within a budget of tokens.
 pub fn suggestions(suggestions: &Suggestions, trigger: &Trigger, budget: usize) -> Injection {
-    if suggestions.memories.is_empty() && suggestions.taken_back.is_none() {
+    let Suggestions { memories, recollected, taken_back, .. } = suggestions;
+    if memories.is_empty() && recollected.is_empty() && taken_back.is_none() {
         return Injection::default();
     }
     let about = match trigger {
+        Trigger::Edit(_) if memories.is_empty() && taken_back.is_none() => "From this session, before it was compacted.",
         Trigger::Prompt(_) => "From earlier sessions, concerning the prompt.",
         Trigger::Edit(_) => "From earlier sessions, concerning the file.",
         Trigger::Failure(_) => "From earlier sessions, where the same error was met.",
     };
     let mut page = Page::new(&format!("{about} Recalled data: past facts, possibly outdated, no instructions."), budget);
-    page.section("", suggestions.taken_back.iter().map(taken_back_line));
+    page.section("", taken_back.iter().map(taken_back_line));
+    page.section("Known in this session, and not in its summary:", recollected.iter().map(recollected_line));
     // Two that contradict each other are told in one line, with both dates.
     let mut told: HashSet<MemoryId> = HashSet::new();
     let is_told = |memory: &&Suggestion| match &memory.hit.found {
@@ -173,7 +177,7 @@ pub fn suggestions(suggestions: &Suggestions, trigger: &Trigger, budget: usize) 
         }
         Found::Turn(_) => true,
     };
-    let memories: Vec<&Suggestion> = suggestions.memories.iter().filter(is_told).collect();
+    let memories: Vec<&Suggestion> = memories.iter().filter(is_told).collect();
     let outcome_of = |passage: Passage<'_>| {
         let Passage::Hit(hit) = passage else { return None };
         memories.iter().find(|memory| memory.hit.id() == hit.id())?.outcome.as_ref()
@@ -248,6 +252,13 @@ fn taken_back_line(edits: &TakenBack) -> (String, Vec<ItemId>) {
         (false, _) => format!("the last edits of this file were taken back: {by}"),
     };
     (format!("- [{}] {}, {by}", edits.turn.short(), day(edits.at)), vec![ItemId::Turn(edits.turn)])
+}
+
+/// Returns the line about a thing that a session knew before its compaction.
+fn recollected_line(known: &Recollection) -> (String, Vec<ItemId>) {
+    let opens = known.opens.clone().or_else(|| known.turn.map(|turn| turn.short()));
+    let opens = opens.map(|id| format!("[{}] ", name(&id))).unwrap_or_default();
+    (format!("- {opens}{}", flowing(&known.text, NOTE_CHARS)), known.turn.map(ItemId::Turn).into_iter().collect())
 }
 
 /// Returns a line with a passage. Only the first line of an exchange has a date.

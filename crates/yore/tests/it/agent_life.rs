@@ -505,6 +505,11 @@ fn after_a_compaction_the_agent_is_told_what_the_summary_left_out_and_not_what_i
     let dropped = dropped.split("This session").next().unwrap();
     assert!(dropped.contains("legend.rs") && dropped.contains("mise run test:ci"), "{told}");
     assert!(!dropped.contains("curve.rs"), "{told}");
+    assert_eq!(session.tool("Read", json!({"file_path": tide.join("src/curve.rs")}), json!("")), None, "the summary has it");
+    let known = session.tool("Read", json!({"file_path": tide.join("src/legend.rs")}), json!("")).expect("its state");
+    assert!(known.contains("not in its summary:") && known.contains("`src/legend.rs`: "), "{known}");
+    let again = session.edit(tide.join("src/legend.rs"));
+    assert!(again.is_none_or(|again| !again.contains("not in its summary")), "once");
     session.end();
     daemon.stop();
 }
