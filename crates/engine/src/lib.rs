@@ -8,6 +8,7 @@
 mod answer;
 mod archive;
 mod ask;
+mod audit;
 mod budget;
 mod deepen;
 pub mod embed;
@@ -38,6 +39,7 @@ pub use archive::{
     WhichVersion,
 };
 pub use ask::{AskAnswer, AskRequest, AskSentence, AskSource, AskStep, Unwritten};
+pub use audit::{AuditFile, AuditFinding, AuditKind, AuditReport, AuditRequest, AuditScope};
 pub use budget::{Ledger, Price, Terms, switch_models};
 pub use deepen::{DeepLine, DeepenRequest, Deepened};
 pub use embedding::EmbedReport;

@@ -19,7 +19,7 @@ use yore_core::query::SearchMode;
 use yore_core::relation::{Node, Relation, RelationType};
 use yore_core::time::UtcMillis;
 use yore_engine::{
-    AlikeEntities, AskAnswer, AskRequest, Brief, BriefRequest, CodeReport, CommandRequest, ConflictPlace, ContextPage,
+    AlikeEntities, AskAnswer, AskRequest, AuditReport, AuditRequest, Brief, BriefRequest, CodeReport, CommandRequest, ConflictPlace, ContextPage,
     ContextPlace, ContextReading, ContextSearch, ContextTree, DeepenRequest, Deepened, DistilReport, Distilled, Done, Engine,
     EngineError, EpisodeSummary, ForgetRequest, ForgetSelection, Forgotten, FoundContexts, Handoff, HandoffRequest, Job,
     LearnRequest, Learning, LedgerRow, Material, MaterialRequest, MemoryEdit, MemoryList, MergeOffer, NewMemory, NoteSummary,
@@ -106,6 +106,8 @@ verbs! {
     Reads asked_last(sessions: Vec<EpisodeId>) -> Vec<Option<String>> => |engine| engine.asked_last(&sessions);
     /// Returns when a part of a session, by the agent's own id, was last read.
     Reads last_read_of(session: String) -> Option<UtcMillis> => |engine| engine.last_read_of(&session);
+    /// Audits the instruction files of agents.
+    Reads audit(request: AuditRequest) -> AuditReport => |engine| engine.audit(&request);
     /// Lists topics of sessions.
     Reads topics(request: TopicsRequest) -> Vec<SessionTopics> => |engine| engine.topics(&request);
     /// Forgets a session, a note or a memory.

@@ -1,6 +1,7 @@
 //! The command line: the table of commands, their global options, and dispatch; one file for each command.
 
 mod ask;
+mod audit;
 mod brief;
 mod budget;
 mod capture;
@@ -135,6 +136,7 @@ enum Command {
     Week(digest::Week),
     Resume(resume::Arguments),
     Handoff(handoff::Arguments),
+    Audit(audit::Arguments),
     Brief(brief::Arguments),
     Topics(topics::Arguments),
     Projects(projects::Arguments),
@@ -277,6 +279,7 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
         Command::Week(arguments) => digest::week(&arguments, context),
         Command::Resume(arguments) => resume::run(&arguments, context),
         Command::Handoff(arguments) => handoff::run(&arguments, context),
+        Command::Audit(arguments) => audit::run(&arguments, context),
         Command::Brief(arguments) => brief::run(&arguments, context),
         Command::Topics(arguments) => topics::run(&arguments, context),
         Command::Projects(arguments) => projects::run(&arguments, context),

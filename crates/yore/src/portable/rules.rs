@@ -39,14 +39,19 @@ const WISHES: [&str; 5] = ["prefer", "i prefer", "i like", "i want", "we prefer"
 pub fn files_of(directory: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = RULE_FILES.iter().map(|name| directory.join(name)).filter(|path| path.is_file()).collect();
     for folder in RULE_FOLDERS {
-        let entries = std::fs::read_dir(directory.join(folder)).into_iter().flatten().filter_map(Result::ok);
-        let is_rule =
-            |path: &PathBuf| path.is_file() && path.extension().is_some_and(|extension| extension == "md" || extension == "mdc");
-        let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_rule).collect();
-        files.sort();
-        found.extend(files);
+        found.extend(rules_in(&directory.join(folder)));
     }
     found
+}
+
+/// Returns the rules in a folder, sorted.
+fn rules_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let is_rule =
+        |path: &PathBuf| path.is_file() && path.extension().is_some_and(|extension| extension == "md" || extension == "mdc");
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_rule).collect();
+    files.sort();
+    files
 }
 
 /// Files of agents, relative to the person's home, that apply to every project; and folders of such files.
@@ -59,6 +64,12 @@ const OF_THE_PERSON: [&str; 6] = [
     ".codeium/windsurf/memories/global_rules.md",
 ];
 const FOLDERS_OF_THE_PERSON: [&str; 2] = [".claude/rules", ".cursor/rules"];
+
+/// Returns the files of agents that apply to everything that a person does, as far as they exist.
+pub fn of_the_person(home: &Path) -> Vec<PathBuf> {
+    let files = OF_THE_PERSON.iter().map(|name| home.join(name)).filter(|path| path.is_file());
+    files.chain(FOLDERS_OF_THE_PERSON.iter().flat_map(|folder| rules_in(&home.join(folder)))).collect()
+}
 
 /// Returns whether a file is one of rules, by its name: a known one, or Markdown.
 pub fn is_one(path: &Path) -> bool {

@@ -14,6 +14,7 @@
 //! - [`ContextIndex`], [`HybridAnswer`] and others of `compat`: what the compatibility tools return
 //! - [`LearnDone`], [`LearnState`]: learning by a language model
 //! - [`Handoff`], [`Resumable`]: work that goes on in another session
+//! - [`Audit`]: faults of instruction files
 //! - [`Measured`]: the result of `yore eval`
 //! - [`compact`]: the form for agents, for whom every word costs tokens
 //!
@@ -21,6 +22,7 @@
 
 mod actions;
 mod answer;
+mod audit;
 mod budget;
 mod conflict;
 mod consolidation;
@@ -41,6 +43,7 @@ pub mod words;
 
 pub use self::actions::*;
 pub use self::answer::*;
+pub use self::audit::*;
 pub use self::budget::*;
 pub use self::conflict::*;
 pub use self::consolidation::*;
