@@ -9,9 +9,13 @@ use super::words::{Form, words};
 use super::{AuditKind, Found, Line};
 use crate::embed::TextLikeness;
 
-/// Likeness in meaning from which two lines say the same; from which they do if they also name the same code.
-const SAME: f32 = 0.75;
-const SAME_OF_CODE: f32 = 0.5;
+/// Words that two lines must share, and their least likeness in meaning.
+const LEAST_SHARED: usize = 2;
+const LEAST_ALIKE: f32 = 0.6;
+/// Sum of the likeness and the share of the shorter line's words that both have, from which they say the same.
+const SAME: f32 = 1.05;
+/// Likeness from which two lines do that name the same code.
+const SAME_OF_CODE: f32 = 0.7;
 
 /// What two lines are compared by.
 struct Compared {
@@ -54,12 +58,17 @@ pub(super) fn doubled(lines: &[Line<'_>]) -> Vec<Option<Found>> {
 }
 
 fn is_same(a: &Compared, b: &Compared, likeness: &TextLikeness) -> bool {
-    let alike = likeness.of(&a.text, &b.text);
-    let shared = a.stems.iter().filter(|stem| b.stems.contains(stem)).count();
-    if std::env::var("AUD").is_ok() && alike > 0.35 {
-        eprintln!("{alike:.2} code {} shared {shared}/{}/{} rep {} | {} | {}", (!a.code.is_empty() && a.code == b.code), a.stems.len(), b.stems.len(), Repetition::of(&a.statement, &b.statement).is_some(), a.text, b.text);
+    // Lines that both name code, and none in common, are about different things; an entry of an index points at a text.
+    let is_apart = !a.code.is_empty() && !b.code.is_empty() && a.code.is_disjoint(&b.code);
+    if is_apart || a.text.starts_with('[') || b.text.starts_with('[') {
+        return false;
     }
-    Repetition::of(&a.statement, &b.statement).is_some()
-        || alike >= SAME
-        || alike >= SAME_OF_CODE && !a.code.is_empty() && a.code == b.code
+    if Repetition::of(&a.statement, &b.statement).is_some() {
+        return true;
+    }
+    let shared = a.stems.iter().filter(|stem| b.stems.contains(stem)).count();
+    let share = shared as f32 / a.stems.len().min(b.stems.len()).max(1) as f32;
+    let alike = likeness.of(&a.text, &b.text);
+    let is_of_code = !a.code.is_empty() && a.code == b.code;
+    shared >= LEAST_SHARED && alike >= LEAST_ALIKE && (alike + share >= SAME || is_of_code && alike >= SAME_OF_CODE)
 }

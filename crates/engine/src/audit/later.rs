@@ -97,9 +97,13 @@ impl<'s> Checker<'s> {
         let claims = Claims::of(&text.replace('`', ""), tokenizer);
         let stems: BTreeSet<String> = content_words(&text, tokenizer).into_iter().collect();
         let named = words(&text);
-        for read in self.statements.iter().filter(|read| read.said.at > line.at) {
+        for read in &self.statements {
+            let is_later = read.said.at > line.at;
+            if !is_later && line.is_dated {
+                continue;
+            }
             let shared = || stems.intersection(&read.around).count();
-            if let Some(gone) = read.retired.iter().find(|gone| {
+            if let Some(gone) = read.retired.iter().filter(|_| is_later).find(|gone| {
                 let Some(word) = affirmed(&named, &text, gone) else { return false };
                 let is_name = word.form != Form::Plain || repository.declared.contains(*gone);
                 let least = LEAST_SHARED + usize::from(!is_name || repository.living.has(gone));
@@ -108,6 +112,7 @@ impl<'s> Checker<'s> {
                 return Some(found(format!("a later statement retires {gone}"), read.said));
             }
             if let Some((kind, thing)) = &read.only
+                && is_later
                 && shared() > LEAST_SHARED
                 && named.windows(2).any(|pair| {
                     let own = pair[0].text.to_lowercase();
@@ -118,10 +123,9 @@ impl<'s> Checker<'s> {
                 return Some(found(format!("a later statement allows {kind} {thing} only"), read.said));
             }
             if let Some(conflict) = claims.conflict(&read.claims) {
-                if std::env::var("AUD").is_ok() {
-                    eprintln!("CONF {conflict:?} | {text} | {}", read.said.text);
-                }
-                if is_sure(&conflict) {
+                // If it is not known when the line was written, the code has to tell which of two values is the later one.
+                let was_changed = || conflict.values.as_ref().is_some_and(|values| is_changed(values, repository));
+                if is_sure(&conflict) && (is_later || was_changed()) {
                     let mut found = found("a later statement says otherwise".to_owned(), read.said);
                     found.change = conflict.values.filter(|[old, _]| text.matches(old.as_str()).count() == 1).map(|[old, new]| (old, new));
                     return Some(found);
@@ -130,6 +134,12 @@ impl<'s> Checker<'s> {
         }
         None
     }
+}
+
+/// Returns whether the code had the first of two values, and has it no more.
+fn is_changed([old, _]: &[String; 2], repository: &Repository) -> bool {
+    let number = old.split(|letter: char| !letter.is_ascii_digit()).find(|number| !number.is_empty());
+    number.is_some_and(|number| repository.removed.contains_key(number) && !repository.living.has(number))
 }
 
 fn found(reason: String, said: &Statement) -> Found {

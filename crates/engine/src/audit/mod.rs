@@ -37,6 +37,8 @@ struct Line<'r> {
     said: Instruction,
     /// When it was written, as far as that is known; of an uncommitted one, the present.
     at: UtcMillis,
+    /// True if git tells when; else it is when the file was last written, which may be later.
+    is_dated: bool,
 }
 
 /// A finding on a line, before its place is added.
@@ -73,8 +75,10 @@ impl Engine {
                 (Some(repository), Some(name)) => repository.times_of(name),
                 _ => Vec::new(),
             };
-            let at = |said: &Instruction| times.get(said.line as usize - 1).copied().unwrap_or(file.modified);
-            lines.extend(instructions(&file.text).into_iter().map(|said| Line { file, at: at(&said), said }));
+            lines.extend(instructions(&file.text).into_iter().map(|said| {
+                let time = times.get(said.line as usize - 1).copied();
+                Line { file, at: time.unwrap_or(file.modified), is_dated: time.is_some(), said }
+            }));
         }
         let own: Vec<&str> = lines.iter().map(|line| line.said.text.as_str()).collect();
         let mut said = Said::read(self, request.here.as_ref(), &own)?;

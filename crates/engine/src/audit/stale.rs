@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use yore_core::memory::{Anchor, AnchorKind, AnchorVerdict, Verdict};
 use yore_core::text::{commands, versions};
-use yore_core::time::UtcMillis;
 
 use super::repository::{Fate, Repository, day};
 use super::words::{Form, is_denied, words};
@@ -14,14 +13,12 @@ use crate::witness::{Effort, Spoken, judge};
 
 /// Time for the commands and versions of all lines.
 const EFFORT: Effort = Effort { time: Duration::from_secs(60), only_files: false };
-/// A line that was written so long after a change, or later, knows of the change.
-const AFTER_MS: UtcMillis = 0;
 /// Shortest name that is looked for, in letters.
 const SHORTEST: usize = 4;
 
 /// Returns whether a line was written before a commit.
 fn is_before(line: &Line<'_>, repository: &Repository, commit: usize) -> bool {
-    line.at < repository.commits[commit].at + AFTER_MS
+    line.at < repository.commits[commit].at
 }
 
 /// Checks the paths that a line names.
@@ -30,7 +27,7 @@ pub(super) fn by_paths(line: &Line<'_>, repository: &Repository) -> Option<Found
     for (at, path) in paths(text) {
         let Some((whole, fate)) = gone(path, repository) else { continue };
         let commit = &repository.commits[fate.commit];
-        if !is_before(line, repository, fate.commit) || is_denied(text, at) {
+        if line.is_dated && !is_before(line, repository, fate.commit) || is_denied(text, at) {
             continue;
         }
         let renamed = renamed(&whole, repository);
@@ -48,7 +45,7 @@ pub(super) fn by_paths(line: &Line<'_>, repository: &Repository) -> Option<Found
 /// Returns the paths in a text with their places: words with a slash or an extension between backticks, or with both outside.
 fn paths(text: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
-    let (mut at, mut is_code) = (0, false);
+    let mut is_code = false;
     for part in text.split('`') {
         for word in part.split([' ', ',', '(', ')', '"', '\'', ';', '|']) {
             let start = word.as_ptr() as usize - text.as_ptr() as usize;
@@ -68,8 +65,6 @@ fn paths(text: &str) -> Vec<(usize, &str)> {
                 found.push((start + (word.len() - plain.len()), plain));
             }
         }
-        at += part.len() + 1;
-        let _ = at;
         is_code = !is_code;
     }
     found

@@ -15,7 +15,7 @@ const SUBJECT: usize = 2;
 /// Shortest word that counts, in letters.
 const SHORTEST: usize = 4;
 
-/// Returns a finding if the names of a line, or its first words, are unknown.
+/// Returns a finding if all names of a line are unknown, or, where it has none, its first words.
 pub(super) fn unused(line: &Line<'_>, said: &Said) -> Option<Found> {
     if said.sessions < LEAST_SESSIONS {
         return None;
@@ -32,9 +32,11 @@ pub(super) fn unused(line: &Line<'_>, said: &Said) -> Option<Found> {
         .collect();
     let unknown: Vec<&str> = content.iter().filter(|(.., is_known)| !is_known).map(|(text, ..)| *text).collect();
     let mut names = content.iter().filter(|(_, form, _)| *form != Form::Plain).peekable();
-    let is_of_names = names.peek().is_some() && names.all(|(.., is_known)| !is_known);
-    let is_of_subject = content.len() > SUBJECT && content[..SUBJECT].iter().all(|(.., is_known)| !is_known);
-    if unknown.len() < LEAST_UNKNOWN || !is_of_names && !is_of_subject {
+    let has_names = names.peek().is_some();
+    let begins = content.len() > SUBJECT && content[..SUBJECT].iter().all(|(.., is_known)| !is_known);
+    // A name that is known is a subject that is known.
+    let is_unused = names.all(|(.., is_known)| !is_known) && (has_names || begins);
+    if unknown.len() < LEAST_UNKNOWN || !is_unused {
         return None;
     }
     Some(Found::new(

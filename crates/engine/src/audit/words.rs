@@ -137,7 +137,12 @@ impl Vocabulary {
 
     /// Returns whether a word is known, in any form.
     pub fn knows(&self, word: &str, tokenizer: &mut Tokenizer) -> bool {
-        self.plain.contains(&word.to_lowercase()) || content_words(word, tokenizer).iter().any(|stem| self.stems.contains(stem))
+        if self.plain.contains(&word.to_lowercase()) {
+            return true;
+        }
+        // A name of known parts is not known by these.
+        let stems = content_words(word, tokenizer);
+        !stems.is_empty() && stems.iter().all(|stem| self.stems.contains(stem)) && !is_name(word, true)
     }
 
     /// Returns whether exactly this word, in lower case, is known.
