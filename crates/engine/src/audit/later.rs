@@ -24,8 +24,8 @@ const LONGEST: usize = 600;
 pub(super) struct Statement {
     /// One sentence.
     pub text: String,
-    /// The message that it is from.
-    pub around: String,
+    /// The title of the commit that it is from; else empty.
+    pub title: String,
     pub at: UtcMillis,
     /// Where it is, with its words.
     pub proof: String,
@@ -59,8 +59,9 @@ pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {
 struct Read<'s> {
     said: &'s Statement,
     claims: Claims,
-    /// Stems of the whole message.
-    around: BTreeSet<String>,
+    /// Stems of the sentence, and of the sentence with the title of its message.
+    own: BTreeSet<String>,
+    titled: BTreeSet<String>,
     /// Things that it retires, in lower case.
     retired: Vec<String>,
     /// Kinds that it allows alone: the kind and the thing, in lower case.
@@ -80,7 +81,8 @@ impl<'s> Checker<'s> {
         let read = |said: &'s Statement| Read {
             said,
             claims: Claims::of(&said.text, &mut tokenizer),
-            around: content_words(&said.around, &mut tokenizer).into_iter().collect(),
+            own: content_words(&said.text, &mut tokenizer).into_iter().collect(),
+            titled: content_words(&format!("{} {}", said.title, said.text), &mut tokenizer).into_iter().collect(),
             retired: retired(&said.text),
             only: only(&said.text),
         };
@@ -102,18 +104,24 @@ impl<'s> Checker<'s> {
             if !is_later && line.is_dated {
                 continue;
             }
-            let shared = || stems.intersection(&read.around).count();
+            let own = stems.intersection(&read.own).count();
+            if own == 0 && read.retired.is_empty() {
+                continue;
+            }
             if let Some(gone) = read.retired.iter().filter(|_| is_later).find(|gone| {
-                let Some(word) = affirmed(&named, &text, gone) else { return false };
-                let is_name = word.form != Form::Plain || repository.declared.contains(*gone);
-                let least = LEAST_SHARED + usize::from(!is_name || repository.living.has(gone));
-                shared() >= least
+                // A word of plain language, or of which the code has still use, means another thing elsewhere.
+                let is_name = |word: &Word<'_>| word.form != Form::Plain || repository.declared.contains(*gone);
+                let is_about = !repository.living.has(gone) || own * 2 >= stems.len();
+                is_about
+                    && affirmed(&named, &text, gone).is_some_and(is_name)
+                    && stems.intersection(&read.titled).count() >= LEAST_SHARED
             }) {
                 return Some(found(format!("a later statement retires {gone}"), read.said));
             }
             if let Some((kind, thing)) = &read.only
                 && is_later
-                && shared() > LEAST_SHARED
+                && own > LEAST_SHARED
+                && own * 2 >= stems.len()
                 && named.windows(2).any(|pair| {
                     let own = pair[0].text.to_lowercase();
                     pair[1].text.to_lowercase() == *thing && own != *kind && !is_stop_word(&own) && !is_denied(&text, pair[0].at)
@@ -122,10 +130,14 @@ impl<'s> Checker<'s> {
             {
                 return Some(found(format!("a later statement allows {kind} {thing} only"), read.said));
             }
+            if own == 0 {
+                continue;
+            }
             if let Some(conflict) = claims.conflict(&read.claims) {
                 // If it is not known when the line was written, the code has to tell which of two values is the later one.
                 let was_changed = || conflict.values.as_ref().is_some_and(|values| is_changed(values, repository));
-                if is_sure(&conflict) && (is_later || was_changed()) {
+                let is_near = own * 2 >= stems.len().min(read.own.len());
+                if is_near && is_sure(&conflict) && (is_later || was_changed()) {
                     let mut found = found("a later statement says otherwise".to_owned(), read.said);
                     found.change = conflict.values.filter(|[old, _]| text.matches(old.as_str()).count() == 1).map(|[old, new]| (old, new));
                     return Some(found);
@@ -150,7 +162,7 @@ fn found(reason: String, said: &Statement) -> Found {
 fn is_sure(conflict: &Conflict) -> bool {
     match conflict.kind {
         ConflictKind::Direct => conflict.overlap >= SURE && conflict.about.len() > LEAST_SHARED,
-        ConflictKind::Value => conflict.overlap >= 0.5 && !conflict.about.is_empty(),
+        ConflictKind::Value => conflict.overlap >= 0.5 && conflict.about.len() >= LEAST_SHARED,
         ConflictKind::Temporal | ConflictKind::Granularity => false,
     }
 }

@@ -24,6 +24,7 @@ pub(super) fn instructions(text: &str) -> Vec<Instruction> {
     let mut open: Option<Block> = None;
     let mut fence: Option<&str> = None;
     let mut is_comment = false;
+    let mut is_in_list = false;
     let front = front_matter(text);
     let mut close = |open: &mut Option<Block>| {
         if let Some(block) = open.take() {
@@ -54,6 +55,11 @@ pub(super) fn instructions(text: &str) -> Vec<Instruction> {
             fence = Some(mark);
             continue;
         }
+        let is_indented = raw.starts_with("    ") || raw.starts_with('\t');
+        is_in_list &= line.is_empty() || raw.starts_with([' ', '\t']);
+        if is_indented && !is_in_list && open.is_none() {
+            continue;
+        }
         let is_rule = !line.is_empty() && line.chars().all(|letter| "-=*_ ".contains(letter));
         if line.is_empty() || line.starts_with('#') && line.trim_start_matches('#').starts_with(' ') || is_rule {
             close(&mut open);
@@ -73,6 +79,7 @@ pub(super) fn instructions(text: &str) -> Vec<Instruction> {
             }
         } else if let Some(item) = item(line) {
             close(&mut open);
+            is_in_list = true;
             open = Some(Block { line: number, lines: vec![item.to_owned()], is_paragraph: false });
         } else if let Some(block) = &mut open {
             block.lines.push(line.to_owned());

@@ -213,10 +213,9 @@ impl Repository {
             let body = body.split_whitespace().collect::<Vec<_>>().join(" ");
             let mut found = vec![title.to_owned()];
             found.extend(super::later::sentences(&body).map(str::to_owned));
-            let around = commit.message.clone();
             found.into_iter().map(move |text| Statement {
                 proof: format!("{}{}", commit.proof(), if text == title { String::new() } else { format!(": \u{201c}{text}\u{201d}") }),
-                around: around.clone(),
+                title: title.to_owned(),
                 text,
                 at: commit.at,
             })

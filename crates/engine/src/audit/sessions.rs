@@ -64,7 +64,7 @@ impl Said {
                     found.later.extend(sentences(&turn.text).map(|text| Statement {
                         proof: format!("{named}: \u{201c}{text}\u{201d}"),
                         text: text.to_owned(),
-                        around: turn.text.clone(),
+                        title: String::new(),
                         at,
                     }));
                 }
@@ -84,7 +84,7 @@ impl Said {
             if !is_of_file && RULES.contains(&memory.kind) {
                 found.later.push(Statement {
                     proof: format!("memory {} ({}): \u{201c}{}\u{201d}", memory.id.short(), day(at), memory.statement),
-                    around: memory.statement.clone(),
+                    title: String::new(),
                     text: memory.statement,
                     at,
                 });
