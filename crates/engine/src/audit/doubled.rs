@@ -42,7 +42,11 @@ pub(super) fn doubled(lines: &[Line<'_>]) -> Vec<Option<Found>> {
             let is_code = |form: Form| form == Form::Code;
             Compared {
                 statement: Statement::of(&text, &mut tokenizer),
-                code: words(&line.said.text).iter().filter(|word| is_code(word.form)).map(|word| word.text.to_lowercase()).collect(),
+                code: words(&line.said.text)
+                    .iter()
+                    .filter(|word| is_code(word.form))
+                    .map(|word| word.text.to_lowercase())
+                    .collect(),
                 stems: content_words(&text, &mut tokenizer),
                 numbers: numbers(&text),
                 is_entry: line.said.text.starts_with('[') || line.said.text.starts_with("| ["),
@@ -53,9 +57,8 @@ pub(super) fn doubled(lines: &[Line<'_>]) -> Vec<Option<Found>> {
     let is_copy = |a: &Line<'_>, b: &Line<'_>| a.file.path != b.file.path && a.file.text == b.file.text;
     (0..lines.len())
         .map(|at| {
-            let twin = (0..at).find(|other| {
-                !is_copy(&lines[at], &lines[*other]) && is_same(&compared[at], &compared[*other], &likeness)
-            })?;
+            let twin = (0..at)
+                .find(|other| !is_copy(&lines[at], &lines[*other]) && is_same(&compared[at], &compared[*other], &likeness))?;
             let other = &lines[twin];
             let name = other.file.name.as_deref().unwrap_or(&other.file.path);
             let proof = format!("{name}:{}: \u{201c}{}\u{201d}", other.said.line, other.said.text);

@@ -39,7 +39,9 @@ static RETIRES: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 /// Words after it.
 static GOES: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    regex(r"([\w@.`-]+(?:(?:, | and |, and | )[\w@.`-]+){0,4}) (?:goes|go|is gone|are gone|(?:was|were|is|are) (?:removed|dropped|retired|replaced))\s*(?:[.,;:)]|$|by\b|for good\b|with\b)")
+    regex(
+        r"([\w@.`-]+(?:(?:, | and |, and | )[\w@.`-]+){0,4}) (?:goes|go|is gone|are gone|(?:was|were|is|are) (?:removed|dropped|retired|replaced))\s*(?:[.,;:)]|$|by\b|for good\b|with\b)",
+    )
 });
 /// A choice of one kind of a thing: "only X things", "X things only".
 static ONLY: LazyLock<Option<Regex>> = LazyLock::new(|| regex(r"\bonly ([\w-]+) ([\w-]+)|\b([\w-]+) ([\w-]+) only\b"));
@@ -139,7 +141,8 @@ impl<'s> Checker<'s> {
                 let is_near = own * 2 >= stems.len().min(read.own.len());
                 if is_near && is_sure(&conflict) && (is_later || was_changed()) {
                     let mut found = found("a later statement says otherwise".to_owned(), read.said);
-                    found.change = conflict.values.filter(|[old, _]| text.matches(old.as_str()).count() == 1).map(|[old, new]| (old, new));
+                    found.change =
+                        conflict.values.filter(|[old, _]| text.matches(old.as_str()).count() == 1).map(|[old, new]| (old, new));
                     return Some(found);
                 }
             }

@@ -123,11 +123,8 @@ fn add(block: Block, found: &mut Vec<Instruction>) {
     if is_import {
         return;
     }
-    let parts: Vec<(u64, u64, String)> = if block.is_paragraph {
-        sentences(&block)
-    } else {
-        vec![(block.line, block.lines.len() as u64, block.lines.join(" "))]
-    };
+    let parts: Vec<(u64, u64, String)> =
+        if block.is_paragraph { sentences(&block) } else { vec![(block.line, block.lines.len() as u64, block.lines.join(" "))] };
     let has_words = |text: &str| text.chars().filter(|letter| letter.is_alphanumeric()).count() > 1;
     let instruction = |(line, whole_lines, text): (u64, u64, String)| Instruction { line, whole_lines, text };
     found.extend(parts.into_iter().filter(|(.., text)| has_words(text)).map(instruction));

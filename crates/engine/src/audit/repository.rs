@@ -25,7 +25,14 @@ const LONGEST_LINE: usize = 1_000;
 const DOCUMENTS: [&str; 6] = ["md", "mdx", "mdc", "rst", "adoc", "txt"];
 /// Files that pin what others ask for.
 const LOCKS: [&str; 9] = [
-    "Cargo.lock", "package-lock.json", "pnpm-lock.yaml", "yarn.lock", "poetry.lock", "uv.lock", "Gemfile.lock", "composer.lock",
+    "Cargo.lock",
+    "package-lock.json",
+    "pnpm-lock.yaml",
+    "yarn.lock",
+    "poetry.lock",
+    "uv.lock",
+    "Gemfile.lock",
+    "composer.lock",
     "go.sum",
 ];
 /// Files whose keys are names of tools and libraries.
@@ -95,7 +102,8 @@ impl Repository {
         found.files = listed.split('\0').filter(|path| root.join(path).is_file()).map(str::to_owned).collect();
         let mut tokenizer = Tokenizer::default();
         found.read_files(audited, &mut tokenizer);
-        let arguments = ["log", MOST_COMMITS, "--format=%x01%H%x02%at%x02%B%x03", "-p", "-U0", "-M", "--no-color", "--no-ext-diff"];
+        let arguments =
+            ["log", MOST_COMMITS, "--format=%x01%H%x02%at%x02%B%x03", "-p", "-U0", "-M", "--no-color", "--no-ext-diff"];
         let mut log = Vec::new();
         git.run(&arguments, MOST_CHANGES, &mut log)?;
         found.read_log(&String::from_utf8_lossy(&log), audited, &mut tokenizer);
@@ -214,7 +222,11 @@ impl Repository {
             let mut found = vec![title.to_owned()];
             found.extend(super::later::sentences(&body).map(str::to_owned));
             found.into_iter().map(move |text| Statement {
-                proof: format!("{}{}", commit.proof(), if text == title { String::new() } else { format!(": \u{201c}{text}\u{201d}") }),
+                proof: format!(
+                    "{}{}",
+                    commit.proof(),
+                    if text == title { String::new() } else { format!(": \u{201c}{text}\u{201d}") }
+                ),
                 title: title.to_owned(),
                 text,
                 at: commit.at,

@@ -39,9 +39,12 @@ static ORDERS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
 });
 
 /// Secrets, and forms in which they lie open.
-static SECRET: LazyLock<Option<Regex>> = LazyLock::new(|| regex(r"\b(?:secrets?|tokens?|passwords?|credentials?|(?:api |private |access )?keys?|passphrases?)\b"));
-static OPEN: LazyLock<Option<Regex>> = LazyLock::new(|| regex(r"\b(?:in )?(?:clear ?text|plain ?text|the clear|plain sight)\b|\bunencrypted\b|\bunmasked\b"));
-static STORING: LazyLock<Option<Regex>> = LazyLock::new(|| regex(r"\b(?:write|store|save|keep|put|dump|copy|log|print|echo|paste|append|add)\b"));
+static SECRET: LazyLock<Option<Regex>> =
+    LazyLock::new(|| regex(r"\b(?:secrets?|tokens?|passwords?|credentials?|(?:api |private |access )?keys?|passphrases?)\b"));
+static OPEN: LazyLock<Option<Regex>> =
+    LazyLock::new(|| regex(r"\b(?:in )?(?:clear ?text|plain ?text|the clear|plain sight)\b|\bunencrypted\b|\bunmasked\b"));
+static STORING: LazyLock<Option<Regex>> =
+    LazyLock::new(|| regex(r"\b(?:write|store|save|keep|put|dump|copy|log|print|echo|paste|append|add)\b"));
 
 /// Returns the danger of an instruction that orders or allows it.
 pub(super) fn risky(said: &Instruction) -> Option<Found> {

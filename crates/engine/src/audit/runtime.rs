@@ -16,17 +16,27 @@ struct Runtime {
 
 static RUNTIMES: LazyLock<Vec<Runtime>> = LazyLock::new(|| {
     let any = r#"(?m)^v?(\d+(?:\.\d+)*)"#;
-    let of = |names: &str, stated: &[(&'static str, &str)]| Some(Runtime {
-        names: super::risky::regex(&format!(r"\b(?:{names})(?:\s+(?:version|is|at|to|of|on))*[\s:=v>~^]*(\d+(?:\.\d+)*)(\+?(?:\s+(?:or|and)\s+(?:newer|later|higher|up|above))?)"))?,
-        stated: stated.iter().filter_map(|(file, form)| Some((*file, super::risky::regex(form)?))).collect(),
-    });
+    let of = |names: &str, stated: &[(&'static str, &str)]| {
+        Some(Runtime {
+            names: super::risky::regex(&format!(
+                r"\b(?:{names})(?:\s+(?:version|is|at|to|of|on))*[\s:=v>~^]*(\d+(?:\.\d+)*)(\+?(?:\s+(?:or|and)\s+(?:newer|later|higher|up|above))?)"
+            ))?,
+            stated: stated.iter().filter_map(|(file, form)| Some((*file, super::risky::regex(form)?))).collect(),
+        })
+    };
     [
-        of("MSRV|rust(?:c|-version)?", &[
-            ("Cargo.toml", r#"(?m)^rust-version\s*=\s*"(\d+(?:\.\d+)*)"#),
-            ("rust-toolchain.toml", r#"channel\s*=\s*"(\d+(?:\.\d+)*)"#),
-            ("rust-toolchain", any),
-        ]),
-        of(r"node(?:\.?js)?", &[(".nvmrc", any), (".node-version", any), ("package.json", r#""node"\s*:\s*"[>=^~v ]*(\d+(?:\.\d+)*)"#)]),
+        of(
+            "MSRV|rust(?:c|-version)?",
+            &[
+                ("Cargo.toml", r#"(?m)^rust-version\s*=\s*"(\d+(?:\.\d+)*)"#),
+                ("rust-toolchain.toml", r#"channel\s*=\s*"(\d+(?:\.\d+)*)"#),
+                ("rust-toolchain", any),
+            ],
+        ),
+        of(
+            r"node(?:\.?js)?",
+            &[(".nvmrc", any), (".node-version", any), ("package.json", r#""node"\s*:\s*"[>=^~v ]*(\d+(?:\.\d+)*)"#)],
+        ),
         of("python", &[(".python-version", any), ("pyproject.toml", r#"(?m)^requires-python\s*=\s*"[>=~^ ]*(\d+(?:\.\d+)*)"#)]),
         of("go(?:lang)?", &[("go.mod", r"(?m)^go (\d+(?:\.\d+)*)")]),
         of("ruby", &[(".ruby-version", any)]),
@@ -51,7 +61,11 @@ pub(super) fn outdated(line: &Line<'_>, repository: &Repository) -> Option<Found
             .stated
             .iter()
             .filter_map(|(file, form)| {
-                let path = repository.files.iter().filter(|path| file_name(path) == *file).min_by_key(|path| path.matches('/').count())?;
+                let path = repository
+                    .files
+                    .iter()
+                    .filter(|path| file_name(path) == *file)
+                    .min_by_key(|path| path.matches('/').count())?;
                 Some((path.as_str(), form.captures(&repository.text_of(path)?)?.get(1)?.as_str().to_owned()))
             })
             .collect();

@@ -53,7 +53,8 @@ fn paths(text: &str) -> Vec<(usize, &str)> {
             let plain = word.strip_prefix("./").unwrap_or(word);
             let has_folder = plain.contains('/');
             let is_file = plain.rsplit('/').next().is_some_and(|name| {
-                name.rsplit_once('.').is_some_and(|(_, end)| (1..=8).contains(&end.len()) && end.chars().all(char::is_alphanumeric))
+                name.rsplit_once('.')
+                    .is_some_and(|(_, end)| (1..=8).contains(&end.len()) && end.chars().all(char::is_alphanumeric))
             });
             // A template, an address, or a path outside of the repository.
             let is_other = plain.contains(['<', '>', '*', '{', '}', '$', '~', '\\', '=', '@'])

@@ -26,13 +26,27 @@ pub(super) struct Word<'t> {
 
 /// Words that deny what follows them in a sentence.
 const DENIALS: [&str; 20] = [
-    "no", "not", "never", "don't", "doesn't", "isn't", "aren't", "won't", "can't", "cannot", "without", "than", "instead", "avoid",
-    "nor", "neither", "former", "formerly", "old", "nobody",
+    "no", "not", "never", "don't", "doesn't", "isn't", "aren't", "won't", "can't", "cannot", "without", "than", "instead",
+    "avoid", "nor", "neither", "former", "formerly", "old", "nobody",
 ];
 /// Verbs that say that a thing is a matter of the past.
 const PAST: [&str; 16] = [
-    "replaced", "replaces", "gone", "removed", "dropped", "retired", "deleted", "renamed", "deprecated", "anymore", "ported",
-    "migrated", "used to", "no longer", "any more", "moved from",
+    "replaced",
+    "replaces",
+    "gone",
+    "removed",
+    "dropped",
+    "retired",
+    "deleted",
+    "renamed",
+    "deprecated",
+    "anymore",
+    "ported",
+    "migrated",
+    "used to",
+    "no longer",
+    "any more",
+    "moved from",
 ];
 
 /// Returns the words of a text: letters, digits, underscores, and points and hyphens between them.
@@ -95,7 +109,8 @@ pub(super) fn sentence_of(text: &str, at: usize) -> (usize, usize) {
         matches!(letter, '.' | ';' | '!' | '?' | '\u{2014}') && text[place + letter.len_utf8()..].starts_with([' ', '\n'])
     };
     let begin = text[..at].char_indices().filter(|(place, letter)| ends(*place, *letter)).last();
-    let end = text[at..].char_indices().find(|(place, letter)| ends(at + place, *letter)).map_or(text.len(), |(place, _)| at + place);
+    let end =
+        text[at..].char_indices().find(|(place, letter)| ends(at + place, *letter)).map_or(text.len(), |(place, _)| at + place);
     (begin.map_or(0, |(place, letter)| place + letter.len_utf8()), end)
 }
 

@@ -6,6 +6,7 @@
 mod agent;
 mod agent_life;
 mod agent_matcher;
+mod audit;
 mod broken_input;
 mod config;
 mod control;

@@ -50,7 +50,9 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         let (text, left_out) = patch(&request.files, &report.findings);
         std::fs::write(path, text).map_err(|error| CliError::io(path, &error))?;
         if left_out > 0 {
-            context.printer.note(format!("{left_out} findings are outside of the repository or share a line: not in the patch"))?;
+            context
+                .printer
+                .note(format!("{left_out} findings are outside of the repository or share a line: not in the patch"))?;
         }
     }
     if context.printer.is_json() {

@@ -19,7 +19,8 @@ pub fn patch(files: &[AuditFile], findings: &[AuditFinding]) -> (String, usize) 
             let first = (found.line as usize).saturating_sub(1);
             let whole = first..first + found.lines as usize;
             if let Some((old, new)) = &found.change
-                && let Some(at) = (first..first + whole.len().max(1)).find(|at| lines.get(*at).is_some_and(|line| line.contains(old)))
+                && let Some(at) =
+                    (first..first + whole.len().max(1)).find(|at| lines.get(*at).is_some_and(|line| line.contains(old)))
             {
                 changes.insert(at, Some(lines[at].replacen(old, new, 1)));
             } else if file.name.is_none() || whole.is_empty() || whole.end > lines.len() {
@@ -52,13 +53,8 @@ fn diff(name: &str, lines: &[&str], changes: &BTreeMap<usize, Option<String>>, o
         let gone = (begin..end).filter(|at| matches!(changes.get(at), Some(None))).count();
         let count = end - begin;
         let start = |line: usize, count: usize| if count == 0 { line } else { line + 1 };
-        let _ = writeln!(
-            out,
-            "@@ -{},{count} +{},{} @@",
-            start(begin, count),
-            start(begin - removed, count - gone),
-            count - gone
-        );
+        let _ =
+            writeln!(out, "@@ -{},{count} +{},{} @@", start(begin, count), start(begin - removed, count - gone), count - gone);
         removed += gone;
         for at in begin..end {
             match changes.get(&at) {
