@@ -28,6 +28,8 @@ fn repository(environment: &TestEnvironment) -> PathBuf {
     git(&place, "2026-02-05", &["mv", "src/lamp.rs", "src/light.rs"]);
     environment.write("work/pier/paint.sh", "roller --all\n");
     git(&place, "2026-02-05", &["commit", "-qam", "Paint with the roller"]);
+    // Makes the data directory, without which there is nothing to compare with.
+    let _ = environment.yore(["ingest"]).run();
     place
 }
 
