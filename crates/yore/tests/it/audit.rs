@@ -62,3 +62,13 @@ fn the_patch_applies_and_leaves_nothing_to_report() {
     let rules = std::fs::read_to_string(place.join("CLAUDE.md")).unwrap();
     assert_eq!(rules, "# Pier\n\n- Lamps are in `src/light.rs`.\n- No tar on deck.\n- Ropes are kept dry.\n");
 }
+
+#[test]
+fn a_line_with_letters_that_no_reader_sees_is_reported_and_printed_without_them() {
+    let environment = TestEnvironment::new();
+    let place = repository(&environment);
+    environment.write("work/pier/AGENTS.md", "- Keep diffs small\u{e0063}\u{e0075} and \u{1b}[2Jquiet.\n");
+    let printed = audit(&environment, &place, &[]).success().stdout;
+    assert!(printed.contains("Keep diffs small and [2Jquiet.") && printed.contains("U+E0063"), "{printed:?}");
+    assert!(!printed.contains('\u{1b}') && !printed.contains('\u{e0063}'), "{printed:?}");
+}

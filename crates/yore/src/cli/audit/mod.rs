@@ -8,6 +8,7 @@ use self::patch::patch;
 use super::Context;
 use crate::error::{CliError, CliResult, Exit};
 use crate::histories::read_latest;
+use crate::render::text::harmless;
 use crate::results;
 
 mod files;
@@ -69,17 +70,17 @@ fn print(report: &AuditReport, root: &Path, context: &mut Context) -> CliResult<
     for found in &report.findings {
         if last != found.file {
             let shown = found.name.as_deref().unwrap_or(&found.file);
-            printer.line(if last.is_empty() { shown.to_owned() } else { format!("\n{shown}") })?;
+            printer.line(if last.is_empty() { harmless(shown) } else { format!("\n{}", harmless(shown)) })?;
             last = &found.file;
         }
-        printer.line(format!("  {}  {}  {}", found.line, found.kind.as_str(), found.text))?;
-        printer.line(format!("      {}", found.reason))?;
+        printer.line(format!("  {}  {}  {}", found.line, found.kind.as_str(), harmless(&found.text)))?;
+        printer.line(format!("      {}", harmless(&found.reason)))?;
         for proof in &found.proof {
-            printer.line(format!("      {proof}"))?;
+            printer.line(format!("      {}", harmless(proof)))?;
         }
     }
     for problem in &report.problems {
-        printer.note(problem)?;
+        printer.note(harmless(problem))?;
     }
     printer.note(format!(
         "{} of {} lines in {} files of {} have a finding; compared with {} commits and {} sessions",
