@@ -274,6 +274,10 @@ def error_is_answered(evidence: Evidence) -> str | None:
     return told(evidence, ("next", "again"), "the same error was met", MENDED)
 
 
+def command_is_answered(evidence: Evidence) -> str | None:
+    return told(evidence, ("next", "again"), "Rule of ", "make otter")
+
+
 def title_model_is_told_nothing(evidence: Evidence) -> str | None:
     labels = tuple(evidence.runs)
     others = [logged for logged in evidence.requests(*labels) if not logged.request.tools and logged not in main(evidence.requests(*labels), evidence.agent.has_tools)]
@@ -414,7 +418,7 @@ def own_calls_are_not_kept(evidence: Evidence) -> str | None:
 
 
 def nothing_is_told_twice(evidence: Evidence) -> str | None:
-    """By yore's own account: between two beginnings no turn is given twice to one conversation."""
+    """By yore's own account: between two beginnings nothing is given twice to one conversation, but a rule at the command that breaks it."""
     twice = []
     for rows in evidence.ledgers.values():
         given: dict[str | None, set[str]] = {}
@@ -422,7 +426,7 @@ def nothing_is_told_twice(evidence: Evidence) -> str | None:
             known = given.setdefault(row.get("agent_id"), set())
             if row.get("is_reset") or row.get("kind") == "forgot":
                 known.clear()
-            if row.get("kind"):
+            if row.get("kind") and row["kind"] != "command":
                 twice += [turn for turn in row.get("turns", []) if turn in known]
             known.update(row.get("turns", []))
     if twice:
@@ -549,6 +553,7 @@ CELLS: dict[str, dict[str, Check]] = {
     "told: prompt": {"prompt": prompt_is_answered},
     "told: file": {"file": file_is_answered},
     "told: error": {"error": error_is_answered},
+    "told: command": {"command": command_is_answered},
     "caches hold": {"prefix": earlier_messages_stay, "resumed": told_words_stay},
     "asked to record": {"once": is_asked_to_record},
     "recall": {"answer": recall_answers, "wordings": wordings_arrive, "cost": recall_costs_its_text},

@@ -38,6 +38,8 @@ WORDINGS = [
 ERRAND = "helper errand seven: why were the quay lamps dimmed by the astronomical clock and not by a light sensor?"
 # A standing note of the person.
 STANDING = "the otter is only released on Tuesdays"
+# A rule of the person that forbids a command of the scene `next`.
+RULE = "Use `make otter` to build, not `sh build.sh`."
 
 # How the request to record what was learned begins.
 TO_RECORD = "Memory, once in this session"

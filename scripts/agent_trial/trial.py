@@ -15,7 +15,7 @@ from typing import Any
 from .agents.base import Agent
 from .model_server import Logged, ModelServer
 from .place import Done, Place, Yore, tree
-from .script import STANDING, Script, named
+from .script import RULE, STANDING, Script, named
 
 # What agents and yore write for themselves, beside settings.
 DATA = (".local/share/yore", ".cache", ".npm", "dev")
@@ -73,6 +73,7 @@ class Trial:
             # aider's histories lie in the projects.
             yore.run("up", folder=place.tidewatch)
             yore.run("remember", "--standing", STANDING, folder=place.otter)
+            yore.run("remember", "--kind", "standard", RULE, folder=place.otter)
             self._install()
             self.say("next")
             if agent.can_resume:

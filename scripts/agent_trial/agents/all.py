@@ -232,7 +232,7 @@ class Continue(Agent):
     name, title, listed_as = "continue", "Continue CLI", "Continue"
     install = source = "continue"
     impossible = {
-        **dict.fromkeys(("told: brief", "told: prompt", "told: file", "told: error", "compaction"), f"its program never calls its own hooks (fireHook); its rules ask the model to recall"),
+        **dict.fromkeys(("told: brief", "told: prompt", "told: file", "told: error", "told: command", "compaction"), f"its program never calls its own hooks (fireHook); its rules ask the model to recall"),
         "accepted/listed": "it has no command that lists servers",
         "read back/branches": NO_BRANCH,
         "sub-agents": "it has sub-agents only if a model is configured for them",
@@ -291,7 +291,7 @@ class Aider(Agent):
     has_server = has_tools = False
     has_session_per_run = True
     impossible = {
-        **dict.fromkeys(("told: brief", "told: prompt", "told: file", "told: error", "compaction"), f"{NO_HOOKS}; its rules mention `/run yore recall` to the model"),
+        **dict.fromkeys(("told: brief", "told: prompt", "told: file", "told: error", "told: command", "compaction"), f"{NO_HOOKS}; its rules mention `/run yore recall` to the model"),
         **dict.fromkeys(("accepted", "recall", "right project/recall", "sub-agents"), "it has no MCP client and no sub-agents"),
         **dict.fromkeys(("read back/calls", "read back/failures"), "its model calls no tools"),
         "read back/branches": NO_BRANCH,
