@@ -32,6 +32,8 @@ const END_CHARS: usize = 220;
 /// Most characters of the person's word after it, and of the conclusion before it.
 const LAST_WORD_CHARS: usize = 120;
 const BEFORE_CHARS: usize = 70;
+/// The mark of a conclusion that a later one amends.
+const REPLACED: &str = "(likely replaced by the one above) ";
 
 /// A session that is about the prompt as a whole.
 struct About {
@@ -82,7 +84,7 @@ pub(super) fn concluded(engine: &Engine, request: &SuggestRequest, hits: &[Hit])
     let mut found = vec![Hit { beside: last_word.into_iter().collect(), ..Hit::of_turn(conclusion, quote) }];
     found.extend(before.map(|before| {
         let turn = before.conclusion().clone();
-        let quote = cut(&turn.text, BEFORE_CHARS);
+        let quote = format!("{REPLACED}{}", cut(&turn.text, BEFORE_CHARS));
         Hit { exchange: 2, ..Hit::of_turn(turn, quote) }
     }));
     // The asking session may have it, as its own turn or as one of the session that it was forked from.
