@@ -11,6 +11,7 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use yore_core::memory::dynamics::Dynamics;
 use yore_core::time::UtcMillis;
 use yore_engine::{Engine, EngineError, EngineOptions, ModelServers, StoreOptions};
 
@@ -42,6 +43,7 @@ pub fn open_engine(data: &Path) -> Result<Engine, EngineError> {
         servers: ModelServers::default(),
         model_threads: 1,
         now,
+        dynamics: Dynamics::default(),
     })
 }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use yore_core::handoff::Dropped;
 use yore_core::id::TurnId;
+use yore_core::memory::dynamics::Dynamics;
 use yore_core::query::{Filter, ItemId, Rerank, SearchMode};
 use yore_core::text::{Question, Tokenizer, asked_for};
 use yore_core::time::UtcMillis;
@@ -67,6 +68,8 @@ pub struct EngineOptions {
     pub model_threads: usize,
     /// The clock.
     pub now: fn() -> UtcMillis,
+    /// The constants of the memories' dynamics.
+    pub dynamics: Dynamics,
 }
 
 /// Models on servers. Nothing connects to them before they are needed.
@@ -411,6 +414,7 @@ impl Engine {
         };
         let context = QueryContext {
             now: self.now(),
+            dynamics: &self.options.dynamics,
             store: &self.store,
             lexical: index.state()?,
             semantic,
@@ -608,6 +612,11 @@ impl Engine {
     /// Returns the engine's clock.
     pub(crate) fn clock(&self) -> fn() -> UtcMillis {
         self.options.now
+    }
+
+    /// Returns the constants of the memories' dynamics.
+    pub(crate) fn dynamics(&self) -> &Dynamics {
+        &self.options.dynamics
     }
 
     /// Returns the time of the engine's clock.

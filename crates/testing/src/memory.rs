@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
+use yore_core::memory::dynamics::Dynamics;
 use yore_core::scope::ScopeChoice;
 use yore_core::time::UtcMillis;
 use yore_engine::ingest::{IngestReport, IngestRequest, Silent, SourceRoot};
@@ -75,6 +76,7 @@ impl Memory {
             servers: ModelServers::default(),
             model_threads: 1,
             now: Self::now,
+            dynamics: Dynamics::default(),
         }
     }
 

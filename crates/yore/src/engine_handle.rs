@@ -67,6 +67,7 @@ pub fn options(directory: &Path, create: bool, config: &Config, models: ModelsAt
         servers: models.servers,
         model_threads: config.models.threads,
         now,
+        dynamics: config.dynamics.constants(),
     }
 }
 

@@ -23,6 +23,7 @@ use yore_bench::floor::{BATCH, Floor};
 use yore_bench::measure::{children_cpu_time, cpu_time, disk_bytes, machine, memory, percentile};
 use yore_bench::transcript::{write_claude_code, write_jsonl};
 use yore_bench::workload::{Asker, Workload};
+use yore_core::memory::dynamics::Dynamics;
 use yore_core::time::{UtcMillis, format_utc};
 use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
 use yore_engine::{Engine, EngineOptions, ModelServers, Packing, RecallRequest, StoreOptions};
@@ -174,6 +175,7 @@ impl Job {
             create: true,
             store: StoreOptions::default(),
             now,
+            dynamics: Dynamics::default(),
             redaction_patterns: Vec::new(),
             model: None,
             reranker: None,

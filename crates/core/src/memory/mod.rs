@@ -11,13 +11,13 @@
 //! ([`crate::operation`]).
 
 mod absorb;
+pub mod dynamics;
 mod fields;
 mod kind;
 mod lifecycle;
 mod record;
 mod rules;
 mod status;
-mod weight;
 
 pub use self::absorb::{Absorbed, Arrival, REPEATED};
 pub use self::fields::{CodeChange, FIELD_NAMES, Fields};

@@ -379,6 +379,7 @@ mod tests {
             servers: ModelServers::default(),
             model_threads: 1,
             now: || 1_770_000_000_000,
+            dynamics: yore_core::memory::dynamics::Dynamics::default(),
         })
         .unwrap();
         let root = SourceRoot { source: "claude-code".into(), path: root };

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 
+use yore_core::memory::dynamics::Dynamics;
 use yore_core::text::NamedPeriod;
 use yore_core::time::UtcMillis;
 
@@ -21,6 +22,8 @@ pub(crate) struct QueryContext<'a> {
     pub semantic: Option<&'a SemanticIndex>,
     /// The present time.
     pub now: UtcMillis,
+    /// The constants by which the state of memories changes their rank.
+    pub dynamics: &'a Dynamics,
     /// The periods that the query names.
     pub periods: Vec<NamedPeriod>,
     /// The query's vector by the local model, in the full mode.

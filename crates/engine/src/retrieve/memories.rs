@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use yore_core::conflict::{ChangeGrade, Statement, chance_of_change};
 use yore_core::id::MemoryId;
+use yore_core::memory::dynamics::State;
 use yore_core::memory::{AnchorVerdict, Memory, MemoryKind, Status, Verdict};
 use yore_core::query::{AskedFor, NewerFirst, Part, ScorePart};
 use yore_core::relation::{Node, RelationType};
@@ -21,7 +22,7 @@ use crate::error::EngineError;
 use crate::index::{CompiledFilter, Evaluator};
 use crate::store::{
     Beside, EntityNames, EpisodeKey, EvidenceOf, EvidenceRow, Exceptions, ItemKey, Memories, MemoryKey, Named, Past, Relations,
-    Stands, Store, StoreResult, StoredVerdict, TurnKey, Turns,
+    Stands, Store, StoreResult, StoredVerdict, TurnKey, Turns, Vitals,
 };
 
 /// Number of the best candidates among which memories are read.
@@ -38,9 +39,6 @@ const SAME_STATE: f32 = 0.5;
 const MOST_COMPARED: usize = 16;
 /// Number of memories that a memory is related to that are looked at: those of other projects are not shown.
 const MOST_BESIDE: usize = 100;
-/// A memory's score is multiplied by `DENSE` + certainty: a memory says in a sentence what turns say in many.
-/// Chosen by cross-validation (`docs/measurements.md`, "Extraction").
-const DENSE: f32 = 0.5;
 /// Factor of the score of a memory of a kind that the question asks for.
 const ASKED_KIND: f32 = 1.3;
 /// Factors of the score of what is contested, and of what was wrong.
@@ -95,15 +93,23 @@ pub(super) fn rank_memories(
     let is_now = filter.as_of.is_none() && filter.memories.valid_at.is_none();
     let verdicts = if is_now { context.store.verdicts_of(&rows)? } else { HashMap::new() };
     let ids: Vec<MemoryId> = believed.values().map(|memory| memory.id).collect();
-    let uses = if is_now { context.store.uses_of(&ids)? } else { HashMap::new() };
+    let mut vitals = if is_now { context.store.vitals_of(&ids)? } else { HashMap::new() };
+    let mut states: HashMap<ItemKey, f32> = HashMap::new();
+    for (key, memory) in &mut believed {
+        let Vitals { tags, uses, code } = vitals.remove(&memory.id).unwrap_or_default();
+        if !tags.is_empty() {
+            memory.tags = tags;
+        }
+        states.insert(*key, context.dynamics.factor(&State { memory, uses: &uses, code }, at));
+    }
     let evidence: Vec<EvidenceRow> =
         context.store.evidence_of(EvidenceOf::Keys(&rows))?.into_iter().filter(|row| !row.is_forgotten).collect();
     support_by_sessions(ranked, &evidence);
     for ranked in ranked.iter_mut() {
         let Some(memory) = believed.get(&ranked.key()) else { continue };
         let ground = ranked.key().memory().map_or(1.0, |row| ground(verdicts.get(&row)));
-        let uses = uses.get(&memory.id).map_or(0, |uses| uses.opened + uses.cited);
-        let change = ranked.score * (factor(memory, &kinds, at) * memory.weight(uses) * ground - 1.0);
+        let state = states.get(&ranked.key()).copied().unwrap_or(1.0);
+        let change = ranked.score * (factor(memory, &kinds, at) * state * ground - 1.0);
         if change != 0.0 {
             ranked.add(ScorePart { part: Part::Memory, value: change });
         }
@@ -185,7 +191,7 @@ fn factor(memory: &Memory, kinds: &[MemoryKind], at: UtcMillis) -> f32 {
     };
     let time = if memory.is_valid_at(at) { 1.0 } else { NOT_NOW };
     let open = if memory.is_closed() { CLOSED } else { 1.0 };
-    (DENSE + memory.certainty) * kind * status * time * open
+    kind * status * time * open
 }
 
 /// Puts the memory that holds in the place of each replaced one, unless the filter does not let it through.

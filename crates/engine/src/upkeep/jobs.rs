@@ -557,6 +557,7 @@ mod tests {
             servers: ModelServers::default(),
             model_threads: 1,
             now: || CLOCK.load(Ordering::SeqCst),
+            dynamics: yore_core::memory::dynamics::Dynamics::default(),
         })
         .unwrap();
         let worker = engine.job_worker().unwrap();

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::Value;
+use yore_core::memory::dynamics::Dynamics;
 use yore_core::time::UtcMillis;
 use yore_engine::{Engine, EngineOptions, ModelServers, StoreOptions};
 use yore_sources::project_names::names_of;
@@ -243,6 +244,7 @@ fn when_captured(directory: &Path, session: &str) -> Receiver<Option<UtcMillis>>
         servers: ModelServers::default(),
         model_threads: 1,
         now,
+        dynamics: Dynamics::default(),
     };
     let session = session.to_owned();
     // A database that is busy or on a slow disk must not delay the line.

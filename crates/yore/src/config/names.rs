@@ -26,6 +26,8 @@ pub enum Names {
     Use,
     /// The price of a model: see [`ModelPrice`].
     Price,
+    /// The rate at which a tag or kind fades: see [`FadeRate`].
+    FadeRate,
 }
 
 impl Names {
@@ -37,6 +39,7 @@ impl Names {
             Self::Reranker => folder_or(text, &|server| RelevanceServer::named(server).is_some()),
             Self::Use => ModelUse::parse(text).map(drop),
             Self::Price => ModelPrice::parse(text).map(drop),
+            Self::FadeRate => FadeRate::parse(text).map(drop),
         }
     }
 
@@ -47,6 +50,7 @@ impl Names {
             Self::Embedder | Self::Reranker => "the name of a folder, or PROVIDER/MODEL",
             Self::Use => "PURPOSE=PROVIDER/MODEL or PURPOSE@PROJECT=PROVIDER/MODEL",
             Self::Price => "PROVIDER/MODEL=INPUT/OUTPUT",
+            Self::FadeRate => "NAME=RATE",
         }
     }
 
@@ -59,6 +63,29 @@ impl Names {
             Self::Reranker => "cohere/m-1",
             Self::Use => "extract@quay=none",
             Self::Price => "openai/*=1/2.5",
+            Self::FadeRate => "preference=0.1",
+        }
+    }
+}
+
+/// The rate at which memories of a tag or kind fade, written `NAME=RATE`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FadeRate {
+    /// Name of the tag or kind.
+    pub name: String,
+    /// The rate: 1 for facts, 0 for what never fades.
+    pub rate: f64,
+}
+
+impl FadeRate {
+    /// Reads one; the error says what is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (name, rate) = text.split_once('=').ok_or_else(|| format!("{text:?} has no \"=\""))?;
+        let rate = rate.trim().parse::<f64>().ok().filter(|rate| (0.0..=1_000.0).contains(rate));
+        let rate = rate.ok_or_else(|| format!("the rate of {text:?} is no number from 0 to 1000"))?;
+        match name.trim() {
+            "" => Err(format!("{text:?} names no tag or kind")),
+            name => Ok(Self { name: name.to_owned(), rate }),
         }
     }
 }

@@ -366,6 +366,7 @@ impl Wanted {
             servers: ModelServers::default(),
             model_threads: 1,
             now,
+            dynamics: self.config.dynamics.constants(),
         })
         .ok()
     }

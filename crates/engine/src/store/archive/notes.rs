@@ -18,7 +18,7 @@ use super::words;
 use crate::store::feed::items::SPOKEN_GAP;
 use crate::store::keys::{EpisodeKey, FileKey, ProjectKey, RowKey, TurnKey, hex_of, json_of};
 use crate::store::local::transaction::WriteTx;
-use crate::store::statements::memories::MOST_LOGGED;
+use crate::store::statements::memories::prune_accesses;
 use crate::store::{Store, StoreResult};
 
 /// A stored version of a note.
@@ -259,7 +259,7 @@ impl Store {
                     params![notes, now],
                 )?;
             }
-            tx.execute("DELETE FROM memory_access WHERE id <= (SELECT max(id) FROM memory_access) - ?1", [MOST_LOGGED]).map(drop)
+            prune_accesses(tx)
         };
         if way == Use::Opened { self.write(work) } else { self.write_if_free(work).map(drop) }
     }

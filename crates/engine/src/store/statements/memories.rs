@@ -21,7 +21,10 @@ use crate::store::local::transaction::{View, WriteTx};
 use crate::store::{Store, StoreError, StoreResult};
 
 /// Number of uses that the log keeps.
-pub(in crate::store) const MOST_LOGGED: i64 = 100_000;
+const MOST_LOGGED: i64 = 100_000;
+/// Number of times that a memory was opened or cited whose log is kept. These are kept apart from the rest: however much is shown, it
+/// takes no memory's uses away.
+const MOST_REINFORCING: i64 = 64;
 
 /// A memory's properties that no search needs, as one JSON object.
 #[derive(Deserialize, Serialize)]
@@ -218,6 +221,16 @@ pub(super) fn memory_of(row: &Row<'_>) -> rusqlite::Result<(i64, Memory)> {
         anchors: Vec::new(),
     };
     Ok((row.get(0)?, memory))
+}
+
+/// Removes the oldest accesses from the log, but not those that reinforce a memory.
+pub(in crate::store) fn prune_accesses(tx: &WriteTx<'_>) -> StoreResult<()> {
+    tx.execute(
+        "DELETE FROM memory_access WHERE id <= (SELECT max(id) FROM memory_access) - ?1
+             AND (way IN ('shown', 'given') OR memory_uid NOT IN (SELECT memory_uid FROM memory_use WHERE opened + cited > 0))",
+        [MOST_LOGGED],
+    )
+    .map(drop)
 }
 
 impl View<'_> {
@@ -471,8 +484,16 @@ impl Store {
                     "INSERT INTO memory_access (memory_uid, at_ms, way, session, question) VALUES (?1, ?2, ?3, ?4, ?5)",
                     params![memory.as_bytes(), at, way.as_str(), session, question],
                 )?;
+                if way.reinforces() {
+                    tx.execute(
+                        "DELETE FROM memory_access WHERE memory_uid = ?1 AND way IN ('opened', 'cited') AND id NOT IN (
+                             SELECT id FROM memory_access WHERE memory_uid = ?1 AND way IN ('opened', 'cited')
+                             ORDER BY id DESC LIMIT ?2)",
+                        params![memory.as_bytes(), MOST_REINFORCING],
+                    )?;
+                }
             }
-            tx.execute("DELETE FROM memory_access WHERE id <= (SELECT max(id) FROM memory_access) - ?1", [MOST_LOGGED]).map(drop)
+            prune_accesses(tx)
         };
         self.write_if_free(work).map(drop)
     }

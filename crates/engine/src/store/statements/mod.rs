@@ -13,4 +13,5 @@ pub(super) mod revisions;
 pub(super) mod spans;
 pub(super) mod special_cases;
 pub(super) mod summaries;
+pub(super) mod vitals;
 pub(super) mod witnesses;

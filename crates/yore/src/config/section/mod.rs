@@ -6,6 +6,7 @@
 mod archive;
 mod capture;
 mod daemon;
+mod dynamics;
 mod extract;
 mod forget;
 mod index;
@@ -27,6 +28,7 @@ use serde::{Deserialize, Serialize};
 pub use archive::Archive;
 pub use capture::{Capture, CaptureMode, Headless};
 pub use daemon::Daemon;
+pub use dynamics::Dynamics;
 pub use extract::Extract;
 pub use forget::Forget;
 pub use index::Index;
@@ -67,6 +69,8 @@ pub struct Config {
     pub recall: Recall,
     /// Memories that are found in conversations.
     pub extract: Extract,
+    /// How memories fade, and what keeps them near.
+    pub dynamics: Dynamics,
     /// Learning by a language model, which `yore learn` sets up.
     pub learn: Learn,
     /// Memories that agents get without asking.
@@ -104,6 +108,7 @@ pub(super) const TABLE: &[&[Key]] = &[
     llm::KEYS,
     recall::KEYS,
     extract::KEYS,
+    dynamics::KEYS,
     learn::KEYS,
     inject::KEYS,
     mcp::KEYS,

@@ -1,0 +1,69 @@
+//! Reads from the tables of uses, operations and verdicts what the standing of memories follows from.
+
+use std::collections::HashMap;
+
+use yore_core::id::MemoryId;
+use yore_core::memory::Verdict;
+use yore_core::memory::dynamics::Reinforcement;
+
+use crate::store::keys::hex_of;
+use crate::store::{Store, StoreResult};
+
+/// The parameters of a memory's standing that are not in its outline.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Vitals {
+    /// Its tags, sorted.
+    pub tags: Vec<String>,
+    /// The times at which it was opened, cited and confirmed.
+    pub uses: Reinforcement,
+    /// The verdict on the code that it speaks of; `None`: nothing was compared.
+    pub code: Option<Verdict>,
+}
+
+impl Store {
+    /// Returns the vitals of memories; one of which nothing is known is left out.
+    pub(crate) fn vitals_of(&self, memories: &[MemoryId]) -> StoreResult<HashMap<MemoryId, Vitals>> {
+        let ids = hex_of(memories.iter().map(|id| id.as_bytes().as_slice()));
+        self.read(|view| {
+            let mut vitals: HashMap<MemoryId, Vitals> = HashMap::new();
+            let timed = |sql| view.all(sql, [&ids], |row| Ok((MemoryId::from_bytes(row.get(0)?), row.get(1)?)));
+            let counts: Vec<(MemoryId, i64)> = timed(
+                "SELECT memory_uid, opened + cited FROM memory_use
+                 WHERE opened + cited > 0 AND memory_uid IN (SELECT unhex(value) FROM json_each(?1))",
+            )?;
+            if !counts.is_empty() {
+                for (id, at) in timed(
+                    "SELECT memory_uid, at_ms FROM memory_access
+                     WHERE way IN ('opened', 'cited') AND memory_uid IN (SELECT unhex(value) FROM json_each(?1))",
+                )? {
+                    vitals.entry(id).or_default().uses.times.push(at);
+                }
+            }
+            for (id, count) in counts {
+                let uses = &mut vitals.entry(id).or_default().uses;
+                uses.earlier = (count as u64).saturating_sub(uses.times.len() as u64);
+            }
+            for (id, at) in timed(
+                "SELECT uid, at_ms FROM operation_change JOIN operation ON operation.number = operation_change.operation
+                 WHERE operation.kind = 'confirm' AND operation.undone_by IS NULL
+                     AND operation_change.uid IN (SELECT unhex(value) FROM json_each(?1))",
+            )? {
+                vitals.entry(id).or_default().uses.times.push(at);
+            }
+            let named = |sql| view.all(sql, [&ids], |row| Ok((MemoryId::from_bytes(row.get(0)?), row.get::<_, String>(1)?)));
+            for (id, tag) in named(
+                "SELECT memory.uid, tag FROM memory_tag JOIN memory ON memory.id = memory_tag.memory_id
+                 WHERE memory.uid IN (SELECT unhex(value) FROM json_each(?1)) ORDER BY tag",
+            )? {
+                vitals.entry(id).or_default().tags.push(tag);
+            }
+            for (id, verdict) in named(
+                "SELECT memory.uid, verdict FROM memory_witness JOIN memory ON memory.id = memory_witness.memory_id
+                 WHERE memory.uid IN (SELECT unhex(value) FROM json_each(?1))",
+            )? {
+                vitals.entry(id).or_default().code = Verdict::parse(&verdict);
+            }
+            Ok(vitals)
+        })
+    }
+}
