@@ -6,7 +6,6 @@ use std::io::{BufWriter, Result, Write};
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
-use yore_core::memory::dynamics::Dynamics;
 use yore_core::time::format_utc;
 
 use crate::vocabulary::Random;
@@ -186,7 +185,7 @@ mod tests {
             servers: ModelServers::default(),
             model_threads: 1,
             now: || BEGAN_MS,
-            dynamics: Dynamics::default(),
+            dynamics: yore_core::memory::dynamics::Dynamics::default(),
         };
         let engine = Engine::open(options).unwrap();
         let roots = vec![SourceRoot { source: source.to_owned(), path: transcripts }];

@@ -6,12 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::episode::{EpisodeKind, Role};
 use crate::id::{EpisodeId, MemoryId, TurnId};
+use crate::memory::dynamics::Tier;
 use crate::memory::{MemoryKind, Status};
 use crate::scope::ScopeChoice;
 use crate::time::UtcMillis;
 
 /// The filter of the turns and memories that may answer; an empty list means no restriction. Applied before ranking.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Filter {
     /// The projects.
     pub scope: ScopeChoice,
@@ -63,7 +64,7 @@ named_enum! {
 }
 
 /// The conditions that memories must meet; an empty list means no restriction.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MemoryConditions {
     /// Kinds.
     pub kinds: Vec<MemoryKind>,
@@ -75,6 +76,12 @@ pub struct MemoryConditions {
     pub entities: Vec<String>,
     /// Only memories that were true at this time, as far as is known.
     pub valid_at: Option<UtcMillis>,
+    /// Only memories of these tiers; empty: of all.
+    #[serde(default)]
+    pub tiers: Vec<Tier>,
+    /// Only memories with at least this decay score, 0 to 1.
+    #[serde(default)]
+    pub least_decay: Option<f32>,
 }
 
 impl MemoryConditions {

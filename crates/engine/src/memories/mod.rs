@@ -43,6 +43,7 @@ mod retire_or_contest;
 mod shown;
 mod similar_entities;
 mod special_cases;
+mod standing;
 mod status_changes;
 mod step;
 mod touches;

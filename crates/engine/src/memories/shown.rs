@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 use yore_core::id::{MemoryId, ProjectId};
+use yore_core::memory::dynamics::{Standing, Tier};
 use yore_core::memory::{Memory, Use};
 use yore_core::operation::{Operation, Subject};
 use yore_core::relation::{Node, Relation};
@@ -11,7 +12,7 @@ use yore_core::relation::{Node, Relation};
 use super::record::shortened;
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
-use crate::store::{EvidenceOf, Memories, MemoryFilter, MemoryUse, ProjectKey, Relations};
+use crate::store::{EvidenceOf, MemoryFilter, MemoryUse, ProjectKey, Relations};
 use yore_sources::project_names::ProjectNames;
 
 /// Length of a question in the log of uses, in characters.
@@ -28,6 +29,9 @@ pub struct StoredMemory {
     pub project: Option<String>,
     /// How often it was used.
     pub uses: MemoryUse,
+    /// Its strength, retention and tier now.
+    #[serde(default)]
+    pub standing: Standing,
     /// Its relations, each with the name that it has from here.
     pub relations: Vec<Relation>,
 }
@@ -71,6 +75,12 @@ pub struct MemoryList {
     pub here: Option<ProjectNames>,
     /// Names of entities, in the place of the filter's nodes.
     pub entities: Vec<String>,
+    /// Only memories of these tiers; empty: of all.
+    #[serde(default)]
+    pub tiers: Vec<Tier>,
+    /// The least decay score, 0 to 1.
+    #[serde(default)]
+    pub least_decay: Option<f32>,
     /// Maximum number of memories.
     pub limit: usize,
 }
@@ -97,18 +107,20 @@ impl Engine {
     /// Lists memories, changed last first; without their relations.
     pub fn memories(&self, list: &MemoryList) -> Result<Vec<StoredMemory>, EngineError> {
         let names = self.project_names_by_id()?;
-        let filter = self.filter_of(list)?;
-        let found = self.store().memories(Memories::Meeting(&filter, list.limit))?;
+        let found = self.of_standing(list)?;
         found.into_iter().map(|(_, memory)| self.stored(memory, false, &names)).collect()
     }
 
     /// Returns the number of memories that a list would have without its limit.
     pub fn count_memories(&self, list: &MemoryList) -> Result<u64, EngineError> {
-        Ok(self.store().count_memories(&self.filter_of(list)?)?)
+        if list.tiers.is_empty() && list.least_decay.is_none() {
+            return Ok(self.store().count_memories(&self.filter_of(list)?)?);
+        }
+        Ok(self.of_standing(&MemoryList { limit: usize::MAX, ..list.clone() })?.len() as u64)
     }
 
     /// Returns the filter of a list. What was forgotten softly is listed only if the list asks for it.
-    fn filter_of(&self, list: &MemoryList) -> Result<MemoryFilter, EngineError> {
+    pub(super) fn filter_of(&self, list: &MemoryList) -> Result<MemoryFilter, EngineError> {
         let mut filter = list.filter.clone();
         filter.is_forgotten.get_or_insert(false);
         if !list.projects.is_empty() {
@@ -219,6 +231,7 @@ impl Engine {
         let relations =
             if with_relations { self.store().relations(Relations::Of(&Node::Memory(memory.id), 1_000))? } else { Vec::new() };
         let uses = self.store().uses_of(&[memory.id])?.remove(&memory.id).unwrap_or_default();
-        Ok(StoredMemory { project, uses, relations, memory })
+        let standing = self.standings(&[&memory])?.pop().unwrap_or_default();
+        Ok(StoredMemory { project, uses, standing, relations, memory })
     }
 }

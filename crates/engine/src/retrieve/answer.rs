@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use yore_core::episode::{Caveat, Role};
 use yore_core::files::RankedFile;
 use yore_core::id::{EntityId, MemoryId, TurnId};
+use yore_core::memory::dynamics::Standing;
 use yore_core::memory::{AnchorVerdict, Memory, Status};
 use yore_core::query::{AnswerKind, AskedFor, ItemId, ListPlace, MissingCode, Place, ScorePart, SearchMode};
 use yore_core::strength::Evidence;
@@ -242,6 +243,9 @@ pub struct FoundMemory {
     pub(crate) row: MemoryKey,
     /// The record; with `as_of`, as it stood then.
     pub memory: Memory,
+    /// Its strength, retention and tier now; `None` if it is shown as it stood at another time.
+    #[serde(default)]
+    pub standing: Option<Standing>,
     /// Lower ranked memories that say the same, or a part of it, best first.
     #[serde(default)]
     pub same: Vec<MemoryId>,

@@ -6,7 +6,7 @@ use yore_core::conflict::{ChangeGrade, Statement, chance_of_change};
 use yore_core::id::MemoryId;
 use yore_core::memory::dynamics::State;
 use yore_core::memory::{AnchorVerdict, Memory, MemoryKind, Status, Verdict};
-use yore_core::query::{AskedFor, NewerFirst, Part, ScorePart};
+use yore_core::query::{AskedFor, MemoryConditions, NewerFirst, Part, ScorePart};
 use yore_core::relation::{Node, RelationType};
 use yore_core::text::{Tokenizer, asks_for_past};
 use yore_core::time::UtcMillis;
@@ -100,8 +100,16 @@ pub(super) fn rank_memories(
         if !tags.is_empty() {
             memory.tags = tags;
         }
-        states.insert(*key, context.dynamics.factor(&State { memory, uses: &uses, code }, at));
+        let state = State { memory, uses: &uses, code };
+        let standing = context.dynamics.standing(&state, at);
+        let MemoryConditions { tiers, least_decay, .. } = &filter.memories;
+        let is_near =
+            (tiers.is_empty() || tiers.contains(&standing.tier)) && least_decay.is_none_or(|least| standing.decay >= least);
+        states.insert(*key, if is_near { context.dynamics.factor(&state, at) } else { 0.0 });
     }
+    // A memory that is too far is left out, and takes the place of nothing.
+    believed.retain(|key, _| states.get(key).is_some_and(|state| *state > 0.0));
+    ranked.retain(|ranked| ranked.key().memory().is_none() || believed.contains_key(&ranked.key()));
     let evidence: Vec<EvidenceRow> =
         context.store.evidence_of(EvidenceOf::Keys(&rows))?.into_iter().filter(|row| !row.is_forgotten).collect();
     support_by_sessions(ranked, &evidence);
@@ -497,7 +505,25 @@ pub(super) fn found(
     let verdicts = if is_now { store.verdicts_of(&[row])? } else { HashMap::new() };
     let changed = verdicts.get(&row).map_or_else(Vec::new, |stored| stored.found.clone());
     let changed: Vec<AnchorVerdict> = changed.into_iter().filter(|one| one.verdict != Verdict::Fresh).collect();
-    Ok(FoundMemory { row, memory, same: Vec::new(), entities, sources, history, closed_by, contradicts, qualified, changed })
+    let standing = if is_now {
+        let Vitals { uses, code, .. } = store.vitals_of(&[memory.id])?.remove(&memory.id).unwrap_or_default();
+        Some(context.dynamics.standing(&State { memory: &memory, uses: &uses, code }, context.now))
+    } else {
+        None
+    };
+    Ok(FoundMemory {
+        row,
+        standing,
+        memory,
+        same: Vec::new(),
+        entities,
+        sources,
+        history,
+        closed_by,
+        contradicts,
+        qualified,
+        changed,
+    })
 }
 
 /// Returns the memories in effect that change a memory, or are changed by it, likely or perhaps.

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 use yore_core::episode::Role;
 use yore_core::id::MemoryId;
+use yore_core::memory::dynamics::Tier;
 use yore_core::memory::{Lane, Memory, MemoryKind};
 use yore_core::note::NoteKind;
 use yore_core::scope::ScopeChoice;
@@ -113,6 +114,8 @@ const NOTES: usize = 12;
 const ORDERS: usize = 8;
 const DECIDED: usize = 4;
 const OPEN: usize = 4;
+/// Times as many memories are read as are told: cold ones are left out.
+const SPARE: usize = 3;
 /// An extracted standard or preference is told from this certainty on.
 const CERTAIN: f32 = 0.7;
 /// Maximum number of requests of a session.
@@ -150,7 +153,14 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
     if let Some(here) = &request.here {
         brief.moved_from = engine.moved_here(here)?;
     }
-    fill_memories(engine, project, engine.now(), &mut brief)?;
+    let lately = match project {
+        Some(project) => lately(store, SessionFilter { projects: &[project], ..SessionFilter::default() }, LOOKED_AT)?,
+        None => Vec::new(),
+    };
+    let is_other = |episode: &&EpisodeSummary| request.session.as_deref() != Some(episode.native_id.as_str());
+    // While nobody works in a project, what is known of it does not fade.
+    let aged = lately.iter().filter(is_other).filter_map(|episode| episode.updated).max().unwrap_or(UtcMillis::MAX);
+    fill_memories(engine, project, aged, &mut brief)?;
     if request.is_compacted
         && let Some(session) = &request.session
     {
@@ -159,12 +169,11 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
     }
     let Some(project) = project else { return Ok(brief) };
     brief.project = store.projects()?.into_iter().find(|known| known.key == project).map(|known| known.name);
-    for episode in lately(store, SessionFilter { projects: &[project], ..SessionFilter::default() }, LOOKED_AT)? {
+    for episode in lately {
         if brief.sessions.len() == SESSIONS {
             break;
         }
-        let is_other = request.session.as_deref() != Some(episode.native_id.as_str());
-        if is_other && episode.updated.is_some() {
+        if is_other(&&episode) && episode.updated.is_some() {
             let worked = worked(store, episode, ASKED)?;
             if let Some(worked) = worked
                 && is_work(store, &worked)?
@@ -176,8 +185,11 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
     Ok(brief)
 }
 
-/// Adds memories that hold: of standards and preferences also those that hold everywhere, of the rest those of the project.
-fn fill_memories(engine: &Engine, project: Option<ProjectKey>, now: UtcMillis, brief: &mut Brief) -> Result<(), EngineError> {
+/// Adds memories that hold: of standards and preferences also those that hold everywhere, of the rest those of the project. Cold ones
+/// are left out; `aged`: the time until which those of the project aged, at most now.
+fn fill_memories(engine: &Engine, project: Option<ProjectKey>, aged: UtcMillis, brief: &mut Brief) -> Result<(), EngineError> {
+    let now = engine.now();
+    let aged = aged.min(now);
     const ASKED_OF_ALL: [MemoryKind; 2] = [MemoryKind::Standard, MemoryKind::Preference];
     let store = engine.store();
     // The project has another rule in the place of these.
@@ -189,15 +201,25 @@ fn fill_memories(engine: &Engine, project: Option<ProjectKey>, now: UtcMillis, b
         store.memories(Memories::Latest { project, kinds, least_certainty, now, limit })
     };
     let whole = |found: Vec<(MemoryKey, Memory)>| found.into_iter().map(|(_, memory)| memory);
-    let mut orders = latest(None, &ASKED_OF_ALL, CERTAIN, ORDERS + excepted.len())?;
+    let mut orders = latest(None, &ASKED_OF_ALL, CERTAIN, SPARE * ORDERS + excepted.len())?;
     orders.retain(|(key, _)| excepted.iter().all(|(_, general)| general != key));
-    brief.orders = whole(orders).take(ORDERS).collect();
-    let Some(project) = project else { return Ok(()) };
-    let own = latest(Some(project), &ASKED_OF_ALL, CERTAIN, ORDERS)?;
-    brief.orders.splice(0..0, whole(own));
-    brief.orders.sort_by_key(|memory| (!memory.is_pinned, memory.lane != Lane::Curated));
+    brief.orders = whole(orders).collect();
+    engine.keep_near(&mut brief.orders, now)?;
     brief.orders.truncate(ORDERS);
-    brief.decided = whole(latest(Some(project), &[MemoryKind::Decision], 0.0, 2 * DECIDED)?).collect();
+    let Some(project) = project else { return Ok(()) };
+    let near = |kinds: &[MemoryKind], least_certainty, limit| {
+        let mut found = whole(latest(Some(project), kinds, least_certainty, SPARE * limit)?).collect();
+        engine.keep_near(&mut found, aged)?;
+        found.truncate(limit);
+        Ok::<_, EngineError>(found)
+    };
+    brief.orders.splice(0..0, near(&ASKED_OF_ALL, CERTAIN, ORDERS)?);
+    let tiers = engine.tiers_at(&brief.orders, aged)?;
+    let mut tiered: Vec<(Tier, Memory)> = tiers.into_iter().zip(std::mem::take(&mut brief.orders)).collect();
+    tiered.sort_by_key(|(tier, memory)| (!memory.is_pinned, memory.lane != Lane::Curated, *tier));
+    brief.orders = tiered.into_iter().map(|(_, memory)| memory).collect();
+    brief.orders.truncate(ORDERS);
+    brief.decided = near(&[MemoryKind::Decision], 0.0, 2 * DECIDED)?;
     for list in [&mut brief.orders, &mut brief.decided] {
         let changed = engine.likely_changed(list)?;
         list.retain(|memory| changed.iter().all(|(old, _)| old.id != memory.id));
@@ -210,7 +232,7 @@ fn fill_memories(engine: &Engine, project: Option<ProjectKey>, now: UtcMillis, b
         let before = before.filter(|(_, (before, _))| !before.status.is_unlisted());
         brief.decided_before.extend(before.map(|(_, (before, _))| (decision.id, before.statement)));
     }
-    brief.open = whole(latest(Some(project), &MemoryKind::OPEN, 0.0, OPEN)?).collect();
+    brief.open = near(&MemoryKind::OPEN, 0.0, OPEN)?;
     Ok(())
 }
 

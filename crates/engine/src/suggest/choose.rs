@@ -70,7 +70,8 @@ pub(super) fn news(engine: &Engine, request: &SuggestRequest, mut hits: Vec<Hit>
                 let at = request.filter.as_of.unwrap_or_else(|| engine.now());
                 let has_place = memory.project.is_some() || memory.is_global();
                 let is_told = is_backed && !is_own && !is_known && has_place && !memory.is_read_by_agents();
-                return memory.status == Status::Holds && memory.is_valid_at(at) && is_told;
+                let is_near = memory.is_pinned || found.standing.is_none_or(|standing| standing.tier.is_told_unasked());
+                return is_near && memory.status == Status::Holds && memory.is_valid_at(at) && is_told;
             }
         };
         let is_own = request.session.as_deref().is_some_and(|session| {

@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use clap::Args;
 use yore_core::episode::{EpisodeKind, Role};
+use yore_core::memory::dynamics::Tier;
 use yore_core::memory::{MemoryKind, Status};
 use yore_core::query::{AnswerKind, Filter, MemoryConditions, MissingCode, Wanted};
 use yore_core::scope::ScopeChoice;
@@ -12,7 +13,7 @@ use yore_engine::{Anchor, Missing, RecallAnswer, RecallRequest, Withheld};
 use yore_sources::source::{SOURCES, source_named};
 
 use super::Context;
-use super::memories::{kind, status};
+use super::memories::{kind, share, status, tier};
 use crate::config::RecallEmbedder;
 use crate::error::{CliError, CliResult, Exit};
 use crate::recall_request::{self, KINDS, ROLES};
@@ -127,6 +128,12 @@ pub struct FilterArguments {
     /// Only memories with this status [default: all but archived]
     #[arg(long, value_name = "STATUS", value_parser = status)]
     memory_status: Vec<Status>,
+    /// Only memories of this tier: active, warm, cool, cold, frozen; may be repeated
+    #[arg(long, value_name = "TIER", value_parser = tier)]
+    memory_tier: Vec<Tier>,
+    /// Only memories with at least this decay score, 0 to 1
+    #[arg(long, value_name = "SCORE", value_parser = share)]
+    least_decay: Option<f32>,
     /// Only memories with this tag; may be repeated to accept any of several
     #[arg(long, value_name = "TAG")]
     memory_tag: Vec<String>,
@@ -187,6 +194,8 @@ impl FilterArguments {
                 tags: self.memory_tag.clone(),
                 entities: self.entity.clone(),
                 valid_at: self.valid_at,
+                tiers: self.memory_tier.clone(),
+                least_decay: self.least_decay,
             },
         }
     }

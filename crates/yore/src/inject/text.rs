@@ -291,7 +291,9 @@ fn statement_line(found: &FoundMemory, words: &str) -> String {
     let memory = &found.memory;
     let sure = if memory.confidence == Confidence::Verified { "" } else { memory.confidence.as_str() };
     let sure = if sure.is_empty() { String::new() } else { format!(", {sure}") };
-    let statement = flowing(words, usize::MAX);
+    // A memory that steps back is told in one line.
+    let is_brief = found.standing.is_some_and(|standing| standing.tier.is_brief());
+    let statement = flowing(words, if is_brief { NOTE_CHARS } else { usize::MAX });
     let closed = if memory.is_closed() { ", closed" } else { "" };
     let kind = format!("{}{closed}", memory.kind.as_str().replace('_', " "));
     let before = found.history.first().map(|past| {

@@ -707,7 +707,13 @@ mod tests {
             reason: None,
         };
         OpenedMemory {
-            stored: StoredMemory { memory, project, uses: MemoryUse::default(), relations: Vec::new() },
+            stored: StoredMemory {
+                memory,
+                project,
+                uses: MemoryUse::default(),
+                standing: yore_core::memory::dynamics::Standing::default(),
+                relations: Vec::new(),
+            },
             relations: entities.iter().map(about).collect(),
             operations: Vec::new(),
         }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use yore_core::conflict::Touch;
+use yore_core::memory::dynamics::Standing;
 use yore_core::memory::{AnchorVerdict, Confidence, Memory, MemoryKind, Status};
 use yore_core::relation::Node;
 use yore_core::time::UtcMillis;
@@ -147,6 +148,8 @@ pub fn body(opened: &OpenedMemory) -> Vec<String> {
     if !memory.tags.is_empty() {
         lines.push(memory.tags.iter().map(|tag| format!("#{}", one_line(tag))).collect::<Vec<_>>().join(" "));
     }
+    let Standing { strength, retention, tier, decay } = opened.stored.standing;
+    lines.push(format!("{}: strength {strength:.2}, retention {retention:.2}, decay score {decay:.2}", tier.as_str()));
     lines.extend(
         memory.evidence.iter().map(|evidence| format!("evidence [{}]: “{}”", evidence.turn.short(), one_line(&evidence.quote))),
     );

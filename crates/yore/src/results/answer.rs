@@ -12,7 +12,7 @@ use yore_core::strength::Strength;
 use yore_core::time::UtcMillis;
 use yore_engine::{Anchor, FoundMemory, PastStatement, RecallAnswer, SearchedPeriod, ShownTurn};
 
-use super::{MemoryEvidence, Source, role_beside, role_of, rounded, time, words};
+use super::{MemoryEvidence, MemoryStanding, Source, role_beside, role_of, rounded, time, words};
 
 /// A whole answer to a recall.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -277,6 +277,9 @@ pub struct HitMemory {
     /// Things in code that it speaks of and that were changed, moved or removed since.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<ChangedThing>,
+    /// Its tier, strength, retention and decay score now; absent if it is shown as it stood at another time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standing: Option<MemoryStanding>,
 }
 
 /// A statement that is a special case of another, or of which another is one.
@@ -338,7 +341,7 @@ pub struct Past {
 
 impl HitMemory {
     fn of(found: &FoundMemory) -> Self {
-        let FoundMemory { memory, same, entities, history, closed_by, contradicts, qualified, changed, .. } = found;
+        let FoundMemory { memory, same, entities, history, closed_by, contradicts, qualified, changed, standing, .. } = found;
         let past = |past: &PastStatement| Past {
             id: past.id.to_string(),
             statement: past.statement.clone(),
@@ -368,6 +371,7 @@ impl HitMemory {
                 .map(|one| Case { other: past(&one.statement), special: one.is_special, reason: one.reason.clone() })
                 .collect(),
             changed: changed.iter().map(ChangedThing::from).collect(),
+            standing: standing.map(MemoryStanding::from),
         }
     }
 }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use yore_core::memory::dynamics::Standing;
 use yore_core::memory::{Evidence, Reach};
 use yore_core::relation::Node;
 use yore_engine::{
@@ -80,6 +81,32 @@ pub struct MemoryRecord {
     pub relations: Vec<MemoryRelation>,
     /// How often it was used.
     pub uses: MemoryUses,
+    /// Its tier, strength, retention and decay score now.
+    pub standing: MemoryStanding,
+}
+
+/// How near a memory is kept. It is computed when it is read.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct MemoryStanding {
+    /// active, warm, cool, cold or frozen; cold and frozen ones are told to whoever asks, and not unasked.
+    pub tier: String,
+    /// The share of its strength that is left, 0 to 1.
+    pub strength: f64,
+    /// How much speaks for keeping it near, 0 to 1.
+    pub retention: f64,
+    /// Its decay score, 0 to 1.
+    pub decay: f64,
+}
+
+impl From<Standing> for MemoryStanding {
+    fn from(Standing { strength, retention, tier, decay }: Standing) -> Self {
+        Self {
+            tier: tier.as_str().to_owned(),
+            strength: super::rounded(strength),
+            retention: super::rounded(retention),
+            decay: super::rounded(decay),
+        }
+    }
 }
 
 /// Words that a memory rests on.
@@ -443,6 +470,7 @@ impl MemoryRecord {
                 .collect(),
             relations,
             uses: stored.uses.into(),
+            standing: stored.standing.into(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Argument parsers and output that the commands over memories share.
 
 use yore_core::conflict::Aspect;
+use yore_core::memory::dynamics::Tier;
 use yore_core::memory::{MemoryKind, Status};
 use yore_core::operation::{Actor, Cause};
 
@@ -23,6 +24,20 @@ pub fn status(name: &str) -> Result<Status, String> {
         let names: Vec<&str> = Status::ALL.iter().map(|status| status.as_str()).collect();
         format!("expected one of {}", names.join(", "))
     })
+}
+
+/// Parses a tier.
+pub fn tier(name: &str) -> Result<Tier, String> {
+    Tier::parse(name).ok_or_else(|| {
+        let names: Vec<&str> = Tier::ALL.iter().map(|tier| tier.as_str()).collect();
+        format!("expected one of {}", names.join(", "))
+    })
+}
+
+/// Parses a number from 0 to 1.
+pub fn share(text: &str) -> Result<f32, String> {
+    let share = text.parse::<f32>().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "expected a number from 0 to 1".to_owned())
 }
 
 /// Returns the cause of what a person does with a command.

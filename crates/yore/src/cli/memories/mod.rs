@@ -8,13 +8,14 @@ mod notes;
 mod shown;
 
 use clap::{Args, Subcommand};
+use yore_core::memory::dynamics::Tier;
 use yore_core::memory::{Lane, MemoryKind, Status};
 use yore_core::scope::ScopeChoice;
 use yore_core::time::UtcMillis;
 use yore_engine::{MemoryFilter, MemoryList, NotesRequest, StoredMemory};
 
 use self::common::beginning;
-pub use self::common::{aspect, by_person, kind, status};
+pub use self::common::{aspect, by_person, kind, share, status, tier};
 pub use self::shown::{show, show_entity};
 use super::Context;
 use super::page::PageArguments;
@@ -83,6 +84,12 @@ struct ListArguments {
     /// Only memories about this entity; may be repeated to accept any of several
     #[arg(short, long = "entity", value_name = "NAME")]
     entities: Vec<String>,
+    /// Only memories of this tier: active, warm, cool, cold, frozen; may be repeated
+    #[arg(long = "tier", value_name = "TIER", value_parser = tier)]
+    tiers: Vec<Tier>,
+    /// Only memories with at least this decay score, 0 to 1
+    #[arg(long, value_name = "SCORE", value_parser = share)]
+    least_decay: Option<f32>,
     /// Only memories changed at or after this time
     #[arg(long, value_name = "TIME", value_parser = recall_request::time)]
     since: Option<UtcMillis>,
@@ -179,6 +186,8 @@ fn list(arguments: &ListArguments, context: &mut Context) -> CliResult {
         here: context.settings.project_here().filter(|_| !arguments.all),
         projects: arguments.project.clone(),
         entities: arguments.entities.clone(),
+        tiers: arguments.tiers.clone(),
+        least_decay: arguments.least_decay,
         limit: arguments.limit.saturating_add(1),
     };
     let mut found = memory.memories(list.clone())?;
@@ -225,6 +234,9 @@ fn row(stored: &StoredMemory) -> Vec<String> {
     }
     if memory.is_pinned {
         marks.push("pinned".to_owned());
+    }
+    if stored.standing.tier.is_brief() {
+        marks.push(stored.standing.tier.as_str().to_owned());
     }
     let marks = if marks.is_empty() { String::new() } else { format!("{DIM}({}){RESET} ", marks.join(", ")) };
     let title = memory.title.as_deref().map(|title| format!("{BOLD}{}{RESET} {DIM}·{RESET} ", one_line(title)));

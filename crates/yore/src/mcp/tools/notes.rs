@@ -88,6 +88,7 @@ pub async fn call(call: Call) -> CliResult<Answer> {
         entities: entity.into_iter().collect(),
         // One more than fits tells whether there is a next page.
         limit: limit + 1,
+        ..MemoryList::default()
     };
     let request = NotesRequest { scope, here, tags, ..everything_here(&call.access) };
     let mut found: Vec<Entry> = call

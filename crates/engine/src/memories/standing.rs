@@ -1,0 +1,74 @@
+//! Computes the standing of memories (strength, retention, tier) when they are read: it is stored nowhere.
+
+use yore_core::memory::Memory;
+use yore_core::memory::dynamics::{Standing, State, Tier};
+use yore_core::time::UtcMillis;
+
+use super::shown::MemoryList;
+use crate::Engine;
+use crate::error::EngineError;
+use crate::store::{Memories, MemoryKey};
+
+/// Number of memories that a list by standing reads at once.
+const PAGE: usize = 500;
+
+impl Engine {
+    /// Returns the standing of memories now, in their order.
+    pub fn standings(&self, memories: &[&Memory]) -> Result<Vec<Standing>, EngineError> {
+        self.standings_at(memories, self.now())
+    }
+
+    /// Returns the standing that memories have at a time by the uses that are known now, in their order.
+    pub fn standings_at(&self, memories: &[&Memory], at: UtcMillis) -> Result<Vec<Standing>, EngineError> {
+        let ids: Vec<_> = memories.iter().map(|memory| memory.id).collect();
+        let mut vitals = self.store().vitals_of(&ids)?;
+        let standing = |memory: &&Memory| {
+            let known = vitals.remove(&memory.id).unwrap_or_default();
+            // An outline has no tags.
+            let whole = (memory.tags != known.tags).then(|| Memory { tags: known.tags.clone(), ..(*memory).clone() });
+            let memory = whole.as_ref().unwrap_or(memory);
+            self.dynamics().standing(&State { memory, uses: &known.uses, code: known.code }, at)
+        };
+        Ok(memories.iter().map(standing).collect())
+    }
+
+    /// Returns the memories of a list that have one of its tiers and its least decay score, up to its limit; all if it names neither.
+    pub(super) fn of_standing(&self, list: &MemoryList) -> Result<Vec<(MemoryKey, Memory)>, EngineError> {
+        let mut filter = self.filter_of(list)?;
+        if list.tiers.is_empty() && list.least_decay.is_none() {
+            return Ok(self.store().memories(Memories::Meeting(&filter, list.limit))?);
+        }
+        let mut chosen = Vec::new();
+        while chosen.len() < list.limit {
+            let found = self.store().memories(Memories::Meeting(&filter, PAGE))?;
+            let Some((_, last)) = found.last() else { break };
+            filter.before = Some((last.changed, last.id.to_string()));
+            let is_last = found.len() < PAGE;
+            let standings = self.standings(&found.iter().map(|(_, memory)| memory).collect::<Vec<_>>())?;
+            let is_wanted = |standing: &Standing| {
+                (list.tiers.is_empty() || list.tiers.contains(&standing.tier))
+                    && list.least_decay.is_none_or(|least| standing.decay >= least)
+            };
+            chosen.extend(found.into_iter().zip(standings).filter(|(_, standing)| is_wanted(standing)).map(|(found, _)| found));
+            if is_last {
+                break;
+            }
+        }
+        chosen.truncate(list.limit);
+        Ok(chosen)
+    }
+
+    /// Keeps the memories that are told unasked: those of tiers above cold, and pinned ones. `at`: the time for which they age.
+    pub(crate) fn keep_near(&self, memories: &mut Vec<Memory>, at: UtcMillis) -> Result<(), EngineError> {
+        let tiers = self.tiers_at(memories, at)?;
+        let mut tiers = tiers.into_iter();
+        memories.retain(|_| tiers.next().is_some_and(Tier::is_told_unasked));
+        Ok(())
+    }
+
+    /// Returns the tiers of memories at a time.
+    pub(crate) fn tiers_at(&self, memories: &[Memory], at: UtcMillis) -> Result<Vec<Tier>, EngineError> {
+        let standings = self.standings_at(&memories.iter().collect::<Vec<_>>(), at)?;
+        Ok(standings.into_iter().map(|standing| standing.tier).collect())
+    }
+}
