@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use std::time::Instant;
 
 use yore_core::id::MemoryId;
-use yore_core::memory::dynamics::{Dynamics, Reinforcement, State, Tier};
+use yore_core::memory::dynamics::{Dynamics, Preset, Reinforcement, State, Tier};
 use yore_core::memory::{Confidence, Lane, Memory, MemoryKind, Use};
 
 const DAY: i64 = 86_400_000;
@@ -30,6 +30,10 @@ const SHOWN: usize = 10;
 const CANDIDATES: usize = 40;
 /// Days on which memories are recorded: the rest of the year is left for them to fade.
 const RECORDED_WITHIN: i64 = 180;
+/// Last days on which shows are counted.
+const COUNTED: i64 = 90;
+/// Uses of a memory that the store's log keeps.
+const KEPT: usize = 64;
 /// Tiers are read each so many days.
 const SAMPLE: i64 = 5;
 /// Kinds of the memories with the documented days after which an unused one that was found in a conversation, of the usual
@@ -66,7 +70,10 @@ struct Lived {
     leaves_after: i64,
     log: Vec<(Use, i64)>,
     uses: Reinforcement,
+    /// Times that it was shown on the last days.
     shown: u64,
+    /// True if it was ever shown.
+    is_known: bool,
 }
 
 fn memories() -> Vec<Lived> {
@@ -83,7 +90,7 @@ fn memories() -> Vec<Lived> {
             ..Memory::new(MemoryId::from_bytes(id), kind, format!("Statement {number}."), recorded)
         };
         let is_used = (number / KINDS.len()).is_multiple_of(USED_EACH);
-        Lived { memory, is_used, leaves_after, log: Vec::new(), uses: Reinforcement::default(), shown: 0 }
+        Lived { memory, is_used, leaves_after, log: Vec::new(), uses: Reinforcement::default(), shown: 0, is_known: false }
     };
     (0..MEMORIES).map(one).collect()
 }
@@ -98,7 +105,7 @@ struct Year {
     left: f64,
     gini: f64,
     never: usize,
-    /// Mean shows of the tenth that was recorded first, relative to those of the tenth that was recorded last, per day of life.
+    /// Shows of the tenth that was recorded first, relative to those of the tenth that was recorded last.
     first_to_last: f64,
     /// Share of used-and-true memories among what was shown.
     precision: f64,
@@ -132,9 +139,13 @@ fn live(dynamics: &Dynamics, shows_count: bool) -> Year {
             let mut wanted = opens;
             for (_, at) in candidates.iter().take(SHOWN) {
                 let one = &mut lived[*at];
-                one.shown += 1;
-                shown_all += 1;
-                shown_used += u64::from(one.is_used);
+                one.is_known = true;
+                // All memories are there then: what was recorded early was shown more only because there was less beside it.
+                if day >= DAYS - COUNTED {
+                    one.shown += 1;
+                    shown_all += 1;
+                    shown_used += u64::from(one.is_used);
+                }
                 one.log.push((if shows_count { Use::Opened } else { Use::Shown }, now));
                 if wanted && one.is_used {
                     one.log.push((Use::Opened, now));
@@ -151,6 +162,8 @@ fn live(dynamics: &Dynamics, shows_count: bool) -> Year {
         for one in &mut lived {
             one.uses = Reinforcement::of(one.log.iter().copied(), []);
             one.log.retain(|(way, _)| way.reinforces());
+            let old = one.log.len().saturating_sub(KEPT);
+            one.log.drain(..old);
         }
         if day % SAMPLE == 0 {
             let mut counts = [[0; 5]; 2];
@@ -167,14 +180,13 @@ fn live(dynamics: &Dynamics, shows_count: bool) -> Year {
             tiers.push((day, counts));
         }
     }
-    let end = BEGAN + DAYS * DAY;
-    let rate = |one: &Lived| one.shown as f64 / ((end - one.memory.recorded) / DAY) as f64;
+    let rate = |one: &Lived| one.shown as f64;
     let mut by_age: Vec<&Lived> = lived.iter().collect();
     by_age.sort_by_key(|one| one.memory.recorded);
     let mean = |part: &[&Lived]| part.iter().map(|one| rate(one)).sum::<f64>() / part.len() as f64;
     let first_to_last = mean(&by_age[..MEMORIES / 10]) / mean(&by_age[MEMORIES - MEMORIES / 10..]);
     let gini = gini(lived.iter().map(rate).collect());
-    let never = lived.iter().filter(|one| one.shown == 0).count();
+    let never = lived.iter().filter(|one| !one.is_known).count();
     let share = |(part, all): (usize, usize)| part as f64 / all.max(1) as f64;
     let precision = shown_used as f64 / shown_all.max(1) as f64;
     Year { lived, tiers, near: share(near), left: share(left), gini, never, first_to_last, precision }
@@ -236,11 +248,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     let dynamics = Dynamics::default();
     let year = live(&dynamics, false);
     let contrast = live(&dynamics, true);
+    let lazy = Dynamics { preset: Preset::Lazy, ..Dynamics::default() };
+    let (wide, wide_contrast) = (live(&lazy, false), live(&lazy, true));
     println!(
         "| | used: top two tiers | unused: left them in time | Gini of exposure | never shown | first to last tenth | used among shown |"
     );
     println!("| --- | --- | --- | --- | --- | --- | --- |");
-    for (name, year) in [("shows do not count", &year), ("shows count as uses", &contrast)] {
+    for (name, year) in [
+        ("small, shows do not count", &year),
+        ("small, shows count as uses", &contrast),
+        ("lazy, shows do not count", &wide),
+        ("lazy, shows count as uses", &wide_contrast),
+    ] {
         let Year { near, left, gini, never, first_to_last, precision, .. } = year;
         println!("| {name} | {near:.3} | {left:.3} | {gini:.3} | {never} | {first_to_last:.2} | {precision:.3} |");
     }

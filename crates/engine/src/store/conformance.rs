@@ -26,6 +26,7 @@ use super::{
     NewOperation, OperationTx, Outlines, Past, ProjectChange, Queue, QueuePlace, RecordKey, Relations, RowKey, Run, SPOKEN_GAP,
     STATIC_LIST, SaidTurn, SessionFilter, SessionOrder, Shape, Skips, Spans, Stands, Store, StoreError, StoreOptions, StoredSpan,
     StoredSummary, StoredVerdict, Structure, TopicName, TurnChoice, TurnCount, Turns, UndoError, Undoing, Unused, Versions,
+    Vitals,
 };
 
 /// Opens another handle on the same data, which is empty before the first.
@@ -942,6 +943,16 @@ fn uses_and_verdicts(open: Open<'_>) {
     assert_eq!(uses.len(), 1, "none are kept of what was never used");
     let uses = uses[&known.id];
     assert_eq!((uses.shown, uses.opened, uses.accessed), (1, 1, Some(NOON + 1)));
+    let vitals = |id| store.vitals_of(&[id]).unwrap().remove(&id).unwrap_or_default();
+    assert_eq!(vitals(known.id).uses.times, [NOON + 1], "a show is no reinforcing use");
+    for _ in 0..70 {
+        store.record_uses(&[known.id], Use::Cited, NOON + 2, None, None).unwrap();
+    }
+    let uses = vitals(known.id).uses;
+    assert_eq!((uses.times.len(), uses.earlier), (64, 7), "the log keeps the last ones, and the count all");
+    assert_eq!(vitals(unused.id), Vitals::default());
+    done(store, OperationKind::Confirm, NOON + 3, &[put(&unused)]);
+    assert_eq!(vitals(unused.id).uses.times, [NOON + 3]);
     let key = store.statement_facts(1).unwrap().last;
     let anchor = Anchor { kind: AnchorKind::SourceFile, text: "src/crane.rs".to_owned() };
     let found = vec![AnchorVerdict { anchor, verdict: Verdict::Orphaned, detail: None }];
@@ -952,6 +963,7 @@ fn uses_and_verdicts(open: Open<'_>) {
         HashMap::from([(key, verdict)]),
         "none is kept of what is gone"
     );
+    assert_eq!(vitals(unused.id).code, Some(Verdict::Orphaned));
     store.put_verdicts(&[(key, None)]).unwrap();
     assert!(store.verdicts_of(&[key]).unwrap().is_empty());
 }

@@ -26,6 +26,7 @@ mod deepseek;
 mod dependencies;
 mod distil;
 mod documents;
+mod dynamics;
 mod embed;
 mod extract;
 mod forget;

@@ -1,0 +1,134 @@
+//! Memories fade and come near again by the engine's own functions: uses, confirmations, tiers in the brief and in filters.
+
+use yore_core::memory::dynamics::{Standing, Tier};
+use yore_core::memory::{Lane, MemoryKind, Use};
+use yore_core::operation::Cause;
+use yore_core::query::{MemoryConditions, Wanted};
+use yore_engine::{BriefRequest, MemoryList, NewMemory};
+use yore_testing::{Memory, names_of};
+
+const DAY: i64 = 86_400_000;
+
+/// Opens a memory whose clock is a number of days ahead.
+macro_rules! later {
+    ($memory:expr, $days:literal) => {{
+        fn now() -> i64 {
+            Memory::now() + $days * DAY
+        }
+        $memory.open_at(now);
+    }};
+}
+
+fn add(memory: &Memory, kind: MemoryKind, lane: Lane, statement: &str) -> String {
+    let mut new = NewMemory::new(kind, statement);
+    new.memory.lane = lane;
+    memory.engine().add_memory(&new, &Cause::default()).unwrap().memory.to_string()
+}
+
+fn standing(memory: &Memory, id: &str) -> Standing {
+    memory.engine().memory(id).unwrap().standing
+}
+
+#[test]
+fn what_is_not_used_steps_back_and_what_is_opened_comes_near_again() {
+    let mut memory = Memory::new();
+    let id = add(&memory, MemoryKind::Fact, Lane::Extracted, "The crane is on pier three.");
+    assert_eq!(standing(&memory, &id).tier, Tier::Active);
+    later!(memory, 400);
+    let old = standing(&memory, &id);
+    assert_eq!(old.tier, Tier::Frozen, "{old:?}");
+    let operations = memory.engine().operations(None, None, 10).unwrap().len();
+    memory.engine().open_memory(&id, None).unwrap();
+    let opened = standing(&memory, &id);
+    assert!(opened.tier == Tier::Active && opened.strength > 0.99, "{opened:?}");
+    assert_eq!(memory.engine().operations(None, None, 10).unwrap().len(), operations, "a standing is no operation");
+    // A clock that goes back changes nothing that is stored.
+    later!(memory, 0);
+    assert_eq!(standing(&memory, &id).tier, Tier::Active);
+    later!(memory, 401);
+    assert_eq!(memory.engine().memory(&id).unwrap().memory.statement, "The crane is on pier three.");
+}
+
+#[test]
+fn any_number_of_shows_and_gifts_changes_no_standing() {
+    let mut memory = Memory::new();
+    let id = add(&memory, MemoryKind::Fact, Lane::Extracted, "The crane is on pier three.");
+    let uses = |way| {
+        let named = [memory.engine().memory(&id).unwrap().memory.id];
+        for _ in 0..100 {
+            memory.engine().record_memory_uses(&named, way, Some("s"), Some("where is the crane?")).unwrap();
+        }
+    };
+    uses(Use::Opened);
+    let opened = memory.engine().memory(&id).unwrap();
+    uses(Use::Shown);
+    uses(Use::Given);
+    let shown = memory.engine().memory(&id).unwrap();
+    assert_eq!((shown.uses.opened, shown.uses.shown, shown.uses.given), (100, 100, 100));
+    assert_eq!(shown.standing, opened.standing);
+    later!(memory, 60);
+    let later = standing(&memory, &id);
+    assert!(later.strength < opened.standing.strength && later.tier <= Tier::Warm, "{later:?}");
+}
+
+#[test]
+fn a_confirmation_reinforces_and_its_undoing_takes_that_back() {
+    let mut memory = Memory::new();
+    let id = add(&memory, MemoryKind::Fact, Lane::Extracted, "The crane is on pier three.");
+    later!(memory, 300);
+    let before = standing(&memory, &id);
+    memory.engine().confirm_memory(&id, &Cause::default()).unwrap();
+    let after = standing(&memory, &id);
+    assert!(after.strength > 0.99 && after.tier == Tier::Active && before.tier == Tier::Frozen, "{before:?} {after:?}");
+    let confirmed = memory.engine().operations(None, None, 1).unwrap()[0].number;
+    memory.engine().undo(confirmed, &Cause::default()).unwrap();
+    assert_eq!(standing(&memory, &id), before);
+}
+
+#[test]
+fn a_cold_memory_is_in_no_brief_unless_it_is_pinned_and_is_found_by_asking() {
+    let mut memory = Memory::new();
+    let rule = "Always run the linter before a commit.";
+    let id = add(&memory, MemoryKind::Standard, Lane::Curated, rule);
+    let brief = |memory: &Memory| {
+        let request = BriefRequest { here: Some(names_of("/home/dev/quay")), ..BriefRequest::default() };
+        memory.engine().brief(&request).unwrap().orders.iter().map(|order| order.statement.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(brief(&memory), [rule]);
+    later!(memory, 9_000);
+    assert!(standing(&memory, &id).tier >= Tier::Cold);
+    assert!(brief(&memory).is_empty());
+    memory.index();
+    let asked = memory.ask_with("run the linter before a commit?", |request| request.filter.wanted = Wanted::Memories);
+    let found = asked.hits[0].as_memory().unwrap();
+    assert_eq!((found.memory.statement.as_str(), found.standing.unwrap().tier >= Tier::Cold), (rule, true));
+    memory.engine().pin_memory(&id, true, &Cause::default()).unwrap();
+    assert_eq!(brief(&memory), [rule]);
+}
+
+#[test]
+fn lists_and_recall_filter_by_tier_and_by_the_least_decay_score() {
+    let mut memory = Memory::new();
+    let old = add(&memory, MemoryKind::Fact, Lane::Extracted, "The old crane is on pier three.");
+    later!(memory, 400);
+    let new = add(&memory, MemoryKind::Fact, Lane::Extracted, "The yellow ferry leaves at noon for the crane.");
+    memory.index();
+    let listed = |list: MemoryList| {
+        let list = MemoryList { limit: 9, ..list };
+        let found: Vec<String> = memory.engine().memories(&list).unwrap().iter().map(|one| one.memory.id.to_string()).collect();
+        assert_eq!(memory.engine().count_memories(&list).unwrap(), found.len() as u64);
+        found
+    };
+    assert_eq!(listed(MemoryList { tiers: vec![Tier::Frozen], ..MemoryList::default() }), [old.as_str()]);
+    assert_eq!(listed(MemoryList { least_decay: Some(0.2), ..MemoryList::default() }), [new.as_str()]);
+    assert_eq!(listed(MemoryList::default()).len(), 2);
+    let asked = |conditions: MemoryConditions| {
+        let answer = memory.ask_with("crane", |request| {
+            (request.filter.memories, request.filter.wanted) = (conditions, Wanted::Memories);
+        });
+        answer.hits.iter().map(|hit| hit.as_memory().unwrap().memory.id.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(asked(MemoryConditions { tiers: vec![Tier::Active], ..MemoryConditions::default() }), [new.as_str()]);
+    assert_eq!(asked(MemoryConditions { least_decay: Some(0.2), ..MemoryConditions::default() }), [new.as_str()]);
+    assert_eq!(asked(MemoryConditions::default()).len(), 2);
+}
