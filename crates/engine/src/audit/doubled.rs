@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use yore_core::conflict::{Repetition, Statement};
 use yore_core::text::{Tokenizer, content_words};
 
+use super::finding::{Found, Line};
+use super::report::AuditKind;
 use super::words::{Form, words};
-use super::{AuditKind, Found, Line};
 use crate::embed::TextLikeness;
 
 /// Fewest words of either line; the shorter one has at least half as many as the other.

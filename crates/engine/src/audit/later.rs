@@ -7,29 +7,16 @@ use std::sync::LazyLock;
 use regex::Regex;
 use yore_core::conflict::{Claims, Conflict, ConflictKind, SURE};
 use yore_core::text::{Tokenizer, content_words, is_stop_word};
-use yore_core::time::UtcMillis;
 
+use super::finding::{Found, Line};
+use super::report::AuditKind;
 use super::repository::Repository;
 use super::risky::regex;
+use super::statement::Statement;
 use super::words::{Form, Word, is_denied, words};
-use super::{AuditKind, Found, Line};
 
 /// Words that a line and a statement must share beside the thing that the statement retires, or beside a value.
 const LEAST_SHARED: usize = 2;
-/// Longest sentence that is compared, in bytes.
-const LONGEST: usize = 600;
-
-/// Something that was said or written at a time.
-#[derive(Clone, Debug)]
-pub(super) struct Statement {
-    /// One sentence.
-    pub text: String,
-    /// The title of the commit that it is from; else empty.
-    pub title: String,
-    pub at: UtcMillis,
-    /// Where it is, with its words.
-    pub proof: String,
-}
 
 /// Words before the thing that a sentence retires.
 static RETIRES: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -45,17 +32,6 @@ static GOES: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 /// A choice of one kind of a thing: "only X things", "X things only".
 static ONLY: LazyLock<Option<Regex>> = LazyLock::new(|| regex(r"\bonly ([\w-]+) ([\w-]+)|\b([\w-]+) ([\w-]+) only\b"));
-
-/// Returns the sentences of a text, without code blocks.
-pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    let end = text.find("```").unwrap_or(text.len());
-    text[..end]
-        .split_inclusive(". ")
-        .flat_map(|part| part.split_inclusive("; "))
-        .flat_map(str::lines)
-        .map(str::trim)
-        .filter(|sentence| sentence.split_whitespace().count() > 2 && sentence.len() <= LONGEST)
-}
 
 /// A statement as lines are compared with it.
 struct Read<'s> {

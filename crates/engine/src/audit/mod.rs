@@ -4,11 +4,12 @@
 //! another line. Each line has at most one finding, the surest.
 //!
 //! - [`Engine::audit`]: the report
-//! - `report`: request and report as data; `lines`: cuts a file into instructions; `words`: names and words of an instruction
+//! - `report`: request and report as data; `finding`: a line and a finding; `statement`: a sentence of a time; `lines`: cuts a file into instructions; `words`: names and words of an instruction
 //! - `repository`: what the working tree has and what its history had; `sessions`: what was said in the project
 //! - `risky`, `stale`, `runtime`, `later`, `unused`, `doubled`: one check each
 
 mod doubled;
+mod finding;
 mod later;
 mod lines;
 mod report;
@@ -17,44 +18,19 @@ mod risky;
 mod runtime;
 mod sessions;
 mod stale;
+mod statement;
 mod unused;
 mod words;
 
 use std::path::Path;
 
-use yore_core::time::UtcMillis;
-
-use self::lines::{Instruction, instructions};
+use self::finding::Line;
+use self::lines::instructions;
 pub use self::report::{AuditFile, AuditFinding, AuditKind, AuditReport, AuditRequest, AuditScope};
 use self::repository::Repository;
 use self::sessions::Said;
 use crate::engine::Engine;
 use crate::error::EngineError;
-
-/// An instruction with its file.
-struct Line<'r> {
-    file: &'r AuditFile,
-    said: Instruction,
-    /// When it was written, as far as that is known; of an uncommitted one, the present.
-    at: UtcMillis,
-    /// True if git tells when; else it is when the file was last written, which may be later.
-    is_dated: bool,
-}
-
-/// A finding on a line, before its place is added.
-struct Found {
-    kind: AuditKind,
-    reason: String,
-    proof: Vec<String>,
-    /// Words of the line, and what takes their place, where that is certain.
-    change: Option<(String, String)>,
-}
-
-impl Found {
-    fn new(kind: AuditKind, reason: impl Into<String>, proof: impl Into<String>) -> Self {
-        Self { kind, reason: reason.into(), proof: vec![proof.into()], change: None }
-    }
-}
 
 impl Engine {
     /// Checks the instructions of files. Outside of a repository, only what the lines themselves tell is reported.

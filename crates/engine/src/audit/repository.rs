@@ -8,7 +8,7 @@ use yore_core::text::Tokenizer;
 use yore_core::time::{UtcMillis, format_utc};
 use yore_sources::git::Git;
 
-use super::later::Statement;
+use super::statement::{Statement, sentences};
 use super::words::{Vocabulary, words};
 
 /// Commits that are read, the newest; bytes of their changes.
@@ -220,7 +220,7 @@ impl Repository {
             let (title, body) = commit.message.split_once('\n').unwrap_or((&commit.message, ""));
             let body = body.split_whitespace().collect::<Vec<_>>().join(" ");
             let mut found = vec![title.to_owned()];
-            found.extend(super::later::sentences(&body).map(str::to_owned));
+            found.extend(sentences(&body).map(str::to_owned));
             found.into_iter().map(move |text| Statement {
                 proof: format!(
                     "{}{}",

@@ -4,9 +4,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::finding::Found;
 use super::lines::Instruction;
+use super::report::AuditKind;
 use super::words::is_denied;
-use super::{AuditKind, Found};
 
 /// Forms of commands and settings, and the danger of each.
 static FORMS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {

@@ -4,9 +4,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::finding::{Found, Line};
+use super::report::AuditKind;
 use super::repository::{Repository, file_name};
 use super::words::is_denied;
-use super::{AuditKind, Found, Line};
 
 /// A runtime: its names in a sentence, and the files that state its version, each with the pattern of the statement.
 struct Runtime {

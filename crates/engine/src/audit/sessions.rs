@@ -7,8 +7,8 @@ use yore_core::memory::{MemoryKind, SourceKind, Status};
 use yore_core::text::Tokenizer;
 use yore_sources::project_names::ProjectNames;
 
-use super::later::{Statement, sentences};
 use super::repository::day;
+use super::statement::{Statement, sentences};
 use super::words::Vocabulary;
 use crate::engine::Engine;
 use crate::error::EngineError;

@@ -6,9 +6,10 @@ use std::time::Duration;
 use yore_core::memory::{Anchor, AnchorKind, AnchorVerdict, Verdict};
 use yore_core::text::{commands, versions};
 
+use super::finding::{Found, Line};
+use super::report::{AuditKind, AuditScope};
 use super::repository::{Fate, Repository, day};
 use super::words::{Form, is_denied, words};
-use super::{AuditKind, AuditScope, Found, Line};
 use crate::witness::{Effort, Spoken, judge};
 
 /// Time for the commands and versions of all lines.

@@ -2,9 +2,10 @@
 
 use yore_core::text::{Tokenizer, is_stop_word};
 
+use super::finding::{Found, Line};
+use super::report::AuditKind;
 use super::sessions::Said;
 use super::words::{Form, words};
-use super::{AuditKind, Found, Line};
 
 /// Fewest sessions of a project from which absence tells something.
 const LEAST_SESSIONS: usize = 5;

@@ -230,7 +230,7 @@ impl Engine {
         let project = memory.project.and_then(|id| names.get(&id).cloned());
         let relations =
             if with_relations { self.store().relations(Relations::Of(&Node::Memory(memory.id), 1_000))? } else { Vec::new() };
-        let uses = self.store().uses_of(&[memory.id])?.remove(&memory.id).unwrap_or_default();
+        let uses = self.store().vitals_of(&[memory.id])?.remove(&memory.id).unwrap_or_default().counts;
         let standing = self.standings(&[&memory])?.pop().unwrap_or_default();
         Ok(StoredMemory { project, uses, standing, relations, memory })
     }

@@ -96,7 +96,7 @@ pub(super) fn rank_memories(
     let mut vitals = if is_now { context.store.vitals_of(&ids)? } else { HashMap::new() };
     let mut states: HashMap<ItemKey, f32> = HashMap::new();
     for (key, memory) in &mut believed {
-        let Vitals { tags, uses, code } = vitals.remove(&memory.id).unwrap_or_default();
+        let Vitals { tags, uses, code, .. } = vitals.remove(&memory.id).unwrap_or_default();
         if !tags.is_empty() {
             memory.tags = tags;
         }

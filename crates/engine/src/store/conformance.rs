@@ -939,9 +939,9 @@ fn uses_and_verdicts(open: Open<'_>) {
     store.record_uses(&[known.id], Use::Opened, NOON + 1, None, None).unwrap();
     let unused = record(2, "The gauge is on pier four.");
     done(store, OperationKind::Create, NOON, &[put(&unused)]);
-    let uses = store.uses_of(&[unused.id, known.id]).unwrap();
-    assert_eq!(uses.len(), 1, "none are kept of what was never used");
-    let uses = uses[&known.id];
+    let vitals = store.vitals_of(&[unused.id, known.id]).unwrap();
+    assert_eq!(vitals.len(), 1, "none are kept of what was never used");
+    let uses = vitals[&known.id].counts;
     assert_eq!((uses.shown, uses.opened, uses.accessed), (1, 1, Some(NOON + 1)));
     let vitals = |id| store.vitals_of(&[id]).unwrap().remove(&id).unwrap_or_default();
     assert_eq!(vitals(known.id).uses.times, [NOON + 1], "a show is no reinforcing use");
@@ -951,7 +951,8 @@ fn uses_and_verdicts(open: Open<'_>) {
     let uses = vitals(known.id).uses;
     assert_eq!((uses.times.len(), uses.earlier), (64, 7), "the log keeps the last ones, and the count all");
     assert_eq!(vitals(unused.id), Vitals::default());
-    done(store, OperationKind::Confirm, NOON + 3, &[put(&unused)]);
+    let confirmed = Memory { importance: 0.6, ..unused.clone() };
+    done(store, OperationKind::Confirm, NOON + 3, &[put(&confirmed)]);
     assert_eq!(vitals(unused.id).uses.times, [NOON + 3]);
     let key = store.statement_facts(1).unwrap().last;
     let anchor = Anchor { kind: AnchorKind::SourceFile, text: "src/crane.rs".to_owned() };

@@ -5,7 +5,8 @@ use yore_core::memory::{Lane, MemoryKind, Use};
 use yore_core::operation::Cause;
 use yore_core::query::{MemoryConditions, Wanted};
 use yore_engine::{BriefRequest, MemoryList, NewMemory};
-use yore_testing::{Memory, names_of};
+use yore_sources::project_names::names_of;
+use yore_testing::Memory;
 
 const DAY: i64 = 86_400_000;
 

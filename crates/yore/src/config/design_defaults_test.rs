@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use yore_core::memory::MemoryKind;
+use yore_core::memory::dynamics::Dynamics;
 use yore_engine::llm::structured::RETRIES;
 use yore_engine::llm::{FAILURES, REST};
 use yore_engine::{MemoryUse, NewMemory};
@@ -69,12 +70,8 @@ fn row(line: &'static str) -> Row {
 
 /// Work that is still to be done, and the sections of settings that come with it. When such a section exists, or a key that
 /// names the work, the rows that wait for that work must be updated. Work that comes without a key is taken out by hand.
-const WORK: [(&str, &[&str]); 4] = [
-    ("categories", &["categories."]),
-    ("decay", &["decay."]),
-    ("maintenance", &["maintenance."]),
-    ("recursion", &["recursion.", "rlm.", "answer."]),
-];
+const WORK: [(&str, &[&str]); 3] =
+    [("categories", &["categories."]), ("maintenance", &["maintenance."]), ("recursion", &["recursion.", "rlm.", "answer."])];
 
 /// Reads the value of a row that has no key from the program.
 fn actual(name: &str) -> Option<String> {
@@ -83,6 +80,7 @@ fn actual(name: &str) -> Option<String> {
         let argument = command.get_arguments().find(|one| one.get_id() == argument)?;
         argument.get_default_values().first()?.to_str().map(str::to_owned)
     };
+    let list = |numbers: &[f64]| numbers.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
     match name {
         "chat list --limit" => default("sessions", "limit"),
         "search_past_solutions limit" => Some(SOLUTIONS.to_string()),
@@ -96,6 +94,14 @@ fn actual(name: &str) -> Option<String> {
         "pauses between tries (s)" => Some(PAUSES.map(|pause| pause.to_string()).join(", ")),
         "circuit breaker: failures, reset (ms)" => Some(format!("{FAILURES}, {}", REST.as_millis())),
         "retries of each tier of structured output" => Some(RETRIES.to_string()),
+        "decay weights of age, access, importance" => Some(list(&Dynamics::default().score.weights)),
+        "decay multiplier where no tag matches" => {
+            Some(format!("{:.1}", Dynamics::default().rate(&NewMemory::new(MemoryKind::Fact, "A statement.").memory)))
+        }
+        "least strength of active, warm, cool, cold" => Some(list(&Dynamics::default().tiers.0.map(|limit| limit.below))),
+        "idle days before warm, cool, cold, frozen" => {
+            Some(Dynamics::default().tiers.0.map(|limit| limit.after_days.to_string()).join(", "))
+        }
         _ => None,
     }
 }

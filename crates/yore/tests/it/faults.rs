@@ -333,7 +333,7 @@ fn told_of_memories(environment: &TestEnvironment) -> String {
     let mut lines: Vec<String> = Vec::new();
     for memory in listed.as_array().unwrap() {
         let mut whole = call(&["show", memory["id"].as_str().unwrap(), "--json"]).json();
-        for field in ["id", "recorded", "changed", "valid_until", "uses"] {
+        for field in ["id", "recorded", "changed", "valid_until", "uses", "standing"] {
             whole[field] = serde_json::Value::Null;
         }
         let relations = whole["relations"].as_array_mut().unwrap();

@@ -9,6 +9,7 @@
 
 mod curve;
 mod factor;
+mod preset;
 mod reinforcement;
 mod settings;
 #[cfg(test)]
@@ -19,7 +20,8 @@ mod views;
 use serde::{Deserialize, Serialize};
 
 pub use self::curve::Curve;
-pub use self::factor::{Preset, Signals};
+pub use self::factor::Signals;
+pub use self::preset::Preset;
 pub use self::reinforcement::Reinforcement;
 pub use self::settings::{Dynamics, ScoreView};
 pub use self::tier::{Tier, TierLimit, TierLimits};

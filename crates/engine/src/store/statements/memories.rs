@@ -1,6 +1,5 @@
 //! Reads and writes memories, and counts and logs their uses.
 
-use std::collections::HashMap;
 
 use rusqlite::types::Value;
 use rusqlite::{Row, params, params_from_iter};
@@ -496,31 +495,6 @@ impl Store {
             prune_accesses(tx)
         };
         self.write_if_free(work).map(drop)
-    }
-
-    /// Returns how often memories were used; those that were never used are left out.
-    pub(crate) fn uses_of(&self, memories: &[MemoryId]) -> StoreResult<HashMap<MemoryId, MemoryUse>> {
-        self.read(|view| {
-            let mut uses = HashMap::new();
-            for memory in memories {
-                let found = view.first(
-                    "SELECT shown, opened, given, cited, accessed_ms FROM memory_use WHERE memory_uid = ?1",
-                    [memory.as_bytes()],
-                    |row| {
-                        let count = |column| crate::store::archive::overview::count(row, column);
-                        Ok(MemoryUse {
-                            shown: count(0)?,
-                            opened: count(1)?,
-                            given: count(2)?,
-                            cited: count(3)?,
-                            accessed: row.get(4)?,
-                        })
-                    },
-                )?;
-                uses.extend(found.map(|found| (*memory, found)));
-            }
-            Ok(uses)
-        })
     }
 
     /// Returns memories and then relations in the order in which they were stored, after one; at most `limit`. One of a type that a later yore

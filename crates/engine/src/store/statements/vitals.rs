@@ -7,13 +7,15 @@ use yore_core::memory::Verdict;
 use yore_core::memory::dynamics::Reinforcement;
 
 use crate::store::keys::hex_of;
-use crate::store::{Store, StoreResult};
+use crate::store::{MemoryUse, Store, StoreResult};
 
 /// The parameters of a memory's standing that are not in its outline.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Vitals {
     /// Its tags, sorted.
     pub tags: Vec<String>,
+    /// How often it was used.
+    pub counts: MemoryUse,
     /// The times at which it was opened, cited and confirmed.
     pub uses: Reinforcement,
     /// The verdict on the code that it speaks of; `None`: nothing was compared.
@@ -27,11 +29,19 @@ impl Store {
         self.read(|view| {
             let mut vitals: HashMap<MemoryId, Vitals> = HashMap::new();
             let timed = |sql| view.all(sql, [&ids], |row| Ok((MemoryId::from_bytes(row.get(0)?), row.get(1)?)));
-            let counts: Vec<(MemoryId, i64)> = timed(
-                "SELECT memory_uid, opened + cited FROM memory_use
-                 WHERE opened + cited > 0 AND memory_uid IN (SELECT unhex(value) FROM json_each(?1))",
+            let used = view.all(
+                "SELECT memory_uid, shown, opened, given, cited, accessed_ms FROM memory_use
+                 WHERE memory_uid IN (SELECT unhex(value) FROM json_each(?1))",
+                [&ids],
+                |row| {
+                    let count = |column| crate::store::archive::overview::count(row, column);
+                    let (shown, opened, given, cited) = (count(1)?, count(2)?, count(3)?, count(4)?);
+                    Ok((MemoryId::from_bytes(row.get(0)?), MemoryUse { shown, opened, given, cited, accessed: row.get(5)? }))
+                },
             )?;
-            if !counts.is_empty() {
+            vitals.extend(used.into_iter().map(|(id, counts)| (id, Vitals { counts, ..Vitals::default() })));
+            let reinforced = |vitals: &Vitals| vitals.counts.opened + vitals.counts.cited;
+            if vitals.values().any(|vitals| reinforced(vitals) > 0) {
                 for (id, at) in timed(
                     "SELECT memory_uid, at_ms FROM memory_access
                      WHERE way IN ('opened', 'cited') AND memory_uid IN (SELECT unhex(value) FROM json_each(?1))",
@@ -39,9 +49,8 @@ impl Store {
                     vitals.entry(id).or_default().uses.times.push(at);
                 }
             }
-            for (id, count) in counts {
-                let uses = &mut vitals.entry(id).or_default().uses;
-                uses.earlier = (count as u64).saturating_sub(uses.times.len() as u64);
+            for vitals in vitals.values_mut() {
+                vitals.uses.earlier = reinforced(vitals).saturating_sub(vitals.uses.times.len() as u64);
             }
             for (id, at) in timed(
                 "SELECT uid, at_ms FROM operation_change JOIN operation ON operation.number = operation_change.operation

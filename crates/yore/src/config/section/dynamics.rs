@@ -13,8 +13,10 @@ use crate::config::names::{FadeRate, Names};
 pub struct Dynamics {
     /// How much the state of a memory weighs in its rank: "small", a few per cent; "decay", "hybrid" and "lazy", the
     /// weights of the designs that yore grew from; "off", not at all.
+    #[schemars(extend("enum" = ["off", "small", "decay", "hybrid", "lazy"]))]
     pub preset: String,
     /// The shape in which strength fades: "exponential", "hyperbolic", "linear", "power", "plateau" or "none".
+    #[schemars(extend("enum" = ["exponential", "hyperbolic", "linear", "power", "plateau", "none"]))]
     pub curve: String,
     /// Rates at which memories of a tag or kind fade, in place of the built-in ones: "NAME=RATE". A rate of 2 halves
     /// the half-life; one of 0 stops fading.
