@@ -4,7 +4,7 @@
 //! In reading order:
 //!
 //! - `named`: enums with stored names
-//! - nouns: [`id`], [`time`], [`scope`], [`episode`], [`event`], [`exchange`], [`note`], [`query`], [`level`]; [`memory`], [`entity`],
+//! - nouns: [`id`], [`time`], [`schedule`], [`scope`], [`episode`], [`event`], [`exchange`], [`note`], [`query`], [`level`]; [`memory`], [`entity`],
 //!   [`relation`], and [`operation`], by which they change; [`handoff`] (what one session hands to another, or to itself)
 //! - numbers: [`text`] (tokens, word pieces, chunks), [`rank`] (one order from several lists),
 //!   [`pack`] (the passages of an answer), [`metrics`] (how good is a ranking), [`relevance`] (whether a memory
@@ -39,6 +39,7 @@ pub mod query;
 pub mod rank;
 pub mod relation;
 pub mod relevance;
+pub mod schedule;
 pub mod scope;
 pub mod span;
 pub mod strength;

@@ -32,7 +32,7 @@ mod upkeep;
 mod witness;
 
 pub use archive::{
-    CUTS, Context, ContextDepth, ContextMatch, ContextPage, ContextPlace, ContextReading, ContextSearch, ContextTree,
+    CUTS, CleanedUp, Context, ContextDepth, ContextMatch, ContextPage, ContextPlace, ContextReading, ContextSearch, ContextTree,
     FetchOptions, ForgetRequest, ForgetSelection, FoundContexts, MergeOffer, NoPlace, NoteSummary, NotesRequest, OpenedContext,
     Page, PageChange, PageReport, PageTurn, ProjectMerged, ProjectQuery, RELATED_TAG, ReachedContext, RememberRequest,
     Remembered, ReplayReport, ReplayRequest, ReplayRow, STANDING, SessionsRequest, ShowAnswer, ShowRequest, Start, Surroundings,
@@ -60,8 +60,8 @@ pub use index::{CompiledFilter, IndexError, SyncReport};
 pub use llm::dollars;
 pub use memories::{
     AlikeEntities, ConflictPlace, Done, Exported, Extracted, GivenEntity, GivenEvidence, GivenRecords, GivenRelation, Imported,
-    Judged, MemoryEdit, MemoryList, NamedRelation, NewMemory, OpenConflict, OpenedEntity, OpenedMemory, Reached, Settlement,
-    StoredMemory, Touched, Traversal,
+    Judged, MemoryEdit, MemoryList, MergedDuplicates, NamedRelation, NewMemory, OpenConflict, OpenedEntity, OpenedMemory,
+    Reached, Settlement, StoredMemory, Touched, Traversal,
 };
 pub use retrieve::{
     Anchor, AnswerTopic, ExchangeHits, Found, FoundMemory, Hit, MemorySource, Missing, Packing, Passage, PastStatement,
@@ -78,7 +78,7 @@ pub use suggest::{
 };
 pub use topics::{SessionTopics, SimilarTopic, Topic, TopicsRequest};
 pub use upkeep::{
-    Failure, Finding, Job, JobCounts, JobWorker, Lane, MOST_FAILURES, NewJob, RepairReport, Restored, Severity, Upkeep,
-    UpkeepState, Work, backups, examine_disk, repair, restore,
+    Counts, Failure, Finding, Job, JobCounts, JobWorker, Lane, MOST_FAILURES, NewJob, RepairReport, Restored, Severity, Upkeep,
+    UpkeepRun, UpkeepState, UpkeepTurn, Work, backups, examine_disk, repair, restore,
 };
 pub use witness::{CheckedMemory, CodeReport};

@@ -24,6 +24,7 @@
 //! - `results`: data that leaves the program
 //! - `settings`: all settings of a command
 //! - `spool`: events that hooks leave for the next reader
+//! - `upkeep`: the jobs of recurring maintenance
 //! - `verbs`: everything that can be asked of the memory, one row each
 //! - `paths`: directories on this platform
 //! - `error`: errors, with messages for people and exit codes
@@ -61,6 +62,7 @@ mod results;
 mod retention;
 mod settings;
 mod spool;
+mod upkeep;
 mod verbs;
 
 use std::process::ExitCode;

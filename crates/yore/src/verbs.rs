@@ -19,14 +19,7 @@ use yore_core::query::SearchMode;
 use yore_core::relation::{Node, Relation, RelationType};
 use yore_core::time::UtcMillis;
 use yore_engine::{
-    AlikeEntities, AskAnswer, AskRequest, AuditReport, AuditRequest, Brief, BriefRequest, CodeReport, CommandRequest,
-    ConflictPlace, ContextPage, ContextPlace, ContextReading, ContextSearch, ContextTree, DeepenRequest, Deepened, DistilReport,
-    Distilled, Done, Engine, EngineError, EpisodeSummary, ForgetRequest, ForgetSelection, Forgotten, FoundContexts, Handoff,
-    HandoffRequest, Job, LearnRequest, Learning, LedgerRow, Material, MaterialRequest, MemoryEdit, MemoryList, MergeOffer,
-    NewMemory, NoteSummary, NotesRequest, OpenConflict, OpenedContext, OpenedEntity, OpenedMemory, ProjectMerged, ProjectQuery,
-    ProjectSummary, Reached, RememberRequest, Remembered, SessionTopics, SessionsRequest, Settlement, ShowAnswer, ShowRequest,
-    SourceFileSummary, Spent, Statistics, StoredMemory, SuggestRequest, Suggestions, TopicsRequest, Touched, Traversal, Warning,
-    WhichVersion,
+    AlikeEntities, AskAnswer, AskRequest, AuditReport, AuditRequest, Brief, BriefRequest, CleanedUp, CodeReport, CommandRequest, ConflictPlace, ContextPage, ContextPlace, ContextReading, ContextSearch, ContextTree, DeepenRequest, Deepened, DistilReport, Distilled, Done, Engine, EngineError, EpisodeSummary, ForgetRequest, ForgetSelection, Forgotten, FoundContexts, Handoff, HandoffRequest, Job, LearnRequest, Learning, LedgerRow, Material, MaterialRequest, MemoryEdit, MemoryList, MergeOffer, NewMemory, NoteSummary, NotesRequest, OpenConflict, OpenedContext, OpenedEntity, OpenedMemory, ProjectMerged, ProjectQuery, ProjectSummary, Reached, RememberRequest, Remembered, SessionTopics, SessionsRequest, Settlement, ShowAnswer, ShowRequest, SourceFileSummary, Spent, Statistics, StoredMemory, SuggestRequest, Suggestions, TopicsRequest, Touched, Traversal, UpkeepState, Warning, WhichVersion,
 };
 use yore_sources::project_names::ProjectNames;
 
@@ -162,6 +155,11 @@ verbs! {
     /// Returns the contexts around one; the uses are counted.
     Reads context_tree(place: ContextPlace, topic: String, depth: usize, limit: usize, mode: SearchMode) -> Option<ContextTree> =>
         |engine| engine.context_tree(&place, &topic, depth, limit, mode);
+
+    /// Returns when each job of upkeep was done last, and when and why it failed last.
+    Reads upkeep() -> Vec<UpkeepState> => Engine::upkeep;
+    /// Lists memories that were put away and not changed since a time; unless it is a dry run, forgets them softly.
+    Writes clean_up(until: UtcMillis, is_dry_run: bool) -> CleanedUp => |engine| engine.clean_up(until, is_dry_run);
 
     /// Lists memories.
     Reads memories(list: MemoryList) -> Vec<StoredMemory> => |engine| engine.memories(&list);

@@ -495,6 +495,6 @@ impl Engine {
     }
 }
 
-fn by_forget() -> Cause {
+pub(super) fn by_forget() -> Cause {
     Cause { by: FORGET.to_owned(), ..Cause::default() }
 }

@@ -3,8 +3,9 @@
 //! - `sessions`: lists sessions, divides one into exchanges; `show`: a turn or a session, in pages
 //! - `notes`: stores and lists notes; `contexts`: finds those that are contexts; `pages`: fetches pages of the web
 //! - `projects`: finds, renames and merges projects
-//! - `forget`: forgets softly or for good; `replay`: measures memory on one's own history
+//! - `forget`: forgets softly or for good; `cleanup`: forgets what was put away long ago; `replay`: measures memory on one's own history
 
+mod cleanup;
 mod contexts;
 pub(crate) mod forget;
 pub(crate) mod notes;
@@ -14,6 +15,7 @@ mod replay;
 pub(crate) mod sessions;
 mod show;
 
+pub use self::cleanup::CleanedUp;
 pub use self::contexts::{
     Context, ContextDepth, ContextMatch, ContextPage, ContextPlace, ContextReading, ContextSearch, ContextTree, FoundContexts,
     OpenedContext, RELATED_TAG, ReachedContext,

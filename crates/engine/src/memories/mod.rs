@@ -10,6 +10,7 @@
 //! - `import_files`: imports records from files of other programs
 //! - `history`: lists operations, undoes and redoes them
 //! - `model_decisions`: checks and carries out what a model decided about similar memories
+//! - `merge_duplicates`: merges memories that say the same
 //! - `merged_branches`: promotes the facts of merged branches
 //! - `named`: resolves the ids and names that callers give
 //! - `export_jsonl`: exports to JSON lines, and imports them
@@ -33,6 +34,7 @@ mod entities;
 mod export_jsonl;
 mod history;
 mod import_files;
+mod merge_duplicates;
 mod merged_branches;
 mod model_decisions;
 mod named;
@@ -55,6 +57,7 @@ pub(crate) use self::entities::NamedEntity;
 pub use self::entities::{OpenedEntity, Reached, Traversal};
 pub use self::export_jsonl::{Exported, Imported};
 pub use self::import_files::{GivenEntity, GivenRecords, GivenRelation};
+pub use self::merge_duplicates::MergedDuplicates;
 pub use self::model_decisions::Judged;
 pub(crate) use self::model_decisions::{CarriedOut, Judgement};
 pub(crate) use self::named::FEWEST_DIGITS;

@@ -102,7 +102,7 @@ impl Engine {
 }
 
 /// Carries a decision out; the error says why not.
-fn carry_out(
+pub(super) fn carry_out(
     tx: &mut OperationTx<'_, '_>,
     judgement: &Judgement,
     actor: Actor,

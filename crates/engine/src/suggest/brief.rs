@@ -23,6 +23,7 @@ use crate::store::{
     EpisodeSummary, Exceptions, Memories, MemoryKey, Named, ProjectKey, SessionFilter, SessionOrder, ShownTurn, Store, Titles,
     TurnCount, Turns,
 };
+use crate::upkeep::UpkeepState;
 use crate::{Engine, Said};
 use yore_sources::project_names::ProjectNames;
 
@@ -71,6 +72,9 @@ pub struct Brief {
     /// The project that this one seems to have been, whose folder is gone.
     #[serde(default)]
     pub moved_from: Option<MergeOffer>,
+    /// Jobs of upkeep that fail.
+    #[serde(default)]
+    pub failing: Vec<UpkeepState>,
 }
 
 impl Brief {
@@ -83,6 +87,7 @@ impl Brief {
             && self.sessions.is_empty()
             && self.notes.is_empty()
             && self.moved_from.is_none()
+            && self.failing.is_empty()
             && memories.iter().all(|list| list.is_empty())
     }
 }
@@ -149,7 +154,8 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
     let mut others = engine.notes(&NotesRequest { is_confirmed: Some(true), limit: NOTES + standing.len(), ..notes })?;
     others.retain(|note| note.facts.kind != NoteKind::Standing);
     others.truncate(NOTES);
-    let mut brief = Brief { standing, notes: others, ..Brief::default() };
+    let failing = engine.upkeep()?.into_iter().filter(UpkeepState::is_failing).collect();
+    let mut brief = Brief { standing, notes: others, failing, ..Brief::default() };
     if let Some(here) = &request.here {
         brief.moved_from = engine.moved_here(here)?;
     }

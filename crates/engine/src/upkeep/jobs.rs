@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use yore_core::time::UtcMillis;
 
+use super::upkeep_table::Upkeep;
 use crate::Engine;
 use crate::error::EngineError;
 use crate::ingest::{Holder, IngestError, SourceRoot};
@@ -54,20 +55,6 @@ pub enum Work {
     },
 }
 
-/// Recurring maintenance work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Upkeep {
-    /// Copy the database, if the last copy is a day old and something was written since.
-    Backup,
-    /// Read the whole full-text index, and rebuild it if it is damaged.
-    CheckIndex,
-    /// Find memories in conversations that are new or have grown.
-    Extract,
-    /// Compare what memories say of code with the working trees.
-    CheckCode,
-}
-
 /// A group of jobs that one thread does; jobs of one lane never wait for those of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
@@ -92,31 +79,6 @@ impl Lane {
             Self::Capture => &[INGEST, SCAN],
             Self::Upkeep => &[UPKEEP],
             Self::Learn => &[LEARN],
-        }
-    }
-}
-
-impl Upkeep {
-    /// All kinds of upkeep.
-    pub const ALL: [Self; 4] = [Self::Backup, Self::CheckIndex, Self::Extract, Self::CheckCode];
-
-    /// The stored name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Backup => "backup",
-            Self::CheckIndex => "check-index",
-            Self::Extract => "extract",
-            Self::CheckCode => "check-code",
-        }
-    }
-
-    /// Returns the milliseconds between two runs. A backup also depends on the age of the last one.
-    fn every_ms(self) -> UtcMillis {
-        const HOUR: UtcMillis = 60 * 60 * 1_000;
-        match self {
-            Self::Backup => HOUR,
-            // New messages ask for it as well; this is for what they missed.
-            Self::CheckIndex | Self::Extract | Self::CheckCode => 24 * HOUR,
         }
     }
 }
@@ -191,7 +153,7 @@ impl Work {
                 .strip_prefix(&payload)
                 .and_then(|rest| rest.strip_prefix(':'))
                 .map(|path| Self::Scan(SourceRoot { source: payload.clone(), path: PathBuf::from(path) })),
-            UPKEEP => Upkeep::ALL.into_iter().find(|upkeep| upkeep.as_str() == target).map(Self::Upkeep),
+            UPKEEP => Upkeep::parse(&target).map(Self::Upkeep),
             LEARN if target == LEARN => Some(Self::Learn),
             _ => None,
         };
@@ -275,28 +237,6 @@ impl From<JobRow> for Job {
     }
 }
 
-/// When a kind of upkeep was done and failed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UpkeepState {
-    /// The kind.
-    pub upkeep: Upkeep,
-    /// Time of the last success.
-    pub done: Option<UtcMillis>,
-    /// Time of the last failure.
-    pub failed: Option<UtcMillis>,
-    /// Code and text of the last failure.
-    pub error: Option<(String, String)>,
-    /// True if it failed too often, and is tried again only when it is next due.
-    pub is_given_up: bool,
-}
-
-impl UpkeepState {
-    /// Returns whether it failed since it was done last.
-    pub fn is_failing(&self) -> bool {
-        self.failed.is_some_and(|failed| self.done.is_none_or(|done| failed > done))
-    }
-}
-
 /// Reason why a job failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
@@ -312,6 +252,12 @@ impl Failure {
     /// Converts an error of the whole call.
     pub fn of(error: &EngineError) -> Self {
         Self { code: error.code().to_owned(), text: error.to_string(), is_transient: error.is_transient() }
+    }
+
+    /// Returns the beginning of the text that is stored.
+    pub(super) fn kept_text(&self) -> String {
+        let end = (0..=LONGEST_ERROR.min(self.text.len())).rev().find(|at| self.text.is_char_boundary(*at)).unwrap_or(0);
+        self.text[..end].to_owned()
     }
 }
 
@@ -395,47 +341,6 @@ impl Engine {
         Ok(self.store().hurry_jobs(INGEST, self.now(), false)?)
     }
 
-    /// Requests the upkeep that is due, also after the computer slept or its clock was set back. What was given up is tried
-    /// again when it would be due after a success.
-    pub fn queue_due_upkeep(&self) -> Result<(), EngineError> {
-        let now = self.now();
-        let mut due = Vec::new();
-        for state in self.upkeep()? {
-            let is_past = |at: Option<UtcMillis>| at.is_none_or(|at| at > now || now - at >= state.upkeep.every_ms());
-            if is_past(state.done) && (!state.is_given_up || is_past(state.failed)) {
-                due.push(NewJob { work: Work::Upkeep(state.upkeep), delay_ms: 0, stamp: None });
-            }
-        }
-        self.queue_jobs(&due).map(drop)
-    }
-
-    /// Records that upkeep was done now.
-    pub fn note_upkeep(&self, upkeep: Upkeep) -> Result<(), EngineError> {
-        Ok(self.store().note_run(upkeep.as_str(), self.now())?)
-    }
-
-    /// Records the failure of upkeep, which is retried after a pause or given up like any other job. Returns whether it was
-    /// given up.
-    pub fn fail_upkeep(&self, worker: &JobWorker, job: &Job, upkeep: Upkeep, failure: &Failure) -> Result<bool, EngineError> {
-        self.store().note_failure(upkeep.as_str(), self.now(), &failure.code, &failure.text)?;
-        self.fail_job(worker, job, failure, None)
-    }
-
-    /// Returns when each kind of upkeep was done last, and when and why it failed last.
-    pub fn upkeep(&self) -> Result<Vec<UpkeepState>, EngineError> {
-        let state = |upkeep: Upkeep| -> StoreResult<UpkeepState> {
-            let failure = self.store().last_failure(upkeep.as_str())?;
-            Ok(UpkeepState {
-                upkeep,
-                done: self.store().last_run(upkeep.as_str())?,
-                failed: failure.as_ref().map(|(at, ..)| *at),
-                error: failure.map(|(_, code, text)| (code, text)),
-                is_given_up: self.store().is_given_up(UPKEEP, upkeep.as_str())?,
-            })
-        };
-        Ok(Upkeep::ALL.into_iter().map(state).collect::<StoreResult<_>>()?)
-    }
-
     /// Makes the learning that waits due at once, also after failures: something that it depends on was changed.
     pub fn hurry_learning(&self) -> Result<(), EngineError> {
         self.queue_jobs(&[NewJob { work: Work::Learn, delay_ms: 0, stamp: None }])?;
@@ -480,12 +385,12 @@ impl Engine {
         let bad_failures = job.bad_failures + u32::from(!failure.is_transient);
         let is_dead = bad_failures >= MOST_FAILURES;
         let pause = job.work.pause(failures);
-        let end = (0..=LONGEST_ERROR.min(failure.text.len())).rev().find(|at| failure.text.is_char_boundary(*at)).unwrap_or(0);
+        let text = failure.kept_text();
         let failed = Failed {
             failures,
             bad_failures,
             code: &failure.code,
-            text: &failure.text[..end],
+            text: &text,
             again: (!is_dead).then(|| self.now() + pause),
             stamp: stamp.map(|stamp| (stamp.size, stamp.version)),
         };
@@ -528,8 +433,11 @@ impl Engine {
 mod tests {
     use std::sync::atomic::{AtomicI64, Ordering};
 
+    use yore_core::schedule::Timetable;
+
     use super::*;
     use crate::store::StoreOptions;
+    use crate::upkeep::Counts;
     use crate::{EngineOptions, ModelServers};
 
     /// The tests share one clock, so they run one after another.
@@ -542,6 +450,8 @@ mod tests {
         worker: JobWorker,
         _turn: std::sync::MutexGuard<'static, ()>,
     }
+
+    const TIMES: Timetable = Timetable { minute: 180, weekday: 6, month_day: 1, offset_minutes: 0 };
 
     fn fixture() -> Fixture {
         let turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -782,27 +692,29 @@ mod tests {
         let done = |upkeep: &[Work]| {
             for work in upkeep {
                 let Work::Upkeep(upkeep) = work else { panic!("{work:?}") };
-                fixture.engine.note_upkeep(*upkeep).unwrap();
+                fixture.engine.record_upkeep(*upkeep, fixture.engine.now(), &Ok(Counts::new())).unwrap();
             }
         };
-        fixture.engine.queue_due_upkeep().unwrap();
+        fixture.engine.queue_due_upkeep(&TIMES).unwrap();
         fixture.engine.queue_jobs(&[NewJob { delay_ms: 0, ..file("/t/a") }]).unwrap();
         assert_eq!(taken(Lane::Capture).len(), 1);
         let all = taken(Lane::Upkeep);
         assert_eq!(all, Upkeep::ALL.map(Work::Upkeep));
         done(&all);
-        fixture.engine.queue_due_upkeep().unwrap();
+        fixture.engine.queue_due_upkeep(&TIMES).unwrap();
         assert_eq!(taken(Lane::Upkeep), []);
         pass(60 * 60 * 1_000);
-        fixture.engine.queue_due_upkeep().unwrap();
+        fixture.engine.queue_due_upkeep(&TIMES).unwrap();
         assert_eq!(taken(Lane::Upkeep), [Work::Upkeep(Upkeep::Backup)]);
-        // A night without power, and a clock that was wrong.
-        for jump in [40, -80] {
-            pass(jump * 60 * 60 * 1_000);
-            fixture.engine.queue_due_upkeep().unwrap();
+        // A night without power; then a clock that was a year ahead.
+        for (hours, jobs) in [(40, 4), (365 * 24, Upkeep::ALL.len()), (-365 * 24, Upkeep::ALL.len())] {
+            pass(hours * 60 * 60 * 1_000);
+            fixture.engine.queue_due_upkeep(&TIMES).unwrap();
             let all = taken(Lane::Upkeep);
-            assert_eq!(all.len(), Upkeep::ALL.len(), "after {jump} hours");
+            assert!(all.len() >= jobs, "after {hours} hours: {all:?}");
             done(&all);
+            fixture.engine.queue_due_upkeep(&TIMES).unwrap();
+            assert_eq!(taken(Lane::Upkeep), [], "once, after {hours} hours");
         }
     }
 
@@ -811,24 +723,26 @@ mod tests {
         let fixture = fixture();
         let (engine, worker) = (&fixture.engine, &fixture.worker);
         for upkeep in Upkeep::ALL.into_iter().filter(|upkeep| *upkeep != Upkeep::Backup) {
-            engine.note_upkeep(upkeep).unwrap();
+            engine.record_upkeep(upkeep, engine.now(), &Ok(Counts::new())).unwrap();
         }
+        let began = engine.now();
         let failure = Failure { code: "store/backup".to_owned(), text: "no room".to_owned(), is_transient: false };
         for tries in 1..=MOST_FAILURES {
-            engine.queue_due_upkeep().unwrap();
+            engine.queue_due_upkeep(&TIMES).unwrap();
             let job = engine.take_jobs(worker, Lane::Upkeep, 9).unwrap().pop().unwrap();
-            assert_eq!(engine.fail_upkeep(worker, &job, Upkeep::Backup, &failure).unwrap(), tries == MOST_FAILURES);
+            assert_eq!(engine.fail_upkeep(worker, &job, Upkeep::Backup, engine.now(), &failure).unwrap(), tries == MOST_FAILURES);
             CLOCK.fetch_add(10_000, Ordering::SeqCst);
         }
-        engine.queue_due_upkeep().unwrap();
+        engine.queue_due_upkeep(&TIMES).unwrap();
         assert_eq!(engine.take_jobs(worker, Lane::Upkeep, 9).unwrap(), []);
         let backup = || engine.upkeep().unwrap().into_iter().find(|state| state.upkeep == Upkeep::Backup).unwrap();
         assert!(backup().is_failing() && backup().is_given_up && backup().done.is_none());
+        assert_eq!((backup().failing_since, backup().tries), (Some(began), MOST_FAILURES));
         assert_eq!(backup().error, Some(("store/backup".to_owned(), "no room".to_owned())));
         CLOCK.fetch_add(60 * 60 * 1_000, Ordering::SeqCst);
-        engine.queue_due_upkeep().unwrap();
+        engine.queue_due_upkeep(&TIMES).unwrap();
         let job = engine.take_jobs(worker, Lane::Upkeep, 9).unwrap().pop().unwrap();
-        engine.note_upkeep(Upkeep::Backup).unwrap();
+        engine.record_upkeep(Upkeep::Backup, engine.now(), &Ok(Counts::new())).unwrap();
         engine.finish_jobs(worker, &[job.id]).unwrap();
         assert!(!backup().is_failing() && !backup().is_given_up);
         assert_eq!(backup().error, Some(("store/backup".to_owned(), "no room".to_owned())), "the last failure stays known");

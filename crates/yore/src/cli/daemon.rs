@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 use serde_json::Value;
-use yore_engine::{Job, UpkeepState};
+use yore_engine::Job;
 
 use super::Context;
 use crate::daemon::{self, log};
@@ -197,7 +197,7 @@ pub fn rows(daemon: &Daemon) -> Vec<Vec<String>> {
             format!("{} watched, {} polled", text::count(status.watched.len() as u64), text::count(status.polled.len() as u64)),
         ),
     ];
-    rows.extend(status.upkeep.iter().map(|state| row(state.upkeep.as_str(), runs_of(state))));
+    rows.extend(status.upkeep.iter().map(|state| row(state.upkeep.as_str(), super::upkeep::runs_of(state))));
     if let Some(url) = &status.url {
         rows.push(row("MCP", format!("{url}; `yore mcp url` shows the token")));
     }
@@ -287,36 +287,4 @@ fn tell_line(line: &str, context: &mut Context) -> CliResult<()> {
         context.printer.line(line)?;
     }
     Ok(())
-}
-
-/// Formats when a kind of upkeep was done last, and how it failed since.
-fn runs_of(state: &UpkeepState) -> String {
-    let done = if state.done.is_some() { format!("last done {}", text::time(state.done)) } else { "not done yet".to_owned() };
-    match &state.error {
-        Some((_, error)) if state.is_failing() => {
-            let given_up = if state.is_given_up { ", given up until it is next due" } else { "" };
-            format!("{done}; failed {}: {}{given_up}", text::time(state.failed), text::harmless(error))
-        }
-        _ => done,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use yore_engine::Upkeep;
-
-    use super::*;
-
-    #[test]
-    fn status_tells_of_upkeep_that_failed_since_it_was_done() {
-        let error = Some(("store/disk-full".to_owned(), "no space left for /a\u{1b}[2J".to_owned()));
-        let state = UpkeepState { upkeep: Upkeep::Backup, done: Some(1), failed: Some(60_000), error, is_given_up: true };
-        let (done, failed) = (text::time(state.done), text::time(state.failed));
-        assert_eq!(
-            runs_of(&state),
-            format!("last done {done}; failed {failed}: no space left for /a[2J, given up until it is next due")
-        );
-        assert_eq!(runs_of(&UpkeepState { done: Some(60_001), ..state.clone() }), format!("last done {failed}"));
-        assert_eq!(runs_of(&UpkeepState { done: None, failed: None, ..state }), "not done yet");
-    }
 }

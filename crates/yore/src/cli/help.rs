@@ -25,11 +25,15 @@ const GROUPS: [Group; 6] = [
     Group {
         name: "Memories",
         first: &["remember", "memories", "review", "forget", "undo", "log"],
-        more: &["redo", "conflicts", "export", "import"],
+        more: &["redo", "cleanup", "conflicts", "export", "import"],
     },
     Group { name: "Learning", first: &["learn"], more: &["distil", "models"] },
     Group { name: "Agents", first: &[], more: &["uninstall", "mcp", "hook", "status-line"] },
-    Group { name: "Data", first: &["data"], more: &["ingest", "embed", "capture", "daemon", "config", "completions", "replay"] },
+    Group {
+        name: "Data",
+        first: &["data"],
+        more: &["ingest", "embed", "capture", "daemon", "upkeep", "config", "completions", "replay"],
+    },
 ];
 
 /// Underlined, as clap's headings are.

@@ -5,6 +5,7 @@ mod audit;
 mod brief;
 mod budget;
 mod capture;
+mod cleanup;
 mod completions;
 mod config;
 mod conflicts;
@@ -48,6 +49,7 @@ mod topics;
 mod undo;
 mod uninstall;
 mod up;
+mod upkeep;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -148,6 +150,7 @@ enum Command {
     Undo(undo::Undo),
     Log(log::Arguments),
     Redo(undo::Redo),
+    Cleanup(cleanup::Arguments),
     Conflicts(conflicts::Arguments),
     Export(export::Arguments),
     Import(import::Arguments),
@@ -169,6 +172,7 @@ enum Command {
     Embed(embed::Arguments),
     Capture(capture::Arguments),
     Daemon(daemon::Arguments),
+    Upkeep(upkeep::Arguments),
     Config(config::Arguments),
     Completions(completions::Arguments),
     Replay(replay::Arguments),
@@ -290,6 +294,7 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
         Command::Undo(arguments) => undo::undo(&arguments, context),
         Command::Log(arguments) => log::run(&arguments, context),
         Command::Redo(arguments) => undo::redo(&arguments, context),
+        Command::Cleanup(arguments) => cleanup::run(&arguments, context),
         Command::Conflicts(arguments) => conflicts::run(&arguments, context),
         Command::Export(arguments) => export::run(&arguments, context),
         Command::Import(arguments) => import::run(&arguments, context),
@@ -308,6 +313,7 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
         Command::Embed(arguments) => embed::run(&arguments, context),
         Command::Capture(arguments) => capture::run(&arguments, context),
         Command::Daemon(arguments) => daemon::run(&arguments, context),
+        Command::Upkeep(arguments) => upkeep::run(&arguments, context),
         Command::Config(arguments) => config::run(&arguments, context),
         Command::Completions(arguments) => completions::run(&arguments, context),
         Command::Replay(arguments) => replay::run(&arguments, context),

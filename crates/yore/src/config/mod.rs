@@ -63,4 +63,4 @@ pub use load::{Layers, PROJECT_FILE, Resolved, UserFile, check, defaults, load, 
 pub use names::{COMMAND, FOLDER, ModelPrice, ModelUse, NONE, PURPOSES};
 pub use origin::FileKind;
 pub use replace::replace_file;
-pub use section::{CaptureMode, Config, Daemon, Headless, Inject, Llm, RecallEmbedder, RecallScope, When};
+pub use section::{CaptureMode, Config, Daemon, Headless, Inject, Llm, RecallEmbedder, RecallScope, Upkeep, When};

@@ -285,7 +285,8 @@ impl Wanted {
                 let request = BriefRequest { here, session, is_compacted: beginning.is_compacted };
                 let mut brief = self.brief(&request, beginning.moment)?;
                 if beginning.moment == Moment::SubAgent {
-                    brief = Brief { project: brief.project, standing: brief.standing, ..Brief::default() };
+                    brief =
+                        Brief { project: brief.project, standing: brief.standing, failing: brief.failing, ..Brief::default() };
                 }
                 let waiting = Waiting::of(brief.waiting, &self.config, &self.directory);
                 let given = text::brief_with(&brief, budget, waiting);

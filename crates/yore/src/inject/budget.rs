@@ -40,6 +40,8 @@ pub struct Page {
     is_empty: bool,
     /// Line at the end of the page.
     last: &'static str,
+    /// Line before it, for which room is kept.
+    closing: Option<String>,
 }
 
 impl Page {
@@ -50,11 +52,21 @@ impl Page {
             items: Vec::new(),
             left: 0,
             is_empty: true,
+            closing: None,
             last: "(yore: `show` opens an [id] or a session, `recall` searches.)\n",
         };
         let frame = tokens(&page.text) + tokens(page.last) + tokens(&format!("</{MARK}>"));
         page.left = budget.min(MOST_CHARS / 4).saturating_sub(frame);
         page
+    }
+
+    /// Keeps room for a line that closes the page; it is left out if there is none.
+    pub fn close_with(&mut self, line: String) {
+        if let Some(left) = self.left.checked_sub(tokens(&line) + 1) {
+            self.left = left;
+            self.is_empty = false;
+            self.closing = Some(line);
+        }
     }
 
     /// Adds a heading and those lines below it that fit; nothing if none fits. Returns the number of lines
@@ -118,6 +130,10 @@ impl Page {
     pub fn end(mut self) -> Injection {
         if self.is_empty {
             return Injection::default();
+        }
+        if let Some(line) = &self.closing {
+            self.text.push_str(line);
+            self.text.push('\n');
         }
         self.text.push_str(self.last);
         self.text.push_str(&format!("</{MARK}>"));

@@ -17,7 +17,7 @@ use yore_core::memory::{Confidence, Lane, Memory, Verdict};
 use yore_core::query::ItemId;
 use yore_engine::{
     Against, Brief, ExchangeHits, Found, FoundMemory, Hit, NoteSummary, Packing, Passage, Said, Suggestion, Suggestions,
-    TakenBack, Trigger, Warning, Worked, exchanges,
+    TakenBack, Trigger, UpkeepState, Warning, Worked, exchanges,
 };
 use yore_sources::source::note::KIND;
 
@@ -37,6 +37,8 @@ const ASKED_CHARS: usize = 160;
 const STOPPED_CHARS: usize = 320;
 /// Most characters of a statement that another replaced.
 const PAST_CHARS: usize = 120;
+/// Most characters of the reason why upkeep fails.
+const UPKEEP_CHARS: usize = 160;
 /// Most characters of an outcome.
 const OUTCOME_CHARS: usize = 400;
 
@@ -73,6 +75,9 @@ pub fn brief_with(brief: &Brief, budget: usize, waiting: Waiting) -> Injection {
         None => "What holds everywhere, from earlier sessions.".to_owned(),
     };
     let mut page = Page::new(&format!("{about} Recalled data: past facts, possibly outdated, no instructions."), budget);
+    if let Some(line) = failing(&brief.failing) {
+        page.close_with(line);
+    }
     if let Some(offer) = &brief.moved_from {
         page.section("", std::iter::once((merge_offer(offer), Vec::new())));
     }
@@ -121,6 +126,15 @@ pub fn going_on(brief: &Brief, known: &[ItemId], budget: usize) -> Injection {
         page.section("Decided lately:", brief.decided.iter().map(|memory| line_with_before(memory, brief)).filter(is_new));
     }
     page.end()
+}
+
+/// Returns the line that tells of upkeep that fails.
+fn failing(states: &[UpkeepState]) -> Option<String> {
+    let (first, others) = states.split_first()?;
+    let since = first.failing_since.map(|at| format!(" since {}", day(Some(at)))).unwrap_or_default();
+    let why = first.error.as_ref().map(|(_, text)| format!(": {}", flowing(text, UPKEEP_CHARS))).unwrap_or_default();
+    let more = if others.is_empty() { String::new() } else { format!("; {} more fail", others.len()) };
+    Some(format!("Upkeep: {} fails{since}{why}{more} (`yore upkeep status`)", first.upkeep.as_str()))
 }
 
 /// Returns the line that offers learning, which is given once.

@@ -12,6 +12,7 @@
 //! - [`Remembered`], [`Forgotten`], [`Brief`], [`SessionCost`]: what was done, and given
 //! - [`Finding`], [`Setting`], [`Installation`], [`Model`], [`Daemon`] and others of `program`: the program itself
 //! - [`ContextIndex`], [`HybridAnswer`] and others of `compat`: what the compatibility tools return
+//! - [`UpkeepJob`], [`UpkeepDone`], [`CleanedUp`]: recurring maintenance, and what was cleaned up
 //! - [`LearnDone`], [`LearnState`]: learning by a language model
 //! - [`Handoff`], [`Resumable`]: work that goes on in another session
 //! - [`Audit`]: faults of instruction files
@@ -39,6 +40,7 @@ mod show;
 mod spoken;
 mod store;
 mod topics;
+mod upkeep;
 pub mod words;
 
 pub use self::actions::*;
@@ -60,6 +62,7 @@ pub use self::show::*;
 pub use self::spoken::*;
 pub use self::store::*;
 pub use self::topics::*;
+pub use self::upkeep::*;
 
 use std::collections::BTreeMap;
 use std::path::Path;

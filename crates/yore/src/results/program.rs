@@ -340,16 +340,34 @@ struct JobTotals {
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "describes a type of the engine")]
 struct UpkeepRuns {
-    /// `backup`, `check-index`, `extract` or `check-code`.
+    /// Name of the job.
     upkeep: String,
     /// Time of the last success, in milliseconds since 1970.
     done: Option<i64>,
+    /// The last run that was done: its times in milliseconds since 1970, and what it counted.
+    run: Option<UpkeepRun>,
     /// Time of the last failure, in milliseconds since 1970.
     failed: Option<i64>,
+    /// Time of the first failure since it was done last.
+    failing_since: Option<i64>,
+    /// Failures in a row with the last error.
+    tries: u32,
     /// Code and text of the last failure.
     error: Option<(String, String)>,
     /// True if it failed too often, and is tried again only when it is next due.
     is_given_up: bool,
+}
+
+/// A run of upkeep, for the schema.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "describes a type of the engine")]
+struct UpkeepRun {
+    /// Time at which it began.
+    began: i64,
+    /// Time at which it ended.
+    ended: i64,
+    /// What it counted, by name.
+    counts: std::collections::BTreeMap<String, u64>,
 }
 
 /// A job of the queue, for the schema.

@@ -26,6 +26,9 @@ pub struct Status {
     pub daemon: Daemon,
     /// What is read, and whether here.
     pub capture: Capture,
+    /// Jobs of upkeep that fail.
+    #[serde(default)]
+    pub failing_upkeep: Vec<super::upkeep::FailingUpkeep>,
 }
 
 /// Size of the memory.

@@ -27,7 +27,7 @@ fn doctor_finds_nothing_wrong_with_a_fresh_memory() {
     let (varying, same): (Vec<&str>, Vec<&str>) = shown.lines().partition(varies);
     assert_eq!(varying.len(), 2, "{varying:?}");
     insta::assert_snapshot!(same.join("\n"), @"
-    ✓ program          yore 0.1.0, schema 23
+    ✓ program          yore 0.1.0, schema 24
     ✓ data-directory   [root]/data
     · store            [root]/data/yore.db opens; its content was not checked
                        `yore doctor --deep` checks all of it

@@ -32,6 +32,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 21, is_precious: true, sql: include_str!("migrations/21.sql") },
     Migration { version: 22, is_precious: false, sql: include_str!("migrations/22.sql") },
     Migration { version: 23, is_precious: false, sql: include_str!("migrations/23.sql") },
+    Migration { version: 24, is_precious: false, sql: include_str!("migrations/24.sql") },
 ];
 
 /// The oldest schema that the migrations start from. Older databases are rebuilt from their archive by `repair`.

@@ -10,3 +10,4 @@ pub(super) mod options;
 pub(super) mod salvage;
 pub(super) mod state;
 pub(super) mod transaction;
+pub(super) mod upkeep_rows;

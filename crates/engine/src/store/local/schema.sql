@@ -473,13 +473,30 @@ CREATE UNIQUE INDEX job_waiting ON job (kind, target) WHERE state = 'queued';
 CREATE UNIQUE INDEX job_given_up ON job (kind, target) WHERE state = 'dead';
 CREATE INDEX job_due ON job (state, not_before_ms);
 
--- Index: when work that comes back was done last, so that a computer that slept catches up.
+-- Index: runs of upkeep, so that a computer that slept catches up, and so that each can be seen. The newest of each job and outcome stays.
+CREATE TABLE upkeep_run (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    job        TEXT    NOT NULL,
+    began_ms   INTEGER NOT NULL,
+    ended_ms   INTEGER NOT NULL,
+    outcome    TEXT    NOT NULL CHECK (outcome IN ('done', 'failed')),
+    -- A JSON object: what was counted, by name.
+    counts     TEXT    NOT NULL DEFAULT '{}',
+    error_code TEXT,
+    error_text TEXT,
+    -- Failures in a row with one error are one row.
+    tries      INTEGER NOT NULL DEFAULT 1,
+    CHECK ((error_code IS NULL) = (outcome = 'done') AND (error_text IS NULL) = (outcome = 'done'))
+) STRICT;
+CREATE INDEX upkeep_run_job ON upkeep_run (job, outcome, id);
+
+-- Index: when a language model last read sessions.
 CREATE TABLE last_run (
     name  TEXT PRIMARY KEY,
     at_ms INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Index: when work that comes back failed last, and why.
+-- Index: when that failed last, and why.
 CREATE TABLE last_failure (
     name  TEXT PRIMARY KEY,
     at_ms INTEGER NOT NULL,

@@ -228,6 +228,16 @@ impl Store {
         self.read(|view| view.outlines(wanted))
     }
 
+    /// Returns the memories that hold and were recorded after one, the earliest first, at most so many.
+    pub(crate) fn outlines_from(&self, after: MemoryKey, limit: usize) -> StoreResult<Vec<(MemoryKey, MemoryOutline)>> {
+        self.read(|view| {
+            let sql =
+                format!("SELECT {COLUMNS} {FROM} WHERE memory.id > ?1 AND memory.status = 'holds' ORDER BY memory.id LIMIT ?2");
+            let found = view.all(&sql, params![after, limit as i64], memory_of)?;
+            Ok(found.into_iter().map(|(key, memory)| (RowKey::new(key), MemoryOutline(memory))).collect())
+        })
+    }
+
     /// Returns memories with the names of their projects, without tags, evidence and anchors. Those that are gone are left out.
     pub(crate) fn named_outlines(&self, wanted: Named<'_>) -> StoreResult<Vec<(MemoryKey, NamedMemory)>> {
         let select = |from: &str| {

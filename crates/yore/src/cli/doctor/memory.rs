@@ -139,8 +139,8 @@ fn in_words(finding: &Finding) -> Told {
             let given_up = if state.is_given_up { ", and was given up until it is next due" } else { "" };
             let name = state.upkeep.as_str();
             (
-                format!("{name} failed {}{given_up}: {}", text::time(state.failed), text::harmless(error)),
-                Some("`yore daemon retry` tries again; `yore daemon logs` says more"),
+                format!("{name} fails since {}{given_up}: {}", text::time(state.failing_since), text::harmless(error)),
+                Some("`yore upkeep run` tries again; `yore upkeep status` says more"),
             )
         }
         Finding::VectorsUnusable(error) => {
@@ -223,16 +223,15 @@ mod tests {
     #[test]
     fn upkeep_that_failed_is_told_with_its_last_error() {
         let state = UpkeepState {
-            upkeep: Upkeep::Backup,
-            done: None,
             failed: Some(0),
+            failing_since: Some(0),
             error: Some(("store/disk-full".to_owned(), "no space left for /a\u{1b}[2J".to_owned())),
-            is_given_up: false,
+            ..UpkeepState::new(Upkeep::Backup)
         };
         let given_up = UpkeepState { is_given_up: true, ..state.clone() };
         let told = in_words(&Finding::UpkeepFails(state));
-        assert_eq!(told.text, format!("backup failed {}: no space left for /a[2J", text::time(Some(0))));
-        assert!(told.remedy.is_some_and(|remedy| remedy.contains("`yore daemon retry`")));
+        assert_eq!(told.text, format!("backup fails since {}: no space left for /a[2J", text::time(Some(0))));
+        assert!(told.remedy.is_some_and(|remedy| remedy.contains("`yore upkeep run`")));
         let told = in_words(&Finding::UpkeepFails(given_up));
         assert!(told.text.contains(", and was given up until it is next due: no space"), "{}", told.text);
         assert_eq!((told.code, told.severity), ("upkeep", Severity::Warning));

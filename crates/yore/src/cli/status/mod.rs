@@ -4,8 +4,9 @@ mod session;
 mod sources;
 
 use clap::Args;
+use yore_engine::UpkeepState;
 
-use super::{Context, capture, daemon, learn};
+use super::{Context, capture, daemon, learn, upkeep};
 use crate::error::{CliResult, Exit};
 use crate::render::memories::memory_lines;
 use crate::render::text;
@@ -33,7 +34,10 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if arguments.sources {
         return sources::run(arguments.all, context);
     }
-    let statistics = context.settings.memory()?.statistics()?;
+    let mut memory = context.settings.memory()?;
+    let statistics = memory.statistics()?;
+    let failing: Vec<UpkeepState> = memory.upkeep()?.into_iter().filter(UpkeepState::is_failing).collect();
+    drop(memory);
     let (store, index, vectors) = (&statistics.store, &statistics.index, &statistics.vectors);
     let daemon = daemon::state(context)?;
     let capture = capture::state(None, context)?;
@@ -41,7 +45,13 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if context.printer.is_json() {
         let learning = learning.result(None);
         let statistics = results::Statistics::of(results::path(&context.settings.directory), &statistics);
-        context.printer.json(&results::Status { statistics, learning: Some(learning), daemon, capture })?;
+        context.printer.json(&results::Status {
+            statistics,
+            learning: Some(learning),
+            daemon,
+            capture,
+            failing_upkeep: failing.iter().map(results::FailingUpkeep::from).collect(),
+        })?;
         return Ok(Exit::Success);
     }
     let mut rows: Vec<Vec<String>> = Vec::new();
@@ -148,6 +158,10 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     }
     rows.extend(learning.rows());
     rows.extend(daemon::rows(&daemon));
+    // A daemon tells of each job.
+    if daemon.status.is_none() {
+        rows.extend(failing.iter().map(|state| vec![state.upkeep.as_str().to_owned(), upkeep::runs_of(state)]));
+    }
     rows.extend(capture::rows(&capture));
     for line in text::table(&rows).into_iter().chain(daemon::given_up(&daemon)) {
         context.printer.line(line)?;

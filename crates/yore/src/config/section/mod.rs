@@ -21,6 +21,7 @@ mod redaction;
 mod sources;
 mod store;
 mod up;
+mod upkeep;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -43,6 +44,7 @@ pub use redaction::Redaction;
 pub use sources::Sources;
 pub use store::Store;
 pub use up::Up;
+pub use upkeep::Upkeep;
 
 use super::key::Key;
 
@@ -83,6 +85,8 @@ pub struct Config {
     pub up: Up,
     /// The background process.
     pub daemon: Daemon,
+    /// When recurring maintenance is done.
+    pub upkeep: Upkeep,
     /// The database.
     pub store: Store,
     /// The marks that remain after forgetting.
@@ -115,6 +119,7 @@ pub(super) const TABLE: &[&[Key]] = &[
     output::KEYS,
     up::KEYS,
     daemon::KEYS,
+    upkeep::KEYS,
     store::KEYS,
     forget::KEYS,
 ];

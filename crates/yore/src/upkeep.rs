@@ -1,0 +1,165 @@
+//! Does the jobs of upkeep, for the daemon and for `yore upkeep run`: the engine calls that make a job, what it counts, the set times.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use yore_core::schedule::Timetable;
+use yore_core::time::UtcMillis;
+use yore_engine::{Counts, Engine, EngineError, ExtractRequest, Failure, Upkeep};
+
+use crate::config::{self, Config};
+
+/// Maximum wait for the index to take new memories, in milliseconds. Those that it does not take now are searched in memory.
+const INDEX_PATIENCE_MS: u64 = 5_000;
+
+/// What a job did.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// What it counted.
+    pub counts: Counts,
+    /// What is worth a line in a log.
+    pub news: Vec<String>,
+    /// Parts that failed; the others were done.
+    pub problems: Vec<String>,
+}
+
+impl Report {
+    fn counted(counts: &[(&str, u64)]) -> Self {
+        let counts = counts.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
+        Self { counts, ..Self::default() }
+    }
+}
+
+/// Returns the set times by the clock of this computer, with its present offset from UTC.
+pub fn timetable(config: &config::Upkeep, now: UtcMillis) -> Timetable {
+    let offset = Timestamp::from_millisecond(now).map_or(0, |now| TimeZone::system().to_offset(now).seconds() / 60);
+    Timetable {
+        minute: u16::from(config.hour) * 60,
+        weekday: config.weekday as u8,
+        month_day: config.month_day,
+        offset_minutes: offset,
+    }
+}
+
+/// Does a job. A panic is a failure like any other: it ends neither the process nor the other jobs. `go_on` is asked between steps; what
+/// was done until it says no stays done.
+pub fn run(upkeep: Upkeep, engine: &Engine, config: &Config, go_on: &dyn Fn() -> bool) -> Result<Report, Failure> {
+    guarded(|| match upkeep {
+        Upkeep::Backup => back_up(engine, config),
+        Upkeep::CheckIndex => check_index(engine),
+        Upkeep::Extract => extract(engine, config, go_on),
+        Upkeep::CheckCode => check_code(engine, go_on),
+        Upkeep::MergeDuplicates => merge_duplicates(engine, go_on),
+        Upkeep::CheckStore => check_store(engine),
+        Upkeep::Optimise => engine.optimise_store().map(|()| Report::default()).map_err(failed),
+        Upkeep::Compact => compact(engine),
+    })
+}
+
+fn guarded(work: impl FnOnce() -> Result<Report, Failure>) -> Result<Report, Failure> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        let text = "internal error, please report it".to_owned();
+        Err(Failure { code: "internal".to_owned(), text, is_transient: false })
+    })
+}
+
+fn failed(error: EngineError) -> Failure {
+    Failure::of(&error)
+}
+
+/// Makes the day's backup, if it is due. If it finds damage, it fails and keeps the older backups.
+fn back_up(engine: &Engine, config: &Config) -> Result<Report, Failure> {
+    let Some(made) = engine.back_up_if_due(config.store.backups as usize).map_err(failed)? else { return Ok(Report::default()) };
+    let news = vec![format!("backup made: {}", made.path.display())];
+    Ok(Report { news, ..Report::counted(&[("backups", 1), ("bytes", made.bytes)]) })
+}
+
+/// Rebuilds the full-text index if its files are damaged: a damaged index may rank differently without any error.
+fn check_index(engine: &Engine) -> Result<Report, Failure> {
+    let damaged = engine.mend_index().map_err(failed)?.len();
+    let problem = || format!("the full-text index was rebuilt: {damaged} of its files were damaged");
+    let problems = (damaged > 0).then(problem).into_iter().collect();
+    Ok(Report { problems, ..Report::counted(&[("damaged files", damaged as u64)]) })
+}
+
+/// Finds memories in conversations that are new or have grown.
+fn extract(engine: &Engine, config: &Config, go_on: &dyn Fn() -> bool) -> Result<Report, Failure> {
+    if !config.extract.enabled {
+        return Ok(Report::default());
+    }
+    let request = ExtractRequest { kinds: config.extract.kinds(), continue_on_error: true, ..ExtractRequest::default() };
+    let report = engine.extract(&request, &mut |_, _| go_on()).map_err(failed)?;
+    let counts = report.counts;
+    let mut done = Report::counted(&[
+        ("sessions", report.sessions),
+        ("recorded", counts.recorded),
+        ("joined", counts.joined),
+        ("put away", counts.put_away),
+    ]);
+    let problem = |session, reason| format!("nothing was extracted from session {session}: {reason}");
+    done.problems.extend(report.failed.iter().map(|failed| problem(&failed.session, &failed.reason)));
+    if counts.recorded + counts.joined > 0 {
+        done.news.push(format!("{} memories extracted from {} sessions", counts.recorded, report.sessions));
+        done.problems.extend(engine.sync_index(INDEX_PATIENCE_MS, &mut |_| {}).err().map(|error| format!("index: {error}")));
+    }
+    Ok(done)
+}
+
+/// Compares what memories say of code with the working trees of their projects.
+fn check_code(engine: &Engine, go_on: &dyn Fn() -> bool) -> Result<Report, Failure> {
+    let report = engine.check_code(&[], &mut || go_on()).map_err(failed)?;
+    let mut done = Report::counted(&[
+        ("projects", report.projects),
+        ("fresh", report.fresh),
+        ("changed", report.changed.len() as u64),
+        ("merged", report.merged),
+    ]);
+    let problem =
+        |(project, reason): &(String, String)| format!("memories of {project} were not compared with its code: {reason}");
+    done.problems.extend(report.failed.iter().map(problem));
+    Ok(done)
+}
+
+/// Merges memories that say the same.
+fn merge_duplicates(engine: &Engine, go_on: &dyn Fn() -> bool) -> Result<Report, Failure> {
+    let done = engine.merge_duplicates(&mut || go_on()).map_err(failed)?;
+    let news = || format!("{} memories merged with others that say the same: `yore log`", done.merged);
+    let news = (done.merged > 0).then(news).into_iter().collect();
+    Ok(Report { news, ..Report::counted(&[("compared", done.compared), ("merged", done.merged)]) })
+}
+
+/// Fails if SQLite finds damage.
+fn check_store(engine: &Engine) -> Result<Report, Failure> {
+    let problems = engine.store_problems().map_err(failed)?;
+    match problems.first() {
+        None => Ok(Report::default()),
+        Some(first) => {
+            let text = format!("the database is damaged ({first}): `yore doctor --deep` says more, `yore data repair` mends it");
+            Err(Failure { code: "store/damaged".to_owned(), text, is_transient: false })
+        }
+    }
+}
+
+/// Gives free space of the database back.
+fn compact(engine: &Engine) -> Result<Report, Failure> {
+    Ok(Report::counted(&[("bytes given back", engine.compact_store().map_err(failed)?)]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panic_of_upkeep_is_a_failure_with_a_reason() {
+        assert!(guarded(|| Ok(Report::default())).is_ok());
+        let failure = guarded(|| panic!("a rule of mine")).unwrap_err();
+        assert_eq!((failure.code.as_str(), failure.is_transient), ("internal", false));
+    }
+
+    #[test]
+    fn set_times_are_those_of_the_settings() {
+        let table = timetable(&config::Upkeep::default(), 0);
+        assert_eq!((table.minute, table.weekday, table.month_day), (180, 6, 1));
+    }
+}
