@@ -12,7 +12,7 @@ use super::comparable::Comparable;
 use super::model_decisions::{Judgement, carry_out};
 use crate::Engine;
 use crate::error::EngineError;
-use crate::store::MemoryKey;
+use crate::store::{MemoryKey, Named};
 
 /// Name of the checkpoint: the memory that was compared last.
 const CHECKPOINT: &str = "merged-duplicates";
@@ -44,14 +44,14 @@ impl Engine {
         let mut after: MemoryKey = checkpoint.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
         let mut tokenizer = Tokenizer::default();
         loop {
-            let page = self.store().outlines_from(after, PAGE)?;
+            let page = self.store().named_outlines(Named::HoldingAfter(after, PAGE))?;
             let Some((last, _)) = page.last() else { return Ok(done) };
             if done.compared >= MOST_A_RUN || !go_on() {
                 done.is_cut_short = true;
                 return Ok(done);
             }
             let last = *last;
-            for (_, memory) in &page {
+            for (_, (memory, _)) in &page {
                 done.compared += 1;
                 done.merged += u64::from(self.merge_with_near(memory, &mut tokenizer)?);
             }

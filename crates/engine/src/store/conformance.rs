@@ -662,6 +662,9 @@ fn records(open: Open<'_>) {
         .map(|wanted| store.named_outlines(wanted).unwrap().remove(0));
     assert_eq!((successor.0, predecessor.1.0.id, successor.1.1), (keys[0], first.id, Some(project.name)));
     assert_eq!(store.named_outlines(Named::Keys(&keys)).unwrap().len(), 2);
+    let holding = store.named_outlines(Named::HoldingAfter(Default::default(), 1)).unwrap();
+    let rest = store.named_outlines(Named::HoldingAfter(holding[0].0, 9)).unwrap();
+    assert!(rest.iter().all(|(key, (memory, _))| *key > holding[0].0 && memory.is_in_effect()));
     let evidence = store.evidence_of(EvidenceOf::Keys(&keys)).unwrap();
     assert_eq!((evidence.len(), evidence[0].branch.as_deref(), evidence[0].is_forgotten), (1, Some("main"), false));
     assert_eq!(store.memories_resting_on(&[session]).unwrap(), (vec![first.id], Vec::new()));

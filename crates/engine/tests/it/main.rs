@@ -39,6 +39,7 @@ mod levels;
 mod lifecycle;
 mod links;
 mod memories;
+mod merge_duplicates;
 mod models;
 mod notes;
 mod opencode;

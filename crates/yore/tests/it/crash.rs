@@ -290,7 +290,7 @@ pub(crate) fn copy_directory(from: &Path, to: &Path) {
 }
 
 /// Kills a process after a while; returns false if it had exited before.
-fn kill_after(mut child: Child, while_: Duration) -> bool {
+pub(crate) fn kill_after(mut child: Child, while_: Duration) -> bool {
     std::thread::sleep(while_);
     let is_running = child.try_wait().unwrap().is_none();
     child.kill().unwrap();

@@ -47,6 +47,7 @@ mod transcript;
 mod unread;
 mod up;
 mod upkeep;
+mod upkeep_jobs;
 mod walk;
 
 #[test]

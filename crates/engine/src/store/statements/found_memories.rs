@@ -75,6 +75,8 @@ pub(crate) enum Named<'q> {
     SuccessorOf(MemoryId),
     /// The memories whose place one took, before a time if one is given, the last ones first, at most so many.
     PredecessorsOf(MemoryId, Option<UtcMillis>, usize),
+    /// The memories that hold and were recorded after one, the earliest first, at most so many.
+    HoldingAfter(MemoryKey, usize),
 }
 
 /// Facts about all memories and entities.
@@ -228,16 +230,6 @@ impl Store {
         self.read(|view| view.outlines(wanted))
     }
 
-    /// Returns the memories that hold and were recorded after one, the earliest first, at most so many.
-    pub(crate) fn outlines_from(&self, after: MemoryKey, limit: usize) -> StoreResult<Vec<(MemoryKey, MemoryOutline)>> {
-        self.read(|view| {
-            let sql =
-                format!("SELECT {COLUMNS} {FROM} WHERE memory.id > ?1 AND memory.status = 'holds' ORDER BY memory.id LIMIT ?2");
-            let found = view.all(&sql, params![after, limit as i64], memory_of)?;
-            Ok(found.into_iter().map(|(key, memory)| (RowKey::new(key), MemoryOutline(memory))).collect())
-        })
-    }
-
     /// Returns memories with the names of their projects, without tags, evidence and anchors. Those that are gone are left out.
     pub(crate) fn named_outlines(&self, wanted: Named<'_>) -> StoreResult<Vec<(MemoryKey, NamedMemory)>> {
         let select = |from: &str| {
@@ -264,6 +256,11 @@ impl Store {
                     "{from} WHERE from_key = ?1 AND {superseding} AND (?3 IS NULL OR relation.recorded_ms < ?3) {latest} LIMIT ?2"
                 );
                 view.all(&sql, params![id.as_bytes(), limit as i64, before], named)
+            }
+            Named::HoldingAfter(key, limit) => {
+                let from = select("FROM memory");
+                let sql = format!("{from} WHERE memory.id > ?1 AND memory.status = 'holds' ORDER BY memory.id LIMIT ?2");
+                view.all(&sql, params![key, limit as i64], named)
             }
         })
     }
