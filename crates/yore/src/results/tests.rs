@@ -273,7 +273,8 @@ fn results_about_the_program_come_back_as_they_were_sent() {
             "id": 1, "kind": "ingest", "target": "/t", "payload": "{\"source\":\"codex\",\"path\":\"/t\"}", "arrived": 1, "not_before": 2,
             "failures": 3, "bad_failures": 4, "error": ["io", "gone"],
         }],
-        "upkeep": [{"upkeep": "check-code", "done": 1, "failed": 2, "error": ["io", "gone"], "is_given_up": true}],
+        "upkeep": [{"upkeep": "check-code", "done": 1, "run": {"began": 0, "ended": 1, "counts": {"fresh": 3}}, "failed": 2,
+            "failing_since": 2, "tries": 1, "error": ["io", "gone"], "is_given_up": true}],
         "batches": 4, "turns": 5, "last_batch_ms": null, "unembedded": 6, "has_model": true, "is_embedding": false, "clients": 7,
         "url": null, "memory_bytes": 8, "last_error": null, "settings": {}, "running": true, "answers": true,
     }));

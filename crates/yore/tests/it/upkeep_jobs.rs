@@ -96,7 +96,7 @@ fn cleanup_lists_what_was_put_away_and_forgets_it_only_when_told_so() {
 /// Sessions in which a person states rules, many of them twice in other sessions.
 fn write_rules(projects: &Path) {
     for number in 0..40_u64 {
-        let id = format!("{number:08x}-3f08-4714-9c34-5c452003a142");
+        let id = format!("{:08x}-{number:04x}-4a5b-{:04x}-0123456789ab", 0x9e37_79b9 ^ number << 24, number ^ 0x8b1d);
         let session = Transcript::new(&id, "/home/dev/harbor").at(1_770_000_000_000 + number as i64 * 3_600_000);
         let gate = number % 20;
         session
@@ -150,7 +150,6 @@ fn jobs_that_are_killed_and_run_again_end_in_the_same_state() {
         assert_eq!(made(&environment), expected, "killed, {point}");
         let states = environment.yore(["upkeep", "status", "--json"]).run().success().json();
         assert!(states.as_array().unwrap().iter().all(|job| job["outcome"] == "done"), "{states}");
-        environment.is_sound();
     }
     assert!(killed >= 4, "only {killed} of 16 were still running");
 }
