@@ -19,7 +19,14 @@ use yore_core::query::SearchMode;
 use yore_core::relation::{Node, Relation, RelationType};
 use yore_core::time::UtcMillis;
 use yore_engine::{
-    AlikeEntities, AskAnswer, AskRequest, AuditReport, AuditRequest, Brief, BriefRequest, CleanedUp, CodeReport, CommandRequest, ConflictPlace, ContextPage, ContextPlace, ContextReading, ContextSearch, ContextTree, DeepenRequest, Deepened, DistilReport, Distilled, Done, Engine, EngineError, EpisodeSummary, ForgetRequest, ForgetSelection, Forgotten, FoundContexts, Handoff, HandoffRequest, Job, LearnRequest, Learning, LedgerRow, Material, MaterialRequest, MemoryEdit, MemoryList, MergeOffer, NewMemory, NoteSummary, NotesRequest, OpenConflict, OpenedContext, OpenedEntity, OpenedMemory, ProjectMerged, ProjectQuery, ProjectSummary, Reached, RememberRequest, Remembered, SessionTopics, SessionsRequest, Settlement, ShowAnswer, ShowRequest, SourceFileSummary, Spent, Statistics, StoredMemory, SuggestRequest, Suggestions, TopicsRequest, Touched, Traversal, UpkeepState, Warning, WhichVersion,
+    AlikeEntities, AskAnswer, AskRequest, AuditReport, AuditRequest, Brief, BriefRequest, CleanedUp, CodeReport, CommandRequest,
+    ConflictPlace, ContextPage, ContextPlace, ContextReading, ContextSearch, ContextTree, DeepenRequest, Deepened, DistilReport,
+    Distilled, Done, Engine, EngineError, EpisodeSummary, ForgetRequest, ForgetSelection, Forgotten, FoundContexts, Handoff,
+    HandoffRequest, Job, LearnRequest, Learning, LedgerRow, Material, MaterialRequest, MemoryEdit, MemoryList, MergeOffer,
+    NewMemory, NoteSummary, NotesRequest, OpenConflict, OpenedContext, OpenedEntity, OpenedMemory, ProjectMerged, ProjectQuery,
+    ProjectSummary, Reached, RememberRequest, Remembered, SessionTopics, SessionsRequest, Settlement, ShowAnswer, ShowRequest,
+    SourceFileSummary, Spent, Statistics, StoredMemory, SuggestRequest, Suggestions, TopicsRequest, Touched, Traversal,
+    UpkeepState, Warning, WhichVersion,
 };
 use yore_sources::project_names::ProjectNames;
 

@@ -1,6 +1,5 @@
 //! Reads and writes memories, and counts and logs their uses.
 
-
 use rusqlite::types::Value;
 use rusqlite::{Row, params, params_from_iter};
 use serde::{Deserialize, Serialize};
