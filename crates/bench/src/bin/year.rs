@@ -37,7 +37,7 @@ const KEPT: usize = 64;
 /// Tiers are read each so many days.
 const SAMPLE: i64 = 5;
 /// Kinds of the memories with the documented days after which an unused one that was found in a conversation, of the usual
-/// importance, has left the two top tiers (`docs/dynamics.md`).
+/// importance, has left the two top tiers (`docs/memories.md`).
 const KINDS: [(MemoryKind, i64); 4] =
     [(MemoryKind::Fact, 14), (MemoryKind::Decision, 14), (MemoryKind::Todo, 14), (MemoryKind::Preference, 14)];
 

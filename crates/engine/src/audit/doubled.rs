@@ -20,7 +20,7 @@ const SAME: f32 = 1.05;
 /// Likeness from which two lines do that name the same code.
 const SAME_OF_CODE: f32 = 0.7;
 
-/// What two lines are compared by.
+/// The form in which two lines are compared.
 struct Compared {
     text: String,
     statement: Statement,

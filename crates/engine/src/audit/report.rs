@@ -28,7 +28,7 @@ pub struct AuditFile {
     pub scope: AuditScope,
 }
 
-/// What to audit.
+/// A request for an audit.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct AuditRequest {
     /// Top directory of the working tree.
@@ -104,6 +104,6 @@ pub struct AuditReport {
     pub commits: usize,
     /// Lines with a fault, in the order of the files.
     pub findings: Vec<AuditFinding>,
-    /// What could not be read, and why.
+    /// The things that could not be read, each with its reason.
     pub problems: Vec<String>,
 }

@@ -19,7 +19,7 @@ const CHECKPOINT: &str = "merged-duplicates";
 /// Memories between two checkpoints.
 const PAGE: usize = 100;
 /// Memories that one run compares; the next one goes on from there.
-const MOST_A_RUN: u64 = 20_000;
+const MOST_A_RUN: u64 = 5_000;
 
 /// What became of the memories that were compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

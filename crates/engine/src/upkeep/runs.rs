@@ -1,4 +1,4 @@
-//! Which upkeep is due, the records of its runs, and the state that they tell.
+//! Tells which upkeep is due, keeps the records of its runs, and gives the state that they tell.
 //!
 //! A run is recorded with its counts, duration and outcome. A job that fails stays due; after [`MOST_FAILURES`](super::MOST_FAILURES)
 //! failures that are not transient it is given up until its next set time, and its failure is shown until it is done.
@@ -22,7 +22,7 @@ const KEPT_MS: UtcMillis = 30 * 24 * 3_600 * 1_000;
 /// Share of a database that is free before it is rewritten, in percent.
 const MOST_FREE: u64 = 20;
 
-/// What a run counted, by name.
+/// The counts of a run, by name.
 pub type Counts = BTreeMap<String, u64>;
 
 /// A run of upkeep that was done.
@@ -32,7 +32,7 @@ pub struct UpkeepRun {
     pub began: UtcMillis,
     /// Time at which it ended.
     pub ended: UtcMillis,
-    /// What it counted.
+    /// Its counts.
     pub counts: Counts,
 }
 

@@ -34,7 +34,7 @@ pub struct Signals {
     pub degree: usize,
 }
 
-/// What is added to the certainty for the factor: a memory says in a sentence what turns say in many.
+/// Added to the certainty for the factor: a memory says in a sentence what turns say in many.
 /// Chosen by cross-validation (`docs/measurements.md`, "Extraction").
 const DENSE: f64 = 0.5;
 

@@ -93,7 +93,7 @@ impl Dynamics {
         let strength = self.strength(state, now);
         // As the persistence score, without the parts of pinned memories and of relations, and with the recency on the memory's own curve.
         let retention = (0.25 * self.frequency(state) + 0.20 * evidence(state.memory) + 0.15 * strength) / 0.60;
-        // What speaks of code that is as it was is not idle.
+        // A memory about code that is as it was is not idle.
         let idle = if state.code == Some(Verdict::Fresh) { 0.0 } else { state.idle_days(now) };
         let tier = self.tiers.tier(strength.min(retention), idle);
         Standing { strength: strength as f32, retention: retention as f32, tier, decay }

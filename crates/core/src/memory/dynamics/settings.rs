@@ -16,7 +16,7 @@ pub struct Dynamics {
     pub rates: Vec<(String, f64)>,
     /// Factor of the half-life at importance 1; at importance 0 it divides.
     pub importance_stretch: f64,
-    /// What many uses add to the factor of the half-life, which is 1 without any.
+    /// The most that uses add to the factor of the half-life, which is 1 without any.
     pub use_stretch: f64,
     /// Factor of the half-life of what a person gave or confirmed.
     pub person_stretch: f64,
@@ -24,7 +24,7 @@ pub struct Dynamics {
     pub drifted: f64,
     /// Strength of what speaks of code that is gone.
     pub orphaned: f64,
-    /// What a day with uses adds to the importance; it fades with a mean of [`Self::mean_days`].
+    /// The importance that a day with uses adds; it fades with a mean of [`Self::mean_days`].
     pub promotion: f64,
     /// Mean days for which a use counts as recent.
     pub mean_days: f64,

@@ -14,7 +14,7 @@ use crate::results;
 mod files;
 mod patch;
 
-/// Audit the instruction files of agents against code, history and conversations
+/// Check agents' instruction files against code and conversations
 ///
 /// Each line of CLAUDE.md, AGENTS.md, rules of Cursor, Copilot, Windsurf, Cline and others, of Claude Code's automatic memory and of
 /// the person's own files is checked: stale (it names a file, command, version or tool that is gone), contradicted (a later commit or
