@@ -213,7 +213,7 @@ fn plot(year: &Year) -> String {
         let (top, left) = (30.0 + 220.0 * which as f64, 50.0);
         let _ = writeln!(svg, "<text x=\"{left}\" y=\"{}\">{title}, share of each tier</text>", top - 8.0);
         let x = |day: i64| left + WIDTH * day as f64 / DAYS as f64;
-        for tier in 0..5 {
+        for (tier, colour) in COLOURS.iter().enumerate() {
             let edge = |counts: &[[usize; 5]; 2], to: usize| {
                 let all: usize = counts[which].iter().sum();
                 let below: usize = counts[which][..to].iter().sum();
@@ -222,7 +222,7 @@ fn plot(year: &Year) -> String {
             let upper = year.tiers.iter().map(|(day, counts)| (x(*day), edge(counts, tier + 1)));
             let lower = year.tiers.iter().rev().map(|(day, counts)| (x(*day), edge(counts, tier)));
             let points: Vec<String> = upper.chain(lower).map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
-            let _ = writeln!(svg, "<polygon points=\"{}\" fill=\"{}\"/>", points.join(" "), COLOURS[tier]);
+            let _ = writeln!(svg, "<polygon points=\"{}\" fill=\"{colour}\"/>", points.join(" "));
         }
         for month in 0..=12 {
             let at = x(month * DAYS / 12);

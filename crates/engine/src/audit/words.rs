@@ -108,7 +108,7 @@ pub(super) fn sentence_of(text: &str, at: usize) -> (usize, usize) {
     let ends = |place: usize, letter: char| {
         matches!(letter, '.' | ';' | '!' | '?' | '\u{2014}') && text[place + letter.len_utf8()..].starts_with([' ', '\n'])
     };
-    let begin = text[..at].char_indices().filter(|(place, letter)| ends(*place, *letter)).last();
+    let begin = text[..at].char_indices().rfind(|(place, letter)| ends(*place, *letter));
     let end =
         text[at..].char_indices().find(|(place, letter)| ends(at + place, *letter)).map_or(text.len(), |(place, _)| at + place);
     (begin.map_or(0, |(place, letter)| place + letter.len_utf8()), end)

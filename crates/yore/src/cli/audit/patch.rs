@@ -56,11 +56,11 @@ fn diff(name: &str, lines: &[&str], changes: &BTreeMap<usize, Option<String>>, o
         let _ =
             writeln!(out, "@@ -{},{count} +{},{} @@", start(begin, count), start(begin - removed, count - gone), count - gone);
         removed += gone;
-        for at in begin..end {
+        for (at, old) in lines.iter().enumerate().take(end).skip(begin) {
             match changes.get(&at) {
-                None => line(' ', lines[at], out),
+                None => line(' ', old, out),
                 Some(new) => {
-                    line('-', lines[at], out);
+                    line('-', old, out);
                     if let Some(new) = new {
                         line('+', new, out);
                     }
