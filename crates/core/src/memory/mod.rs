@@ -3,7 +3,7 @@
 //! - [`Memory`]: the record; `kind`: kinds of statements, `fields`: what a kind has besides the statement
 //! - `lifecycle`: events, and the status that each leads to; `status`: the statuses, and their causes
 //! - [`Memory::absorb`] (`absorb`): what a repeated statement changes
-//! - [`Memory::weight`] (`weight`): its weight among others in an answer
+//! - [`dynamics`]: strength, retention and tier, and the weight of a memory among others in an answer
 //! - [`check`]: what makes a record valid
 //! - [`is_of_rules`] (`rules`): whether a file is one that agents read by themselves
 //!

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use yore_core::schedule::Cadence;
 
-/// Recurring maintenance work. To add one, add a variant, a row in [`TABLE`], and an arm in the program's `upkeep`.
+/// Recurring maintenance work. To add one, add a variant, a row in `TABLE`, and an arm in the program's `upkeep`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Upkeep {
