@@ -1,4 +1,4 @@
-//! Measures a year of memories in seconds: tiers, exposure and the speed of strengths, by the engine's own functions.
+//! Measures a year of memories in seconds: tiers, exposure and the speed of strengths, by the functions of `core`.
 //!
 //!     cargo run --release -p yore-bench --bin year -- [--plot docs/dynamics.svg]
 //!
@@ -37,7 +37,7 @@ const KEPT: usize = 64;
 /// Tiers are read each so many days.
 const SAMPLE: i64 = 5;
 /// Kinds of the memories with the documented days after which an unused one that was found in a conversation, of the usual
-/// importance, has left the two top tiers (`docs/memories.md`).
+/// importance, has left the two top tiers (they follow from the limits of the tiers).
 const KINDS: [(MemoryKind, i64); 4] =
     [(MemoryKind::Fact, 14), (MemoryKind::Decision, 14), (MemoryKind::Todo, 14), (MemoryKind::Preference, 14)];
 

@@ -7,7 +7,7 @@ use yore_core::memory::dynamics::{self, Curve, Preset, ScoreView, TierLimit, Tie
 use crate::config::key::{Key, ProjectMay, Shape};
 use crate::config::names::{FadeRate, Names};
 
-/// How memories fade and what keeps them near. Nothing is deleted by age; `docs/dynamics.md` has the formulas.
+/// How memories fade and what keeps them near. Nothing is deleted by age; the doc comments of `core::memory::dynamics` have the formulas.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Dynamics {
