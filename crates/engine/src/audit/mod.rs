@@ -78,7 +78,7 @@ impl Engine {
                 .or_else(|| here.and_then(|repository| checker.contradicted(line, repository)))
                 .or_else(|| here.and_then(|repository| stale::by_names(line, repository)))
                 .or(twin)
-                .or_else(|| here.and_then(|_| unused::unused(line, &said)));
+                .or_else(|| here.filter(|repository| repository.is_whole).and_then(|_| unused::unused(line, &said)));
             findings.extend(found.map(|found| AuditFinding {
                 file: line.file.path.clone(),
                 name: line.file.name.clone(),

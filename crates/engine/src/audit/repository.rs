@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use yore_core::text::Tokenizer;
 use yore_core::time::{UtcMillis, format_utc};
-use yore_sources::git::Git;
+use yore_sources::git::{Git, Stop};
 
 use super::statement::{Statement, sentences};
 use super::words::{Vocabulary, words};
 
 /// Commits that are read, the newest; bytes of their changes.
-const MOST_COMMITS: &str = "--max-count=5000";
+const MOST_COMMITS: usize = 5_000;
 const MOST_CHANGES: usize = 96 << 20;
 /// Bytes of other output of git.
 const MOST_OUTPUT: usize = 16 << 20;
@@ -82,6 +82,8 @@ pub(super) struct Repository {
     pub removed: HashMap<String, usize>,
     /// Words that were once keys of a manifest.
     pub declared: HashSet<String>,
+    /// True if all of the history and of the files was read, so that what is not there was never there.
+    pub is_whole: bool,
 }
 
 impl Repository {
@@ -90,27 +92,34 @@ impl Repository {
     /// # Errors
     /// git fails, is not installed, or takes too long.
     pub fn read(root: &Path, audited: &[&str]) -> io::Result<Option<Self>> {
+        Self::read_up_to(MOST_COMMITS, root, audited)
+    }
+
+    fn read_up_to(commits: usize, root: &Path, audited: &[&str]) -> io::Result<Option<Self>> {
         let git = Git::at(root);
         let mut out = Vec::new();
         if git.run(&["rev-parse", "--verify", "--quiet", "HEAD^{tree}"], MOST_OUTPUT, &mut out).is_err() {
             return Ok(None);
         }
         out.clear();
-        git.run(&["ls-files", "-z", "--cached", "--others", "--exclude-standard"], MOST_OUTPUT, &mut out)?;
+        let listed_all = git.run(&["ls-files", "-z", "--cached", "--others", "--exclude-standard"], MOST_OUTPUT, &mut out)?;
         let listed = String::from_utf8_lossy(&out);
         let mut found = Self { root: root.to_owned(), ..Self::default() };
         found.files = listed.split('\0').filter(|path| root.join(path).is_file()).map(str::to_owned).collect();
         let mut tokenizer = Tokenizer::default();
-        found.read_files(audited, &mut tokenizer);
-        let arguments =
-            ["log", MOST_COMMITS, "--format=%x01%H%x02%at%x02%B%x03", "-p", "-U0", "-M", "--no-color", "--no-ext-diff"];
+        let has_room = found.read_files(audited, &mut tokenizer);
+        let most = format!("--max-count={commits}");
+        let format = "--format=%x01%H%x02%at%x02%B%x03";
+        let arguments = ["log", &most, format, "-p", "-U0", "-M", "--no-color", "--no-ext-diff", "--no-textconv"];
         let mut log = Vec::new();
-        git.run(&arguments, MOST_CHANGES, &mut log)?;
+        let logged_all = git.run(&arguments, MOST_CHANGES, &mut log)?;
         found.read_log(&String::from_utf8_lossy(&log), audited, &mut tokenizer);
+        found.is_whole = has_room && [listed_all, logged_all] == [Stop::Ended; 2] && found.commits.len() < commits;
         Ok(Some(found))
     }
 
-    fn read_files(&mut self, audited: &[&str], tokenizer: &mut Tokenizer) {
+    /// Reads the files of the working tree; returns false if there was more than is read.
+    fn read_files(&mut self, audited: &[&str], tokenizer: &mut Tokenizer) -> bool {
         let mut left = MOST_READ;
         for path in &self.files.clone() {
             self.known.add(path, tokenizer);
@@ -131,6 +140,7 @@ impl Repository {
                 }
             }
         }
+        left > 0
     }
 
     /// Reads commits with their changes, newest first.
@@ -253,4 +263,28 @@ fn text_of(root: &Path, path: &str) -> Option<String> {
     let place = root.join(path);
     place.symlink_metadata().ok().filter(|meta| meta.is_file() && meta.len() <= LARGEST_FILE)?;
     std::fs::read_to_string(place).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_history_that_was_not_read_to_its_end_is_not_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = |arguments: &[&str]| {
+            let mut git = std::process::Command::new("git");
+            git.current_dir(folder.path()).args(["-c", "user.name=Pier", "-c", "user.email=pier@example.org"]).args(arguments);
+            assert!(git.output().unwrap().status.success(), "{arguments:?}");
+        };
+        run(&["init", "-q"]);
+        for name in ["lamp", "rope"] {
+            std::fs::write(folder.path().join(name), name).unwrap();
+            run(&["add", "."]);
+            run(&["commit", "-qm", name]);
+        }
+        let is_whole = |commits| Repository::read_up_to(commits, folder.path(), &[]).unwrap().unwrap().is_whole;
+        assert!(is_whole(3));
+        assert!(!is_whole(2), "an older commit may have what was not found");
+    }
 }
