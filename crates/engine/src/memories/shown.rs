@@ -230,8 +230,8 @@ impl Engine {
         let project = memory.project.and_then(|id| names.get(&id).cloned());
         let relations =
             if with_relations { self.store().relations(Relations::Of(&Node::Memory(memory.id), 1_000))? } else { Vec::new() };
-        let uses = self.store().vitals_of(&[memory.id])?.remove(&memory.id).unwrap_or_default().counts;
-        let standing = self.standings(&[&memory])?.pop().unwrap_or_default();
-        Ok(StoredMemory { project, uses, standing, relations, memory })
+        let vitals = self.store().vitals_of(&[memory.id])?.remove(&memory.id).unwrap_or_default();
+        let standing = self.standing_by(&memory, &vitals, self.now());
+        Ok(StoredMemory { project, uses: vitals.counts, standing, relations, memory })
     }
 }

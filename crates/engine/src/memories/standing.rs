@@ -7,7 +7,7 @@ use yore_core::time::UtcMillis;
 use super::shown::MemoryList;
 use crate::Engine;
 use crate::error::EngineError;
-use crate::store::{Memories, MemoryKey};
+use crate::store::{Memories, MemoryKey, Vitals};
 
 /// Number of memories that a list by standing reads at once.
 const PAGE: usize = 500;
@@ -22,14 +22,16 @@ impl Engine {
     pub fn standings_at(&self, memories: &[&Memory], at: UtcMillis) -> Result<Vec<Standing>, EngineError> {
         let ids: Vec<_> = memories.iter().map(|memory| memory.id).collect();
         let mut vitals = self.store().vitals_of(&ids)?;
-        let standing = |memory: &&Memory| {
-            let known = vitals.remove(&memory.id).unwrap_or_default();
-            // An outline has no tags.
-            let whole = (memory.tags != known.tags).then(|| Memory { tags: known.tags.clone(), ..(*memory).clone() });
-            let memory = whole.as_ref().unwrap_or(memory);
-            self.dynamics().standing(&State { memory, uses: &known.uses, code: known.code }, at)
-        };
-        Ok(memories.iter().map(standing).collect())
+        let mut known = |memory: &&Memory| vitals.remove(&memory.id).unwrap_or_default();
+        Ok(memories.iter().map(|memory| self.standing_by(memory, &known(memory), at)).collect())
+    }
+
+    /// Returns the standing that a memory has at a time by its vitals.
+    pub(super) fn standing_by(&self, memory: &Memory, known: &Vitals, at: UtcMillis) -> Standing {
+        // An outline has no tags.
+        let whole = (memory.tags != known.tags).then(|| Memory { tags: known.tags.clone(), ..memory.clone() });
+        let memory = whole.as_ref().unwrap_or(memory);
+        self.dynamics().standing(&State { memory, uses: &known.uses, code: known.code }, at)
     }
 
     /// Returns the memories of a list that have one of its tiers and its least decay score, up to its limit; all if it names neither.

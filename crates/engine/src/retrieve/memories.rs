@@ -101,10 +101,11 @@ pub(super) fn rank_memories(
             memory.tags = tags;
         }
         let state = State { memory, uses: &uses, code };
-        let standing = context.dynamics.standing(&state, at);
         let MemoryConditions { tiers, least_decay, .. } = &filter.memories;
-        let is_near =
-            (tiers.is_empty() || tiers.contains(&standing.tier)) && least_decay.is_none_or(|least| standing.decay >= least);
+        let is_near = tiers.is_empty() && least_decay.is_none() || {
+            let standing = context.dynamics.standing(&state, at);
+            (tiers.is_empty() || tiers.contains(&standing.tier)) && least_decay.is_none_or(|least| standing.decay >= least)
+        };
         states.insert(*key, if is_near { context.dynamics.factor(&state, at) } else { 0.0 });
     }
     // A memory that is too far is left out, and takes the place of nothing.

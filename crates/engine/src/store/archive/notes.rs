@@ -244,6 +244,7 @@ impl Store {
     /// Logs that notes were read: whole (`Opened`, which is also counted), as previews (`Shown`), or along a relation (`Given`). Only
     /// contexts have a log. Reading less than the whole is not logged while anybody else writes.
     pub(crate) fn log_reading(&self, notes: &[EpisodeKey], way: Use, now: UtcMillis, session: Option<&str>) -> StoreResult<()> {
+        let added = notes.len();
         let notes = json_of(notes);
         let work = |tx: &WriteTx<'_>| {
             tx.execute(
@@ -259,7 +260,7 @@ impl Store {
                     params![notes, now],
                 )?;
             }
-            prune_accesses(tx)
+            prune_accesses(tx, added)
         };
         if way == Use::Opened { self.write(work) } else { self.write_if_free(work).map(drop) }
     }

@@ -20,6 +20,8 @@ use crate::store::{Store, StoreError, StoreResult};
 
 /// Number of uses that the log keeps.
 const MOST_LOGGED: i64 = 100_000;
+/// Accesses between two looks at those that are too old.
+const PRUNED_EACH: i64 = 100;
 /// Number of times that a memory was opened or cited whose log is kept. These are kept apart from the rest: however much is shown, it
 /// takes no memory's uses away.
 const MOST_REINFORCING: i64 = 64;
@@ -221,12 +223,14 @@ pub(super) fn memory_of(row: &Row<'_>) -> rusqlite::Result<(i64, Memory)> {
     Ok((row.get(0)?, memory))
 }
 
-/// Removes the oldest accesses from the log, but not those that reinforce a memory.
-pub(in crate::store) fn prune_accesses(tx: &WriteTx<'_>) -> StoreResult<()> {
+/// Removes the oldest accesses from the log, but not those that reinforce a memory. Does so after about each hundredth access, because
+/// it looks at all that were kept. `added`: the accesses that were just logged.
+pub(in crate::store) fn prune_accesses(tx: &WriteTx<'_>, added: usize) -> StoreResult<()> {
     tx.execute(
-        "DELETE FROM memory_access WHERE id <= (SELECT max(id) FROM memory_access) - ?1
+        "DELETE FROM memory_access WHERE (SELECT max(id) % ?2 FROM memory_access) < ?3
+             AND id <= (SELECT max(id) FROM memory_access) - ?1
              AND (way IN ('shown', 'given') OR memory_uid NOT IN (SELECT memory_uid FROM memory_use WHERE opened + cited > 0))",
-        [MOST_LOGGED],
+        params![MOST_LOGGED, PRUNED_EACH, added as i64],
     )
     .map(drop)
 }
@@ -491,7 +495,7 @@ impl Store {
                     )?;
                 }
             }
-            prune_accesses(tx)
+            prune_accesses(tx, memories.len())
         };
         self.write_if_free(work).map(drop)
     }
