@@ -8,11 +8,12 @@
 //!
 //! The programs are `speed` (yore beside the baseline) and `lexical_trial` (the choice of engine).
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use yore_core::memory::dynamics::Dynamics;
 use yore_core::time::UtcMillis;
+use yore_engine::ingest::SourceRoot;
 use yore_engine::{Engine, EngineError, EngineOptions, ModelServers, StoreOptions};
 
 pub mod floor;
@@ -45,6 +46,39 @@ pub fn open_engine(data: &Path) -> Result<Engine, EngineError> {
         now,
         dynamics: Dynamics::default(),
     })
+}
+
+/// The arguments of a replay: a file of what is asked, a data directory, and histories that are read into it first.
+pub struct Replay {
+    /// The file of what is asked.
+    pub asked: PathBuf,
+    /// The data directory.
+    pub work: PathBuf,
+    /// The histories.
+    pub roots: Vec<SourceRoot>,
+}
+
+impl Replay {
+    /// Reads `NAME FILE --work DIRECTORY SOURCE=FOLDER...` from the command line; `name`: the option that names the file.
+    ///
+    /// # Errors
+    /// An option without a value, or an unknown argument.
+    pub fn of_arguments(name: &str) -> Result<Self, String> {
+        let mut replay = Self { asked: PathBuf::new(), work: PathBuf::new(), roots: Vec::new() };
+        let mut arguments = std::env::args().skip(1);
+        while let Some(argument) = arguments.next() {
+            let mut value = || arguments.next().map(PathBuf::from).ok_or_else(|| format!("{argument} needs a value"));
+            if argument == name {
+                replay.asked = value()?;
+            } else if argument == "--work" {
+                replay.work = value()?;
+            } else {
+                let (source, path) = argument.split_once('=').ok_or_else(|| format!("unknown argument {argument}"))?;
+                replay.roots.push(SourceRoot { source: source.to_owned(), path: path.into() });
+            }
+        }
+        Ok(replay)
+    }
 }
 
 /// Returns the present time.

@@ -10,28 +10,15 @@
 #![expect(clippy::print_stdout, reason = "a program for maintainers whose result is its output")]
 
 use std::error::Error;
-use std::path::PathBuf;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use yore_bench::open_engine;
+use yore_bench::{Replay, open_engine};
 use yore_engine::RecollectRequest;
-use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
+use yore_engine::ingest::{IngestRequest, Silent};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (mut moments, mut work, mut roots) = (PathBuf::new(), PathBuf::new(), Vec::new());
-    let mut arguments = std::env::args().skip(1);
-    while let Some(name) = arguments.next() {
-        let mut value = || arguments.next().ok_or_else(|| format!("{name} needs a value"));
-        match name.as_str() {
-            "--moments" => moments = value()?.into(),
-            "--work" => work = value()?.into(),
-            _ => {
-                let (source, path) = name.split_once('=').ok_or_else(|| format!("unknown argument {name}"))?;
-                roots.push(SourceRoot { source: source.to_owned(), path: path.into() });
-            }
-        }
-    }
+    let Replay { asked: moments, work, roots } = Replay::of_arguments("--moments")?;
     let engine = open_engine(&work)?;
     if !roots.is_empty() {
         engine.ingest(&IngestRequest::new(roots), &mut Silent)?;

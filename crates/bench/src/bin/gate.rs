@@ -12,13 +12,12 @@
 
 use std::collections::HashMap;
 use std::error::Error;
-use std::path::PathBuf;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 use yore_bench::measure::{machine, percentile};
-use yore_bench::open_engine;
-use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
+use yore_bench::{Replay, open_engine};
+use yore_engine::ingest::{IngestRequest, Silent};
 use yore_engine::{CommandRequest, ExtractRequest, ProjectQuery};
 use yore_sources::project_names::names_of;
 
@@ -26,19 +25,7 @@ use yore_sources::project_names::names_of;
 const DELAY_MS: i64 = 60_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (mut commands, mut work, mut roots) = (PathBuf::new(), PathBuf::new(), Vec::new());
-    let mut arguments = std::env::args().skip(1);
-    while let Some(name) = arguments.next() {
-        let mut value = || arguments.next().ok_or_else(|| format!("{name} needs a value"));
-        match name.as_str() {
-            "--commands" => commands = value()?.into(),
-            "--work" => work = value()?.into(),
-            _ => {
-                let (source, path) = name.split_once('=').ok_or_else(|| format!("unknown argument {name}"))?;
-                roots.push(SourceRoot { source: source.to_owned(), path: path.into() });
-            }
-        }
-    }
+    let Replay { asked: commands, work, roots } = Replay::of_arguments("--commands")?;
     let engine = open_engine(&work)?;
     if !roots.is_empty() {
         let began = Instant::now();

@@ -153,7 +153,7 @@ fn live(dynamics: &Dynamics, shows_count: bool) -> Year {
                 }
             }
         }
-        // What is used and true is needed about once a week, whatever is shown.
+        // A memory that is used and true is needed about once a week, however often it is shown.
         for one in lived.iter_mut().filter(|one| one.is_used && one.memory.recorded <= now) {
             if random.share() < 1.0 / 7.0 {
                 one.log.push((Use::Cited, now));
