@@ -84,7 +84,7 @@ pub struct Recollection {
 pub struct Dropped {
     /// The compaction.
     pub compaction: TurnId,
-    /// What it left out.
+    /// The things that it left out.
     pub items: Vec<Item>,
 }
 

@@ -143,7 +143,7 @@ pub struct Engine {
     model_uses: AtomicUsize,
     redactor: Mutex<Option<Arc<Redactor>>>,
     tokenizer: Mutex<Tokenizer>,
-    /// What the last compactions left out.
+    /// The things that the last compactions left out.
     dropped: Mutex<Vec<Arc<Dropped>>>,
 }
 

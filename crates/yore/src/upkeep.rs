@@ -13,12 +13,12 @@ use crate::config::{self, Config};
 /// Maximum wait for the index to take new memories, in milliseconds. Those that it does not take now are searched in memory.
 const INDEX_PATIENCE_MS: u64 = 5_000;
 
-/// What a job did.
+/// The result of a job that was done.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// What it counted.
+    /// Its counts.
     pub counts: Counts,
-    /// What is worth a line in a log.
+    /// Lines for a log.
     pub news: Vec<String>,
     /// Parts that failed; the others were done.
     pub problems: Vec<String>,

@@ -43,7 +43,7 @@ struct State {
 pub struct Told {
     /// Its path, relative to the session's directory.
     pub path: String,
-    /// What became of it; empty if it was only read.
+    /// Its state in words; empty if it was only read.
     pub state: String,
     /// The turn of the last change.
     pub edited: usize,

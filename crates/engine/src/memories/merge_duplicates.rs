@@ -21,7 +21,7 @@ const PAGE: usize = 100;
 /// Memories that one run compares; the next one goes on from there.
 const MOST_A_RUN: u64 = 5_000;
 
-/// What became of the memories that were compared.
+/// The outcome of a comparison of memories with those near them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MergedDuplicates {
     /// Memories that were compared with those near them.

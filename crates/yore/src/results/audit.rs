@@ -17,7 +17,7 @@ pub struct Audit {
     pub sessions: u64,
     /// Lines with a fault, in the order of the files.
     pub findings: Vec<AuditedLine>,
-    /// What could not be read, and why.
+    /// The things that could not be read, each with its reason.
     pub problems: Vec<String>,
 }
 

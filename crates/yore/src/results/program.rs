@@ -366,7 +366,7 @@ struct UpkeepRun {
     began: i64,
     /// Time at which it ended.
     ended: i64,
-    /// What it counted, by name.
+    /// Its counts, by name.
     counts: std::collections::BTreeMap<String, u64>,
 }
 

@@ -14,7 +14,7 @@ use yore_engine::{Counts, Failure, Upkeep, UpkeepState};
 pub struct UpkeepJob {
     /// Its name.
     pub job: String,
-    /// What it does.
+    /// Its work in a few words.
     pub description: String,
     /// `hourly`, `nightly`, `weekly` or `monthly`.
     pub cadence: String,
@@ -22,7 +22,7 @@ pub struct UpkeepJob {
     pub done: Option<String>,
     /// Milliseconds that this took.
     pub milliseconds: Option<i64>,
-    /// What this counted.
+    /// Its counts.
     pub counts: BTreeMap<String, u64>,
     /// `done`, `failed`, or `null` if it was not run yet.
     pub outcome: Option<String>,
@@ -73,7 +73,7 @@ pub struct UpkeepDone {
     pub job: String,
     /// Milliseconds that it took.
     pub milliseconds: i64,
-    /// What it counted.
+    /// Its counts.
     pub counts: BTreeMap<String, u64>,
     /// Parts that failed; the others were done.
     pub problems: Vec<String>,
@@ -105,7 +105,7 @@ pub struct CleanedMemory {
     pub id: String,
     /// Time at which it was put away, RFC 3339.
     pub changed: String,
-    /// What it says.
+    /// Its words.
     pub statement: String,
 }
 

@@ -110,7 +110,7 @@ fn write_rules(projects: &Path) {
     }
 }
 
-/// What upkeep makes: memories without their random ids, their evidence, and the number of operations that changed them.
+/// Returns the state that upkeep makes: memories without their random ids, their evidence, and the number of operations that changed them.
 fn made(environment: &TestEnvironment) -> Vec<String> {
     let db = Connection::open(environment.data().join("yore.db")).unwrap();
     let sql = "SELECT statement || ' ' || status || ' ' || (SELECT count(*) FROM memory_evidence WHERE memory_id = memory.id)

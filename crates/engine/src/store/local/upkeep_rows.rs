@@ -9,7 +9,7 @@ use crate::store::{Store, StoreResult};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct UpkeepRow {
     pub job: String,
-    /// Of the first of `tries` that failed with one error.
+    /// When it began; of several tries that failed with one error, the first.
     pub began: UtcMillis,
     pub ended: UtcMillis,
     /// A JSON object.

@@ -26,7 +26,7 @@ pub struct Dynamics {
     pub half_life_days: f64,
     /// Factor of the half-life at importance 1; at importance 0 it divides.
     pub importance_stretch: f64,
-    /// What many uses add to the factor of the half-life, which is 1 without any use.
+    /// The most that uses add to the factor of the half-life, which is 1 without any use.
     pub use_stretch: f64,
     /// Factor of the half-life of what a person said or confirmed.
     pub person_stretch: f64,
@@ -34,7 +34,7 @@ pub struct Dynamics {
     pub drifted: f64,
     /// Strength of a memory about code that is gone.
     pub orphaned: f64,
-    /// What a day with uses adds to the importance; it fades again.
+    /// The importance that a day with uses adds; it fades again.
     pub promotion: f64,
     /// Mean number of days for which a use counts as recent.
     pub mean_days: f64,
