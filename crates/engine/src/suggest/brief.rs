@@ -164,8 +164,7 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
         None => Vec::new(),
     };
     let is_other = |episode: &&EpisodeSummary| request.session.as_deref() != Some(episode.native_id.as_str());
-    // While nobody works in a project, what is known of it does not fade.
-    let aged = lately.iter().filter(is_other).filter_map(|episode| episode.updated).max().unwrap_or(UtcMillis::MAX);
+    let aged = last_used(&lately, request.session.as_deref());
     fill_memories(engine, project, aged, &mut brief)?;
     if request.is_compacted
         && let Some(session) = &request.session
@@ -240,6 +239,19 @@ fn fill_memories(engine: &Engine, project: Option<ProjectKey>, aged: UtcMillis, 
     }
     brief.open = near(&MemoryKind::OPEN, 0.0, OPEN)?;
     Ok(())
+}
+
+/// Returns the time until which the memories of a project aged before a session: while nobody works in a project, what is known of it does
+/// not fade.
+pub(super) fn aged(engine: &Engine, project: ProjectKey, session: Option<&str>) -> Result<UtcMillis, EngineError> {
+    let filter = SessionFilter { projects: &[project], ..SessionFilter::default() };
+    Ok(last_used(&lately(engine.store(), filter, LOOKED_AT)?, session))
+}
+
+/// Returns the time at which other sessions were last used; the latest possible time if there are none.
+fn last_used(sessions: &[EpisodeSummary], session: Option<&str>) -> UtcMillis {
+    let others = sessions.iter().filter(|other| session != Some(other.native_id.as_str()));
+    others.filter_map(|other| other.updated).max().unwrap_or(UtcMillis::MAX)
 }
 
 /// Sessions that people had, last used first.

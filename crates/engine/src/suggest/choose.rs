@@ -3,13 +3,15 @@
 use std::collections::HashSet;
 
 use yore_core::episode::Role;
-use yore_core::memory::{Evidence, Lane, Status};
+use yore_core::memory::{Evidence, Lane, Memory, Status};
 use yore_core::query::{Filter, ItemId};
 use yore_core::relevance::{SkipReason, is_announcement};
+use yore_core::time::UtcMillis;
 
+use super::brief::aged;
 use super::suggestion::{SuggestRequest, Suggestion, Suggestions, Trigger};
 use crate::error::EngineError;
-use crate::retrieve::keep_own_words;
+use crate::retrieve::{FoundMemory, keep_own_words, project_here};
 use crate::rules::cut;
 use crate::store::{TurnChoice, TurnKey};
 use crate::{Engine, Found, Hit, RecallAnswer, RecallRequest, Said, Tuning};
@@ -52,8 +54,9 @@ pub(super) fn news(engine: &Engine, request: &SuggestRequest, mut hits: Vec<Hit>
         }
         None => HashSet::new(),
     };
+    let cold = cold(engine, request, &hits)?;
     hits.retain(|hit| {
-        if request.given.contains(&hit.id()) {
+        if request.given.contains(&hit.id()) || cold.contains(&hit.id()) {
             return false;
         }
         let turn = match &hit.found {
@@ -70,8 +73,7 @@ pub(super) fn news(engine: &Engine, request: &SuggestRequest, mut hits: Vec<Hit>
                 let at = request.filter.as_of.unwrap_or_else(|| engine.now());
                 let has_place = memory.project.is_some() || memory.is_global();
                 let is_told = is_backed && !is_own && !is_known && has_place && !memory.is_read_by_agents();
-                let is_near = memory.is_pinned || found.standing.is_none_or(|standing| standing.tier.is_told_unasked());
-                return is_near && memory.status == Status::Holds && memory.is_valid_at(at) && is_told;
+                return memory.status == Status::Holds && memory.is_valid_at(at) && is_told;
             }
         };
         let is_own = request.session.as_deref().is_some_and(|session| {
@@ -92,6 +94,23 @@ pub(super) fn news(engine: &Engine, request: &SuggestRequest, mut hits: Vec<Hit>
         !turn.text.is_empty() || !turn.tool_text.is_empty()
     });
     Ok(hits)
+}
+
+/// Returns the memories among hits that are too cold to be told unasked.
+fn cold(engine: &Engine, request: &SuggestRequest, hits: &[Hit]) -> Result<Vec<ItemId>, EngineError> {
+    let is_cold = |found: &&FoundMemory| found.standing.is_some_and(|standing| !standing.tier.is_told_unasked());
+    let found: Vec<&Memory> = hits.iter().filter_map(Hit::as_memory).filter(is_cold).map(|found| &found.memory).collect();
+    let here = request.here.as_ref().filter(|_| !found.is_empty());
+    let project = here.map(|here| project_here(engine.store(), here)).transpose()?.flatten();
+    let aged = project.map(|project| aged(engine, project, request.session.as_deref())).transpose()?.unwrap_or(UtcMillis::MAX);
+    let now = engine.now();
+    let mut cold = Vec::new();
+    for memory in found {
+        let at = if memory.project.is_some() { aged.min(now) } else { now };
+        let is_cold = engine.standings_at(&[memory], at)?.iter().any(|standing| !standing.tier.is_told_unasked());
+        cold.extend(is_cold.then_some(ItemId::Memory(memory.id)));
+    }
+    Ok(cold)
 }
 
 /// Returns the best hits that are new to the session.

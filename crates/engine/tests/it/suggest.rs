@@ -1,10 +1,12 @@
 //! Suggestions: few, from this project, and never a turn that the session has already.
 
+use yore_core::memory::MemoryKind;
+use yore_core::operation::Cause;
 use yore_core::query::{Filter, ItemId, SearchMode};
 use yore_core::relevance::SkipReason;
 use yore_engine::{
-    BriefRequest, Engine, EngineError, EngineOptions, ExtractRequest, Packing, Passage, StoreError, SuggestRequest, Suggestion,
-    Suggestions, Trigger, exchanges,
+    BriefRequest, Engine, EngineError, EngineOptions, ExtractRequest, NewMemory, Packing, Passage, StoreError, SuggestRequest,
+    Suggestion, Suggestions, Trigger, exchanges,
 };
 use yore_sources::project_names::names_of;
 use yore_testing::{Memory, SessionBuilder, TurnOf};
@@ -514,4 +516,25 @@ fn documents_and_notes_hide_no_session_and_every_standing_note_is_told() {
     let native = brief.sessions[0].session.native_id.clone();
     let request = BriefRequest { session: Some(native), is_compacted: true, ..request };
     assert!(memory.engine().brief(&request).unwrap().own.is_some());
+}
+
+#[test]
+fn memories_of_a_project_that_rests_are_told_and_those_that_nobody_needs_while_it_is_worked_on_are_not() {
+    let mut memory = memory();
+    let statement = "The gauge of Hven North is calibrated against the lighthouse every spring.";
+    let mut new = NewMemory::new(MemoryKind::Fact, statement);
+    new.project = Some("tide".to_owned());
+    memory.engine().add_memory(&new, &Cause::default()).unwrap();
+    memory.index();
+    let is_told = |memory: &Memory| {
+        let told = prompt(memory.engine(), "against what is the gauge of Hven North calibrated every spring, the lighthouse?");
+        told.memories.iter().any(|told| told.hit.as_memory().is_some_and(|found| found.memory.statement == statement))
+    };
+    assert!(is_told(&memory));
+    memory.open_at(|| Memory::now() + 4_000 * 86_400_000);
+    assert!(is_told(&memory), "nobody worked in the project since");
+    let at = Memory::now() + 3_999 * 86_400_000;
+    memory.write("projects/p/later.jsonl", SessionBuilder::new(91).cwd(TIDE).at(at).turns(20).text());
+    memory.learn();
+    assert!(!is_told(&memory), "it was not needed in years of work");
 }
