@@ -3,6 +3,7 @@
 //! - [`Memory`]: the record; `kind`: kinds of statements, `fields`: what a kind has besides the statement
 //! - `lifecycle`: events, and the status that each leads to; `status`: the statuses, and their causes
 //! - [`Memory::absorb`] (`absorb`): what a repeated statement changes
+//! - [`citation`]: whether an agent repeated a memory that it was given
 //! - [`dynamics`]: strength, retention and tier, and the weight of a memory among others in an answer
 //! - [`check`]: what makes a record valid
 //! - [`is_of_rules`] (`rules`): whether a file is one that agents read by themselves
@@ -11,6 +12,7 @@
 //! ([`crate::operation`]).
 
 mod absorb;
+pub mod citation;
 pub mod dynamics;
 mod fields;
 mod kind;

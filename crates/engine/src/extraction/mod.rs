@@ -1,6 +1,7 @@
 //! Memories from conversations: found by rules, by the asking agent, or by a language model, and compared with each other.
 //!
 //! - `run`: reads the sessions that changed, with rules, and records what was found
+//! - `citations`: finds which given memories the agent then repeated
 //! - `refused`: why a part of what was found was not recorded
 //! - `material`: the lines of a session that are given to whoever distils it, `readable`: their words, shortened
 //! - `agent`: checks and records what an agent or a model found in them
@@ -10,6 +11,7 @@
 //! - `model_access`: which model reads a project's conversations, and within which limits
 
 mod agent;
+mod citations;
 mod compare;
 mod hypothetical;
 mod learning;

@@ -214,6 +214,7 @@ impl Engine {
             }
         } else {
             report.counts.put_away += self.put_away_taken_back(session.row, &session.native_id)?;
+            self.note_citations(session)?;
             let extraction = Extraction {
                 episode: session.row,
                 session: &session.native_id,

@@ -8,6 +8,7 @@ use yore_core::memory::dynamics::{Standing, Tier};
 use yore_core::memory::{Memory, Use};
 use yore_core::operation::{Operation, Subject};
 use yore_core::relation::{Node, Relation};
+use yore_core::time::UtcMillis;
 
 use super::record::shortened;
 use crate::Engine;
@@ -149,11 +150,26 @@ impl Engine {
         session: Option<&str>,
         question: Option<&str>,
     ) -> Result<(), EngineError> {
+        self.record_memory_uses_at(self.now(), memories, way, session, question)
+    }
+
+    /// Does [`Self::record_memory_uses`] for a use at a time that may have passed.
+    ///
+    /// # Errors
+    /// As [`Self::record_memory_uses`].
+    pub fn record_memory_uses_at(
+        &self,
+        at: UtcMillis,
+        memories: &[MemoryId],
+        way: Use,
+        session: Option<&str>,
+        question: Option<&str>,
+    ) -> Result<(), EngineError> {
         // Redacted before it is cut: half a secret would not be recognised.
         let mut question = question.map(str::to_owned);
         self.redact(question.iter_mut())?;
         let question = question.map(|question| question.chars().take(QUESTION_CHARS).collect::<String>());
-        Ok(self.store().record_uses(memories, way, self.now(), session, question.as_deref())?)
+        Ok(self.store().record_uses(memories, way, at.min(self.now()), session, question.as_deref())?)
     }
 
     /// Opens a memory: counts the use, and returns the memory with its relations and history.

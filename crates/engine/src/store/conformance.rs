@@ -19,6 +19,7 @@ use yore_core::relation::{Basis, Node, Relation, RelationType};
 use yore_core::scope::ProjectAlias;
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
+use super::statements::vitals::Gift;
 use super::{
     Advance, Again, ArchivePlan, Attempts, BlobKey, ChangeFilter, Checkpoint, Commit, Compared, Contexts, EmbeddedItem,
     EntityNames, Entries, Entry, EpisodeKey, Episodes, EventFilter, EvidenceOf, Exceptions, Failed, FileNote, FileRow, Files,
@@ -941,6 +942,14 @@ fn uses_and_verdicts(open: Open<'_>) {
     store.record_uses(&[known.id], Use::Shown, NOON, Some("session-one"), Some("where is the crane?")).unwrap();
     store.record_uses(&[known.id], Use::Opened, NOON + 1, None, None).unwrap();
     let unused = record(2, "The gauge is on pier four.");
+    done(store, OperationKind::Create, NOON, &[put(&unused)]);
+    for (way, at) in [(Use::Given, NOON + 3), (Use::Given, NOON + 2), (Use::Cited, NOON + 4)] {
+        let gift = |is_cited| Gift { memory: unused.id, at: NOON + 2, is_cited };
+        store.record_uses(&[unused.id], way, at, Some("session-two"), None).unwrap();
+        assert!(at == NOON + 3 || store.gifts_to("session-two").unwrap() == [gift(way == Use::Cited)]);
+    }
+    assert!(store.gifts_to("session-one").unwrap().is_empty(), "a show is no gift");
+    let unused = record(3, "The winch is on pier five.");
     done(store, OperationKind::Create, NOON, &[put(&unused)]);
     let vitals = store.vitals_of(&[unused.id, known.id]).unwrap();
     assert_eq!(vitals.len(), 1, "none are kept of what was never used");

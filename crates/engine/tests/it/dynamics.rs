@@ -1,12 +1,13 @@
 //! Memories fade and come near again by the engine's own functions: uses, confirmations, tiers in the brief and in filters.
 
+use serde_json::json;
 use yore_core::memory::dynamics::{Standing, Tier};
 use yore_core::memory::{Lane, MemoryKind, Use};
 use yore_core::operation::Cause;
 use yore_core::query::{MemoryConditions, Wanted};
-use yore_engine::{BriefRequest, MemoryList, NewMemory};
+use yore_engine::{BriefRequest, ExtractRequest, MemoryList, NewMemory};
 use yore_sources::project_names::names_of;
-use yore_testing::Memory;
+use yore_testing::{Memory, SessionBuilder};
 
 const DAY: i64 = 86_400_000;
 
@@ -132,4 +133,46 @@ fn lists_and_recall_filter_by_tier_and_by_the_least_decay_score() {
     assert_eq!(asked(MemoryConditions { tiers: vec![Tier::Active], ..MemoryConditions::default() }), [new.as_str()]);
     assert_eq!(asked(MemoryConditions { least_decay: Some(0.2), ..MemoryConditions::default() }), [new.as_str()]);
     assert_eq!(asked(MemoryConditions::default()).len(), 2);
+}
+
+#[test]
+fn what_a_session_was_given_and_its_agent_then_repeats_is_cited_once() {
+    let memory = Memory::new();
+    let [run, crane, known, ignored] = [
+        "`mise run quay-checks` runs the checks of the quay.",
+        "The crane on pier three is calibrated by src/cranes/calibrate.rs.",
+        "The tide gauge polls the harbour sensor every nine seconds.",
+        "Berth leases are kept in SQLite, because Redis lost heartbeats.",
+    ]
+    .map(|statement| add(&memory, MemoryKind::Fact, Lane::Extracted, statement));
+    let mut session = SessionBuilder::new(1).cwd("/home/dev/harbour");
+    let id = session.id().to_owned();
+    session.human("Check the quay, and tell me whether the tide gauge polls the harbour sensor every nine seconds.");
+    learn(&memory, &session);
+    let prompt = memory.turns(&id).last().unwrap().time.utc.unwrap();
+    let all = [&run, &crane, &known, &ignored].map(|id| memory.engine().memory(id).unwrap().memory.id);
+    // The client writes the prompt down after the hook answered it.
+    memory.engine().record_memory_uses_at(prompt - 20, &all, Use::Given, Some(&id), None).unwrap();
+    session.tool(
+        "Bash",
+        &json!({"command": "cd harbour && mise run quay-checks --quiet | tail"}),
+        "Redis lost heartbeats of berth leases, kept in SQLite",
+        false,
+    );
+    session.assistant("The tide gauge polls the harbour sensor every nine seconds. I look at the cranes next.");
+    session.tool("Read", &json!({"file_path": "/home/dev/harbour/src/cranes/calibrate.rs"}), "fn calibrate() {}", false);
+    session.human("Go on.");
+    learn(&memory, &session);
+    let cited = || [&run, &crane, &known, &ignored].map(|id| memory.engine().memory(id).unwrap().uses.cited);
+    assert_eq!(cited(), [1, 1, 0, 0], "what the prompt said, and what only a tool printed, is no evidence of use");
+    session.assistant("`mise run quay-checks` passed, and src/cranes/calibrate.rs calibrates the crane.");
+    learn(&memory, &session);
+    assert_eq!(cited(), [1, 1, 0, 0]);
+}
+
+/// Reads a session and has the rules read it.
+fn learn(memory: &Memory, session: &SessionBuilder) {
+    memory.write("projects/p/a.jsonl", session.text());
+    memory.learn();
+    memory.engine().extract(&ExtractRequest::default(), &mut |_, _| true).unwrap();
 }

@@ -243,7 +243,8 @@ impl<'a> Shared<'a> {
     pub fn take_event(&self, event: &Event) -> CliResult<usize> {
         if !event.given.is_empty() {
             let given: Vec<MemoryId> = event.given.iter().filter_map(|id| ItemId::parse(id)?.memory()).collect();
-            self.engine.record_memory_uses(&given, Use::Given, event.session_id.as_deref(), None)?;
+            // The hook's time, not that of this reading: what the agent did after it shows whether it was of use.
+            self.engine.record_memory_uses_at(event.at_ms, &given, Use::Given, event.session_id.as_deref(), None)?;
             return Ok(0);
         }
         let roots = self.roots()?;

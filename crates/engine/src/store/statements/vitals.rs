@@ -1,10 +1,11 @@
-//! Reads from the tables of uses, operations and verdicts what the standing of memories follows from.
+//! Reads from the tables of uses, operations and verdicts what the standing of memories follows from, and what sessions were given.
 
 use std::collections::HashMap;
 
 use yore_core::id::MemoryId;
 use yore_core::memory::Verdict;
 use yore_core::memory::dynamics::Reinforcement;
+use yore_core::time::UtcMillis;
 
 use crate::store::keys::hex_of;
 use crate::store::{MemoryUse, Store, StoreResult};
@@ -22,7 +23,28 @@ pub(crate) struct Vitals {
     pub code: Option<Verdict>,
 }
 
+/// A memory that a session was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Gift {
+    /// The memory.
+    pub memory: MemoryId,
+    /// The first time that it was given.
+    pub at: UtcMillis,
+    /// True if the session is known to have cited it.
+    pub is_cited: bool,
+}
+
 impl Store {
+    /// Returns the memories that a session was given, by its native id, the first one first.
+    pub(crate) fn gifts_to(&self, session: &str) -> StoreResult<Vec<Gift>> {
+        let sql = "SELECT memory_uid, min(at_ms) FILTER (WHERE way = 'given') AS given_ms, max(way = 'cited') FROM memory_access
+                   WHERE session = ?1 AND way IN ('given', 'cited') GROUP BY memory_uid HAVING given_ms IS NOT NULL ORDER BY given_ms, memory_uid";
+        let gift = |row: &rusqlite::Row<'_>| {
+            Ok(Gift { memory: MemoryId::from_bytes(row.get(0)?), at: row.get(1)?, is_cited: row.get(2)? })
+        };
+        self.read(|view| view.all(sql, [session], gift))
+    }
+
     /// Returns the vitals of memories; one of which nothing is known is left out.
     pub(crate) fn vitals_of(&self, memories: &[MemoryId]) -> StoreResult<HashMap<MemoryId, Vitals>> {
         let ids = hex_of(memories.iter().map(|id| id.as_bytes().as_slice()));
