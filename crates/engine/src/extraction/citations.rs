@@ -2,6 +2,7 @@
 
 use yore_core::episode::Role;
 use yore_core::exchange::TurnShape;
+use yore_core::id::MemoryId;
 use yore_core::memory::Use;
 use yore_core::memory::citation::{Given, Spoken, terms};
 use yore_core::text::Tokenizer;
@@ -10,27 +11,34 @@ use yore_core::time::UtcMillis;
 use crate::archive::sessions::ConversationTurns;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::store::EpisodeSummary;
+use crate::store::{EpisodeSummary, Uses};
 
 impl Engine {
     /// Counts as cited the memories that a session was given and that its agent repeated since, each once for the session.
     pub(super) fn note_citations(&self, session: &EpisodeSummary) -> Result<(), EngineError> {
-        let mut gifts = self.store().gifts_to(&session.native_id)?;
-        gifts.retain(|gift| !gift.is_cited);
+        let uses = self.store().uses(Uses::In(&session.native_id))?;
+        let is_cited = |memory| uses.iter().any(|used| used.memory == memory && used.way == Use::Cited);
+        let mut gifts: Vec<(MemoryId, UtcMillis)> = Vec::new();
+        for gift in uses.iter().filter(|used| used.way == Use::Given && !is_cited(used.memory)) {
+            match gifts.iter_mut().find(|(memory, _)| *memory == gift.memory) {
+                Some((_, first)) => *first = gift.at.min(*first),
+                None => gifts.push((gift.memory, gift.at)),
+            }
+        }
         if gifts.is_empty() {
             return Ok(());
         }
         let read = ConversationTurns::read(self.store(), session.row)?;
         let turns = read.shapes();
         let mut tokenizer = Tokenizer::default();
-        for gift in gifts {
-            let Some(memory) = self.told_memory(gift.memory)? else { continue };
+        for (gift, at) in gifts {
+            let Some(memory) = self.told_memory(gift)? else { continue };
             let terms = terms(&memory.statement, &mut tokenizer);
             let given = Given::new(terms.clone(), &self.rarity(&terms)?);
-            let (before, after) = turns.split_at(met_before(&turns, gift.at));
+            let (before, after) = turns.split_at(met_before(&turns, at));
             let (before, after): (Vec<_>, Vec<_>) = (spoken(before).collect(), spoken(after).collect());
             if given.is_cited(&before, &after, &mut tokenizer) {
-                self.record_memory_uses(&[gift.memory], Use::Cited, Some(&session.native_id), None)?;
+                self.record_memory_uses(&[gift], Use::Cited, Some(&session.native_id), None)?;
             }
         }
         Ok(())

@@ -4,22 +4,24 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 use yore_core::id::{MemoryId, ProjectId};
-use yore_core::memory::dynamics::{Standing, Tier};
+use yore_core::memory::dynamics::{Standing, Tier, used_together};
 use yore_core::memory::{Memory, Use};
 use yore_core::operation::{Operation, Subject};
-use yore_core::relation::{Node, Relation};
+use yore_core::relation::{Node, Relation, RelationType};
 use yore_core::time::UtcMillis;
 
 use super::record::shortened;
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
-use crate::store::{EvidenceOf, MemoryFilter, MemoryUse, ProjectKey, Relations};
+use crate::store::{EvidenceOf, MemoryFilter, MemoryUse, ProjectKey, Relations, Uses};
 use yore_sources::project_names::ProjectNames;
 
 /// Length of a question in the log of uses, in characters.
 const QUESTION_CHARS: usize = 500;
 /// Operations that are shown with a memory, the latest.
 const OPERATIONS: usize = 10;
+/// Memories that were used together with one that are shown with it.
+const USED_WITH: usize = 5;
 
 /// A memory as it is shown.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -191,9 +193,36 @@ impl Engine {
     pub fn read_memory(&self, id: MemoryId) -> Result<OpenedMemory, EngineError> {
         let memory = self.told_memory(id)?.ok_or_else(|| MemoryError::Unknown(id.short()))?;
         let stored = self.stored(memory, true, &self.project_names_by_id()?)?;
-        let relations = self.named_relations(&Node::Memory(stored.memory.id), &stored.relations)?;
+        let mut relations = self.named_relations(&Node::Memory(stored.memory.id), &stored.relations)?;
+        relations.extend(self.used_with(&stored.memory)?);
         let operations = self.operations(None, Some(Subject::Memory(stored.memory.id)), OPERATIONS)?;
         Ok(OpenedMemory { stored, relations, operations })
+    }
+
+    /// Returns the memories that were opened or cited in the same sessions as one, the heaviest first, as relations that follow from the
+    /// log of uses and are stored nowhere.
+    fn used_with(&self, memory: &Memory) -> Result<Vec<NamedRelation>, EngineError> {
+        let mut together: HashMap<MemoryId, HashMap<String, UtcMillis>> = HashMap::new();
+        for used in self.store().uses(Uses::Beside(memory.id))?.into_iter().filter(|used| used.memory != memory.id) {
+            together.entry(used.memory).or_default().insert(used.session, used.at);
+        }
+        let mut weighed = Vec::new();
+        for (id, sessions) in together {
+            let times: Vec<UtcMillis> = sessions.into_values().collect();
+            let weight = used_together(&times, self.now(), self.dynamics().mean_days);
+            let other = if weight > 0.0 { self.told_memory(id)? } else { None };
+            weighed.extend(other.filter(|other| other.is_of_same_place(memory)).map(|other| (weight, other)));
+        }
+        weighed.sort_by(|(a, one), (b, other)| b.total_cmp(a).then(one.id.cmp(&other.id)));
+        weighed.truncate(USED_WITH);
+        let named = |(weight, other): (f32, Memory)| NamedRelation {
+            name: RelationType::CoAccessed.as_str().to_owned(),
+            node: Node::Memory(other.id),
+            label: Some(shortened(&other.statement)),
+            weight,
+            reason: None,
+        };
+        Ok(weighed.into_iter().map(named).collect())
     }
 
     /// Returns relations as they are read from one of their ends.

@@ -19,14 +19,14 @@ use yore_core::relation::{Basis, Node, Relation, RelationType};
 use yore_core::scope::ProjectAlias;
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
-use super::statements::vitals::Gift;
+use super::statements::vitals::LoggedUse;
 use super::{
     Advance, Again, ArchivePlan, Attempts, BlobKey, ChangeFilter, Checkpoint, Commit, Compared, Contexts, EmbeddedItem,
     EntityNames, Entries, Entry, EpisodeKey, Episodes, EventFilter, EvidenceOf, Exceptions, Failed, FileNote, FileRow, Files,
     ForgetPlan, Forgetting, Home, ItemKey, LineRun, MODEL_LIST, Memories, MemoryFilter, MemoryOutline, Named, NewBlob, NewJob,
     NewOperation, OperationTx, Outlines, Past, ProjectChange, Queue, QueuePlace, RecordKey, Relations, RowKey, Run, SPOKEN_GAP,
     STATIC_LIST, SaidTurn, SessionFilter, SessionOrder, Shape, Skips, Spans, Stands, Store, StoreError, StoreOptions, StoredSpan,
-    StoredSummary, StoredVerdict, Structure, TopicName, TurnChoice, TurnCount, Turns, UndoError, Undoing, Unused, Versions,
+    StoredSummary, StoredVerdict, Structure, TopicName, TurnChoice, TurnCount, Turns, UndoError, Undoing, Unused, Uses, Versions,
     Vitals,
 };
 
@@ -943,18 +943,20 @@ fn uses_and_verdicts(open: Open<'_>) {
     store.record_uses(&[known.id], Use::Opened, NOON + 1, None, None).unwrap();
     let unused = record(2, "The gauge is on pier four.");
     done(store, OperationKind::Create, NOON, &[put(&unused)]);
-    for (way, at) in [(Use::Given, NOON + 3), (Use::Given, NOON + 2), (Use::Cited, NOON + 4)] {
-        let gift = |is_cited| Gift { memory: unused.id, at: NOON + 2, is_cited };
-        store.record_uses(&[unused.id], way, at, Some("session-two"), None).unwrap();
-        assert!(at == NOON + 3 || store.gifts_to("session-two").unwrap() == [gift(way == Use::Cited)]);
+    let beside = |id| store.uses(Uses::Beside(id)).unwrap().into_iter().map(|used| used.memory).collect::<Vec<_>>();
+    for (memory, way) in [(&unused, Use::Given), (&unused, Use::Cited), (&known, Use::Given)] {
+        store.record_uses(&[memory.id], way, NOON + 3, Some("session-two"), None).unwrap();
     }
-    assert!(store.gifts_to("session-one").unwrap().is_empty(), "a show is no gift");
+    let logged = |memory: &Memory, way| LoggedUse { memory: memory.id, way, at: NOON + 3, session: "session-two".to_owned() };
+    let all = [logged(&unused, Use::Given), logged(&unused, Use::Cited), logged(&known, Use::Given)];
+    assert_eq!(store.uses(Uses::In("session-two")).unwrap(), all);
+    assert_eq!((beside(unused.id), beside(known.id)), (vec![unused.id], vec![]), "a gift is no use");
     let unused = record(3, "The winch is on pier five.");
     done(store, OperationKind::Create, NOON, &[put(&unused)]);
     let vitals = store.vitals_of(&[unused.id, known.id]).unwrap();
     assert_eq!(vitals.len(), 1, "none are kept of what was never used");
     let uses = vitals[&known.id].counts;
-    assert_eq!((uses.shown, uses.opened, uses.accessed), (1, 1, Some(NOON + 1)));
+    assert_eq!((uses.shown, uses.opened, uses.accessed), (1, 1, Some(NOON + 3)));
     let vitals = |id| store.vitals_of(&[id]).unwrap().remove(&id).unwrap_or_default();
     assert_eq!(vitals(known.id).uses.times, [NOON + 1], "a show is no reinforcing use");
     for _ in 0..70 {

@@ -170,6 +170,36 @@ fn what_a_session_was_given_and_its_agent_then_repeats_is_cited_once() {
     assert_eq!(cited(), [1, 1, 0, 0]);
 }
 
+#[test]
+fn memories_used_in_the_same_sessions_are_related_until_that_is_long_ago() {
+    let mut memory = Memory::new();
+    let [gauge, crane, other] = ["The gauge is on pier four.", "The crane is on pier three.", "The winch is on pier five."]
+        .map(|statement| add(&memory, MemoryKind::Fact, Lane::Extracted, statement));
+    let open = |memory: &Memory, id: &str, session| memory.engine().open_memory(id, Some(session)).unwrap();
+    let together = |memory: &Memory| -> Vec<(String, f32)> {
+        let opened = memory.engine().read_memory(memory.engine().memory(&gauge).unwrap().memory.id).unwrap();
+        let used = opened.relations.into_iter().filter(|relation| relation.name == "co_accessed");
+        used.map(|relation| (relation.label.unwrap(), relation.weight)).collect()
+    };
+    open(&memory, &gauge, "one");
+    open(&memory, &other, "two");
+    assert_eq!(together(&memory), [], "in different sessions");
+    open(&memory, &crane, "one");
+    open(&memory, &crane, "one");
+    let [(label, once)] = &together(&memory)[..] else { panic!("{:?}", together(&memory)) };
+    assert!(label == "The crane is on pier three." && (0.6..0.65).contains(once), "{once}");
+    open(&memory, &gauge, "three");
+    open(&memory, &crane, "three");
+    assert!(together(&memory)[0].1 > *once, "a second session strengthens it");
+    let operations = memory.engine().operations(None, None, 100).unwrap().len();
+    later!(memory, 400);
+    assert_eq!(together(&memory), [], "it weakened below the floor");
+    open(&memory, &gauge, "four");
+    open(&memory, &crane, "four");
+    assert_eq!(together(&memory).len(), 1, "and comes back");
+    assert_eq!((memory.engine().operations(None, None, 100).unwrap().len(), operations), (3, 3), "it is no operation");
+}
+
 /// Reads a session and has the rules read it.
 fn learn(memory: &Memory, session: &SessionBuilder) {
     memory.write("projects/p/a.jsonl", session.text());

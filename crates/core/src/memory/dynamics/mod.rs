@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 pub use self::curve::Curve;
 pub use self::factor::Signals;
 pub use self::preset::Preset;
-pub use self::reinforcement::Reinforcement;
+pub use self::reinforcement::{LEAST_TOGETHER, Reinforcement, used_together};
 pub use self::settings::{Dynamics, ScoreView};
 pub use self::tier::{Tier, TierLimit, TierLimits};
 use super::{Confidence, Lane, Memory, Verdict};

@@ -1,8 +1,11 @@
-//! Reinforcing uses of a memory with their times: opened, cited, confirmed. What is merely shown or given never counts.
+//! Reinforcing uses of a memory with their times: opened, cited, confirmed, and together with others. Shows and gifts never count.
 
 use super::days_between;
 use crate::memory::Use;
 use crate::time::UtcMillis;
+
+/// Weight below which memories that were used together are not related any more.
+pub const LEAST_TOGETHER: f32 = 0.05;
 
 impl Use {
     /// Returns whether it is evidence that the memory was needed. What yore itself shows or gives is none: it would make strong what
@@ -10,6 +13,15 @@ impl Use {
     pub const fn reinforces(self) -> bool {
         matches!(self, Self::Opened | Self::Cited)
     }
+}
+
+/// Returns the weight of the implicit relation between two memories that were used in the same sessions, 0 to 1; 0 below
+/// [`LEAST_TOGETHER`]: it is not told then, and comes back with the next common use. `times`: one for each of these sessions; each
+/// counts less the longer ago it was, as `w = 1 - e^(-sum of e^(-days / mean))`.
+pub fn used_together(times: &[UtcMillis], now: UtcMillis, mean_days: f64) -> f32 {
+    let sum: f64 = times.iter().map(|at| (-days_between(*at, now) / mean_days).exp()).sum();
+    let weight = (1.0 - (-sum).exp()) as f32;
+    if weight < LEAST_TOGETHER { 0.0 } else { weight }
 }
 
 /// The reinforcing uses of a memory.

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
+use rusqlite::Row;
 use yore_core::id::MemoryId;
-use yore_core::memory::Verdict;
 use yore_core::memory::dynamics::Reinforcement;
+use yore_core::memory::{Use, Verdict};
 use yore_core::time::UtcMillis;
 
 use crate::store::keys::hex_of;
@@ -23,26 +24,46 @@ pub(crate) struct Vitals {
     pub code: Option<Verdict>,
 }
 
-/// A memory that a session was given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Gift {
+/// A use of a memory in a session, as it was logged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LoggedUse {
     /// The memory.
     pub memory: MemoryId,
-    /// The first time that it was given.
+    /// How it was used.
+    pub way: Use,
+    /// The time.
     pub at: UtcMillis,
-    /// True if the session is known to have cited it.
-    pub is_cited: bool,
+    /// The session, by its native id.
+    pub session: String,
+}
+
+/// The logged uses that a caller wants.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Uses<'q> {
+    /// Those in a session, by its native id.
+    In(&'q str),
+    /// The reinforcing ones in the sessions in which a memory was used so.
+    Beside(MemoryId),
 }
 
 impl Store {
-    /// Returns the memories that a session was given, by its native id, the first one first.
-    pub(crate) fn gifts_to(&self, session: &str) -> StoreResult<Vec<Gift>> {
-        let sql = "SELECT memory_uid, min(at_ms) FILTER (WHERE way = 'given') AS given_ms, max(way = 'cited') FROM memory_access
-                   WHERE session = ?1 AND way IN ('given', 'cited') GROUP BY memory_uid HAVING given_ms IS NOT NULL ORDER BY given_ms, memory_uid";
-        let gift = |row: &rusqlite::Row<'_>| {
-            Ok(Gift { memory: MemoryId::from_bytes(row.get(0)?), at: row.get(1)?, is_cited: row.get(2)? })
+    /// Returns logged uses in sessions, the oldest first.
+    pub(crate) fn uses(&self, wanted: Uses<'_>) -> StoreResult<Vec<LoggedUse>> {
+        let logged = |row: &Row<'_>| {
+            let way = Use::parse(&row.get::<_, String>(1)?).unwrap_or(Use::Shown);
+            Ok(LoggedUse { memory: MemoryId::from_bytes(row.get(0)?), way, at: row.get(2)?, session: row.get(3)? })
         };
-        self.read(|view| view.all(sql, [session], gift))
+        let select = "SELECT memory_uid, way, at_ms, session FROM memory_access";
+        self.read(|view| match wanted {
+            Uses::In(session) => view.all(&format!("{select} WHERE session = ?1 ORDER BY id"), [session], logged),
+            Uses::Beside(memory) => {
+                let sql = format!(
+                    "{select} WHERE way IN ('opened', 'cited') AND session IN (
+                         SELECT session FROM memory_access WHERE memory_uid = ?1 AND way IN ('opened', 'cited')) ORDER BY id"
+                );
+                view.all(&sql, [memory.as_bytes()], logged)
+            }
+        })
     }
 
     /// Returns the vitals of memories; one of which nothing is known is left out.
