@@ -12,8 +12,8 @@ use std::collections::{HashMap, HashSet};
 use std::error::Error;
 
 use serde_json::Value;
-use yore_core::memory::citation::{Given, Spoken, terms};
-use yore_core::text::{Tokenizer, Tokens};
+use yore_core::memory::citation::{Given, Spoken};
+use yore_core::text::{Tokenizer, Tokens, content_words};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -33,14 +33,19 @@ fn main() -> Result<(), Box<dyn Error>> {
         let holding = holding.get(term).copied().unwrap_or_default() as f32;
         (1.0 + (turns as f32 - holding + 0.5).max(0.5) / (holding + 0.5)).ln()
     };
+    let mut decided: [Vec<bool>; 2] = [Vec::new(), Vec::new()];
     let mut judged: Vec<(bool, f32, usize, String)> = Vec::new();
     for line in std::fs::read_to_string(cases)?.lines() {
         let case: Value = serde_json::from_str(line)?;
         let (mut before, after) = (spoken(&case["before"]), spoken(&case["after"]));
         before.push((false, case["prompt"].as_str().unwrap_or_default().to_owned()));
-        let terms = terms(case["memory"].as_str().unwrap_or_default(), &mut tokenizer);
+        let memory = case["memory"].as_str().unwrap_or_default();
+        let terms = content_words(memory, &mut tokenizer);
         let rarities: Vec<f32> = terms.iter().map(rarity).collect();
-        let (share, count) = Given::new(terms, &rarities).repeated(&borrowed(&before), &borrowed(&after), &mut tokenizer);
+        let given = Given::new(memory, terms, &rarities, rarity(&String::new()), &mut tokenizer);
+        let (before, after) = (borrowed(&before), borrowed(&after));
+        decided[usize::from(case["cited"] == true)].push(given.is_cited(&before, &after, &mut tokenizer));
+        let (share, count) = given.repeated(&before, &after, &mut tokenizer);
         judged.push((case["cited"] == true, share, count, case["id"].to_string()));
     }
     judged.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -55,6 +60,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             };
             println!("{least:.2} {terms}: cited {:?}, others {:?}", found(true), found(false));
         }
+    }
+    for (label, decided) in ["others", "cited"].iter().zip(&decided) {
+        println!("as yore decides: {} of {} {label}", decided.iter().filter(|is_cited| **is_cited).count(), decided.len());
     }
     Ok(())
 }

@@ -4,8 +4,8 @@ use yore_core::episode::Role;
 use yore_core::exchange::TurnShape;
 use yore_core::id::MemoryId;
 use yore_core::memory::Use;
-use yore_core::memory::citation::{Given, Spoken, terms};
-use yore_core::text::Tokenizer;
+use yore_core::memory::citation::{Given, Spoken};
+use yore_core::text::{Tokenizer, content_words};
 use yore_core::time::UtcMillis;
 
 use crate::archive::sessions::ConversationTurns;
@@ -31,10 +31,12 @@ impl Engine {
         let read = ConversationTurns::read(self.store(), session.row)?;
         let turns = read.shapes();
         let mut tokenizer = Tokenizer::default();
+        let most = self.rarity(&[String::new()])?.pop().unwrap_or_default();
         for (gift, at) in gifts {
             let Some(memory) = self.told_memory(gift)? else { continue };
-            let terms = terms(&memory.statement, &mut tokenizer);
-            let given = Given::new(terms.clone(), &self.rarity(&terms)?);
+            let terms = content_words(&memory.statement, &mut tokenizer);
+            let rarities = self.rarity(&terms)?;
+            let given = Given::new(&memory.statement, terms, &rarities, most, &mut tokenizer);
             let (before, after) = turns.split_at(met_before(&turns, at));
             let (before, after): (Vec<_>, Vec<_>) = (spoken(before).collect(), spoken(after).collect());
             if given.is_cited(&before, &after, &mut tokenizer) {
