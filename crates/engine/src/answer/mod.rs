@@ -18,11 +18,13 @@ use yore_core::query::AnswerKind;
 use self::view::Subject;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::retrieve::{RecallAnswer, RecallRequest, View, ViewRow};
+use crate::retrieve::{Hit, RecallAnswer, RecallRequest, View, ViewRow};
 
 /// Most hits beside a view with rows, and the share of the token budget that is theirs.
 const BESIDE_VIEW: usize = 3;
 const SHARE_BESIDE_VIEW: usize = 3;
+/// Most hits beside the overview of a subject, which have the whole budget: its rows tell less than they do (`docs/measurements.md`).
+const BESIDE_OVERVIEW: usize = 8;
 
 impl Engine {
     /// Answers a question with all that a front end shows, and counts the memories that the answer shows. With `is_synced`, turns that
@@ -60,7 +62,10 @@ impl Engine {
             false => (AnswerKind::Passages, None),
         };
         let has_rows = view.as_ref().is_some_and(|view| !view.rows.is_empty());
-        let mut answer = if has_rows { self.recall(&beside_view(request))? } else { self.recall(request)? };
+        let mut answer = match view.as_ref().filter(|_| has_rows) {
+            Some(view) => self.recall(&beside_view(view, request))?,
+            None => self.recall(request)?,
+        };
         // Words of other times do not answer what was done then.
         let is_idle = view.as_ref().is_some_and(|view| view.kind == AnswerKind::Work && view.period.is_some() && !has_rows);
         if is_idle {
@@ -73,6 +78,7 @@ impl Engine {
                 answer.withheld = self.withheld(request)?;
             }
         }
+        let view = view.map(|view| without_what_is_quoted(view, &answer.hits));
         (answer.answer_kind, answer.view) = (kind, view);
         if request.with_titles && has_time {
             for session in &mut answer.sessions {
@@ -107,11 +113,28 @@ fn keep_what_rows_lack(request: &RecallRequest, answer: &mut RecallAnswer) {
     });
 }
 
-/// Returns the request for the few passages that stand beside a view.
-fn beside_view(request: &RecallRequest) -> RecallRequest {
+/// Leaves out the rows of an overview of which a passage beside it is the whole text.
+fn without_what_is_quoted(mut view: View, hits: &[Hit]) -> View {
+    if is_of_subject(&view) {
+        let quoted: Vec<String> = hits.iter().filter(|hit| !hit.quote.is_empty()).map(|hit| hit.id().short()).collect();
+        view.rows.retain(|row| row.opens.as_ref().is_none_or(|id| !quoted.contains(id)));
+        view.total = view.rows.len();
+    }
+    view
+}
+
+/// Returns the request for the passages that stand beside a view: a few, but for the overview of a subject.
+fn beside_view(view: &View, request: &RecallRequest) -> RecallRequest {
+    if is_of_subject(view) {
+        return RecallRequest { limit: request.limit.min(BESIDE_OVERVIEW), ..request.clone() };
+    }
     let mut request = RecallRequest { limit: request.limit.min(BESIDE_VIEW), ..request.clone() };
     if let Some(packing) = &mut request.packing {
         packing.budget /= SHARE_BESIDE_VIEW;
     }
     request
+}
+
+fn is_of_subject(view: &View) -> bool {
+    view.kind == AnswerKind::Overview && !view.subject.is_empty()
 }

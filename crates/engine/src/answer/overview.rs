@@ -16,7 +16,7 @@ use crate::store::EventFilter;
 
 /// Most statements, sessions and other things of an overview.
 const MOST_STATEMENTS: usize = 3;
-const MOST_SESSIONS: usize = 3;
+const MOST_SESSIONS: usize = 1;
 const MOST_OTHERS: usize = 3;
 /// Longest row, in characters.
 const ROW_CHARS: usize = 140;

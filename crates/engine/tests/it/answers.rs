@@ -202,3 +202,24 @@ fn a_day_without_work_has_no_other_days_beside_it() {
     let View { rows, all, .. } = answer.view.unwrap();
     assert_eq!((rows.len(), all), (0, 2));
 }
+
+#[test]
+fn an_overview_of_a_subject_quotes_more_than_three_passages_and_repeats_none_of_them_as_a_row() {
+    let memory = Memory::new();
+    for seed in 0..6 {
+        let mut session = SessionBuilder::new(SEED + 20 + seed).cwd("/home/dev/tide").at(MONDAY + seed as i64 * DAY);
+        session.human(&format!("Implement the following plan:\n\n# Keep lagoon level {seed} in SQLite\n\n## Context\nThe lagoon lost level {seed} in Redis."));
+        session
+            .assistant(&format!("The lagoon keeps level {seed} in SQLite now, and reads it from the table of the pier {seed}."));
+        memory.write(&format!("projects/p/{seed}.jsonl"), session.text());
+    }
+    memory.learn();
+    memory.engine().extract(&ExtractRequest::default(), &mut |_, _| true).unwrap();
+    memory.index();
+    let answer = answer(&memory, "give me an overview of the lagoon");
+    let view = answer.view.unwrap();
+    assert_eq!(view.kind, AnswerKind::Overview);
+    assert!(answer.hits.len() > 3, "{}", answer.hits.len());
+    let quoted: Vec<String> = answer.hits.iter().map(|hit| hit.id().short()).collect();
+    assert!(view.rows.iter().all(|row| row.opens.as_ref().is_none_or(|id| !quoted.contains(id))), "{:?} {quoted:?}", view.rows);
+}
