@@ -206,3 +206,28 @@ fn learn(memory: &Memory, session: &SessionBuilder) {
     memory.learn();
     memory.engine().extract(&ExtractRequest::default(), &mut |_, _| true).unwrap();
 }
+
+#[test]
+fn what_the_person_says_again_in_another_session_is_reinforced() {
+    let rule = "From now on always run `make lint` before you push.";
+    let mut memory = Memory::new();
+    let say = |memory: &Memory, seed: u64, at: i64, words: &str| {
+        let mut session = SessionBuilder::new(seed).cwd("/home/dev/harbour").at(at);
+        session.human(words);
+        session.assistant("Done.");
+        memory.write(&format!("projects/p/{seed}.jsonl"), session.text());
+        memory.learn();
+        memory.engine().extract(&ExtractRequest::default(), &mut |_, _| true).unwrap();
+    };
+    let listed = |memory: &Memory| memory.engine().memories(&MemoryList { limit: 9, ..MemoryList::default() }).unwrap();
+    say(&memory, 1, Memory::now() - DAY, rule);
+    let [known] = &listed(&memory)[..] else { panic!("{:?}", listed(&memory)) };
+    let id = known.memory.id.to_string();
+    later!(memory, 300);
+    let faded = standing(&memory, &id);
+    say(&memory, 2, Memory::now() + 299 * DAY, rule);
+    let known = listed(&memory);
+    assert_eq!(known.len(), 1, "{known:?}");
+    let again = standing(&memory, &id);
+    assert!(again.strength > faded.strength && again.tier == Tier::Active, "{faded:?} {again:?}");
+}

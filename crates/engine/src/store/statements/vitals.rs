@@ -18,7 +18,7 @@ pub(crate) struct Vitals {
     pub tags: Vec<String>,
     /// How often it was used.
     pub counts: MemoryUse,
-    /// The times at which it was opened, cited and confirmed.
+    /// The times at which it was opened, cited, confirmed, and said again by the person.
     pub uses: Reinforcement,
     /// The verdict on the code that it speaks of; `None`: nothing was compared.
     pub code: Option<Verdict>,
@@ -99,6 +99,19 @@ impl Store {
                 "SELECT uid, at_ms FROM operation_change JOIN operation ON operation.number = operation_change.operation
                  WHERE operation.kind = 'confirm' AND operation.undone_by IS NULL
                      AND operation_change.uid IN (SELECT unhex(value) FROM json_each(?1))",
+            )? {
+                vitals.entry(id).or_default().uses.times.push(at);
+            }
+            // The person said so again in another session: that is a confirmation. An agent's words may only repeat what it was given.
+            for (id, at) in timed(
+                "SELECT memory.uid, min(turn.at_ms) FROM memory
+                 JOIN memory_evidence ON memory_evidence.memory_id = memory.id AND memory_evidence.position > 0
+                 JOIN turn ON turn.uid = memory_evidence.turn_uid
+                 WHERE memory.uid IN (SELECT unhex(value) FROM json_each(?1)) AND turn.role = 'human' AND turn.at_ms IS NOT NULL
+                     AND turn.episode_id IS NOT (
+                         SELECT first.episode_id FROM memory_evidence AS own JOIN turn AS first ON first.uid = own.turn_uid
+                         WHERE own.memory_id = memory.id AND own.position = 0)
+                 GROUP BY memory.id, turn.episode_id",
             )? {
                 vitals.entry(id).or_default().uses.times.push(at);
             }
