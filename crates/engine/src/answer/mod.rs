@@ -38,15 +38,15 @@ impl Engine {
     pub fn answer(&self, request: &RecallRequest, is_synced: bool) -> Result<RecallAnswer, EngineError> {
         let mut answer = self.answered(request, is_synced)?;
         keep_what_rows_lack(request, &mut answer);
-        self.count_shown(&answer, &request.question);
+        self.count_shown(&answer, request);
         Ok(answer)
     }
 
     /// Counts the memories that an answer shows.
-    pub(crate) fn count_shown(&self, answer: &RecallAnswer, question: &str) {
+    pub(crate) fn count_shown(&self, answer: &RecallAnswer, request: &RecallRequest) {
         let shown: Vec<MemoryId> = answer.hits.iter().filter_map(|hit| hit.id().memory()).collect();
         if !shown.is_empty() {
-            let _ = self.record_memory_uses(&shown, Use::Shown, None, Some(question));
+            let _ = self.record_memory_uses(&shown, Use::Shown, request.asking.as_deref(), Some(&request.question));
         }
     }
 

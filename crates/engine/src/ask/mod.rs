@@ -63,7 +63,7 @@ impl Engine {
             (answer.sentences, answer.sources) = (Vec::new(), Vec::new());
         }
         if !answer.sentences.is_empty() {
-            self.count_shown(&gathered.answer, &request.recall.question);
+            self.count_shown(&gathered.answer, &request.recall);
         }
         let is_simple = gathered.is_recorded || request.depth == Some(AskDepth::Preview);
         if let Some(by) = by.filter(|_| !is_simple && !gathered.pieces.is_empty() && !answer.sentences.is_empty()) {

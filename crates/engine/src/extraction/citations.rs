@@ -1,4 +1,4 @@
-//! Finds which memories that a session was given its agent then repeated, and counts them as cited.
+//! Finds which memories that a session was given, or shown when it asked, its agent then repeated, and counts them as cited.
 
 use yore_core::episode::Role;
 use yore_core::exchange::TurnShape;
@@ -14,12 +14,12 @@ use crate::error::EngineError;
 use crate::store::{EpisodeSummary, Uses};
 
 impl Engine {
-    /// Counts as cited the memories that a session was given and that its agent repeated since, each once for the session.
+    /// Counts as cited the memories that a session was given or shown and that its agent repeated since, each once for the session.
     pub(super) fn note_citations(&self, session: &EpisodeSummary) -> Result<(), EngineError> {
         let uses = self.store().uses(Uses::In(&session.native_id))?;
         let is_cited = |memory| uses.iter().any(|used| used.memory == memory && used.way == Use::Cited);
         let mut gifts: Vec<(MemoryId, UtcMillis)> = Vec::new();
-        for gift in uses.iter().filter(|used| used.way == Use::Given && !is_cited(used.memory)) {
+        for gift in uses.iter().filter(|used| matches!(used.way, Use::Given | Use::Shown) && !is_cited(used.memory)) {
             match gifts.iter_mut().find(|(memory, _)| *memory == gift.memory) {
                 Some((_, first)) => *first = gift.at.min(*first),
                 None => gifts.push((gift.memory, gift.at)),

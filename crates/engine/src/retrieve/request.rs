@@ -43,6 +43,9 @@ pub struct RecallRequest {
     pub filter: Filter,
     /// The project of the caller's directory, if known.
     pub here: Option<ProjectNames>,
+    /// The session of the agent that asks, by its native id: what it is shown is logged with it.
+    #[serde(default)]
+    pub asking: Option<String>,
     /// Mode, that is the lists to search. The answer reports the mode that was used.
     pub mode: SearchMode,
     /// True if words count; otherwise only similarity of meaning does.
@@ -148,6 +151,7 @@ impl RecallRequest {
             answer_kind: Some(AnswerKind::Passages),
             filter: Filter::default(),
             here: None,
+            asking: None,
             mode: SearchMode::Static,
             is_worded: true,
             limit: 10,

@@ -78,6 +78,11 @@ impl Access {
         let _ = ledger::append(directory, id, &entry);
     }
 
+    /// Returns the id of the calling session, if the agent identifies it.
+    pub fn asking(&self) -> Option<String> {
+        self.session.as_ref().map(|session| session.id.clone())
+    }
+
     /// Returns the directory of the current project.
     pub fn directory(&self) -> Option<&str> {
         self.here.as_ref()?.directory()

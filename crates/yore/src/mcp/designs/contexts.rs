@@ -168,7 +168,7 @@ fn bytes_of(item: &impl Serialize) -> usize {
 /// Returns from where contexts are asked for, and the lists that the configuration has searched.
 fn asked_from(access: &Access) -> (ContextPlace, SearchMode) {
     let request = recall_request::request("", access.handle.config(), access.here.clone());
-    let session = access.session.as_ref().map(|session| session.id.clone());
+    let session = access.asking();
     (ContextPlace { here: request.here, scope: request.filter.scope, session }, request.mode)
 }
 

@@ -294,6 +294,7 @@ pub(super) fn asked(
     let question: String = question.chars().take(QUESTION_CHARS).collect();
     let mut request = recall_request::request(question, access.handle.config(), None);
     (request.filter.scope, request.here) = asked_projects(project, request.filter.scope, access.here.clone());
+    request.asking = access.asking();
     request.limit = within("limit", limit, 1, MAX_LIMIT)?.unwrap_or(usual);
     request.quote_chars = quote_chars(request.quote_chars, request.limit);
     // A person who names a tool wants its nearest results.

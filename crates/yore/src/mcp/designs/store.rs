@@ -202,7 +202,7 @@ pub(super) async fn chunk(call: Call) -> CliResult<Answer> {
     new.memory.confidence = one_of("confidence", confidence, &CONFIDENCES, Confidence::parse)?.unwrap_or_default();
     new.memory.source = Source {
         kind: one_of("source", source, &SOURCES, SourceKind::parse)?.unwrap_or(SourceKind::Agent),
-        session: call.access.session.as_ref().map(|session| session.id.clone()),
+        session: call.access.asking(),
         ..Source::default()
     };
     new.related = related_to.unwrap_or_default().into_iter().filter_map(|id| given(Some(id))).collect();

@@ -84,7 +84,7 @@ pub async fn synthesis(call: Call) -> CliResult<Answer> {
 async fn answer(call: &Call, question: String, depth: Option<AskDepth>, project: Option<String>) -> CliResult<Answer> {
     let question = needed("question", &question)?;
     let mut recall = recall_request::request(question.as_str(), call.access.handle.config(), None);
-    recall.answer_kind = None;
+    (recall.answer_kind, recall.asking) = (None, call.access.asking());
     (recall.filter.scope, recall.here) = asked_projects(project, recall.filter.scope, call.access.here.clone());
     let request = AskRequest { recall, depth };
     let answer = call.access.handle.with(move |memory| memory.ask_in_sentences(request)).await?;

@@ -45,7 +45,7 @@ pub async fn call(call: Call) -> CliResult<Answer> {
 /// Returns the brief of a project, within a budget of tokens.
 pub async fn tell(access: &Arc<Access>, project: Option<String>, budget: usize) -> CliResult<Answer> {
     let asking = Arc::clone(access);
-    let session = access.session.as_ref().map(|session| session.id.clone());
+    let session = access.asking();
     let brief = access
         .handle
         .with(move |memory| {

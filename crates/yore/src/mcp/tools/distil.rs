@@ -110,7 +110,7 @@ pub fn tool(name: &'static str) -> Result<Tool, String> {
 
 pub async fn call(call: Call) -> CliResult<Answer> {
     let Arguments { session, items, relations, entities, drop, topic, upto, skip_lines } = parse(call.arguments)?;
-    let own = call.access.session.as_ref().map(|session| session.id.clone());
+    let own = call.access.asking();
     let session = given(session);
     if items.is_none() && topic.is_none() && upto.is_none() && skip_lines.is_empty() && drop.is_empty() {
         let request = MaterialRequest { session, own, here: call.access.here.clone() };

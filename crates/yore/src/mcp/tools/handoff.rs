@@ -57,7 +57,7 @@ pub async fn call(call: Call) -> CliResult<Answer> {
                 session: given(session),
                 agents: given(agent).into_iter().collect(),
                 here,
-                asking: access.session.as_ref().map(|session| session.id.clone()),
+                asking: access.asking(),
                 at: None,
                 tokens: room(tokens),
             })

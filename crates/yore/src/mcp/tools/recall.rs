@@ -242,7 +242,7 @@ pub fn quote_chars(configured: usize, limit: usize) -> usize {
 /// Runs a request. With `is_full`, loads the exchanges of the results too.
 pub async fn ask(access: &Access, request: RecallRequest, is_full: bool) -> CliResult<Found> {
     let is_worded = !request.wordings.is_empty();
-    let answer = access.handle.recall(request).await?;
+    let answer = access.handle.recall(RecallRequest { asking: access.asking(), ..request }).await?;
     Ok(Found { is_worded, ..found(access, answer, is_full).await? })
 }
 

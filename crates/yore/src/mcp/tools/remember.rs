@@ -122,7 +122,7 @@ async fn record(access: &Access, kind: MemoryKind, arguments: Arguments) -> CliR
     new.memory.tags = arguments.tags.unwrap_or_default();
     new.memory.valid_from = time("valid_from", arguments.valid_from)?;
     new.memory.valid_until = time("valid_until", arguments.valid_until)?;
-    new.memory.source.session = access.session.as_ref().map(|session| session.id.clone());
+    new.memory.source.session = access.asking();
     new.entities = arguments.entities.unwrap_or_default();
     new.evidence = arguments.evidence.unwrap_or_default().into_iter().map(|turn| GivenEvidence { turn, quote: None }).collect();
     new.replaces = given(arguments.replaces);
@@ -242,7 +242,7 @@ pub async fn store(access: &Arc<Access>, note: Note) -> CliResult<Stored> {
     }
     let access = Arc::clone(access);
     let handle = access.handle.clone();
-    let session = access.session.as_ref().map(|session| session.id.clone());
+    let session = access.asking();
     handle
         .storing(move |memory| {
             let directory = match place {

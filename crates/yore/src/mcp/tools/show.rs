@@ -97,7 +97,7 @@ pub async fn call(call: Call) -> CliResult<Answer> {
         let request = DeepenRequest { id, level, recall, budget: budget.unwrap_or(TURN_BUDGET) };
         return call.access.handle.with(move |memory| Ok(at_level(&request, &memory.deepen(request.clone())?))).await;
     }
-    let session = call.access.session.as_ref().map(|session| session.id.clone());
+    let session = call.access.asking();
     let recall = recall_request::request(String::new(), call.access.handle.config(), call.access.here.clone());
     call.access
         .handle
