@@ -1,9 +1,9 @@
-//! [`Engine`], the facade that the command line, the daemon and the servers call: opening, indexing, recall, statistics.
+//! [`Engine`], the facade that the command line, the daemon and the servers call: opening, indexing, recall.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use yore_core::handoff::Dropped;
@@ -23,10 +23,10 @@ use crate::ingest::{
 };
 use crate::llm::{self, ServerEmbedder, ServerReranker};
 use crate::platform;
-use crate::retrieve::{self, Asking, Deadline, Hit, Judge, Missing, Packing, QueryContext, RecallAnswer, RecallRequest};
-use crate::store::{
-    Again, Files, MemoryKey, ProjectKey, Queue, SourceFileSummary, Store, StoreError, StoreOptions, StoreStats, Unused,
+use crate::retrieve::{
+    self, Asking, Deadline, Hit, Judge, Missing, Packing, QueryContext, RecallAnswer, RecallRequest, RecallTimes,
 };
+use crate::store::{Again, Files, MemoryKey, ProjectKey, Queue, SourceFileSummary, Store, StoreError, StoreOptions, Unused};
 use yore_sources::redact::{RedactionCounts, RedactionPatternError, Redactor};
 use yore_sources::source::{ReaderOptions, Source as _, Stamp, Web, note, source_named};
 
@@ -117,19 +117,6 @@ pub struct VectorHealth {
     pub bytes: u64,
 }
 
-/// Everything that `stats` shows.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub struct Statistics {
-    /// Statistics of the store.
-    pub store: StoreStats,
-    /// Statistics of the full-text index.
-    pub index: IndexHealth,
-    /// Statistics of the vectors.
-    pub vectors: VectorHealth,
-    /// Bytes of the whole data directory.
-    pub directory_bytes: u64,
-}
-
 /// Stores and retrieves. Threads may share it freely.
 #[derive(Debug)]
 pub struct Engine {
@@ -145,6 +132,8 @@ pub struct Engine {
     tokenizer: Mutex<Tokenizer>,
     /// The things that the last compactions left out.
     dropped: Mutex<Vec<Arc<Dropped>>>,
+    /// The times that recall took since they were last stored.
+    recall_times: Mutex<RecallTimes>,
 }
 
 impl std::fmt::Debug for LexicalIndex {
@@ -172,6 +161,7 @@ impl Engine {
             redactor: Mutex::default(),
             tokenizer: Mutex::default(),
             dropped: Mutex::default(),
+            recall_times: Mutex::default(),
         };
         // What fails here is tried again, and reported, by the commands that write; `doctor` tells of it.
         let _ = engine.settle_forgetting();
@@ -431,6 +421,7 @@ impl Engine {
         }?;
         answer.missing.extend(missing);
         answer.missing.extend(no_reranker.take());
+        self.recall_times().add(self.now(), answer.micros);
         Ok(answer)
     }
 
@@ -493,16 +484,6 @@ impl Engine {
     /// Returns the number of turns that the full-text index holds.
     pub(crate) fn indexed(&self) -> Result<u64, EngineError> {
         Ok(self.index()?.len())
-    }
-
-    /// Collects the statistics of store, indexes and vectors.
-    pub fn statistics(&self) -> Result<Statistics, EngineError> {
-        Ok(Statistics {
-            store: self.store.stats()?,
-            index: self.index_health()?,
-            vectors: self.vector_health()?,
-            directory_bytes: directory_bytes(&self.options.directory),
-        })
     }
 
     /// Returns the files that histories were read from.
@@ -607,6 +588,16 @@ impl Engine {
     /// Returns the store, for the other modules of this crate.
     pub(crate) fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// Returns the times that recall took since they were last stored.
+    pub(crate) fn recall_times(&self) -> MutexGuard<'_, RecallTimes> {
+        self.recall_times.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the bytes of the whole data directory.
+    pub(crate) fn directory_bytes(&self) -> u64 {
+        directory_bytes(&self.options.directory)
     }
 
     /// Returns the engine's clock.

@@ -24,6 +24,7 @@ mod memories;
 pub mod platform;
 mod retrieve;
 mod rules;
+mod statistics;
 mod store;
 mod suggest;
 mod topics;
@@ -43,7 +44,7 @@ pub use audit::{AuditFile, AuditFinding, AuditKind, AuditReport, AuditRequest, A
 pub use budget::{Ledger, Price, Terms, switch_models};
 pub use deepen::{DeepLine, DeepenRequest, Deepened};
 pub use embedding::EmbedReport;
-pub use engine::{Engine, EngineOptions, IndexHealth, ModelServers, Statistics, VectorHealth};
+pub use engine::{Engine, EngineOptions, IndexHealth, ModelServers, VectorHealth};
 pub use error::{EngineError, MemoryError, ProjectNameError};
 pub use extraction::{
     ChooseModel, ConsolidateReport, ConsolidateRequest, DistilReport, Distilled, DistilledEntity, DistilledField, DistilledItem,
@@ -64,14 +65,15 @@ pub use memories::{
     Reached, Settlement, StoredMemory, Touched, Traversal,
 };
 pub use retrieve::{
-    Anchor, AnswerTopic, ExchangeHits, Found, FoundMemory, Hit, MemorySource, Missing, Packing, Passage, PastStatement,
-    Qualified, RecallAnswer, RecallRequest, Said, SearchedPeriod, SessionHit, Tuning, View, ViewRow, Withheld, WorkDone,
-    exchanges,
+    Anchor, AnswerTopic, ExchangeHits, Found, FoundMemory, Hit, MemorySource, Missing, PARTS, Packing, PartTimes, Passage,
+    PastStatement, Qualified, RecallAnswer, RecallRequest, RecallTimes, Said, SearchedPeriod, SessionHit, Tuning, View, ViewRow,
+    Withheld, WorkDone, exchanges,
 };
+pub use statistics::{Life, LifeRequest, Statistics, StatisticsRequest};
 pub use store::{
-    AgentCount, Backup, ConversationSummary, DailyLimits, EpisodeCount, EpisodeSummary, Forgotten, LedgerRow, MemoryCounts,
-    MemoryFilter, MemoryUse, Moved, ProjectSummary, RedactionCount, SCHEMA_VERSION, SelectedItem, SessionOrder, ShownTurn,
-    SkipCount, SourceFileSummary, Spent, StoreError, StoreOptions, StoreStats, UndoError,
+    AgentCount, Backup, ConversationSummary, DailyLimits, EpisodeCount, EpisodeSummary, Forgotten, GrowthWeek, LedgerRow,
+    MemoryCounts, MemoryFilter, MemoryUse, Moved, ProjectSummary, RedactionCount, SCHEMA_VERSION, SelectedItem, SessionOrder,
+    ShownTurn, SkipCount, SourceFileSummary, Spent, StoreError, StoreOptions, StoreStats, UndoError, UsedMemory, Uses,
 };
 pub use suggest::{
     Against, Brief, BriefRequest, CommandRequest, SuggestRequest, Suggestion, Suggestions, TakenBack, Trigger, Warning, Worked,

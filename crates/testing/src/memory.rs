@@ -11,7 +11,7 @@ use yore_core::time::UtcMillis;
 use yore_engine::ingest::{IngestReport, IngestRequest, Silent, SourceRoot};
 use yore_engine::{
     EmbedReport, Engine, EngineOptions, ForgetRequest, Found, Hit, ModelServers, RecallAnswer, RecallRequest, SessionsRequest,
-    ShowRequest, ShownTurn, StoreOptions, Surroundings, SyncReport,
+    ShowRequest, ShownTurn, Statistics, StatisticsRequest, StoreOptions, Surroundings, SyncReport,
 };
 
 use crate::state;
@@ -93,6 +93,11 @@ impl Memory {
     /// Returns the engine.
     pub fn engine(&self) -> &Engine {
         self.engine.as_ref().unwrap()
+    }
+
+    /// Returns the sizes and counts of the memory.
+    pub fn statistics(&self) -> Statistics {
+        self.engine().statistics(&StatisticsRequest::default()).unwrap()
     }
 
     /// Closes the engine; [`Self::open`] opens it again.

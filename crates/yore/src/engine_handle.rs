@@ -194,6 +194,16 @@ impl MemoryClient {
         Ok(Self { directory: directory.to_path_buf(), config: Arc::clone(config), models, way })
     }
 
+    /// The data directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The settings with which it was opened.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
     /// Answers a question; by the local model if the caller leaves that open and the model is ready.
     pub fn recall(&mut self, request: &RecallRequest, may_be_full: bool) -> CliResult<RecallAnswer> {
         let question = Question {

@@ -62,6 +62,7 @@ mod results;
 mod retention;
 mod settings;
 mod spool;
+mod statistics;
 mod upkeep;
 mod verbs;
 

@@ -25,8 +25,8 @@ use yore_engine::{
     HandoffRequest, Job, LearnRequest, Learning, LedgerRow, Material, MaterialRequest, MemoryEdit, MemoryList, MergeOffer,
     NewMemory, NoteSummary, NotesRequest, OpenConflict, OpenedContext, OpenedEntity, OpenedMemory, ProjectMerged, ProjectQuery,
     ProjectSummary, Reached, RememberRequest, Remembered, SessionTopics, SessionsRequest, Settlement, ShowAnswer, ShowRequest,
-    SourceFileSummary, Spent, Statistics, StoredMemory, SuggestRequest, Suggestions, TopicsRequest, Touched, Traversal,
-    UpkeepState, Warning, WhichVersion,
+    SourceFileSummary, Spent, Statistics, StatisticsRequest, StoredMemory, SuggestRequest, Suggestions, TopicsRequest, Touched,
+    Traversal, UpkeepState, Warning, WhichVersion,
 };
 use yore_sources::project_names::ProjectNames;
 
@@ -130,8 +130,8 @@ verbs! {
     /// Undoes the last merge, or the last one of a project.
     Writes undo_merge(named: Option<String>) -> ProjectMerged => |engine| engine.undo_merge(named.as_deref());
 
-    /// Counts everything.
-    Reads statistics() -> Statistics => Engine::statistics;
+    /// Counts everything, or what belongs to a project.
+    Reads statistics(request: StatisticsRequest) -> Statistics => |engine| engine.statistics(&request);
     /// Lists the files that were read.
     Reads source_files() -> Vec<SourceFileSummary> => Engine::source_files;
     /// Returns whether a unit of a source was read.

@@ -26,7 +26,7 @@ use yore_bench::workload::{Asker, Workload};
 use yore_core::memory::dynamics::Dynamics;
 use yore_core::time::{UtcMillis, format_utc};
 use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
-use yore_engine::{Engine, EngineOptions, ModelServers, Packing, RecallRequest, StoreOptions};
+use yore_engine::{Engine, EngineOptions, ModelServers, Packing, RecallRequest, StatisticsRequest, StoreOptions};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -339,7 +339,7 @@ fn yore_ask(job: &Job) -> Outcome<Value> {
             json!([percentile(micros, 0.5), percentile(micros, 0.95)])
         })
         .collect();
-    let statistics = engine.statistics()?;
+    let statistics = engine.statistics(&StatisticsRequest::default())?;
     Ok(json!({
         "times": times, "idle": idle, "phases": phases, "ways": ways, "empty": empty,
         "archive": statistics.store.archive_bytes, "words": statistics.store.words_bytes,

@@ -52,7 +52,7 @@ impl Engine {
     }
 
     /// Returns the only project with a name, an id or a directory.
-    fn only_project(&self, name: &str) -> Result<ProjectKey, EngineError> {
+    pub(crate) fn only_project(&self, name: &str) -> Result<ProjectKey, EngineError> {
         match retrieve::projects_named(self.store(), &[name.to_owned()])?.as_slice() {
             [row] => Ok(*row),
             rows => Err(EngineError::AmbiguousId {

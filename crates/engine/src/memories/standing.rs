@@ -1,5 +1,7 @@
 //! Computes the standing of memories (strength, retention, tier) when they are read: it is stored nowhere.
 
+use std::ops::ControlFlow;
+
 use yore_core::memory::Memory;
 use yore_core::memory::dynamics::{Standing, State, Tier};
 use yore_core::time::UtcMillis;
@@ -7,7 +9,7 @@ use yore_core::time::UtcMillis;
 use super::shown::MemoryList;
 use crate::Engine;
 use crate::error::EngineError;
-use crate::store::{Memories, MemoryKey, Vitals};
+use crate::store::{Memories, MemoryFilter, MemoryKey, Vitals};
 
 /// Number of memories that a list by standing reads at once.
 const PAGE: usize = 500;
@@ -36,28 +38,47 @@ impl Engine {
 
     /// Returns the memories of a list that have one of its tiers and its least decay score, up to its limit; all if it names neither.
     pub(super) fn of_standing(&self, list: &MemoryList) -> Result<Vec<(MemoryKey, Memory)>, EngineError> {
-        let mut filter = self.filter_of(list)?;
+        let filter = self.filter_of(list)?;
         if list.tiers.is_empty() && list.least_decay.is_none() {
             return Ok(self.store().memories(Memories::Meeting(&filter, list.limit))?);
         }
+        let is_wanted = |standing: Standing| {
+            (list.tiers.is_empty() || list.tiers.contains(&standing.tier))
+                && list.least_decay.is_none_or(|least| standing.decay >= least)
+        };
         let mut chosen = Vec::new();
-        while chosen.len() < list.limit {
+        if list.limit > 0 {
+            self.each_standing(filter, &mut |found, standing| {
+                if is_wanted(standing) {
+                    chosen.push(found);
+                }
+                if chosen.len() < list.limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            })?;
+        }
+        Ok(chosen)
+    }
+
+    /// Calls `each` with the memories that a filter lets through and their standing now, changed last first, until it breaks.
+    pub(crate) fn each_standing(
+        &self,
+        mut filter: MemoryFilter,
+        each: &mut dyn FnMut((MemoryKey, Memory), Standing) -> ControlFlow<()>,
+    ) -> Result<(), EngineError> {
+        loop {
             let found = self.store().memories(Memories::Meeting(&filter, PAGE))?;
-            let Some((_, last)) = found.last() else { break };
+            let Some((_, last)) = found.last() else { return Ok(()) };
             filter.before = Some((last.changed, last.id.to_string()));
             let is_last = found.len() < PAGE;
             let standings = self.standings(&found.iter().map(|(_, memory)| memory).collect::<Vec<_>>())?;
-            let is_wanted = |standing: &Standing| {
-                (list.tiers.is_empty() || list.tiers.contains(&standing.tier))
-                    && list.least_decay.is_none_or(|least| standing.decay >= least)
-            };
-            chosen.extend(found.into_iter().zip(standings).filter(|(_, standing)| is_wanted(standing)).map(|(found, _)| found));
+            for (found, standing) in found.into_iter().zip(standings) {
+                if each(found, standing).is_break() {
+                    return Ok(());
+                }
+            }
             if is_last {
-                break;
+                return Ok(());
             }
         }
-        chosen.truncate(list.limit);
-        Ok(chosen)
     }
 
     /// Keeps the memories that are told unasked: those of tiers above cold, and pinned ones. `at`: the time for which they age.

@@ -27,7 +27,7 @@ use super::{
     NewOperation, OperationTx, Outlines, Past, ProjectChange, Queue, QueuePlace, RecordKey, Relations, RowKey, Run, SPOKEN_GAP,
     STATIC_LIST, SaidTurn, SessionFilter, SessionOrder, Shape, Skips, Spans, Stands, Store, StoreError, StoreOptions, StoredSpan,
     StoredSummary, StoredVerdict, Structure, TopicName, TurnChoice, TurnCount, Turns, UndoError, Undoing, Unused, Uses, Versions,
-    Vitals,
+    Vitals, Wanted,
 };
 
 /// Opens another handle on the same data, which is empty before the first.
@@ -209,7 +209,7 @@ fn texts(store: &Store, session: &Episode) -> Vec<String> {
 }
 
 fn turns(store: &Store) -> u64 {
-    store.stats().unwrap().roles.iter().map(|role| role.turns).sum()
+    store.stats(&Wanted::default()).unwrap().roles.iter().map(|role| role.turns).sum()
 }
 
 fn key_of(store: &Store, session: &Episode) -> EpisodeKey {

@@ -30,7 +30,8 @@ pub(crate) use archive::forget::{ForgetPlan, Forgetting};
 pub use archive::forget::{Forgotten, SelectedItem};
 pub use archive::merges::Moved;
 pub(crate) use archive::notes::{ContextHead, Contexts, StoredNote, Versions};
-pub use archive::overview::{AgentCount, EpisodeCount, MemoryCounts, RedactionCount, SkipCount, StoreStats};
+pub(crate) use archive::overview::Wanted;
+pub use archive::overview::{AgentCount, EpisodeCount, RedactionCount, SkipCount, StoreStats};
 pub(crate) use archive::projects::{ProjectChange, StoredAlias, StoredProject};
 pub use archive::projects::{ProjectMerge, ProjectSummary};
 pub use archive::sessions::{ConversationSummary, EpisodeSummary, SessionOrder};
@@ -57,6 +58,8 @@ pub use local::options::StoreOptions;
 pub(crate) use local::salvage::{Content, Salvage};
 pub(crate) use local::upkeep_rows::UpkeepRow;
 pub(crate) use statements::attempts::{Attempts, StoredAttempt};
+pub(crate) use statements::counts::WeeksWanted;
+pub use statements::counts::{GrowthWeek, MemoryCounts, UsedMemory, Uses};
 pub(crate) use statements::entities::Relations;
 pub(crate) use statements::extraction::Shape;
 pub(crate) use statements::found_memories::{

@@ -83,7 +83,7 @@ fn hundred_appends_give_the_same_store() {
     let (whole, divided) = (one_shot(&content), in_appends(&content, cuts));
     assert_same(&whole.state(), &divided.state());
     assert_eq!(divided.archive()[0].2, content);
-    let (whole, divided) = (whole.engine().statistics().unwrap(), divided.engine().statistics().unwrap());
+    let (whole, divided) = (whole.statistics(), divided.statistics());
     // A line that repeats within one reading is stored each time; a later reading finds it again.
     assert!(divided.store.archive_raw_bytes <= whole.store.archive_raw_bytes);
 }
@@ -161,7 +161,7 @@ fn snapshots_of_one_session_count_once_in_any_order() {
         memory.learn();
         assert_same(&alone.words(), &memory.words());
         assert_eq!(memory.archive().iter().find(|(path, ..)| path.ends_with("second.jsonl")).unwrap().2, second.as_bytes());
-        let (once, twice) = (alone.engine().statistics().unwrap().store, memory.engine().statistics().unwrap().store);
+        let (once, twice) = (alone.statistics().store, memory.statistics().store);
         assert_eq!(twice.archive_raw_bytes.abs_diff(once.archive_raw_bytes) / 1_000, 0, "lines are stored once");
     }
 }
@@ -241,13 +241,13 @@ fn deleted_file_stays_archived() {
 fn moved_file_is_stored_once() {
     let session = SessionBuilder::new(51).turns(20);
     let memory = one_shot(session.text().as_bytes());
-    let (before, size) = (memory.words(), memory.engine().statistics().unwrap().store.archive_raw_bytes);
+    let (before, size) = (memory.words(), memory.statistics().store.archive_raw_bytes);
     fs::create_dir_all(memory.sources().join("projects/elsewhere")).unwrap();
     fs::rename(memory.sources().join(FILE), memory.sources().join("projects/elsewhere/moved.jsonl")).unwrap();
     memory.learn();
     assert_same(&before, &memory.words());
     assert_eq!(memory.archive().len(), 2);
-    assert_eq!(memory.engine().statistics().unwrap().store.archive_raw_bytes, size);
+    assert_eq!(memory.statistics().store.archive_raw_bytes, size);
 }
 
 #[test]
@@ -281,7 +281,7 @@ fn text_that_is_cut_for_the_index_is_whole_in_the_archive_and_counted_once() {
     assert_eq!(memory.turns(session.id())[0].text.len(), 1 << 20);
     assert_eq!(memory.archive()[0].2, session.text().as_bytes());
     let counted = |memory: &Memory| -> u64 {
-        let skips = memory.engine().statistics().unwrap().store.skips;
+        let skips = memory.statistics().store.skips;
         skips.iter().filter(|skip| skip.reason == "text-cut").map(|skip| skip.count).sum()
     };
     session.human("Go on then.");

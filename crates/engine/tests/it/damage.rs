@@ -192,7 +192,11 @@ fn index_that_another_process_replaces_is_opened_again_by_whatever_uses_it() {
     let request = ForgetRequest { session: id, is_hard: true, is_dry_run: false, restore: false, keep_tombstones: true };
     memory.engine().forget(&request).unwrap();
     assert!(is_found());
-    let health = Engine::open(Memory::options(memory.data())).unwrap().statistics().unwrap().index;
+    let health = Engine::open(Memory::options(memory.data()))
+        .unwrap()
+        .statistics(&yore_engine::StatisticsRequest::default())
+        .unwrap()
+        .index;
     assert_eq!((health.indexed, health.queued), (health.expected, 0));
 }
 

@@ -59,6 +59,7 @@ mod shape;
 mod show;
 mod speaker;
 mod specstory;
+mod statistics;
 mod suggest;
 mod told;
 mod topics;

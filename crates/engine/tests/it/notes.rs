@@ -648,7 +648,7 @@ fn lists_and_counts_know_a_note_by_its_newest_version() {
     let summary = memory.engine().summary(note).unwrap();
     assert_eq!((summary.message_count, summary.has_code), (1, false));
     assert_eq!(summary.preview, "The ferry leaves at dusk.");
-    let store = memory.engine().statistics().unwrap().store;
+    let store = memory.statistics().store;
     assert_eq!((store.agents[0].turns, store.roles[0].turns), (1, 1));
 }
 

@@ -71,7 +71,7 @@ fn growing_unit_keeps_one_generation_and_no_line_twice() {
     // Forty generations of headers are kept, as none contains the other; the sections are in each generation
     // once, by reference. The stored size is what counts.
     assert!(all.contains("paragraph 39"));
-    let stored = memory.engine().statistics().unwrap().store;
+    let stored = memory.statistics().store;
     assert!(stored.archive_raw_bytes < 60_000, "{} bytes for 40 short paragraphs", stored.archive_raw_bytes);
 }
 

@@ -88,7 +88,7 @@ fn counts_of_redactions_are_kept_and_shown() {
     let report = memory.learn();
     assert_eq!(report.redactions.get(SecretKind::GithubToken), 1);
     assert_eq!(report.redactions.get(SecretKind::SlackToken), 1);
-    let shown = memory.engine().statistics().unwrap().store.redactions;
+    let shown = memory.statistics().store.redactions;
     let counts: Vec<(&str, u64)> = shown.iter().map(|entry| (entry.kind.as_str(), entry.count)).collect();
     assert_eq!(counts, [("github-token", 1), ("slack-token", 1)]);
 }

@@ -68,9 +68,9 @@ fn reindex_needs_no_sources() {
 #[test]
 fn other_reader_options_apply_to_what_is_archived() {
     let memory = memory_of_all();
-    let (before, state) = (memory.engine().statistics().unwrap().store.words_bytes, memory.state());
+    let (before, state) = (memory.statistics().store.words_bytes, memory.state());
     memory.engine().reindex(&ReaderOptions { tool_bytes: 64, ..ReaderOptions::default() }, &mut Silent).unwrap();
-    assert!(memory.engine().statistics().unwrap().store.words_bytes < before);
+    assert!(memory.statistics().store.words_bytes < before);
     memory.engine().reindex(&ReaderOptions::default(), &mut Silent).unwrap();
     assert_same(&state, &memory.state());
 }

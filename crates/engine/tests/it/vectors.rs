@@ -281,7 +281,7 @@ fn the_vectors_of_another_model_are_not_compared_and_are_replaced() {
     let report = memory.embed();
     assert!(report.embedded > 0 && report.waiting == 0);
     assert!(asked(&memory, CARS, SearchMode::Full).missing.is_empty());
-    let health = memory.engine().statistics().unwrap().vectors;
+    let health = memory.statistics().vectors;
     assert_eq!(health.others, 0, "vectors of the model before are gone");
     assert!(health.model.unwrap().starts_with("other "));
 }
@@ -319,12 +319,12 @@ fn a_turn_that_changes_is_embedded_again_and_a_forgotten_one_leaves_no_vector() 
     memory.write("projects/p/ferry.jsonl", session.text());
     memory.learn();
     assert_eq!(memory.engine().unembedded().unwrap(), 1);
-    let known = memory.engine().statistics().unwrap().vectors;
+    let known = memory.statistics().vectors;
     assert_eq!(memory.embed().embedded, 1);
-    let with_ferry = memory.engine().statistics().unwrap().vectors;
+    let with_ferry = memory.statistics().vectors;
     assert_eq!((with_ferry.vectors, with_ferry.model_turns), (known.vectors + 1, known.model_turns + 1));
     memory.forget_hard(session.id());
-    let after = memory.engine().statistics().unwrap().vectors;
+    let after = memory.statistics().vectors;
     assert_eq!((after.vectors, after.model_turns), (known.vectors, known.model_turns));
     assert_eq!(after.static_turns, known.static_turns - 1);
     memory.open();

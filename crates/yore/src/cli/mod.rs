@@ -43,6 +43,7 @@ mod resume;
 mod review;
 mod sessions;
 mod show;
+mod stats;
 mod status;
 mod status_line;
 mod topics;
@@ -129,6 +130,7 @@ enum Command {
     Install(install::Arguments),
     Status(status::Arguments),
     Doctor(doctor::Arguments),
+    Stats(stats::Arguments),
     #[command(alias = "search")]
     Recall(recall::Arguments),
     Ask(ask::Arguments),
@@ -275,6 +277,7 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
         Command::Install(arguments) => install::run(&arguments, context),
         Command::Status(arguments) => status::run(&arguments, context),
         Command::Doctor(arguments) => doctor::run(&arguments, context),
+        Command::Stats(arguments) => stats::run(&arguments, context),
         Command::Recall(arguments) => recall::run(&arguments, context),
         Command::Ask(arguments) => ask::run(&arguments, context),
         Command::Show(arguments) => show::run(&arguments, context),

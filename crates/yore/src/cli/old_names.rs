@@ -3,13 +3,12 @@
 use std::ffi::OsString;
 
 /// Old names, and what they became. A name of two words stands before its first word alone.
-const OLD: [(&str, &str); 18] = [
+const OLD: [(&str, &str); 17] = [
     ("backup", "data backup"),
     ("restore", "data restore"),
     ("repair", "data repair"),
     ("reindex", "data rebuild"),
     ("scan", "data scan"),
-    ("stats", "status"),
     ("sources", "status --sources"),
     ("notes", "memories --notes"),
     ("chat list", "sessions"),

@@ -5,7 +5,7 @@ use yore_core::episode::Role;
 use yore_core::memory::Status;
 use yore_core::scope::ScopeChoice;
 use yore_engine::ingest::{IngestReport, IngestRequest, Silent, SourceRoot};
-use yore_engine::{Engine, ExtractRequest, MemoryCounts, RecallAnswer, RecallRequest, SessionsRequest};
+use yore_engine::{Engine, ExtractRequest, MemoryCounts, RecallAnswer, RecallRequest, SessionsRequest, StatisticsRequest};
 use yore_sources::source::{NothingKnown, SOURCES, source_named};
 
 use super::data::scan;
@@ -70,7 +70,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         report.merge(found);
     }
     extract_here(&engine, context)?;
-    let statistics = engine.statistics()?;
+    let statistics = engine.statistics(&StatisticsRequest::default())?;
     let answer = if context.settings.config().up.ask_question { first_answer(&engine, context)? } else { None };
     if context.printer.is_json() {
         context.printer.json(&Begun {

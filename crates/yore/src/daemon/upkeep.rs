@@ -4,7 +4,7 @@
 //! The wall clock decides when upkeep is due: timers stop while a computer sleeps.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use yore_engine::{Job, JobWorker, Lane, Work};
 
@@ -18,18 +18,32 @@ const BEFORE_FIRST: Duration = Duration::from_secs(5);
 /// Interval between checks for due upkeep, and for work that another thread put into the queue.
 const LOOK: Duration = Duration::from_secs(20);
 
+/// Interval between writes of the times that recall took.
+const BETWEEN_TIMES: Duration = Duration::from_secs(600);
+
 /// Runs upkeep until the daemon ends.
 pub fn run(shared: &Shared<'_>, ended: &Receiver<()>) {
     let mut worker = None;
     let mut wait = BEFORE_FIRST;
+    let mut stored = Instant::now();
+    let store_times = || {
+        if let Err(error) = shared.engine.store_recall_times() {
+            shared.failed("times of recall", &error.into());
+        }
+    };
     while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(wait) {
         wait = LOOK;
+        if stored.elapsed() >= BETWEEN_TIMES {
+            stored = Instant::now();
+            store_times();
+        }
         match turn(shared, &mut worker) {
             Ok(Some(next)) => wait = next.min(LOOK),
             Ok(None) => {}
             Err(error) => shared.failed("upkeep", &error),
         }
     }
+    store_times();
 }
 
 /// Runs the upkeep that is due; returns the time until the next queued job, if any.

@@ -20,7 +20,7 @@ use yore_core::time::UtcMillis;
 use yore_engine::platform::{self, FileLock};
 
 /// Name of the ledgers' folder in the data directory.
-const FOLDER: &str = "given";
+pub(super) const FOLDER: &str = "given";
 /// Most bytes of a ledger that are read, from its end; no session holds more.
 const LONGEST: u64 = 4 << 20;
 /// Above this length, only entries with injected text or a reset are written.
@@ -143,7 +143,8 @@ pub fn read(directory: &Path, session: &str) -> Vec<Entry> {
     read_file(&path(directory, session))
 }
 
-fn read_file(path: &Path) -> Vec<Entry> {
+/// Returns the entries of a ledger's file, oldest first; empty if it cannot be read.
+pub(super) fn read_file(path: &Path) -> Vec<Entry> {
     let mut content = Vec::new();
     let Ok(mut file) = File::open(path) else { return Vec::new() };
     // A line that is cut off is skipped like a torn one.

@@ -18,7 +18,7 @@ pub fn memory_lines(counts: &MemoryCounts) -> Vec<String> {
         return Vec::new();
     }
     let told = |names: &[(String, u64)]| {
-        names.iter().map(|(name, number)| format!("{} {}", count(*number), name.replace('_', "-"))).collect::<Vec<_>>().join(", ")
+        names.iter().map(|(name, number)| format!("{} {}", count(*number), kind_name_of(name))).collect::<Vec<_>>().join(", ")
     };
     let graph = [(counts.entities, "entity"), (counts.relations, "relation"), (counts.operations, "operation")];
     let graph: Vec<String> = graph.into_iter().map(|(number, name)| counted(number, name)).collect();
@@ -31,9 +31,14 @@ pub fn memory_lines(counts: &MemoryCounts) -> Vec<String> {
     )]
 }
 
+/// Returns a stored name, such as that of a kind, as it is shown and typed.
+pub fn kind_name_of(stored: &str) -> String {
+    stored.replace('_', "-")
+}
+
 /// Returns the name of a kind, as it is shown and typed.
 pub fn kind_name(kind: MemoryKind) -> String {
-    kind.as_str().replace('_', "-")
+    kind_name_of(kind.as_str())
 }
 
 /// Returns the kind of a memory, and what is unusual about it.

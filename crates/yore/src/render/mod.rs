@@ -13,6 +13,7 @@ pub mod memories;
 pub mod plain;
 pub mod progress;
 pub mod spoken;
+pub mod statistics;
 pub mod text;
 pub mod view;
 pub mod window;

@@ -22,7 +22,7 @@ pub struct BudgetDay {
 }
 
 /// Sums of calls in some time.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Taken {
     /// Number of calls.
     pub calls: u64,

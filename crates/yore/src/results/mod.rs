@@ -12,6 +12,7 @@
 //! - [`Remembered`], [`Forgotten`], [`Brief`], [`SessionCost`]: what was done, and given
 //! - [`Finding`], [`Setting`], [`Installation`], [`Model`], [`Daemon`] and others of `program`: the program itself
 //! - [`ContextIndex`], [`HybridAnswer`] and others of `compat`: what the compatibility tools return
+//! - [`MemoryLife`]: growth, use, tokens and times of the memory
 //! - [`UpkeepJob`], [`UpkeepDone`], [`CleanedUp`]: recurring maintenance, and what was cleaned up
 //! - [`LearnDone`], [`LearnState`]: learning by a language model
 //! - [`Handoff`], [`Resumable`]: work that goes on in another session
@@ -38,6 +39,7 @@ mod program;
 mod reading;
 mod show;
 mod spoken;
+mod statistics;
 mod store;
 mod topics;
 mod upkeep;
@@ -60,6 +62,7 @@ pub use self::program::*;
 pub use self::reading::*;
 pub use self::show::*;
 pub use self::spoken::*;
+pub use self::statistics::*;
 pub use self::store::*;
 pub use self::topics::*;
 pub use self::upkeep::*;

@@ -11,7 +11,7 @@ use yore_engine::{
 
 use super::learn::LearnState;
 use super::program::{Capture, Daemon};
-use super::{named_counts, path};
+use super::{MemoryLife, named_counts, path};
 
 /// State of everything (`yore status`).
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -101,6 +101,15 @@ pub struct MemoryNumbers {
     pub by_kind: BTreeMap<String, u64>,
     /// Memories, by status: holds, superseded, invalidated, contested, archived, proposed.
     pub by_status: BTreeMap<String, u64>,
+    /// Memories, by lane: curated, extracted.
+    #[serde(default)]
+    pub by_lane: BTreeMap<String, u64>,
+    /// Memories, by the kind of their source: user, agent, research, deduction, experiment, rule, model, import.
+    #[serde(default)]
+    pub by_source: BTreeMap<String, u64>,
+    /// Memories, by the name of their project; those that hold everywhere under an empty name.
+    #[serde(default)]
+    pub by_project: BTreeMap<String, u64>,
     /// Entities.
     pub entities: u64,
     /// Relations.
@@ -111,11 +120,15 @@ pub struct MemoryNumbers {
 
 impl From<&MemoryCounts> for MemoryNumbers {
     fn from(counts: &MemoryCounts) -> Self {
-        let MemoryCounts { kinds, statuses, entities, relations, operations } = counts;
+        let MemoryCounts { kinds, statuses, lanes, sources, projects, entities, relations, operations } = counts;
+        let named = |names: &[(String, u64)]| named_counts(names.iter().map(|(name, count)| (name.as_str(), *count)));
         Self {
             total: counts.total(),
-            by_kind: named_counts(kinds.iter().map(|(name, count)| (name.as_str(), *count))),
-            by_status: named_counts(statuses.iter().map(|(name, count)| (name.as_str(), *count))),
+            by_kind: named(kinds),
+            by_status: named(statuses),
+            by_lane: named(lanes),
+            by_source: named(sources),
+            by_project: named(projects),
             entities: *entities,
             relations: *relations,
             operations: *operations,
@@ -275,6 +288,9 @@ pub struct MemoryState {
     pub daemon: Option<DaemonState>,
     /// Parts of recall that cannot answer, and why.
     pub missing: Vec<String>,
+    /// Growth, use and upkeep, where statistics are asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub life: Option<MemoryLife>,
 }
 
 /// The daemon, for agents.
@@ -419,7 +435,7 @@ pub struct Embedded {
 impl Statistics {
     /// Makes the statistics of the memory in a directory.
     pub fn of(directory: String, statistics: &yore_engine::Statistics) -> Self {
-        let yore_engine::Statistics { store, index, vectors, directory_bytes } = statistics;
+        let yore_engine::Statistics { project: _, store, index, vectors, directory_bytes, life: _ } = statistics;
         let StoreStats {
             agents,
             roles,
@@ -436,6 +452,8 @@ impl Statistics {
             database_bytes,
             redactions,
             skips,
+            growth: _,
+            uses: _,
         } = store;
         let agent = |agent: &yore_engine::AgentCount| AgentSize {
             agent: agent.agent.clone(),

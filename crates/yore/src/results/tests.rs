@@ -140,7 +140,7 @@ fn sample<T: Serialize + DeserializeOwned + JsonSchema + PartialEq + Debug>(data
 fn results_about_the_memory_come_back_as_they_were_sent() {
     let (memory, session) = memory();
     let engine = memory.engine();
-    let statistics = Statistics::of("/data".to_owned(), &engine.statistics().unwrap());
+    let statistics = Statistics::of("/data".to_owned(), &engine.statistics(&yore_engine::StatisticsRequest::default()).unwrap());
     assert!(!statistics.agents.is_empty() && !statistics.turns_by_role.is_empty());
     there_and_back(&statistics);
     let made = engine.back_up(None, 1).unwrap();
@@ -185,7 +185,8 @@ fn results_about_the_memory_come_back_as_they_were_sent() {
     }));
     sample::<MemoryState>(&json!({
         "sessions": 1, "subagents": 2, "documents": 3, "turns": 4, "projects": 5, "forgotten": 6,
-        "memories": {"total": 1, "by_kind": {"fact": 1}, "by_status": {"holds": 1}, "entities": 2, "relations": 3, "operations": 4},
+        "memories": {"total": 1, "by_kind": {"fact": 1}, "by_status": {"holds": 1}, "by_lane": {"curated": 1},
+            "by_source": {"user": 1}, "by_project": {"": 1}, "entities": 2, "relations": 3, "operations": 4},
         "agents": [{"agent": "codex", "sessions": 1, "turns": 2}], "bytes": 7, "indexed_turns": 8, "queued_turns": 9,
         "embedded_turns": 10, "model": null, "redactions": 11, "last_captured": "2026-11-24T00:00:00Z",
         "daemon": {"version": "1", "started": null, "turns_read": 1, "last_read": null}, "missing": ["m"],

@@ -580,7 +580,7 @@ fn line_beyond_the_limit_is_counted_and_the_rest_is_read() {
     let report = measured(&environment, "130 MiB text line");
     assert_eq!(skips(&report), [("too-long".to_owned(), 1)]);
     assert_eq!(json!([finds(&environment, "pelican log"), finds(&environment, "stork")]), json!([0, 1]));
-    let stats = environment.yore(["stats", "--json"]).run().success().json();
+    let stats = environment.yore(["status", "--json"]).run().success().json();
     assert_eq!(stats["skips"][0]["example"]["line"], 3);
     let mut file = OpenOptions::new().append(true).open(path).unwrap();
     file.write_all(good("600d0003-3f08-4714-9d36-5c452003a142").content().replace("heron", "ibis").as_bytes()).unwrap();

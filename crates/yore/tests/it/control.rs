@@ -167,9 +167,6 @@ fn old_names_of_commands_do_what_the_new_ones_do() {
     environment.yore(["remember", "The crane opens at six.", "-k", "fact"]).run().success();
     environment.yore(["remember", "Ropes are counted."]).run().success();
     for (old, new) in [
-        ("stats", "status"),
-        ("stats --json", "status --json"),
-        ("stats --session", "status --session"),
         ("sources --all", "status --sources --all"),
         ("notes", "memories --notes"),
         ("notes --all --json", "memories --notes --all --json"),

@@ -408,7 +408,7 @@ fn killed_hard_forgetting_is_finished_by_the_next() {
 
 /// Returns the number of turns with vectors, of vectors, and of turns that wait.
 fn embedded(environment: &TestEnvironment) -> (u64, u64, u64) {
-    let stats = environment.yore(["stats", "--json"]).run().success().json();
+    let stats = environment.yore(["status", "--json"]).run().success().json();
     let count = |name: &str| stats["vectors"][name].as_u64().unwrap();
     assert_eq!(count("queued"), 0, "{stats}");
     assert_eq!(count("model_turns"), count("embedded_turns"), "the index has what the store has: {stats}");

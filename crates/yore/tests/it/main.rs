@@ -42,6 +42,7 @@ mod remember;
 mod shape;
 mod show;
 mod small_memory;
+mod stats;
 mod status_line;
 mod transcript;
 mod unread;

@@ -110,7 +110,7 @@ fn status_line_says_when_the_session_was_captured_last() {
 }
 
 fn stats(environment: &TestEnvironment, arguments: &[&str]) -> Outcome {
-    environment.yore(["stats", "--session"]).args(arguments).run()
+    environment.yore(["status", "--session"]).args(arguments).run()
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn session_that_is_meant_is_the_callers_or_the_latest_or_the_named() {
     file.set_modified(old).unwrap();
     assert_eq!(stats(&environment, &["--json"]).success().json()["session"], later);
     let calling =
-        environment.yore(["stats", "--session", "--json"]).env("CLAUDE_CODE_SESSION_ID", SESSION).run().success().json();
+        environment.yore(["status", "--session", "--json"]).env("CLAUDE_CODE_SESSION_ID", SESSION).run().success().json();
     assert_eq!(calling["session"], SESSION);
     assert_eq!(stats(&environment, &["5e11", "--json"]).success().json()["tokens"], 90);
     assert_eq!(stats(&environment, &["nonesuch"]).ends_with(1).code(), "unknown-session");

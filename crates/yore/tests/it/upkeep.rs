@@ -97,7 +97,7 @@ fn deleted_index_is_made_anew_and_answers_the_same() {
     memory.call(&["doctor"]).success();
     assert_eq!(memory.recalled(&["--all", "crane lease at boot"]), before);
     memory.call(&["doctor", "--fix"]).success();
-    let stats = memory.call(&["stats", "--json"]).success().json();
+    let stats = memory.call(&["status", "--json"]).success().json();
     assert_eq!(json!([stats["index"]["turns"], stats["index"]["queued"]]), json!([stats["index"]["expected"], 0]));
     memory.environment.is_sound();
 }

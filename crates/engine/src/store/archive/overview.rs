@@ -3,7 +3,8 @@
 use yore_core::time::UtcMillis;
 
 use super::episodes::IS_REPLACED;
-use crate::store::{Store, StoreResult};
+use crate::store::statements::counts;
+use crate::store::{GrowthWeek, MemoryCounts, ProjectKey, Store, StoreResult, Uses, WeeksWanted};
 
 /// Number of sessions and turns of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -27,28 +28,6 @@ pub struct EpisodeCount {
     pub role: String,
     /// Number of turns.
     pub turns: u64,
-}
-
-/// Number of memories, and of what connects them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct MemoryCounts {
-    /// Memories by kind, most first.
-    pub kinds: Vec<(String, u64)>,
-    /// Memories by status, most first.
-    pub statuses: Vec<(String, u64)>,
-    /// Entities.
-    pub entities: u64,
-    /// Relations.
-    pub relations: u64,
-    /// Operations in the log.
-    pub operations: u64,
-}
-
-impl MemoryCounts {
-    /// Returns the number of memories of any status.
-    pub fn total(&self) -> u64 {
-        self.kinds.iter().map(|(_, count)| count).sum()
-    }
 }
 
 /// Redactions of one kind.
@@ -77,7 +56,16 @@ pub struct SkipCount {
     pub line: u64,
 }
 
-/// Everything that `stats` shows.
+/// The numbers that a caller wants.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wanted {
+    /// The project whose sessions, turns and memories are counted; `None`: all. Files, bytes, redactions and skips are never divided.
+    pub project: Option<ProjectKey>,
+    /// Growth and uses, which take longer than the rest.
+    pub history: Option<WeeksWanted>,
+}
+
+/// The sizes of the store, and the counts of what is in it.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct StoreStats {
     /// Counts by agent.
@@ -111,6 +99,12 @@ pub struct StoreStats {
     pub redactions: Vec<RedactionCount>,
     /// Skipped lines, most first.
     pub skips: Vec<SkipCount>,
+    /// Growth by week, oldest first; empty unless it was asked for.
+    #[serde(default)]
+    pub growth: Vec<GrowthWeek>,
+    /// Uses of the memories in effect; none unless they were asked for.
+    #[serde(default)]
+    pub uses: Option<Uses>,
 }
 
 impl Store {
@@ -167,21 +161,21 @@ impl Store {
         })
     }
 
-    /// Collects all statistics of the store.
-    pub(crate) fn stats(&self) -> StoreResult<StoreStats> {
+    /// Collects the statistics of the store.
+    pub(crate) fn stats(&self, wanted: &Wanted) -> StoreResult<StoreStats> {
+        let project = wanted.project;
         self.read(|view| {
             let sum = |sql: &'static str| view.value::<Option<i64>>(sql, []).map(|sum| sum.unwrap_or(0) as u64);
-            let by_name = |sql: &'static str| view.all(sql, [], |row| Ok((row.get(0)?, count(row, 1)?)));
             Ok(StoreStats {
                 agents: view.all(
                     &format!(
                         "SELECT episode.agent, count(DISTINCT CASE WHEN kind = 'session' THEN episode.id END),
                             count(DISTINCT CASE WHEN kind = 'subagent' THEN episode.id END),
                             count(DISTINCT CASE WHEN kind = 'document' THEN episode.id END), count(turn.id)
-                     FROM episode LEFT JOIN turn ON turn.episode_id = episode.id AND NOT {IS_REPLACED} WHERE forgotten_ms IS NULL
-                     GROUP BY 1 ORDER BY 5 DESC"
+                     FROM episode LEFT JOIN turn ON turn.episode_id = episode.id AND NOT {IS_REPLACED}
+                     WHERE forgotten_ms IS NULL AND (?1 IS NULL OR episode.project_id = ?1) GROUP BY 1 ORDER BY 5 DESC"
                     ),
-                    [],
+                    [project],
                     |row| {
                         Ok(AgentCount {
                             agent: row.get(0)?,
@@ -193,18 +187,15 @@ impl Store {
                     },
                 )?,
                 roles: view.all(
-                    &format!("SELECT role, count(*) FROM turn WHERE NOT {IS_REPLACED} GROUP BY 1 ORDER BY 2 DESC"),
-                    [],
+                    &format!(
+                        "SELECT role, count(*) FROM turn WHERE NOT {IS_REPLACED} AND (?1 IS NULL OR project_id = ?1)
+                         GROUP BY 1 ORDER BY 2 DESC"
+                    ),
+                    [project],
                     |row| Ok(EpisodeCount { role: row.get(0)?, turns: count(row, 1)? }),
                 )?,
-                projects: sum("SELECT count(*) FROM project")?,
-                memories: MemoryCounts {
-                    kinds: by_name("SELECT kind, count(*) FROM memory GROUP BY 1 ORDER BY 2 DESC, 1")?,
-                    statuses: by_name("SELECT status, count(*) FROM memory GROUP BY 1 ORDER BY 2 DESC, 1")?,
-                    entities: sum("SELECT count(*) FROM entity")?,
-                    relations: sum("SELECT count(*) FROM relation")?,
-                    operations: sum("SELECT count(*) FROM operation")?,
-                },
+                projects: view.count("SELECT count(*) FROM project WHERE ?1 IS NULL OR id = ?1", [project])?,
+                memories: counts::memories(view, project)?,
                 shared_turns: sum("SELECT count(*) FROM turn_share")?,
                 forgotten_episodes: sum("SELECT count(*) FROM episode WHERE forgotten_ms IS NOT NULL")?,
                 files: sum("SELECT count(*) FROM source_file")?,
@@ -232,6 +223,8 @@ impl Store {
                         })
                     },
                 )?,
+                growth: wanted.history.map(|weeks| counts::growth(view, project, weeks)).transpose()?.unwrap_or_default(),
+                uses: wanted.history.map(|weeks| counts::uses(view, project, weeks.most_used)).transpose()?,
             })
         })
     }

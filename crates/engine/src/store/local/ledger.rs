@@ -43,6 +43,19 @@ pub struct Spent {
     pub is_estimated: bool,
 }
 
+impl Spent {
+    /// Adds other sums.
+    pub fn add(&mut self, other: &Self) {
+        let Self { calls, failed, input, output, cost_micro, is_estimated } = *other;
+        self.calls += calls;
+        self.failed += failed;
+        self.input += input;
+        self.output += output;
+        self.cost_micro += cost_micro;
+        self.is_estimated |= is_estimated;
+    }
+}
+
 /// Sums of a day, purpose, model and project.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LedgerRow {

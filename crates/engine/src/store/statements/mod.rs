@@ -2,6 +2,7 @@
 
 pub(super) mod assertions;
 pub(super) mod attempts;
+pub(super) mod counts;
 pub(super) mod entities;
 pub(super) mod extraction;
 pub(super) mod found_memories;

@@ -17,7 +17,7 @@ use yore_core::query::{Fusion, NewerFirst, Rerank, SearchMode};
 use yore_core::scope::ScopeChoice;
 use yore_engine::embed::EmbedCache;
 use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
-use yore_engine::{EmbedReport, Engine, ExtractRequest, Found, Hit, RecallAnswer, RecallRequest};
+use yore_engine::{EmbedReport, Engine, ExtractRequest, Found, Hit, RecallAnswer, RecallRequest, StatisticsRequest};
 use yore_sources::source::source_named;
 
 use self::questions::GoldQuestion;
@@ -210,7 +210,7 @@ fn measure_recall(arguments: &OfRecall, context: &mut Context) -> CliResult {
         let lines = unasked.texts.iter().map(|(id, text)| json!({"query_id": id, "given": text}));
         lines::write(out, lines)?;
     }
-    let statistics = engine.statistics()?;
+    let statistics = engine.statistics(&StatisticsRequest::default())?;
     times.sort();
     let at = |share: f64| times.get(((times.len().max(1) - 1) as f64 * share) as usize).copied().unwrap_or(Duration::ZERO);
     let categories = score(&asked, &rankings);

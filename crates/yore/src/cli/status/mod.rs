@@ -4,7 +4,7 @@ mod session;
 mod sources;
 
 use clap::Args;
-use yore_engine::UpkeepState;
+use yore_engine::{StatisticsRequest, UpkeepState};
 
 use super::{Context, capture, daemon, learn, upkeep};
 use crate::error::{CliResult, Exit};
@@ -35,7 +35,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         return sources::run(arguments.all, context);
     }
     let mut memory = context.settings.memory()?;
-    let statistics = memory.statistics()?;
+    let statistics = memory.statistics(StatisticsRequest::default())?;
     let failing: Vec<UpkeepState> = memory.upkeep()?.into_iter().filter(UpkeepState::is_failing).collect();
     drop(memory);
     let (store, index, vectors) = (&statistics.store, &statistics.index, &statistics.vectors);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use yore_engine::{SkipCount, SourceFileSummary, Statistics};
+use yore_engine::{SkipCount, SourceFileSummary, Statistics, StatisticsRequest};
 use yore_sources::source::{Nature, SOURCES, Source};
 
 use crate::cli::Context;
@@ -48,7 +48,9 @@ pub fn run(is_all: bool, context: &mut Context) -> CliResult {
         Err(error) => return Err(error),
     };
     let (statistics, files, dead) = match memory {
-        Some(mut memory) => (Some(memory.statistics()?), memory.source_files()?, memory.dead_jobs(MOST_DEAD)?),
+        Some(mut memory) => {
+            (Some(memory.statistics(StatisticsRequest::default())?), memory.source_files()?, memory.dead_jobs(MOST_DEAD)?)
+        }
         None => (None, Vec::new(), Vec::new()),
     };
     let mut rows: Vec<(&dyn Source, Row)> = Vec::new();

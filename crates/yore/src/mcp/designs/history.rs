@@ -9,8 +9,9 @@ use crate::mcp::access::ChatsToRead;
 use crate::mcp::answer::Answer;
 use crate::mcp::arguments::{parse, time};
 use crate::mcp::progress::Stage;
-use crate::mcp::tools::{Call, Effect, described, status};
+use crate::mcp::tools::{Call, Effect, described};
 use crate::results::IngestedChats;
+use crate::statistics::Facts;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -45,16 +46,24 @@ pub(super) async fn ingest(call: Call) -> CliResult<Answer> {
     Ok(Answer::new(lines.join("\n"), IngestedChats { ingested }))
 }
 
+/// Weeks of growth that an agent gets.
+const WEEKS: u32 = 12;
+/// Memories in each list that an agent gets.
+const LISTED: usize = 5;
+
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Nothing {}
+pub(super) struct Stats {
+    /// Name of the project to count [default: everything]
+    project: Option<String>,
+}
 
 pub(super) fn stats_tool(name: &'static str) -> Result<Tool, String> {
-    described::<Nothing>(name, "Statistics", "Get statistics about the memory system.", Effect::Reads)
+    described::<Stats>(name, "Statistics", "Get statistics about the memory system.", Effect::Reads)
 }
 
 pub(super) async fn stats(call: Call) -> CliResult<Answer> {
-    let Nothing {} = parse(call.arguments)?;
-    let facts = status::facts(&call.access.handle).await?;
-    Ok(Answer::new(facts.lines().join("\n"), facts.data()))
+    let Stats { project } = parse(call.arguments)?;
+    let facts = call.access.handle.with(move |memory| Facts::with_life(memory, project, WEEKS, LISTED)).await?;
+    Ok(Answer::new(facts.life_lines().join("\n"), facts.data()))
 }

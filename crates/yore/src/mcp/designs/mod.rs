@@ -10,7 +10,7 @@
 //! | `recall_decision` | topic, project? | served: recorded decisions first, then turns, marked as such |
 //! | `get_category_summary` | category | not served yet |
 //! | `ingest_chat_history` | since?, hasCode? | served |
-//! | `memory_stats` | | served: counts, of memories too; categories and bands of decay come with forgetting by age |
+//! | `memory_stats` | | served: counts, tiers and bands of decay, growth, use, tokens, upkeep; also of one project |
 //! | `search_semantic` | query, project_id?, limit = 10 | served: by meaning alone |
 //! | `search_hybrid` | query, project_id?, limit = 10 | served: words, meaning and the graph |
 //! | `get_contradictions` | project_id? | served: what is not settled, with the way in which it should be |
