@@ -53,6 +53,7 @@ mod records;
 mod redaction;
 mod reindex;
 mod replay;
+mod requirements;
 mod rows;
 mod servers;
 mod shape;
