@@ -11,12 +11,12 @@ use yore_core::time::UtcMillis;
 use crate::archive::sessions::ConversationTurns;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::store::{EpisodeSummary, Uses};
+use crate::store::{EpisodeSummary, WantedUses};
 
 impl Engine {
     /// Counts as cited the memories that a session was given or shown and that its agent repeated since, each once for the session.
     pub(super) fn note_citations(&self, session: &EpisodeSummary) -> Result<(), EngineError> {
-        let uses = self.store().uses(Uses::In(&session.native_id))?;
+        let uses = self.store().uses(WantedUses::In(&session.native_id))?;
         let is_cited = |memory| uses.iter().any(|used| used.memory == memory && used.way == Use::Cited);
         let mut gifts: Vec<(MemoryId, UtcMillis)> = Vec::new();
         for gift in uses.iter().filter(|used| matches!(used.way, Use::Given | Use::Shown) && !is_cited(used.memory)) {

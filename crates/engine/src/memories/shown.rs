@@ -13,7 +13,7 @@ use yore_core::time::UtcMillis;
 use super::record::shortened;
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
-use crate::store::{EvidenceOf, MemoryFilter, MemoryUse, ProjectKey, Relations, Uses};
+use crate::store::{EvidenceOf, MemoryFilter, MemoryUse, ProjectKey, Relations, WantedUses};
 use yore_sources::project_names::ProjectNames;
 
 /// Length of a question in the log of uses, in characters.
@@ -203,7 +203,7 @@ impl Engine {
     /// log of uses and are stored nowhere.
     fn used_with(&self, memory: &Memory) -> Result<Vec<NamedRelation>, EngineError> {
         let mut together: HashMap<MemoryId, HashMap<String, UtcMillis>> = HashMap::new();
-        for used in self.store().uses(Uses::Beside(memory.id))?.into_iter().filter(|used| used.memory != memory.id) {
+        for used in self.store().uses(WantedUses::Beside(memory.id))?.into_iter().filter(|used| used.memory != memory.id) {
             together.entry(used.memory).or_default().insert(used.session, used.at);
         }
         let mut weighed = Vec::new();

@@ -26,8 +26,8 @@ use super::{
     ForgetPlan, Forgetting, Home, ItemKey, LineRun, MODEL_LIST, Memories, MemoryFilter, MemoryOutline, Named, NewBlob, NewJob,
     NewOperation, OperationTx, Outlines, Past, ProjectChange, Queue, QueuePlace, RecordKey, Relations, RowKey, Run, SPOKEN_GAP,
     STATIC_LIST, SaidTurn, SessionFilter, SessionOrder, Shape, Skips, Spans, Stands, Store, StoreError, StoreOptions, StoredSpan,
-    StoredSummary, StoredVerdict, Structure, TopicName, TurnChoice, TurnCount, Turns, UndoError, Undoing, Unused, Uses, Versions,
-    Vitals, Wanted,
+    StoredSummary, StoredVerdict, Structure, TopicName, TurnChoice, TurnCount, Turns, UndoError, Undoing, Unused, Versions,
+    Vitals, Wanted, WantedUses,
 };
 
 /// Opens another handle on the same data, which is empty before the first.
@@ -943,13 +943,13 @@ fn uses_and_verdicts(open: Open<'_>) {
     store.record_uses(&[known.id], Use::Opened, NOON + 1, None, None).unwrap();
     let unused = record(2, "The gauge is on pier four.");
     done(store, OperationKind::Create, NOON, &[put(&unused)]);
-    let beside = |id| store.uses(Uses::Beside(id)).unwrap().into_iter().map(|used| used.memory).collect::<Vec<_>>();
+    let beside = |id| store.uses(WantedUses::Beside(id)).unwrap().into_iter().map(|used| used.memory).collect::<Vec<_>>();
     for (memory, way) in [(&unused, Use::Given), (&unused, Use::Cited), (&known, Use::Given)] {
         store.record_uses(&[memory.id], way, NOON + 3, Some("session-two"), None).unwrap();
     }
     let logged = |memory: &Memory, way| LoggedUse { memory: memory.id, way, at: NOON + 3, session: "session-two".to_owned() };
     let all = [logged(&unused, Use::Given), logged(&unused, Use::Cited), logged(&known, Use::Given)];
-    assert_eq!(store.uses(Uses::In("session-two")).unwrap(), all);
+    assert_eq!(store.uses(WantedUses::In("session-two")).unwrap(), all);
     assert_eq!((beside(unused.id), beside(known.id)), (vec![unused.id], vec![]), "a gift is no use");
     let unused = record(3, "The winch is on pier five.");
     done(store, OperationKind::Create, NOON, &[put(&unused)]);

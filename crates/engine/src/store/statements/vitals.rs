@@ -39,7 +39,7 @@ pub(crate) struct LoggedUse {
 
 /// The logged uses that a caller wants.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Uses<'q> {
+pub(crate) enum WantedUses<'q> {
     /// Those in a session, by its native id.
     In(&'q str),
     /// The reinforcing ones in the sessions in which a memory was used so.
@@ -48,15 +48,15 @@ pub(crate) enum Uses<'q> {
 
 impl Store {
     /// Returns logged uses in sessions, the oldest first.
-    pub(crate) fn uses(&self, wanted: Uses<'_>) -> StoreResult<Vec<LoggedUse>> {
+    pub(crate) fn uses(&self, wanted: WantedUses<'_>) -> StoreResult<Vec<LoggedUse>> {
         let logged = |row: &Row<'_>| {
             let way = Use::parse(&row.get::<_, String>(1)?).unwrap_or(Use::Shown);
             Ok(LoggedUse { memory: MemoryId::from_bytes(row.get(0)?), way, at: row.get(2)?, session: row.get(3)? })
         };
         let select = "SELECT memory_uid, way, at_ms, session FROM memory_access";
         self.read(|view| match wanted {
-            Uses::In(session) => view.all(&format!("{select} WHERE session = ?1 ORDER BY id"), [session], logged),
-            Uses::Beside(memory) => {
+            WantedUses::In(session) => view.all(&format!("{select} WHERE session = ?1 ORDER BY id"), [session], logged),
+            WantedUses::Beside(memory) => {
                 let sql = format!(
                     "{select} WHERE way IN ('opened', 'cited') AND session IN (
                          SELECT session FROM memory_access WHERE memory_uid = ?1 AND way IN ('opened', 'cited')) ORDER BY id"
