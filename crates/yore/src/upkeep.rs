@@ -44,16 +44,16 @@ pub fn timetable(config: &config::Upkeep, now: UtcMillis) -> Timetable {
 
 /// Does a job. A panic is a failure like any other: it ends neither the process nor the other jobs. `go_on` is asked between steps; what
 /// was done until it says no stays done.
-pub fn run(upkeep: Upkeep, engine: &Engine, config: &Config, go_on: &dyn Fn() -> bool) -> Result<Report, Failure> {
+pub fn run(upkeep: Upkeep, engine: &Engine, config: &Config, go_on: &(dyn Fn() -> bool + Sync)) -> Result<Report, Failure> {
     guarded(|| match upkeep {
         Upkeep::Backup => back_up(engine, config),
         Upkeep::CheckIndex => check_index(engine),
         Upkeep::Extract => extract(engine, config, go_on),
         Upkeep::CheckCode => check_code(engine, go_on),
         Upkeep::MergeDuplicates => merge_duplicates(engine, go_on),
-        Upkeep::CheckStore => check_store(engine),
+        Upkeep::CheckStore => check_store(engine, go_on),
         Upkeep::Optimise => engine.optimise_store().map(|()| Report::default()).map_err(failed),
-        Upkeep::Compact => compact(engine),
+        Upkeep::Compact => compact(engine, go_on),
     })
 }
 
@@ -130,8 +130,8 @@ fn merge_duplicates(engine: &Engine, go_on: &dyn Fn() -> bool) -> Result<Report,
 }
 
 /// Fails if SQLite finds damage.
-fn check_store(engine: &Engine) -> Result<Report, Failure> {
-    let problems = engine.store_problems().map_err(failed)?;
+fn check_store(engine: &Engine, go_on: &(dyn Fn() -> bool + Sync)) -> Result<Report, Failure> {
+    let problems = engine.store_problems(go_on).map_err(failed)?;
     match problems.first() {
         None => Ok(Report::default()),
         Some(first) => {
@@ -142,8 +142,8 @@ fn check_store(engine: &Engine) -> Result<Report, Failure> {
 }
 
 /// Gives free space of the database back.
-fn compact(engine: &Engine) -> Result<Report, Failure> {
-    Ok(Report::counted(&[("bytes given back", engine.compact_store().map_err(failed)?)]))
+fn compact(engine: &Engine, go_on: &(dyn Fn() -> bool + Sync)) -> Result<Report, Failure> {
+    Ok(Report::counted(&[("bytes given back", engine.compact_store(go_on).map_err(failed)?)]))
 }
 
 #[cfg(test)]

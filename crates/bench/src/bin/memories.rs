@@ -22,7 +22,7 @@ use yore_core::memory::{MemoryKind, Status};
 use yore_core::operation::Cause;
 use yore_core::relation::Node;
 use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
-use yore_engine::{Engine, MemoryFilter, MemoryList, NewMemory, RecallRequest, Traversal};
+use yore_engine::{Engine, LifeRequest, MemoryFilter, MemoryList, NewMemory, RecallRequest, StatisticsRequest, Traversal};
 
 /// Syllables of a made-up name: there are 390,625.
 const SYLLABLES: u32 = 8;
@@ -157,6 +157,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     })?;
     measured("memories about an entity", |at| list(&|list| list.entities = vec![format!("entity {}", at * 7 % entities)]))?;
     measured("a memory by its short id", |at| Ok(usize::from(engine.memory(&ids[at * 31 % count].short()).is_ok())))?;
+    let life = Some(LifeRequest { weeks: 53, most_used: 50, offset_minutes: 0 });
+    let began = Instant::now();
+    engine.statistics(&StatisticsRequest { project: None, life })?;
+    println!("statistics with tiers, growth and uses: {:.2} s", began.elapsed().as_secs_f64());
     for depth in [1, 3] {
         let traversal = Traversal { depth, ..Traversal::default() };
         measured(&format!("walk of depth {depth} from a memory"), |at| {

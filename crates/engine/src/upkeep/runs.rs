@@ -167,9 +167,9 @@ impl Engine {
         Upkeep::ALL.into_iter().map(state).collect()
     }
 
-    /// Returns what SQLite's quick check finds wrong with the database; empty if it is sound.
-    pub fn store_problems(&self) -> Result<Vec<String>, EngineError> {
-        Ok(self.store().quick_problems()?)
+    /// Returns what SQLite's quick check finds wrong with the database; empty if it is sound, or if `go_on` ended the check.
+    pub fn store_problems(&self, go_on: &(dyn Fn() -> bool + Sync)) -> Result<Vec<String>, EngineError> {
+        Ok(self.store().quick_problems(go_on)?.unwrap_or_default())
     }
 
     /// Renews the statistics by which SQLite plans its queries, where they are out of date.
@@ -178,16 +178,18 @@ impl Engine {
     }
 
     /// Rewrites the database if more than a fifth of it is free; returns the bytes that this gave back. Needs the space of the database
-    /// again while it runs, and other writers wait for it.
+    /// again while it runs, and other writers wait for it. When `go_on` says no, the database stays as it was.
     ///
     /// # Errors
     /// When the disk is full: the database then stays as it was.
-    pub fn compact_store(&self) -> Result<u64, EngineError> {
+    pub fn compact_store(&self, go_on: &(dyn Fn() -> bool + Sync)) -> Result<u64, EngineError> {
         let (all, free) = self.store().room()?;
         if free * 100 <= all * MOST_FREE {
             return Ok(0);
         }
-        self.store().rewrite()?;
+        if !self.store().rewrite_while(go_on)? {
+            return Ok(0);
+        }
         Ok(all.saturating_sub(self.store().room()?.0))
     }
 }

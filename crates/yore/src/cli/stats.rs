@@ -13,7 +13,9 @@ const LISTED: usize = 5;
 /// See [`LISTED`].
 const ALL_LISTED: usize = 50;
 
-/// Show how the memory grows and is used: kinds, tiers, growth by week, most used, tokens, upkeep, times
+/// Show how the memory grows and is used
+///
+/// Tells kinds, statuses, tiers, growth by week, the most used, tokens given and spent, upkeep, and times of recall.
 ///
 /// A memory counts as used when it was opened, when an agent's answer repeated it, or when you confirmed it. Growth counts memories in
 /// the week in which they were recorded. `--json` has 53 weeks, and tokens and times by day.

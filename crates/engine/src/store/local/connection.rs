@@ -130,7 +130,7 @@ impl Store {
         outcome
     }
 
-    fn with_reader<T>(&self, work: impl FnOnce(&Connection) -> StoreResult<T>) -> StoreResult<T> {
+    pub(super) fn with_reader<T>(&self, work: impl FnOnce(&Connection) -> StoreResult<T>) -> StoreResult<T> {
         let pooled = self.readers().pop();
         let connection = match pooled {
             Some(connection) => connection,

@@ -3,6 +3,7 @@
 pub(super) mod adapt;
 pub(crate) mod backup;
 pub(super) mod connection;
+mod interrupt;
 pub(super) mod job_rows;
 pub(super) mod ledger;
 pub(super) mod migrate;

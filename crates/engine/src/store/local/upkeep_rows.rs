@@ -93,15 +93,6 @@ impl Store {
         })
     }
 
-    /// Runs SQLite's quick check of the whole file; empty if it is sound.
-    pub(crate) fn quick_problems(&self) -> StoreResult<Vec<String>> {
-        self.read(|view| {
-            let mut problems: Vec<String> = view.column("PRAGMA quick_check(20)", [])?;
-            problems.retain(|line| line != "ok");
-            Ok(problems)
-        })
-    }
-
     /// Lets SQLite renew what it knows of the distribution of values, where that has changed.
     pub(crate) fn optimise(&self) -> StoreResult<()> {
         self.with_writer(|db| db.execute_batch("PRAGMA analysis_limit = 1000; PRAGMA optimize").map_err(|error| self.fail(error)))

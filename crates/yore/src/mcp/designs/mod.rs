@@ -177,7 +177,7 @@ mod tests {
             ("get_project_patterns", "project category?"),
             ("recall_decision", "topic project?"),
             ("ingest_chat_history", "since? hasCode?"),
-            ("memory_stats", ""),
+            ("memory_stats", "project?"),
             ("search_semantic", "query project_id? limit?"),
             ("search_hybrid", "query project_id? limit?"),
             ("store_chunk", "project_id content type? tags? confidence? source? related_to?"),
