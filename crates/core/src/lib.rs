@@ -5,7 +5,8 @@
 //!
 //! - `named`: enums with stored names
 //! - nouns: [`id`], [`time`], [`schedule`], [`scope`], [`episode`], [`event`], [`exchange`], [`note`], [`query`], [`level`]; [`memory`], [`entity`],
-//!   [`relation`], and [`operation`], by which they change; [`handoff`] (what one session hands to another, or to itself)
+//!   [`relation`], and [`operation`], by which they change; [`handoff`] (what one session hands to another, or to itself),
+//!   [`category`] (what is known of a subject, and its summary)
 //! - numbers: [`text`] (tokens, word pieces, chunks), [`rank`] (one order from several lists),
 //!   [`pack`] (the passages of an answer), [`metrics`] (how good is a ranking), [`relevance`] (whether a memory
 //!   is worth telling unasked), [`context`] (whether a context bears on a question), [`files`] (files that mattered), [`graph`] (random
@@ -17,6 +18,7 @@
 #[macro_use]
 mod named;
 
+pub mod category;
 pub mod command;
 pub mod conflict;
 pub mod consolidation;

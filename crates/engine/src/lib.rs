@@ -10,6 +10,7 @@ mod archive;
 mod ask;
 mod audit;
 mod budget;
+mod categories;
 mod deepen;
 pub mod embed;
 mod embedding;
@@ -42,6 +43,7 @@ pub use archive::{
 pub use ask::{AskAnswer, AskRequest, AskSentence, AskSource, AskStep, Unwritten};
 pub use audit::{AuditFile, AuditFinding, AuditKind, AuditReport, AuditRequest, AuditScope};
 pub use budget::{Ledger, Price, Terms, switch_models};
+pub use categories::{CategoriesRequest, CategoryOutline, CategorySummary};
 pub use deepen::{DeepLine, DeepenRequest, Deepened};
 pub use embedding::EmbedReport;
 pub use engine::{Engine, EngineOptions, IndexHealth, ModelServers, VectorHealth};

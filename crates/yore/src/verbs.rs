@@ -19,14 +19,14 @@ use yore_core::query::SearchMode;
 use yore_core::relation::{Node, Relation, RelationType};
 use yore_core::time::UtcMillis;
 use yore_engine::{
-    AlikeEntities, AskAnswer, AskRequest, AuditReport, AuditRequest, Brief, BriefRequest, CleanedUp, CodeReport, CommandRequest,
-    ConflictPlace, ContextPage, ContextPlace, ContextReading, ContextSearch, ContextTree, DeepenRequest, Deepened, DistilReport,
-    Distilled, Done, Engine, EngineError, EpisodeSummary, ForgetRequest, ForgetSelection, Forgotten, FoundContexts, Handoff,
-    HandoffRequest, Job, LearnRequest, Learning, LedgerRow, Material, MaterialRequest, MemoryEdit, MemoryList, MergeOffer,
-    NewMemory, NoteSummary, NotesRequest, OpenConflict, OpenedContext, OpenedEntity, OpenedMemory, ProjectMerged, ProjectQuery,
-    ProjectSummary, Reached, RememberRequest, Remembered, SessionTopics, SessionsRequest, Settlement, ShowAnswer, ShowRequest,
-    SourceFileSummary, Spent, Statistics, StatisticsRequest, StoredMemory, SuggestRequest, Suggestions, TopicsRequest, Touched,
-    Traversal, UpkeepState, Warning, WhichVersion,
+    AlikeEntities, AskAnswer, AskRequest, AuditReport, AuditRequest, Brief, BriefRequest, CategoriesRequest, CategoryOutline,
+    CategorySummary, CleanedUp, CodeReport, CommandRequest, ConflictPlace, ContextPage, ContextPlace, ContextReading,
+    ContextSearch, ContextTree, DeepenRequest, Deepened, DistilReport, Distilled, Done, Engine, EngineError, EpisodeSummary,
+    ForgetRequest, ForgetSelection, Forgotten, FoundContexts, Handoff, HandoffRequest, Job, LearnRequest, Learning, LedgerRow,
+    Material, MaterialRequest, MemoryEdit, MemoryList, MergeOffer, NewMemory, NoteSummary, NotesRequest, OpenConflict,
+    OpenedContext, OpenedEntity, OpenedMemory, ProjectMerged, ProjectQuery, ProjectSummary, Reached, RememberRequest, Remembered,
+    SessionTopics, SessionsRequest, Settlement, ShowAnswer, ShowRequest, SourceFileSummary, Spent, Statistics, StatisticsRequest,
+    StoredMemory, SuggestRequest, Suggestions, TopicsRequest, Touched, Traversal, UpkeepState, Warning, WhichVersion,
 };
 use yore_sources::project_names::ProjectNames;
 
@@ -111,6 +111,11 @@ verbs! {
     Reads audit(request: AuditRequest) -> AuditReport => |engine| engine.audit(&request);
     /// Lists topics of sessions.
     Reads topics(request: TopicsRequest) -> Vec<SessionTopics> => |engine| engine.topics(&request);
+    /// Lists the categories of memories.
+    Reads categories(request: CategoriesRequest) -> Vec<CategoryOutline> => |engine| engine.categories(&request);
+    /// Returns a category with its summary; `None` if there is none.
+    Reads category_summary(request: CategoriesRequest, name: String) -> Option<CategorySummary> =>
+        |engine| engine.category_summary(&request, &name);
     /// Forgets a session, a note or a memory.
     Writes forget(request: ForgetRequest) -> Forgotten => |engine| engine.forget(&request);
     /// Forgets everything that meets conditions.

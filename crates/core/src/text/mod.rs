@@ -19,6 +19,7 @@
 //! - [`english_of`], [`is_german`], [`may_be_german`]: English words for those of a German question
 //! - [`fragments`], [`is_item`]: the smallest parts of a text that can be quoted by themselves
 //! - [`preview`], [`key_concepts`]: a summary of a long text
+//! - [`plain`], [`cut`], [`cut_sentence`]: a text on one line, and its beginning
 //! - [`without_lone_surrogates`]: makes JSON with half characters readable
 //! - [`WordPiece`]: the tokens of the embedding models
 //! - [`chunks`]: cuts a text into pieces that such a model can read
@@ -39,6 +40,7 @@ mod paths;
 mod period;
 mod preview;
 mod question;
+mod shorten;
 mod stop_words;
 mod surrogates;
 mod tokenizer;
@@ -46,7 +48,7 @@ mod tool_output;
 mod tools;
 mod wordpiece;
 
-pub use answer_kind::{WantedAnswer, wanted_answer, wanted_as};
+pub use answer_kind::{WantedAnswer, asks_how_it_works, wanted_answer, wanted_as};
 pub use asked_for::{asked_for, asks_for_past, question_parts};
 pub use change::{Side, named_change, says_change};
 pub use chunk::{CHUNK_TOKENS, CHUNKER_VERSION, Chunk, MAX_CHUNKS, chunks};
@@ -62,6 +64,7 @@ pub use paths::{PathMention, paths};
 pub use period::{NamedPeriod, Period, named_periods, named_periods_at, parse_beginning, parse_period};
 pub use preview::{key_concepts, preview};
 pub use question::{Question, is_error_message, joined};
+pub use shorten::{cut, cut_sentence, plain};
 pub use stop_words::{content_words, is_stop_word};
 pub use surrogates::without_lone_surrogates;
 pub use tokenizer::{TOKENIZER_VERSION, Token, TokenKind, Tokenizer, Tokens, word_count};

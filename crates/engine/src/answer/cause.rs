@@ -48,7 +48,7 @@ impl Engine {
             }
         }
         let all = rows.len();
-        Ok(Rows { rows, all })
+        Ok(Rows { rows, all, ..Rows::default() })
     }
 
     /// Returns the sentences of the agent around a hit and at the end of its exchange that tell a cause or what mended it, in their order;

@@ -89,7 +89,7 @@ impl Engine {
             });
         }
         passed.truncate(MOST);
-        Ok(Rows { rows: passed.into_iter().map(|(_, command, known)| row(&command, known)).collect(), all })
+        Ok(Rows { rows: passed.into_iter().map(|(_, command, known)| row(&command, known)).collect(), all, ..Rows::default() })
     }
 }
 

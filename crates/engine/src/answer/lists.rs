@@ -63,7 +63,7 @@ impl Engine {
                 folded.retain(|known| known.count > 1);
             }
         }
-        Ok(Rows { rows: folded.into_iter().map(row_of_event).collect(), all })
+        Ok(Rows { rows: folded.into_iter().map(row_of_event).collect(), all, ..Rows::default() })
     }
 
     /// Makes the rows of statements of a kind, with the steps of agents that wait.
@@ -117,7 +117,7 @@ impl Engine {
             let own = folded(waiting).into_iter().filter(|known| asked.subject.is_in(&known.latest.event.name));
             rows.extend(own.map(row_of_event));
         }
-        Ok(Rows { rows, all })
+        Ok(Rows { rows, all, ..Rows::default() })
     }
 
     /// Returns the memories of some kinds that a search for the subject finds and is sure of, best first.
@@ -172,7 +172,7 @@ impl Engine {
             at: last.get(path).copied(),
             ..ViewRow::default()
         };
-        Ok(Rows { rows: counts.into_iter().map(row).collect(), all })
+        Ok(Rows { rows: counts.into_iter().map(row).collect(), all, ..Rows::default() })
     }
 }
 

@@ -38,6 +38,9 @@ impl Engine {
     pub fn answer(&self, request: &RecallRequest, is_synced: bool) -> Result<RecallAnswer, EngineError> {
         let mut answer = self.answered(request, is_synced)?;
         keep_what_rows_lack(request, &mut answer);
+        if answer.view.as_ref().is_some_and(|view| view.sufficed == Some(true)) {
+            answer.hits.clear();
+        }
         self.count_shown(&answer, request);
         Ok(answer)
     }
@@ -115,7 +118,7 @@ fn keep_what_rows_lack(request: &RecallRequest, answer: &mut RecallAnswer) {
 
 /// Leaves out the rows of an overview of which a passage beside it is the whole text.
 fn without_what_is_quoted(mut view: View, hits: &[Hit]) -> View {
-    if is_of_subject(&view) {
+    if is_of_subject(&view) && view.sufficed != Some(true) {
         let quoted: Vec<String> = hits.iter().filter(|hit| !hit.quote.is_empty()).map(|hit| hit.id().short()).collect();
         view.rows.retain(|row| row.opens.as_ref().is_none_or(|id| !quoted.contains(id)));
         view.total = view.rows.len();

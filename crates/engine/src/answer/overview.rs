@@ -1,4 +1,4 @@
-//! Makes the rows of an overview of a project or a subject: what it is, what holds about it, sessions, pull requests, files.
+//! Makes the rows of an overview: the summary of the subject's category, else what holds about it, sessions, pull requests, files.
 
 use yore_core::event::{EventKind, EventState, Purpose};
 use yore_core::memory::{Memory, MemoryKind, Status};
@@ -36,7 +36,7 @@ const KINDS: [MemoryKind; 8] = [
 
 impl Engine {
     pub(super) fn overview_rows(&self, asked: &Asked<'_>) -> Result<Rows, EngineError> {
-        let (mut rows, mut all) = (Vec::new(), 0);
+        let (mut rows, mut all, mut category) = (Vec::new(), 0, None);
         if asked.subject.is_empty() {
             rows.extend(self.guides(asked)?.iter().find_map(Guide::introduction));
             let list = self.statement_rows(&as_kind(asked, AnswerKind::Decisions))?;
@@ -51,6 +51,13 @@ impl Engine {
             rows.extend(files.rows.into_iter().take(MOST_OTHERS));
         } else {
             let mut defined = self.guides(asked)?.iter().find_map(|guide| guide.definition(asked));
+            if let Some(summary) = self.summary_rows(asked)? {
+                if summary.category.as_ref().is_some_and(|(_, sufficed)| *sufficed) {
+                    rows.extend(defined.into_iter().chain(summary.rows));
+                    return Ok(Rows { all: rows.len(), rows, category: summary.category });
+                }
+                category = summary.category;
+            }
             if defined.is_none() {
                 defined = self.definition_said(asked)?;
             }
@@ -81,11 +88,30 @@ impl Engine {
         let work = self.work_rows(&as_kind(asked, AnswerKind::Work))?;
         let brief = |row: ViewRow| ViewRow { details: Vec::new(), text: cut(&row.text, ROW_CHARS), ..row };
         rows.extend(work.rows.into_iter().take(MOST_SESSIONS).map(brief));
-        Ok(Rows { rows, all: all.max(work.all) })
+        Ok(Rows { rows, all: all.max(work.all), category })
     }
 }
 
 impl Engine {
+    /// Returns the lines of the summary of the category that the subject means; `None` if there is none, or a period is asked about.
+    pub(super) fn summary_rows(&self, asked: &Asked<'_>) -> Result<Option<Rows>, EngineError> {
+        if asked.since.is_some() || asked.until.is_some() {
+            return Ok(None);
+        }
+        let found = self.summary_of_subject(asked.projects.as_deref(), &asked.wanted.subject)?;
+        Ok(found.map(|found| {
+            let rows = found.summary.lines.into_iter().map(|line| ViewRow {
+                text: line.text,
+                state: line.section.label().map(str::to_owned),
+                at: line.at,
+                opens: Some(line.source.short()),
+                details: line.before.into_iter().collect(),
+            });
+            let rows: Vec<ViewRow> = rows.collect();
+            Rows { all: rows.len(), rows, category: Some((found.name, found.is_sufficient)) }
+        }))
+    }
+
     /// Returns a sentence of an agent or a person that says what the subject is.
     fn definition_said(&self, asked: &Asked<'_>) -> Result<Option<ViewRow>, EngineError> {
         let request = RecallRequest { question: format!("what is {}", asked.wanted.subject), ..asked.searching(SEARCHED) };

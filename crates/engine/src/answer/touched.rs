@@ -60,7 +60,7 @@ impl Engine {
         memories.truncate(MOST_MEMORIES);
         let mut rows: Vec<ViewRow> = sessions.iter().map(|session| row(session, &touched[&session.row])).collect();
         rows.extend(memories.iter().map(|memory| row_of_memory(memory, since(memory))));
-        Ok(Rows { rows, all })
+        Ok(Rows { rows, all, ..Rows::default() })
     }
 
     /// Returns the memories that hold and speak of one of the named files, the latest first.

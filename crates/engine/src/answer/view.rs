@@ -3,7 +3,9 @@
 use yore_core::event::{EventKind, EventState};
 use yore_core::query::{AnswerKind, Filter};
 use yore_core::scope::ScopeChoice;
-use yore_core::text::{Period, Tokenizer, Tokens, WantedAnswer, english_of, is_german, is_stop_word, wanted_answer, wanted_as};
+use yore_core::text::{
+    Period, Tokenizer, Tokens, WantedAnswer, asks_how_it_works, english_of, is_german, is_stop_word, wanted_answer, wanted_as,
+};
 use yore_core::time::UtcMillis;
 
 use crate::engine::Engine;
@@ -163,6 +165,8 @@ impl Subject {
 pub(super) struct Rows {
     pub rows: Vec<ViewRow>,
     pub all: usize,
+    /// The category whose summary was asked, and whether it sufficed.
+    pub category: Option<(String, bool)>,
 }
 
 impl Engine {
@@ -176,6 +180,15 @@ impl Engine {
         };
         if request.answer_kind.is_none() && wanted.kind == AnswerKind::Passages && self.is_known_error(request)? {
             wanted.kind = AnswerKind::Cause;
+        }
+        // How something works, its summary may say; passages do otherwise.
+        let works = match wanted.kind {
+            AnswerKind::Passages if request.answer_kind.is_none() => asks_how_it_works(&request.question, &periods),
+            _ => None,
+        };
+        let is_of_summary = works.is_some();
+        if let Some(subject) = works {
+            (wanted.kind, wanted.subject) = (AnswerKind::Overview, subject);
         }
         let kind = wanted.kind;
         // An overview of a file is the one view of a file.
@@ -207,7 +220,13 @@ impl Engine {
             subject: Subject::of(&wanted.subject, &request.question),
             wanted,
         };
-        let Rows { mut rows, all } = self.rows(&asked)?;
+        let Rows { mut rows, all, category } = match is_of_summary {
+            true => match self.summary_rows(&asked)? {
+                Some(found) if found.category.as_ref().is_some_and(|(_, sufficed)| *sufficed) => found,
+                _ => return Ok((AnswerKind::Passages, None)),
+            },
+            false => self.rows(&asked)?,
+        };
         // A list that has nothing about the subject tells the latest.
         let is_widened =
             rows.is_empty() && all > 0 && asked.wanted.is_several && !asked.subject.is_empty() && !NARROW.contains(&kind);
@@ -223,7 +242,8 @@ impl Engine {
         rows.truncate(MOST_ROWS);
         let period = period.map(|period| (period.start, period.end));
         let WantedAnswer { purpose, subject, .. } = asked.wanted;
-        Ok((kind, Some(View { kind, purpose, subject, period, rows, total, all, is_widened })))
+        let (category, sufficed) = category.unzip();
+        Ok((kind, Some(View { kind, purpose, subject, period, rows, total, all, is_widened, category, sufficed })))
     }
 
     /// Returns whether a question has nearly the words of an error that a tool reported.

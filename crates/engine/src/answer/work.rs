@@ -41,6 +41,7 @@ impl Engine {
             return Ok(Rows {
                 rows: Vec::new(),
                 all: self.sessions_in(&Asked { since: None, until: None, ..asked.again() })?.len(),
+                ..Rows::default()
             });
         }
         let most = match (has_period, asked.subject.is_empty()) {
@@ -82,7 +83,7 @@ impl Engine {
             Ok(row_of(session, &turns, own, asked, room))
         };
         let rows = sessions.iter().map(row).collect::<Result<Vec<ViewRow>, EngineError>>()?;
-        Ok(Rows { rows, all: all.max(count) })
+        Ok(Rows { rows, all: all.max(count), ..Rows::default() })
     }
 
     /// Returns the sessions of the projects in the period, the latest first.

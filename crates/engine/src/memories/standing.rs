@@ -29,7 +29,7 @@ impl Engine {
     }
 
     /// Returns the standing that a memory has at a time by its vitals.
-    pub(super) fn standing_by(&self, memory: &Memory, known: &Vitals, at: UtcMillis) -> Standing {
+    pub(crate) fn standing_by(&self, memory: &Memory, known: &Vitals, at: UtcMillis) -> Standing {
         // An outline has no tags.
         let whole = (memory.tags != known.tags).then(|| Memory { tags: known.tags.clone(), ..memory.clone() });
         let memory = whole.as_ref().unwrap_or(memory);

@@ -24,6 +24,13 @@ pub struct View {
     pub all: usize,
     /// True if nothing of the kind is about the subject, and the rows are the latest of the kind.
     pub is_widened: bool,
+    /// Name of the category whose summary the subject means.
+    #[serde(default)]
+    pub category: Option<String>,
+    /// True if that summary answers the question and is all that the rows are; false if it covers too little of the subject. `None`: no
+    /// category is meant.
+    #[serde(default)]
+    pub sufficed: Option<bool>,
 }
 
 /// A row of a view.

@@ -8,10 +8,9 @@ use yore_core::command::{
 use yore_core::episode::{FileAction, Outcome};
 use yore_core::event::Purpose;
 use yore_core::exchange::TurnShape;
-use yore_core::text::{error_lines, is_look};
+use yore_core::text::{cut, error_lines, is_look};
 
 use super::event::{Call, REFUSED, calls};
-use super::proposal::cut;
 
 /// Names of inputs that may follow a command of several lines.
 const OTHER_INPUTS: [&str; 14] = [

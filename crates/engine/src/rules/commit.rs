@@ -2,9 +2,9 @@
 
 use yore_core::exchange::TurnShape;
 use yore_core::memory::{Fields, MemoryKind, SourceKind};
-use yore_core::text::command_of;
+use yore_core::text::{command_of, plain};
 
-use super::proposal::{Proposal, plain, solution};
+use super::proposal::{Proposal, solution};
 use super::sentence::sentences;
 use super::words::{Words, normal};
 

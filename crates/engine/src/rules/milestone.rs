@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use yore_core::episode::Outcome;
 use yore_core::exchange::TurnShape;
 use yore_core::memory::{MemoryKind, SourceKind};
+use yore_core::text::{cut, cut_sentence, plain};
 
 use super::commit::{TRAILERS, message};
 use super::passed_commands::{Run, steps};
-use super::proposal::{MOST_DETAILS_CHARS, Proposal, cut, cut_sentence, plain};
+use super::proposal::{MOST_DETAILS_CHARS, Proposal};
 use super::sentence::{Sentence, sentences};
 use super::words::Words;
 

@@ -49,10 +49,11 @@ pub use self::names::{StatedRelation, aliases, entities, stated};
 pub use self::own::{is_title, own_bytes, own_title, own_title_among, own_words, title, title_among};
 pub use self::passed_commands::{form, steps};
 pub use self::person::is_typed;
-pub use self::proposal::{Proposal, cut, cut_sentence, plain};
+pub use self::proposal::Proposal;
 pub use self::sentence::{Sentence, content_words, sentences};
 pub use self::undone::restored;
 pub use self::words::{Words, normal};
+pub use yore_core::text::{cut, cut_sentence, plain};
 
 /// Version of the rules. Another one extracts every conversation anew.
 pub const VERSION: u32 = 4;

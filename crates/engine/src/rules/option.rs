@@ -5,9 +5,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 use yore_core::exchange::TurnShape;
 use yore_core::memory::{MemoryKind, SourceKind};
+use yore_core::text::{cut, plain};
 
 use super::person::is_typed;
-use super::proposal::{MOST_STATEMENT_CHARS, Proposal, cut, plain};
+use super::proposal::{MOST_STATEMENT_CHARS, Proposal};
 use super::sentence::sentences;
 use super::words::{Words, normal};
 

@@ -2,10 +2,11 @@
 
 use yore_core::exchange::TurnShape;
 use yore_core::memory::{Fields, MemoryKind, SourceKind};
+use yore_core::text::plain;
 
 use super::context::alone;
 use super::own::{LONG, own_bytes, without_quoted};
-use super::proposal::{Proposal, plain};
+use super::proposal::Proposal;
 use super::sentence::{Sentence, sentences, without_fillers};
 use super::words::{Words, normal};
 

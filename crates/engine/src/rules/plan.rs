@@ -3,9 +3,9 @@
 use yore_core::episode::Outcome;
 use yore_core::exchange::TurnShape;
 use yore_core::memory::{Fields, MemoryKind, SourceKind};
-use yore_core::text::command_of;
+use yore_core::text::{command_of, cut, cut_sentence, plain};
 
-use super::proposal::{MOST_DETAILS_CHARS, MOST_STATEMENT_CHARS, Proposal, cut, cut_sentence, plain};
+use super::proposal::{MOST_DETAILS_CHARS, MOST_STATEMENT_CHARS, Proposal};
 use super::sentence::{Sentence, is_content, is_name, sentences};
 use super::words::{Words, normal};
 

@@ -6,9 +6,10 @@ use regex::Regex;
 use yore_core::episode::FileAction;
 use yore_core::exchange::TurnShape;
 use yore_core::memory::{MemoryKind, SourceKind};
+use yore_core::text::{cut, plain};
 
 use super::context::{CONTENT_ALONE, alone};
-use super::proposal::{MOST_STATEMENT_CHARS, Proposal, cut, names_of, plain, solution};
+use super::proposal::{MOST_STATEMENT_CHARS, Proposal, names_of, solution};
 use super::sentence::{Sentence, is_content, sentences};
 use super::words::{Words, normal};
 

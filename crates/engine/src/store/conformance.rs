@@ -673,6 +673,16 @@ fn records(open: Open<'_>) {
     assert_eq!((facts.memories, facts.last, facts.has_entities, facts.has_unlisted), (2, keys[0], true, false));
     assert_eq!(store.entity(crane.id).unwrap().as_ref(), Some(&crane));
     assert_eq!(store.entities(Some("Crane"), 9).unwrap(), store.entities(None, 9).unwrap());
+    for (projects, limit, count) in [(Some(&[project.key][..]), 9, 1), (None, 9, 1), (None, 0, 0), (Some(&[][..]), 9, 0)] {
+        let found = outlined(store.outlines(Outlines::InEffect(projects, limit)).unwrap());
+        assert_eq!(found, &[second.id][..count], "the first is superseded: {projects:?}");
+    }
+    let of_all = store.entity_names(EntityNames::OfAllMemories, false).unwrap();
+    assert_eq!(
+        (of_all.len(), of_all[0].looked_for.as_str(), of_all[0].name.as_str()),
+        (1, second.id.to_string().as_str(), "crane")
+    );
+    assert_eq!(store.relations(Relations::Superseding).unwrap()[0].to, Node::Memory(first.id));
     let names = ["crane".to_owned()];
     for wanted in [EntityNames::OfMemory(second.id), EntityNames::Known(&names)] {
         let found = store.entity_names(wanted, true).unwrap();

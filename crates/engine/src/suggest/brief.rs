@@ -66,6 +66,9 @@ pub struct Brief {
     /// Questions, problems and todos of the project that nobody closed, latest first.
     #[serde(default)]
     pub open: Vec<Memory>,
+    /// Categories of the project's memories with several of them, and their numbers, largest first.
+    #[serde(default)]
+    pub categories: Vec<(String, usize)>,
     /// Number of sessions of the project that no agent has distilled yet.
     #[serde(default)]
     pub waiting: u64,
@@ -173,6 +176,7 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
         brief.dropped = engine.dropped(session, DROPPED_TOKENS)?;
     }
     let Some(project) = project else { return Ok(brief) };
+    brief.categories = engine.large_categories(project)?;
     brief.project = store.projects()?.into_iter().find(|known| known.key == project).map(|known| known.name);
     for episode in lately {
         if brief.sessions.len() == SESSIONS {

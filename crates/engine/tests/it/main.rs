@@ -10,6 +10,7 @@ mod archive;
 mod ask;
 mod bench;
 mod branches;
+mod categories;
 mod chatgpt;
 mod claude_ai;
 mod claude_code;

@@ -5,6 +5,7 @@ mod audit;
 mod brief;
 mod budget;
 mod capture;
+mod categories;
 mod cleanup;
 mod completions;
 mod config;
@@ -143,6 +144,7 @@ enum Command {
     Audit(audit::Arguments),
     Brief(brief::Arguments),
     Topics(topics::Arguments),
+    Categories(categories::Arguments),
     Projects(projects::Arguments),
     #[command(alias = "note")]
     Remember(remember::Arguments),
@@ -199,7 +201,7 @@ impl Command {
         match self {
             Self::Memories(arguments) => arguments.is_list(),
             Self::Recall(_) | Self::Show(_) | Self::Sessions(_) | Self::Today(_) | Self::Week(_) | Self::Topics(_) => true,
-            Self::Brief(_) | Self::Projects(_) | Self::Log(_) => true,
+            Self::Brief(_) | Self::Categories(_) | Self::Projects(_) | Self::Log(_) => true,
             _ => false,
         }
     }
@@ -289,6 +291,7 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
         Command::Audit(arguments) => audit::run(&arguments, context),
         Command::Brief(arguments) => brief::run(&arguments, context),
         Command::Topics(arguments) => topics::run(&arguments, context),
+        Command::Categories(arguments) => categories::run(&arguments, context),
         Command::Projects(arguments) => projects::run(&arguments, context),
         Command::Remember(arguments) => remember::run(&arguments, context),
         Command::Memories(arguments) => memories::run(&arguments, context),

@@ -100,6 +100,7 @@ pub fn brief_with(brief: &Brief, budget: usize, waiting: Waiting) -> Injection {
     }
     page.section("Decided lately:", brief.decided.iter().map(|memory| line_with_before(memory, brief)));
     page.section("Notes:", brief.notes.iter().map(|note| note_line(note, NOTE_CHARS)));
+    page.section("", summaries(&brief.categories).map(|line| (line, Vec::new())).into_iter());
     if brief.waiting >= MANY_WAIT && waiting == Waiting::Told {
         let told = format!("Not distilled yet: {} sessions here (`yore distil`).", brief.waiting);
         page.section("", std::iter::once((told, Vec::new())));
@@ -126,6 +127,12 @@ pub fn going_on(brief: &Brief, known: &[ItemId], budget: usize) -> Injection {
         page.section("Decided lately:", brief.decided.iter().map(|memory| line_with_before(memory, brief)).filter(is_new));
     }
     page.end()
+}
+
+/// Returns the line that names the summaries that there are.
+fn summaries(categories: &[(String, usize)]) -> Option<String> {
+    let names: Vec<String> = categories.iter().map(|(category, members)| format!("{} ({members})", name(category))).collect();
+    (!names.is_empty()).then(|| format!("Summaries (`yore categories NAME`): {}.", names.join(", ")))
 }
 
 /// Returns the line that tells of upkeep that fails.

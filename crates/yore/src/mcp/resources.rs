@@ -1,6 +1,6 @@
 //! MCP resources: everything with an id can be read by its address.
 //!
-//! - [`Address`]: `yore://memory/{id}`, `yore://session/{id}`, `yore://context/{topic}`
+//! - [`Address`]: `yore://memory/{id}`, `yore://session/{id}`, `yore://context/{topic}`, `yore://category/{name}`, `yore://categories`
 //! - [`templates`], [`list`], [`read`]
 //!
 //! The list contains the notes that apply here and the sessions, latest first, in pages.
@@ -14,13 +14,15 @@ use yore_engine::NotesRequest;
 
 use super::access::{Access, Chosen};
 use super::answer::{Form, error_text};
+use super::designs::categories;
 use super::tools::show::{Level, Wanted, page};
 use super::tools::{notes, sessions};
 use crate::cursor::{self, Cursor};
 use crate::error::{CliError, Exit};
-use crate::fence::name;
+use crate::fence::{fenced, name};
 
 const SCHEME: &str = "yore://";
+const CATEGORIES: &str = "categories";
 /// Number of resources on a page.
 const PAGE: usize = 50;
 /// Maximum tokens of a resource.
@@ -38,17 +40,25 @@ pub enum Address {
     Session(String),
     /// A note, by its title.
     Context(String),
+    /// The summary of a category of memories, by its name.
+    Category(String),
+    /// The list of categories.
+    Categories,
 }
 
 impl Address {
     /// Parses an address; `None` if it is not one of yore's.
     pub fn parse(uri: &str) -> Option<Self> {
+        if uri.strip_prefix(SCHEME)? == CATEGORIES {
+            return Some(Self::Categories);
+        }
         let (kind, id) = uri.strip_prefix(SCHEME)?.split_once('/')?;
         let id = decoded(id).filter(|id| !id.trim().is_empty())?;
         match kind {
             "memory" => Some(Self::Memory(id)),
             "session" => Some(Self::Session(id)),
             "context" => Some(Self::Context(id)),
+            "category" => Some(Self::Category(id)),
             _ => None,
         }
     }
@@ -60,6 +70,8 @@ impl std::fmt::Display for Address {
             Self::Memory(id) => ("memory", id),
             Self::Session(id) => ("session", id),
             Self::Context(id) => ("context", id),
+            Self::Category(id) => ("category", id),
+            Self::Categories => return write!(f, "{SCHEME}{CATEGORIES}"),
         };
         write!(f, "{SCHEME}{kind}/{}", encoded(id))
     }
@@ -71,6 +83,7 @@ pub fn templates() -> Vec<ResourceTemplate> {
         ("yore://memory/{id}", "memory", "A turn of an earlier session, by its id"),
         ("yore://session/{id}", "session", "An earlier session, divided into questions and what was done about them"),
         ("yore://context/{topic}", "context", "A note, by its title"),
+        ("yore://category/{name}", "category", "What is known about a category of memories; yore://categories lists their names"),
     ]
     .map(|(template, name, description)| {
         ResourceTemplate::new(template, name).with_description(description).with_mime_type("text/plain")
@@ -156,7 +169,9 @@ pub async fn list(access: &Arc<Access>, place: Option<String>) -> Result<ListRes
 pub async fn read(access: &Arc<Access>, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let not_found = |why: &str| ErrorData::resource_not_found(format!("{uri}: {why}"), Some(json!({"uri": uri})));
     let Some(address) = Address::parse(uri) else {
-        return Err(not_found("expected yore://memory/{id}, yore://session/{id} or yore://context/{topic}"));
+        return Err(not_found(
+            "expected yore://memory/{id}, yore://session/{id}, yore://context/{topic}, yore://category/{name} or yore://categories",
+        ));
     };
     let access = Arc::clone(access);
     let handle = access.handle.clone();
@@ -191,12 +206,23 @@ pub async fn read(access: &Arc<Access>, uri: &str) -> Result<ReadResourceResult,
                 let found = memory.notes(request)?;
                 Ok(found.first().map(|note| notes::block(note, BUDGET * 4)))
             }
+            Address::Category(name) => categories::known(memory, &access, &name).map(|found| Some(categories::told(&found))),
+            Address::Categories => {
+                let found = match categories::request(memory, &access)? {
+                    Some(request) => memory.categories(request)?,
+                    None => Vec::new(),
+                };
+                let lines = found.iter().flat_map(|category| std::iter::once(category).chain(&category.children));
+                let lines: Vec<String> =
+                    lines.map(|category| format!("{} ({})", name(&category.name), category.item_count)).collect();
+                Ok(Some(fenced(&[lines.join("\n")])))
+            }
         })
         .await;
     match read {
         Ok(Some(text)) => Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri)])),
         Ok(None) => Err(not_found("no note has this title")),
-        Err(error) if matches!(error.code.as_str(), "unknown-id" | "unknown-session" | "ambiguous-id") => {
+        Err(error) if matches!(error.code.as_str(), "unknown-id" | "unknown-session" | "unknown-category" | "ambiguous-id") => {
             Err(not_found(&error_text(&error)))
         }
         Err(error) => Err(failed(&error)),
@@ -251,7 +277,8 @@ mod tests {
     proptest! {
         #[test]
         fn addresses_come_back_as_they_went(id in "\\PC{0,30}[a-z]") {
-            for address in [Address::Memory(id.clone()), Address::Session(id.clone()), Address::Context(id.clone())] {
+            let category = Address::Category(id.clone());
+            for address in [Address::Memory(id.clone()), Address::Session(id.clone()), Address::Context(id.clone()), category] {
                 prop_assert_eq!(Address::parse(&address.to_string()), Some(address));
             }
         }
@@ -267,7 +294,8 @@ mod tests {
         for uri in [
             "yore://memory/",
             "yore://memory",
-            "yore://category/x",
+            "yore://topic/x",
+            "yore://categories/x",
             "file:///etc/passwd",
             "yore://memory/%",
             "yore://session/%zz",

@@ -23,7 +23,6 @@ use yore_sources::project_names::{ProjectNames, names_of};
 use super::access::{ALL_PROJECTS, Access, ChatReader, Session};
 use super::answer::{Answer, Form, error_text, result};
 use super::arguments::mend;
-use super::designs;
 use super::place::{Place, Work};
 use super::progress::{PACE, Progress, Teller};
 use super::tools::{Call, Row};
@@ -160,17 +159,15 @@ impl Server {
 
     /// Returns the answer to a call of a tool that is not served.
     fn refusal(&self, name: &str) -> Result<CallToolResult, ErrorData> {
-        let (message, hint) = if let Some((needs, instead)) = designs::not_yet(name) {
-            (format!("{name} is not served by this version of yore: it needs {needs}"), instead.to_owned())
-        } else if toolset::every_name().any(|known| known == name) {
-            (
-                format!("{name} is switched off here (tools: {})", self.toolset),
-                "the person can switch it on with `yore mcp --tools all` or mcp.tools in the settings".to_owned(),
-            )
-        } else {
+        if toolset::every_name().all(|known| known != name) {
             return Err(ErrorData::invalid_params(format!("unknown tool {name:?}"), None));
+        }
+        let error = CliError {
+            exit: Exit::Usage,
+            code: "not-served".to_owned(),
+            message: format!("{name} is switched off here (tools: {})", self.toolset),
+            hint: Some("the person can switch it on with `yore mcp --tools all` or mcp.tools in the settings".to_owned()),
         };
-        let error = CliError { exit: Exit::Usage, code: "not-served".to_owned(), message, hint: Some(hint) };
         Ok(CallToolResult::error(vec![rmcp::model::ContentBlock::text(error_text(&error))]))
     }
 }

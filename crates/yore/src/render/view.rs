@@ -39,7 +39,14 @@ pub fn heading(view: &View) -> String {
         AnswerKind::Errors => ("error", "errors"),
         AnswerKind::Files => ("changed file", "changed files"),
         AnswerKind::Work => ("session", "sessions"),
-        _ => return format!("Overview{subject}{period}"),
+        _ => {
+            let category = view.category.as_deref().map(one_line).unwrap_or_default();
+            return match view.sufficed {
+                Some(true) => format!("Overview{subject}: answered from the summary of category {category}"),
+                Some(false) => format!("Overview{subject}{period}: the summary of category {category} covers too little of it"),
+                None => format!("Overview{subject}{period}"),
+            };
+        }
     };
     if view.rows.is_empty() || view.is_widened {
         let all = if view.all > 0 { format!(" ({} recorded)", counted_as(view.all, one, what)) } else { String::new() };

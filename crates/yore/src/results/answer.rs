@@ -489,6 +489,12 @@ pub struct View {
     pub total: usize,
     /// Number of things of the kind, whatever their subject.
     pub all: usize,
+    /// The category whose summary the subject means.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category: Option<String>,
+    /// True if that summary sufficed: its lines are the rows, and there are no passages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sufficed: Option<bool>,
 }
 
 /// A row of an answer in kind.
@@ -525,6 +531,8 @@ impl View {
             rows: view.rows.iter().map(row).collect(),
             total: view.total,
             all: view.all,
+            category: view.category.clone(),
+            sufficed: view.sufficed,
         }
     }
 }

@@ -13,6 +13,7 @@
 //! - [`Finding`], [`Setting`], [`Installation`], [`Model`], [`Daemon`] and others of `program`: the program itself
 //! - [`ContextIndex`], [`HybridAnswer`] and others of `compat`: what the compatibility tools return
 //! - [`MemoryLife`]: growth, use, tokens and times of the memory
+//! - [`MemoryCategory`], [`CategorySummary`]: categories of memories
 //! - [`UpkeepJob`], [`UpkeepDone`], [`CleanedUp`]: recurring maintenance, and what was cleaned up
 //! - [`LearnDone`], [`LearnState`]: learning by a language model
 //! - [`Handoff`], [`Resumable`]: work that goes on in another session
@@ -26,6 +27,7 @@ mod actions;
 mod answer;
 mod audit;
 mod budget;
+mod categories;
 mod conflict;
 mod consolidation;
 mod designs;
@@ -49,6 +51,7 @@ pub use self::actions::*;
 pub use self::answer::*;
 pub use self::audit::*;
 pub use self::budget::*;
+pub use self::categories::*;
 pub use self::conflict::*;
 pub use self::consolidation::*;
 pub use self::designs::*;

@@ -8,6 +8,7 @@ mod agent_life;
 mod agent_matcher;
 mod audit;
 mod broken_input;
+mod categories;
 mod config;
 mod control;
 mod crash;

@@ -142,6 +142,20 @@ pub fn wanted_answer(question: &str, periods: &[NamedPeriod]) -> WantedAnswer {
     passages()
 }
 
+/// Returns the subject of a question for how something works: one or two words.
+///
+/// ```
+/// use yore_core::text::asks_how_it_works;
+/// assert_eq!(asks_how_it_works("How does authentication work here?", &[]).as_deref(), Some("authentication"));
+/// assert_eq!(asks_how_it_works("how does the importer treat duplicates", &[]), None);
+/// ```
+pub fn asks_how_it_works(question: &str, periods: &[NamedPeriod]) -> Option<String> {
+    let words = Words::of(question, periods);
+    let is_asked = words.begins("how it works") && words.has("works") && periods.is_empty();
+    let subject = words.subject(&["how it works", "works"]);
+    (is_asked && (1..=2).contains(&subject.split_whitespace().count())).then_some(subject)
+}
+
 /// Returns the subject that a question names, for an answer of a kind that the caller chose.
 pub fn wanted_as(kind: AnswerKind, question: &str, periods: &[NamedPeriod]) -> WantedAnswer {
     let words = Words::of(question, periods);

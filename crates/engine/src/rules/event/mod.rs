@@ -10,9 +10,8 @@ use std::collections::HashMap;
 use yore_core::episode::{FileAction, FileUse, Outcome, Role};
 use yore_core::event::{Event, EventKind, EventState, Purpose};
 use yore_core::exchange::TurnShape;
-use yore_core::text::{command_of, error_line, steady};
+use yore_core::text::{command_of, cut, error_line, plain, steady};
 
-use super::proposal::{cut, plain};
 use super::undone::{is_path, restored, written_after};
 
 /// Longest name and longest text of an event, in characters.

@@ -220,6 +220,8 @@ pub(crate) enum Relations<'q> {
     Of(&'q Node, usize),
     /// Those by which two things contradict each other, the oldest first.
     Contradicting,
+    /// Those by which a memory took the place of another.
+    Superseding,
     /// The heaviest of a node that are of these types (empty: of all) and weigh enough.
     Heaviest { node: &'q Node, types: &'q [RelationType], least: f32, limit: usize },
     /// Those by which a memory in effect of a project qualifies another one on a branch.
@@ -244,6 +246,11 @@ impl Store {
             // Written out, so that the partial index serves it.
             Relations::Contradicting => {
                 let sql = format!("{RELATION} WHERE type = 'contradicts' ORDER BY recorded_ms, id");
+                Ok(view.all(&sql, [], relation_of)?.into_iter().flatten().collect())
+            }
+            Relations::Superseding => {
+                let sql =
+                    format!("{RELATION} WHERE type = 'supersedes' AND from_kind = 'memory' AND to_kind = 'memory' ORDER BY recorded_ms, id");
                 Ok(view.all(&sql, [], relation_of)?.into_iter().flatten().collect())
             }
             Relations::Heaviest { node, types, least, limit } => view.heaviest_relations(node, types, least, limit),

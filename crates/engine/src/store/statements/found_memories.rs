@@ -13,7 +13,7 @@ use yore_core::relation::{Basis, Node};
 use yore_core::time::UtcMillis;
 
 use super::memories::{COLUMNS, FROM, memory_of};
-use crate::store::keys::{EpisodeKey, ItemKey, MemoryKey, RowKey, TurnKey, hex_of, json_of};
+use crate::store::keys::{EpisodeKey, ItemKey, MemoryKey, ProjectKey, RowKey, TurnKey, hex_of, json_of};
 use crate::store::local::transaction::View;
 use crate::store::{Store, StoreResult};
 
@@ -64,6 +64,9 @@ pub(crate) enum Outlines<'q> {
     About(EntityId, usize),
     /// The latest memories that were recorded after one, at most so many.
     After(MemoryKey, usize),
+    /// The memories of projects (`None`: of all) that hold or are contested, and those that hold everywhere: the last recorded ones, at most so
+    /// many.
+    InEffect(Option<&'q [ProjectKey]>, usize),
 }
 
 /// The outlines with names of projects that a caller wants.
@@ -96,6 +99,8 @@ pub(crate) struct StatementFacts {
 pub(crate) enum EntityNames<'q> {
     /// Those that a memory is about, the heaviest first.
     OfMemory(MemoryId),
+    /// Those that all memories are about, by name, each looked for by the whole id of its memory.
+    OfAllMemories,
     /// Those with these names or aliases.
     Known(&'q [String]),
 }
@@ -165,6 +170,15 @@ impl View<'_> {
             Outlines::After(key, limit) => {
                 let sql = format!("SELECT {COLUMNS} {FROM} WHERE memory.id > ?1 ORDER BY memory.id DESC LIMIT ?2");
                 self.all(&sql, params![key, limit as i64], memory_of)?
+            }
+            Outlines::InEffect(projects, limit) => {
+                let sql = format!(
+                    "SELECT {COLUMNS} {FROM} WHERE memory.status IN ('holds', 'contested')
+                         AND (?1 IS NULL OR memory.project_id IN (SELECT value FROM json_each(?1))
+                             OR memory.project_id IS NULL AND json_extract(memory.rest, '$.reach') IS NULL)
+                     ORDER BY memory.recorded_ms DESC, memory.id DESC LIMIT ?2"
+                );
+                self.all(&sql, params![projects.map(json_of), limit as i64], memory_of)?
             }
         };
         Ok(found.into_iter().map(|(_, memory)| MemoryOutline(memory)).collect())
@@ -307,6 +321,14 @@ impl Store {
                      WHERE from_key = ?1 AND from_kind = 'memory' AND to_kind = 'entity' ORDER BY relation.weight DESC, entity.name"
                 ),
                 params![memory.as_bytes(), with_degrees],
+                named,
+            ),
+            EntityNames::OfAllMemories => view.all(
+                &format!(
+                    "SELECT lower(hex(from_key)), entity.uid, entity.name, {degree} FROM relation JOIN entity ON entity.uid = to_key
+                     WHERE from_kind = 'memory' AND to_kind = 'entity' AND type = 'about' AND ?1 IS NULL ORDER BY entity.name"
+                ),
+                params![None::<i64>, with_degrees],
                 named,
             ),
             EntityNames::Known(names) => {

@@ -8,7 +8,7 @@
 //! | `find_similar_issues` | context, errorMessage? | served: recorded problems, solutions and attempts first, then errors, then anything like it |
 //! | `get_project_patterns` | project, category? | served: recorded standards and patterns |
 //! | `recall_decision` | topic, project? | served: recorded decisions first, then turns, marked as such |
-//! | `get_category_summary` | category | not served yet |
+//! | `get_category_summary` | category | served: the category's summary, computed from the memories in effect |
 //! | `ingest_chat_history` | since?, hasCode? | served |
 //! | `memory_stats` | | served: counts, tiers and bands of decay, growth, use, tokens, upkeep; also of one project |
 //! | `search_semantic` | query, project_id?, limit = 10 | served: by meaning alone |
@@ -26,17 +26,19 @@
 //! | `synthesize_knowledge` | question | served: the same, deep |
 //! | `note`, `memento_note` | content, confirmed | served |
 //!
-//! A name that is not served is not listed, and a call of it says so. A context is a note that an agent keeps
+//! A context is a note that an agent keeps
 //! under a topic in a project: its kind is context, its title is the topic, and relations lead to related topics.
 //! A note of a person is never a context, so no agent replaces it without asking.
 //!
 //! - `search`: the names that search
 //! - `patterns`: the patterns of a project
+//! - `categories`: the summary of a category
 //! - `conflicts`: memories that contradict each other
 //! - `contexts`: the names for contexts
 //! - `store`: the names that store something
 //! - `history`: the names for the memory itself
 
+pub mod categories;
 mod conflicts;
 mod contexts;
 mod history;
@@ -48,82 +50,45 @@ mod store;
 pub use self::search::SOLUTIONS;
 use super::tools::{Row, ask, recall};
 
-/// A tool name of the designs.
-pub struct Name {
-    /// The name.
-    pub name: &'static str,
-    /// State of its support.
-    pub state: State,
-}
-
-/// The state of a name's support.
-pub enum State {
-    /// The name is served.
-    Served(Row),
-    /// Its requirements come later. Until then, agents get an alternative.
-    Later {
-        /// The missing requirement.
-        needs: &'static str,
-        /// The alternative.
-        instead: &'static str,
-    },
-}
-
-/// Expands to the entry of a served name.
-macro_rules! served {
+/// Expands to the row of a name.
+macro_rules! named {
     ($name:literal, $tool:path, $call:path) => {
-        Name { name: $name, state: State::Served(Row { name: $name, tool: $tool, call: |call| Box::pin($call(call)) }) }
+        Row { name: $name, tool: $tool, call: |call| Box::pin($call(call)) }
     };
 }
 
-/// Returns the entry of a name that is not served yet.
-const fn later(name: &'static str, needs: &'static str, instead: &'static str) -> Name {
-    Name { name, state: State::Later { needs, instead } }
-}
-
 /// All names.
-pub const NAMES: [Name; 24] = [
-    served!("recall", recall::tool, recall::call),
-    served!("search", search::plain_tool, search::plain),
-    served!("search_past_solutions", search::solutions_tool, search::solutions),
-    served!("find_similar_issues", search::issues_tool, search::issues),
-    served!("get_project_patterns", patterns::tool, patterns::patterns),
-    served!("recall_decision", search::decision_tool, search::decision),
-    later("get_category_summary", "categories and their summaries", "`recall` with the category's name"),
-    served!("ingest_chat_history", history::ingest_tool, history::ingest),
-    served!("memory_stats", history::stats_tool, history::stats),
-    served!("search_semantic", search::semantic_tool, search::semantic),
-    served!("search_hybrid", search::hybrid_tool, search::hybrid),
-    served!("get_contradictions", conflicts::tool, conflicts::contradictions),
-    served!("store_chunk", store::chunk_tool, store::chunk),
-    served!("wake_up", contexts::wake_up_tool, contexts::wake_up),
-    served!("lock_context", store::lock_tool, store::lock),
-    served!("recall_context", contexts::recall_tool, contexts::recall),
-    served!("check_contexts", contexts::check_tool, contexts::check),
-    served!("get_context_preview", contexts::preview_tool, contexts::preview),
-    served!("explore_context_tree", contexts::tree_tool, contexts::explore),
-    served!("search_contexts_semantic", contexts::search_tool, contexts::search),
-    served!("ask_memory", ask::memory_tool, ask::memory),
-    served!("synthesize_knowledge", ask::synthesis_tool, ask::synthesis),
-    served!("note", store::note_tool, store::note),
-    served!("memento_note", store::note_tool, store::note),
+pub const NAMES: [Row; 24] = [
+    named!("recall", recall::tool, recall::call),
+    named!("search", search::plain_tool, search::plain),
+    named!("search_past_solutions", search::solutions_tool, search::solutions),
+    named!("find_similar_issues", search::issues_tool, search::issues),
+    named!("get_project_patterns", patterns::tool, patterns::patterns),
+    named!("recall_decision", search::decision_tool, search::decision),
+    named!("get_category_summary", categories::tool, categories::summary),
+    named!("ingest_chat_history", history::ingest_tool, history::ingest),
+    named!("memory_stats", history::stats_tool, history::stats),
+    named!("search_semantic", search::semantic_tool, search::semantic),
+    named!("search_hybrid", search::hybrid_tool, search::hybrid),
+    named!("get_contradictions", conflicts::tool, conflicts::contradictions),
+    named!("store_chunk", store::chunk_tool, store::chunk),
+    named!("wake_up", contexts::wake_up_tool, contexts::wake_up),
+    named!("lock_context", store::lock_tool, store::lock),
+    named!("recall_context", contexts::recall_tool, contexts::recall),
+    named!("check_contexts", contexts::check_tool, contexts::check),
+    named!("get_context_preview", contexts::preview_tool, contexts::preview),
+    named!("explore_context_tree", contexts::tree_tool, contexts::explore),
+    named!("search_contexts_semantic", contexts::search_tool, contexts::search),
+    named!("ask_memory", ask::memory_tool, ask::memory),
+    named!("synthesize_knowledge", ask::synthesis_tool, ask::synthesis),
+    named!("note", store::note_tool, store::note),
+    named!("memento_note", store::note_tool, store::note),
 ];
 
-/// Returns the tools of the served names.
+/// Returns the tools of the names.
 pub fn served() -> impl Iterator<Item = &'static Row> {
-    static TABLE: [Name; 24] = NAMES;
-    TABLE.iter().filter_map(|name| match &name.state {
-        State::Served(row) => Some(row),
-        State::Later { .. } => None,
-    })
-}
-
-/// Returns the missing requirement and the alternative for a name that is not served yet.
-pub fn not_yet(name: &str) -> Option<(&'static str, &'static str)> {
-    NAMES.into_iter().find(|known| known.name == name).and_then(|known| match known.state {
-        State::Later { needs, instead } => Some((needs, instead)),
-        State::Served(_) => None,
-    })
+    static TABLE: [Row; 24] = NAMES;
+    TABLE.iter()
 }
 
 #[cfg(test)]
@@ -131,21 +96,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn table_of_the_documentation_says_what_is_served() {
-        let documented: Vec<(String, bool)> = include_str!("mod.rs")
-            .lines()
-            .filter_map(|line| line.strip_prefix("//! | `"))
+    fn table_of_the_documentation_has_every_name() {
+        let rows = include_str!("mod.rs").lines().filter_map(|line| line.strip_prefix("//! | `"));
+        let mut documented: Vec<String> = rows
             .flat_map(|line| {
                 let (names, rest) = line.split_once(" | ").unwrap();
-                let is_served = rest.contains("| served");
-                assert_ne!(is_served, rest.contains("not served yet"), "{line}");
-                names.split("`, `").map(|name| (name.trim_matches('`').to_owned(), is_served)).collect::<Vec<_>>()
+                assert!(rest.contains("| served"), "{line}");
+                names.split("`, `").map(|name| name.trim_matches('`').to_owned()).collect::<Vec<_>>()
             })
             .collect();
-        let mut known: Vec<(String, bool)> =
-            NAMES.into_iter().map(|name| (name.name.to_owned(), matches!(name.state, State::Served(_)))).collect();
+        let mut known: Vec<String> = NAMES.into_iter().map(|row| row.name.to_owned()).collect();
         known.sort();
-        let mut documented = documented;
         documented.sort();
         assert_eq!(documented, known);
     }
@@ -176,6 +137,7 @@ mod tests {
             ("find_similar_issues", "context errorMessage?"),
             ("get_project_patterns", "project category?"),
             ("recall_decision", "topic project?"),
+            ("get_category_summary", "category"),
             ("ingest_chat_history", "since? hasCode?"),
             ("memory_stats", "project?"),
             ("search_semantic", "query project_id? limit?"),

@@ -161,7 +161,13 @@ fn calls() -> Vec<Call> {
             vec![Data("/patterns/0/tags", json!(["storage"]))],
         ),
         ("S1-130", "get_project_patterns", json!({"project": "atlantis"}), vec![Error("unknown-project")]),
-        ("S1-132", "get_category_summary", json!({"category": "storage"}), vec![Error("not served by this version")]),
+        (
+            "S1-056 S1-132",
+            "get_category_summary",
+            json!({"category": "storage"}),
+            vec![Data("/category/name", json!("database")), Text("A queue is drained in batches, each in one transaction.")],
+        ),
+        ("S1-132", "get_category_summary", json!({"category": "atlantis"}), vec![Error("unknown-category")]),
         ("S1-133", "ingest_chat_history", json!({"since": "2020-01-01"}), vec![Data("/ingested/turns_added", json!(0))]),
         (
             "S1-134 S1-141",

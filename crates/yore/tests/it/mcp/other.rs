@@ -11,8 +11,10 @@ fn what_has_an_id_can_be_read_by_its_address() {
     let templates = agent.ask("resources/templates/list", json!({}))["resourceTemplates"].clone();
     let templates: Vec<&str> =
         templates.as_array().unwrap().iter().map(|template| template["uriTemplate"].as_str().unwrap()).collect();
-    assert_eq!(templates, ["yore://memory/{id}", "yore://session/{id}", "yore://context/{topic}"]);
+    assert_eq!(templates, ["yore://memory/{id}", "yore://session/{id}", "yore://context/{topic}", "yore://category/{name}"]);
+
     agent.data("remember", json!({"text": "Gulls steal sandwiches.", "title": "Gulls & co", "confirmed": true}));
+    agent.data("remember", json!({"text": "Tests of the gauge never sleep.", "kind": "standard", "confirmed": true}));
     let turn = agent.data("recall", json!({"question": "redis heartbeat", "limit": 1}))["results"][0]["id"].clone();
     let mut read = |uri: &str| -> String {
         let contents = agent.ask("resources/read", json!({"uri": uri}))["contents"].clone();
@@ -24,11 +26,14 @@ fn what_has_an_id_can_be_read_by_its_address() {
     assert!(read("yore://session/tide%2Fs1").contains("Why is the cache slow after the laptop wakes up?"));
     assert!(read("yore://session/tide/s1").contains("Why is the cache slow"));
     assert!(read("yore://context/gulls%20%26%20co").contains("Gulls steal sandwiches."));
+    assert!(read("yore://categories").contains("testing (1)"));
+    assert!(read("yore://category/Testing").contains("# Testing") && read("yore://category/tests").contains("never sleep. ["));
     for uri in [
         "yore://memory/ffffffffff",
         "yore://session/none",
         "yore://context/none",
-        "yore://category/x",
+        "yore://category/none",
+        "yore://topic/x",
         "file:///etc/passwd",
         "yore://memory/%zz",
     ] {

@@ -1,0 +1,234 @@
+//! Categories of memories and their summaries, computed from the memories in effect whenever somebody asks: nothing is stored.
+//!
+//! [`yore_core::category`] has the formulas. Here the memories are read, with their standing and the vectors of the built-in table.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+use yore_core::category::{Category, Choice, GENERAL, Item, Member, Summary, chosen, tree};
+use yore_core::id::MemoryId;
+use yore_core::memory::dynamics::Standing;
+use yore_core::memory::{Memory, Status};
+use yore_core::relation::Node;
+use yore_core::time::UtcMillis;
+use yore_sources::project_names::ProjectNames;
+
+use crate::embed::StaticTable;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::retrieve::{project_here, projects_named};
+use crate::store::{EntityNames, Outlines, ProjectKey, Relations};
+
+/// Most memories that categories are computed from, the last recorded ones.
+const MOST_MEMORIES: usize = 20_000;
+/// The same for a brief, which a session waits for; the most categories that it names, and the fewest memories of one.
+const BRIEF_MEMORIES: usize = 2_000;
+const BRIEF_CATEGORIES: usize = 8;
+const BRIEF_MEMBERS: usize = 5;
+
+/// The memories whose categories are wanted. Without projects and `here`: all.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct CategoriesRequest {
+    /// Names, ids or directories of projects.
+    pub projects: Vec<String>,
+    /// The directory whose project is wanted if no projects are named; all memories if it belongs to no known project.
+    pub here: Option<ProjectNames>,
+}
+
+/// A category without its memories.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct CategoryOutline {
+    /// Its name, by which it is asked for.
+    pub name: String,
+    /// Its name as it is shown.
+    pub title: String,
+    /// A sentence that describes it; of a category that grew, empty.
+    pub about: String,
+    /// Further names.
+    pub aliases: Vec<String>,
+    /// Number of its memories.
+    pub item_count: usize,
+    /// When the last of them was recorded.
+    pub last_added: Option<UtcMillis>,
+    /// Parts of it.
+    pub children: Vec<CategoryOutline>,
+}
+
+impl From<&Category> for CategoryOutline {
+    fn from(category: &Category) -> Self {
+        Self {
+            name: category.name.clone(),
+            title: category.title.clone(),
+            about: category.about.clone(),
+            aliases: category.aliases.clone(),
+            item_count: category.members.len(),
+            last_added: category.last_added(),
+            children: category.children.iter().map(Self::from).collect(),
+        }
+    }
+}
+
+/// A category with its summary and its memories.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct CategorySummary {
+    /// The category.
+    pub category: CategoryOutline,
+    /// Its summary.
+    pub summary: Summary,
+    /// Its memories, most relevant first.
+    pub members: Vec<Member>,
+}
+
+/// A summary that was chosen for a subject.
+pub(crate) struct SubjectSummary {
+    /// Name of the category.
+    pub name: String,
+    /// Its summary.
+    pub summary: Summary,
+    /// True if the summary answers a question for all that is known of the subject.
+    pub is_sufficient: bool,
+}
+
+/// The memories that categories are computed from, with all that belongs to them.
+struct Known {
+    memories: Vec<Memory>,
+    entities: HashMap<MemoryId, Vec<String>>,
+    /// The statement whose place each took last, and until when that held.
+    replaced: HashMap<MemoryId, (String, Option<UtcMillis>)>,
+    standings: Vec<Standing>,
+    vectors: Vec<Option<[f32; StaticTable::DIMENSIONS]>>,
+    against: HashMap<MemoryId, Vec<(MemoryId, String)>>,
+}
+
+impl Known {
+    fn items<'a>(&'a self) -> Vec<Item<'a>> {
+        let memories = self.memories.iter().zip(&self.standings).zip(&self.vectors);
+        let of = |((memory, standing), vector): ((&'a Memory, &Standing), &'a Option<[f32; StaticTable::DIMENSIONS]>)| Item {
+            memory,
+            entities: self.entities.get(&memory.id).map(Vec::as_slice).unwrap_or_default(),
+            strength: standing.strength,
+            vector: vector.as_ref().map(<[f32; StaticTable::DIMENSIONS]>::as_slice),
+            replaced: self.replaced.get(&memory.id).map(|(statement, until)| (statement.as_str(), *until)),
+            against: self.against.get(&memory.id).map(Vec::as_slice).unwrap_or_default(),
+        };
+        memories.map(of).collect()
+    }
+}
+
+fn embed(text: &str) -> Option<Vec<f32>> {
+    StaticTable::vector_of(text).map(|vector| vector.to_vec())
+}
+
+impl Engine {
+    /// Returns the categories of the memories in effect: those of the design first, then those that grew, largest first.
+    ///
+    /// # Errors
+    /// If a project is not known, or the store cannot be read.
+    pub fn categories(&self, request: &CategoriesRequest) -> Result<Vec<CategoryOutline>, EngineError> {
+        let known = self.known_for_categories(self.scope_of_categories(request)?.as_deref(), MOST_MEMORIES)?;
+        Ok(tree(&known.items(), &embed).iter().map(CategoryOutline::from).collect())
+    }
+
+    /// Returns the category with a name or alias, whatever the case, with its summary; `None` if there is none.
+    ///
+    /// # Errors
+    /// As [`Self::categories`].
+    pub fn category_summary(&self, request: &CategoriesRequest, name: &str) -> Result<Option<CategorySummary>, EngineError> {
+        let known = self.known_for_categories(self.scope_of_categories(request)?.as_deref(), MOST_MEMORIES)?;
+        let (items, name) = (known.items(), name.trim().to_lowercase());
+        let tree = tree(&items, &embed);
+        let all = || tree.iter().flat_map(Category::with_children);
+        let found = all().find(|category| category.name == name);
+        let found = found.or_else(|| all().find(|category| category.aliases.contains(&name)));
+        Ok(found.map(|category| CategorySummary {
+            category: CategoryOutline::from(category),
+            summary: category.summary(&items),
+            members: category.members.clone(),
+        }))
+    }
+
+    /// Returns the summary of the category that a subject means, among the memories of projects (`None`: of all).
+    pub(crate) fn summary_of_subject(
+        &self,
+        projects: Option<&[ProjectKey]>,
+        subject: &str,
+    ) -> Result<Option<SubjectSummary>, EngineError> {
+        let known = self.known_for_categories(projects, MOST_MEMORIES)?;
+        let items = known.items();
+        let tree = tree(&items, &embed);
+        let chosen = chosen(&tree, subject, &embed, &|category| category.summary(&items));
+        Ok(chosen.map(|Choice { category, is_sufficient, .. }| SubjectSummary {
+            name: category.name.clone(),
+            summary: category.summary(&items),
+            is_sufficient,
+        }))
+    }
+
+    /// Returns names and sizes of the largest categories of a project's latest memories, largest first, for a brief.
+    pub(crate) fn large_categories(&self, project: ProjectKey) -> Result<Vec<(String, usize)>, EngineError> {
+        let known = self.known_for_categories(Some(&[project]), BRIEF_MEMORIES)?;
+        let tree = tree(&known.items(), &embed);
+        let large = tree.into_iter().filter(|category| category.members.len() >= BRIEF_MEMBERS && category.name != GENERAL);
+        let mut large: Vec<(String, usize)> = large.map(|category| (category.name, category.members.len())).collect();
+        large.sort_by_key(|(_, members)| std::cmp::Reverse(*members));
+        large.truncate(BRIEF_CATEGORIES);
+        Ok(large)
+    }
+
+    fn scope_of_categories(&self, request: &CategoriesRequest) -> Result<Option<Vec<ProjectKey>>, EngineError> {
+        if !request.projects.is_empty() {
+            return Ok(Some(projects_named(self.store(), &request.projects)?));
+        }
+        let here = request.here.as_ref().map(|here| project_here(self.store(), here)).transpose()?;
+        Ok(here.flatten().map(|project| vec![project]))
+    }
+
+    /// Reads the memories in effect of projects, and those that hold everywhere, that are so now.
+    fn known_for_categories(&self, projects: Option<&[ProjectKey]>, limit: usize) -> Result<Known, EngineError> {
+        let now = self.now();
+        let outlines = self.store().outlines(Outlines::InEffect(projects, limit))?;
+        let mut memories: Vec<Memory> = outlines.iter().map(|outline| (**outline).clone()).collect();
+        memories.retain(|memory| memory.is_valid_at(now) && !memory.is_closed());
+        let ids: Vec<MemoryId> = memories.iter().map(|memory| memory.id).collect();
+        let mut vitals = self.store().vitals_of(&ids)?;
+        let mut standings = Vec::with_capacity(memories.len());
+        for memory in &mut memories {
+            let known = vitals.remove(&memory.id).unwrap_or_default();
+            memory.tags.clone_from(&known.tags);
+            standings.push(self.standing_by(memory, &known, now));
+        }
+        let mut entities: HashMap<MemoryId, Vec<String>> = HashMap::new();
+        for entity in self.store().entity_names(EntityNames::OfAllMemories, false)? {
+            if let Ok(memory) = entity.looked_for.parse() {
+                entities.entry(memory).or_default().push(entity.name);
+            }
+        }
+        let vectors = memories.iter().map(|memory| StaticTable::vector_of(&memory.statement)).collect();
+        let statements: HashMap<MemoryId, &str> = memories.iter().map(|memory| (memory.id, memory.statement.as_str())).collect();
+        let mut against: HashMap<MemoryId, Vec<(MemoryId, String)>> = HashMap::new();
+        for relation in self.store().relations(Relations::Contradicting)? {
+            let (Node::Memory(one), Node::Memory(other)) = (&relation.from, &relation.to) else { continue };
+            for (of, by) in [(one, other), (other, one)] {
+                if let (true, Some(statement)) = (statements.contains_key(of), statements.get(by)) {
+                    let known = against.entry(*of).or_default();
+                    if known.iter().all(|(id, _)| id != by) {
+                        known.push((*by, (*statement).to_owned()));
+                    }
+                }
+            }
+        }
+        let places: HashMap<MemoryId, &Memory> = memories.iter().map(|memory| (memory.id, memory)).collect();
+        let mut replaced = HashMap::new();
+        for relation in self.store().relations(Relations::Superseding)? {
+            let (Node::Memory(newer), Node::Memory(older)) = (&relation.from, &relation.to) else { continue };
+            let Some(newer) = places.get(newer) else { continue };
+            // What is of another project is not told, nor what was forgotten. The last one stated is kept.
+            let older = self.told_memory(*older)?.filter(|older| {
+                older.status == Status::Superseded
+                    && (older.project == newer.project && older.reach == newer.reach || older.is_global())
+            });
+            replaced.extend(older.map(|older| (newer.id, (older.statement, older.valid_until))));
+        }
+        Ok(Known { standings, vectors, against, entities, replaced, memories })
+    }
+}
