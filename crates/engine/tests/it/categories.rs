@@ -1,7 +1,5 @@
 //! Categories and summaries over a store: what belongs where, the latest state alone, and overviews that a summary answers.
 
-use std::time::Instant;
-
 use yore_core::category::Section;
 use yore_core::memory::MemoryKind;
 use yore_core::operation::{Actor, Cause};
@@ -105,21 +103,4 @@ fn passages_follow_where_the_summary_covers_too_little_or_no_category_is_meant()
     assert!(told.view.is_none_or(|view| view.sufficed.is_none()));
     let told = answer(&memory, "how does the berth export work?");
     assert!(told.view.is_none(), "a question for how something works stays one for passages");
-}
-
-/// Run by hand: `cargo test --release --test it categories::timing -- --ignored --nocapture`.
-#[test]
-#[ignore = "a measurement"]
-fn timing_of_the_tree_of_many_memories() {
-    let memory = Memory::new();
-    let words = ["tests", "database", "login", "deploy", "cache", "gauge", "wingman", "tide", "schema", "latency", "importer"];
-    for count in [2_000usize, 20_000] {
-        for number in memory.engine().count_memories(&Default::default()).unwrap() as usize..count {
-            let chosen: Vec<&str> = (0..12).map(|at| words[(number * 7 + at * (number % 5 + 1)) % words.len()]).collect();
-            add(memory.engine(), MemoryKind::Fact, &format!("Statement {number} of {}.", chosen.join(" and the ")));
-        }
-        let begun = Instant::now();
-        let found = memory.engine().categories(&CategoriesRequest::default()).unwrap();
-        println!("{count} memories: {} categories in {:?}", found.len(), begun.elapsed());
-    }
 }

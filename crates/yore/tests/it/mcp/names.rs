@@ -35,7 +35,7 @@ fn names_are_served_where_they_are_switched_on() {
     // By the settings, which a flag overrides; a project's file has no effect.
     let mut agent = Agent::spawn(home.yore().arg("mcp").env("YORE_MCP__TOOLS", "all"));
     agent.handshake();
-    assert_eq!(listed(&mut agent).len(), 33);
+    assert_eq!(listed(&mut agent).len(), 34);
     assert!(agent.close().success());
     let output = home.yore().args(["mcp"]).env("YORE_MCP__TOOLS", "everything").output().unwrap();
     let told = String::from_utf8(output.stderr).unwrap();
@@ -50,7 +50,7 @@ fn names_are_served_where_they_are_switched_on() {
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success() && told.contains("ignored in this project's settings: `mcp.tools`"), "{told}");
     let mut agent = Agent::connected(&home);
-    assert!(listed(&mut agent).len() < 33, "a project's file switches no tools on");
+    assert!(listed(&mut agent).len() < 34, "a project's file switches no tools on");
     assert!(agent.close().success());
 }
 
