@@ -22,7 +22,7 @@ use crate::store::{EntityNames, Outlines, ProjectKey, Relations};
 /// Most memories that categories are computed from, the last recorded ones.
 const MOST_MEMORIES: usize = 20_000;
 /// The same for a brief, which a session waits for; the most categories that it names, and the fewest memories of one.
-const BRIEF_MEMORIES: usize = 2_000;
+const BRIEF_MEMORIES: usize = 500;
 const BRIEF_CATEGORIES: usize = 8;
 const BRIEF_MEMBERS: usize = 5;
 
