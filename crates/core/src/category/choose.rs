@@ -10,7 +10,7 @@ use crate::vector::dot;
 /// A summary that covers at least this share of a subject answers it.
 pub const SUFFICIENT: f32 = 0.75;
 /// Fewest lines of a summary that answers something.
-const FEWEST_LINES: usize = 2;
+const FEWEST_LINES: usize = 4;
 /// Part of a subject's word that a word strongly of the category is, and one that its summary has.
 const OF_CATEGORY: f32 = 0.9;
 const IN_SUMMARY: f32 = 0.7;

@@ -6,7 +6,7 @@ use crate::text::{NEAR_DUPLICATE, Shingles, plain};
 use crate::vector::{dot, unit_length};
 
 /// Beginning of a decision that its section says.
-const SAID: &str = "Approved plan: ";
+pub(super) const PLAN: &str = "Approved plan: ";
 /// The words between a problem and what solved it.
 pub(super) const SOLVED: &str = " Fix: ";
 /// Cosine from which two statements say the same.
@@ -30,10 +30,11 @@ pub(super) fn section_of(item: &Item<'_>) -> Option<Section> {
     Some(match memory.kind {
         _ if memory.is_closed() => return None,
         MemoryKind::Decision => Section::Decisions,
-        MemoryKind::Standard | MemoryKind::Preference | MemoryKind::UserInput => Section::Rules,
+        MemoryKind::Standard | MemoryKind::Preference => Section::Rules,
         MemoryKind::Solution => Section::Solutions,
         MemoryKind::Question | MemoryKind::Problem | MemoryKind::Todo => Section::Open,
-        MemoryKind::Event | MemoryKind::Attempt | MemoryKind::Reflection => Section::Events,
+        // A refusal of one command is no rule.
+        MemoryKind::Event | MemoryKind::Attempt | MemoryKind::Reflection | MemoryKind::UserInput => Section::Events,
         // It would tell itself.
         MemoryKind::CategorySummary => return None,
         _ => Section::Holds,
@@ -120,7 +121,7 @@ fn centre(category: &Category, items: &[Item<'_>]) -> Option<Vec<f32>> {
 /// Returns the words of a statement without marks and without what its section says.
 pub(super) fn words_of(statement: &str) -> String {
     let statement = plain(statement);
-    statement.strip_prefix(SAID).unwrap_or(&statement).to_owned()
+    statement.strip_prefix(PLAN).unwrap_or(&statement).to_owned()
 }
 
 /// Returns whether a statement of a solution says what was done.

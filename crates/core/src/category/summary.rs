@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::lines::{SOLVED, ranked, since, words_of};
+use super::lines::{PLAN, SOLVED, ranked, since, words_of};
 use super::record::{Category, Item, Section};
 use crate::id::MemoryId;
 use crate::memory::{Fields, Status};
@@ -123,13 +123,18 @@ fn line_of(item: &Item<'_>, section: Section) -> Line {
     let memory = item.memory;
     let is_contested = memory.status == Status::Contested;
     let statement = words_of(&memory.statement);
-    let mut text = match statement.split_once(SOLVED) {
+    let is_plan = plain(&memory.statement).starts_with(PLAN);
+    let mut text = match (statement.split_once(SOLVED), statement.split_once(". ")) {
+        // The heading of a plan is the decision; what follows is why it was made, and no longer so when the plan is carried out.
+        (_, Some((heading, why))) if is_plan => {
+            format!("{} Reason: {}", ended(&cut(heading, STATEMENT_CHARS)), cut_sentence(why, REASON_CHARS))
+        }
         // Both parts of a solution are told.
-        Some((problem, fix)) => {
+        (Some((problem, fix)), _) => {
             let half = STATEMENT_CHARS * 3 / 5;
             format!("{}{SOLVED}{}", ended(&cut_sentence(problem, half)), cut_sentence(fix, half))
         }
-        None => cut_sentence(&statement, STATEMENT_CHARS),
+        _ => cut_sentence(&statement, STATEMENT_CHARS),
     };
     let reason = match &memory.fields {
         Fields::Decision { reason, .. } | Fields::Standard { reason, .. } => reason.as_deref(),

@@ -189,6 +189,8 @@ fn a_subject_means_a_category_by_name_tag_or_word_and_suffices_if_all_of_it_is_c
     let memories = [
         memory(1, MemoryKind::Fact, "Tests take four minutes on the runner."),
         memory(2, MemoryKind::Decision, "Test the importer with recorded pages."),
+        memory(3, MemoryKind::Standard, "Every fix comes with a test."),
+        memory(4, MemoryKind::Todo, "Test the export of berths."),
     ];
     let items = items(&memories);
     let tree = tree(&items, &no_meaning);
@@ -204,6 +206,8 @@ fn a_subject_means_a_category_by_name_tag_or_word_and_suffices_if_all_of_it_is_c
     for subject in ["invoices", "the", "", "showtime", "general"] {
         assert_eq!(choose(subject), None, "{subject}");
     }
+    let few = |subject: &str| chosen(&tree, subject, &no_meaning, &|_| Category::default().summary(&items));
+    assert!(few("testing").is_some_and(|choice| !choice.is_sufficient), "a few lines replace no passages");
 }
 
 /// Words of which statements are made: some are of categories, some of none.

@@ -26,6 +26,7 @@ fn harbour() -> Memory {
     add(engine, MemoryKind::Decision, "Tests of the gauge run against a recorded tide.");
     add(engine, MemoryKind::Standard, "Every fix comes with a test.");
     add(engine, MemoryKind::Todo, "Test the export of berths.");
+    add(engine, MemoryKind::Fact, "The tests take four minutes.");
     add(engine, MemoryKind::Fact, "The database of the harbour is SQLite.");
     for pier in ["north", "south", "east", "west"] {
         let entities = vec!["TideGauge".to_owned()];
@@ -40,7 +41,7 @@ fn categories_are_those_of_the_design_that_have_memories_and_those_that_grow_fro
     let memory = harbour();
     let found = memory.engine().categories(&CategoriesRequest::default()).unwrap();
     let names: Vec<(&str, usize)> = found.iter().map(|found| (found.name.as_str(), found.item_count)).collect();
-    assert_eq!(names[..2], [("database", 1), ("testing", 3)]);
+    assert_eq!(names[..2], [("database", 1), ("testing", 4)]);
     assert!(names.contains(&("tidegauge", 4)), "{names:?}");
     assert!(found.iter().all(|category| category.last_added.is_some()));
     let request = CategoriesRequest { projects: vec!["atlantis".to_owned()], here: None };
@@ -83,6 +84,7 @@ fn an_overview_is_answered_by_the_summary_of_its_category_alone() {
         assert_eq!(
             rows,
             [
+                ("The tests take four minutes.", Section::Holds.label()),
                 ("Tests of the gauge run against a recorded tide.", Section::Decisions.label()),
                 ("Every fix comes with a test.", Section::Rules.label()),
                 ("Test the export of berths.", Section::Open.label()),

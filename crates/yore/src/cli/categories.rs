@@ -6,7 +6,7 @@ use crate::error::{CliError, CliResult, Exit};
 use crate::render::text;
 use crate::results::{CategorySummary, MemoryCategory};
 
-/// Show the categories of the project's memories, or the summary of one
+/// Show the categories of memories, or the summary of one
 ///
 /// Categories are computed from the memories that hold now: ten usual ones such as testing or database, where memories fall
 /// into them, and those that grow from entities, tags and words that several memories share. A summary says what holds, what was

@@ -70,7 +70,7 @@ fn row(line: &'static str) -> Row {
 
 /// Work that is still to be done, and the sections of settings that come with it. When such a section exists, or a key that
 /// names the work, the rows that wait for that work must be updated. Work that comes without a key is taken out by hand.
-const WORK: [(&str, &[&str]); 2] = [("categories", &["categories."]), ("recursion", &["recursion.", "rlm.", "answer."])];
+const WORK: [(&str, &[&str]); 1] = [("recursion", &["recursion.", "rlm.", "answer."])];
 
 /// Reads the value of a row that has no key from the program.
 fn actual(name: &str) -> Option<String> {
