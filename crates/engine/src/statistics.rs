@@ -61,7 +61,7 @@ pub struct Statistics {
     pub vectors: VectorHealth,
     /// Bytes of the whole data directory.
     pub directory_bytes: u64,
-    /// What takes longer, if it was asked for.
+    /// The part that takes longer, if it was asked for.
     #[serde(default)]
     pub life: Option<Life>,
 }
@@ -149,7 +149,7 @@ impl Engine {
 
     fn stored_recall_times(&self) -> Result<RecallTimes, EngineError> {
         let stored = self.store().index_state(TIMES)?;
-        // What an older or newer version wrote counts as nothing.
+        // A row that an older or newer version wrote counts as nothing.
         Ok(stored.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
     }
 

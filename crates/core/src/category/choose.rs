@@ -22,6 +22,8 @@ const ALIKE: f32 = 0.55;
 pub struct Choice<'c> {
     /// The category.
     pub category: &'c Category,
+    /// Its summary.
+    pub summary: Summary,
     /// Share of the subject's words that its names and its summary have, 0 to 1.
     pub covered: f32,
     /// True if the summary answers a question for all that is known of the subject.
@@ -44,7 +46,7 @@ pub fn chosen<'c>(
     }
     let all = || tree.iter().flat_map(Category::with_children).filter(|category| category.name != GENERAL);
     let known = all().map(|category| (named(category, &asked), category)).filter(|(score, _)| *score > 0.0);
-    // Of two with as many words, the one with fewer memories is nearer to the subject.
+    // Among those with as many words, the one with fewer memories is nearer to the subject.
     let best = known.max_by(|(a, one), (b, other)| {
         a.total_cmp(b).then(other.members.len().cmp(&one.members.len())).then(other.name.cmp(&one.name))
     });
@@ -67,7 +69,7 @@ pub fn chosen<'c>(
     };
     let covered = asked.iter().map(covers).sum::<f32>() / asked.len() as f32;
     let is_sufficient = covered >= SUFFICIENT && summary.lines.len() >= FEWEST_LINES;
-    Some(Choice { category, covered, is_sufficient })
+    Some(Choice { category, summary, covered, is_sufficient })
 }
 
 /// Returns the share of the words that name a category or are strongly of it.

@@ -146,7 +146,7 @@ fn candidates(items: &[Item<'_>], texts: &[Words]) -> Vec<(String, Candidate)> {
     let is_telling = |candidate: &Candidate| {
         let count = candidate.members.len();
         let is_shared = if candidate.is_given { count >= FEWEST } else { candidate.opening >= FEWEST_OF_WORD };
-        // What one conversation said several times is one topic.
+        // Statements of one conversation are one topic, however many they are.
         let sessions: HashSet<&str> =
             candidate.members.keys().filter_map(|item| items[*item].memory.source.session.as_deref()).collect();
         let unknown = candidate.members.keys().filter(|item| items[**item].memory.source.session.is_none()).count();

@@ -75,17 +75,17 @@ impl Category {
 named_enum! {
     /// A part of a summary, in the order in which they are told.
     Section {
-        /// What is so.
+        /// Statements that are so.
         Holds = "holds",
-        /// What was decided.
+        /// Decisions.
         Decisions = "decisions",
-        /// What work has to follow.
+        /// Rules for the work.
         Rules = "rules",
-        /// What solved a problem.
+        /// Solutions of problems.
         Solutions = "solutions",
-        /// What nobody closed.
+        /// Open points.
         Open = "open",
-        /// What happened.
+        /// Events.
         Events = "events",
     }
 }

@@ -42,7 +42,7 @@ pub struct Line {
 pub struct Summary {
     /// Name of the category as it is shown.
     pub title: String,
-    /// What the category is, and how many memories it has.
+    /// Describes the category, and says how many memories it has.
     pub about: String,
     /// Its lines, by section.
     pub lines: Vec<Line>,
@@ -61,7 +61,7 @@ impl Category {
                 let line = line_of(&items[*item], *section);
                 let heading = if round == 0 { section.heading().len() + 5 } else { 0 };
                 let cost = line.markdown().chars().count() + 1 + heading;
-                // What happened is told only where room is left.
+                // Events are told only where room is left.
                 let is_spare = *section == Section::Events && (round > 0 || summary.lines.len() >= MANY);
                 if cost <= left && !is_spare {
                     left -= cost;

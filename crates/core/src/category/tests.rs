@@ -271,32 +271,3 @@ proptest! {
         }
     }
 }
-
-/// Run by hand: `cargo test --release -p yore-core --lib category::tests::time -- --ignored --nocapture`.
-#[test]
-#[ignore = "a measurement"]
-fn time_of_the_tree_of_many_memories() {
-    for count in [2_000usize, 20_000] {
-        let word = |number: usize| WORDS[number % WORDS.len()];
-        let memories: Vec<Memory> = (0..count)
-            .map(|number| {
-                let text: Vec<&str> = (0..24).map(|at| word(number * 7 + at * (1 + number % 5) + at / 3)).collect();
-                let id = MemoryId::new(NOW.cast_unsigned() + number as u64, [7; 10]);
-                Memory::new(id, MemoryKind::Fact, text.join(" and "), NOW)
-            })
-            .collect();
-        let vectors: Vec<Vec<f32>> =
-            (0..count).map(|number| (0..256).map(|at| ((number * at) as f32).sin() / 11.3).collect()).collect();
-        let mut items = items(&memories);
-        items.iter_mut().zip(&vectors).for_each(|(item, vector)| item.vector = Some(vector));
-        let begun = std::time::Instant::now();
-        let tree = tree(&items, &|_| Some(vectors[0].clone()));
-        let taken = begun.elapsed();
-        let summaries = tree.iter().map(|category| category.summary(&items).lines.len()).sum::<usize>();
-        println!(
-            "{count} memories: {} categories in {taken:?}; {summaries} lines of all summaries {:?}",
-            tree.len(),
-            begun.elapsed() - taken
-        );
-    }
-}

@@ -128,7 +128,7 @@ fn without_what_is_quoted(mut view: View, hits: &[Hit]) -> View {
 
 /// Returns the request for the passages that stand beside a view: a few, but for the overview of a subject.
 fn beside_view(view: &View, request: &RecallRequest) -> RecallRequest {
-    if is_of_subject(view) {
+    if is_of_subject(view) && view.sufficed != Some(true) {
         return RecallRequest { limit: request.limit.min(BESIDE_OVERVIEW), ..request.clone() };
     }
     let mut request = RecallRequest { limit: request.limit.min(BESIDE_VIEW), ..request.clone() };

@@ -134,7 +134,7 @@ impl Engine {
     /// # Errors
     /// As [`Self::categories`].
     pub fn category_summary(&self, request: &CategoriesRequest, name: &str) -> Result<Option<CategorySummary>, EngineError> {
-        let known = self.known_for_categories(self.scope_of_categories(request)?.as_deref(), MOST_MEMORIES)?;
+        let known = self.known_for_summaries(self.scope_of_categories(request)?.as_deref())?;
         let (items, name) = (known.items(), name.trim().to_lowercase());
         let tree = tree(&items, &embed);
         let all = || tree.iter().flat_map(Category::with_children);
@@ -153,13 +153,13 @@ impl Engine {
         projects: Option<&[ProjectKey]>,
         subject: &str,
     ) -> Result<Option<SubjectSummary>, EngineError> {
-        let known = self.known_for_categories(projects, MOST_MEMORIES)?;
+        let known = self.known_for_summaries(projects)?;
         let items = known.items();
         let tree = tree(&items, &embed);
         let chosen = chosen(&tree, subject, &embed, &|category| category.summary(&items));
-        Ok(chosen.map(|Choice { category, is_sufficient, .. }| SubjectSummary {
+        Ok(chosen.map(|Choice { category, summary, is_sufficient, .. }| SubjectSummary {
             name: category.name.clone(),
-            summary: category.summary(&items),
+            summary,
             is_sufficient,
         }))
     }
@@ -198,12 +198,19 @@ impl Engine {
             standings.push(self.standing_by(memory, &known, now));
         }
         let mut entities: HashMap<MemoryId, Vec<String>> = HashMap::new();
-        for entity in self.store().entity_names(EntityNames::OfAllMemories, false)? {
+        for entity in self.store().entity_names(EntityNames::OfMemories(&ids), false)? {
             if let Ok(memory) = entity.looked_for.parse() {
                 entities.entry(memory).or_default().push(entity.name);
             }
         }
         let vectors = memories.iter().map(|memory| StaticTable::vector_of(&memory.statement)).collect();
+        Ok(Known { standings, vectors, entities, memories, against: HashMap::new(), replaced: HashMap::new() })
+    }
+
+    /// Does [`Self::known_for_categories`], and reads what a summary tells beside: statements that were replaced, and that contradict.
+    fn known_for_summaries(&self, projects: Option<&[ProjectKey]>) -> Result<Known, EngineError> {
+        let known = self.known_for_categories(projects, MOST_MEMORIES)?;
+        let memories = &known.memories;
         let statements: HashMap<MemoryId, &str> = memories.iter().map(|memory| (memory.id, memory.statement.as_str())).collect();
         let mut against: HashMap<MemoryId, Vec<(MemoryId, String)>> = HashMap::new();
         for relation in self.store().relations(Relations::Contradicting)? {
@@ -222,13 +229,13 @@ impl Engine {
         for relation in self.store().relations(Relations::Superseding)? {
             let (Node::Memory(newer), Node::Memory(older)) = (&relation.from, &relation.to) else { continue };
             let Some(newer) = places.get(newer) else { continue };
-            // What is of another project is not told, nor what was forgotten. The last one stated is kept.
+            // Statements of another project are not told, nor forgotten ones. The last one stated is kept.
             let older = self.told_memory(*older)?.filter(|older| {
                 older.status == Status::Superseded
                     && (older.project == newer.project && older.reach == newer.reach || older.is_global())
             });
             replaced.extend(older.map(|older| (newer.id, (older.statement, older.valid_until))));
         }
-        Ok(Known { standings, vectors, against, entities, replaced, memories })
+        Ok(Known { against, replaced, ..known })
     }
 }

@@ -17,6 +17,7 @@ use crate::llm::{Accounts, ServerEmbedder};
 use crate::platform::{self, FileLock};
 use crate::store::{
     Again, EmbeddedItem, EmbedderKey, IndexedItem, ItemClass, ItemKey, Queue, QueuePlace, Queued, Store, StoreError, TextHash,
+    Unused,
 };
 
 /// Turns read from the queue at once: for a model on this computer, and for one on a server, which takes many texts in a call.
@@ -177,7 +178,7 @@ pub(crate) fn run(
     report.waiting = store.waiting(Queue::Embedding, 10_000_000)? as u64;
     if report.waiting == 0 {
         // No query needs vectors of another model any more.
-        store.drop_other_vectors(row)?;
+        store.release(Unused::VectorsBeside(row))?;
     }
     Ok(report)
 }

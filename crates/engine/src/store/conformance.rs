@@ -677,11 +677,12 @@ fn records(open: Open<'_>) {
         let found = outlined(store.outlines(Outlines::InEffect(projects, limit)).unwrap());
         assert_eq!(found, &[second.id][..count], "the first is superseded: {projects:?}");
     }
-    let of_all = store.entity_names(EntityNames::OfAllMemories, false).unwrap();
+    let of_both = store.entity_names(EntityNames::OfMemories(&[first.id, second.id]), false).unwrap();
     assert_eq!(
-        (of_all.len(), of_all[0].looked_for.as_str(), of_all[0].name.as_str()),
+        (of_both.len(), of_both[0].looked_for.as_str(), of_both[0].name.as_str()),
         (1, second.id.to_string().as_str(), "crane")
     );
+    assert!(store.entity_names(EntityNames::OfMemories(&[first.id]), false).unwrap().is_empty());
     assert_eq!(store.relations(Relations::Superseding).unwrap()[0].to, Node::Memory(first.id));
     let names = ["crane".to_owned()];
     for wanted in [EntityNames::OfMemory(second.id), EntityNames::Known(&names)] {
@@ -1107,7 +1108,8 @@ fn embedding(open: Open<'_>) {
     assert_eq!((counts.turns, counts.vectors, counts.others, counts.waiting), (3, 5, 0, 0));
     let other = store.choose_embedder("another model", 2).unwrap();
     assert_eq!(store.waiting(Queue::Embedding, 9).unwrap(), 5);
-    assert_eq!(store.drop_other_vectors(other).unwrap(), 5);
+    assert_eq!(store.vector_counts(Some(other)).unwrap().others, 5);
+    store.release(Unused::VectorsBeside(other)).unwrap();
     assert_eq!(store.vector_counts(Some(other)).unwrap().others, 0);
 }
 

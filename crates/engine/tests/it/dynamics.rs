@@ -153,7 +153,7 @@ fn what_a_session_was_given_and_its_agent_then_repeats_is_cited_once() {
     let all = [&run, &crane, &known, &ignored].map(|id| memory.engine().memory(id).unwrap().memory.id);
     // The client writes the prompt down after the hook answered it.
     memory.engine().record_memory_uses_at(prompt - 20, &all[..1], Use::Given, Some(&id), None).unwrap();
-    // What it asked for and was shown counts as well.
+    // Memories that it asked for and was shown count as well.
     memory.engine().record_memory_uses_at(prompt - 20, &all[1..], Use::Shown, Some(&id), None).unwrap();
     session.tool(
         "Bash",

@@ -16,10 +16,10 @@ pub struct Arguments {
     /// Show the summary of this category
     #[arg(value_name = "NAME")]
     name: Vec<String>,
-    /// Of this project in the place of the current one: name, id or directory; may be repeated
+    /// Take this project in the place of the current one: name, id or directory; may be repeated
     #[arg(short, long = "project", value_name = "PROJECT", value_parser = crate::cli::project)]
     projects: Vec<String>,
-    /// Of all projects
+    /// Take the memories of all projects
     #[arg(long, conflicts_with = "projects")]
     all: bool,
 }

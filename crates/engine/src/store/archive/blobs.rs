@@ -7,7 +7,7 @@ use std::ops::{ControlFlow, RangeInclusive};
 use rusqlite::{Row, params};
 
 use super::forget::{UNUSED_LABELS, UNUSED_PATHS};
-use crate::store::keys::{BlobKey, FileKey, RowKey};
+use crate::store::keys::{BlobKey, EmbedderKey, FileKey, RowKey};
 use crate::store::local::transaction::WriteTx;
 use crate::store::{Store, StoreError, StoreResult};
 
@@ -48,7 +48,7 @@ struct SegmentRow {
     run: LineRun,
 }
 
-/// Strings and blobs that nothing may use any more.
+/// Rows that nothing may use any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unused {
     /// Blobs that no file refers to.
@@ -57,6 +57,8 @@ pub(crate) enum Unused {
     Labels,
     /// Names of files that no turn has.
     Paths,
+    /// Vectors of all embedders but one.
+    VectorsBeside(EmbedderKey),
 }
 
 /// A new blob, ready to be stored.
@@ -212,6 +214,7 @@ impl Store {
             Unused::Blobs => tx.release_blobs(),
             Unused::Labels => tx.batch(UNUSED_LABELS),
             Unused::Paths => tx.batch(UNUSED_PATHS),
+            Unused::VectorsBeside(embedder) => tx.drop_other_vectors(embedder),
         })
     }
 

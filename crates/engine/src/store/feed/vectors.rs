@@ -120,17 +120,6 @@ impl Store {
         Ok(self.index_state("embedder")?.and_then(|row| row.parse().ok()).map(EmbedderKey::new))
     }
 
-    /// Deletes the vectors of all embedders but one.
-    pub(crate) fn drop_other_vectors(&self, embedder: EmbedderKey) -> StoreResult<u64> {
-        self.write(|tx| {
-            tx.execute("DELETE FROM chunk WHERE embedder_id <> ?1", [embedder])?;
-            tx.execute("DELETE FROM memory_chunk WHERE embedder_id <> ?1", [embedder])?;
-            let dropped = tx.execute("DELETE FROM vector WHERE embedder_id <> ?1", [embedder])?;
-            tx.execute("DELETE FROM embedder WHERE id <> ?1", [embedder])?;
-            Ok(dropped as u64)
-        })
-    }
-
     /// Returns whether an embedder has a vector for this text.
     pub(crate) fn has_vector(&self, embedder: EmbedderKey, hash: &TextHash) -> StoreResult<bool> {
         self.read(|view| view.exists("SELECT 1 FROM vector WHERE embedder_id = ?1 AND text_hash = ?2", params![embedder, hash]))
@@ -195,6 +184,14 @@ impl Store {
 }
 
 impl WriteTx<'_> {
+    /// Deletes the vectors of all embedders but one.
+    pub(in crate::store) fn drop_other_vectors(&self, embedder: EmbedderKey) -> StoreResult<()> {
+        self.execute("DELETE FROM chunk WHERE embedder_id <> ?1", [embedder])?;
+        self.execute("DELETE FROM memory_chunk WHERE embedder_id <> ?1", [embedder])?;
+        self.execute("DELETE FROM vector WHERE embedder_id <> ?1", [embedder])?;
+        self.execute("DELETE FROM embedder WHERE id <> ?1", [embedder]).map(drop)
+    }
+
     fn store_item_vectors(&self, embedder: EmbedderKey, item: &EmbeddedItem) -> StoreResult<()> {
         self.execute("DELETE FROM embed_queue WHERE turn_id = ?1 AND seq <= ?2", params![item.key, item.place])?;
         let (row, [exists, known, clear, insert]) = match item.key {

@@ -99,8 +99,8 @@ pub(crate) struct StatementFacts {
 pub(crate) enum EntityNames<'q> {
     /// Those that a memory is about, the heaviest first.
     OfMemory(MemoryId),
-    /// Those that all memories are about, by name, each looked for by the whole id of its memory.
-    OfAllMemories,
+    /// Those that these memories are about, by name, each looked for by the whole id of its memory.
+    OfMemories(&'q [MemoryId]),
     /// Those with these names or aliases.
     Known(&'q [String]),
 }
@@ -323,12 +323,13 @@ impl Store {
                 params![memory.as_bytes(), with_degrees],
                 named,
             ),
-            EntityNames::OfAllMemories => view.all(
+            EntityNames::OfMemories(memories) => view.all(
                 &format!(
                     "SELECT lower(hex(from_key)), entity.uid, entity.name, {degree} FROM relation JOIN entity ON entity.uid = to_key
-                     WHERE from_kind = 'memory' AND to_kind = 'entity' AND type = 'about' AND ?1 IS NULL ORDER BY entity.name"
+                     WHERE from_key IN (SELECT unhex(value) FROM json_each(?1)) AND from_kind = 'memory' AND to_kind = 'entity'
+                         AND type = 'about' ORDER BY entity.name"
                 ),
-                params![None::<i64>, with_degrees],
+                params![hex_of(memories.iter().map(|id| id.as_bytes().as_slice())), with_degrees],
                 named,
             ),
             EntityNames::Known(names) => {
