@@ -1,6 +1,7 @@
 //! `yore`: a long-term memory for AI coding agents. This is the table of contents; the program is [`run`], and
 //! nothing else is meant for other crates, but for what the example `mcp_conformance` is made of.
 //!
+//! - `api`: the HTTP API, one file for each group of routes
 //! - `agents`: the hooks of every agent, one file each
 //! - `cli`: one file per command
 //! - `mcp`: the server for agents, one file per tool
@@ -15,9 +16,11 @@
 //! - `histories`: which histories are read, and how
 //! - `hook`: short-lived calls by an agent: captures an event and answers it
 //! - `http`: the HTTP server on a local port
+//! - `inbox`: what waits for a person
 //! - `inject`: text that agents get without asking
 //! - `install`: enters yore in the agents' settings, and removes it
 //! - `ipc`: the connection to the daemon
+//! - `page`: the web page, one file for each group of views
 //! - `models`: where models are stored and how they are downloaded
 //! - `render`: the only place that prints
 //! - `retention`: when agents delete histories, and how to postpone that
@@ -32,6 +35,7 @@
 //! - `fuzz`: the parsers of foreign text; built for the fuzzers only
 
 mod agents;
+mod api;
 mod cli;
 mod config;
 mod cursor;
@@ -48,12 +52,14 @@ mod handoff;
 mod histories;
 mod hook;
 mod http;
+mod inbox;
 mod inject;
 mod install;
 mod ipc;
 mod llm;
 mod mcp;
 mod models;
+mod page;
 mod paths;
 mod portable;
 mod recall_request;

@@ -60,6 +60,13 @@ macro_rules! verbs {
             /// Names of all verbs on the wire.
             pub const NAMES: &[&str] = &[$(stringify!($name)),*];
 
+            /// Returns the name of the verb.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $( Self::$name { .. } => stringify!($name), )*
+                }
+            }
+
             /// Returns what the verb does to the memory.
             pub fn access(&self) -> Access {
                 match self {

@@ -1,13 +1,13 @@
 use clap::{Args, Subcommand};
-use yore_core::conflict::ConflictSeverity;
 use yore_core::operation::{Actor, Cause};
-use yore_engine::{ConflictPlace, OpenConflict, Settlement, StoredMemory};
+use yore_engine::{OpenConflict, Settlement, StoredMemory};
 
 use super::Context;
 use super::page::{PageArguments, more};
-use crate::cursor::{self, Cursor};
+use crate::cursor;
 use crate::engine_handle::now;
 use crate::error::{CliError, CliResult, Exit};
+use crate::inbox;
 use crate::render::text;
 use crate::results::ConflictRecord;
 
@@ -94,10 +94,10 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 
 fn list(listing: &Listing, context: &mut Context) -> CliResult {
     let mut memory = context.settings.memory()?;
-    let after = listing.page.place(LIST)?.map(|cursor| place_of(&cursor)).transpose()?;
+    let after = listing.page.place(LIST)?.map(|cursor| inbox::place_of(&cursor)).transpose()?;
     // One more than fits shows whether there is a next page.
     let mut found = memory.conflicts(listing.projects.clone(), after, listing.limit.saturating_add(1))?;
-    let next = cursor::page(&mut found, listing.limit, |conflict| cursor_of(&conflict.place(now())));
+    let next = cursor::page(&mut found, listing.limit, |conflict| inbox::cursor_of(LIST, &conflict.place(now())));
     if let Some((at, count)) = memory.conflicts_put_off()? {
         let what = text::counted(count as u64, "conflict");
         context.printer.note(format!("{what} put off, the next until {}", text::day(Some(at))))?;
@@ -115,20 +115,6 @@ fn list(listing: &Listing, context: &mut Context) -> CliResult {
         more(next.as_ref(), context)?;
     }
     Ok(if found.is_empty() { Exit::Nothing } else { Exit::Success })
-}
-
-fn cursor_of((severity, at, newer, older): &ConflictPlace) -> Cursor {
-    Cursor::of(LIST, *at, format!("{} {newer} {older}", severity.as_str()))
-}
-
-fn place_of(cursor: &Cursor) -> CliResult<ConflictPlace> {
-    let parts: Vec<&str> = cursor.id.split(' ').collect();
-    let place = match parts.as_slice() {
-        [severity, newer, older] => ConflictSeverity::parse(severity).zip(newer.parse().ok().zip(older.parse().ok())),
-        _ => None,
-    };
-    let (severity, (newer, older)) = place.ok_or_else(|| CliError::usage("the cursor is of another list", None))?;
-    Ok((severity, cursor.at, newer, older))
 }
 
 /// Returns the lines of a conflict.

@@ -20,7 +20,7 @@ const GROUPS: [Group; 6] = [
     Group {
         name: "Ask",
         first: &["recall", "ask", "show", "sessions", "today", "week"],
-        more: &["resume", "handoff", "audit", "brief", "topics", "categories", "projects"],
+        more: &["resume", "handoff", "audit", "brief", "topics", "categories", "projects", "page"],
     },
     Group {
         name: "Memories",

@@ -79,7 +79,7 @@ fn url(context: &mut Context) -> CliResult {
     let url = card::Card::read(&context.settings.directory).and_then(|card| card.url);
     let (Some(url), Some(token)) = (url, known_token(&context.settings.directory)) else {
         let hint =
-            "`yore config set mcp.http true` and `yore daemon stop`, then `yore daemon start`; `yore daemon logs` tells more";
+            "`yore config set http.enabled true` and `yore daemon stop`, then `yore daemon start`; `yore daemon logs` tells more";
         return Err(absent("no-port", "the daemon does not serve MCP over HTTP", hint));
     };
     let header = format!("Bearer {token}");

@@ -3,6 +3,7 @@
 mod ask;
 mod audit;
 mod brief;
+mod browse;
 mod budget;
 mod capture;
 mod categories;
@@ -145,6 +146,7 @@ enum Command {
     Brief(brief::Arguments),
     Topics(topics::Arguments),
     Categories(categories::Arguments),
+    Page(browse::Arguments),
     Projects(projects::Arguments),
     #[command(alias = "note")]
     Remember(remember::Arguments),
@@ -292,6 +294,7 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
         Command::Brief(arguments) => brief::run(&arguments, context),
         Command::Topics(arguments) => topics::run(&arguments, context),
         Command::Categories(arguments) => categories::run(&arguments, context),
+        Command::Page(arguments) => browse::run(&arguments, context),
         Command::Projects(arguments) => projects::run(&arguments, context),
         Command::Remember(arguments) => remember::run(&arguments, context),
         Command::Memories(arguments) => memories::run(&arguments, context),

@@ -1,13 +1,14 @@
 use std::io::BufRead;
 
 use clap::Args;
-use yore_core::memory::{self, Lane, MemoryKind, Status};
+use yore_core::memory::Status;
 use yore_core::operation::{Actor, Cause};
-use yore_engine::{MemoryEdit, MemoryFilter, MemoryList, OpenConflict, ProjectQuery, Settlement, StoredMemory};
+use yore_engine::{MemoryEdit, OpenConflict, Settlement, StoredMemory};
 
 use super::Context;
 use crate::engine_handle::MemoryClient;
 use crate::error::{CliResult, Exit};
+use crate::inbox::{self, Waiting};
 use crate::render::memories::kind_name;
 use crate::render::text;
 use crate::results::{ConflictRecord, Inbox, MemoryRecord};
@@ -36,25 +37,9 @@ pub struct Arguments {
 const REJECTED: &str = "rejected in a review";
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
-    let list = MemoryList {
-        filter: MemoryFilter {
-            statuses: vec![Status::Holds, Status::Contested, Status::Proposed],
-            lane: Some(Lane::Extracted),
-            ..MemoryFilter::default()
-        },
-        projects: arguments.projects.clone(),
-        here: context.settings.project_here().filter(|_| !arguments.all && arguments.projects.is_empty()),
-        // The most doubtful may be the oldest.
-        limit: usize::MAX >> 1,
-        ..MemoryList::default()
-    };
+    let here = context.settings.project_here().filter(|_| !arguments.all);
     let mut memory = context.settings.memory()?;
-    let mut doubtful = memory.memories(list)?;
-    doubtful.sort_by(|a, b| doubt(&b.memory).total_cmp(&doubt(&a.memory)));
-    let total = doubtful.len();
-    let projects = projects_of(arguments, context, &mut memory)?;
-    let pairs = memory.conflicts(projects, None, arguments.limit)?;
-    doubtful.truncate(arguments.limit.saturating_sub(pairs.len()));
+    let Waiting { pairs, doubtful, total } = inbox::gather(&mut memory, &arguments.projects, here, arguments.limit)?;
     let is_empty = doubtful.is_empty() && pairs.is_empty();
     if context.printer.is_json() {
         context.printer.json(&Inbox {
@@ -99,16 +84,6 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let [kept, edited, rejected] = counts.map(text::count);
     context.printer.line(format!("{kept} kept, {edited} edited, {rejected} rejected"))?;
     Ok(Exit::Success)
-}
-
-/// Returns the projects whose conflicts are reviewed; none: all.
-fn projects_of(arguments: &Arguments, context: &Context, memory: &mut MemoryClient) -> CliResult<Vec<String>> {
-    if arguments.all || !arguments.projects.is_empty() {
-        return Ok(arguments.projects.clone());
-    }
-    let Some(here) = context.settings.project_here() else { return Ok(Vec::new()) };
-    let found = memory.find_project(ProjectQuery::Directory(here))?;
-    Ok(found.into_iter().map(|project| project.name).collect())
 }
 
 /// Asks how a pair is settled, and settles it. Returns false if the person ends the review.
@@ -156,19 +131,6 @@ enum Answer {
     Done(usize),
     Skipped,
     Quit,
-}
-
-/// Returns how much a memory deserves a look: what is asked of all work first, then the doubtful and important.
-fn doubt(memory: &memory::Memory) -> f32 {
-    let is_order = matches!(memory.kind, MemoryKind::Standard | MemoryKind::Preference);
-    (1.0 - memory.certainty) * memory.importance
-        + if is_order { 1.0 } else { 0.0 }
-        + match memory.status {
-            // Until somebody looks at it, it is of no use.
-            Status::Proposed => 2.0,
-            Status::Contested => 0.5,
-            _ => 0.0,
-        }
 }
 
 fn told(stored: &StoredMemory) -> Vec<String> {

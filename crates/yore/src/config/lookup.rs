@@ -20,8 +20,11 @@ impl Key {
         Self::all().find(|key| key.variable() == variable || is_former(key))
     }
 
-    /// Returns the name that the key had before its section was renamed.
+    /// Returns the name that the key had before it or its section was renamed.
     pub fn former_name(&self) -> Option<String> {
+        if let Some((former, _)) = RENAMED_KEYS.iter().find(|(_, now)| *now == self.name) {
+            return Some((*former).to_owned());
+        }
         let (section, last) = self.split();
         RENAMED.iter().find(|(_, now)| *now == section).map(|(former, _)| format!("{former}.{last}"))
     }
@@ -29,6 +32,9 @@ impl Key {
 
 /// Renamed sections: the former name, which still works, and the present name.
 const RENAMED: [(&str, &str); 1] = [("give", "inject")];
+
+/// Renamed keys: the former name, which still works, and the present name.
+const RENAMED_KEYS: [(&str, &str); 2] = [("mcp.http", "http.enabled"), ("mcp.http_port", "http.port")];
 
 /// Keys that were removed; a file that sets one is still read.
 const REMOVED: [&str; 1] = ["llm.stream"];

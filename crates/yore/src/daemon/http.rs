@@ -1,42 +1,108 @@
-//! The daemon's HTTP port: opens it, and serves MCP and other routers behind guard and token.
+//! The daemon's HTTP port: opens it when the settings or `yore page` ask for it, and serves MCP, the API and the page behind the guard.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::thread::Scope;
 
 use yore_sources::project_names::names_of;
 
 use super::log::Log;
-use super::shared::Shared;
+use super::shared::{Shared, lock};
+use crate::api::Api;
 use crate::config::Config;
 use crate::engine_handle::EngineHandle;
+use crate::error::{CliError, CliResult, Exit};
+use crate::http::browser::Browsers;
 use crate::http::guard::Guard;
-use crate::http::listener::{Listener, ShutdownSignal};
+use crate::http::listener::{Listener, Shutdown, ShutdownSignal, shutdown};
 use crate::http::token::{TOKEN, token};
-use crate::mcp::http::{Mcp, PATH};
+use crate::ipc::wire::PageLink;
+use crate::mcp::http::Mcp;
 use crate::mcp::{Server, Toolset, chat_reader};
+use crate::page;
 
 /// Ports tried first if none is configured: below those that operating systems assign.
 const PORTS: std::ops::Range<u16> = 20_000..30_000;
 
-/// Opens the configured port and returns it with its access token; `None` if HTTP is off or the port is not
-/// available. Everything else works without it.
-pub fn open(directory: &Path, config: &Config, log: &Log) -> Option<(Listener, String)> {
-    if !config.mcp.http {
-        return None;
-    }
-    let port = config.mcp.http_port;
-    let token = token(directory).inspect_err(|error| log.error(format!("{TOKEN}: {error}"))).ok()?;
+/// An open port: how to end it, and its browsers.
+pub struct OpenPort {
+    origin: String,
+    browsers: Arc<Browsers>,
+    _shutdown: Shutdown,
+}
+
+/// Opens the configured port.
+pub fn open(directory: &Path, config: &Config, log: &Log) -> io::Result<Listener> {
+    let port = config.http.port;
     let listener = match port {
         0 => Listener::open(usual_port(directory)).or_else(|_| Listener::open(0)),
         port => Listener::open(port),
     };
-    let listener = listener.inspect_err(|error| log.error(format!("port {port}: {error}"))).ok()?;
-    log.info(format!("MCP at {}", listener.url(PATH)));
-    Some((listener, token))
+    let listener = listener.inspect_err(|error| log.error(format!("port {port}: {error}")))?;
+    log.info(format!("HTTP at {}", listener.url("/")));
+    Ok(listener)
 }
 
-/// Serves the daemon's memory on its port until `shutdown`.
-pub fn run(shared: &Shared<'_>, listener: Listener, token: String, shutdown: ShutdownSignal) {
+/// Serves the daemon's memory on an open port, in a thread of `scope`, until [`close`]. Everything else works without it, so an
+/// error is only reported.
+pub fn serve<'scope, 'env>(shared: &'env Shared<'env>, listener: Listener, scope: &'scope Scope<'scope, 'env>) {
+    let mut open = lock(&shared.port);
+    if open.is_none() {
+        match begin(shared, listener, scope) {
+            Ok(port) => *open = Some(port),
+            Err(error) => shared.log.error(format!("HTTP: {error}")),
+        }
+    }
+}
+
+/// Ends the port.
+pub fn close(shared: &Shared<'_>) {
+    drop(lock(&shared.port).take());
+}
+
+/// Opens the port if it is not open, and makes a link that a browser can open once; `to` is the path of the page.
+pub fn link<'scope, 'env>(shared: &'env Shared<'env>, to: &str, scope: &'scope Scope<'scope, 'env>) -> CliResult<PageLink> {
+    let failed = |error: io::Error| CliError {
+        exit: Exit::Data,
+        code: "page/port".to_owned(),
+        message: format!("cannot open the port: {error}"),
+        hint: Some("`yore config set http.port 0` chooses a free one; `yore daemon logs` tells more".to_owned()),
+    };
+    let mut port = lock(&shared.port);
+    if shared.is_stopping() {
+        return Err(CliError { exit: Exit::Busy, ..CliError::usage("the daemon is stopping", None) });
+    }
+    if port.is_none() {
+        let listener = open(&shared.settings.directory, &shared.config, &shared.log).map_err(failed)?;
+        *port = Some(begin(shared, listener, scope).map_err(failed)?);
+    }
+    let Some(open) = port.as_ref() else { return Err(failed(io::ErrorKind::NotConnected.into())) };
+    let link = open.browsers.link().map_err(failed)?;
+    let to: String = url::form_urlencoded::byte_serialize(to.as_bytes()).collect();
+    let to = if to.is_empty() { to } else { format!("&to={to}") };
+    Ok(PageLink { url: format!("{}{link}{to}", open.origin) })
+}
+
+/// Starts the thread that serves a port.
+fn begin<'scope, 'env>(
+    shared: &'env Shared<'env>,
+    listener: Listener,
+    scope: &'scope Scope<'scope, 'env>,
+) -> io::Result<OpenPort> {
+    let token = token(&shared.settings.directory).inspect_err(|error| shared.log.error(format!("{TOKEN}: {error}")))?;
+    let browsers = Arc::new(Browsers::new()?);
+    let (shutdown, signal) = shutdown();
+    let origin = listener.url("");
+    let known = Arc::clone(&browsers);
+    std::thread::Builder::new()
+        .name("http".to_owned())
+        .spawn_scoped(scope, move || run(shared, listener, token, &known, signal))?;
+    Ok(OpenPort { origin, browsers, _shutdown: shutdown })
+}
+
+/// Serves MCP, the API and the page until `shutdown`.
+fn run(shared: &Shared<'_>, listener: Listener, token: String, browsers: &Arc<Browsers>, shutdown: ShutdownSignal) {
     let settings = shared.settings;
     let handle = EngineHandle::new(settings.directory.clone(), shared.config.clone(), settings.models(), settings.may_be_full())
         .within(Arc::clone(&shared.engine), Arc::clone(&shared.uses));
@@ -45,13 +111,19 @@ pub fn run(shared: &Shared<'_>, listener: Listener, token: String, shutdown: Shu
         Err(error) => return shared.failed("MCP", &error),
     };
     let reader = chat_reader(settings);
+    let server = handle.clone();
     let mcp = Mcp::new(listener.port(), move |here| {
         let here = here.and_then(Path::to_str).map(names_of);
-        Ok(Server::new(handle.clone(), here, &toolset)?.reading_with(Arc::clone(&reader)))
+        Ok(Server::new(server.clone(), here, &toolset)?.reading_with(Arc::clone(&reader)))
     });
-    let router = Guard::new(listener.port(), Some(token)).protect(mcp.router.clone());
-    if let Err(error) = listener.serve(router, shutdown, || mcp.end()) {
-        shared.log.error(format!("MCP: {error}"));
+    let mut settings = settings.clone();
+    // The settings of the project in which the daemon was started are not those of all.
+    settings.resolved.config = shared.config.clone();
+    let api = Api::new(handle, settings, shared.feed.clone());
+    let router = mcp.router.clone().merge(api.router()).merge(page::router(&api, browsers));
+    let guard = Guard::new(listener.port(), Some(token)).with_browsers(Arc::clone(browsers));
+    if let Err(error) = listener.serve(guard.protect(router), shutdown, || mcp.end()) {
+        shared.log.error(format!("HTTP: {error}"));
     }
 }
 

@@ -30,7 +30,6 @@ use std::time::Duration;
 
 use crate::engine_handle::now;
 use crate::error::{CliError, CliResult, Exit};
-use crate::http::listener::shutdown;
 use crate::ipc::card::{self, Card};
 use crate::ipc::{socket, wire};
 use crate::mcp;
@@ -70,12 +69,12 @@ pub fn run(settings: &Settings) -> CliResult<()> {
     let engine = open(settings, &log).inspect_err(|error| log.error(format!("{} [{}]", error.message, error.code)))?;
     let config = settings.own_config()?;
     let (listener, address) = socket::listen(directory).map_err(io)?;
-    let port = http::open(directory, &config, &log);
+    let port = if config.http.enabled { http::open(directory, &config, &log).ok() } else { None };
     let mut card = Card {
         pid: std::process::id(),
         socket: address.place,
         token: address.token,
-        url: port.as_ref().map(|(port, _)| port.url(mcp::http::PATH)),
+        url: port.as_ref().map(|port| port.url(mcp::http::PATH)),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         protocol: wire::PROTOCOL,
         started: now(),
@@ -88,7 +87,6 @@ pub fn run(settings: &Settings) -> CliResult<()> {
     let signals = signal_hook::iterator::Signals::new([signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT]).map_err(io)?;
     #[cfg(unix)]
     let no_more_signals = signals.handle();
-    let (shutdown, signal) = shutdown();
     let (end, ended) = std::sync::mpsc::channel::<()>();
     let (end_learning, learning_ended) = std::sync::mpsc::channel::<()>();
     let shared = &shared;
@@ -100,14 +98,14 @@ pub fn run(settings: &Settings) -> CliResult<()> {
         scope.spawn(move || upkeep::run(shared, &ended));
         scope.spawn(move || learn::run(shared, &learning_ended));
         scope.spawn(|| server::run(shared, &listener, scope));
-        if let Some((port, token)) = port {
-            scope.spawn(|| http::run(shared, port, token, signal));
+        if let Some(port) = port {
+            http::serve(shared, port, scope);
         }
         watch::run(shared, &notices);
         drop((end, end_learning));
         // A connection wakes the thread that waits for a client.
         drop(socket::connect(&shared.card.address()));
-        drop(shutdown);
+        http::close(shared);
         #[cfg(unix)]
         no_more_signals.close();
     });

@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread::Scope;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -11,6 +12,7 @@ use serde_json::{Value, json};
 use yore_engine::Lane;
 
 use super::shared::{Shared, lock};
+use crate::api::events::Event;
 use crate::error::{CliError, CliResult};
 use crate::ipc::socket::{Listener, Stream};
 use crate::ipc::wire::{Fault, Hello, Ingested, LONGEST_REQUEST, Lines, PROTOCOL, Question, Reply, Request, reply_line};
@@ -29,7 +31,7 @@ const STILL_WORKING: Duration = Duration::from_secs(2);
 const LISTED: usize = 50;
 
 /// Accepts clients until the daemon ends; each has a thread in `scope`.
-pub fn run<'scope, 'env>(shared: &'env Shared<'env>, listener: &Listener, scope: &'scope std::thread::Scope<'scope, 'env>) {
+pub fn run<'scope, 'env>(shared: &'env Shared<'env>, listener: &Listener, scope: &'scope Scope<'scope, 'env>) {
     let mut failures = 0;
     while !shared.is_stopping() {
         let stream = match listener.accept() {
@@ -56,7 +58,7 @@ pub fn run<'scope, 'env>(shared: &'env Shared<'env>, listener: &Listener, scope:
             continue;
         }
         let spawned = std::thread::Builder::new().name("client".to_owned()).spawn_scoped(scope, move || {
-            serve(shared, stream);
+            serve(shared, stream, scope);
             shared.clients.fetch_sub(1, Ordering::SeqCst);
         });
         if let Err(error) = spawned {
@@ -67,7 +69,7 @@ pub fn run<'scope, 'env>(shared: &'env Shared<'env>, listener: &Listener, scope:
 }
 
 /// Answers one client until it is silent for too long or sends something invalid.
-fn serve(shared: &Shared<'_>, stream: Stream) {
+fn serve<'scope, 'env>(shared: &'env Shared<'env>, stream: Stream, scope: &'scope Scope<'scope, 'env>) {
     let mut lines = Lines::new(stream);
     // Short steps, so that a silent client does not delay the daemon's end.
     let mut silent = Duration::ZERO;
@@ -94,6 +96,13 @@ fn serve(shared: &Shared<'_>, stream: Stream) {
             }
         };
         let is_stop = matches!(request, Asked::Daemon(Request::Stop));
+        if let Asked::Daemon(Request::Page { to }) = &request {
+            shared.touch();
+            if lines.write_line(&reply_line(super::http::link(shared, to, scope)), SLOWNESS).is_err() {
+                return;
+            }
+            continue;
+        }
         let reply = catch_unwind(AssertUnwindSafe(|| answer(shared, request, &mut lines)))
             .unwrap_or_else(|_| Some(refusal(Fault::of_daemon("internal", "internal error in the daemon, please report it"))));
         let is_told = reply.is_some_and(|reply| lines.write_line(&reply, SLOWNESS).is_ok());
@@ -152,6 +161,8 @@ fn answer(shared: &Shared<'_>, request: Asked, lines: &mut Lines) -> Option<Vec<
             return Some(reply_line(CliResult::Ok(Hello { pid, version, protocol: PROTOCOL })));
         }
         Asked::Daemon(Request::Stop) => return Some(reply_line(CliResult::Ok(json!({"stopping": true})))),
+        // It is answered where the port can be served.
+        Asked::Daemon(Request::Page { .. }) => return Some(refusal(Fault::of_daemon("request", "unsupported request"))),
         Asked::Daemon(Request::Status) => return Some(reply_line(status(shared))),
         Asked::Daemon(Request::Event { event }) => {
             return Some(reply_line(shared.take_event(&event).map(|jobs| json!({"jobs": jobs}))));
@@ -162,8 +173,10 @@ fn answer(shared: &Shared<'_>, request: Asked, lines: &mut Lines) -> Option<Vec<
         shared.settle();
     }
     let is_write = verb.access() == Access::Writes;
+    let name = verb.name();
     let reply = working(lines, || verb.answer(&shared.engine));
     if is_write {
+        shared.feed.send(Event::Changed { verb: name.to_owned() });
         // It may have put jobs into the queue.
         shared.wake();
     }

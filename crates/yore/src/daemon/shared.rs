@@ -13,8 +13,10 @@ use yore_core::time::UtcMillis;
 use yore_engine::ingest::{IngestRequest, SourceRoot};
 use yore_engine::{Engine, Lane, NewJob, Work};
 
+use super::http::OpenPort;
 use super::log::Log;
 use crate::agents::{self, EventKind};
+use crate::api::events::Feed;
 use crate::config::Config;
 use crate::engine_handle::Uses;
 use crate::error::{CliError, CliResult};
@@ -83,6 +85,10 @@ pub struct Shared<'a> {
     pub last_error: Mutex<Option<String>>,
     /// True once the daemon is stopping.
     pub is_stopping: AtomicBool,
+    /// What happens here, for those who listen on the port.
+    pub feed: Feed,
+    /// The port, if it is open.
+    pub port: Mutex<Option<OpenPort>>,
     inbox: Mutex<Inbox>,
     woken: Condvar,
     notices: Mutex<Sender<Notice>>,
@@ -107,6 +113,8 @@ impl<'a> Shared<'a> {
             is_embedding: AtomicBool::new(false),
             last_error: Mutex::default(),
             is_stopping: AtomicBool::new(false),
+            feed: Feed::default(),
+            port: Mutex::default(),
             inbox: Mutex::default(),
             woken: Condvar::new(),
             notices: Mutex::new(send),

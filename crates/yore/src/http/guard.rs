@@ -1,23 +1,28 @@
-//! Guards the HTTP port: checks host, origin, token and size of each request, and limits their number.
+//! Guards the HTTP port: checks host, origin, token or cookie and size of each request, and limits their number.
 //!
 //! The order matters: a host name that was made to point here (DNS rebinding) and a page of another origin
 //! are refused before anything else is examined, a client without the token before a byte of the body is
-//! read, a body before it is stored.
+//! read, a body before it is stored. Programs send the token. A browser that opened a link of `yore page` sends its cookie, with
+//! every change a token of its own; it gets the paths below [`Browsers::base`] and nothing else.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
-use axum::http::header::{AUTHORIZATION, CONNECTION, CONTENT_LENGTH, HOST, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::{
+    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HOST, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::browser::{Browsers, CSRF, ENTER};
+use super::problem::{PROBLEM_JSON, Problem};
 use super::token::is_same;
 
 /// Names of this computer.
@@ -31,8 +36,16 @@ const MOST_CALLS: usize = 64;
 /// Most request data held at once, in blocks; parsed as JSON it takes several times as much.
 const MOST_BLOCKS: usize = 8 << 10;
 const BLOCK: usize = 1 << 10;
+/// Requests a second, on average and at most at once. A person and a few programs need a small part of it.
+const RATE: f64 = 500.0;
+const BURST: f64 = 1_000.0;
+/// Paths of the API; errors there are data.
+const API: &str = "/api/";
 /// Time in which a request must arrive.
 const SLOWNESS: Duration = Duration::from_secs(20);
+
+/// Header by which a browser tells which page made it ask.
+const FETCH_SITE: &str = "sec-fetch-site";
 
 /// True once the other side of a connection has sent the token.
 pub type IsAuthorized = Arc<AtomicBool>;
@@ -41,8 +54,11 @@ pub type IsAuthorized = Arc<AtomicBool>;
 pub struct Guard {
     port: u16,
     token: Option<String>,
+    browsers: Option<Arc<Browsers>>,
     calls: Arc<Semaphore>,
     blocks: Arc<Semaphore>,
+    /// Requests that may be made now, and when that was counted.
+    allowance: Mutex<(f64, Instant)>,
 }
 
 /// The share of the limits that a request uses; released when its answer is made.
@@ -56,7 +72,12 @@ impl Guard {
     /// Creates a guard for a port of this computer; with a token, only for clients that send it.
     pub fn new(port: u16, token: Option<String>) -> Self {
         let (calls, blocks) = (Arc::new(Semaphore::new(MOST_CALLS)), Arc::new(Semaphore::new(MOST_BLOCKS)));
-        Self { port, token, calls, blocks }
+        Self { port, token, browsers: None, calls, blocks, allowance: Mutex::new((BURST, Instant::now())) }
+    }
+
+    /// Admits browsers as well, to the paths below theirs.
+    pub fn with_browsers(self, browsers: Arc<Browsers>) -> Self {
+        Self { browsers: Some(browsers), ..self }
     }
 
     /// Puts this guard before everything that a router serves.
@@ -74,16 +95,59 @@ impl Guard {
             return Err(Refusal::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, words));
         }
         let (mut parts, body) = request.into_parts();
-        self.knows(&parts.headers)?;
+        if !self.admits(&mut parts)? {
+            return Ok(Request::from_parts(parts, Body::empty()));
+        }
         if let Some(is_authorized) = parts.extensions.get::<IsAuthorized>() {
             is_authorized.store(true, Ordering::Relaxed);
         }
-        if parts.method != Method::POST {
+        self.count(Instant::now())?;
+        if is_read(&parts.method) {
             return Ok(Request::from_parts(parts, Body::empty()));
         }
         let (body, permit) = self.read(&parts, body).await?;
         parts.extensions.insert(permit);
         Ok(Request::from_parts(parts, Body::from(body)))
+    }
+
+    /// Returns whether a request comes from a client that is known; false: it only asks for what is told to everybody.
+    fn admits(&self, parts: &mut Parts) -> Result<bool, Refusal> {
+        let Some(browsers) = &self.browsers else { return self.knows(&parts.headers).map(|()| true) };
+        let path = parts.uri.path();
+        if matches!(path, "/" | ENTER) && parts.method == Method::GET {
+            return Ok(false);
+        }
+        if !is_below(path, browsers.base()) {
+            return self.knows(&parts.headers).map(|()| true);
+        }
+        let cookies = parts.headers.get_all(COOKIE).iter().map(HeaderValue::as_bytes);
+        let Some(known) = browsers.know(cookies, Instant::now()) else {
+            return Err(Refusal::new(StatusCode::UNAUTHORIZED, "this page has ended: `yore page` opens it again"));
+        };
+        // A browser tells from where it was made to ask. Strict cookies cover other sites, but not other ports.
+        let site = parts.headers.get(FETCH_SITE).map(HeaderValue::as_bytes);
+        if site.is_some_and(|site| !matches!(site, b"same-origin" | b"none")) {
+            return Err(Refusal::new(StatusCode::FORBIDDEN, "requests from other pages are not allowed"));
+        }
+        let said = parts.headers.get(CSRF).map(HeaderValue::as_bytes);
+        if !is_read(&parts.method) && !said.is_some_and(|said| is_same(said, known.csrf.as_bytes())) {
+            return Err(Refusal::new(StatusCode::FORBIDDEN, format!("a change needs the page's token in the header {CSRF}")));
+        }
+        parts.extensions.insert(known);
+        Ok(true)
+    }
+
+    /// Counts a request; refuses it if there were too many.
+    fn count(&self, now: Instant) -> Result<(), Refusal> {
+        let mut allowance = self.allowance.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = now.saturating_duration_since(allowance.1).as_secs_f64();
+        let left = BURST.min(allowance.0 + since * RATE);
+        *allowance = (left.max(1.0) - 1.0, now);
+        if left < 1.0 {
+            let words = format!("more than {RATE} requests a second; try again in a moment");
+            return Err(Refusal::new(StatusCode::TOO_MANY_REQUESTS, words).with(RETRY_AFTER, "1"));
+        }
+        Ok(())
     }
 
     /// Refuses a request without the token, if one is required.
@@ -134,10 +198,24 @@ impl Guard {
 }
 
 async fn admit(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+    let path = request.uri().path();
+    let below = guard.browsers.as_ref().and_then(|browsers| path.strip_prefix(browsers.base())).unwrap_or(path);
+    let is_api = below.starts_with(API);
     match guard.check(request).await {
         Ok(request) => next.run(request).await,
+        Err(refusal) if is_api => refusal.into_problem(),
         Err(refusal) => refusal.into_response(),
     }
+}
+
+/// Returns whether a method reads.
+fn is_read(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD)
+}
+
+/// Returns whether a path is this one or below it.
+fn is_below(path: &str, base: &str) -> bool {
+    path.strip_prefix(base).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Refuses a request that is not addressed to this port or, if a browser sends an origin, comes from another
@@ -177,6 +255,18 @@ impl Refusal {
     pub fn with(mut self, name: HeaderName, value: &'static str) -> Self {
         self.header = Some((name, value));
         self
+    }
+
+    /// Makes the response of the API, which closes the connection as well.
+    fn into_problem(self) -> Response {
+        let code = format!("http/{}", self.status.as_u16());
+        let problem = Problem::new(self.status.as_u16(), code, self.words, None);
+        let body = serde_json::to_vec(&problem).unwrap_or_default();
+        let mut response = (self.status, [(CONNECTION, "close"), (CONTENT_TYPE, PROBLEM_JSON)], body).into_response();
+        if let Some((name, value)) = self.header {
+            response.headers_mut().insert(name, HeaderValue::from_static(value));
+        }
+        response
     }
 
     /// Makes the response, which closes the connection so that the rest of the request is not waited for.

@@ -19,7 +19,7 @@ use crate::results::Ingestion;
 use crate::spool::Event;
 
 /// Version of the protocol.
-pub const PROTOCOL: u32 = 16;
+pub const PROTOCOL: u32 = 17;
 /// Longest request, in bytes.
 pub const LONGEST_REQUEST: usize = 1 << 20;
 /// Longest answer, in bytes; the client computes a longer one in its own process.
@@ -46,6 +46,11 @@ pub enum Request {
     Ingest {
         /// Identity of the client's settings. If the daemon's differ, the client reads in its own process.
         settings: String,
+    },
+    /// Opens the port if it is not open, and makes a link that a browser can open once.
+    Page {
+        /// Path of the page to open, without a slash before it.
+        to: String,
     },
 }
 
@@ -127,6 +132,13 @@ impl From<Fault> for CliError {
         };
         Self { exit, code: fault.code, message: fault.message, hint: fault.hint }
     }
+}
+
+/// A link that a browser can open once.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct PageLink {
+    /// The address.
+    pub url: String,
 }
 
 /// The identity of a daemon.

@@ -219,6 +219,13 @@ pub struct PathResult {
     pub path: String,
 }
 
+/// The address of the page.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct PageAddress {
+    /// A link that works once.
+    pub url: String,
+}
+
 /// Address of MCP over HTTP.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct McpAddress {

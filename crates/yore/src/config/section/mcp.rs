@@ -1,4 +1,4 @@
-//! `[mcp]`: the MCP server: tools, structured results, HTTP port.
+//! `[mcp]`: the MCP server: tools, structured results.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,22 +14,16 @@ pub struct Mcp {
     pub tools: String,
     /// Adds the answers as data beside the text, for programs that read them: agents pay for both.
     pub structured: bool,
-    /// Lets the daemon serve agents over HTTP, on this computer only and for those who have its token.
-    pub http: bool,
-    /// The port for HTTP. 0 chooses one, and the same one each time if it is free.
-    pub http_port: u16,
 }
 
 impl Default for Mcp {
     fn default() -> Self {
-        Self { tools: "core".to_owned(), structured: false, http: false, http_port: 0 }
+        Self { tools: "core".to_owned(), structured: false }
     }
 }
 
-/// The keys of `[mcp]`. A cloned repository may not give an agent more tools, nor open a port.
+/// The keys of `[mcp]`. A cloned repository may not give an agent more tools.
 pub(super) const KEYS: &[Key] = &[
     Key::new("mcp.tools", Shape::Text { longest: 1_000 }, ProjectMay::Nothing),
     Key::new("mcp.structured", Shape::Switch, ProjectMay::Nothing),
-    Key::new("mcp.http", Shape::Switch, ProjectMay::Nothing),
-    Key::new("mcp.http_port", Shape::Count { min: 0, max: 65_535 }, ProjectMay::Nothing),
 ];

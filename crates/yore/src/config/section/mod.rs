@@ -9,6 +9,7 @@ mod daemon;
 mod dynamics;
 mod extract;
 mod forget;
+mod http;
 mod index;
 mod inject;
 mod learn;
@@ -32,6 +33,7 @@ pub use daemon::Daemon;
 pub use dynamics::Dynamics;
 pub use extract::Extract;
 pub use forget::Forget;
+pub use http::Http;
 pub use index::Index;
 pub use inject::Inject;
 pub use learn::Learn;
@@ -79,6 +81,8 @@ pub struct Config {
     pub inject: Inject,
     /// The server for agents.
     pub mcp: Mcp,
+    /// The port on this computer: the page, the API, and MCP over HTTP.
+    pub http: Http,
     /// Output on a terminal.
     pub output: Output,
     /// The output at the end of `yore up`.
@@ -116,6 +120,7 @@ pub(super) const TABLE: &[&[Key]] = &[
     learn::KEYS,
     inject::KEYS,
     mcp::KEYS,
+    http::KEYS,
     output::KEYS,
     up::KEYS,
     daemon::KEYS,

@@ -1,0 +1,168 @@
+// The page's behaviour: keys, changes, and what is told about them. Reading works without it.
+
+const csrf = document.querySelector('meta[name="yore-csrf"]').content;
+const said = document.getElementById("said");
+const main = document.getElementById("main");
+
+// Tells something to the person, with an offer to undo it.
+export function say(words, operation) {
+  said.replaceChildren(document.createTextNode(words));
+  if (operation) {
+    const undo = document.createElement("button");
+    undo.type = "button";
+    undo.textContent = "Undo";
+    undo.addEventListener("click", () => change("POST", `api/v1/operations/${operation}/undo`, {}, "Undone"));
+    said.append(" ", undo);
+  }
+  said.classList.add("shown");
+}
+
+// Sends a change to the API, and shows the view anew.
+export async function change(method, path, body, words) {
+  const key = crypto.randomUUID();
+  const answer = await fetch(path, {
+    method,
+    headers: { "content-type": "application/json", "yore-csrf": csrf, "idempotency-key": key },
+    body: JSON.stringify(body),
+  }).catch(() => null);
+  if (!answer) return say("yore does not answer: `yore page` opens the page again");
+  const result = await answer.json().catch(() => ({}));
+  if (!answer.ok) return say([result.detail, result.remedy].filter(Boolean).join(". ") || answer.statusText);
+  await renew();
+  say(words || (result.operation ? "Done" : "It was so already"), result.operation);
+  return result;
+}
+
+// Fetches the content of an address without what is around it, as nodes.
+export async function part(address) {
+  const answer = await fetch(address, { headers: { "yore-part": "1" } });
+  if (answer.status === 401) location.reload();
+  return new DOMParser().parseFromString(policy.createHTML(await answer.text()), "text/html").body;
+}
+
+// The server makes all markup, and escapes what was recorded. Nothing else may become markup.
+const policy = window.trustedTypes
+  ? window.trustedTypes.createPolicy("yore", { createHTML: (markup) => markup })
+  : { createHTML: (markup) => markup };
+
+// Shows the view anew, where it stands.
+export async function renew(address = location.href) {
+  const at = [...document.querySelectorAll("[data-item]")].indexOf(document.activeElement?.closest("[data-item]"));
+  const body = await part(address);
+  main.replaceChildren(...body.childNodes);
+  if (at >= 0) focusItem(at);
+}
+
+function items() {
+  return [...document.querySelectorAll("[data-item]")];
+}
+
+function focusItem(at) {
+  const all = items();
+  if (all.length === 0) return;
+  const item = all[Math.max(0, Math.min(at, all.length - 1))];
+  const target = item.querySelector("a, button, [tabindex]") || item;
+  if (target === item) item.tabIndex = -1;
+  target.focus();
+  item.scrollIntoView({ block: "nearest" });
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button[data-path]");
+  if (!button) return;
+  const { method, path, body, ask, words } = button.dataset;
+  if (ask && button.dataset.sure !== "1") {
+    // The second click confirms.
+    button.dataset.sure = "1";
+    button.dataset.label = button.textContent;
+    button.textContent = ask;
+    button.classList.add("sure");
+    button.addEventListener("blur", () => {
+      button.dataset.sure = "";
+      button.textContent = button.dataset.label;
+      button.classList.remove("sure");
+    }, { once: true });
+    return;
+  }
+  change(method, path, body ? JSON.parse(body) : {}, words);
+});
+
+// A form that changes something sends its fields; empty ones are left out.
+document.addEventListener("submit", (event) => {
+  const form = event.target.closest("form[data-path]");
+  if (!form) return;
+  event.preventDefault();
+  const fields = [...new FormData(form)].filter(([, value]) => value !== "");
+  const body = { ...JSON.parse(form.dataset.body || "{}"), ...Object.fromEntries(fields) };
+  change(form.dataset.method, form.dataset.path, body, form.dataset.words);
+});
+
+const KEYS = [
+  ["/", "search"],
+  ["j, k", "next, previous item"],
+  ["Enter", "open it"],
+  ["g, then a letter", "go to a view: the letters are underlined in the list below"],
+  ["?", "this help"],
+  ["Esc", "close, leave a field"],
+];
+
+function help() {
+  document.getElementById("help")?.remove();
+  const dialog = document.createElement("dialog");
+  dialog.id = "help";
+  const title = document.createElement("h2");
+  title.textContent = "Keys";
+  const list = document.createElement("dl");
+  const views = [...document.querySelectorAll("nav [data-key]")].map((a) => [`g ${a.dataset.key}`, a.textContent.trim()]);
+  const own = [...document.querySelectorAll("[data-press]")].map((b) => [b.dataset.press, b.textContent.trim()]);
+  const told = new Set();
+  for (const [key, words] of [...KEYS, ...own, ...views]) {
+    if (told.has(key)) continue;
+    told.add(key);
+    const name = document.createElement("dt");
+    const kbd = document.createElement("kbd");
+    kbd.textContent = key;
+    name.append(kbd);
+    const text = document.createElement("dd");
+    text.textContent = words;
+    list.append(name, text);
+  }
+  const close = document.createElement("button");
+  close.textContent = "Close";
+  close.addEventListener("click", () => dialog.close());
+  dialog.append(title, list, close);
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+let going = false;
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const inField = event.target.matches("input, textarea, select");
+  if (event.key === "Escape" && inField) return event.target.blur();
+  if (inField || document.querySelector("dialog[open]")) return;
+  const now = items().indexOf(document.activeElement?.closest?.("[data-item]"));
+  if (going) {
+    going = false;
+    const link = document.querySelector(`nav [data-key="${CSS.escape(event.key)}"]`);
+    if (link) return event.preventDefault(), link.click();
+  }
+  // A key of the item that has the focus, or of the only one that has it.
+  const scope = document.activeElement?.closest?.("[data-item]") || main;
+  const pressed = scope.querySelector(`[data-press="${CSS.escape(event.key)}"]`);
+  if (pressed) return event.preventDefault(), pressed.focus(), pressed.click();
+  switch (event.key) {
+    case "/": {
+      const field = document.querySelector("input[type=search]");
+      event.preventDefault();
+      if (field) field.focus(), field.select();
+      else location.href = new URL("./?focus=1", document.baseURI);
+      break;
+    }
+    case "j": focusItem(now + 1); break;
+    case "k": focusItem(now < 0 ? 0 : now - 1); break;
+    case "g": going = true; setTimeout(() => { going = false; }, 1500); break;
+    case "?": event.preventDefault(); help(); break;
+  }
+});
