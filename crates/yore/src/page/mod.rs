@@ -17,9 +17,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::extract::{OriginalUri, Path, RawQuery, State};
+use axum::extract::{Path, RawQuery, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION, SET_COOKIE};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
@@ -63,10 +63,10 @@ pub fn router(api: &Arc<Api>, browsers: &Arc<Browsers>) -> Router {
                 move |State(page): State<Arc<Page>>,
                       Extension(known): Extension<Known>,
                       Path(path): Path<HashMap<String, String>>,
-                      OriginalUri(uri): OriginalUri,
+                      uri: Uri,
                       headers: HeaderMap| async move {
                     let query = uri.query().map(str::to_owned);
-                    page.show(row, &known, uri.path(), Input { path, query }, &headers).await
+                    page.show(row, &known, &uri, Input { path, query }, &headers).await
                 },
             ),
         );
@@ -91,7 +91,7 @@ struct Page {
 
 impl Page {
     /// Shows a view, whole or only its content.
-    async fn show(self: Arc<Self>, row: Row, known: &Known, path: &str, input: Input, headers: &HeaderMap) -> Response {
+    async fn show(self: Arc<Self>, row: Row, known: &Known, uri: &Uri, input: Input, headers: &HeaderMap) -> Response {
         let query = input.query.clone().unwrap_or_default();
         let outcome = self.api.call(move |caller| (row.view)(caller, &input)).await;
         let (status, content) = match outcome {
@@ -101,8 +101,10 @@ impl Page {
         if headers.contains_key(PART) {
             return html(status, content.body.into_string(), &layout::NO_SCRIPTS);
         }
+        let path = format!("{}{}", self.browsers.base(), uri.path());
         let Ok(nonce) = platform::random_token() else { return failed() };
-        let around = Around { base: self.browsers.base(), csrf: &known.csrf, nonce: &nonce, view: row.path, path, query: &query };
+        let around =
+            Around { base: self.browsers.base(), csrf: &known.csrf, nonce: &nonce, view: row.path, path: &path, query: &query };
         html(status, layout::whole(&around, &content).into_string(), &layout::policy(&nonce))
     }
 }
