@@ -1,11 +1,14 @@
 //! The functions behind the routes, by subject. Each file has the arguments of its routes, and lists them in `routes`.
 //!
 //! - `memories`: memories, conflicts and what waits for a person; `changes`: the log, undo and redo
+//! - `notes`: notes and contexts; `agents`: what agents get unasked, and what they tell
 //!
 //! The page calls the same functions.
 
+pub mod agents;
 pub mod changes;
 pub mod memories;
+pub mod notes;
 
 use yore_core::operation::{Actor, Cause};
 use yore_core::time::UtcMillis;
@@ -20,7 +23,7 @@ const MOST: usize = 500;
 
 /// Returns all routes.
 pub fn routes() -> Vec<Route> {
-    [memories::routes(), changes::routes()].into_iter().flatten().collect()
+    [memories::routes(), changes::routes(), notes::routes(), agents::routes()].into_iter().flatten().collect()
 }
 
 /// The cause of what a person does through the API.
