@@ -725,7 +725,8 @@ const TRIALS = {
                 // Until the answer is there, it is the empty page of the opener's own origin.
                 if (opened.location.href !== 'about:blank') read = opened.document.documentElement.outerHTML;
             } catch {
-                // As it should be: it is there, and out of reach.
+                // As it should be: it is there, and out of reach. Whether it is cut off is known a little later.
+                await new Promise((resolve) => setTimeout(resolve, 300));
                 break;
             }
         }

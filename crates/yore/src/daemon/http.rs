@@ -9,7 +9,7 @@ use yore_sources::project_names::names_of;
 
 use super::log::Log;
 use super::shared::{Shared, lock};
-use crate::api::Api;
+use crate::api::{self, Api};
 use crate::config::Config;
 use crate::engine_handle::EngineHandle;
 use crate::error::{CliError, CliResult, Exit};
@@ -19,7 +19,7 @@ use crate::http::listener::{Listener, Shutdown, ShutdownSignal, shutdown};
 use crate::http::token::{TOKEN, token};
 use crate::ipc::wire::PageLink;
 use crate::mcp::http::Mcp;
-use crate::mcp::{Server, Toolset, chat_reader};
+use crate::mcp::{self, Server, Toolset, chat_reader};
 use crate::page;
 
 /// Ports tried first if none is configured: below those that operating systems assign.
@@ -40,7 +40,7 @@ pub fn open(directory: &Path, config: &Config, log: &Log) -> io::Result<Listener
         port => Listener::open(port),
     };
     let listener = listener.inspect_err(|error| log.error(format!("port {port}: {error}")))?;
-    log.info(format!("HTTP at {}", listener.url("/")));
+    log.info(format!("MCP at {}, the API at {}", listener.url(mcp::http::PATH), listener.url(api::PATH)));
     Ok(listener)
 }
 

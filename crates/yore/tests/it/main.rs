@@ -6,6 +6,7 @@
 mod agent;
 mod agent_life;
 mod agent_matcher;
+mod api;
 mod audit;
 mod broken_input;
 mod categories;
