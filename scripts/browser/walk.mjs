@@ -27,7 +27,7 @@
 //     browser, milliseconds
 //     ended_early   why the walk was cut short, or null
 //     enter         {status, url, cookies: [{name, path, httpOnly, sameSite, secure}]}, or null
-//     left          [{during, host}]: hosts outside this computer that the browser wanted to talk to, without its maker's
+//     left          [{during, host}]: hosts outside this computer that the browser wanted to talk to, except its maker's
 //     pages         for each page
 //         name, url (at the end), status
 //         first_paint_ms, first_contentful_paint_ms, load_ms: in a tab that has just been opened, whose start they include
@@ -49,8 +49,10 @@
 //     cross_origin  [{url, from: "same-site" or "cross-site", checks: [{kind, read, status, cookie, detail}]}]
 //         same-site is another port of 127.0.0.1, to which SameSite cookies go; cross-site is localhost.
 //         read: could the other page learn anything? status: what it was answered. cookie: did the session's cookie go along?
-// A list has at most 50 entries, and a text at most 500 characters.
+// A list has at most 50 entries, and a text at most 500 characters. `script: false` holds for the page, not for its popups.
+// axe and the screenshot come last, and what they cause is not noted: the policy stays in force for them.
 //
+// A walk ends within five minutes: pages that it has not come to by then are not in the result.
 // Exits with 0 if the walk ran, whatever it found; 2 if there is no browser; 1 if it could not run or ran out of time.
 
 import { randomBytes } from 'node:crypto';
@@ -92,7 +94,7 @@ const cut = (text) => {
 const note = (list, entry) => list.length < MOST && list.push(entry);
 const rounded = (number) => (Number.isFinite(number) ? Math.round(number * 10) / 10 : null);
 /** What an error says, without Playwright's log of the call and the stack in the page. */
-const reason = (error) => cut(String(error?.message ?? error).split(/\nCall log:|\n +at /)[0].trim());
+const reason = (error) => cut(String(error?.message ?? error).split(/\nCall log:|\nRequire stack:|\n +at /)[0].trim());
 
 function stop(code, text) {
     process.stderr.write(`walk: ${text}\n`);
@@ -209,7 +211,13 @@ async function serve(answer) {
 }
 
 /** Where Chromium itself calls, whatever it shows. What a page wants from there is among its `foreign_requests`. */
-const MAKER = /^(accounts\.google\.com|(www|clients\d*|content-autofill|update|optimizationguide-pa|safebrowsing)\.(google|googleapis)\.com|(android|mtalk)(\.clients)?\.google\.com|(redirector|edgedl\.me)\.gvt1\.com)(:\d+)?$/;
+const MAKER = new RegExp(
+    [
+        /^(www|accounts|clients\d*|mtalk|android(\.clients)?|update|safebrowsing)\.google\.com(:\d+)?$/,
+        /^(content-autofill|update|optimizationguide-pa|safebrowsing)\.googleapis\.com(:\d+)?$/,
+        /^(redirector|edgedl\.me)\.gvt1\.com(:\d+)?$/,
+    ].map(({ source }) => source).join('|'),
+);
 
 /** The proxy that notes what wants to leave this computer, and refuses it. */
 async function guard() {
@@ -731,7 +739,8 @@ const TRIALS = {
             }
         }
         const frames = opened.closed ? 0 : opened.length;
-        return [read ?? (frames > 0 ? `${frames} frames` : null), opened.closed ? 'cut off from its opener' : 'kept by its opener'];
+        const detail = opened.closed ? 'cut off from its opener' : 'kept by its opener';
+        return [read ?? (frames > 0 ? `${frames} frames` : null), detail];
     },
 };
 const FORMS = { form_post: 'application/x-www-form-urlencoded', form_post_text: 'text/plain' };
@@ -876,6 +885,7 @@ async function finish(code) {
     const timer = setTimeout(() => process.exit(1), 2 * CLOSE_MS);
     // If the browser does not close, it is killed when this process exits.
     if (browser) await within(CLOSE_MS, browser.close(), 'close').catch(() => {});
+    if (result.ended_early) process.stderr.write(`walk: ${result.ended_early}\n`);
     result.milliseconds = Date.now() - started;
     await new Promise((resolve) => process.stdout.write(`${JSON.stringify(result)}\n`, resolve));
     clearTimeout(timer);
