@@ -13,21 +13,21 @@ use crate::environment::TestEnvironment;
 use crate::http::{Answer, Daemon, memory};
 
 /// A browser that has opened a link of `yore page`.
-struct Browser<'d, 'e> {
+pub(crate) struct Browser<'d, 'e> {
     daemon: &'d Daemon<'e>,
     cookie: String,
-    base: String,
+    pub(crate) base: String,
     csrf: String,
 }
 
 /// Returns the path and query of a new link.
-fn link(environment: &TestEnvironment) -> String {
+pub(crate) fn link(environment: &TestEnvironment) -> String {
     let url = environment.yore(["page", "--print", "--json"]).run().success().json()["url"].as_str().unwrap().to_owned();
     url[url.find("/enter").unwrap_or_else(|| panic!("{url}"))..].to_owned()
 }
 
 impl<'d, 'e> Browser<'d, 'e> {
-    fn open(environment: &TestEnvironment, daemon: &'d Daemon<'e>) -> Self {
+    pub(crate) fn open(environment: &TestEnvironment, daemon: &'d Daemon<'e>) -> Self {
         let answer = daemon.ask("GET", &link(environment), &[("Authorization", "")], None);
         assert_eq!(answer.status, 200, "{answer:?}");
         let set = answer.header("set-cookie").unwrap().to_owned();

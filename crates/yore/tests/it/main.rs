@@ -35,6 +35,7 @@ mod mcp_peers;
 mod memories;
 mod models;
 mod output;
+mod page;
 mod pdf;
 mod plugin;
 mod readme;
