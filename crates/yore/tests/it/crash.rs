@@ -300,7 +300,7 @@ pub(crate) fn kill_after(mut child: Child, while_: Duration) -> bool {
 
 #[test]
 fn killed_ingestions_lose_nothing_and_double_nothing() {
-    let reference = Reference::new(100, true);
+    let reference = Reference::new(50, true);
     let mut random = Random::new(0xdead_beef);
     let mut killed = 0;
     for point in 0..20 {
