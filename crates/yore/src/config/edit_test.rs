@@ -56,6 +56,8 @@ fn key_under_its_former_name_is_set_and_removed_as_well() {
     let former = "[give]\nfloor = 0.9\n";
     assert_eq!(edited(former, "give.floor", "0.5").unwrap(), "[inject]\nfloor = 0.5\n");
     assert_eq!(edited(former, "inject.floor", "0.5").unwrap(), "[inject]\nfloor = 0.5\n");
+    let moved = "[mcp]\nhttp = true\nstructured = true\n";
+    assert_eq!(edited(moved, "mcp.http", "false").unwrap(), "[mcp]\nstructured = true\n\n[http]\nenabled = false\n");
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("config.toml");
     for name in ["give.floor", "inject.floor"] {

@@ -270,6 +270,11 @@ fn former_names_of_keys_are_understood_and_the_check_tells_the_present_ones() {
     let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
     assert_eq!(told.len(), 4, "{told:?}");
     assert!(told[0].starts_with("`give.floor` in ") && told[0].ends_with("is called `inject.floor` now"), "{told:?}");
+    let moved = Setup::new().user("[mcp]\nhttp = true\nhttp_port = 4711\nstructured = true\n");
+    let config = moved.load().unwrap().config;
+    assert!(config.http.enabled && config.mcp.structured && config.http.port == 4_711, "a key that moved to another section");
+    assert!(Setup::new().environment(&[("YORE_MCP__HTTP", "true")]).load().unwrap().config.http.enabled);
+    assert_eq!(moved.check().iter().map(|problem| problem.code()).collect::<Vec<_>>(), ["config/renamed", "config/renamed"]);
     let problems = Setup::new().user("[give]\nfloor = 2\n").check();
     let wrong: Vec<&ConfigError> = problems.iter().filter(|problem| !problem.is_note()).collect();
     assert_eq!(wrong.iter().map(|problem| problem.code()).collect::<Vec<_>>(), ["config/bad-value"], "{problems:?}");

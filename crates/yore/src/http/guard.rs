@@ -308,6 +308,16 @@ mod tests {
     }
 
     #[test]
+    fn requests_beyond_the_rate_are_refused_and_later_ones_are_not() {
+        let (guard, now) = (Guard::new(4711, None), Instant::now());
+        let admitted = |at: Instant| (0..5_000).filter(|_| guard.count(at).is_ok()).count();
+        assert_eq!(admitted(now + Duration::from_millis(10)), BURST as usize);
+        assert_eq!(guard.count(now + Duration::from_millis(10)).unwrap_err().status, StatusCode::TOO_MANY_REQUESTS);
+        assert_eq!(admitted(now + Duration::from_millis(1_010)), RATE as usize);
+        assert_eq!(admitted(now + Duration::from_secs(60)), BURST as usize);
+    }
+
+    #[test]
     fn only_pages_of_this_port_may_ask() {
         let with = |origins: &[&str]| {
             let mut headers = vec![("host", "localhost:4711")];
