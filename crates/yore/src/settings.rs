@@ -38,9 +38,17 @@ impl Settings {
 
     /// Loads the settings that apply to every project; a project's own file applies to that project only.
     pub fn own_config(&self) -> Result<Config, ConfigError> {
+        Ok(self.current()?.config)
+    }
+
+    /// Loads the settings that apply to every project anew, with their origins.
+    ///
+    /// # Errors
+    /// The first fault of a file, a variable or an option.
+    pub fn current(&self) -> Result<Resolved, ConfigError> {
         let layers =
             Layers { user_file: self.user_file.as_ref(), project_file: None, environment: &self.environment, flags: &self.flags };
-        Ok(load(&layers)?.config)
+        load(&layers)
     }
 
     /// Returns whether the local model answers where it is ready. A server, which may cost money, only answers where it was chosen.

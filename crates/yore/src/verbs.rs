@@ -23,7 +23,7 @@ use yore_engine::{
     CategorySummary, CleanedUp, CodeReport, CommandRequest, ConflictPlace, ContextPage, ContextPlace, ContextReading,
     ContextSearch, ContextTree, DeepenRequest, Deepened, DistilReport, Distilled, Done, Engine, EngineError, EpisodeSummary,
     ForgetRequest, ForgetSelection, Forgotten, FoundContexts, Handoff, HandoffRequest, Job, LearnRequest, Learning, LedgerRow,
-    Material, MaterialRequest, MemoryEdit, MemoryList, MergeOffer, NewMemory, NoteSummary, NotesRequest, OpenConflict,
+    LoggedUse, Material, MaterialRequest, MemoryEdit, MemoryList, MergeOffer, NewMemory, NoteSummary, NotesRequest, OpenConflict,
     OpenedContext, OpenedEntity, OpenedMemory, ProjectMerged, ProjectQuery, ProjectSummary, Reached, RememberRequest, Remembered,
     SessionTopics, SessionsRequest, Settlement, ShowAnswer, ShowRequest, SourceFileSummary, Spent, Statistics, StatisticsRequest,
     StoredMemory, SuggestRequest, Suggestions, TopicsRequest, Touched, Traversal, UpkeepState, Warning, WhichVersion,
@@ -271,6 +271,9 @@ verbs! {
     /// Counts that memories were given to an agent or a person in a brief.
     Reads count_given(memories: Vec<MemoryId>, session: Option<String>) -> () =>
         |engine| engine.record_memory_uses(&memories, Use::Given, session.as_deref(), None);
+
+    /// Returns the logged uses of memories in a session, by the agent's own id of it.
+    Reads uses_in(session: String) -> Vec<LoggedUse> => |engine| engine.uses_in(&session);
 
     /// Returns the day that it is for a clock so many minutes ahead of UTC, in days since 1970.
     Reads day(offset_minutes: i32) -> i64 => |engine| Ok(engine.day(offset_minutes));

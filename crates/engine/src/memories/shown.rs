@@ -13,7 +13,7 @@ use yore_core::time::UtcMillis;
 use super::record::shortened;
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
-use crate::store::{EvidenceOf, MemoryFilter, MemoryUse, ProjectKey, Relations, WantedUses};
+use crate::store::{EvidenceOf, LoggedUse, MemoryFilter, MemoryUse, ProjectKey, Relations, WantedUses};
 use yore_sources::project_names::ProjectNames;
 
 /// Length of a question in the log of uses, in characters.
@@ -153,6 +153,14 @@ impl Engine {
         question: Option<&str>,
     ) -> Result<(), EngineError> {
         self.record_memory_uses_at(self.now(), memories, way, session, question)
+    }
+
+    /// Returns the logged uses of memories in a session, by its native id, the oldest first.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn uses_in(&self, session: &str) -> Result<Vec<LoggedUse>, EngineError> {
+        Ok(self.store().uses(WantedUses::In(session))?)
     }
 
     /// Does [`Self::record_memory_uses`] for a use at a time that may have passed.

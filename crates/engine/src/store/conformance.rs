@@ -19,15 +19,14 @@ use yore_core::relation::{Basis, Node, Relation, RelationType};
 use yore_core::scope::ProjectAlias;
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
-use super::statements::vitals::LoggedUse;
 use super::{
     Advance, Again, ArchivePlan, Attempts, BlobKey, ChangeFilter, Checkpoint, Commit, Compared, Contexts, EmbeddedItem,
     EntityNames, Entries, Entry, EpisodeKey, Episodes, EventFilter, EvidenceOf, Exceptions, Failed, FileNote, FileRow, Files,
-    ForgetPlan, Forgetting, Home, ItemKey, LineRun, MODEL_LIST, Memories, MemoryFilter, MemoryOutline, Named, NewBlob, NewJob,
-    NewOperation, OperationTx, Outlines, Past, ProjectChange, Queue, QueuePlace, RecordKey, Relations, RowKey, Run, SPOKEN_GAP,
-    STATIC_LIST, SaidTurn, SessionFilter, SessionOrder, Shape, Skips, Spans, Stands, Store, StoreError, StoreOptions, StoredSpan,
-    StoredSummary, StoredVerdict, Structure, TopicName, TurnChoice, TurnCount, Turns, UndoError, Undoing, Unused, Versions,
-    Vitals, Wanted, WantedUses,
+    ForgetPlan, Forgetting, Home, ItemKey, LineRun, LoggedUse, MODEL_LIST, Memories, MemoryFilter, MemoryOutline, Named, NewBlob,
+    NewJob, NewOperation, OperationTx, Outlines, Past, ProjectChange, Queue, QueuePlace, RecordKey, Relations, RowKey, Run,
+    SPOKEN_GAP, STATIC_LIST, SaidTurn, SessionFilter, SessionOrder, Shape, Skips, Spans, Stands, Store, StoreError, StoreOptions,
+    StoredSpan, StoredSummary, StoredVerdict, Structure, TopicName, TurnChoice, TurnCount, Turns, UndoError, Undoing, Unused,
+    Versions, Vitals, Wanted, WantedUses,
 };
 
 /// Opens another handle on the same data, which is empty before the first.
@@ -958,7 +957,13 @@ fn uses_and_verdicts(open: Open<'_>) {
     for (memory, way) in [(&unused, Use::Given), (&unused, Use::Cited), (&known, Use::Given)] {
         store.record_uses(&[memory.id], way, NOON + 3, Some("session-two"), None).unwrap();
     }
-    let logged = |memory: &Memory, way| LoggedUse { memory: memory.id, way, at: NOON + 3, session: "session-two".to_owned() };
+    let logged = |memory: &Memory, way| LoggedUse {
+        memory: memory.id,
+        way,
+        at: NOON + 3,
+        session: "session-two".to_owned(),
+        question: None,
+    };
     let all = [logged(&unused, Use::Given), logged(&unused, Use::Cited), logged(&known, Use::Given)];
     assert_eq!(store.uses(WantedUses::In("session-two")).unwrap(), all);
     assert_eq!((beside(unused.id), beside(known.id)), (vec![unused.id], vec![]), "a gift is no use");

@@ -73,5 +73,6 @@ pub(crate) use statements::operations::{NewOperation, OperationTx, Undoing};
 pub(crate) use statements::spans::{EventFilter, Spans, StoredEvent, StoredSpan, Structure};
 pub(crate) use statements::special_cases::Exceptions;
 pub(crate) use statements::summaries::{StoredSummary, TopicName};
+pub use statements::vitals::LoggedUse;
 pub(crate) use statements::vitals::{Vitals, WantedUses};
 pub(crate) use statements::witnesses::StoredVerdict;

@@ -3,7 +3,6 @@
 //! session's ledger, counts the spool, checks whether a daemon listens, and sends the database one short
 //! query without changing it. Facts that do not arrive in time are left out.
 
-use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Read};
 use std::panic;
@@ -25,7 +24,8 @@ use crate::agents::SESSION_VARIABLE;
 use crate::config::When;
 use crate::engine_handle::now;
 use crate::error::{CliResult, Exit};
-use crate::inject::ledger::{self, Entry};
+use crate::inject::ledger;
+use crate::inject::receipts;
 use crate::ipc::card::Card;
 use crate::ipc::client::connect_any;
 use crate::paths::{Paths, Platform};
@@ -169,7 +169,7 @@ impl Facts {
             return Self { project, ..Self::default() };
         };
         let given = said.session.as_deref().map(|session| ledger::read(&directory, session)).unwrap_or_default();
-        let (memories, tokens) = totals(&given);
+        let (memories, tokens) = receipts::totals(&given);
         // Both wait for other processes, so they run at the same time.
         let captured = said.session.as_deref().map(|session| when_captured(&directory, session));
         let daemon = has_daemon(&directory);
@@ -213,12 +213,6 @@ impl Facts {
         }
         parts.join(" · ")
     }
-}
-
-/// Returns the number of different memories, and the number of tokens.
-pub(super) fn totals(given: &[Entry]) -> (usize, usize) {
-    let turns: HashSet<&str> = given.iter().flat_map(|entry| &entry.turns).map(String::as_str).collect();
-    (turns.len(), given.iter().map(|entry| entry.tokens).sum())
 }
 
 /// Checks whether a daemon listens. `None` if it left no card.
@@ -266,6 +260,7 @@ pub(super) fn ago(passed_ms: UtcMillis) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::inject::ledger::Entry;
 
     fn call(arguments: &[&str]) -> Option<Call> {
         Call::of(arguments.iter().map(OsString::from))
@@ -313,7 +308,7 @@ mod tests {
     fn memory_that_is_given_twice_counts_once_and_its_tokens_twice() {
         let entry =
             |turns: &[&str], tokens| Entry { turns: turns.iter().map(ToString::to_string).collect(), tokens, ..Entry::default() };
-        assert_eq!(totals(&[entry(&["a", "b"], 10), entry(&[], 0), entry(&["b"], 5)]), (2, 15));
+        assert_eq!(receipts::totals(&[entry(&["a", "b"], 10), entry(&[], 0), entry(&["b"], 5)]), (2, 15));
     }
 
     #[test]

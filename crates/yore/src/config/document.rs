@@ -1,5 +1,7 @@
 //! Generates the configuration's JSON Schema and the commented default file.
 
+use std::sync::LazyLock;
+
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
@@ -65,6 +67,12 @@ fn described() -> Value {
 
 fn pointer(name: &str) -> String {
     name.split('.').map(|part| format!("/properties/{part}")).collect()
+}
+
+/// Returns the description of a key by its name, for people.
+pub fn description_of(name: &str) -> String {
+    static SCHEMA: LazyLock<Value> = LazyLock::new(|| serde_json::from_str(&schema()).unwrap_or_default());
+    description(&SCHEMA, name).to_owned()
 }
 
 fn description<'a>(schema: &'a Value, name: &str) -> &'a str {

@@ -55,10 +55,11 @@ mod reference_test;
 #[cfg(test)]
 mod test_support;
 
-pub use document::{defaults_toml, schema};
+pub use document::{defaults_toml, description_of, schema};
 pub use edit::{set, unset};
 pub use environment::Environment;
 pub use error::ConfigError;
+pub use key::Key;
 pub use load::{Layers, PROJECT_FILE, Resolved, UserFile, check, defaults, load, load_here, load_only};
 pub use names::{COMMAND, FOLDER, ModelPrice, ModelUse, NONE, PURPOSES};
 pub use origin::FileKind;

@@ -4,6 +4,7 @@
 //! - [`text`]: the injected text, as an agent reads it
 //! - [`given`]: tokens given by day
 //! - [`ledger`]: what a session was given, so that nothing is given twice and the cost can be counted
+//! - [`receipts`]: what one session was given, and what it cost
 //! - [`learning`]: what a brief tells of sessions that wait for a model
 //! - [`plan`]: how much of it on which occasion; [`question`]: what the engine is asked then
 
@@ -13,4 +14,5 @@ pub mod learning;
 pub mod ledger;
 pub mod plan;
 pub mod question;
+pub mod receipts;
 pub mod text;

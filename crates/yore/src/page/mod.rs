@@ -8,9 +8,15 @@
 //! Everything that was recorded is text: nothing of it is inserted as markup, and a strict content policy lets nothing else run.
 
 mod assets;
+mod categories;
+mod cost;
+mod health;
 mod layout;
 mod memories;
 mod parts;
+mod projects;
+mod receipts;
+mod settings;
 mod view;
 
 use std::collections::HashMap;
@@ -48,7 +54,18 @@ const HEADERS: [(&str, &str); 7] = [
 
 /// All views.
 fn views() -> Vec<Row> {
-    [memories::views()].into_iter().flatten().collect()
+    [
+        memories::views(),
+        receipts::views(),
+        categories::views(),
+        projects::views(),
+        cost::views(),
+        health::views(),
+        settings::views(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// Returns the router of the page: `/`, the link, and everything below the browsers' path.

@@ -55,3 +55,41 @@ pub fn memory_item(memory: &MemoryRecord) -> Markup {
         }
     }
 }
+
+/// Returns a chart of values as bars, each with its name and value as title, and a table that says the same.
+pub fn bars(title: &str, unit: &str, values: &[(String, u64)]) -> Markup {
+    const HEIGHT: u64 = 120;
+    const STEP: usize = 16;
+    let most = values.iter().map(|(_, value)| *value).max().unwrap_or(0).max(1);
+    let width = (values.len() * STEP).max(1);
+    html! {
+        figure.bars {
+            figcaption { (title) }
+            div.table {
+                svg viewBox={ "0 0 " (width) " " (HEIGHT + 4) } width=(width) height=(HEIGHT + 4) role="img" aria-label={ (title) ": " (values.len()) " values, at most " (most) " " (unit) } {
+                    @for (at, (name, value)) in values.iter().enumerate() {
+                        @let height = (value * HEIGHT).div_ceil(most);
+                        rect x=(at * STEP + 2) y=(HEIGHT - height + 2) width=(STEP - 4) height=(height.max(1)) { title { (name) ": " (count(*value)) " " (unit) } }
+                    }
+                }
+            }
+            details {
+                summary { "As a table" }
+                div.table { table {
+                    thead { tr { th scope="col" { "When" } th.number scope="col" { (unit) } } }
+                    tbody { @for (name, value) in values { tr { th scope="row" { (name) } td.number { (count(*value)) } } } }
+                } }
+            }
+        }
+    }
+}
+
+/// Returns a number with its thousands apart.
+pub fn count(number: u64) -> String {
+    crate::render::text::count(number)
+}
+
+/// Returns bytes in a readable unit.
+pub fn bytes(number: u64) -> String {
+    crate::render::text::bytes(number)
+}

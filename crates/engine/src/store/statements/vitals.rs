@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use rusqlite::Row;
+use serde::{Deserialize, Serialize};
 use yore_core::id::MemoryId;
 use yore_core::memory::dynamics::Reinforcement;
 use yore_core::memory::{Use, Verdict};
@@ -25,8 +26,8 @@ pub(crate) struct Vitals {
 }
 
 /// A use of a memory in a session, as it was logged.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct LoggedUse {
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
+pub struct LoggedUse {
     /// The memory.
     pub memory: MemoryId,
     /// How it was used.
@@ -35,6 +36,8 @@ pub(crate) struct LoggedUse {
     pub at: UtcMillis,
     /// The session, by its native id.
     pub session: String,
+    /// The question or prompt that led to it, where it was noted.
+    pub question: Option<String>,
 }
 
 /// The logged uses that a caller wants.
@@ -51,9 +54,15 @@ impl Store {
     pub(crate) fn uses(&self, wanted: WantedUses<'_>) -> StoreResult<Vec<LoggedUse>> {
         let logged = |row: &Row<'_>| {
             let way = Use::parse(&row.get::<_, String>(1)?).unwrap_or(Use::Shown);
-            Ok(LoggedUse { memory: MemoryId::from_bytes(row.get(0)?), way, at: row.get(2)?, session: row.get(3)? })
+            Ok(LoggedUse {
+                memory: MemoryId::from_bytes(row.get(0)?),
+                way,
+                at: row.get(2)?,
+                session: row.get(3)?,
+                question: row.get(4)?,
+            })
         };
-        let select = "SELECT memory_uid, way, at_ms, session FROM memory_access";
+        let select = "SELECT memory_uid, way, at_ms, session, question FROM memory_access";
         self.read(|view| match wanted {
             WantedUses::In(session) => view.all(&format!("{select} WHERE session = ?1 ORDER BY id"), [session], logged),
             WantedUses::Beside(memory) => {

@@ -2,20 +2,40 @@
 //!
 //! - `memories`: memories, conflicts and what waits for a person; `changes`: the log, undo and redo
 //! - `notes`: notes and contexts; `agents`: what agents get unasked, and what they tell
+//! - `categories`, `projects`; `receipts`: what sessions were given; `cost`: what models took
+//! - `upkeep`: the memory itself: sizes, sources, jobs, health, settings
 //! - `reading`: how arguments are read
 //!
 //! The page calls the same functions.
 
 pub mod agents;
+pub mod categories;
 pub mod changes;
+pub mod cost;
 pub mod memories;
 pub mod notes;
+pub mod projects;
 mod reading;
+pub mod receipts;
+pub mod upkeep;
 
 pub use self::reading::{all_named, by_person, limit, named, none, place, time};
 use super::route::Route;
 
 /// Returns all routes.
 pub fn routes() -> Vec<Route> {
-    [memories::routes(), changes::routes(), notes::routes(), agents::routes()].into_iter().flatten().collect()
+    [
+        memories::routes(),
+        changes::routes(),
+        notes::routes(),
+        agents::routes(),
+        categories::routes(),
+        projects::routes(),
+        receipts::routes(),
+        cost::routes(),
+        upkeep::routes(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }

@@ -1,22 +1,17 @@
 //! Shows what one session was given, from its ledger.
 
-use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::path::Path;
-use std::time::SystemTime;
-
-use yore_core::relevance::{SkipReason, TriggerKind};
+use yore_core::relevance::TriggerKind;
 use yore_core::time::UtcMillis;
 use yore_engine::EngineError;
 use yore_sources::project_names::names_of;
 
 use super::super::Context;
-use super::super::status_line::totals;
 use crate::agents::SESSION_VARIABLE;
 use crate::error::{CliResult, Exit};
 use crate::inject::ledger::{self, Entry};
+use crate::inject::receipts;
 use crate::render::text;
-use crate::results::{GivenAnswer, SessionCost};
+use crate::results::SessionCost;
 
 /// A session and its ledger.
 struct Session {
@@ -37,7 +32,7 @@ pub fn run(wanted: Option<&str>, context: &mut Context) -> CliResult {
     };
     let session = Session { entries: ledger::read(&context.settings.directory, &id), captured: captured(&id, context), id };
     if context.printer.is_json() {
-        context.printer.json(&session.result())?;
+        context.printer.json(&receipts::cost(&session.id, &session.entries, session.captured))?;
     } else {
         for line in session.lines() {
             context.printer.line(line)?;
@@ -50,37 +45,22 @@ pub fn run(wanted: Option<&str>, context: &mut Context) -> CliResult {
 fn find(wanted: Option<&str>, context: &Context) -> CliResult<Option<String>> {
     let calling = || Some(context.settings.environment.get(SESSION_VARIABLE)?.to_str()?.to_owned()).filter(|id| !id.is_empty());
     let Some(id) = wanted.map(str::to_owned).or_else(|| wanted.is_none().then(calling).flatten()) else {
-        return Ok(known(&context.settings.directory).into_iter().map(|(id, _)| id).next());
+        return Ok(receipts::known(&context.settings.directory).into_iter().map(|(id, _)| id).next());
     };
     // The caller's session counts even if it was given nothing.
     if wanted.is_none() || ledger::path(&context.settings.directory, &id).is_file() {
         return Ok(Some(id));
     }
-    let fitting: Vec<String> =
-        known(&context.settings.directory).into_iter().map(|(id, _)| id).filter(|known| known.starts_with(&id)).collect();
+    let fitting: Vec<String> = receipts::known(&context.settings.directory)
+        .into_iter()
+        .map(|(id, _)| id)
+        .filter(|known| known.starts_with(&id))
+        .collect();
     match <[String; 1]>::try_from(fitting) {
         Ok([id]) => Ok(Some(id)),
         Err(fitting) if fitting.is_empty() => Err(EngineError::UnknownSession(id).into()),
         Err(fitting) => Err(EngineError::AmbiguousId { id, candidates: fitting }.into()),
     }
-}
-
-/// Returns the sessions that have a ledger, latest first.
-fn known(directory: &Path) -> Vec<(String, SystemTime)> {
-    let folder = ledger::path(directory, "any");
-    let entries = folder.parent().and_then(|folder| std::fs::read_dir(folder).ok());
-    let mut known: Vec<(String, SystemTime)> = entries
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter(|entry| entry.path().extension() == Some(OsStr::new("jsonl")))
-        .filter_map(|entry| {
-            let id = entry.path().file_stem()?.to_str()?.to_owned();
-            Some((id, entry.metadata().ok()?.modified().ok()?))
-        })
-        .collect();
-    known.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    known
 }
 
 /// Returns when a session's transcript was last read. None without a memory, or if the transcript does not
@@ -89,66 +69,12 @@ fn captured(session: &str, context: &Context) -> Option<UtcMillis> {
     context.settings.memory().ok()?.last_read_of(session.to_owned()).ok()?
 }
 
-/// Returns an answer as it leaves the program.
-fn given(entry: &Entry) -> GivenAnswer {
-    let Entry { at_ms, agent, agent_id, event, kind, turns, tokens, micros, skipped, held_out, directory, about, is_reset } =
-        entry.clone();
-    GivenAnswer {
-        at_ms,
-        agent,
-        agent_id,
-        event,
-        kind: kind.map(|kind| kind.as_str().to_owned()),
-        turns,
-        tokens: tokens as u64,
-        micros,
-        silence: skipped.map(|reason| reason.as_str().to_owned()),
-        held_out,
-        directory,
-        about,
-        is_reset,
-    }
-}
-
 impl Session {
-    fn agent(&self) -> Option<&str> {
-        self.entries.iter().rev().map(|entry| entry.agent.as_str()).find(|agent| !agent.is_empty())
-    }
-
-    fn directory(&self) -> Option<&str> {
-        self.entries.iter().rev().find_map(|entry| entry.directory.as_deref())
-    }
-
-    /// Returns the reasons why nothing was given, and their counts.
-    fn silences(&self) -> BTreeMap<SkipReason, u64> {
-        let mut silences = BTreeMap::new();
-        for reason in self.entries.iter().filter_map(|entry| entry.skipped) {
-            *silences.entry(reason).or_default() += 1;
-        }
-        silences
-    }
-
-    fn result(&self) -> SessionCost {
-        let (memories, tokens) = totals(&self.entries);
-        SessionCost {
-            session: self.id.clone(),
-            agent: self.agent().map(str::to_owned),
-            directory: self.directory().map(str::to_owned),
-            project: self.directory().map(|directory| names_of(directory).name),
-            memories: memories as u64,
-            tokens: tokens as u64,
-            micros: self.entries.iter().map(|entry| entry.micros).sum(),
-            silences: self.silences().into_iter().map(|(reason, count)| (reason.as_str().to_owned(), count)).collect(),
-            last_capture_ms: self.captured,
-            answers: self.entries.iter().map(given).collect(),
-        }
-    }
-
     fn lines(&self) -> Vec<String> {
-        let (memories, tokens) = totals(&self.entries);
+        let (memories, tokens) = receipts::totals(&self.entries);
         let mut of = vec![text::harmless(&self.id)];
-        of.extend(self.agent().map(text::harmless));
-        of.extend(self.directory().map(|directory| text::harmless(&names_of(directory).name)));
+        of.extend(receipts::agent(&self.entries).map(text::harmless));
+        of.extend(receipts::directory_of(&self.entries).map(|directory| text::harmless(&names_of(directory).name)));
         let is_speaking = |entry: &&Entry| entry.skipped.is_none() && entry.kind != Some(TriggerKind::Forgot);
         let speaking = self.entries.iter().filter(is_speaking).count() as u64;
         let given = format!(
@@ -159,8 +85,10 @@ impl Session {
             text::counted(speaking, "answer")
         );
         let mut rows = vec![vec!["session".to_owned(), of.join(" · ")], vec!["given".to_owned(), given]];
-        let silences: Vec<String> =
-            self.silences().iter().map(|(reason, count)| format!("{} × {}", text::count(*count), in_words(*reason))).collect();
+        let silences: Vec<String> = receipts::silences(&self.entries)
+            .iter()
+            .map(|(reason, count)| format!("{} × {}", text::count(*count), receipts::in_words(*reason)))
+            .collect();
         if !silences.is_empty() {
             rows.push(vec!["silent".to_owned(), silences.join(", ")]);
         }
@@ -176,30 +104,12 @@ impl Session {
     }
 }
 
-/// Describes the reason why nothing was given, for people.
-fn in_words(reason: SkipReason) -> &'static str {
-    match reason {
-        SkipReason::Nothing => "no matches",
-        SkipReason::Floor => "no match is relevant enough",
-        SkipReason::Known => "the session has it already",
-        SkipReason::Short => "too few words to search for",
-        SkipReason::SameSubject => "it goes on with the same subject",
-        SkipReason::Budget => "it does not fit the budget",
-        SkipReason::ProjectUnknown => "the project is not known",
-        SkipReason::IndexBehind => "the index is behind",
-        SkipReason::NoError => "it contains no error",
-        SkipReason::HeldOut => "held out by chance (inject.holdout)",
-        SkipReason::NoOutcome => "no outcome was reported",
-        SkipReason::Other => "for a reason of another version",
-    }
-}
-
 /// Formats one answer as a row: time, event, duration, content.
 fn answer(entry: &Entry) -> Vec<String> {
     let what = match &entry.skipped {
         _ if entry.kind == Some(TriggerKind::Forgot) => "the session forgot what it was given".to_owned(),
         _ if entry.kind == Some(TriggerKind::Distil) => "the agent was asked to record what it learned".to_owned(),
-        Some(reason) => format!("nothing: {}", in_words(*reason)),
+        Some(reason) => format!("nothing: {}", receipts::in_words(*reason)),
         None => {
             let turns = entry.turns.len() as u64;
             let noun = if turns == 1 { "memory" } else { "memories" };

@@ -1,0 +1,103 @@
+//! What language models took, and what waits for one.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yore_core::time::format_utc;
+use yore_engine::{LearnRequest, Spent};
+
+use crate::api::route::{Caller, Nothing, Route};
+use crate::error::{CliError, CliResult};
+use crate::llm::{limits, offset_minutes};
+use crate::results::{BudgetDay, BudgetRow, LearnWaiting, Taken};
+
+const DAY_MS: i64 = 86_400_000;
+/// Most days that are listed.
+const MOST_DAYS: u32 = 400;
+
+/// Returns the routes.
+pub fn routes() -> Vec<Route> {
+    vec![
+        Route::get(
+            "/budget",
+            "Returns the limits of a day, and what was taken today",
+            &["day", "spent_on", "are_models_off"],
+            today,
+        ),
+        Route::get(
+            "/budget/days",
+            "Lists what was taken by day, purpose, model and project, the last day first",
+            &["ledger", "day"],
+            days,
+        ),
+        Route::get("/learning", "Returns what waits for a language model, and what one found", &["learning"], learning),
+    ]
+}
+
+/// Returns the budget of today.
+pub fn today(caller: &mut Caller<'_>, _: Nothing) -> CliResult<BudgetDay> {
+    let day = caller.memory.day(offset_minutes())?;
+    let spent = caller.memory.spent_on(day)?;
+    let off = caller.memory.are_models_off()?;
+    Ok(BudgetDay::of(limits(caller.config()), spent, off))
+}
+
+/// The days that are listed.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Days {
+    /// Number of days, 1 to 400; 30 by default
+    pub days: Option<u32>,
+}
+
+/// Lists what was taken.
+pub fn days(caller: &mut Caller<'_>, Days { days }: Days) -> CliResult<Vec<BudgetRow>> {
+    let days = days.unwrap_or(30);
+    if !(1..=MOST_DAYS).contains(&days) {
+        return Err(CliError::usage(format!("days: expected 1 to {MOST_DAYS}, not {days}"), None));
+    }
+    let today = caller.memory.day(offset_minutes())?;
+    let rows = caller.memory.ledger(today - i64::from(days) + 1)?;
+    let date = |day: i64| format_utc(day.saturating_mul(DAY_MS)).chars().take(10).collect();
+    Ok(rows.iter().map(|row| BudgetRow::of(row, date(row.day))).collect())
+}
+
+/// What waits for a language model, and what one found.
+#[derive(Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct LearningState {
+    /// True if a model reads sessions in the background
+    pub auto: bool,
+    /// The chosen model, as PROVIDER or PROVIDER/MODEL; none: no model was chosen
+    pub with: Option<String>,
+    /// Sessions that wait
+    pub waiting: LearnWaiting,
+    /// Sessions that a model has read so far
+    pub sessions_read: u64,
+    /// Memories that models found today
+    pub found_today: u64,
+    /// What models took today
+    pub today: Taken,
+}
+
+/// Returns the state of learning.
+pub fn learning(caller: &mut Caller<'_>, _: Nothing) -> CliResult<LearningState> {
+    let config = caller.config().clone();
+    let day = caller.memory.day(offset_minutes())?;
+    let since = day * DAY_MS - i64::from(offset_minutes()) * 60_000;
+    let quiet_ms = i64::from(config.learn.quiet_minutes) * 60_000;
+    let request = LearnRequest { without: Vec::new(), quiet_ms, kinds: Vec::new(), since, is_estimated: false };
+    let found = caller.memory.learning(request)?;
+    let spent: Spent = caller.memory.spent_on(day)?;
+    let with = match (config.llm.provider.as_str(), config.llm.model.as_str()) {
+        ("", _) => None,
+        (provider, "") => Some(provider.to_owned()),
+        (provider, model) => Some(format!("{provider}/{model}")),
+    };
+    Ok(LearningState {
+        auto: config.learn.auto,
+        with,
+        waiting: LearnWaiting::of(&found, None),
+        sessions_read: found.read,
+        found_today: found.found,
+        today: spent.into(),
+    })
+}
