@@ -29,7 +29,7 @@ fn health(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
                 li.item data-item {
                     div.meta { span.mark.warn[trouble.severity == "broken"] { (if trouble.severity == "broken" { "broken" } else { "note" }) } }
                     p { (trouble.text) }
-                    @if !trouble.remedy.is_empty() { p.quiet { "Remedy: " (trouble.remedy) } }
+                    @if !trouble.remedy.is_empty() { p.quiet { "Remedy: " (parts::own_words(&trouble.remedy)) } }
                 }
             } }
         }

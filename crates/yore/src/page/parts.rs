@@ -65,7 +65,7 @@ pub fn bars(title: &str, unit: &str, values: &[(String, u64)]) -> Markup {
     html! {
         figure.bars {
             figcaption { (title) }
-            div.table {
+            div {
                 svg viewBox={ "0 0 " (width) " " (HEIGHT + 4) } width=(width) height=(HEIGHT + 4) role="img" aria-label={ (title) ": " (values.len()) " values, at most " (most) " " (unit) } {
                     @for (at, (name, value)) in values.iter().enumerate() {
                         @let height = (value * HEIGHT).div_ceil(most);
@@ -92,4 +92,11 @@ pub fn count(number: u64) -> String {
 /// Returns bytes in a readable unit.
 pub fn bytes(number: u64) -> String {
     crate::render::text::bytes(number)
+}
+
+/// Returns text of yore's own, in which what stands between backticks is code.
+pub fn own_words(text: &str) -> Markup {
+    html! {
+        @for (at, part) in text.split('`').enumerate() { @if at % 2 == 1 { code { (part) } } @else { (part) } }
+    }
 }

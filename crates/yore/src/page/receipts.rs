@@ -1,6 +1,7 @@
 //! Receipts: the list of sessions that were given something, and what one was given.
 
 use maud::{Markup, html};
+use yore_core::relevance::SkipReason;
 use yore_core::time::format_utc;
 
 use super::parts::{self, count};
@@ -8,6 +9,7 @@ use super::view::{Content, Input, Row};
 use crate::api::calls::receipts as calls;
 use crate::api::route::Caller;
 use crate::error::CliResult;
+use crate::inject::receipts::in_words;
 use crate::results::{GivenAnswer, SessionCost};
 
 /// Returns the views.
@@ -105,6 +107,12 @@ fn event(name: &str) -> &str {
     }
 }
 
+/// Returns why nothing was given, in words.
+fn silence(answer: &GivenAnswer) -> &'static str {
+    let reason = answer.silence.as_ref().and_then(|name| serde_json::from_value::<SkipReason>(name.as_str().into()).ok());
+    reason.map_or("", in_words)
+}
+
 fn answers(answers: &[GivenAnswer]) -> Markup {
     html! {
         h2 { "Each occasion" }
@@ -117,7 +125,7 @@ fn answers(answers: &[GivenAnswer]) -> Markup {
                         td { (event(&answer.event)) }
                         td.number { (count(answer.tokens)) }
                         td.number { (answer.micros / 1_000) }
-                        td { (answer.silence.as_deref().unwrap_or_default()) }
+                        td { (silence(answer)) }
                     }
                 }
             }
