@@ -4,6 +4,7 @@
 const FILES: &[(&str, &str, &str)] = &[
     ("page.css", "text/css; charset=utf-8", include_str!("assets/page.css")),
     ("page.js", "text/javascript; charset=utf-8", include_str!("assets/page.js")),
+    ("live.js", "text/javascript; charset=utf-8", include_str!("assets/live.js")),
     ("yore.svg", "image/svg+xml", include_str!("assets/yore.svg")),
 ];
 

@@ -33,7 +33,7 @@ fn cost(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
             dt { "Taken by models" } dd { (count(sum(&taken))) " tokens in 30 days, which yore asked for" }
             dt { "Limit of a day" }
             dd {
-                @if budget.off { "models are switched off: " code { "yore learn on" } " switches them on" }
+                @if budget.off { "models are switched off: " code { "yore budget on" } " switches them on" }
                 @else if budget.daily_tokens == 0 { "0 tokens: no model is called. " code { "yore learn --limit TOKENS" } " allows it" }
                 @else {
                     (count(used)) " of " (count(budget.daily_tokens)) " tokens today"

@@ -3,6 +3,7 @@
 const csrf = document.querySelector('meta[name="yore-csrf"]').content;
 const said = document.getElementById("said");
 const main = document.getElementById("main");
+if (main.dataset.live) import("./live.js").then((module) => module.start());
 
 // Tells something to the person, with an offer to undo it.
 export function say(words, operation) {
