@@ -83,7 +83,13 @@ pub fn router(api: &Arc<Api>, browsers: &Arc<Browsers>) -> Router {
     Router::new()
         .route("/", get(landing))
         .route(ENTER, get(enter))
-        .route(&base, get(move || async move { (StatusCode::PERMANENT_REDIRECT, [(LOCATION, format!("{moved}/"))]) }))
+        .route(
+            &base,
+            get(move |RawQuery(query): RawQuery| async move {
+                let query = query.map(|query| format!("?{query}")).unwrap_or_default();
+                (StatusCode::PERMANENT_REDIRECT, [(LOCATION, format!("{moved}/{query}"))])
+            }),
+        )
         .nest(&format!("{base}/"), below.with_state(Arc::clone(&page)))
         .with_state(page)
         .nest(&base, api.router())

@@ -6,6 +6,7 @@ use maud::{Markup, html};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+use yore_core::memory::MemoryKind;
 
 use super::markdown::markdown;
 use super::marker::Marker;
@@ -32,9 +33,23 @@ const WHOLE: usize = 400_000;
 const LINE: usize = 110;
 /// Most memories that rest on the turns of a part.
 const MEMORIES: usize = 200;
+/// Most turns of a session whose topics are shown without being asked for: to divide a longer one may take seconds.
+const AT_ONCE: u64 = 2_000;
 /// What tells of a tool's input in a line, the first that there is.
-const TELLING: [&str; 12] =
-    ["description", "command", "cmd", "file_path", "path", "notebook_path", "pattern", "query", "url", "prompt", "skill", "subject"];
+const TELLING: [&str; 12] = [
+    "description",
+    "command",
+    "cmd",
+    "file_path",
+    "path",
+    "notebook_path",
+    "pattern",
+    "query",
+    "url",
+    "prompt",
+    "skill",
+    "subject",
+];
 
 /// Returns the views.
 pub fn views() -> Vec<Row> {
@@ -142,7 +157,8 @@ fn resting(caller: &mut Caller<'_>, shown: &Shown) -> CliResult<HashMap<String, 
     let evidence = shown.turns.iter().map(|turn| turn.id.clone()).collect();
     let found = memories::list(caller, memories::List { evidence, limit: Some(MEMORIES), ..memories::List::default() })?;
     for memory in found.items {
-        let turn = memory.evidence.iter().map(|evidence| &evidence.turn).find(|id| shown.turns.iter().any(|turn| turn.id == **id));
+        let turn =
+            memory.evidence.iter().map(|evidence| &evidence.turn).find(|id| shown.turns.iter().any(|turn| turn.id == **id));
         if let Some(turn) = turn.cloned() {
             by_turn.entry(turn).or_default().push(memory);
         }
@@ -226,7 +242,7 @@ impl Reading<'_> {
         let id = parts::segment(&self.shown.episode);
         html! {
             aside aria-label="About this session" {
-                details data-load={ (path) "/about" } data-now {
+                details data-load={ (path) "/about" } data-now[self.session.session.turns <= AT_ONCE] {
                     summary { "Topics, files, memories" }
                     p { a href={ (path) "/about" } { "Show them" } }
                 }
@@ -295,11 +311,8 @@ impl Reading<'_> {
         let is_focus = is_here(place) || answer.is_some() && is_here(place + 1);
         let marker = if is_focus && self.asked != Marker::Nothing { &self.asked } else { &self.found };
         let is_person = turn.role == "human";
-        let rests: Vec<&MemoryRecord> = std::iter::once(turn)
-            .chain(answer)
-            .filter_map(|turn| self.memories.get(&turn.id))
-            .flatten()
-            .collect();
+        let rests: Vec<&MemoryRecord> =
+            std::iter::once(turn).chain(answer).filter_map(|turn| self.memories.get(&turn.id)).flatten().collect();
         html! {
             article.turn.person[is_person].focus[is_focus] #{ "n" (place) } data-item[is_person] {
                 @if is_focus { span #at {} }
@@ -375,8 +388,19 @@ fn tool(turn: &Turn, answer: Option<&Turn>, marker: &Marker, is_open: bool) -> M
 /// Returns what tells most of a tool's input, on one line.
 fn told(input: &str) -> String {
     let value = input.trim_start().starts_with('{').then(|| serde_json::from_str::<Value>(input).ok()).flatten();
-    let said = value.and_then(|value| TELLING.iter().find_map(|name| value[*name].as_str().map(str::to_owned)));
+    let said = match value {
+        Some(value) => TELLING.iter().find_map(|name| value[*name].as_str().map(str::to_owned)),
+        // Code that calls tools has their input inside.
+        None => TELLING.iter().find_map(|name| string_after(cut(input, TOOL), name)),
+    };
     line_of(said.as_deref().unwrap_or(input))
+}
+
+/// Returns the JSON string that is the value of a name in a text.
+fn string_after(text: &str, name: &str) -> Option<String> {
+    let (_, rest) = text.split_once(&format!("\"{name}\":"))?;
+    let rest = rest.trim_start();
+    serde_json::Deserializer::from_str(rest.starts_with('"').then_some(rest)?).into_iter::<String>().next()?.ok()
 }
 
 /// Returns the beginning of a text, on one line.
@@ -425,8 +449,8 @@ fn about(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
     let topics = sessions::topics_of(caller, sessions::Id { id: id.clone() })?;
     let related = recall::Deepen { id, level: "related".to_owned(), ..recall::Deepen::default() };
     let related = recall::deepen(caller, related)?;
-    let rests = related.lines.iter().filter(|line| line.relation.as_deref().is_some_and(|relation| !relation.contains("topic")));
-    let rests: Vec<_> = rests.collect();
+    let is_memory = |what: &str| what.split(',').next().is_some_and(|kind| MemoryKind::named(kind.trim()).is_some());
+    let rests: Vec<_> = related.lines.iter().filter(|line| is_memory(&line.what)).collect();
     let body = html! {
         h1 { "About a session" }
         div.lines {
@@ -549,8 +573,17 @@ mod tests {
     }
 
     #[test]
+    fn the_line_of_a_tool_tells_what_it_does() {
+        assert_eq!(told("{\"file_path\": \"/a/b.rs\", \"limit\": 3}"), "/a/b.rs");
+        assert_eq!(told("const r = await run({\"cmd\":\"ls \\\"x\\\"\\npwd\"})"), "ls \"x\" pwd");
+        assert_eq!(told("{\"n\": 1}"), "{\"n\": 1}");
+        assert_eq!(told("  plain\nwords "), "plain words");
+    }
+
+    #[test]
     fn a_long_text_is_cut_and_the_whole_is_a_link_away() {
-        let long: Turn = serde_json::from_value(turn("zz", "tool_call", "", &format!("Bash\n{}", "x".repeat(1_000_000)))).unwrap();
+        let long: Turn =
+            serde_json::from_value(turn("zz", "tool_call", "", &format!("Bash\n{}", "x".repeat(1_000_000)))).unwrap();
         let html = tool(&long, None, &Marker::Nothing, false).0;
         assert!(html.len() < 5_000 && html.contains("turn/zz"), "{}", html.len());
     }

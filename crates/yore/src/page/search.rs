@@ -136,7 +136,7 @@ fn chips(input: &Input) -> Markup {
     let set: Vec<(&str, String)> =
         names.iter().map(|name| (*name, given(input, name))).filter(|(_, value)| !value.is_empty()).collect();
     html! {
-        nav.chips aria-label="Kinds of results" {
+        nav.chips aria-label="Kinds of results and filters" {
             a.chip href=(address("kind", None)) aria-current=[kind.is_empty().then_some("true")] { "all" }
             @for (value, words) in &KINDS[..CHIPS] {
                 a.chip href=(address("kind", Some(value))) aria-current=[(kind == *value).then_some("true")] { (words) }
@@ -145,7 +145,7 @@ fn chips(input: &Input) -> Markup {
                 a.chip href=(address("kind", None)) aria-current="true" { (kind) }
             }
             @for (name, value) in &set {
-                a.chip href=(address(name, None)) aria-label={ "Without the filter " (name) " " (value) } {
+                a.chip href=(address(name, None)) title={ "Without the filter " (name.replace('_', " ")) } {
                     (name.replace('_', " ")) ": " (value) " ×"
                 }
             }
@@ -292,7 +292,7 @@ fn hit(hit: &Hit, question: &str, marker: &Marker, recalled: &Recalled) -> Marku
             @if let Some(memory) = &hit.memory {
                 (memory_of(memory, &hit.id, episode, question, marker))
             } @else {
-                a.words href=(words_at(episode, &hit.id, question)) aria-label="The very words in their session" {
+                a.words href=(words_at(episode, &hit.id, question)) title="The very words in their session" {
                     blockquote.said { (marker.mark(hit.quote.as_deref().unwrap_or_default())) }
                 }
                 @for said in hit.exchange.iter().flatten() {
@@ -344,7 +344,7 @@ fn memory_of(memory: &HitMemory, id: &str, episode: Option<&str>, question: &str
         }
         @for (at, MemoryEvidence { turn, quote }) in memory.evidence.iter().enumerate().take(3) {
             @let episode = episode.filter(|_| at == 0);
-            a.words href=(words_at(episode, turn, question)) aria-label="The words that it rests on, in their session" {
+            a.words href=(words_at(episode, turn, question)) title="The words that it rests on, in their session" {
                 blockquote.said { (marker.mark(quote)) }
             }
         }
@@ -483,7 +483,8 @@ fn overview(caller: &mut Caller<'_>) -> CliResult<Markup> {
     if latest.items.is_empty() && held == 0 {
         return Ok(first_run());
     }
-    let waiting = memories::waiting(caller, memories::InboxRequest { limit: Some(WAITING), ..memories::InboxRequest::default() })?;
+    let waiting =
+        memories::waiting(caller, memories::InboxRequest { limit: Some(WAITING), ..memories::InboxRequest::default() })?;
     let waits = waiting.conflicts.len() + waiting.memories.len();
     Ok(html! {
         div.columns {
@@ -500,9 +501,9 @@ fn overview(caller: &mut Caller<'_>) -> CliResult<Markup> {
                 @if waits == 0 { p.quiet { "Nothing." } }
                 ul.plain {
                     @for conflict in &waiting.conflicts {
-                        li { span.mark.warn { "contradiction" } " " a href="inbox" { (conflict.newer.statement) } }
+                        li { span.mark.warn { "contradiction" } " " a.clamped href="inbox" { (conflict.newer.statement) } }
                     }
-                    @for memory in &waiting.memories { li { span.kind { (memory.kind) } " " a href="inbox" { (memory.statement) } } }
+                    @for memory in &waiting.memories { li { span.kind { (memory.kind) } " " a.clamped href="inbox" { (memory.statement) } } }
                 }
                 @if waits > 0 { p.more { a href="inbox" { "Inbox" } } }
             }

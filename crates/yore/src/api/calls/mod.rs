@@ -20,5 +20,8 @@ use super::route::Route;
 
 /// Returns all routes.
 pub fn routes() -> Vec<Route> {
-    [memories::routes(), changes::routes(), notes::routes(), agents::routes(), recall::routes(), sessions::routes()].into_iter().flatten().collect()
+    [memories::routes(), changes::routes(), notes::routes(), agents::routes(), recall::routes(), sessions::routes()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
