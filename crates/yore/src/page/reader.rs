@@ -373,7 +373,7 @@ fn tool(turn: &Turn, answer: Option<&Turn>, marker: &Marker, is_open: bool) -> M
     };
     html! {
         details.tool.failed[is_error] open[is_open] {
-            summary { b { (cut(name, LINE)) } " " span.quiet { (told(input)) } @if is_error { " " span.mark.bad { "error" } } }
+            summary { b { (cut(name, LINE)) } " " @if is_error { span.mark.bad { "error" } " " } span.quiet { (told(input)) } }
             @if !input.trim().is_empty() { pre.wrapped tabindex="0" { (marker.mark(cut(input, TOOL))) } }
             (rest(turn, TOOL))
             @if let Some(answer) = answer {
@@ -390,8 +390,12 @@ fn told(input: &str) -> String {
     let value = input.trim_start().starts_with('{').then(|| serde_json::from_str::<Value>(input).ok()).flatten();
     let said = match value {
         Some(value) => TELLING.iter().find_map(|name| value[*name].as_str().map(str::to_owned)),
-        // Code that calls tools has their input inside.
-        None => TELLING.iter().find_map(|name| string_after(cut(input, TOOL), name)),
+        // Lines with names, or code that calls tools and has their input inside.
+        None => {
+            let input = cut(input, TOOL);
+            let line = |name: &&str| input.lines().find_map(|line| line.strip_prefix(*name)?.strip_prefix(": ").map(str::to_owned));
+            TELLING.iter().find_map(line).or_else(|| TELLING.iter().find_map(|name| string_after(input, name)))
+        }
     };
     line_of(said.as_deref().unwrap_or(input))
 }
@@ -545,7 +549,7 @@ mod tests {
     fn a_part_is_divided_into_exchanges_with_tools_folded_into_a_line() {
         let html = made(None, "");
         assert_eq!(html.matches("<section class=\"exchange\"").count(), 2, "{html}");
-        assert!(html.contains("<b>Bash</b> <span class=\"quiet\">Build it</span>"), "{html}");
+        assert!(html.contains("<b>Bash</b> <span class=\"mark bad\">error</span> <span class=\"quiet\">Build it</span>"), "{html}");
         assert!(html.contains("error: dry &lt;hull&gt;") && html.contains("class=\"tool failed\""), "{html}");
         assert!(html.contains("class=\"language-rust\"") && html.contains("why does &lt;b&gt;it&lt;/b&gt; stall?"), "{html}");
         assert!(!html.contains("href=\"javascript") && html.contains("href=\"https://x.test/1\""), "{html}");
@@ -576,6 +580,7 @@ mod tests {
     fn the_line_of_a_tool_tells_what_it_does() {
         assert_eq!(told("{\"file_path\": \"/a/b.rs\", \"limit\": 3}"), "/a/b.rs");
         assert_eq!(told("const r = await run({\"cmd\":\"ls \\\"x\\\"\\npwd\"})"), "ls \"x\" pwd");
+        assert_eq!(told("command: make x\ndescription: Build it"), "Build it");
         assert_eq!(told("{\"n\": 1}"), "{\"n\": 1}");
         assert_eq!(told("  plain\nwords "), "plain words");
     }
