@@ -2,7 +2,8 @@
 //!
 //! - [`router`]: the page below a secret path, the link that opens it, and its assets
 //! - `view`: a view, and its arguments; `layout`: what every view has around it; `parts`: pieces that views share
-//! - one file for each group of views
+//! - one file for each group of views; `search`: search, and a thing at a level; `sessions`: lists; `reader`: a session
+//! - `markdown`: Markdown of recorded text as markup; `marker`: marks words in it
 //! - `assets`: style sheet and modules, which the page needs for changes, not for reading
 //!
 //! Everything that was recorded is text: nothing of it is inserted as markup, and a strict content policy lets nothing else run.
@@ -12,10 +13,15 @@ mod categories;
 mod cost;
 mod health;
 mod layout;
+mod markdown;
+mod marker;
 mod memories;
 mod parts;
 mod projects;
+mod reader;
 mod receipts;
+mod search;
+mod sessions;
 mod settings;
 mod view;
 
@@ -55,6 +61,9 @@ const HEADERS: [(&str, &str); 7] = [
 /// All views.
 fn views() -> Vec<Row> {
     [
+        search::views(),
+        sessions::views(),
+        reader::views(),
         memories::views(),
         receipts::views(),
         categories::views(),
@@ -94,7 +103,13 @@ pub fn router(api: &Arc<Api>, browsers: &Arc<Browsers>) -> Router {
     Router::new()
         .route("/", get(landing))
         .route(ENTER, get(enter))
-        .route(&base, get(move || async move { (StatusCode::PERMANENT_REDIRECT, [(LOCATION, format!("{moved}/"))]) }))
+        .route(
+            &base,
+            get(move |RawQuery(query): RawQuery| async move {
+                let query = query.map(|query| format!("?{query}")).unwrap_or_default();
+                (StatusCode::PERMANENT_REDIRECT, [(LOCATION, format!("{moved}/{query}"))])
+            }),
+        )
         .nest(&format!("{base}/"), below.with_state(Arc::clone(&page)))
         .with_state(page)
         .nest(&base, api.router())

@@ -4,6 +4,7 @@
 //! - `notes`: notes and contexts; `agents`: what agents get unasked, and what they tell
 //! - `categories`, `projects`; `receipts`: what sessions were given; `cost`: what models took
 //! - `upkeep`: the memory itself: sizes, sources, jobs, health, settings
+//! - `recall`: search, answers, levels; `sessions`: sessions, turns, topics, handoffs
 //! - `reading`: how arguments are read
 //!
 //! The page calls the same functions.
@@ -16,7 +17,9 @@ pub mod memories;
 pub mod notes;
 pub mod projects;
 mod reading;
+pub mod recall;
 pub mod receipts;
+pub mod sessions;
 pub mod upkeep;
 
 pub use self::reading::{all_named, by_person, limit, named, none, place, time};
@@ -25,6 +28,8 @@ use super::route::Route;
 /// Returns all routes.
 pub fn routes() -> Vec<Route> {
     [
+        recall::routes(),
+        sessions::routes(),
         memories::routes(),
         changes::routes(),
         notes::routes(),

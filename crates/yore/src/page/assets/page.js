@@ -3,7 +3,6 @@
 const csrf = document.querySelector('meta[name="yore-csrf"]').content;
 const said = document.getElementById("said");
 const main = document.getElementById("main");
-if (main.dataset.live) import("./live.js").then((module) => module.start());
 
 // Tells something to the person, with an offer to undo it.
 export function say(words, operation) {
@@ -35,8 +34,8 @@ export async function change(method, path, body, words) {
 }
 
 // Fetches the content of an address without what is around it, as nodes.
-export async function part(address) {
-  const answer = await fetch(address, { headers: { "yore-part": "1" } });
+export async function part(address, signal) {
+  const answer = await fetch(address, { headers: { "yore-part": "1" }, signal });
   if (answer.status === 401) location.reload();
   return new DOMParser().parseFromString(policy.createHTML(await answer.text()), "text/html").body;
 }
@@ -51,6 +50,7 @@ export async function renew(address = location.href) {
   const at = [...document.querySelectorAll("[data-item]")].indexOf(document.activeElement?.closest("[data-item]"));
   const body = await part(address);
   main.replaceChildren(...body.childNodes);
+  equip();
   if (at >= 0) focusItem(at);
 }
 
@@ -167,3 +167,18 @@ document.addEventListener("keydown", (event) => {
     case "?": event.preventDefault(); help(); break;
   }
 });
+
+// Modules of views: each is loaded where its element is, and started anew when the view was replaced.
+const MODULES = [
+  ["details[data-load], [data-level], #search", () => import("./load.js")],
+  ["#search", () => import("./search.js")],
+  ["#reader", () => import("./reader.js")],
+  ["[data-live]", () => import("./live.js")],
+];
+
+function equip() {
+  for (const [element, load] of MODULES) {
+    if (document.querySelector(element)) load().then((module) => module.start());
+  }
+}
+equip();
