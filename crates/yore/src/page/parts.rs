@@ -70,7 +70,7 @@ pub fn bars(title: &str, unit: &str, values: &[(String, u64)]) -> Markup {
     let width = (values.len() * STEP).max(1);
     html! {
         figure.bars {
-            figcaption { (title) span.quiet { ", at most " (count(most)) } }
+            figcaption { (title) span.quiet { @if values.iter().any(|(_, value)| *value > 0) { ", at most " (count(most)) } @else { ": none" } } }
             div {
                 svg viewBox={ "0 0 " (width) " " (HEIGHT + LABELS) } width=(width) height=(HEIGHT + LABELS) role="img" aria-label={ (title) ": " (values.len()) " values, at most " (most) " " (unit) } {
                     @for (at, (name, value)) in values.iter().enumerate() {

@@ -54,6 +54,7 @@ fn outline(session: &ReceiptOutline) -> Markup {
                 @else {
                     span { (things(cost.memories)) " given, " (count(cost.tokens)) " tokens" }
                     @if session.used > 0 { span.mark.used { (session.used) " of " (of_memories(session.followed)) " used" } }
+                    @else if session.title.is_none() { span { "not known whether used: the session was not read" } }
                     @else if session.followed > 0 { span { "none of " (of_memories(session.followed)) " used so far" } }
                 }
             }
@@ -155,7 +156,9 @@ fn thing(item: &GivenItem) -> Markup {
             }
             @match item.kind.as_str() {
                 "memory" => a.statement href={ "memories/" (item.id) } { (item.text) },
-                "turn" => a.statement href={ "turn/" (item.id) } { (item.text) },
+                "turn" => a.statement href={ "turn/" (item.id) } {
+                    @if item.text.trim().is_empty() { "(a tool's call or output)" } @else { (item.text) }
+                },
                 _ => p.quiet { "It was forgotten, or merged into another one." },
             }
         }
