@@ -143,7 +143,7 @@ fn told(caller: &mut Caller<'_>, id: &str) -> (&'static str, String, Option<Memo
     if let Ok(stored) = caller.memory.memory(id.to_owned()) {
         return ("memory", short(&stored.memory.statement), Some(stored.memory.id));
     }
-    match caller.memory.show(ShowRequest { id: id.to_owned(), surroundings: Surroundings::Turns(0) }) {
+    match caller.memory.show(ShowRequest { id: id.to_owned(), surroundings: Surroundings::Turns(0), find: None }) {
         Ok(shown) => ("turn", shown.turns.first().map(|turn| short(&turn.text)).unwrap_or_default(), None),
         Err(_) => ("gone", String::new(), None),
     }
