@@ -1,10 +1,13 @@
 //! The functions behind the routes, by subject. Each file has the arguments of its routes, and lists them in `routes`.
 //!
 //! - `memories`: memories, conflicts and what waits for a person; `changes`: the log, undo and redo
+//! - `entities`: entities and relations; `forget`: forgetting
 //!
 //! The page calls the same functions.
 
 pub mod changes;
+pub mod entities;
+pub mod forget;
 pub mod memories;
 
 use yore_core::operation::{Actor, Cause};
@@ -20,7 +23,7 @@ const MOST: usize = 500;
 
 /// Returns all routes.
 pub fn routes() -> Vec<Route> {
-    [memories::routes(), changes::routes()].into_iter().flatten().collect()
+    [memories::routes(), changes::routes(), entities::routes(), forget::routes()].into_iter().flatten().collect()
 }
 
 /// The cause of what a person does through the API.
