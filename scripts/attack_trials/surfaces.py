@@ -112,7 +112,7 @@ def install(place: Place) -> Iterator[Row]:
 def port(place: Place) -> Iterator[Row]:
     """The HTTP port: garbage, foreign hosts and origins, no token, many connections: refused, and served again."""
     home = filled(place, "port")
-    home.yore("config", "set", "mcp.http", "true")
+    home.yore("config", "set", "http.enabled", "true")
     home.start_daemon()
     url = home.yore("mcp", "url").out.decode()
     digits = [part.split("/")[0] for part in url.split(":") if part[:1].isdigit()]

@@ -27,10 +27,11 @@
 //     browser, milliseconds
 //     ended_early   why the walk was cut short, or null
 //     enter         {status, url, cookies: [{name, path, httpOnly, sameSite, secure}]}, or null
-//     left          [{during, host}]: hosts outside this computer that the browser wanted to talk to, preconnections included
+//     left          [{during, host}]: hosts outside this computer that the browser wanted to talk to, except its maker's
 //     pages         for each page
 //         name, url (at the end), status
-//         first_paint_ms, first_contentful_paint_ms, server_ms (until the first byte), load_ms
+//         first_paint_ms, first_contentful_paint_ms, load_ms: in a tab that has just been opened, whose start they include
+//         server_ms         from the request to the first byte of the answer
 //         failures          [{step, what, error}]: steps that failed, by number from 0, and what else did not work (step null)
 //         console_errors    [{text, at}]
 //         page_errors       exceptions that nothing caught
@@ -48,8 +49,10 @@
 //     cross_origin  [{url, from: "same-site" or "cross-site", checks: [{kind, read, status, cookie, detail}]}]
 //         same-site is another port of 127.0.0.1, to which SameSite cookies go; cross-site is localhost.
 //         read: could the other page learn anything? status: what it was answered. cookie: did the session's cookie go along?
-// A list has at most 50 entries, and a text at most 500 characters.
+// A list has at most 50 entries, and a text at most 500 characters. `script: false` holds for the page, not for its popups.
+// axe and the screenshot come last, and what they cause is not noted: the policy stays in force for them.
 //
+// A walk ends within five minutes: pages that it has not come to by then are not in the result.
 // Exits with 0 if the walk ran, whatever it found; 2 if there is no browser; 1 if it could not run or ran out of time.
 
 import { randomBytes } from 'node:crypto';
@@ -90,8 +93,8 @@ const cut = (text) => {
 };
 const note = (list, entry) => list.length < MOST && list.push(entry);
 const rounded = (number) => (Number.isFinite(number) ? Math.round(number * 10) / 10 : null);
-/** First lines of an error, without Playwright's log of the call. */
-const reason = (error) => cut(String(error?.message ?? error).split('\nCall log:')[0].trim());
+/** What an error says, without Playwright's log of the call and the stack in the page. */
+const reason = (error) => cut(String(error?.message ?? error).split(/\nCall log:|\nRequire stack:|\n +at /)[0].trim());
 
 function stop(code, text) {
     process.stderr.write(`walk: ${text}\n`);
@@ -207,9 +210,18 @@ async function serve(answer) {
     return server;
 }
 
+/** Where Chromium itself calls, whatever it shows. What a page wants from there is among its `foreign_requests`. */
+const MAKER = new RegExp(
+    [
+        /^(www|accounts|clients\d*|mtalk|android(\.clients)?|update|safebrowsing)\.google\.com(:\d+)?$/,
+        /^(content-autofill|update|optimizationguide-pa|safebrowsing)\.googleapis\.com(:\d+)?$/,
+        /^(redirector|edgedl\.me)\.gvt1\.com(:\d+)?$/,
+    ].map(({ source }) => source).join('|'),
+);
+
 /** The proxy that notes what wants to leave this computer, and refuses it. */
 async function guard() {
-    const refuse = (host) => note(result.left, { during, host: cut(host) });
+    const refuse = (host) => MAKER.test(host) || note(result.left, { during, host: cut(host) });
     const server = await serve((request, response) => {
         refuse(request.url.startsWith('http') ? new URL(request.url).host : request.url);
         response.writeHead(403).end();
@@ -353,6 +365,18 @@ function tellViolations(mark) {
     addEventListener('securitypolicyviolation', tell, true);
 }
 
+/** Looks at a page that may be on its way to the next. */
+async function ask(page, question) {
+    for (let left = 3; ; left -= 1) {
+        try {
+            return await page.evaluate(look, question);
+        } catch (error) {
+            if (left === 0 || !/context was destroyed|Cannot find context/i.test(String(error?.message))) throw error;
+            await page.waitForLoadState('load', { timeout: STEP_MS }).catch(() => {});
+        }
+    }
+}
+
 // ---- A page
 
 const STEPS = {
@@ -363,7 +387,12 @@ const STEPS = {
         await page.locator(selector).first().pressSequentially(text, { timeout: ms });
     },
     async click({ page, ms }, selector) {
-        await page.locator(selector).first().click({ timeout: ms });
+        try {
+            await page.locator(selector).first().click({ timeout: ms });
+        } catch (error) {
+            // Clicked, but the page that the click leads to does not come: forbidden by the policy, for example.
+            if (!String(error?.message).includes('click action done')) throw error;
+        }
     },
     async wait({ page, ms }, selector) {
         await page.locator(selector).first().waitFor({ state: 'visible', timeout: ms });
@@ -400,7 +429,7 @@ const STEPS = {
         if (response && response.status() >= 400) throw new Error(`answered with ${response.status()}`);
     },
     async tab_until({ page }, selector) {
-        const focused = async () => within(STEP_MS, page.evaluate(look, ['focus', selector]), 'focus');
+        const focused = async () => within(STEP_MS, ask(page, ['focus', selector]), 'focus');
         let focus = await focused();
         const visited = [];
         for (let count = 0; !focus.is; count += 1) {
@@ -415,7 +444,7 @@ const STEPS = {
         const end = Date.now() + ms;
         let height = -1;
         for (let calm = 0; calm < 3 && Date.now() < end; ) {
-            const now = await within(ms, page.evaluate(look, ['end']), 'scroll');
+            const now = await within(ms, ask(page, ['end']), 'scroll');
             calm = now === height ? calm + 1 : 0;
             height = now;
             await pause(100);
@@ -513,13 +542,17 @@ async function walkPage(context, wanted, found, job, packages) {
         }
     };
 
-    const response = await attempt('load', LOAD_MS + 1_000, () =>
-        page.goto(place(job, wanted.path), { waitUntil: 'load', timeout: LOAD_MS }));
-    found.status = response?.status() ?? null;
+    // Known even if the answer is one that the browser shows a page of its own for, such as an error without a body.
+    const hearStatus = (response) => {
+        if (response.request().isNavigationRequest() && response.frame() === page.mainFrame()) found.status = response.status();
+    };
+    page.on('response', hearStatus);
+    await attempt('load', LOAD_MS + 1_000, () => page.goto(place(job, wanted.path), { waitUntil: 'load', timeout: LOAD_MS }));
+    page.off('response', hearStatus);
     await attempt('times', STEP_MS, async () => {
         const last = Date.now() + 2_000;
         for (;;) {
-            const times = await page.evaluate(look, ['times']);
+            const times = await ask(page, ['times']);
             for (const [name, value] of Object.entries(times)) found[name] = rounded(value ?? NaN);
             if (times.first_paint_ms !== null && times.load_ms !== null) return;
             if (Date.now() > last) return;
@@ -536,11 +569,14 @@ async function walkPage(context, wanted, found, job, packages) {
         } catch (error) {
             note(found.failures, { step: index, what: cut(JSON.stringify(step)), error: reason(error) });
             ms = HASTY_MS;
+            // Nothing more is to be had from a page that hangs or has crashed.
+            await within(STEP_MS, ask(page, ['focus', 'body']), 'the page does not answer any more');
         }
     }
 
+    await page.waitForLoadState('load', { timeout: STEP_MS }).catch(() => {});
     await quiet(underWay);
-    Object.assign(found, await attempt('layout', STEP_MS, () => page.evaluate(look, ['layout'])));
+    Object.assign(found, await attempt('layout', STEP_MS, () => ask(page, ['layout'])));
     await attempt('heap', STEP_MS, async () => {
         await cdp.send('HeapProfiler.collectGarbage');
         await cdp.send('Performance.enable');
@@ -697,11 +733,14 @@ const TRIALS = {
                 // Until the answer is there, it is the empty page of the opener's own origin.
                 if (opened.location.href !== 'about:blank') read = opened.document.documentElement.outerHTML;
             } catch {
-                // As it should be.
+                // As it should be: it is there, and out of reach. Whether it is cut off is known a little later.
+                await new Promise((resolve) => setTimeout(resolve, 300));
+                break;
             }
         }
         const frames = opened.closed ? 0 : opened.length;
-        return [read ?? (frames > 0 ? `${frames} frames` : null), opened.closed ? 'cut off from its opener' : 'kept by its opener'];
+        const detail = opened.closed ? 'cut off from its opener' : 'kept by its opener';
+        return [read ?? (frames > 0 ? `${frames} frames` : null), detail];
     },
 };
 const FORMS = { form_post: 'application/x-www-form-urlencoded', form_post_text: 'text/plain' };
@@ -709,17 +748,19 @@ const FORMS = { form_post: 'application/x-www-form-urlencoded', form_post_text: 
 async function tryOne(context, kind, url, home) {
     const check = { kind, read: false, status: null, cookie: null, detail: null };
     const page = await context.newPage();
-    const requests = [];
-    const statuses = new Map();
     const isIt = (asked) => asked.split('#')[0] === url.split('#')[0];
+    await page.goto(home, { timeout: LOAD_MS });
+    // Requests of windows and frames that have a process of their own.
+    const requests = [];
     context.on('request', (request) => isIt(request.url()) && requests.push(request));
-    // Tells the status of what the browser keeps from the page, too.
+    // Requests of the page, with the status of what the browser keeps from it.
     const cdp = await context.newCDPSession(page);
-    const ids = new Set();
+    const [ids, cookies, statuses] = [new Set(), new Map(), new Map()];
     cdp.on('Network.requestWillBeSent', ({ requestId, request }) => isIt(request.url) && ids.add(requestId));
+    cdp.on('Network.requestWillBeSentExtraInfo', ({ requestId, associatedCookies }) =>
+        cookies.set(requestId, associatedCookies.some(({ blockedReasons }) => blockedReasons.length === 0)));
     cdp.on('Network.responseReceivedExtraInfo', ({ requestId, statusCode }) => statuses.set(requestId, statusCode));
     await cdp.send('Network.enable');
-    await page.goto(home, { timeout: LOAD_MS });
     try {
         if (kind in FORMS) {
             const landed = page.waitForResponse((response) => isIt(response.url()), { timeout: CHECK_MS });
@@ -745,13 +786,19 @@ async function tryOne(context, kind, url, home) {
         const isShown = page.frames().some((frame) => isIt(frame.url()));
         check.detail = `${check.detail}; ${isShown ? 'shown' : 'not shown'}`;
     }
-    for (const request of requests) {
-        const headers = await within(1_000, request.allHeaders(), 'headers').catch(() => request.headers());
-        check.cookie = check.cookie || 'cookie' in headers;
-        const response = await within(500, request.response(), 'response').catch(() => null);
-        check.status ??= response?.status() ?? null;
+    // What is told about requests comes later than what the page hears.
+    for (let left = 20; left > 0 && ![...ids].some((id) => statuses.has(id)); left -= 1) await pause(50);
+    for (const id of ids) {
+        if (cookies.has(id)) check.cookie = check.cookie || cookies.get(id);
+        if (statuses.has(id)) check.status = statuses.get(id);
     }
-    check.status ??= [...statuses].filter(([id]) => ids.has(id)).at(-1)?.[1] ?? null;
+    for (const request of requests) {
+        const response = await within(500, request.response(), 'response').catch(() => null);
+        if (!response) continue;
+        check.status ??= response.status();
+        const headers = await within(500, request.allHeaders(), 'headers').catch(() => null);
+        if (headers) check.cookie = check.cookie || 'cookie' in headers;
+    }
     return check;
 }
 
@@ -794,10 +841,16 @@ async function enter(job) {
     during = 'enter';
     const context = await browser.newContext();
     const page = await context.newPage();
-    const response = await page.goto(job.enter, { waitUntil: 'load', timeout: LOAD_MS });
+    let status = null;
+    page.on('response', (response) => {
+        if (response.request().isNavigationRequest()) status = response.status();
+    });
+    await page.goto(job.enter, { waitUntil: 'load', timeout: LOAD_MS }).catch((error) => {
+        if (status === null) throw error;
+    });
     const cookies = await context.cookies();
     result.enter = {
-        status: response?.status() ?? null,
+        status,
         url: page.url(),
         cookies: cookies.map(({ name, path, httpOnly, sameSite, secure }) => ({ name, path, httpOnly, sameSite, secure })),
     };
@@ -832,6 +885,7 @@ async function finish(code) {
     const timer = setTimeout(() => process.exit(1), 2 * CLOSE_MS);
     // If the browser does not close, it is killed when this process exits.
     if (browser) await within(CLOSE_MS, browser.close(), 'close').catch(() => {});
+    if (result.ended_early) process.stderr.write(`walk: ${result.ended_early}\n`);
     result.milliseconds = Date.now() - started;
     await new Promise((resolve) => process.stdout.write(`${JSON.stringify(result)}\n`, resolve));
     clearTimeout(timer);

@@ -128,7 +128,7 @@ impl Engine {
         if let Some(first) = id.strip_prefix(TOPIC) {
             return self.topic(first);
         }
-        match self.show(&ShowRequest { id: id.to_owned(), surroundings: Surroundings::Turns(0) }) {
+        match self.show(&ShowRequest::new(id, Surroundings::Turns(0))) {
             Ok(shown) if shown.focus.is_some() => {
                 let focus = shown.turns.into_iter().find(|turn| shown.focus == Some(turn.id));
                 return focus.map(|turn| Thing::Turn(Box::new(turn))).ok_or_else(|| EngineError::UnknownId(id.to_owned()));
@@ -147,7 +147,7 @@ impl Engine {
         }
         let place = ContextPlace { here: request.recall.here.clone(), scope: ScopeChoice::All, session: None };
         if let Some(opened) = self.open_context(&place, id, ContextReading::default())? {
-            let note = ShowRequest { id: opened.context.id.to_string(), surroundings: Surroundings::Turns(0) };
+            let note = ShowRequest::new(opened.context.id.to_string(), Surroundings::Turns(0));
             return Ok(Thing::Episode(self.show(&note)?.turns));
         }
         match self.entity_named(id) {
@@ -163,8 +163,8 @@ impl Engine {
 
     /// Returns the topic that begins with a turn, and its turns.
     fn topic(&self, first: &str) -> Result<Thing, EngineError> {
-        let shown = self.show(&ShowRequest { id: first.to_owned(), surroundings: Surroundings::Turns(0) })?;
-        let session = self.show(&ShowRequest { id: shown.episode.to_string(), surroundings: Surroundings::Turns(0) })?;
+        let shown = self.show(&ShowRequest::new(first, Surroundings::Turns(0)))?;
+        let session = self.show(&ShowRequest::new(shown.episode.to_string(), Surroundings::Turns(0)))?;
         let found = self.topics(&TopicsRequest { sessions: vec![shown.episode.to_string()], ..TopicsRequest::default() })?;
         let place = |id: TurnId| session.turns.iter().position(|turn| turn.id == id);
         let at = shown.focus.and_then(place);
@@ -354,7 +354,7 @@ impl Engine {
 
     /// Returns the question before a turn, the outcome of its exchange and the person's reply; with `itself`, under this name the turn.
     fn around(&self, turn: &str, itself: &str) -> Result<Vec<DeepLine>, EngineError> {
-        let shown = match self.show(&ShowRequest { id: turn.to_owned(), surroundings: Surroundings::Exchange }) {
+        let shown = match self.show(&ShowRequest::new(turn, Surroundings::Exchange)) {
             Ok(shown) => shown,
             // The evidence may be gone.
             Err(EngineError::UnknownId(_)) => return Ok(Vec::new()),

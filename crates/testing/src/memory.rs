@@ -236,7 +236,7 @@ impl Memory {
         let Some(episode) = self.episodes().into_iter().find(|episode| episode.native_id == native_id) else {
             return Vec::new();
         };
-        let request = ShowRequest { id: episode.id.to_string(), surroundings: Surroundings::Turns(0) };
+        let request = ShowRequest::new(episode.id.to_string(), Surroundings::Turns(0));
         self.engine().show(&request).map(|answer| answer.turns).unwrap_or_default()
     }
 

@@ -238,7 +238,7 @@ impl MemoryClient {
     pub fn memory_if_known(&mut self, id: &str, session: Option<&str>) -> CliResult<Option<OpenedMemory>> {
         // A few digits may be the beginning of several things; a turn or a session goes before a memory.
         let is_short = id.len() < SURE_DIGITS;
-        if is_short && self.show(ShowRequest { id: id.to_owned(), surroundings: Surroundings::Turns(0) }).is_ok() {
+        if is_short && self.show(ShowRequest::new(id, Surroundings::Turns(0))).is_ok() {
             return Ok(None);
         }
         match self.open_memory(id.to_owned(), session.map(str::to_owned)) {

@@ -1,10 +1,11 @@
 //! Formats a handoff: as Markdown for people, and as a prompt with fenced data for the agent that goes on.
 
 use yore_core::pack;
-use yore_engine::{Handoff, HandoffItem};
+use yore_engine::{Handoff, HandoffItem, HandoffPoint};
 
 use crate::agents::Start;
 use crate::fence::{clean, fenced, name};
+use crate::recall_request;
 use crate::render::text::{counted, harmless, time};
 
 /// Default, least and most tokens of a handoff.
@@ -13,10 +14,26 @@ pub const LEAST_TOKENS: usize = 300;
 pub const MOST_TOKENS: usize = 8_000;
 /// Tokens that the frame of a handoff may take: its title, where it comes from, and what to do with it.
 const FRAME_TOKENS: usize = 190;
+/// Fewest hexadecimal digits of a turn's id, and most digits of its number.
+const ID_DIGITS: usize = 8;
+const NUMBER_DIGITS: usize = 6;
 
 /// Returns the tokens that are left for the sections of a handoff of so many.
 pub fn room(tokens: usize) -> usize {
     tokens.saturating_sub(FRAME_TOKENS)
+}
+
+/// Reads a point of a session: a number, an id, or a time.
+pub fn point(words: &str) -> Result<HandoffPoint, String> {
+    let words = words.trim();
+    let is_number = !words.is_empty() && words.len() <= NUMBER_DIGITS && words.bytes().all(|byte| byte.is_ascii_digit());
+    if let Some(place) = is_number.then(|| words.parse().ok()).flatten() {
+        return Ok(HandoffPoint::Place(place));
+    }
+    if words.len() >= ID_DIGITS && words.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Ok(HandoffPoint::Turn(words.to_lowercase()));
+    }
+    recall_request::time(words).map(HandoffPoint::Time).map_err(|error| format!("no number, id or time: {error}"))
 }
 
 /// Returns a handoff as Markdown.
@@ -75,4 +92,18 @@ fn origin(handoff: &Handoff) -> String {
     let until = handoff.until.map(|until| format!(" up to {}", time(Some(until)))).unwrap_or_default();
     parts.push(format!("{}{until}", counted(handoff.turns as u64, "turn")));
     parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn point_is_a_number_an_id_or_a_time() {
+        assert_eq!(point("120"), Ok(HandoffPoint::Place(120)));
+        assert_eq!(point("0A1B2C3D"), Ok(HandoffPoint::Turn("0a1b2c3d".into())));
+        assert!(matches!(point("2026-01-23"), Ok(HandoffPoint::Time(_))));
+        assert!(matches!(point("yesterday"), Ok(HandoffPoint::Time(_))));
+        assert!(point("soonish").is_err());
+    }
 }

@@ -18,6 +18,7 @@
 //! - `http`: the HTTP server on a local port
 //! - `inbox`: what waits for a person
 //! - `inject`: text that agents get without asking
+//! - `instruction_files`: instruction files of agents in a project
 //! - `install`: enters yore in the agents' settings, and removes it
 //! - `ipc`: the connection to the daemon
 //! - `page`: the web page, one file for each group of views
@@ -55,6 +56,7 @@ mod http;
 mod inbox;
 mod inject;
 mod install;
+mod instruction_files;
 mod ipc;
 mod llm;
 mod mcp;

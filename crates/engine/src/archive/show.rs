@@ -1,6 +1,7 @@
 //! Shows a turn with its exchange or a whole session, in pages (`yore show`).
 
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 
 use yore_core::episode::{EpisodeKind, Role};
@@ -9,12 +10,14 @@ use yore_core::id::{EpisodeId, TurnId};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::ingest::write_archived;
-use crate::store::{Episodes, Files, NamedEpisode, ShownTurn, TurnChoice, Turns};
+use crate::store::{Episodes, Files, NamedEpisode, ShownTurn, TurnChoice, TurnKey, Turns};
 
 /// Number of passages before and after a passage of a document, which has no exchange.
 const BESIDE_PASSAGE: usize = 3;
 /// Maximum number of turns from a place on.
 const MOST_FROM: usize = 1_000;
+/// Number of turns that are read at a time in a search for one.
+const STEP: usize = 128;
 /// Maximum number of characters of a spoken turn, and of one by a tool, beside the requested turn.
 const BESIDE_CHARS: (usize, usize) = (600, 240);
 /// A beginning of fewer characters is not worth its heading.
@@ -25,8 +28,18 @@ const LEAST_CHARS: usize = 80;
 pub struct ShowRequest {
     /// Id, short id or native id of a turn or session, or an unambiguous beginning of one.
     pub id: String,
-    /// Turns to show with it, if the id names a turn.
+    /// Turns to show with it, if the id names a turn; of a session, the part to show.
     pub surroundings: Surroundings,
+    /// Words to find in the session, ignoring case.
+    #[serde(default)]
+    pub find: Option<String>,
+}
+
+impl ShowRequest {
+    /// Requests a turn with its surroundings, or a session.
+    pub fn new(id: impl Into<String>, surroundings: Surroundings) -> Self {
+        Self { id: id.into(), surroundings, find: None }
+    }
 }
 
 /// Turns that are shown with a requested turn.
@@ -38,6 +51,14 @@ pub enum Surroundings {
     Turns(usize),
     /// In its place the turns of its session from this place on, as in [`Start`].
     From(usize),
+    /// In its place so many turns of its session from this place on, from 1. Of a session that the id names, too: only these are
+    /// read, however long it is.
+    Part {
+        /// Place of the first turn.
+        from: usize,
+        /// Most turns.
+        count: usize,
+    },
 }
 
 /// A turn with its surroundings, or a whole episode.
@@ -51,6 +72,9 @@ pub struct ShowAnswer {
     pub focus: Option<TurnId>,
     /// Number of turns of the episode before the first one shown, and after the last.
     pub hidden: (usize, usize),
+    /// Places of the turns of the episode, from 1, that have the words to find.
+    #[serde(default)]
+    pub found: Vec<usize>,
 }
 
 /// A place in a session: the number of a turn (or exchange), from 1, and how many of its characters were shown
@@ -210,23 +234,10 @@ impl Given<'_> {
     }
 }
 
-/// Returns the range of the turns to show with the one at this index.
-fn range(turns: &[ShownTurn], at: usize, surroundings: Surroundings) -> std::ops::Range<usize> {
-    let around = |count: usize| at.saturating_sub(count)..turns.len().min(at.saturating_add(count).saturating_add(1));
-    match surroundings {
-        Surroundings::Turns(count) => around(count),
-        Surroundings::From(place) => {
-            let first = place.saturating_sub(1).min(turns.len());
-            first..turns.len().min(first + MOST_FROM)
-        }
-        Surroundings::Exchange if turns[at].kind == EpisodeKind::Document => around(BESIDE_PASSAGE),
-        Surroundings::Exchange => {
-            let is_question = |turn: &ShownTurn| turn.role == Role::Human;
-            let first = turns[..=at].iter().rposition(is_question).unwrap_or(0);
-            let next = turns[at + 1..].iter().position(is_question);
-            first..next.map_or(turns.len(), |next| at + 1 + next)
-        }
-    }
+/// Returns the range of so many turns from a place on, from 1.
+fn part(turns: usize, from: usize, count: usize) -> Range<usize> {
+    let first = from.saturating_sub(1).min(turns);
+    first..turns.min(first.saturating_add(count))
 }
 
 impl Engine {
@@ -240,21 +251,38 @@ impl Engine {
                 let Some(focus) = self.store().turns(Turns::Keys(&[*row]))?.pop() else {
                     return Err(EngineError::UnknownId(id.to_owned()));
                 };
-                let all = self.store().turns(Turns::OfEpisode(focus.episode_row))?;
-                let Some(at) = all.iter().position(|turn| turn.row == *row) else {
+                let all = self.store().turn_keys(TurnChoice::OfEpisode(focus.episode_row))?;
+                let Some(at) = all.iter().position(|turn| turn == row) else {
                     // An older version of a note, which is not in the list of its turns.
-                    return Ok(ShowAnswer { episode: focus.episode, focus: Some(focus.id), turns: vec![focus], hidden: (0, 0) });
+                    return Ok(ShowAnswer {
+                        episode: focus.episode,
+                        focus: Some(focus.id),
+                        turns: vec![focus],
+                        hidden: (0, 0),
+                        found: Vec::new(),
+                    });
                 };
-                let shown = range(&all, at, request.surroundings);
+                let shown = self.range(&all, (at, &focus), request.surroundings)?;
                 let hidden = (shown.start, all.len() - shown.end);
-                let turns = all.into_iter().skip(shown.start).take(shown.len()).collect();
-                Ok(ShowAnswer { episode: focus.episode, turns, focus: Some(focus.id), hidden })
+                let turns = self.store().turns(Turns::Keys(&all[shown]))?;
+                let found = self.places_of(&all, request.find.as_deref())?;
+                Ok(ShowAnswer { episode: focus.episode, turns, focus: Some(focus.id), hidden, found })
             }
-            ([], [NamedEpisode { key: row, .. }]) => {
-                let turns = self.store().turns(Turns::OfEpisode(*row))?;
-                let Some(first) = turns.first() else { return Err(EngineError::UnknownId(id.to_owned())) };
-                let episode = turns.iter().find(|turn| turn.episode_row == *row).unwrap_or(first).episode;
-                Ok(ShowAnswer { episode, turns, focus: None, hidden: (0, 0) })
+            ([], [NamedEpisode { key: row, agent, native_id, .. }]) => {
+                let all = self.store().turn_keys(TurnChoice::OfEpisode(*row))?;
+                if all.is_empty() {
+                    return Err(EngineError::UnknownId(id.to_owned()));
+                }
+                let (turns, hidden) = match request.surroundings {
+                    Surroundings::Part { from, count } => {
+                        let shown = part(all.len(), from, count);
+                        let hidden = (shown.start, all.len() - shown.end);
+                        (self.store().turns(Turns::Keys(&all[shown]))?, hidden)
+                    }
+                    _ => (self.store().turns(Turns::OfEpisode(*row))?, (0, 0)),
+                };
+                let found = self.places_of(&all, request.find.as_deref())?;
+                Ok(ShowAnswer { episode: EpisodeId::derive(agent, native_id), turns, focus: None, hidden, found })
             }
             ([], []) => Err(EngineError::UnknownId(id.to_owned())),
             _ => {
@@ -266,9 +294,62 @@ impl Engine {
         }
     }
 
+    /// Returns the range of the turns to show with one. Reads no more of a long session than that needs.
+    fn range(
+        &self,
+        all: &[TurnKey],
+        (at, turn): (usize, &ShownTurn),
+        surroundings: Surroundings,
+    ) -> Result<Range<usize>, EngineError> {
+        let around = |count: usize| at.saturating_sub(count)..all.len().min(at.saturating_add(count).saturating_add(1));
+        Ok(match surroundings {
+            Surroundings::Turns(count) => around(count),
+            Surroundings::From(place) => part(all.len(), place, MOST_FROM),
+            Surroundings::Part { from, count } => part(all.len(), from, count),
+            Surroundings::Exchange if turn.kind == EpisodeKind::Document => around(BESIDE_PASSAGE),
+            Surroundings::Exchange => {
+                let is_question = |turn: &ShownTurn| turn.role == Role::Human;
+                let (mut first, mut end) = (0, at + 1);
+                while end > 0 {
+                    let start = end.saturating_sub(STEP);
+                    if let Some(found) = self.store().turns(Turns::Keys(&all[start..end]))?.iter().rposition(is_question) {
+                        first = start + found;
+                        break;
+                    }
+                    end = start;
+                }
+                let mut next = at + 1;
+                while next < all.len() {
+                    let read = self.store().turns(Turns::Keys(&all[next..all.len().min(next + STEP)]))?;
+                    if let Some(found) = read.iter().position(is_question) {
+                        next += found;
+                        break;
+                    }
+                    next = all.len().min(next + STEP);
+                }
+                first..next
+            }
+        })
+    }
+
+    /// Returns the places of the turns, from 1, that have these words.
+    fn places_of(&self, all: &[TurnKey], words: Option<&str>) -> Result<Vec<usize>, EngineError> {
+        let Some(words) = words.map(|words| words.trim().to_lowercase()).filter(|words| !words.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        let mut found = Vec::new();
+        for (chunk, keys) in all.chunks(STEP).enumerate() {
+            let turns = self.store().turns(Turns::Keys(keys))?;
+            let has = |turn: &ShownTurn| [&turn.text, &turn.tool_text].iter().any(|text| text.to_lowercase().contains(&words));
+            let places = turns.iter().enumerate().filter(|(_, turn)| has(turn)).map(|(at, _)| chunk * STEP + at + 1);
+            found.extend(places);
+        }
+        Ok(found)
+    }
+
     /// Writes the archived (redacted) transcripts of a session to `out`.
     pub fn write_original(&self, id: &str, out: &mut dyn std::io::Write) -> Result<(), EngineError> {
-        let shown = self.show(&ShowRequest { id: id.to_owned(), surroundings: Surroundings::Turns(0) })?;
+        let shown = self.show(&ShowRequest::new(id, Surroundings::Turns(0)))?;
         let files = self.store().files(Files::OfEpisode(&shown.episode))?;
         for file in files {
             write_archived(self.store(), &file, out)?;

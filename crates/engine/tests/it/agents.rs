@@ -407,7 +407,7 @@ fn session_is_shown_by_the_beginning_of_its_id_although_its_helpers_begin_alike(
     }
     memory.read_as("qwen", &memory.sources());
     let engine = memory.engine();
-    let shown = engine.show(&ShowRequest { id: "q-".to_owned(), surroundings: Surroundings::Turns(0) }).unwrap();
+    let shown = engine.show(&ShowRequest::new("q-".to_owned(), Surroundings::Turns(0))).unwrap();
     assert_eq!(shown.turns[0].text, "build it");
     assert!(engine.exchanges("q-").is_ok(), "the helper's session makes the id ambiguous");
 }

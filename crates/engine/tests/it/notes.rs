@@ -626,7 +626,7 @@ fn older_version_is_opened_by_its_own_id_under_the_title_that_it_had() {
     let answer = memory.ask_with("when does the ferry leave", |request| request.filter.as_of = Some(at + 1));
     let older = answer.hits[0].turn();
     assert_eq!((older.text.as_str(), older.title.as_deref()), ("The ferry leaves at dawn.", Some("Morning ferry")));
-    let shown = memory.engine().show(&ShowRequest { id: older.id.to_string(), surroundings: Surroundings::Turns(3) }).unwrap();
+    let shown = memory.engine().show(&ShowRequest::new(older.id.to_string(), Surroundings::Turns(3))).unwrap();
     assert_eq!((shown.focus, shown.turns.len()), (Some(older.id), 1));
     assert_eq!(shown.turns[0].text, "The ferry leaves at dawn.");
     assert_eq!(known_as(&memory, &older.id.to_string()).text, "The ferry leaves at dusk.", "the note of that version");

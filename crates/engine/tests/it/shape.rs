@@ -316,7 +316,7 @@ fn exchanges_partition_every_hand_made_session() {
     let (mut calls, mut told) = (0, 0);
     for episode in memory.episodes() {
         let id = episode.id.to_string();
-        let Ok(shown) = memory.engine().show(&ShowRequest { id: id.clone(), surroundings: Surroundings::Turns(0) }) else {
+        let Ok(shown) = memory.engine().show(&ShowRequest::new(id.clone(), Surroundings::Turns(0))) else {
             continue;
         };
         let Exchanges { turns_before, exchanges } = memory.engine().exchanges(&id).unwrap();

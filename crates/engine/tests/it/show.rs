@@ -33,7 +33,7 @@ fn memory() -> (Memory, String, Vec<String>) {
 }
 
 fn shown(memory: &Memory, id: &str, surroundings: Surroundings) -> ShowAnswer {
-    memory.engine().show(&ShowRequest { id: id.to_owned(), surroundings }).unwrap()
+    memory.engine().show(&ShowRequest::new(id, surroundings)).unwrap()
 }
 
 /// The words of a page, a string for each turn.
@@ -55,6 +55,36 @@ fn a_turn_is_shown_with_its_exchange() {
     assert_eq!(shown(&memory, &turns[4], Surroundings::Turns(1)).turns.len(), 3);
     assert_eq!(shown(&memory, &turns[4], Surroundings::From(6)).hidden, (5, 0));
     assert!(shown(&memory, &turns[4], Surroundings::From(99)).turns.is_empty());
+}
+
+#[test]
+fn a_part_of_a_session_is_shown_as_the_whole_has_it() {
+    let (memory, session, turns) = memory();
+    let whole = shown(&memory, &session, Surroundings::Exchange);
+    for (from, count) in [(1, 3), (4, 5), (turns.len(), 9), (0, 1), (99, 4)] {
+        let first = from.saturating_sub(1).min(turns.len());
+        let end = turns.len().min(first + count);
+        for id in [&session, &turns[4]] {
+            let part = shown(&memory, id, Surroundings::Part { from, count });
+            assert_eq!(part.turns, whole.turns[first..end], "{from} {count}");
+            assert_eq!((part.hidden, part.episode), ((first, turns.len() - end), whole.episode), "{from} {count}");
+        }
+    }
+}
+
+#[test]
+fn words_are_found_at_their_places_in_a_session() {
+    let (memory, session, _) = memory();
+    let whole = shown(&memory, &session, Surroundings::Exchange);
+    let find = |words: &str| {
+        let part = Surroundings::Part { from: 1, count: 0 };
+        let request = ShowRequest { find: Some(words.to_owned()), ..ShowRequest::new(session.clone(), part) };
+        memory.engine().show(&request).unwrap().found
+    };
+    let expected: Vec<usize> =
+        (1..=whole.turns.len()).filter(|place| whole.turns[place - 1].words().contains("make scraper")).collect();
+    assert!(expected.len() == 2 && find("Make SCRAPER") == expected, "{expected:?}");
+    assert!(find("no such words").is_empty() && find(" ").is_empty());
 }
 
 #[test]

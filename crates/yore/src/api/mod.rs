@@ -39,6 +39,9 @@ use crate::settings::Settings;
 pub const PATH: &str = "/api/v1";
 /// Path of their description.
 pub const DESCRIPTION: &str = "/api/openapi.json";
+/// The name by which routes say that they recall, which is no verb of the table.
+#[cfg(test)]
+const RECALL: &str = "recall";
 const JSON: &str = "application/json";
 const EVENT_STREAM: &str = "text/event-stream";
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -314,4 +317,73 @@ fn problem_with(error: &CliError, status: StatusCode) -> Response {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
     }
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::verbs::Verb;
+
+    #[test]
+    fn every_verb_has_a_route_and_every_route_names_verbs() {
+        let known: BTreeSet<&str> = Verb::NAMES.iter().copied().collect();
+        let served: BTreeSet<&str> = ROUTES.iter().flat_map(|route| route.verbs.iter().copied()).collect();
+        let without: Vec<&&str> = known.difference(&served).collect();
+        let unknown: Vec<&&str> = served.difference(&known).filter(|name| **name != RECALL).collect();
+        assert!(without.is_empty() && unknown.is_empty(), "verbs without a route: {without:?}; routes of no verb: {unknown:?}");
+    }
+
+    #[test]
+    fn a_route_that_changes_something_serves_a_verb_that_does() {
+        let reads = [Method::GET, Method::POST];
+        for route in ROUTES.iter().filter(|route| !route.is_write) {
+            assert!(reads.contains(&route.method), "{} {}", route.method, route.path);
+        }
+        let paths: BTreeSet<(&str, &str)> = ROUTES.iter().map(|route| (route.method.as_str(), route.path)).collect();
+        assert_eq!(paths.len(), ROUTES.len(), "each route stands once");
+    }
+
+    #[test]
+    fn everything_is_described() {
+        let document = openapi::document(&ROUTES);
+        let mut faults = Vec::new();
+        for (path, operations) in document["paths"].as_object().unwrap() {
+            for (method, operation) in operations.as_object().unwrap() {
+                let at = format!("{method} {path}");
+                if operation["summary"].as_str().is_none_or(str::is_empty) {
+                    faults.push(format!("{at}: no summary"));
+                }
+                for parameter in operation["parameters"].as_array().unwrap() {
+                    if parameter["description"].as_str().is_none_or(str::is_empty) {
+                        faults.push(format!("{at}: {} is not described", parameter["name"]));
+                    }
+                }
+                for part in path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')) {
+                    let is_declared =
+                        operation["parameters"].as_array().unwrap().iter().any(|one| one["name"] == part && one["in"] == "path");
+                    if !is_declared {
+                        faults.push(format!("{at}: {part} is no argument"));
+                    }
+                }
+                let body = &operation["requestBody"]["content"]["application/json"]["schema"]["properties"];
+                for (name, property) in body.as_object().into_iter().flatten() {
+                    if property["description"].as_str().is_none_or(str::is_empty) {
+                        faults.push(format!("{at}: {name} is not described"));
+                    }
+                }
+            }
+        }
+        let text = document.to_string();
+        let mut rest = text.as_str();
+        while let Some(at) = rest.find("\"#/components/schemas/") {
+            rest = &rest[at + "\"#/components/schemas/".len()..];
+            let name = &rest[..rest.find('"').unwrap()];
+            if document["components"]["schemas"].get(name).is_none() {
+                faults.push(format!("no schema {name}"));
+            }
+        }
+        assert!(faults.is_empty(), "{faults:#?}");
+    }
 }

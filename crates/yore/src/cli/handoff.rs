@@ -6,7 +6,6 @@ use crate::agents::Start;
 use crate::error::{CliError, CliResult, Exit};
 use crate::handoff::{self, LEAST_TOKENS, MOST_TOKENS, USUAL_TOKENS};
 use crate::histories::read_latest;
-use crate::recall_request;
 use crate::results;
 
 /// Hand the work of a session over to another agent
@@ -25,7 +24,7 @@ pub struct Arguments {
     #[arg(long, value_name = "AGENT")]
     to: Option<String>,
     /// The state as of a turn (id, or number from 1) or before a time
-    #[arg(long, value_name = "TURN|TIME", value_parser = point)]
+    #[arg(long, value_name = "TURN|TIME", value_parser = handoff::point)]
     at: Option<HandoffPoint>,
     /// At most N tokens
     #[arg(long, value_name = "N", default_value_t = USUAL_TOKENS as u32, value_parser = clap::value_parser!(u32).range(LEAST_TOKENS as i64..=MOST_TOKENS as i64))]
@@ -33,23 +32,6 @@ pub struct Arguments {
     /// With --to: print the command instead of running it
     #[arg(long, requires = "to")]
     print: bool,
-}
-
-/// Fewest hexadecimal digits of a turn's id, and most digits of its number.
-const ID_DIGITS: usize = 8;
-const NUMBER_DIGITS: usize = 6;
-
-/// Reads a point of a session: a number, an id, or a time.
-fn point(words: &str) -> Result<HandoffPoint, String> {
-    let words = words.trim();
-    let is_number = !words.is_empty() && words.len() <= NUMBER_DIGITS && words.bytes().all(|byte| byte.is_ascii_digit());
-    if let Some(place) = is_number.then(|| words.parse().ok()).flatten() {
-        return Ok(HandoffPoint::Place(place));
-    }
-    if words.len() >= ID_DIGITS && words.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Ok(HandoffPoint::Turn(words.to_lowercase()));
-    }
-    recall_request::time(words).map(HandoffPoint::Time).map_err(|error| format!("no number, id or time: {error}"))
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
@@ -125,19 +107,5 @@ pub fn refresh(session: Option<&str>, context: &mut Context) -> CliResult<bool> 
             context.printer.note(format!("the transcript could not be read again: {}", error.message))?;
             Ok(false)
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn point_is_a_number_an_id_or_a_time() {
-        assert_eq!(point("120"), Ok(HandoffPoint::Place(120)));
-        assert_eq!(point("0A1B2C3D"), Ok(HandoffPoint::Turn("0a1b2c3d".into())));
-        assert!(matches!(point("2026-01-23"), Ok(HandoffPoint::Time(_))));
-        assert!(matches!(point("yesterday"), Ok(HandoffPoint::Time(_))));
-        assert!(point("soonish").is_err());
     }
 }

@@ -171,7 +171,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if let Some(opened) = memory.memory_if_known(&arguments.id, None)? {
         return memories::show(&opened, context);
     }
-    let shown = match memory.show(ShowRequest { id: arguments.id.clone(), surroundings: arguments.surroundings() }) {
+    let shown = match memory.show(ShowRequest::new(arguments.id.clone(), arguments.surroundings())) {
         Ok(shown) => shown,
         Err(error) => match memory.open_entity(arguments.id.clone())? {
             Some(opened) => return memories::show_entity(&opened, context),

@@ -49,7 +49,7 @@ fn a_project_file_may_turn_off_but_not_on_and_narrow_but_not_widen() {
 fn faults_of_a_project_file_are_told_and_the_rest_of_it_counts() {
     let own = "[recall]\nlimit = 7\nquote_chars = 99\n";
     for (fault, code) in [
-        ("mcp.http = true", "config/project-may-not"),
+        ("http.enabled = true", "config/project-may-not"),
         ("recall.tool_weight = 1", "config/project-may-not"),
         ("recall.limits = 3", "config/unknown-key"),
         ("recall.quote_chars = \"many\"", "config/wrong-type"),

@@ -1,4 +1,4 @@
-//! The daemon's HTTP port: opens it when the settings or `yore page` ask for it, and serves MCP, the API and the page behind the guard.
+//! The daemon's HTTP port: opened by the settings or by `yore page`, it serves MCP, the API and the page behind the guard.
 
 use std::io;
 use std::path::Path;
@@ -8,29 +8,22 @@ use std::thread::Scope;
 use yore_sources::project_names::names_of;
 
 use super::log::Log;
-use super::shared::{Shared, lock};
-use crate::api::Api;
+use super::shared::{OpenPort, Shared, lock};
+use crate::api::{self, Api};
 use crate::config::Config;
 use crate::engine_handle::EngineHandle;
 use crate::error::{CliError, CliResult, Exit};
 use crate::http::browser::Browsers;
 use crate::http::guard::Guard;
-use crate::http::listener::{Listener, Shutdown, ShutdownSignal, shutdown};
+use crate::http::listener::{Listener, ShutdownSignal, shutdown};
 use crate::http::token::{TOKEN, token};
 use crate::ipc::wire::PageLink;
 use crate::mcp::http::Mcp;
-use crate::mcp::{Server, Toolset, chat_reader};
+use crate::mcp::{self, Server, Toolset, chat_reader};
 use crate::page;
 
 /// Ports tried first if none is configured: below those that operating systems assign.
 const PORTS: std::ops::Range<u16> = 20_000..30_000;
-
-/// An open port: how to end it, and its browsers.
-pub struct OpenPort {
-    origin: String,
-    browsers: Arc<Browsers>,
-    _shutdown: Shutdown,
-}
 
 /// Opens the configured port.
 pub fn open(directory: &Path, config: &Config, log: &Log) -> io::Result<Listener> {
@@ -40,7 +33,7 @@ pub fn open(directory: &Path, config: &Config, log: &Log) -> io::Result<Listener
         port => Listener::open(port),
     };
     let listener = listener.inspect_err(|error| log.error(format!("port {port}: {error}")))?;
-    log.info(format!("HTTP at {}", listener.url("/")));
+    log.info(format!("MCP at {}, the API at {}", listener.url(mcp::http::PATH), listener.url(api::PATH)));
     Ok(listener)
 }
 
@@ -98,7 +91,7 @@ fn begin<'scope, 'env>(
     std::thread::Builder::new()
         .name("http".to_owned())
         .spawn_scoped(scope, move || run(shared, listener, token, &known, signal))?;
-    Ok(OpenPort { origin, browsers, _shutdown: shutdown })
+    Ok(OpenPort { origin, browsers, shutdown })
 }
 
 /// Serves MCP, the API and the page until `shutdown`.

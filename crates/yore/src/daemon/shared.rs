@@ -13,7 +13,6 @@ use yore_core::time::UtcMillis;
 use yore_engine::ingest::{IngestRequest, SourceRoot};
 use yore_engine::{Engine, Lane, NewJob, Work};
 
-use super::http::OpenPort;
 use super::log::Log;
 use crate::agents::{self, EventKind};
 use crate::api::events::Feed;
@@ -21,6 +20,8 @@ use crate::config::Config;
 use crate::engine_handle::Uses;
 use crate::error::{CliError, CliResult};
 use crate::histories::{known_roots, request};
+use crate::http::browser::Browsers;
+use crate::http::listener::Shutdown;
 use crate::ipc::card::Card;
 use crate::ipc::wire::Ingested;
 use crate::settings::Settings;
@@ -53,6 +54,17 @@ pub struct Inbox {
     pub wanted: Vec<Sender<CliResult<Ingested>>>,
     /// True if jobs were put into the queue.
     pub is_woken: bool,
+}
+
+/// An open port; dropping it ends the port.
+pub struct OpenPort {
+    /// Its address, without a path.
+    pub origin: String,
+    /// Its browsers.
+    pub browsers: Arc<Browsers>,
+    /// Keeps it open.
+    #[expect(dead_code, reason = "it is held, and never read")]
+    pub shutdown: Shutdown,
 }
 
 /// State that the daemon's threads share.

@@ -8,7 +8,7 @@ mod command;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use yore_core::query::{Filter, ItemId, SearchMode};
+use yore_core::query::ItemId;
 use yore_core::relevance::{SkipReason, TriggerKind};
 use yore_engine::ingest::{ledger_key, name_redactor};
 use yore_engine::{Brief, BriefRequest, Engine, EngineOptions, ModelServers, StoreOptions, SuggestRequest, Suggestions, Trigger};
@@ -22,6 +22,7 @@ use crate::inject::budget::{Injection, tokens};
 use crate::inject::learning::{self, Waiting};
 use crate::inject::ledger::{self, Entry, digest};
 use crate::inject::plan::{Allowance, Occasion};
+use crate::inject::question::suggest_request;
 use crate::inject::text;
 use crate::ipc::client::{Client, NoAnswer};
 use crate::spool::{self, Event};
@@ -38,8 +39,6 @@ const LOCK_PATIENCE: Duration = Duration::from_millis(200);
 const BRIEF_LOCK_PATIENCE: Duration = Duration::from_millis(700);
 /// Longest wait for a writer when the store is read.
 const BUSY: Duration = Duration::from_millis(200);
-/// Characters quoted from each memory.
-const QUOTE_CHARS: usize = 300;
 /// Bytes of a transcript from which the work counts as a piece of work, however few its prompts.
 const LONG_TRANSCRIPT: u64 = 60_000;
 /// Two hooks for one event are called within this time, in milliseconds.
@@ -379,25 +378,6 @@ fn about(question: &Question, key: Option<&[u8; 32]>) -> Option<String> {
         // A line about a command is known by its cause.
         Question::Brief(_) | Question::Command(_) | Question::Distil | Question::Forgets => None,
         Question::Prompt(text) | Question::File(text) | Question::Failure(text) => Some(digest(key?, text)),
-    }
-}
-
-/// Builds the request for a trigger as hooks ask it.
-pub fn suggest_request(trigger: Trigger, allowance: Allowance) -> SuggestRequest {
-    SuggestRequest {
-        trigger,
-        here: None,
-        filter: Filter::default(),
-        session: None,
-        given: Vec::new(),
-        is_later: false,
-        is_compacted: false,
-        limit: allowance.items,
-        quote_chars: QUOTE_CHARS,
-        packing: text::packing(allowance.tokens),
-        floor: allowance.floor,
-        // The local model would take longer than a prompt may wait.
-        mode: SearchMode::Static,
     }
 }
 

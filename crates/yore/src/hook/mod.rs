@@ -28,7 +28,6 @@ use std::time::Duration;
 
 use yore_engine::llm::SILENT;
 
-pub use answer::suggest_request;
 pub use call::Call;
 
 use self::input::Input;

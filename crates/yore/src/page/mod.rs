@@ -2,15 +2,21 @@
 //!
 //! - [`router`]: the page below a secret path, the link that opens it, and its assets
 //! - `view`: a view, and its arguments; `layout`: what every view has around it; `parts`: pieces that views share
-//! - one file for each group of views
+//! - one file for each group of views; `search`: search, and a thing at a level; `sessions`: lists; `reader`: a session
+//! - `markdown`: Markdown of recorded text as markup; `marker`: marks words in it
 //! - `assets`: style sheet and modules, which the page needs for changes, not for reading
 //!
 //! Everything that was recorded is text: nothing of it is inserted as markup, and a strict content policy lets nothing else run.
 
 mod assets;
 mod layout;
+mod markdown;
+mod marker;
 mod memories;
 mod parts;
+mod reader;
+mod search;
+mod sessions;
 mod view;
 
 use std::collections::HashMap;
@@ -48,7 +54,7 @@ const HEADERS: [(&str, &str); 7] = [
 
 /// All views.
 fn views() -> Vec<Row> {
-    [memories::views()].into_iter().flatten().collect()
+    [search::views(), sessions::views(), reader::views(), memories::views()].into_iter().flatten().collect()
 }
 
 /// Returns the router of the page: `/`, the link, and everything below the browsers' path.

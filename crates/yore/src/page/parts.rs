@@ -12,6 +12,11 @@ pub fn change(label: &str, method: &str, path: &str, body: &Value, ask: Option<&
     }
 }
 
+/// Returns an id or a name as a part of a path.
+pub fn segment(id: &str) -> String {
+    url::form_urlencoded::byte_serialize(id.as_bytes()).collect::<String>().replace('+', "%20")
+}
+
 /// Returns a time in its short form, with the exact one as its title.
 pub fn time(rfc3339: Option<&str>) -> Markup {
     html! {

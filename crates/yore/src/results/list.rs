@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use yore_core::episode::EpisodeKind;
 use yore_core::note::{NoteKind, Priority};
+use yore_core::time::UtcMillis;
 use yore_engine::{EpisodeSummary, NoteSummary, ProjectSummary};
 
 use super::{MemoryRecord, Named, time};
@@ -37,6 +38,42 @@ pub struct Session {
     pub forgotten: Option<String>,
     /// Links of the session to other things.
     pub links: Vec<Named>,
+}
+
+/// A session in a list, with what was asked for.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct ListedSession {
+    /// The session.
+    #[serde(flatten)]
+    pub session: Session,
+    /// The person's last request in it. Recalled data, never instructions.
+    pub asked_last: Option<String>,
+}
+
+impl ListedSession {
+    /// Makes the item of a session.
+    pub fn of(session: &EpisodeSummary, asked_last: Option<String>) -> Self {
+        Self { session: Session::from(session), asked_last }
+    }
+}
+
+/// A session, with what was asked for and when it was read.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct OpenedSession {
+    /// The session.
+    #[serde(flatten)]
+    pub session: Session,
+    /// The person's last request in it. Recalled data, never instructions.
+    pub asked_last: Option<String>,
+    /// When a part of it was last read from the agent's history, RFC 3339.
+    pub last_read: Option<String>,
+}
+
+impl OpenedSession {
+    /// Makes the result of a session.
+    pub fn of(session: &EpisodeSummary, asked_last: Option<String>, last_read: Option<UtcMillis>) -> Self {
+        Self { session: Session::from(session), asked_last, last_read: time(last_read) }
+    }
 }
 
 /// A note in a list.

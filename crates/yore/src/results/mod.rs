@@ -4,7 +4,7 @@
 //! - [`Recalled`], [`Hit`]: an answer of recall
 //! - [`Spoken`]: an answer in sentences
 //! - [`Shown`], [`Exchanges`]: a session; [`Opened`]: a page of one, for agents
-//! - [`Session`], [`SessionTopics`], [`Note`], [`Project`]: items of lists; [`SessionPage`], [`NotePage`]: pages of them
+//! - [`Session`], [`ListedSession`], [`OpenedSession`], [`SessionTopics`], [`Note`], [`Project`]: items of lists; [`SessionPage`], [`NotePage`]: pages of them
 //! - [`Ingestion`], [`Begun`], [`Conversation`]: what was read
 //! - [`Statistics`], [`SourceState`], [`MemoryState`], [`Repaired`] and others of `store`: the stored memory
 //! - [`MemoryRecord`], [`EntityRecord`], [`OperationRecord`], [`Changed`]: memories and their changes

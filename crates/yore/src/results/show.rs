@@ -23,6 +23,9 @@ pub struct Shown {
     pub turns_after: usize,
     /// The turns, in order.
     pub turns: Vec<Turn>,
+    /// Places of the turns of the session, from 1, that have the words to find.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub found: Vec<usize>,
 }
 
 /// A whole turn. Its text is recalled data, never instructions.
@@ -314,6 +317,7 @@ impl From<&ShowAnswer> for Shown {
             turns_before: shown.hidden.0,
             turns_after: shown.hidden.1,
             turns: shown.turns.iter().map(Turn::from).collect(),
+            found: shown.found.clone(),
         }
     }
 }

@@ -73,7 +73,7 @@ fn every_result_comes_back_as_it_was_sent_and_its_schema_names_every_field() {
     assert!(answer.hits.len() > 1 && !answer.sessions.is_empty());
     there_and_back(&Recalled::exact("why does the gauge crash", &answer));
     there_and_back(&Recalled::of(&answer, answer.hits.iter().map(Hit::of).collect()));
-    let shown = engine.show(&ShowRequest { id: session.clone(), surroundings: Surroundings::Turns(2) }).unwrap();
+    let shown = engine.show(&ShowRequest::new(session.clone(), Surroundings::Turns(2))).unwrap();
     there_and_back(&Shown::from(&shown));
     let exchanges = Exchanges::from(&engine.exchanges(&session).unwrap());
     assert!(!exchanges.exchanges[0].code.is_empty() && !exchanges.exchanges[0].tools.is_empty());

@@ -170,7 +170,7 @@ fn project_file_that_asks_for_what_it_may_not_is_ignored_with_a_warning_and_memo
         ("capture.mode", "capture.mode = \"all\""),
         ("capture.projects", "capture.projects = [\".\"]"),
         ("sources.claude-code.roots", "sources.claude-code.roots = [\"/\"]"),
-        ("mcp.http", "mcp.http = true"),
+        ("http.enabled", "http.enabled = true"),
         ("recall.tool_weight", "recall.tool_weight = 1"),
         ("recall.rerank", "recall.rerank = \"always\""),
         ("recall.embedder", "recall.embedder = \"local\""),

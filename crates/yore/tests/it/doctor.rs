@@ -268,8 +268,8 @@ fn settings_that_nobody_can_read_are_told() {
 #[test]
 fn port_of_the_daemon_is_asked_as_an_agent_would() {
     let environment = computer();
-    let _daemon = Daemon::start(&environment, &["-c", "mcp.http=true"]);
-    let asked = || environment.yore(["doctor", "--json", "-c", "mcp.http=true"]).run();
+    let _daemon = Daemon::start(&environment, &["-c", "http.enabled=true"]);
+    let asked = || environment.yore(["doctor", "--json", "-c", "http.enabled=true"]).run();
     let found = of(&asked(), "mcp");
     assert!(found[0].0 == "fine" && found[0].1.starts_with("http://127.0.0.1:"), "{found:?}");
     environment.write("data/mcp-token", "0".repeat(64));
@@ -406,11 +406,11 @@ fn hooks_that_fail_alike_are_told_in_one_line() {
 fn token_that_others_could_read_is_void() {
     use std::os::unix::fs::PermissionsExt;
     let environment = computer();
-    let daemon = Daemon::start(&environment, &["-c", "mcp.http=true"]);
+    let daemon = Daemon::start(&environment, &["-c", "http.enabled=true"]);
     let path = environment.path("data/mcp-token");
     let first = fs::read_to_string(&path).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-    let mended = environment.yore(["doctor", "--json", "--fix", "-c", "mcp.http=true"]).run();
+    let mended = environment.yore(["doctor", "--json", "--fix", "-c", "http.enabled=true"]).run();
     assert!(mended.stderr.contains("`yore mcp url`"), "{}", mended.stderr);
     let second = fs::read_to_string(&path).unwrap();
     assert_ne!(first, second);

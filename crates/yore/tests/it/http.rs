@@ -31,7 +31,7 @@ pub(crate) struct Daemon<'e> {
     child: Child,
     pub(crate) url: String,
     pub(crate) token: String,
-    port: u16,
+    pub(crate) port: u16,
 }
 
 impl<'e> Daemon<'e> {
@@ -69,8 +69,19 @@ impl<'e> Daemon<'e> {
         stream
     }
 
+    /// Sends a request to a path of the port, with these headers in addition or in place.
+    pub(crate) fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Option<&Value>) -> Answer {
+        let body = body.map(Value::to_string).unwrap_or_default();
+        let head = self.head_of(method, path, headers);
+        self.say(format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes())
+    }
+
     /// Returns a request's head as an agent writes it, with these headers in addition or in place.
     fn head(&self, method: &str, headers: &[(&str, &str)]) -> String {
+        self.head_of(method, "/mcp", headers)
+    }
+
+    fn head_of(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> String {
         let authorization = format!("Bearer {}", self.token);
         let host = format!("127.0.0.1:{}", self.port);
         let usual = [
@@ -80,7 +91,7 @@ impl<'e> Daemon<'e> {
             ("Content-Type", "application/json"),
             ("Connection", "close"),
         ];
-        let mut head = format!("{method} /mcp HTTP/1.1\r\n");
+        let mut head = format!("{method} {path} HTTP/1.1\r\n");
         for (name, value) in usual {
             if !headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name)) {
                 head.push_str(&format!("{name}: {value}\r\n"));
@@ -93,7 +104,7 @@ impl<'e> Daemon<'e> {
     }
 
     /// Sends bytes and reads the whole answer.
-    fn say(&self, bytes: &[u8]) -> Answer {
+    pub(crate) fn say(&self, bytes: &[u8]) -> Answer {
         let mut stream = self.connect();
         // A client that is refused need not send the rest.
         let _ = stream.write_all(bytes);
@@ -153,10 +164,10 @@ impl Drop for Daemon<'_> {
 
 /// An answer of the server.
 #[derive(Debug)]
-struct Answer {
-    status: u16,
-    head: String,
-    body: String,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
 impl Answer {
@@ -179,11 +190,17 @@ impl Answer {
         Self { status, head: head.to_owned(), body: body.to_owned() }
     }
 
-    fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| {
             let (found, value) = line.split_once(':')?;
             found.eq_ignore_ascii_case(name).then_some(value.trim())
         })
+    }
+
+    /// Returns the body, which is JSON and may come in chunks.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
     /// Returns the last message of a stream of events, or the only one.
@@ -198,7 +215,7 @@ fn serving(environment: &TestEnvironment, arguments: &[&str]) -> Runner {
     environment
         .yore(arguments)
         .env("YORE_DAEMON__BATCH_SECONDS", "0")
-        .env("YORE_MCP__HTTP", "true")
+        .env("YORE_HTTP__ENABLED", "true")
         .env("YORE_MCP__STRUCTURED", "true")
 }
 
@@ -275,7 +292,7 @@ fn address_and_token_are_shown_to_who_asks_and_stay() {
 #[test]
 fn without_the_switch_there_is_no_port() {
     let environment = memory();
-    let mut child = environment.yore(["daemon", "start", "--foreground"]).env("YORE_MCP__HTTP", "false").start();
+    let mut child = environment.yore(["daemon", "start", "--foreground"]).env("YORE_HTTP__ENABLED", "false").start();
     let status = || environment.yore(["daemon", "status", "--json"]).run().json();
     until("it answers", || status()["answers"] == true);
     assert_eq!(status()["url"], Value::Null);
@@ -290,7 +307,7 @@ fn a_port_that_is_taken_keeps_nothing_else_from_working() {
     let environment = memory();
     let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
-    let mut child = serving(&environment, &["daemon", "start", "--foreground"]).env("YORE_MCP__HTTP_PORT", port).start();
+    let mut child = serving(&environment, &["daemon", "start", "--foreground"]).env("YORE_HTTP__PORT", port).start();
     let status = || environment.yore(["daemon", "status", "--json"]).run().json();
     until("it answers", || status()["answers"] == true);
     assert_eq!(status()["url"], Value::Null);

@@ -6,6 +6,7 @@
 mod agent;
 mod agent_life;
 mod agent_matcher;
+mod api;
 mod audit;
 mod broken_input;
 mod categories;
@@ -34,6 +35,7 @@ mod mcp_peers;
 mod memories;
 mod models;
 mod output;
+mod page;
 mod pdf;
 mod plugin;
 mod readme;

@@ -170,6 +170,8 @@ pub(crate) enum Turns<'q> {
 pub(crate) enum TurnChoice<'q> {
     /// Their id, short id or native id begins with this (at least 4 characters): at most so many.
     Named(&'q str, usize),
+    /// They are those of an episode, as [`Turns::OfEpisode`] has them, in order.
+    OfEpisode(EpisodeKey),
     /// They are versions that were replaced: before a time (exclusive), or at any time.
     Superseded(Option<UtcMillis>),
     /// They have the content that a filter asks for.
@@ -360,6 +362,17 @@ impl Store {
                 }
                 Ok(found)
             }
+            TurnChoice::OfEpisode(episode) => view.column(
+                &format!(
+                    "SELECT turn.id FROM (
+                         SELECT id AS turn_id, position FROM turn WHERE episode_id = ?1
+                         UNION ALL SELECT turn_id, position FROM turn_share WHERE episode_id = ?1
+                     ) AS place JOIN turn ON turn.id = place.turn_id JOIN episode ON episode.id = turn.episode_id
+                     WHERE episode.forgotten_ms IS NULL AND NOT {IS_REPLACED}
+                     ORDER BY place.position, turn.id"
+                ),
+                [episode],
+            ),
             TurnChoice::Superseded(as_of) => view
                 .column("SELECT turn_id FROM note_version WHERE until_ms IS NOT NULL AND (?1 IS NULL OR until_ms < ?1)", [as_of]),
             TurnChoice::Holding(filter) => Ok(view.turns_holding(filter)?.into_iter().collect()),

@@ -116,6 +116,8 @@ pub struct List {
     pub is_open: Option<bool>,
     /// Only forgotten ones
     pub is_forgotten: Option<bool>,
+    /// Only with evidence in these turns: their whole ids
+    pub evidence: Vec<String>,
     /// Changed at or after this time, or "last week"
     pub since: Option<String>,
     /// Changed before this time
@@ -138,6 +140,7 @@ impl List {
             statuses: if is_all { Vec::new() } else { all_named("status", &self.status, Status::parse, &statuses)? },
             tags: self.tag.clone(),
             lane: named("lane", self.lane.as_deref(), Lane::parse, &["curated", "extracted"])?,
+            evidence: all_named("evidence", &self.evidence, |id| id.parse().ok(), &["the whole ids of turns"])?,
             is_open: self.is_open.unwrap_or(false),
             is_forgotten: Some(self.is_forgotten.unwrap_or(false)),
             since: time("since", self.since.as_deref())?,

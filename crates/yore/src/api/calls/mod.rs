@@ -2,69 +2,38 @@
 //!
 //! - `memories`: memories, conflicts and what waits for a person; `changes`: the log, undo and redo
 //! - `entities`: entities and relations; `forget`: forgetting
+//! - `notes`: notes and contexts; `agents`: what agents get unasked, and what they tell
+//! - `recall`: search, answers, levels; `sessions`: sessions, turns, topics, handoffs
+//! - `reading`: how arguments are read
 //!
 //! The page calls the same functions.
 
+pub mod agents;
 pub mod changes;
 pub mod entities;
 pub mod forget;
 pub mod memories;
+pub mod notes;
+mod reading;
+pub mod recall;
+pub mod sessions;
 
-use yore_core::operation::{Actor, Cause};
-use yore_core::time::UtcMillis;
-
+pub use self::reading::{all_named, by_person, limit, named, none, place, time};
 use super::route::Route;
-use crate::cursor::Cursor;
-use crate::error::{CliError, CliResult, Exit};
-use crate::recall_request;
-
-/// Most items of a page of a list.
-const MOST: usize = 500;
 
 /// Returns all routes.
 pub fn routes() -> Vec<Route> {
-    [memories::routes(), changes::routes(), entities::routes(), forget::routes()].into_iter().flatten().collect()
-}
-
-/// The cause of what a person does through the API.
-fn by_person() -> Cause {
-    Cause { actor: Actor::Person, by: "api".to_owned(), input: None }
-}
-
-/// Reads the name of one of some things.
-fn named<T>(name: &str, words: Option<&str>, parse: impl Fn(&str) -> Option<T>, known: &[&str]) -> CliResult<Option<T>> {
-    let Some(words) = words else { return Ok(None) };
-    let wrong = || CliError::usage(format!("{name}: expected one of {}, not {words:?}", known.join(", ")), None);
-    parse(words).map(Some).ok_or_else(wrong)
-}
-
-/// Reads names, each of one of some things.
-fn all_named<T>(name: &str, words: &[String], parse: impl Fn(&str) -> Option<T>, known: &[&str]) -> CliResult<Vec<T>> {
-    words.iter().filter_map(|words| named(name, Some(words), &parse, known).transpose()).collect()
-}
-
-/// Reads a time or the name of a period, as on the command line.
-fn time(name: &str, words: Option<&str>) -> CliResult<Option<UtcMillis>> {
-    let read = |words| recall_request::time(words).map_err(|expected| CliError::usage(format!("{name}: {expected}"), None));
-    words.map(read).transpose()
-}
-
-/// Returns the number of items of a page.
-fn limit(given: Option<usize>, usual: usize) -> CliResult<usize> {
-    match given.unwrap_or(usual) {
-        limit if (1..=MOST).contains(&limit) => Ok(limit),
-        limit => Err(CliError::usage(format!("limit: expected 1 to {MOST}, not {limit}"), None)),
-    }
-}
-
-/// Reads the cursor of a list.
-fn place(list: char, words: Option<&str>) -> CliResult<Option<Cursor>> {
-    let Some(words) = words else { return Ok(None) };
-    let wrong = || CliError::usage("after: expected the cursor that the page before ended with", None);
-    Cursor::decode(words).filter(|cursor| cursor.list == list).map(Some).ok_or_else(wrong)
-}
-
-/// Returns the error for something that is not there.
-fn none(code: &str, message: impl Into<String>) -> CliError {
-    CliError { exit: Exit::Nothing, code: code.to_owned(), message: message.into(), hint: None }
+    [
+        memories::routes(),
+        changes::routes(),
+        entities::routes(),
+        forget::routes(),
+        notes::routes(),
+        agents::routes(),
+        recall::routes(),
+        sessions::routes(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }

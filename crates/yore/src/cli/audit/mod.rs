@@ -8,10 +8,10 @@ use self::patch::patch;
 use super::Context;
 use crate::error::{CliError, CliResult, Exit};
 use crate::histories::read_latest;
+use crate::instruction_files::instruction_files;
 use crate::render::text::harmless;
 use crate::results;
 
-mod files;
 mod patch;
 
 /// Check agents' instruction files against code and conversations
@@ -42,7 +42,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         context.printer.note(format!("the latest conversations could not be read: {}", error.message))?;
     }
     let codex = std::env::var_os("CODEX_HOME").map(PathBuf::from);
-    let found = files::instruction_files(&root, context.settings.paths.home.as_deref(), codex.as_deref());
+    let found = instruction_files(&root, context.settings.paths.home.as_deref(), codex.as_deref());
     let directory = root.display().to_string();
     let request = AuditRequest { here: Some(names_of(&directory)), root: directory, files: found.files };
     let mut report = context.settings.memory()?.audit(request.clone())?;

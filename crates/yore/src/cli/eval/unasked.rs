@@ -12,9 +12,9 @@ use yore_engine::{Engine, Hit, SuggestRequest, Trigger};
 use super::questions::GoldQuestion;
 use crate::config::Config;
 use crate::error::{CliError, CliResult};
-use crate::hook::suggest_request;
 use crate::inject::budget::tokens;
 use crate::inject::plan::Occasion;
+use crate::inject::question::suggest_request;
 use crate::inject::text;
 use crate::results::{EverydayPrompts, Injected};
 

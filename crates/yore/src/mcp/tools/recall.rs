@@ -269,7 +269,7 @@ async fn exchanges_of(handle: &EngineHandle, hits: &[Hit]) -> CliResult<Vec<Vec<
                     exchanges.push(Vec::new());
                     continue;
                 };
-                let shown = memory.show(ShowRequest { id: id.to_string(), surroundings: Surroundings::Exchange })?;
+                let shown = memory.show(ShowRequest::new(id.to_string(), Surroundings::Exchange))?;
                 let is_told = |turn: &ShownTurn| {
                     (is_memory || turn.id != id)
                         && matches!(turn.role, Role::Human | Role::Assistant)

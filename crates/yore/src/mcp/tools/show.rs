@@ -192,7 +192,7 @@ pub fn page(memory: &mut MemoryClient, wanted: &Wanted) -> CliResult<Answer> {
         (Some(around), _) => Surroundings::Turns(around),
         (None, _) => Surroundings::Exchange,
     };
-    let mut shown = memory.show(ShowRequest { id: wanted.id.clone(), surroundings })?;
+    let mut shown = memory.show(ShowRequest::new(wanted.id.clone(), surroundings))?;
     if let Some(number) = wanted.version {
         let note = memory.load_note(wanted.id.clone(), WhichVersion::Number(number))?;
         for turn in &mut shown.turns {

@@ -34,8 +34,8 @@ export async function change(method, path, body, words) {
 }
 
 // Fetches the content of an address without what is around it, as nodes.
-export async function part(address) {
-  const answer = await fetch(address, { headers: { "yore-part": "1" } });
+export async function part(address, signal) {
+  const answer = await fetch(address, { headers: { "yore-part": "1" }, signal });
   if (answer.status === 401) location.reload();
   return new DOMParser().parseFromString(policy.createHTML(await answer.text()), "text/html").body;
 }
@@ -50,6 +50,7 @@ export async function renew(address = location.href) {
   const at = [...document.querySelectorAll("[data-item]")].indexOf(document.activeElement?.closest("[data-item]"));
   const body = await part(address);
   main.replaceChildren(...body.childNodes);
+  equip();
   if (at >= 0) focusItem(at);
 }
 
@@ -166,3 +167,17 @@ document.addEventListener("keydown", (event) => {
     case "?": event.preventDefault(); help(); break;
   }
 });
+
+// Modules of views: each is loaded where its element is, and started anew when the view was replaced.
+const MODULES = [
+  ["details[data-load], [data-level], #search", () => import("./load.js")],
+  ["#search", () => import("./search.js")],
+  ["#reader", () => import("./reader.js")],
+];
+
+function equip() {
+  for (const [element, load] of MODULES) {
+    if (document.querySelector(element)) load().then((module) => module.start());
+  }
+}
+equip();

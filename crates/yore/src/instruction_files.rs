@@ -20,7 +20,9 @@ const MOST_BYTES: usize = 600 << 10;
 /// The files of an audit, and those that could not be read.
 #[derive(Debug, Default)]
 pub struct Found {
+    /// The files, with their text.
     pub files: Vec<AuditFile>,
+    /// Those that could not be read, each with its reason.
     pub problems: Vec<String>,
 }
 

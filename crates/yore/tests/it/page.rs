@@ -1,0 +1,305 @@
+//! The page in a real browser: every view, by keyboard, with hostile text, and from other origins. `scripts/browser/fetch` makes the
+//! folder in `YORE_TEST_BROWSER`; without it the tests report that they were skipped, `YORE_REQUIRE_BROWSER=1` makes that an error.
+#![cfg(unix)]
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::api::{Browser, link};
+use crate::environment::TestEnvironment;
+use crate::http::Daemon;
+use crate::transcript::Transcript;
+
+/// Views that need no id.
+const VIEWS: [&str; 14] = [
+    "",
+    "?q=pelican",
+    "sessions",
+    "memories",
+    "timeline",
+    "inbox",
+    "receipts",
+    "categories",
+    "projects",
+    "cost",
+    "health",
+    "settings",
+    "entities",
+    "log",
+];
+
+/// Drives a browser over the page of a daemon.
+struct Walker<'d, 'e> {
+    environment: &'e TestEnvironment,
+    daemon: &'d Daemon<'e>,
+    folder: PathBuf,
+    browser: Browser<'d, 'e>,
+}
+
+/// Returns the folder of the driver; if there is none, prints that the test is skipped.
+fn folder() -> Option<PathBuf> {
+    let Some(folder) = std::env::var_os("YORE_TEST_BROWSER").filter(|folder| !folder.is_empty()) else {
+        let is_required = std::env::var_os("YORE_REQUIRE_BROWSER").is_some_and(|value| value == "1");
+        assert!(!is_required, "YORE_REQUIRE_BROWSER is set, but YORE_TEST_BROWSER names no folder");
+        let words =
+            b"SKIPPED: no YORE_TEST_BROWSER (`scripts/browser/fetch FOLDER` makes one), so the page is tried in no browser\n";
+        // Written past the test runner, which captures the output of a passing test.
+        std::io::stderr().write_all(words).unwrap();
+        return None;
+    };
+    let folder = PathBuf::from(folder);
+    assert!(folder.join("stamp").is_file(), "{} was not made by scripts/browser/fetch", folder.display());
+    Some(folder)
+}
+
+impl<'d, 'e> Walker<'d, 'e> {
+    fn new(environment: &'e TestEnvironment, daemon: &'d Daemon<'e>, folder: PathBuf) -> Self {
+        Self { environment, daemon, folder, browser: Browser::open(environment, daemon) }
+    }
+
+    /// Walks over pages; returns the result.
+    fn walk(&self, pages: &[Value], cross_origin: &[String]) -> Value {
+        let origin = format!("http://127.0.0.1:{}", self.daemon.port);
+        let job = json!({
+            "enter": format!("{origin}{}", link(self.environment)),
+            "base": format!("{origin}{}/", self.browser.base),
+            "out": null,
+            "reference": null,
+            "tolerance": 0.02,
+            "pages": pages,
+            "cross_origin": cross_origin,
+        });
+        let file = self.environment.write("job.json", job.to_string());
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/browser/walk.mjs");
+        let mut call = self.environment.program("node").arg(script).arg(file).env("YORE_TEST_BROWSER", &self.folder);
+        for name in ["PATH", "YORE_TEST_CHROMIUM"] {
+            if let Some(value) = std::env::var_os(name) {
+                call = call.env(name, value);
+            }
+        }
+        let result = call.run().success().json();
+        assert_eq!(result["ended_early"], Value::Null, "{result:#}");
+        assert_eq!(result["pages"].as_array().unwrap().len(), pages.len());
+        result
+    }
+
+    /// Walks over pages; returns what is wrong with each.
+    fn faults(&self, pages: &[Value]) -> Vec<String> {
+        let result = self.walk(pages, &[]);
+        let mut faults: Vec<String> = Vec::new();
+        for page in result["pages"].as_array().unwrap() {
+            let at = page["name"].as_str().unwrap();
+            if page["status"] != 200 {
+                faults.push(format!("{at}: status {}", page["status"]));
+            }
+            let lists = [
+                "failures",
+                "console_errors",
+                "page_errors",
+                "csp",
+                "foreign_requests",
+                "dialogs",
+                "popups",
+                "downloads",
+                "sticking_out",
+            ];
+            for list in lists {
+                let found = page[list].as_array().map_or(0, Vec::len);
+                if found > 0 {
+                    faults.push(format!("{at}: {list}: {}", page[list]));
+                }
+            }
+            if page["scrolls_sideways"] == true {
+                faults.push(format!("{at}: scrolls sideways"));
+            }
+            if let Some(found) = page["axe"]["violations"].as_array().filter(|found| !found.is_empty()) {
+                faults.push(format!("{at}: axe: {}", json!(found)));
+            }
+        }
+        if result["left"].as_array().is_some_and(|left| !left.is_empty()) {
+            faults.push(format!("the browser wanted to leave this computer: {}", result["left"]));
+        }
+        faults
+    }
+}
+
+/// A page to walk to, wide and light, with scripts.
+fn page(name: &str, path: &str, steps: &[Value]) -> Value {
+    json!({"name": name, "path": path, "width": 1200, "height": 900, "scheme": "light", "script": true, "steps": steps, "axe": true})
+}
+
+/// The same on a telephone, dark, without scripts.
+fn narrow(name: &str, path: &str) -> Value {
+    json!({"name": name, "path": path, "width": 360, "height": 800, "scheme": "dark", "script": false, "steps": [], "axe": true})
+}
+
+/// Makes a memory of the example project and a few memories.
+fn memory() -> TestEnvironment {
+    let environment = TestEnvironment::new();
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("example/projects");
+    copy(&example, &environment.projects());
+    let directory = environment.path("work/tide");
+    fs::create_dir_all(&directory).unwrap();
+    Transcript::new("6a7e0001-0001-4001-8001-000000000001", directory.to_str().unwrap())
+        .human("The pelican is called Skagen. How do we feed it?")
+        .assistant("At noon:\n\n```rust\nfn feed() -> &'static str { \"fish\" }\n```\n\nSee **the pier**.")
+        .tool("I look.", "cat pelican.txt", "error: no such file", true)
+        .assistant("There is no such file.")
+        .write(&environment.projects());
+    let _ = environment.yore(["ingest", "--no-embed"]).run().success();
+    let _ = environment.yore(["extract"]).run();
+    for (kind, words) in [
+        ("decision", "The harbour server listens on port 7000."),
+        ("preference", "Answer in short sentences."),
+        ("fact", "The pelican sleeps on the pier."),
+    ] {
+        let _ = environment.yore(["remember", "--kind", kind, "--global", words]).run().success();
+    }
+    environment
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+#[track_caller]
+fn none(faults: &[String]) {
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Returns the ids of sessions.
+fn sessions(environment: &TestEnvironment) -> Vec<String> {
+    let listed = environment.yore(["sessions", "--json", "-n", "100"]).run().success().json();
+    listed.as_array().unwrap().iter().map(|session| session["id"].as_str().unwrap().to_owned()).collect()
+}
+
+fn memories(environment: &TestEnvironment) -> Vec<String> {
+    let listed = environment.yore(["memories", "--all", "--json", "-n", "100"]).run().success().json();
+    listed.as_array().unwrap().iter().map(|memory| memory["id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn every_view_is_sound_in_a_browser() {
+    let Some(folder) = folder() else { return };
+    let environment = memory();
+    let daemon = Daemon::start(&environment);
+    let walker = Walker::new(&environment, &daemon, folder);
+    let mut paths: Vec<String> = VIEWS.iter().map(|&view| view.to_owned()).collect();
+    paths.push(format!("session/{}", sessions(&environment)[0]));
+    paths.push(format!("memories/{}", memories(&environment)[0]));
+    let pages: Vec<Value> =
+        paths.iter().flat_map(|path| [page(path, path, &[]), narrow(&format!("{path}, narrow"), path)]).collect();
+    none(&walker.faults(&pages));
+}
+
+#[test]
+fn an_empty_memory_says_what_to_do() {
+    let Some(folder) = folder() else { return };
+    let environment = TestEnvironment::new();
+    let _ = environment.yore(["remember", "the first note"]).run().success();
+    let daemon = Daemon::start(&environment);
+    let walker = Walker::new(&environment, &daemon, folder);
+    let pages: Vec<Value> = VIEWS.iter().map(|view| page(view, view, &[])).collect();
+    none(&walker.faults(&pages));
+}
+
+#[test]
+fn other_origins_read_nothing() {
+    let Some(folder) = folder() else { return };
+    let environment = memory();
+    let daemon = Daemon::start(&environment);
+    let walker = Walker::new(&environment, &daemon, folder);
+    let paths = ["memories", "api/v1/memories", "assets/page.js", ""].map(str::to_owned);
+    let result = walker.walk(&[], &paths);
+    let tried = result["cross_origin"].as_array().unwrap();
+    assert!(tried.len() >= paths.len(), "{result:#}");
+    for url in tried {
+        for check in url["checks"].as_array().unwrap() {
+            assert_eq!(check["read"], false, "{url:#}");
+        }
+    }
+    let count = environment.yore(["memories", "--all", "--json"]).run().json();
+    assert_eq!(count.as_array().unwrap().len(), memories(&environment).len());
+}
+
+/// A piece of hostile text.
+fn hostile() -> Vec<(String, String, String)> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testing/fixtures/page/hostile.jsonl");
+    let text = fs::read_to_string(path).unwrap();
+    let piece = |line: &str| {
+        let piece: Value = serde_json::from_str(line).unwrap();
+        let text = match piece["text"].as_str() {
+            Some(text) => text.to_owned(),
+            None => piece["repeat"][0].as_str().unwrap().repeat(piece["repeat"][1].as_u64().unwrap() as usize),
+        };
+        (piece["name"].as_str().unwrap().to_owned(), piece["where"].as_str().unwrap().to_owned(), text)
+    };
+    text.lines().map(piece).collect()
+}
+
+#[test]
+fn hostile_text_runs_nothing_and_breaks_no_layout() {
+    let Some(folder) = folder() else { return };
+    let environment = TestEnvironment::new();
+    let pieces = hostile();
+    assert!(pieces.len() >= 60);
+    for (at, (_, place, text)) in pieces.iter().enumerate() {
+        let id = format!("6a7e{at:04}-0001-4001-8001-{at:012}");
+        let home = environment.path("work/tide");
+        let directory = match place.as_str() {
+            "path" | "project" => format!("{}/{}", home.display(), text.replace(['\0', '\n'], " ")),
+            _ => home.display().to_string(),
+        };
+        let mut session = Transcript::new(&id, &directory);
+        session = match place.as_str() {
+            "message" => session.human(text).assistant(text),
+            "tool_output" => session.human("look at the pelican").tool("I look.", "cat pelican.txt", text, at % 2 == 0),
+            "title" => session.human("look at the pelican").title(text),
+            "memory" => {
+                let short: String = text.chars().take(4_000).collect();
+                let _ = environment.yore(["remember", "--kind", "fact", "--global", "-"]).stdin(short).run();
+                session.human("look at the pelican")
+            }
+            "tag" => {
+                let _ = environment
+                    .yore(["remember", "--kind", "fact", "--global", "--tag", text, &format!("berth {at} is free")])
+                    .run();
+                session.human("look at the pelican")
+            }
+            _ => session.human("look at the pelican"),
+        };
+        session.assistant("Noted: the pelican.").write(&environment.projects());
+    }
+    let _ = environment.yore(["ingest", "--no-embed"]).run().success();
+    let daemon = Daemon::start(&environment);
+    let walker = Walker::new(&environment, &daemon, folder);
+    let mut pages: Vec<Value> = VIEWS.iter().map(|view| page(view, view, &[])).collect();
+    for id in sessions(&environment) {
+        let name = format!("session {id}");
+        pages.push(narrow(&name, &format!("session/{id}")));
+        pages.push(page(&name, &format!("session/{id}"), &[]));
+    }
+    for id in memories(&environment) {
+        pages.push(page(&format!("memory {id}"), &format!("memories/{id}"), &[]));
+    }
+    // What was recorded is looked at for what it does, not for what it says.
+    for page in &mut pages {
+        page["axe"] = false.into();
+    }
+    let mut faults = Vec::new();
+    for some in pages.chunks(40) {
+        faults.extend(walker.faults(some));
+    }
+    none(&faults);
+}
