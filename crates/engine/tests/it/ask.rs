@@ -48,8 +48,7 @@ fn every_sentence_is_a_statement_of_the_source_that_it_names() {
     for sentence in &answer.sentences {
         let [number] = sentence.sources[..] else { panic!("{sentence:?}") };
         let source = &answer.sources[number - 1];
-        let shown =
-            memory.engine().show(&ShowRequest::new(source.opens.clone(), Surroundings::Turns(0))).unwrap();
+        let shown = memory.engine().show(&ShowRequest::new(source.opens.clone(), Surroundings::Turns(0))).unwrap();
         let words = sentence.text.trim_matches(['“', '”']);
         assert!(format!("{shown:?}").contains(words), "{source:?}: {words}");
     }

@@ -49,7 +49,11 @@ pub struct Around<'a> {
 /// Returns the whole document of a view.
 pub fn whole(around: &Around<'_>, content: &Content) -> Markup {
     let current = around.view.trim_start_matches('/').split('/').next().unwrap_or_default();
-    let current = if current == "session" { "sessions" } else { current };
+    let current = match current {
+        "session" => "sessions",
+        "timeline" | "entities" | "log" | "forget" => "memories",
+        other => other,
+    };
     html! {
         (DOCTYPE)
         html lang="en" {

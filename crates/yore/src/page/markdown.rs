@@ -44,7 +44,9 @@ enum Kind {
     Table,
     TableHead,
     TableRow,
-    Cell { is_head: bool },
+    Cell {
+        is_head: bool,
+    },
     Emphasis,
     Strong,
     Struck,

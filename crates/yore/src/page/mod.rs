@@ -2,21 +2,29 @@
 //!
 //! - [`router`]: the page below a secret path, the link that opens it, and its assets
 //! - `view`: a view, and its arguments; `layout`: what every view has around it; `parts`: pieces that views share
-//! - one file for each group of views; `search`: search, and a thing at a level; `sessions`: lists; `reader`: a session
+//! - one file for each group of views; `memories`, `memory`, `timeline`, `inbox`, `entities`, `operations`, `forgetting`: memories; `search`: search, and a thing at a level; `sessions`: lists; `reader`: a session
 //! - `markdown`: Markdown of recorded text as markup; `marker`: marks words in it
 //! - `assets`: style sheet and modules, which the page needs for changes, not for reading
 //!
 //! Everything that was recorded is text: nothing of it is inserted as markup, and a strict content policy lets nothing else run.
 
 mod assets;
+mod entities;
+mod forgetting;
+mod forms;
+mod graph;
+mod inbox;
 mod layout;
 mod markdown;
 mod marker;
 mod memories;
+mod memory;
+mod operations;
 mod parts;
 mod reader;
 mod search;
 mod sessions;
+mod timeline;
 mod view;
 
 use std::collections::HashMap;
@@ -54,7 +62,21 @@ const HEADERS: [(&str, &str); 7] = [
 
 /// All views.
 fn views() -> Vec<Row> {
-    [search::views(), sessions::views(), reader::views(), memories::views()].into_iter().flatten().collect()
+    [
+        search::views(),
+        sessions::views(),
+        reader::views(),
+        memories::views(),
+        memory::views(),
+        timeline::views(),
+        inbox::views(),
+        entities::views(),
+        operations::views(),
+        forgetting::views(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// Returns the router of the page: `/`, the link, and everything below the browsers' path.

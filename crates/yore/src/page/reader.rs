@@ -33,8 +33,20 @@ const LINE: usize = 110;
 /// Most memories that rest on the turns of a part.
 const MEMORIES: usize = 200;
 /// What tells of a tool's input in a line, the first that there is.
-const TELLING: [&str; 12] =
-    ["description", "command", "cmd", "file_path", "path", "notebook_path", "pattern", "query", "url", "prompt", "skill", "subject"];
+const TELLING: [&str; 12] = [
+    "description",
+    "command",
+    "cmd",
+    "file_path",
+    "path",
+    "notebook_path",
+    "pattern",
+    "query",
+    "url",
+    "prompt",
+    "skill",
+    "subject",
+];
 
 /// Returns the views.
 pub fn views() -> Vec<Row> {
@@ -142,7 +154,8 @@ fn resting(caller: &mut Caller<'_>, shown: &Shown) -> CliResult<HashMap<String, 
     let evidence = shown.turns.iter().map(|turn| turn.id.clone()).collect();
     let found = memories::list(caller, memories::List { evidence, limit: Some(MEMORIES), ..memories::List::default() })?;
     for memory in found.items {
-        let turn = memory.evidence.iter().map(|evidence| &evidence.turn).find(|id| shown.turns.iter().any(|turn| turn.id == **id));
+        let turn =
+            memory.evidence.iter().map(|evidence| &evidence.turn).find(|id| shown.turns.iter().any(|turn| turn.id == **id));
         if let Some(turn) = turn.cloned() {
             by_turn.entry(turn).or_default().push(memory);
         }
@@ -295,11 +308,8 @@ impl Reading<'_> {
         let is_focus = is_here(place) || answer.is_some() && is_here(place + 1);
         let marker = if is_focus && self.asked != Marker::Nothing { &self.asked } else { &self.found };
         let is_person = turn.role == "human";
-        let rests: Vec<&MemoryRecord> = std::iter::once(turn)
-            .chain(answer)
-            .filter_map(|turn| self.memories.get(&turn.id))
-            .flatten()
-            .collect();
+        let rests: Vec<&MemoryRecord> =
+            std::iter::once(turn).chain(answer).filter_map(|turn| self.memories.get(&turn.id)).flatten().collect();
         html! {
             article.turn.person[is_person].focus[is_focus] #{ "n" (place) } data-item[is_person] {
                 @if is_focus { span #at {} }
@@ -550,7 +560,8 @@ mod tests {
 
     #[test]
     fn a_long_text_is_cut_and_the_whole_is_a_link_away() {
-        let long: Turn = serde_json::from_value(turn("zz", "tool_call", "", &format!("Bash\n{}", "x".repeat(1_000_000)))).unwrap();
+        let long: Turn =
+            serde_json::from_value(turn("zz", "tool_call", "", &format!("Bash\n{}", "x".repeat(1_000_000)))).unwrap();
         let html = tool(&long, None, &Marker::Nothing, false).0;
         assert!(html.len() < 5_000 && html.contains("turn/zz"), "{}", html.len());
     }

@@ -483,7 +483,8 @@ fn overview(caller: &mut Caller<'_>) -> CliResult<Markup> {
     if latest.items.is_empty() && held == 0 {
         return Ok(first_run());
     }
-    let waiting = memories::waiting(caller, memories::InboxRequest { limit: Some(WAITING), ..memories::InboxRequest::default() })?;
+    let waiting =
+        memories::waiting(caller, memories::InboxRequest { limit: Some(WAITING), ..memories::InboxRequest::default() })?;
     let waits = waiting.conflicts.len() + waiting.memories.len();
     Ok(html! {
         div.columns {

@@ -124,7 +124,8 @@ pub struct Search {
 
 impl From<Search> for Recall {
     fn from(search: Search) -> Self {
-        let Search { q, project, kind, status, role, session, agent, answer_kind, file, errors, since, until, as_of, limit } = search;
+        let Search { q, project, kind, status, role, session, agent, answer_kind, file, errors, since, until, as_of, limit } =
+            search;
         Self {
             question: q,
             project,

@@ -89,7 +89,8 @@ pub fn list(caller: &mut Caller<'_>, list: List) -> CliResult<Page<ListedSession
         // One more than fits shows whether there is a next page.
         limit: limit + 1,
     })?;
-    let place = |session: &EpisodeSummary| Cursor::of(letter, if is_oldest { session.started } else { session.updated }, session.id);
+    let place =
+        |session: &EpisodeSummary| Cursor::of(letter, if is_oldest { session.started } else { session.updated }, session.id);
     let next = cursor::page(&mut found, limit, place);
     let asked = caller.memory.asked_last(found.iter().map(|session| session.id).collect())?;
     let items = found.iter().zip(asked).map(|(session, asked)| ListedSession::of(session, asked)).collect();
