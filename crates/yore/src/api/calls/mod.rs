@@ -1,6 +1,7 @@
 //! The functions behind the routes, by subject. Each file has the arguments of its routes, and lists them in `routes`.
 //!
 //! - `memories`: memories, conflicts and what waits for a person; `changes`: the log, undo and redo
+//! - `entities`: entities and relations; `forget`: forgetting
 //! - `notes`: notes and contexts; `agents`: what agents get unasked, and what they tell
 //! - `categories`, `projects`; `receipts`: what sessions were given; `cost`: what models took
 //! - `upkeep`: the memory itself: sizes, sources, jobs, health, settings
@@ -13,6 +14,8 @@ pub mod agents;
 pub mod categories;
 pub mod changes;
 pub mod cost;
+pub mod entities;
+pub mod forget;
 pub mod memories;
 pub mod notes;
 pub mod projects;
@@ -39,6 +42,8 @@ pub fn routes() -> Vec<Route> {
         receipts::routes(),
         cost::routes(),
         upkeep::routes(),
+        entities::routes(),
+        forget::routes(),
     ]
     .into_iter()
     .flatten()
