@@ -277,8 +277,8 @@ verbs! {
     Reads count_given(memories: Vec<MemoryId>, session: Option<String>) -> () =>
         |engine| engine.record_memory_uses(&memories, Use::Given, session.as_deref(), None);
 
-    /// Returns the logged uses of memories in a session, by the agent's own id of it.
-    Reads uses_in(session: String) -> Vec<LoggedUse> => |engine| engine.uses_in(&session);
+    /// Returns the logged uses of memories in sessions, by the agents' own ids of them.
+    Reads uses_in(sessions: Vec<String>) -> Vec<LoggedUse> => |engine| engine.uses_in(&sessions);
 
     /// Returns the day that it is for a clock so many minutes ahead of UTC, in days since 1970.
     Reads day(offset_minutes: i32) -> i64 => |engine| Ok(engine.day(offset_minutes));

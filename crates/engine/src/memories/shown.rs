@@ -158,12 +158,12 @@ impl Engine {
         self.record_memory_uses_at(self.now(), memories, way, session, question)
     }
 
-    /// Returns the logged uses of memories in a session, by its native id, the oldest first.
+    /// Returns the logged uses of memories in sessions, by their native ids, the oldest first.
     ///
     /// # Errors
     /// Those of the store.
-    pub fn uses_in(&self, session: &str) -> Result<Vec<LoggedUse>, EngineError> {
-        Ok(self.store().uses(WantedUses::In(session))?)
+    pub fn uses_in(&self, sessions: &[String]) -> Result<Vec<LoggedUse>, EngineError> {
+        Ok(self.store().uses(WantedUses::InAny(sessions))?)
     }
 
     /// Does [`Self::record_memory_uses`] for a use at a time that may have passed.

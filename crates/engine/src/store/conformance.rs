@@ -966,6 +966,8 @@ fn uses_and_verdicts(open: Open<'_>) {
     };
     let all = [logged(&unused, Use::Given), logged(&unused, Use::Cited), logged(&known, Use::Given)];
     assert_eq!(store.uses(WantedUses::In("session-two")).unwrap(), all);
+    assert_eq!(store.uses(WantedUses::InAny(&["other".to_owned(), "session-two".to_owned()])).unwrap(), all);
+    assert_eq!(store.uses(WantedUses::InAny(&[])).unwrap(), []);
     assert_eq!((beside(unused.id), beside(known.id)), (vec![unused.id], vec![]), "a gift is no use");
     let unused = record(3, "The winch is on pier five.");
     done(store, OperationKind::Create, NOON, &[put(&unused)]);

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use yore_engine::{Job, JobWorker, Lane, Work};
 
 use super::shared::Shared;
+use crate::api::events::Event;
 use crate::engine_handle::now;
 use crate::error::CliResult;
 use crate::upkeep;
@@ -70,11 +71,13 @@ fn turn(shared: &Shared<'_>, worker: &mut Option<JobWorker>) -> CliResult<Option
 fn do_job(shared: &Shared<'_>, worker: &JobWorker, job: &Job) -> CliResult<()> {
     let Work::Upkeep(upkeep) = job.work else { return Ok(shared.engine.return_jobs(worker, &[job.id])?) };
     let began = now();
+    let ended = |is_done| Event::Upkeep { job: upkeep.as_str().to_owned(), is_done };
     match upkeep::run(upkeep, &shared.engine, &shared.config, &|| !shared.is_stopping()) {
         Err(failure) => {
             let is_given_up = shared.engine.fail_upkeep(worker, job, upkeep, began, &failure)?;
             let next = if is_given_up { "given up until it is next due" } else { "will be tried again" };
             shared.log.error(format!("{}: {} [{}], {next}", upkeep.as_str(), failure.text, failure.code));
+            shared.feed.send(ended(false));
             Ok(())
         }
         // Cut short, it is not done: the next daemon goes on with the rest.
@@ -83,7 +86,9 @@ fn do_job(shared: &Shared<'_>, worker: &JobWorker, job: &Job) -> CliResult<()> {
             report.problems.iter().for_each(|problem| shared.log.error(problem.as_str()));
             report.news.iter().for_each(|news| shared.log.info(news.as_str()));
             shared.engine.record_upkeep(upkeep, began, &Ok(report.counts))?;
-            Ok(shared.engine.finish_jobs(worker, &[job.id])?)
+            shared.engine.finish_jobs(worker, &[job.id])?;
+            shared.feed.send(ended(true));
+            Ok(())
         }
     }
 }

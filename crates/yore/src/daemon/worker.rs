@@ -14,6 +14,7 @@ use yore_engine::{Failure, Job, JobWorker, Lane, NewJob, SyncReport, Upkeep, Wor
 use yore_sources::source::{Stamp, source_named};
 
 use super::shared::{Shared, lock};
+use crate::api::events::Event;
 use crate::engine_handle::now;
 use crate::error::{CliError, CliResult, Exit};
 use crate::ipc::wire::Ingested;
@@ -276,6 +277,9 @@ fn read(shared: &Shared<'_>, roots: Vec<SourceRoot>, may_be_interrupted: bool) -
     shared.batches.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     shared.turns.fetch_add(report.turns_added, std::sync::atomic::Ordering::Relaxed);
     shared.last_batch.store(now(), std::sync::atomic::Ordering::Relaxed);
+    if report.turns_added > 0 {
+        shared.feed.send(Event::Captured { turns: report.turns_added });
+    }
     if report.files_read > 0 || report.unread().next().is_some() || report.files_busy > 0 {
         shared.log.info(format!(
             "read {count} places: files {} read {} busy {} failed {} lines {} turns {} archived in {} ms, indexed in {} ms{}",

@@ -113,7 +113,9 @@ pub fn lock(directory: &Path, session: &str, patience: Duration) -> Option<FileL
 pub fn path(directory: &Path, session: &str) -> PathBuf {
     // A native id may hold any characters, even a secret; the file name must be valid, and the same each time. Most are UUIDs.
     let plain = session.len() <= 40 && session.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
-    let name = if plain && !session.is_empty() {
+    // Lists of ledgers tell only the name that was made of such an id.
+    let is_derived = session.strip_prefix('~').is_some_and(|id| id.parse::<yore_core::id::EpisodeId>().is_ok());
+    let name = if plain && !session.is_empty() || is_derived {
         session.to_owned()
     } else {
         format!("~{}", yore_core::id::EpisodeId::derive("given", session))
@@ -253,6 +255,10 @@ mod tests {
             assert!(path.file_name().unwrap().len() < 80);
         }
         assert_ne!(path(directory, "a/b"), path(directory, "a/c"));
+        let derived = path(directory, "ses_a/b");
+        let name = derived.file_stem().unwrap().to_str().unwrap();
+        assert_eq!(path(directory, name), derived, "a ledger is found by the name of its file");
+        assert!(path(directory, "~../x").file_name().unwrap().len() > 20, "only a derived name is taken as it is");
         assert!(path(directory, "0f3c-12").ends_with("0f3c-12.jsonl"));
         let token = format!("gh{}_{}", "p", "Quay7tide".repeat(4));
         assert!(!path(directory, &token).to_str().unwrap().contains("Quay7"), "a session id may be a secret by mistake");

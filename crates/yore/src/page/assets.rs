@@ -7,6 +7,7 @@ const FILES: &[(&str, &str, &str)] = &[
     ("page.css", "text/css; charset=utf-8", include_str!("assets/page.css")),
     ("page.js", JAVASCRIPT, include_str!("assets/page.js")),
     ("load.js", JAVASCRIPT, include_str!("assets/load.js")),
+    ("live.js", JAVASCRIPT, include_str!("assets/live.js")),
     ("search.js", JAVASCRIPT, include_str!("assets/search.js")),
     ("reader.js", JAVASCRIPT, include_str!("assets/reader.js")),
     ("timeline.js", JAVASCRIPT, include_str!("assets/timeline.js")),

@@ -5,9 +5,10 @@ use maud::{Markup, html};
 use super::parts::{self, count};
 use super::view::{Content, Input, Row};
 use crate::api::calls::categories as calls;
+use crate::api::calls::memories;
 use crate::api::route::Caller;
 use crate::error::CliResult;
-use crate::results::{CategoryLine, MemoryCategory};
+use crate::results::{CategoryLine, MemoryCategory, MemoryRecord};
 
 /// Sections of a summary, with their headings.
 const SECTIONS: [(&str, &str); 6] = [
@@ -18,6 +19,9 @@ const SECTIONS: [(&str, &str); 6] = [
     ("open", "Open"),
     ("events", "What happened"),
 ];
+
+/// Most memories of a category that are listed.
+const MEMBERS: usize = 50;
 
 /// Returns the views.
 pub fn views() -> Vec<Row> {
@@ -40,29 +44,28 @@ fn item(category: &MemoryCategory) -> Markup {
     html! {
         li.item data-item {
             div.meta { span { (count(category.items)) " memories" } (parts::day(category.last_added.as_deref())) }
-            a.statement href={ "categories/" (path_part(&category.name)) } { (category.title) }
+            a.statement href={ "categories/" (parts::segment(&category.name)) } { (category.title) }
             @if !category.description.is_empty() { p.quiet { (category.description) } }
             @if !category.children.is_empty() {
-                div.chips { @for part in &category.children { a.chip href={ "categories/" (path_part(&part.name)) } { (part.title) " " (part.items) } } }
+                div.chips { @for part in &category.children { a.chip href={ "categories/" (parts::segment(&part.name)) } { (part.title) " " (part.items) } } }
             }
         }
     }
 }
 
-/// Returns a name as a part of a path.
-fn path_part(name: &str) -> String {
-    url::form_urlencoded::byte_serialize(name.as_bytes()).collect::<String>().replace('+', "%20")
-}
-
 fn one(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
     let found = calls::open(caller, input.read()?)?;
     let category = &found.category;
+    let first = found.members.iter().take(MEMBERS);
+    // One that was forgotten in this very moment is left out.
+    let members: Vec<MemoryRecord> =
+        first.filter_map(|member| memories::record(caller, memories::Id { id: member.id.clone() }).ok()).collect();
     let body = html! {
-        @if let Some(parent) = &category.parent { p { a href={ "categories/" (path_part(parent)) } { (parent) } } }
+        @if let Some(parent) = &category.parent { p { a href={ "categories/" (parts::segment(parent)) } { (parent) } } }
         h1 { (category.title) }
         p.quiet { (count(category.items)) " memories, the last of " (parts::day(category.last_added.as_deref())) }
         @if !category.children.is_empty() {
-            div.chips { @for part in &category.children { a.chip href={ "categories/" (path_part(&part.name)) } { (part.title) " " (part.items) } } }
+            div.chips { @for part in &category.children { a.chip href={ "categories/" (parts::segment(&part.name)) } { (part.title) " " (part.items) } } }
         }
         @for (section, heading) in SECTIONS {
             @let lines: Vec<&CategoryLine> = found.lines.iter().filter(|line| line.section == section).collect();
@@ -71,10 +74,9 @@ fn one(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
                 ul.items { @for line in lines { (told(line)) } }
             }
         }
-        details {
-            summary { "All " (count(found.members.len() as u64)) " memories" }
-            ul { @for member in &found.members { li { a href={ "memories/" (member.id) } { (member.id) } " " (parts::day(Some(&member.added))) } } }
-        }
+        h2 { "Its memories" }
+        @if found.members.len() > members.len() { p.quiet { "The " (members.len()) " most relevant of " (count(found.members.len() as u64)) "." } }
+        ul.items { @for member in &members { (parts::memory_item(member)) } }
     };
     Ok(Content::new(category.title.clone(), body))
 }

@@ -84,10 +84,20 @@ pub fn whole(around: &Around<'_>, content: &Content) -> Markup {
                         }
                     }
                 }
-                main #main tabindex="-1" { (content.body) }
+                main #main tabindex="-1" data-live=[live(current)] { (content.body) }
+                div #news role="status" aria-live="polite" {}
                 div #said role="status" aria-live="polite" {}
             }
         }
+    }
+}
+
+/// Returns the events that change what a view shows; the page offers to show it anew when one happens.
+fn live(current: &str) -> Option<&'static str> {
+    match current {
+        "" | "sessions" => Some("captured"),
+        "health" => Some("captured upkeep"),
+        _ => None,
     }
 }
 

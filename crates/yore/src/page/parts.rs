@@ -65,22 +65,28 @@ pub fn memory_item(memory: &MemoryRecord) -> Markup {
 pub fn bars(title: &str, unit: &str, values: &[(String, u64)]) -> Markup {
     const HEIGHT: u64 = 120;
     const STEP: usize = 16;
+    const LABELS: u64 = 22;
     let most = values.iter().map(|(_, value)| *value).max().unwrap_or(0).max(1);
     let width = (values.len() * STEP).max(1);
     html! {
         figure.bars {
-            figcaption { (title) }
+            figcaption { (title) span.quiet { ", at most " (count(most)) } }
             div {
-                svg viewBox={ "0 0 " (width) " " (HEIGHT + 4) } width=(width) height=(HEIGHT + 4) role="img" aria-label={ (title) ": " (values.len()) " values, at most " (most) " " (unit) } {
+                svg viewBox={ "0 0 " (width) " " (HEIGHT + LABELS) } width=(width) height=(HEIGHT + LABELS) role="img" aria-label={ (title) ": " (values.len()) " values, at most " (most) " " (unit) } {
                     @for (at, (name, value)) in values.iter().enumerate() {
                         @let height = (value * HEIGHT).div_ceil(most);
                         rect x=(at * STEP + 2) y=(HEIGHT - height + 2) width=(STEP - 4) height=(height.max(1)) { title { (name) ": " (count(*value)) " " (unit) } }
+                    }
+                    // Below so many bars there is no room for both.
+                    @if let [(first, _), .., (last, _)] = values && values.len() > 10 {
+                        text x="2" y=(HEIGHT + LABELS - 5) { (first) }
+                        text x=(width - 2) y=(HEIGHT + LABELS - 5) text-anchor="end" { (last) }
                     }
                 }
             }
             details {
                 summary { "As a table" }
-                div.table { table {
+                div.table tabindex="0" role="region" aria-label=(title) { table {
                     thead { tr { th scope="col" { "When" } th.number scope="col" { (unit) } } }
                     tbody { @for (name, value) in values { tr { th scope="row" { (name) } td.number { (count(*value)) } } } }
                 } }

@@ -45,6 +45,8 @@ pub struct LoggedUse {
 pub(crate) enum WantedUses<'q> {
     /// Those in a session, by its native id.
     In(&'q str),
+    /// Those in any of these sessions, by their native ids.
+    InAny(&'q [String]),
     /// The reinforcing ones in the sessions in which a memory was used so.
     Beside(MemoryId),
 }
@@ -65,6 +67,10 @@ impl Store {
         let select = "SELECT memory_uid, way, at_ms, session, question FROM memory_access";
         self.read(|view| match wanted {
             WantedUses::In(session) => view.all(&format!("{select} WHERE session = ?1 ORDER BY id"), [session], logged),
+            WantedUses::InAny(sessions) => {
+                let sql = format!("{select} WHERE session IN (SELECT value FROM json_each(?1)) ORDER BY id");
+                view.all(&sql, [serde_json::to_string(sessions).unwrap_or_default()], logged)
+            }
             WantedUses::Beside(memory) => {
                 let sql = format!(
                     "{select} WHERE way IN ('opened', 'cited') AND session IN (

@@ -223,6 +223,7 @@ const MODULES = [
   ["#search", () => import("./search.js")],
   ["#reader", () => import("./reader.js")],
   ["#months", () => import("./timeline.js")],
+  ["[data-live]", () => import("./live.js")],
 ];
 
 function equip() {
