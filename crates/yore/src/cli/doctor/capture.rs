@@ -7,8 +7,8 @@ use yore_sources::source::{Nature, SOURCES, UnreadAgent};
 
 use super::super::Context;
 use super::super::status_line::ago;
-use super::Told;
 use crate::engine_handle::now;
+use crate::health::Told;
 use crate::histories::{default_roots, unreadable_of};
 use crate::render::ingest::unread_agent;
 use crate::render::text;
