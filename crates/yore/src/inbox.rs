@@ -1,7 +1,7 @@
 //! What waits for a person: pairs that may contradict or change each other, then memories that nobody confirmed.
 
 use yore_core::conflict::ConflictSeverity;
-use yore_core::memory::{Lane, Memory, MemoryKind, Status};
+use yore_core::memory::{Lane, Status};
 use yore_engine::{ConflictPlace, MemoryFilter, MemoryList, OpenConflict, ProjectQuery, StoredMemory};
 use yore_sources::project_names::ProjectNames;
 
@@ -9,10 +9,15 @@ use crate::cursor::Cursor;
 use crate::engine_handle::MemoryClient;
 use crate::error::{CliError, CliResult};
 
+/// Most pairs that are counted.
+const MOST_PAIRS: usize = 1_000;
+
 /// The items that wait.
 pub struct Waiting {
     /// Conflicts that are not settled, the gravest first.
     pub pairs: Vec<OpenConflict>,
+    /// Number of all of them, at most [`MOST_PAIRS`].
+    pub pairs_total: usize,
     /// Memories that nobody confirmed, the most doubtful and important first.
     pub doubtful: Vec<StoredMemory>,
     /// Number of all memories that nobody confirmed.
@@ -29,33 +34,21 @@ pub fn gather(memory: &mut MemoryClient, projects: &[String], here: Option<Proje
         },
         projects: projects.to_vec(),
         here: here.clone().filter(|_| projects.is_empty()),
-        // The most doubtful may be the oldest.
-        limit: usize::MAX >> 1,
+        is_by_doubt: true,
+        limit,
         ..MemoryList::default()
     };
+    let total = memory.count_memories(list.clone())? as usize;
     let mut doubtful = memory.memories(list)?;
-    doubtful.sort_by(|a, b| doubt(&b.memory).total_cmp(&doubt(&a.memory)));
-    let total = doubtful.len();
     let projects = match here.filter(|_| projects.is_empty()) {
         Some(here) => memory.find_project(ProjectQuery::Directory(here))?.into_iter().map(|project| project.name).collect(),
         None => projects.to_vec(),
     };
-    let pairs = memory.conflicts(projects, None, limit)?;
+    let mut pairs = memory.conflicts(projects, None, limit.max(MOST_PAIRS))?;
+    let pairs_total = pairs.len();
+    pairs.truncate(limit);
     doubtful.truncate(limit.saturating_sub(pairs.len()));
-    Ok(Waiting { pairs, doubtful, total })
-}
-
-/// Returns how much a memory deserves a look: what is asked of all work first, then the doubtful and important.
-fn doubt(memory: &Memory) -> f32 {
-    let is_order = matches!(memory.kind, MemoryKind::Standard | MemoryKind::Preference);
-    (1.0 - memory.certainty) * memory.importance
-        + if is_order { 1.0 } else { 0.0 }
-        + match memory.status {
-            // Until somebody looks at it, it is of no use.
-            Status::Proposed => 2.0,
-            Status::Contested => 0.5,
-            _ => 0.0,
-        }
+    Ok(Waiting { pairs, pairs_total, doubtful, total })
 }
 
 /// Returns the cursor after a conflict in the list with this letter.

@@ -13,6 +13,7 @@
 //! - `fence`: marks recalled text as data, because an agent may obey what it reads
 //! - `distil`: the lines of a conversation as an agent distils them
 //! - `detect`: finds the source that can read a path
+//! - `health`: what is wrong with the memory, and its remedy
 //! - `histories`: which histories are read, and how
 //! - `hook`: short-lived calls by an agent: captures an event and answers it
 //! - `http`: the HTTP server on a local port
@@ -50,6 +51,7 @@ mod fence;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
 mod handoff;
+mod health;
 mod histories;
 mod hook;
 mod http;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use yore_core::entity::Entity;
 use yore_core::exchange::Exchanges;
 use yore_core::id::{EntityId, EpisodeId, MemoryId};
-use yore_core::memory::Use;
+use yore_core::memory::{AnchorVerdict, Use};
 use yore_core::note::Priority;
 use yore_core::operation::{Cause, Change, Operation, Subject};
 use yore_core::query::SearchMode;
@@ -22,11 +22,12 @@ use yore_engine::{
     AlikeEntities, AskAnswer, AskRequest, AuditReport, AuditRequest, Brief, BriefRequest, CategoriesRequest, CategoryOutline,
     CategorySummary, CleanedUp, CodeReport, CommandRequest, ConflictPlace, ContextPage, ContextPlace, ContextReading,
     ContextSearch, ContextTree, DeepenRequest, Deepened, DistilReport, Distilled, Done, Engine, EngineError, EpisodeSummary,
-    ForgetRequest, ForgetSelection, Forgotten, FoundContexts, Handoff, HandoffRequest, Job, LearnRequest, Learning, LedgerRow,
-    LoggedUse, Material, MaterialRequest, MemoryEdit, MemoryList, MergeOffer, NewMemory, NoteSummary, NotesRequest, OpenConflict,
-    OpenedContext, OpenedEntity, OpenedMemory, ProjectMerged, ProjectQuery, ProjectSummary, Reached, RememberRequest, Remembered,
-    SessionTopics, SessionsRequest, Settlement, ShowAnswer, ShowRequest, SourceFileSummary, Spent, Statistics, StatisticsRequest,
-    StoredMemory, SuggestRequest, Suggestions, TopicsRequest, Touched, Traversal, UpkeepState, Warning, WhichVersion,
+    ForgetRequest, ForgetSelection, Forgotten, FoundContexts, Handoff, HandoffRequest, Held, HeldRequest, Job, LearnRequest,
+    Learning, LedgerRow, LoggedUse, Material, MaterialRequest, MemoryEdit, MemoryList, MergeOffer, NewMemory, NoteSummary,
+    NotesRequest, OpenConflict, OpenedContext, OpenedEntity, OpenedMemory, ProjectMerged, ProjectQuery, ProjectSummary, Reached,
+    RememberRequest, Remembered, SessionTopics, SessionsRequest, Settlement, ShowAnswer, ShowRequest, SourceFileSummary, Spent,
+    Statistics, StatisticsRequest, StoredMemory, SuggestRequest, Suggestions, TopicsRequest, Touched, Traversal, UpkeepState,
+    Warning, WhichVersion,
 };
 use yore_sources::project_names::ProjectNames;
 
@@ -202,6 +203,10 @@ verbs! {
     /// Archives a memory, or takes it out of the archive.
     Writes archive_memory(id: String, is_archived: bool, cause: Cause) -> Done =>
         |engine| engine.archive_memory(&id, is_archived, &cause);
+    /// Returns what was held at a time, and what began or ended near it.
+    Reads held(request: HeldRequest) -> Held => |engine| engine.held(&request);
+    /// Returns the things in code that a memory speaks of and that changed since, as the last check found.
+    Reads code_verdicts(id: String) -> Vec<AnchorVerdict> => |engine| engine.code_verdicts(&id);
     /// Compares the memories of projects with their working trees; no names: of all projects.
     Writes check_code(projects: Vec<String>) -> CodeReport => |engine| engine.check_code(&projects, &mut || true);
 

@@ -7,6 +7,7 @@
 //! - `detect_conflicts`: detects contradictions, and records them as relations
 //! - `contexts`: relates contexts, which are notes with a topic
 //! - `entities`: records, merges and splits entities; states, removes and follows relations
+//! - `held`: lists what was held on a day
 //! - `import_files`: imports records from files of other programs
 //! - `history`: lists operations, undoes and redoes them
 //! - `model_decisions`: checks and carries out what a model decided about similar memories
@@ -32,6 +33,7 @@ mod contexts;
 mod detect_conflicts;
 mod entities;
 mod export_jsonl;
+mod held;
 mod history;
 mod import_files;
 mod merge_duplicates;
@@ -56,6 +58,8 @@ pub(crate) use self::consolidate::{Consolidated, Extraction, Fate};
 pub(crate) use self::entities::NamedEntity;
 pub use self::entities::{OpenedEntity, Reached, Traversal};
 pub use self::export_jsonl::{Exported, Imported};
+pub(crate) use self::held::TimesHeld;
+pub use self::held::{Held, HeldMemory, HeldRequest};
 pub use self::import_files::{GivenEntity, GivenRecords, GivenRelation};
 pub use self::merge_duplicates::MergedDuplicates;
 pub use self::model_decisions::Judged;

@@ -84,6 +84,9 @@ pub struct MemoryList {
     /// The least decay score, 0 to 1.
     #[serde(default)]
     pub least_decay: Option<f32>,
+    /// First those that deserve a person's look most, and not those that were changed last.
+    #[serde(default)]
+    pub is_by_doubt: bool,
     /// Maximum number of memories.
     pub limit: usize,
 }

@@ -40,7 +40,8 @@ impl Engine {
     pub(super) fn of_standing(&self, list: &MemoryList) -> Result<Vec<(MemoryKey, Memory)>, EngineError> {
         let filter = self.filter_of(list)?;
         if list.tiers.is_empty() && list.least_decay.is_none() {
-            return Ok(self.store().memories(Memories::Meeting(&filter, list.limit))?);
+            let wanted = if list.is_by_doubt { Memories::Doubtful } else { Memories::Meeting };
+            return Ok(self.store().memories(wanted(&filter, list.limit))?);
         }
         let is_wanted = |standing: Standing| {
             (list.tiers.is_empty() || list.tiers.contains(&standing.tier))

@@ -107,6 +107,18 @@ impl Engine {
         Ok(report)
     }
 
+    /// Returns the things that a memory speaks of and that were changed, moved or removed when a working tree was last looked at.
+    ///
+    /// # Errors
+    /// As [`Self::memory`].
+    pub fn code_verdicts(&self, id: &str) -> Result<Vec<AnchorVerdict>, EngineError> {
+        let id = self.memory(id)?.memory.id;
+        let known = self.store().memories(Memories::Named(&id.to_string(), 1))?;
+        let rows: Vec<MemoryKey> = known.iter().map(|(row, _)| *row).collect();
+        let found = self.store().verdicts_of(&rows)?.into_values().flat_map(|stored| stored.found);
+        Ok(found.filter(|one| one.verdict != Verdict::Fresh).collect())
+    }
+
     /// Lets the facts of branches that were merged hold everywhere; returns how many stood beside something that they exclude. A
     /// repository that cannot be read tells nothing.
     fn settle_those_merged(&self, project: ProjectId, trees: &[String]) -> Result<u64, EngineError> {

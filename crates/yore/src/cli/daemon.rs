@@ -8,11 +8,12 @@ use yore_engine::Job;
 use super::Context;
 use crate::daemon::{self, log};
 use crate::error::{CliError, CliResult, Exit};
+use crate::health;
 use crate::ipc::card;
-use crate::ipc::client::{self, NoAnswer, PATIENCE, Started};
+use crate::ipc::client::{self, PATIENCE, Started};
 use crate::ipc::wire::Request;
 use crate::render::text;
-use crate::results::{Daemon, DaemonStarted, DaemonStatus, DaemonStopped, Retried};
+use crate::results::{Daemon, DaemonStarted, DaemonStopped, Retried};
 
 /// Read what agents write, while they write it, in the background
 ///
@@ -150,15 +151,7 @@ fn stop(context: &mut Context) -> CliResult {
 
 /// Asks the daemon for its state.
 pub fn state(context: &Context) -> CliResult<Daemon> {
-    let answer =
-        client::connect_any(&context.settings.directory).map(|mut client| client.ask::<DaemonStatus>(&Request::Status, PATIENCE));
-    match answer {
-        Some(Ok(status)) => Ok(Daemon { status: Some(status), running: true, answers: true }),
-        Some(Err(NoAnswer::Refused(error))) => Err(error),
-        None | Some(Err(NoAnswer::Unavailable { .. })) => {
-            Ok(Daemon { status: None, running: card::is_running(&context.settings.directory), answers: false })
-        }
-    }
+    health::daemon(&context.settings.directory)
 }
 
 fn status(context: &mut Context) -> CliResult {

@@ -1,7 +1,4 @@
-use std::collections::BTreeSet;
-
 use clap::Args;
-use serde_json::{Map, Value};
 use yore_core::operation::{Operation, Subject};
 use yore_core::time::UtcMillis;
 
@@ -10,6 +7,7 @@ use super::page::{PageArguments, more};
 use crate::cursor::{self, Cursor};
 use crate::engine_handle::MemoryClient;
 use crate::error::{CliError, CliResult, Exit};
+use crate::render::changes;
 use crate::render::plain::one_line;
 use crate::render::text::{self, BOLD, DIM, RESET};
 use crate::results::OperationRecord;
@@ -73,92 +71,17 @@ fn show(memory: &mut MemoryClient, number: u64, context: &mut Context) -> CliRes
     }
     context.printer.line(row(&operation, text::exact_time).join("  "))?;
     for change in &record.changes {
-        let what = match (&change.before, &change.after) {
-            (None, Some(_)) => " (new)",
-            (None, None) => " (new, and changed again since)",
-            (Some(_), None) => " (removed, or changed again since)",
-            (Some(_), Some(_)) => "",
-        };
-        // A record is a member named by its kind.
-        let members = |value: &Option<Value>| {
-            value.as_ref().and_then(|record| record[&change.kind].as_object()).cloned().unwrap_or_default()
-        };
-        let (before, after) = (members(&change.before), members(&change.after));
-        let is_relation = change.kind == "relation";
-        let whole = if after.is_empty() { &before } else { &after };
-        let named = if is_relation && !whole.is_empty() { related(whole) } else { change.id.clone() };
-        context.printer.line(format!("{BOLD}{}{RESET} {named}{what}", change.kind))?;
-        let is_whole = before.is_empty() || after.is_empty();
-        let is_told = |name: &&String| if is_whole { !is_relation && TOLD.contains(&name.as_str()) } else { *name != "changed" };
-        let names: BTreeSet<&String> = before.keys().chain(after.keys()).filter(is_told).collect();
-        for name in names.into_iter().filter(|name| before.get(*name) != after.get(*name)) {
-            for (mark, value) in [("-", before.get(name)), ("+", after.get(name))] {
-                if let Some(value) = value.filter(|value| !is_empty(value)) {
-                    let words = one_line(&in_words(name, value));
-                    context.printer.line(format!("{DIM}{mark}{RESET} {}: {words}", name.replace('_', " ")))?;
+        let fate = Some(changes::fate(change)).filter(|fate| !fate.is_empty()).map(|fate| format!(" ({fate})"));
+        context.printer.line(format!("{BOLD}{}{RESET} {}{}", change.kind, changes::named(change), fate.unwrap_or_default()))?;
+        for member in changes::members(change) {
+            for (mark, value) in [("-", &member.before), ("+", &member.after)] {
+                if let Some(value) = value {
+                    context.printer.line(format!("{DIM}{mark}{RESET} {}: {}", member.name, one_line(value)))?;
                 }
             }
         }
     }
     Ok(Exit::Success)
-}
-
-/// Members that are shown of a record that is new or removed. Of a changed one, all that changed are shown.
-const TOLD: [&str; 12] = [
-    "aliases",
-    "description",
-    "details",
-    "evidence",
-    "kind",
-    "name",
-    "statement",
-    "status",
-    "tags",
-    "title",
-    "valid_from",
-    "valid_until",
-];
-
-/// Describes a relation: what it leads from, its type, what it leads to, and why.
-fn related(members: &Map<String, Value>) -> String {
-    let words = |name: &str| members.get(name).and_then(Value::as_str).unwrap_or_default();
-    let node = |name: &str| match words(name).split_once(' ') {
-        Some((kind, id)) if id.len() == 32 && id.is_ascii() => format!("{kind} {}", &id[22..]),
-        _ => words(name).to_owned(),
-    };
-    let reason = Some(words("reason")).filter(|reason| !reason.is_empty()).map(|reason| format!(" ({reason})"));
-    one_line(&format!("{} {} {}{}", node("from"), words("type").replace('_', " "), node("to"), reason.unwrap_or_default()))
-}
-
-/// Members of a record that are times.
-const TIMES: [&str; 4] = ["status_since", "valid_from", "valid_until", "activated"];
-
-/// Returns whether a value has no content.
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::String(text) => text.is_empty(),
-        Value::Array(values) => values.is_empty(),
-        Value::Object(members) => members.is_empty(),
-        Value::Bool(is_so) => !is_so,
-        Value::Number(_) => false,
-    }
-}
-
-/// Formats a member of a record: a text without quotation marks, a time as a person reads it, records as names and values.
-fn in_words(name: &str, value: &Value) -> String {
-    match value {
-        Value::String(words) => words.clone(),
-        Value::Array(values) => values.iter().map(|value| in_words(name, value)).collect::<Vec<_>>().join("; "),
-        Value::Object(members) => {
-            let full = members.iter().filter(|(_, value)| !is_empty(value));
-            full.map(|(name, value)| format!("{} {}", name.replace('_', " "), in_words(name, value)))
-                .collect::<Vec<_>>()
-                .join(", ")
-        }
-        _ if TIMES.contains(&name) => text::exact_time(value.as_i64()),
-        _ => value.to_string(),
-    }
 }
 
 /// Returns the row of an operation, with the first memory that it changed, if that is still there.

@@ -39,12 +39,14 @@ const REJECTED: &str = "rejected in a review";
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let here = context.settings.project_here().filter(|_| !arguments.all);
     let mut memory = context.settings.memory()?;
-    let Waiting { pairs, doubtful, total } = inbox::gather(&mut memory, &arguments.projects, here, arguments.limit)?;
+    let Waiting { pairs, doubtful, pairs_total, total } = inbox::gather(&mut memory, &arguments.projects, here, arguments.limit)?;
     let is_empty = doubtful.is_empty() && pairs.is_empty();
     if context.printer.is_json() {
         context.printer.json(&Inbox {
             conflicts: pairs.iter().map(ConflictRecord::from).collect(),
             memories: doubtful.iter().map(|stored| MemoryRecord::of(stored, Vec::new())).collect(),
+            conflicts_total: pairs_total as u64,
+            memories_total: total as u64,
         })?;
         return Ok(if is_empty { Exit::Nothing } else { Exit::Success });
     }

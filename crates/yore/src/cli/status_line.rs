@@ -205,7 +205,7 @@ impl Facts {
             }
         });
         if let Some(at) = self.captured {
-            parts.push(format!("{}captured {}{}", text::DIM, ago(now - at), text::RESET));
+            parts.push(format!("{}captured {}{}", text::DIM, text::ago(now - at), text::RESET));
         }
         if !self.has_daemon && self.waiting > 0 {
             let waiting = text::counted(self.waiting as u64, "event");
@@ -244,17 +244,6 @@ fn when_captured(directory: &Path, session: &str) -> Receiver<Option<UtcMillis>>
     // A database that is busy or on a slow disk must not delay the line.
     thread::spawn(move || send.send(Engine::open(options).ok().and_then(|engine| engine.last_read_of(&session).ok()?)));
     receive
-}
-
-/// Formats an age as `12 s ago`.
-pub(super) fn ago(passed_ms: UtcMillis) -> String {
-    match passed_ms / 1000 {
-        ..1 => "now".to_owned(),
-        seconds @ 1..60 => format!("{seconds} s ago"),
-        seconds @ 60..3_600 => format!("{} min ago", seconds / 60),
-        seconds @ 3_600..172_800 => format!("{} h ago", seconds / 3_600),
-        seconds => format!("{} days ago", seconds / 86_400),
-    }
 }
 
 #[cfg(test)]
@@ -313,7 +302,7 @@ mod tests {
 
     #[test]
     fn ages_are_told_in_one_unit() {
-        let told: Vec<String> = [-5, 0, 12_000, 90_000, 7_200_000, 400_000_000].into_iter().map(ago).collect();
+        let told: Vec<String> = [-5, 0, 12_000, 90_000, 7_200_000, 400_000_000].into_iter().map(text::ago).collect();
         assert_eq!(told, ["now", "now", "12 s ago", "1 min ago", "2 h ago", "4 days ago"]);
     }
 }

@@ -145,6 +145,21 @@ impl Key {
         self.name.rsplit_once('.').unwrap_or(("", self.name))
     }
 
+    /// Describes the values that the key takes.
+    pub fn expected(&self) -> String {
+        self.shape.expected()
+    }
+
+    /// Returns the values that the key takes, if they are few.
+    pub fn choices(&self) -> Vec<String> {
+        let words: &[&str] = match self.shape {
+            Shape::Switch => &["true", "false"],
+            Shape::Choice(words) => words,
+            _ => &[],
+        };
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
     /// Returns the environment variable that sets this key: `YORE_SOURCES__CLAUDE_CODE__ROOTS`
     /// for `sources.claude-code.roots`.
     pub fn variable(&self) -> String {

@@ -10,6 +10,7 @@ const FILES: &[(&str, &str, &str)] = &[
     ("live.js", JAVASCRIPT, include_str!("assets/live.js")),
     ("search.js", JAVASCRIPT, include_str!("assets/search.js")),
     ("reader.js", JAVASCRIPT, include_str!("assets/reader.js")),
+    ("timeline.js", JAVASCRIPT, include_str!("assets/timeline.js")),
     ("colours.js", JAVASCRIPT, include_str!("assets/colours.js")),
     ("hljs-bash.js", JAVASCRIPT, include_str!("assets/vendor/hljs-bash.js")),
     ("hljs-core.js", JAVASCRIPT, include_str!("assets/vendor/hljs-core.js")),

@@ -52,6 +52,7 @@ pub fn whole(around: &Around<'_>, content: &Content) -> Markup {
     let current = match current {
         "session" | "turn" | "topics" => "sessions",
         "deepen" => "",
+        "timeline" | "entities" | "log" | "forget" => "memories",
         other => other,
     };
     html! {

@@ -2,7 +2,7 @@
 //!
 //! - [`router`]: the page below a secret path, the link that opens it, and its assets
 //! - `view`: a view, and its arguments; `layout`: what every view has around it; `parts`: pieces that views share
-//! - one file for each group of views; `search`: search, and a thing at a level; `sessions`: lists; `reader`: a session
+//! - one file for each group of views; `memories`, `memory`, `timeline`, `inbox`, `entities`, `operations`, `forgetting`: memories; `search`: search, and a thing at a level; `sessions`: lists; `reader`: a session
 //! - `markdown`: Markdown of recorded text as markup; `marker`: marks words in it
 //! - `assets`: style sheet and modules, which the page needs for changes, not for reading
 //!
@@ -11,11 +11,18 @@
 mod assets;
 mod categories;
 mod cost;
+mod entities;
+mod forgetting;
+mod forms;
+mod graph;
 mod health;
+mod inbox;
 mod layout;
 mod markdown;
 mod marker;
 mod memories;
+mod memory;
+mod operations;
 mod parts;
 mod projects;
 mod reader;
@@ -23,6 +30,7 @@ mod receipts;
 mod search;
 mod sessions;
 mod settings;
+mod timeline;
 mod view;
 
 use std::collections::HashMap;
@@ -71,6 +79,12 @@ fn views() -> Vec<Row> {
         cost::views(),
         health::views(),
         settings::views(),
+        memory::views(),
+        timeline::views(),
+        inbox::views(),
+        entities::views(),
+        operations::views(),
+        forgetting::views(),
     ]
     .into_iter()
     .flatten()

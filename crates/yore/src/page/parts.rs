@@ -12,6 +12,13 @@ pub fn change(label: &str, method: &str, path: &str, body: &Value, ask: Option<&
     }
 }
 
+/// Returns a button like that of [`change`]; `words` are told when the change, which is no operation of the log, was made.
+pub fn change_saying(label: &str, path: &str, body: &Value, ask: Option<&str>, words: &str) -> Markup {
+    html! {
+        button type="button" data-method="POST" data-path={ "api/v1/" (path) } data-body=(body.to_string()) data-ask=[ask] data-words=(words) { (label) }
+    }
+}
+
 /// Returns an id or a name as a part of a path.
 pub fn segment(id: &str) -> String {
     url::form_urlencoded::byte_serialize(id.as_bytes()).collect::<String>().replace('+', "%20")

@@ -251,7 +251,7 @@ impl Reading<'_> {
                     p { a href={ (path) "/handoff" } { "Show it" } }
                 }
                 ul.plain {
-                    li { a href={ "receipts?session=" (parts::segment(&self.session.session.session)) } { "What this session was given" } }
+                    li { a href={ "receipts/" (parts::segment(&self.session.session.session)) } { "What this session was given" } }
                     li { a href={ "./?session=" (id) } { "Search in it" } }
                 }
                 p.quiet {

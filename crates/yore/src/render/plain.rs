@@ -159,6 +159,17 @@ pub fn one_line(words: &str) -> String {
     harmless(words).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Formats an age as `12 s ago`.
+pub fn ago(passed_ms: UtcMillis) -> String {
+    match passed_ms / 1000 {
+        ..1 => "now".to_owned(),
+        seconds @ 1..60 => format!("{seconds} s ago"),
+        seconds @ 60..3_600 => format!("{} min ago", seconds / 60),
+        seconds @ 3_600..172_800 => format!("{} h ago", seconds / 3_600),
+        seconds => format!("{} days ago", seconds / 86_400),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

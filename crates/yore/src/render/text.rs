@@ -14,7 +14,7 @@ use yore_engine::{
 
 use super::memories;
 use super::plain::one_line;
-pub use super::plain::{bytes, count, counted, day, exact_time, harmless, indent, is_unsafe, table, time, visible, widths};
+pub use super::plain::{ago, bytes, count, counted, day, exact_time, harmless, indent, is_unsafe, table, time, visible, widths};
 use crate::results::{self, is_document};
 
 /// Escape sequence for red. The stream removes all escape sequences where colours are not shown.

@@ -42,6 +42,12 @@ pub struct Inbox {
     pub conflicts: Vec<ConflictRecord>,
     /// Memories that nobody confirmed.
     pub memories: Vec<MemoryRecord>,
+    /// Number of all such pairs.
+    #[serde(default)]
+    pub conflicts_total: u64,
+    /// Number of all memories that nobody confirmed.
+    #[serde(default)]
+    pub memories_total: u64,
 }
 
 /// Memories that contradict each other (`get_contradictions`).

@@ -403,7 +403,8 @@ impl From<MemoryUse> for MemoryUses {
 }
 
 impl MemoryRelation {
-    fn of(relation: &NamedRelation) -> Self {
+    /// Returns a relation as data.
+    pub fn of(relation: &NamedRelation) -> Self {
         let NamedRelation { name, node, label, weight, reason } = relation;
         let (name, kind, label) = (name.clone(), node.kind().to_owned(), label.clone());
         let reason = reason.clone();

@@ -16,6 +16,7 @@
 //! - [`MemoryCategory`], [`CategorySummary`]: categories of memories
 //! - [`UpkeepJob`], [`UpkeepDone`], [`CleanedUp`]: recurring maintenance, and what was cleaned up
 //! - [`LearnDone`], [`LearnState`]: learning by a language model
+//! - [`HeldPage`], [`OpenedEntity`], [`ReachedNode`], [`ForgottenSelection`]: what the HTTP API returns besides
 //! - [`Handoff`], [`Resumable`]: work that goes on in another session
 //! - [`Audit`]: faults of instruction files
 //! - [`Measured`]: the result of `yore eval`
@@ -34,6 +35,7 @@ mod designs;
 mod distil;
 mod eval;
 mod handoff;
+mod held;
 mod learn;
 mod list;
 mod memory;
@@ -58,6 +60,7 @@ pub use self::designs::*;
 pub use self::distil::*;
 pub use self::eval::*;
 pub use self::handoff::*;
+pub use self::held::*;
 pub use self::learn::*;
 pub use self::list::*;
 pub use self::memory::*;

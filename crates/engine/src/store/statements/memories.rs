@@ -14,6 +14,7 @@ use yore_core::relation::Node;
 use yore_core::time::UtcMillis;
 
 use super::revisions::Revision;
+use crate::memories::TimesHeld;
 use crate::store::keys::{EpisodeKey, MemoryKey, ProjectKey, RecordKey, RelationKey, RowKey, hex_of};
 use crate::store::local::transaction::{View, WriteTx};
 use crate::store::{Store, StoreError, StoreResult};
@@ -104,6 +105,9 @@ pub struct MemoryFilter {
 pub(crate) enum Memories<'q> {
     /// Those that a filter lets through, changed last first, at most so many.
     Meeting(&'q MemoryFilter, usize),
+    /// Those that a filter lets through, at most so many: first those that deserve a person's look most. They wait for a review, are
+    /// contested, are asked of all work, are doubtful and important.
+    Doubtful(&'q MemoryFilter, usize),
     /// Those whose last digits begin with these, the form in which ids are shown ([`MemoryId::short`]), or whose whole id begins with them: at
     /// most so many.
     Named(&'q str, usize),
@@ -396,6 +400,18 @@ impl Store {
                     parameters.push(Value::from(limit as i64));
                     view.column(&sql, params_from_iter(parameters))?
                 }
+                Memories::Doubtful(filter, limit) => {
+                    let sql = format!(
+                        "SELECT memory.id {FROM} {FILTERED} ORDER BY
+                             (1.0 - coalesce(json_extract(memory.rest, '$.certainty'), 1.0)) * memory.importance
+                             + (memory.kind IN ('standard', 'preference'))
+                             + CASE memory.status WHEN 'proposed' THEN 2.0 WHEN 'contested' THEN 0.5 ELSE 0.0 END DESC,
+                             memory.changed_ms DESC, memory.id DESC LIMIT ?15"
+                    );
+                    let mut parameters = parameters(filter);
+                    parameters.push(Value::from(limit as i64));
+                    view.column(&sql, params_from_iter(parameters))?
+                }
                 Memories::Named(digits, limit) => {
                     let filled = |digit: char| {
                         let whole: String = digits.chars().chain(std::iter::repeat(digit)).take(32).collect();
@@ -446,6 +462,22 @@ impl Store {
                 )?,
             };
             keys.into_iter().filter_map(|key| view.keyed(key).transpose()).collect()
+        })
+    }
+
+    /// Returns the times in which the memories that a filter lets through were held, as far as the records say now.
+    pub(crate) fn times_held(&self, filter: &MemoryFilter) -> StoreResult<Vec<TimesHeld>> {
+        let sql = format!(
+            "SELECT memory.id, coalesce(memory.valid_from_ms, memory.recorded_ms),
+                 CASE WHEN memory.status IN ('holds', 'contested') THEN memory.valid_until_ms
+                     ELSE min(coalesce(memory.valid_until_ms, memory.changed_ms),
+                         coalesce(json_extract(memory.rest, '$.status_since'), memory.changed_ms)) END
+             {FROM} {FILTERED}"
+        );
+        self.read(|view| {
+            view.all(&sql, params_from_iter(parameters(filter)), |row| {
+                Ok(TimesHeld { memory: row.get(0)?, since: row.get(1)?, until: row.get(2)? })
+            })
         })
     }
 

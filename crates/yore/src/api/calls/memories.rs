@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 use yore_core::conflict::{Aspect, StatedValue};
 use yore_core::memory::dynamics::Tier;
 use yore_core::memory::{Confidence, Lane, MemoryKind, Status};
-use yore_engine::{GivenEvidence, MemoryEdit, MemoryFilter, MemoryList, NewMemory, Settlement};
+use yore_core::query::{Filter, MemoryConditions, Wanted};
+use yore_core::scope::ScopeChoice;
+use yore_core::time::format_utc;
+use yore_engine::{Found, GivenEvidence, HeldRequest, MemoryEdit, MemoryFilter, MemoryList, NewMemory, Settlement};
 
 use super::{all_named, by_person, limit, named, none, place, time};
 use crate::api::route::{Caller, Route};
@@ -14,11 +17,15 @@ use crate::cursor::{self, Cursor};
 use crate::engine_handle::{Outcome, now};
 use crate::error::{CliError, CliResult};
 use crate::inbox::{self, Waiting};
-use crate::results::{Changed, CheckedCode, ConflictRecord, Inbox, MemoryRecord, Page, TouchedMemory};
+use crate::recall_request;
+use crate::results::{
+    Changed, ChangedThing, CheckedCode, ConflictRecord, HeldPage, HeldRecord, Inbox, MemoryRecord, Page, TouchedMemory,
+};
 
 /// Letters of these lists in cursors.
 const LIST: char = 'm';
 const CONFLICTS: char = 'c';
+const HELD: char = 'h';
 const DAY_MS: i64 = 86_400_000;
 const ASPECTS: [&str; 7] = ["value", "version", "place", "owner", "choice", "status", "rule"];
 
@@ -26,6 +33,7 @@ const ASPECTS: [&str; 7] = ["value", "version", "place", "owner", "choice", "sta
 pub fn routes() -> Vec<Route> {
     vec![
         Route::get("/memories", "Lists memories, the last changed first", &["memories"], list),
+        Route::get("/memories/held", "Lists what was held on a day, and what began or ended near it", &["held"], held),
         Route::get("/memories/count", "Counts the memories of a list", &["count_memories"], count),
         Route::change(Method::POST, "/memories", "Records a memory", &["add_memory"], add),
         Route::get("/memories/{id}", "Opens a memory; the use is counted", &["open_memory"], open),
@@ -59,6 +67,12 @@ pub fn routes() -> Vec<Route> {
             &["archive_memory"],
             archive,
         ),
+        Route::get(
+            "/memories/{id}/code",
+            "Lists the things in code that a memory speaks of and that changed since, as the last check found",
+            &["code_verdicts"],
+            code,
+        ),
         Route::get("/memories/{id}/touches", "Lists the known memories that a memory touches", &["touches"], touches),
         Route::get("/memories/{id}/conflicts", "Lists the open conflicts of a memory", &["conflicts_of"], conflicts_of),
         Route::ask("/memories/check", "Compares memories with the files that they speak of", &["check_code"], check),
@@ -68,11 +82,11 @@ pub fn routes() -> Vec<Route> {
             &["conflicts", "conflicts_put_off"],
             conflicts,
         ),
-        Route::change(Method::POST, "/conflicts/settle", "Settles a conflict", &["settle_conflict"], settle),
+        Route::change(Method::POST, "/conflicts/settle", "Settles a conflict", &["settle_conflict", "edit_memory"], settle),
         Route::get(
             "/inbox",
             "Lists what waits for a person, the worst first",
-            &["memories", "conflicts", "find_project"],
+            &["memories", "count_memories", "conflicts", "find_project"],
             waiting,
         ),
     ]
@@ -82,6 +96,8 @@ pub fn routes() -> Vec<Route> {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct List {
+    /// Only those that these words find, the best first, on one page
+    pub words: Option<String>,
     /// Only these kinds
     pub kind: Vec<String>,
     /// Only these statuses; without: those that hold, contested ones included; `all`: every one
@@ -155,6 +171,9 @@ pub struct Count {
 
 /// Lists memories.
 pub fn list(caller: &mut Caller<'_>, list: List) -> CliResult<Page<MemoryRecord>> {
+    if let Some(words) = list.words.clone() {
+        return by_words(caller, &words, &list);
+    }
     let mut found = caller.memory.memories(list.request(1)?)?;
     let cursor_of = |stored: &yore_engine::StoredMemory| Cursor::of(LIST, Some(stored.memory.changed), stored.memory.id);
     let next = cursor::page(&mut found, limit(list.limit, 50)?, cursor_of);
@@ -165,6 +184,97 @@ pub fn list(caller: &mut Caller<'_>, list: List) -> CliResult<Page<MemoryRecord>
 /// Counts the memories of a list, without its limit.
 pub fn count(caller: &mut Caller<'_>, list: List) -> CliResult<Count> {
     Ok(Count { count: caller.memory.count_memories(list.request(0)?)? })
+}
+
+/// Lists the memories that words find.
+fn by_words(caller: &mut Caller<'_>, words: &str, list: &List) -> CliResult<Page<MemoryRecord>> {
+    let MemoryList { filter, tiers, .. } = list.request(0)?;
+    let limit = limit(list.limit, 50)?;
+    let mut request = recall_request::request(words, caller.config(), None);
+    request.filter = Filter {
+        scope: if list.project.is_empty() { ScopeChoice::All } else { ScopeChoice::Projects(list.project.clone()) },
+        wanted: Wanted::Memories,
+        since: filter.since,
+        until: filter.until,
+        memories: MemoryConditions {
+            kinds: filter.kinds.clone(),
+            statuses: if filter.statuses.is_empty() { Status::ALL.to_vec() } else { filter.statuses.clone() },
+            tags: filter.tags.clone(),
+            entities: list.entity.clone(),
+            tiers,
+            ..MemoryConditions::default()
+        },
+        ..Filter::default()
+    };
+    (request.limit, request.is_bare) = (limit, true);
+    let mut items = Vec::new();
+    for hit in caller.memory.recall(&request, caller.may_be_full)?.hits {
+        let Found::Memory(found) = hit.found else { continue };
+        if filter.lane.is_none_or(|lane| lane == found.memory.lane) && (!filter.is_open || found.memory.is_open()) {
+            items.push(MemoryRecord::of(&caller.memory.memory(found.memory.id.to_string())?, Vec::new()));
+        }
+    }
+    Ok(Page { items, next: None })
+}
+
+/// What was held is asked for.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct HeldOn {
+    /// The day or time; of a day its end counts; without: now
+    pub at: Option<String>,
+    /// Only these kinds
+    pub kind: Vec<String>,
+    /// Only these projects, and what holds everywhere: name, id or directory
+    pub project: Vec<String>,
+    /// Days before and after within which a beginning or an end counts as near, 0 to 400; without: 30
+    pub around_days: Option<u16>,
+    /// Most memories, 1 to 500
+    pub limit: Option<usize>,
+    /// The cursor at the end of the page before
+    pub after: Option<String>,
+}
+
+/// Lists what was held on a day.
+pub fn held(caller: &mut Caller<'_>, asked: HeldOn) -> CliResult<HeldPage> {
+    let kinds: Vec<&str> = MemoryKind::ALL.iter().map(|kind| kind.as_str()).collect();
+    let limit = limit(asked.limit, 100)?;
+    let skip: usize = place(HELD, asked.after.as_deref())?.and_then(|cursor| cursor.id.parse().ok()).unwrap_or(0);
+    let days = asked.around_days.unwrap_or(30);
+    if days > 400 {
+        return Err(CliError::usage(format!("around_days: expected 0 to 400, not {days}"), None));
+    }
+    let at = match asked.at.as_deref().filter(|at| !at.trim().is_empty()) {
+        Some(words) => recall_request::as_of(words).map_err(|expected| CliError::usage(format!("at: {expected}"), None))?,
+        None => now(),
+    };
+    let list = MemoryList {
+        filter: MemoryFilter { kinds: all_named("kind", &asked.kind, MemoryKind::named, &kinds)?, ..MemoryFilter::default() },
+        projects: asked.project,
+        limit,
+        ..MemoryList::default()
+    };
+    let found = caller.memory.held(HeldRequest { list, at, around: i64::from(days) * DAY_MS, skip })?;
+    let has_more = (skip + found.held.len()) < usize::try_from(found.total).unwrap_or(usize::MAX);
+    Ok(HeldPage {
+        at: format_utc(at),
+        items: found.held.iter().map(HeldRecord::from).collect(),
+        total: found.total,
+        near: found.near.iter().map(HeldRecord::from).collect(),
+        first: found.range.map(|(first, _)| format_utc(first)),
+        last: found.range.map(|(_, last)| format_utc(last)),
+        next: has_more.then(|| Cursor::of(HELD, None, skip + limit).encode()),
+    })
+}
+
+/// Lists the things in code that a memory speaks of and that changed since.
+pub fn code(caller: &mut Caller<'_>, Id { id }: Id) -> CliResult<Vec<ChangedThing>> {
+    Ok(caller.memory.code_verdicts(id)?.iter().map(ChangedThing::from).collect())
+}
+
+/// Returns the names of the projects, for a choice.
+pub fn project_names(caller: &mut Caller<'_>) -> CliResult<Vec<String>> {
+    Ok(caller.memory.projects()?.into_iter().map(|project| project.name).collect())
 }
 
 /// A memory.
@@ -449,6 +559,8 @@ pub struct Settle {
     pub later_days: Option<u16>,
     /// Why, or under which condition
     pub reason: Option<String>,
+    /// Only with `keep`: other words, which hold in the place of both
+    pub statement: Option<String>,
 }
 
 /// Settles a conflict.
@@ -460,7 +572,13 @@ pub fn settle(caller: &mut Caller<'_>, settle: Settle) -> CliResult<Changed> {
         (None, false, Some(_)) => return Err(CliError::usage("later_days: expected 1 to 365", None)),
         _ => return Err(CliError::usage("one of keep, both, later_days says how it is settled", None)),
     };
-    Ok(caller.memory.settle_conflict(settle.first, settle.second, settlement, settle.reason, by_person())?.into())
+    if settle.statement.is_some() && !matches!(settlement, Settlement::Keep(_)) {
+        return Err(CliError::usage("statement needs keep", None));
+    }
+    let done = caller.memory.settle_conflict(settle.first, settle.second, settlement, settle.reason, by_person())?;
+    let Some(statement) = settle.statement else { return Ok(done.into()) };
+    let edit = MemoryEdit { statement: Some(statement), ..MemoryEdit::default() };
+    Ok(caller.memory.edit_memory(done.memory.to_string(), edit, by_person())?.into())
 }
 
 /// What waits is asked for.
@@ -478,10 +596,12 @@ pub fn waiting(caller: &mut Caller<'_>, InboxRequest { project, limit: given }: 
     if let Some(unknown) = unknown_project(caller, &project)? {
         return Err(none("project/unknown", format!("there is no project {unknown:?}")));
     }
-    let Waiting { pairs, doubtful, total: _ } = inbox::gather(caller.memory, &project, None, limit(given, 50)?)?;
+    let Waiting { pairs, pairs_total, doubtful, total } = inbox::gather(caller.memory, &project, None, limit(given, 50)?)?;
     Ok(Inbox {
         conflicts: pairs.iter().map(ConflictRecord::from).collect(),
         memories: doubtful.iter().map(|stored| MemoryRecord::of(stored, Vec::new())).collect(),
+        conflicts_total: pairs_total as u64,
+        memories_total: total as u64,
     })
 }
 

@@ -1,9 +1,10 @@
 //! The functions behind the routes, by subject. Each file has the arguments of its routes, and lists them in `routes`.
 //!
 //! - `memories`: memories, conflicts and what waits for a person; `changes`: the log, undo and redo
+//! - `entities`: entities and relations; `forget`: forgetting
 //! - `notes`: notes and contexts; `agents`: what agents get unasked, and what they tell
 //! - `categories`, `projects`; `receipts`: what sessions were given; `cost`: what models took
-//! - `upkeep`: the memory itself: sizes, sources, jobs, health, settings
+//! - `upkeep`: the memory itself: sizes, sources, jobs; `health`: what is wrong with it; `settings`
 //! - `recall`: search, answers, levels; `sessions`: sessions, turns, topics, handoffs
 //! - `reading`: how arguments are read
 //!
@@ -13,6 +14,9 @@ pub mod agents;
 pub mod categories;
 pub mod changes;
 pub mod cost;
+pub mod entities;
+pub mod forget;
+pub mod health;
 pub mod memories;
 pub mod notes;
 pub mod projects;
@@ -20,6 +24,7 @@ mod reading;
 pub mod recall;
 pub mod receipts;
 pub mod sessions;
+pub mod settings;
 pub mod upkeep;
 
 pub use self::reading::{all_named, by_person, limit, named, none, place, time};
@@ -39,6 +44,10 @@ pub fn routes() -> Vec<Route> {
         receipts::routes(),
         cost::routes(),
         upkeep::routes(),
+        entities::routes(),
+        forget::routes(),
+        health::routes(),
+        settings::routes(),
     ]
     .into_iter()
     .flatten()

@@ -1,12 +1,17 @@
 //! Projects: lists, names, merges.
 
+use std::path::Path;
+
 use axum::http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use yore_engine::{MergeOffer, ProjectMerged, ProjectQuery};
+use yore_core::query::{AnswerKind, SearchMode};
+use yore_core::scope::ScopeChoice;
+use yore_core::time::format_utc;
+use yore_engine::{MergeOffer, ProjectMerged, ProjectQuery, RecallRequest, ViewRow};
 use yore_sources::project_names::names_of;
 
-use super::none;
+use super::{limit, none};
 use crate::api::route::{Caller, Nothing, Route};
 use crate::error::{CliError, CliResult};
 use crate::results::Project;
@@ -17,6 +22,7 @@ pub fn routes() -> Vec<Route> {
         Route::get("/projects", "Lists projects, the last used first", &["projects"], list),
         Route::get("/projects/find", "Finds a project by a directory or a name", &["find_project"], find),
         Route::get("/projects/offers", "Lists projects that may be one", &["merge_offers"], offers),
+        Route::get("/projects/files", "Lists the files of a project that were changed most", &["recall"], files),
         Route::change(Method::POST, "/projects/rename", "Gives a project another name", &["rename_project"], rename),
         Route::change(Method::POST, "/projects/merge", "Makes one project part of another", &["merge_projects"], merge),
         Route::change(
@@ -53,6 +59,41 @@ pub fn find(caller: &mut Caller<'_>, Find { name, directory }: Find) -> CliResul
     };
     let found = caller.memory.find_project(query)?;
     found.as_ref().map(Project::from).ok_or_else(|| none("project/unknown", "there is no such project"))
+}
+
+/// The files of a project.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Files {
+    /// Name, id or directory of the project
+    pub project: String,
+    /// Most files, 1 to 500
+    pub limit: Option<usize>,
+}
+
+/// A file that was changed.
+#[derive(Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct ChangedFile {
+    /// Its path
+    pub path: String,
+    /// How often it was changed, in words
+    pub changes: Option<String>,
+    /// When it was last changed, RFC 3339
+    pub last: Option<String>,
+}
+
+/// Lists files that were changed most.
+pub fn files(caller: &mut Caller<'_>, Files { project, limit: given }: Files) -> CliResult<Vec<ChangedFile>> {
+    let mut request = RecallRequest::new("Which files were changed most?");
+    request.answer_kind = Some(AnswerKind::Files);
+    request.filter.scope = ScopeChoice::Projects(vec![project]);
+    request.mode = SearchMode::Lexical;
+    request.limit = 1;
+    let answer = caller.memory.recall(&request, false)?;
+    let mut rows = answer.view.filter(|view| view.kind == AnswerKind::Files).map(|view| view.rows).unwrap_or_default();
+    rows.truncate(limit(given, 20)?);
+    let file = |row: ViewRow| ChangedFile { path: row.text, changes: row.state, last: row.at.map(format_utc) };
+    Ok(rows.into_iter().map(file).collect())
 }
 
 /// Two projects that may be one.
@@ -106,7 +147,7 @@ pub fn rename(caller: &mut Caller<'_>, Rename { project, name }: Rename) -> CliR
 pub struct Merge {
     /// Name, id or directory of the one that becomes part of the other
     pub from: String,
-    /// Name, id or directory of the other
+    /// Name, id or directory of the other; an absolute path of a directory that is no known project becomes one
     pub into: String,
 }
 
@@ -134,7 +175,9 @@ impl From<ProjectMerged> for Merged {
 
 /// Merges two projects.
 pub fn merge(caller: &mut Caller<'_>, Merge { from, into }: Merge) -> CliResult<Merged> {
-    Ok(caller.memory.merge_projects(from, into, None)?.into())
+    let place = Path::new(&into).is_absolute().then(|| Path::new(&into).canonicalize().ok()).flatten();
+    let place = place.filter(|place| place.is_dir()).as_deref().and_then(Path::to_str).map(names_of);
+    Ok(caller.memory.merge_projects(from, into, place)?.into())
 }
 
 /// A project that was merged.

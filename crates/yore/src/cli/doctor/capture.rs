@@ -6,9 +6,8 @@ use yore_engine::ingest::SourceRoot;
 use yore_sources::source::{Nature, SOURCES, UnreadAgent};
 
 use super::super::Context;
-use super::super::status_line::ago;
-use super::Told;
 use crate::engine_handle::now;
+use crate::health::Told;
 use crate::histories::{default_roots, unreadable_of};
 use crate::render::ingest::unread_agent;
 use crate::render::text;
@@ -40,7 +39,7 @@ fn last(roots: &[SourceRoot], context: &Context) -> Vec<Told> {
         let name = source.display_name();
         let finding = match read {
             Some(read) => {
-                let text = format!("{name}: last captured {}, {} in all", ago(now() - read), text::counted(count, "file"));
+                let text = format!("{name}: last captured {}, {} in all", text::ago(now() - read), text::counted(count, "file"));
                 Told::new("capture", Severity::Fine, text)
             }
             None if roots.iter().any(|root| root.source == source.kind()) => {

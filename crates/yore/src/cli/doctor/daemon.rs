@@ -8,10 +8,10 @@ use serde_json::Value;
 use yore_engine::{Severity, platform};
 
 use super::super::Context;
-use super::Told;
 use super::handshake;
 use super::versions::OWN;
 use crate::error::{CliError, CliResult};
+use crate::health::Told;
 use crate::http::token::{TOKEN, drop_open_token, known_token};
 use crate::ipc::card::{self, Card};
 use crate::ipc::client::{self, PATIENCE, Started, connect_any};

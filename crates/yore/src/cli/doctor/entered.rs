@@ -8,9 +8,9 @@ use yore_engine::Severity;
 
 use super::super::Context;
 use super::super::install::{this_program, with_machine};
-use super::Told;
 use crate::agents::{AGENTS, agent};
 use crate::error::CliError;
+use crate::health::Told;
 use crate::install::found::Installed;
 use crate::install::what::What;
 use crate::install::{Lack, Machine, Missing, Scope, missing};

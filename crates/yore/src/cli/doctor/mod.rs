@@ -1,6 +1,5 @@
 //! `yore doctor`: checks everything, and runs what agents run, in the same way.
 //!
-//! - [`Told`]: a finding, and facts about it for programs
 //! - `memory`: store, archive, indexes, permissions
 //! - `models`: the configured language models
 //! - `retention`: how soon agents delete transcripts that are not archived
@@ -23,15 +22,14 @@ mod models;
 mod process;
 mod retention;
 mod self_test;
-mod told;
 mod versions;
 
 use clap::Args;
 use yore_engine::Severity;
 
-use self::told::Told;
 use super::Context;
 use crate::error::{CliError, CliResult, Exit};
+use crate::health::Told;
 
 pub(in crate::cli) use self::models::faults;
 pub use self::retention::{fuse, offer_longer_retention, retention_days};

@@ -7,9 +7,9 @@ use yore_engine::{Engine, Severity, Terms};
 
 use super::super::Context;
 use super::super::budget::limits_told;
-use super::Told;
 use crate::config::{ModelUse, PURPOSES};
 use crate::error::CliResult;
+use crate::health::Told;
 use crate::llm;
 use crate::render::text;
 

@@ -9,9 +9,9 @@ use yore_engine::Severity;
 use yore_sources::source::{NothingKnown, SOURCES, Unit, source_named};
 
 use super::super::Context;
-use super::Told;
 use crate::agents::CLAUDE_CODE;
 use crate::error::{CliError, CliResult};
+use crate::health::Told;
 use crate::histories::default_roots;
 use crate::render::text;
 use crate::retention::{self, Raised};

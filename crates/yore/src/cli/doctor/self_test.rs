@@ -8,12 +8,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use yore_engine::Severity;
 
-use super::Told;
 use super::daemon::milliseconds;
 use super::handshake::{self, Served, Trouble};
 use super::process::{self, Ending, Ran};
 use crate::agents::{self, AgentProfile, DOCTOR, PROJECT_VARIABLE, SESSION_VARIABLE, Sample};
 use crate::engine_handle::now;
+use crate::health::Told;
 use crate::install::command::words;
 use crate::install::found::Installed;
 use crate::install::what::{Call, What};

@@ -7,8 +7,8 @@ use std::time::Duration;
 use yore_engine::Severity;
 
 use super::super::Context;
-use super::Told;
 use super::process::{self, Ending};
+use crate::health::Told;
 
 /// Time for a program to print its version.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -182,6 +182,7 @@ fn list(arguments: &ListArguments, context: &mut Context) -> CliResult {
         filter.statuses = vec![Status::Holds, Status::Contested];
     }
     let list = MemoryList {
+        is_by_doubt: false,
         filter,
         here: context.settings.project_here().filter(|_| !arguments.all),
         projects: arguments.project.clone(),

@@ -4,21 +4,23 @@ const csrf = document.querySelector('meta[name="yore-csrf"]').content;
 const said = document.getElementById("said");
 const main = document.getElementById("main");
 
-// Tells something to the person, with an offer to undo it.
-export function say(words, operation) {
+// Tells something to the person, with an offer to undo it: by the number of an operation, or by a request.
+export function say(words, undo) {
   said.replaceChildren(document.createTextNode(words));
-  if (operation) {
-    const undo = document.createElement("button");
-    undo.type = "button";
-    undo.textContent = "Undo";
-    undo.addEventListener("click", () => change("POST", `api/v1/operations/${operation}/undo`, {}, "Undone"));
-    said.append(" ", undo);
+  if (undo) {
+    const request = typeof undo === "number" ? { path: `api/v1/operations/${undo}/undo`, body: {} } : undo;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = "Undo";
+    button.addEventListener("click", () => change("POST", request.path, request.body, { words: "Undone" }));
+    said.append(" ", button);
   }
   said.classList.add("shown");
 }
 
-// Sends a change to the API, and shows the view anew.
-export async function change(method, path, body, words) {
+// Sends a change to the API, and shows the view anew, or goes on to another one.
+// words: what is told afterwards; then: a path to go on to, with {memory} for the memory in effect; undo: a request that undoes it.
+export async function change(method, path, body, { words, then, undo } = {}) {
   const key = crypto.randomUUID();
   const answer = await fetch(path, {
     method,
@@ -28,8 +30,17 @@ export async function change(method, path, body, words) {
   if (!answer) return say("yore does not answer: `yore page` opens the page again");
   const result = await answer.json().catch(() => ({}));
   if (!answer.ok) return say([result.detail, result.remedy].filter(Boolean).join(". ") || answer.statusText);
+  const told = words || (result.operation === null ? "It was so already" : "Done");
+  const back = result.operation || (undo && { path, body: undo });
+  const next = then && new URL(then.replace("{memory}", () => encodeURIComponent(result.memory || "")), document.baseURI).href;
+  if (next && next !== location.href) {
+    // The next document tells it.
+    sessionStorage.setItem("yore-said", JSON.stringify([told, back]));
+    location.assign(next);
+    return result;
+  }
   await renew();
-  say(words || (result.operation ? "Done" : "It was so already"), result.operation);
+  say(told, back);
   return result;
 }
 
@@ -51,7 +62,11 @@ export async function renew(address = location.href) {
   const body = await part(address);
   main.replaceChildren(...body.childNodes);
   equip();
-  if (at >= 0) focusItem(at);
+  if (at >= 0) {
+    // The item that was decided is gone: its place has the next one.
+    if (items().length > 0) focusItem(at);
+    else main.focus();
+  }
 }
 
 function items() {
@@ -62,16 +77,19 @@ function focusItem(at) {
   const all = items();
   if (all.length === 0) return;
   const item = all[Math.max(0, Math.min(at, all.length - 1))];
-  const target = item.querySelector("a, button, [tabindex]") || item;
+  const target = item.matches("[tabindex]") ? item : item.querySelector("a, button, [tabindex]") || item;
   if (target === item) item.tabIndex = -1;
   target.focus();
   item.scrollIntoView({ block: "nearest" });
 }
 
 document.addEventListener("click", (event) => {
+  if (event.target.closest("button[data-next]")) {
+    return focusItem(items().indexOf(event.target.closest("[data-item]")) + 1);
+  }
   const button = event.target.closest("button[data-path]");
   if (!button) return;
-  const { method, path, body, ask, words } = button.dataset;
+  const { method, path, body, ask, words, then, undo } = button.dataset;
   if (ask && button.dataset.sure !== "1") {
     // The second click confirms.
     button.dataset.sure = "1";
@@ -85,18 +103,39 @@ document.addEventListener("click", (event) => {
     }, { once: true });
     return;
   }
-  change(method, path, body ? JSON.parse(body) : {}, words);
+  change(method, path, body ? JSON.parse(body) : {}, { words, then, undo: undo && JSON.parse(undo) });
 });
 
-// A form that changes something sends its fields; empty ones are left out.
+// A form that changes something sends its fields; empty ones are left out. With data-changed it sends those that were changed, and an
+// empty one empties what it stands for.
 document.addEventListener("submit", (event) => {
   const form = event.target.closest("form[data-path]");
   if (!form) return;
   event.preventDefault();
-  const fields = [...new FormData(form)].filter(([, value]) => value !== "");
-  const body = { ...JSON.parse(form.dataset.body || "{}"), ...Object.fromEntries(fields) };
-  change(form.dataset.method, form.dataset.path, body, form.dataset.words);
+  const body = JSON.parse(form.dataset.body || "{}");
+  const known = Object.keys(body).length;
+  for (const field of form.elements) {
+    if (!field.name || (field.type === "radio" && !field.checked)) continue;
+    if ("changed" in form.dataset ? !isChanged(field) : field.value === "") continue;
+    body[field.name] = valueOf(field);
+  }
+  if ("changed" in form.dataset && Object.keys(body).length === known) return say("Nothing was changed");
+  const { method, path, words, then } = form.dataset;
+  change(method, path, body, { words, then });
 });
+
+function isChanged(field) {
+  if (field.type === "checkbox") return field.checked !== field.defaultChecked;
+  if (field.tagName === "SELECT") return [...field.options].some((option) => option.selected !== option.defaultSelected);
+  return field.value !== field.defaultValue;
+}
+
+function valueOf(field) {
+  if (field.type === "checkbox") return field.checked;
+  if (field.type === "number") return Number(field.value);
+  if (field.dataset.type === "list") return field.value.split(",").map((one) => one.trim()).filter(Boolean);
+  return field.value;
+}
 
 const KEYS = [
   ["/", "search"],
@@ -115,7 +154,7 @@ function help() {
   title.textContent = "Keys";
   const list = document.createElement("dl");
   const views = [...document.querySelectorAll("nav [data-key]")].map((a) => [`g ${a.dataset.key}`, a.textContent.trim()]);
-  const own = [...document.querySelectorAll("[data-press]")].map((b) => [b.dataset.press, b.textContent.trim()]);
+  const own = [...document.querySelectorAll("[data-press]")].map((b) => [b.dataset.press, b.firstChild.textContent.trim()]);
   const told = new Set();
   for (const [key, words] of [...KEYS, ...own, ...views]) {
     if (told.has(key)) continue;
@@ -149,10 +188,20 @@ document.addEventListener("keydown", (event) => {
     const link = document.querySelector(`nav [data-key="${CSS.escape(event.key)}"]`);
     if (link) return event.preventDefault(), link.click();
   }
-  // A key of the item that has the focus, or of the only one that has it.
-  const scope = document.activeElement?.closest?.("[data-item]") || main;
-  const pressed = scope.querySelector(`[data-press="${CSS.escape(event.key)}"]`);
-  if (pressed) return event.preventDefault(), pressed.focus(), pressed.click();
+  // A key of the item that has the focus, or of the view, or of the first item that has it.
+  const item = document.activeElement?.closest?.("[data-item]");
+  const key = `[data-press="${CSS.escape(event.key)}"]`;
+  const ofView = [...main.querySelectorAll(key)].find((one) => !one.closest("[data-item]"));
+  const pressed = item?.querySelector(key) || ofView || (item ? null : main.querySelector(key));
+  if (pressed) {
+    event.preventDefault();
+    pressed.focus();
+    pressed.click();
+    // The heading of a form opens it.
+    const form = pressed.matches("summary") && pressed.parentElement;
+    if (form?.open) form.querySelector("input:not([type=hidden]), textarea, select")?.focus();
+    return;
+  }
   switch (event.key) {
     case "/": {
       const field = document.querySelector("input[type=search]");
@@ -173,6 +222,7 @@ const MODULES = [
   ["details[data-load], [data-level], #search", () => import("./load.js")],
   ["#search", () => import("./search.js")],
   ["#reader", () => import("./reader.js")],
+  ["#months", () => import("./timeline.js")],
   ["[data-live]", () => import("./live.js")],
 ];
 
@@ -182,3 +232,9 @@ function equip() {
   }
 }
 equip();
+
+const kept = sessionStorage.getItem("yore-said");
+if (kept) {
+  sessionStorage.removeItem("yore-said");
+  say(...JSON.parse(kept));
+}

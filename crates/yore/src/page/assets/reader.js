@@ -9,11 +9,28 @@ const AHEAD = "1200px";
 const watched = new WeakSet();
 let observer = null;
 let loading = false;
+// What is before is loaded when one scrolls up: not as the page opens, where it would push away what is read.
+let isUp = false;
+let lastY = 0;
 
 export function start() {
-  observer ??= new IntersectionObserver((entries) => {
-    for (const entry of entries) if (entry.isIntersecting) load(entry.target);
-  }, { rootMargin: AHEAD });
+  if (!observer) {
+    observer = new IntersectionObserver((entries) => {
+      for (const { isIntersecting, target } of entries) if (isIntersecting && (isUp || target.rel === "next")) load(target);
+    }, { rootMargin: AHEAD });
+    addEventListener("scroll", () => {
+      const wasUp = isUp;
+      isUp = scrollY < lastY;
+      lastY = scrollY;
+      if (isUp && !wasUp) look();
+    }, { passive: true });
+    document.addEventListener("click", (event) => {
+      const link = event.target.closest("#reader a[rel=prev], #reader a[rel=next]");
+      if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      load(link);
+    });
+  }
   watch();
   // The place of a turn is known once what is above it has its height.
   const at = document.getElementById("at");
@@ -43,6 +60,9 @@ async function load(link) {
     const place = link.closest("p");
     const more = body.querySelector(isNext ? "#reader > .after" : "#reader > .before");
     const nodes = [found, more].filter(Boolean);
+    // It has its true height from the start, which the browser remembers for when it is off screen.
+    found.classList.add("new");
+    requestAnimationFrame(() => requestAnimationFrame(() => found.classList.remove("new")));
     keep(() => {
       place.replaceWith(...(isNext ? nodes : nodes.reverse()));
       letGo(isNext);
@@ -50,19 +70,27 @@ async function load(link) {
   }
   loading = false;
   watch();
-  // What was not loaded meanwhile may still be near.
-  for (const other of reader().querySelectorAll("a[rel=prev], a[rel=next]")) {
-    observer.unobserve(other);
-    observer.observe(other);
+  look();
+}
+
+// Looks again at the links, which may be near already.
+function look() {
+  for (const link of reader()?.querySelectorAll("a[rel=prev], a[rel=next]") ?? []) {
+    observer.unobserve(link);
+    observer.observe(link);
   }
 }
 
 // Changes parts, and keeps what is on screen where it is.
 function keep(change) {
-  const seen = [...reader().querySelectorAll(".turn")].find((turn) => turn.getBoundingClientRect().bottom > 0);
+  const place = reader();
+  const seen = [...place.querySelectorAll(".turn")].find((turn) => turn.getBoundingClientRect().bottom > 0);
   const before = seen?.getBoundingClientRect().top;
+  place.style.overflowAnchor = "none";
   change();
   if (seen?.isConnected) window.scrollBy({ top: seen.getBoundingClientRect().top - before, behavior: "instant" });
+  lastY = scrollY;
+  requestAnimationFrame(() => requestAnimationFrame(() => { place.style.overflowAnchor = ""; }));
 }
 
 // Takes out the parts that are farthest, and leaves a link in their place.

@@ -1,4 +1,4 @@
-//! Findings of the doctor as text and data.
+//! A finding about the health of the memory, as text and data.
 
 use serde_json::{Map, Value};
 use yore_engine::Severity;
@@ -8,29 +8,38 @@ use crate::results::Finding;
 
 /// A finding, and facts about it for programs.
 #[derive(Debug)]
-pub(super) struct Told {
-    pub(super) code: &'static str,
-    pub(super) severity: Severity,
-    pub(super) text: String,
-    pub(super) remedy: Option<String>,
-    pub(super) facts: Map<String, Value>,
+pub struct Told {
+    /// Stable name of the check.
+    pub code: &'static str,
+    /// Its severity.
+    pub severity: Severity,
+    /// The finding.
+    pub text: String,
+    /// What to do about it.
+    pub remedy: Option<String>,
+    /// Facts about it, which differ between checks.
+    pub facts: Map<String, Value>,
 }
 
 impl Told {
-    pub(super) fn new(code: &'static str, severity: Severity, text: impl Into<String>) -> Self {
+    /// Creates a finding.
+    pub fn new(code: &'static str, severity: Severity, text: impl Into<String>) -> Self {
         Self { code, severity, text: text.into(), remedy: None, facts: Map::new() }
     }
 
-    pub(super) fn remedy(self, remedy: impl Into<String>) -> Self {
+    /// Adds a remedy.
+    pub fn remedy(self, remedy: impl Into<String>) -> Self {
         Self { remedy: Some(remedy.into()), ..self }
     }
 
-    pub(super) fn fact(mut self, name: &str, value: impl Into<Value>) -> Self {
+    /// Adds a fact.
+    pub fn fact(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.facts.insert(name.to_owned(), value.into());
         self
     }
 
-    pub(super) fn result(&self) -> Finding {
+    /// Returns the finding as data.
+    pub fn result(&self) -> Finding {
         Finding {
             code: self.code.to_owned(),
             severity: name(self.severity).to_owned(),
@@ -40,7 +49,8 @@ impl Told {
         }
     }
 
-    pub(super) fn lines(&self) -> Vec<String> {
+    /// Returns the finding as lines of a terminal.
+    pub fn lines(&self) -> Vec<String> {
         let (mark, color) = match self.severity {
             Severity::Fine => ("✓", text::GREEN),
             Severity::Note => ("·", text::CYAN),
