@@ -52,9 +52,13 @@ pub fn around(middle: &str, neighbours: &[Neighbour]) -> Markup {
     let shown = &neighbours[..neighbours.len().min(MOST)];
     let inner = if shown.len() <= INNER + 2 { shown.len() } else { INNER };
     let (x, y) = (SIZE.0 / 2.0, SIZE.1 / 2.0);
+    // With one circle, the picture ends above and below it.
+    let (top, height) = if inner == shown.len() { (50.0, SIZE.1 - 100.0) } else { (0.0, SIZE.1) };
     let places: Vec<(f64, f64)> = (0..shown.len()).map(|at| place(at, inner, shown.len())).collect();
+    // One neighbour is no neighbourhood: the list says it.
+    let has_picture = shown.len() > 1;
     html! {
-        svg.graph viewBox={ "0 0 " (SIZE.0) " " (SIZE.1) } aria-hidden="true" focusable="false" {
+        @if has_picture { svg.graph viewBox={ "0 " (top) " " (SIZE.0) " " (height) } aria-hidden="true" focusable="false" {
             @for (px, py) in &places { line x1=(x) y1=(y) x2=(px) y2=(py) {} }
             @for ((px, py), neighbour) in places.iter().zip(shown) {
                 @if let Some(path) = neighbour.path() {
@@ -65,7 +69,7 @@ pub fn around(middle: &str, neighbours: &[Neighbour]) -> Markup {
             }
             circle.middle cx=(x) cy=(y) r="9" {}
             text.name x=(x) y=(y + 26.0) text-anchor="middle" { (cut(middle, LABEL + 8)) }
-        }
+        } }
         @if neighbours.len() > MOST { p.quiet { "The graph shows the first " (MOST) " of " (neighbours.len()) "; the list has all." } }
     }
 }
@@ -115,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_graph_has_at_most_sixteen_neighbours_inside_its_picture() {
-        for count in [1, 8, 11, 16, 40] {
+        for count in [2, 8, 11, 16, 40] {
             let graph = around("the middle", &neighbours(count)).into_string();
             assert_eq!(graph.matches("<line").count(), count.min(MOST), "{count}");
             assert!(!graph.contains("<script"));
@@ -124,6 +128,11 @@ mod tests {
                 assert!((0.0..=SIZE.0).contains(&x) && (20.0..=SIZE.1 - 20.0).contains(&y), "{x} {y}");
             }
         }
+    }
+
+    #[test]
+    fn one_neighbour_needs_no_picture() {
+        assert!(!around("the middle", &neighbours(1)).into_string().contains("<svg"));
     }
 
     #[test]

@@ -110,7 +110,7 @@ fn pair(conflict: &ConflictRecord) -> Markup {
                 (side("Older", older, conflict.advice.as_deref() == Some(older.id.as_str())))
                 (side("Newer", newer, conflict.advice.as_deref() == Some(newer.id.as_str())))
             }
-            @if let Some(reason) = &conflict.reason { p.quiet { "Stated because: " (reason) } }
+            @if let Some(reason) = conflict.reason.as_ref().filter(|_| conflict.change.is_none()) { p.quiet { "Stated because: " (reason) } }
             (advice(conflict))
             div.actions {
                 (act("Keep newer", "n", path, &settle(json!({"keep": newer.id}))))

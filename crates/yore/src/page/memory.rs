@@ -114,7 +114,7 @@ fn standing(memory: &MemoryRecord) -> Markup {
         other => other,
     };
     html! {
-        span.kind { (memory.kind.replace('_', " ")) }
+        @if memory.title.is_some() { span.kind { (memory.kind.replace('_', " ")) } }
         span.mark.warn[memory.status != "holds"] { (status) }
         @if let Some(cause) = &memory.cause { span { "because " (cause) } }
         @if memory.valid_from.is_some() { span { "true since " (parts::day(memory.valid_from.as_deref())) } }
@@ -314,11 +314,11 @@ fn facts(memory: &MemoryRecord, code: &[ChangedThing]) -> Markup {
         _ => "weak",
     };
     let tier = match standing.tier.as_str() {
-        "active" => "active: told unasked",
-        "warm" => "warm: told unasked",
-        "cool" => "cool: told unasked, after others",
-        "cold" => "cold: told to whoever asks",
-        "frozen" => "frozen: told to whoever asks",
+        "active" => "active: told unasked too",
+        "warm" => "warm: told unasked too",
+        "cool" => "cool: told unasked too",
+        "cold" => "cold: only told to whoever asks",
+        "frozen" => "frozen: only told to whoever asks",
         other => other,
     };
     let source = memory.source.replace('_', " ");

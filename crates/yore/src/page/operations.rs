@@ -62,6 +62,7 @@ pub fn item(operation: &OperationRecord) -> Markup {
     let number = operation.number;
     let can_undo = operation.undone_by.is_none() && !operation.forgotten && operation.of.is_none() && operation.kind != "forget";
     let can_redo = operation.undone_by.is_some() && !operation.forgotten && operation.of.is_none();
+    let is_large = LARGE.contains(&operation.kind.as_str());
     let main = operation.changes.iter().find(|change| change.kind == "memory").or(operation.changes.first());
     html! {
         li.item data-item {
@@ -79,12 +80,12 @@ pub fn item(operation: &OperationRecord) -> Markup {
             }
             @if !operation.changes.is_empty() {
                 details { summary { "What it changed" } (changed(&operation.changes)) }
-            } @else if LARGE.contains(&operation.kind.as_str()) && !operation.forgotten {
+            } @else if is_large && !operation.forgotten {
                 p.quiet { a href={ "log/" (number) } { "What it changed" } }
             }
             @if can_undo || can_redo {
                 div.actions {
-                    @if can_undo { (parts::change("Undo", "POST", &format!("operations/{number}/undo"), &json!({}), None)) }
+                    @if can_undo { (parts::change("Undo", "POST", &format!("operations/{number}/undo"), &json!({}), is_large.then_some("Undo all of it?"))) }
                     @if can_redo { (parts::change("Do it again", "POST", &format!("operations/{number}/redo"), &json!({}), None)) }
                 }
             }
