@@ -86,7 +86,6 @@ impl Api {
         routes
             .route(&format!("{PATH}/events"), get(|State(api): State<Arc<Self>>| async move { api.feed.listen() }))
             .route(DESCRIPTION, get(|headers: HeaderMap| async move { described(&headers) }))
-            .fallback(|| async { problem(&unknown_path()) })
             .method_not_allowed_fallback(|| async {
                 let error = CliError::usage("this path has no such method", Some("`/api/openapi.json` lists them"));
                 problem_with(&error, StatusCode::METHOD_NOT_ALLOWED)
@@ -280,7 +279,8 @@ pub fn tagged(kind: &'static str, body: Vec<u8>, headers: &HeaderMap) -> Respons
     response
 }
 
-fn unknown_path() -> CliError {
+/// Returns the error for a path at which there is nothing.
+pub fn unknown_path() -> CliError {
     CliError {
         exit: Exit::Nothing,
         code: "unknown-path".to_owned(),

@@ -37,7 +37,7 @@ fn shown(health: &Health, now: UtcMillis) -> Markup {
         h2 { "Sources" }
         (sources(&health.sources, now))
         h2 { "Upkeep" }
-        div.table { table {
+        div.table tabindex="0" { table {
             thead { tr { th scope="col" { "Job" } th scope="col" { "When" } th scope="col" { "Outcome" } th scope="col" { "Last done" } th.number scope="col" { "Seconds" } th scope="col" { "What it did" } th scope="col" { "Next" } } }
             tbody { @for job in &health.upkeep { (upkeep(job)) } }
         } }
@@ -96,7 +96,7 @@ fn sources(sources: &[ReadSource], now: UtcMillis) -> Markup {
     html! {
         @if sources.is_empty() { p { "Nothing was read yet: " code { "yore up" } " looks for histories." } }
         @else {
-            div.table { table {
+            div.table tabindex="0" { table {
                 thead { tr {
                     th scope="col" { "Source" } th.number scope="col" { "Sessions" } th.number scope="col" { "Turns" } th.number scope="col" { "Files" }
                     th.number scope="col" { "Size" } th scope="col" { "Last read" } th scope="col" { "Not read yet" } th.number scope="col" { "Skipped records" }

@@ -123,6 +123,14 @@ pub fn landing(why: Option<&str>) -> Markup {
     })
 }
 
+/// Returns the document for a path at which there is nothing.
+pub fn nothing(base: &str) -> Markup {
+    outside(html! {
+        h1 { "There is nothing at this address" }
+        p { a href={ (base) "/" } { "To the beginning" } }
+    })
+}
+
 /// Returns the document that goes on to the page.
 pub fn entering(target: &str) -> Markup {
     html! {
@@ -148,7 +156,7 @@ fn outside(body: Markup) -> Markup {
                 meta name="color-scheme" content="light dark";
                 title { "yore" }
             }
-            body { (body) }
+            body { main { (body) } }
         }
     }
 }

@@ -113,7 +113,7 @@ pub fn router(api: &Arc<Api>, browsers: &Arc<Browsers>) -> Router {
     }
     below =
         below.route("/assets/{name}", get(|Path(name): Path<String>, headers: HeaderMap| async move { asset(&name, &headers) }));
-    let moved = base.clone();
+    let (moved, of_page) = (base.clone(), base.clone());
     Router::new()
         .route("/", get(landing))
         .route(ENTER, get(enter))
@@ -127,6 +127,17 @@ pub fn router(api: &Arc<Api>, browsers: &Arc<Browsers>) -> Router {
         .nest(&format!("{base}/"), below.with_state(Arc::clone(&page)))
         .with_state(page)
         .nest(&base, api.router())
+        .fallback(move |uri: Uri| async move { nothing(&uri, &of_page) })
+}
+
+/// Answers for a path at which there is nothing: within the page as a document, else as data.
+fn nothing(uri: &Uri, base: &str) -> Response {
+    let is_page = uri.path().strip_prefix(base).is_some_and(|rest| rest.starts_with('/') && !rest.starts_with("/api/"));
+    if is_page {
+        html(StatusCode::NOT_FOUND, layout::nothing(base).into_string(), &layout::NO_SCRIPTS)
+    } else {
+        crate::api::problem(&crate::api::unknown_path())
+    }
 }
 
 /// The page over a memory.

@@ -189,7 +189,7 @@ fn changed(files: &[ChangedFile]) -> Markup {
     html! {
         @if files.is_empty() { p.quiet { "No agent changed a file here, as far as is known." } }
         @else {
-            div.table { table {
+            div.table tabindex="0" { table {
                 thead { tr { th scope="col" { "File" } th scope="col" { "Changes" } th scope="col" { "Last" } } }
                 tbody { @for file in files { tr {
                     th scope="row" { code { (file.path) } }

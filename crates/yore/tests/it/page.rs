@@ -88,10 +88,16 @@ impl<'d, 'e> Walker<'d, 'e> {
 
     /// Walks over pages; returns what is wrong with each.
     fn faults(&self, pages: &[Value]) -> Vec<String> {
-        let result = self.walk(pages, &[]);
+        let mut numbered = pages.to_vec();
+        for (number, page) in numbered.iter_mut().enumerate() {
+            // Names are those of files.
+            page["name"] = number.to_string().into();
+        }
+        let result = self.walk(&numbered, &[]);
         let mut faults: Vec<String> = Vec::new();
         for page in result["pages"].as_array().unwrap() {
-            let at = page["name"].as_str().unwrap();
+            let number: usize = page["name"].as_str().unwrap().parse().unwrap();
+            let at = pages[number]["name"].as_str().unwrap();
             if page["status"] != 200 {
                 faults.push(format!("{at}: status {}", page["status"]));
             }
@@ -248,47 +254,59 @@ fn hostile() -> Vec<(String, String, String)> {
     text.lines().map(piece).collect()
 }
 
+/// Begins a session in a directory of this name.
+fn begin(environment: &TestEnvironment, at: usize, name: &str) -> Transcript {
+    let directory = environment.path("work").join(name);
+    let kind = name.len() % 10;
+    Transcript::new(&format!("6a7e{at:04}-000{kind}-4001-8001-{at:012}"), &directory.display().to_string()).human("the pelican")
+}
+
 #[test]
 fn hostile_text_runs_nothing_and_breaks_no_layout() {
     let Some(folder) = folder() else { return };
     let environment = TestEnvironment::new();
     let pieces = hostile();
     assert!(pieces.len() >= 60);
+    // Several pieces are one session, so that there are fewer pages to walk to.
+    let mut session = begin(&environment, 0, "tide");
     for (at, (_, place, text)) in pieces.iter().enumerate() {
-        let id = format!("6a7e{at:04}-0001-4001-8001-{at:012}");
-        let home = environment.path("work/tide");
-        let directory = match place.as_str() {
-            "path" | "project" => format!("{}/{}", home.display(), text.replace(['\0', '\n'], " ")),
-            _ => home.display().to_string(),
-        };
-        let mut session = Transcript::new(&id, &directory);
         session = match place.as_str() {
             "message" => session.human(text).assistant(text),
             "tool_output" => session.human("look at the pelican").tool("I look.", "cat pelican.txt", text, at % 2 == 0),
-            "title" => session.human("look at the pelican").title(text),
             "memory" => {
                 let short: String = text.chars().take(4_000).collect();
                 let _ = environment.yore(["remember", "--kind", "fact", "--global", "-"]).stdin(short).run();
-                session.human("look at the pelican")
+                session
             }
             "tag" => {
-                let _ = environment
-                    .yore(["remember", "--kind", "fact", "--global", "--tag", text, &format!("berth {at} is free")])
-                    .run();
-                session.human("look at the pelican")
+                let statement = format!("berth {at} is free");
+                let _ = environment.yore(["remember", "--kind", "fact", "--global", "--tag", text, &statement]).run();
+                session
             }
-            _ => session.human("look at the pelican"),
+            // A title or a directory is that of a session of its own.
+            "title" => {
+                begin(&environment, at, "title").human("look at the pelican").title(text).write(&environment.projects());
+                session
+            }
+            _ => {
+                let name = text.replace(['\0', '\n', '/'], " ");
+                begin(&environment, at, &name).human("look at the pelican").write(&environment.projects());
+                session
+            }
         };
-        session.assistant("Noted: the pelican.").write(&environment.projects());
+        if at % 6 == 5 {
+            session.write(&environment.projects());
+            session = begin(&environment, at, "tide");
+        }
     }
+    session.human("the last pelican").write(&environment.projects());
     let _ = environment.yore(["ingest", "--no-embed"]).run().success();
     let daemon = Daemon::start(&environment);
     let walker = Walker::new(&environment, &daemon, folder);
     let mut pages: Vec<Value> = VIEWS.iter().map(|view| page(view, view, &[])).collect();
     for id in sessions(&environment) {
-        let name = format!("session {id}");
-        pages.push(narrow(&name, &format!("session/{id}")));
-        pages.push(page(&name, &format!("session/{id}"), &[]));
+        pages.push(narrow(&format!("session {id}, narrow"), &format!("session/{id}")));
+        pages.push(page(&format!("session {id}"), &format!("session/{id}"), &[]));
     }
     for id in memories(&environment) {
         pages.push(page(&format!("memory {id}"), &format!("memories/{id}"), &[]));
