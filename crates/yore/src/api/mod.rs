@@ -292,6 +292,8 @@ pub fn unknown_path() -> CliError {
 /// Returns the HTTP status of an error.
 pub fn status_of(error: &CliError) -> StatusCode {
     match error.exit {
+        // It is there, but something else stands in the way.
+        Exit::Nothing | Exit::Usage if error.code.ends_with("/not-undone") => StatusCode::CONFLICT,
         Exit::Nothing => StatusCode::NOT_FOUND,
         Exit::Usage if error.code.ends_with("/unknown") => StatusCode::NOT_FOUND,
         Exit::Busy if error.code == "in-progress" => StatusCode::CONFLICT,

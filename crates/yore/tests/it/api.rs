@@ -348,3 +348,235 @@ fn malformed_and_foreign_requests_change_and_read_nothing() {
     let left = ok(&daemon, "GET", "/memories", None);
     assert_eq!(left["items"].as_array().unwrap().len(), 1, "{left}");
 }
+
+/// What is wrong with a value by its schema: a type, a missing field, an unknown one.
+fn misfits(value: &Value, schema: &Value, document: &Value, at: &str, faults: &mut Vec<String>) {
+    if let Some(name) = schema["$ref"].as_str() {
+        return misfits(value, document.pointer(name.trim_start_matches('#')).unwrap(), document, at, faults);
+    }
+    for choices in ["anyOf", "oneOf"] {
+        if let Some(choices) = schema[choices].as_array() {
+            let fits = |schema: &Value| {
+                let mut inner = Vec::new();
+                misfits(value, schema, document, at, &mut inner);
+                inner.is_empty()
+            };
+            if !choices.iter().any(fits) {
+                faults.push(format!("{at}: none of the choices: {value}"));
+            }
+            return;
+        }
+    }
+    let types: Vec<&str> = match &schema["type"] {
+        Value::String(one) => vec![one],
+        Value::Array(many) => many.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    let is = |name: &&str| match *name {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        "null" => value.is_null(),
+        _ => false,
+    };
+    if !types.is_empty() && !types.iter().any(is) {
+        faults.push(format!("{at}: {value} is none of {types:?}"));
+    }
+    if let (Some(items), Some(schema)) = (value.as_array(), schema.get("items")) {
+        items.iter().for_each(|item| misfits(item, schema, document, &format!("{at}[]"), faults));
+    }
+    let Some(fields) = value.as_object() else { return };
+    for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        if !fields.contains_key(name) {
+            faults.push(format!("{at}: {name} is missing"));
+        }
+    }
+    for (name, field) in fields {
+        match schema["properties"].get(name) {
+            Some(schema) => misfits(field, schema, document, &format!("{at}.{name}"), faults),
+            None if schema["additionalProperties"].is_object() => {
+                misfits(field, &schema["additionalProperties"], document, &format!("{at}.{name}"), faults);
+            }
+            // A map, or a part that is written into the object.
+            None if schema.get("properties").is_none()
+                || schema.get("allOf").is_some()
+                || schema["unevaluatedProperties"] != false => {}
+            None => faults.push(format!("{at}: {name} is not described")),
+        }
+    }
+}
+
+/// A call of each route: method, path with its arguments, body, and the status if it is not 200. `{NAME}` is replaced.
+const CALLS: &[(&str, &str, &str, u16)] = &[
+    ("POST", "/recall", r#"{"question": "pelican", "limit": 3}"#, 200),
+    ("GET", "/search?q=pelican", "", 200),
+    ("POST", "/ask", r#"{"question": "what is the pelican called?"}"#, 200),
+    ("GET", "/deepen?id={turn}&level=whole", "", 200),
+    ("GET", "/sessions?limit=1", "", 200),
+    ("GET", "/sessions/{session}", "", 200),
+    ("GET", "/sessions/{session}/turns?count=5", "", 200),
+    ("GET", "/sessions/{session}/exchanges", "", 200),
+    ("GET", "/sessions/{session}/topics", "", 200),
+    ("GET", "/sessions/{session}/handoff", "", 200),
+    ("GET", "/handoff", "", 200),
+    ("GET", "/turns/{turn}?around=1", "", 200),
+    ("GET", "/topics", "", 200),
+    ("GET", "/memories", "", 200),
+    ("GET", "/memories/held?at=now", "", 200),
+    ("GET", "/memories/count", "", 200),
+    ("POST", "/memories", r#"{"kind": "fact", "statement": "The gull is loud.", "entities": ["gull"]}"#, 200),
+    ("GET", "/memories/{memory}", "", 200),
+    ("GET", "/memories/{memory}/record", "", 200),
+    ("PATCH", "/memories/{memory}", r#"{"tags": ["bird"]}"#, 200),
+    ("POST", "/memories/{memory}/confirm", "{}", 200),
+    ("POST", "/memories/{memory}/pin", r#"{"on": true}"#, 200),
+    ("POST", "/memories/{memory}/archive", r#"{"on": true}"#, 200),
+    ("POST", "/memories/{other}/wrong", r#"{"reason": "it left"}"#, 200),
+    ("GET", "/memories/{memory}/code", "", 200),
+    ("GET", "/memories/{memory}/touches", "", 200),
+    ("GET", "/memories/{memory}/conflicts", "", 200),
+    ("POST", "/memories/check", "{}", 200),
+    ("GET", "/conflicts", "", 200),
+    ("POST", "/conflicts/settle", r#"{"first": "{tuesday}", "second": "{thursday}", "keep": "{thursday}"}"#, 200),
+    ("GET", "/inbox", "", 200),
+    ("GET", "/operations", "", 200),
+    ("GET", "/operations/{operation}", "", 200),
+    ("POST", "/operations/{operation}/undo", "{}", 200),
+    ("POST", "/operations/{operation}/redo", "{}", 200),
+    ("GET", "/entities", "", 200),
+    ("GET", "/entities/alike", "", 200),
+    ("POST", "/entities", r#"{"kind": "tool", "name": "winch"}"#, 200),
+    ("GET", "/entities/named?name=gull", "", 200),
+    ("GET", "/entities/{entity}", "", 200),
+    ("GET", "/entities/{entity}/record", "", 200),
+    ("POST", "/entities/user", r#"{"name": "Anna"}"#, 200),
+    ("POST", "/entities/split", r#"{"name": "gull", "new": "gull two", "memories": []}"#, 200),
+    ("POST", "/entities/merge", r#"{"from": "winch", "into": "gull"}"#, 200),
+    ("GET", "/relations?from={memory}", "", 200),
+    ("POST", "/relations", r#"{"from": "{memory}", "name": "related_to", "to": "{other}"}"#, 200),
+    ("POST", "/relations/remove", r#"{"from": "{memory}", "name": "related_to", "to": "{other}"}"#, 200),
+    ("POST", "/notes", r#"{"text": "The pier is long.", "title": "pier"}"#, 200),
+    ("GET", "/notes", "", 200),
+    ("GET", "/notes/{note}", "", 200),
+    ("GET", "/notes/{note}/load", "", 200),
+    ("GET", "/contexts", "", 200),
+    ("GET", "/contexts/nothing", "", 404),
+    ("GET", "/contexts/nothing/tree", "", 404),
+    ("POST", "/contexts/search", r#"{"question": "pelican"}"#, 200),
+    ("GET", "/brief", "", 200),
+    ("POST", "/suggestions", r#"{"prompt": "what is the pelican called?"}"#, 200),
+    ("POST", "/warnings", r#"{"command": "make harbour"}"#, 200),
+    ("POST", "/given", r#"{"memories": ["{memory}"], "session": "s"}"#, 200),
+    ("GET", "/material?session={native}", "", 200),
+    ("POST", "/distilled", r#"{"session": "{native}", "upto": 1}"#, 200),
+    ("POST", "/audit", r#"{"directory": "{directory}"}"#, 200),
+    ("GET", "/categories", "", 200),
+    ("GET", "/categories/nothing", "", 404),
+    ("GET", "/projects", "", 200),
+    ("GET", "/projects/find?name=tide", "", 200),
+    ("GET", "/projects/offers", "", 200),
+    ("GET", "/projects/files?project=tide", "", 200),
+    ("POST", "/projects/rename", r#"{"project": "reef", "name": "reef two"}"#, 200),
+    ("POST", "/projects/merge", r#"{"from": "reef two", "into": "tide"}"#, 200),
+    ("POST", "/projects/unmerge", "{}", 200),
+    ("GET", "/receipts", "", 200),
+    ("GET", "/receipts/nothing", "", 404),
+    ("GET", "/budget", "", 200),
+    ("GET", "/budget/days?days=3", "", 200),
+    ("GET", "/learning", "", 200),
+    ("GET", "/statistics", "", 200),
+    ("GET", "/statistics/store", "", 200),
+    ("GET", "/sources", "", 200),
+    ("GET", "/sources/claude-code/known?unit=x", "", 200),
+    ("GET", "/jobs/dead", "", 200),
+    ("POST", "/jobs/retry", "{}", 200),
+    ("GET", "/upkeep", "", 200),
+    ("GET", "/health", "", 200),
+    ("GET", "/settings", "", 200),
+    ("PATCH", "/settings/recall.limit", r#"{"value": "7"}"#, 200),
+    ("POST", "/forget", r#"{"id": "{session}"}"#, 200),
+    ("POST", "/forget/selected", r#"{"text": "noon"}"#, 200),
+    ("POST", "/forget/cleanup", "{}", 200),
+];
+
+#[test]
+fn every_route_answers_as_it_is_described() {
+    let environment = memory();
+    let daemon = Daemon::start(&environment);
+    let described = daemon.ask("GET", "/api/openapi.json", &[], None);
+    assert_eq!(described.status, 200);
+    let document = described.json();
+    assert_eq!(document["openapi"], "3.1.0");
+    let add = |statement: &str| {
+        let body = json!({"kind": "fact", "statement": statement, "entities": ["gull"]});
+        ok(&daemon, "POST", "/memories", Some(&body))["memory"].as_str().unwrap().to_owned()
+    };
+    let [memory, other] = ["The pelican is old.", "The pelican is at sea."].map(add);
+    let own = json!({"kind": "fact", "statement": "The winch is rusty."});
+    let operation = ok(&daemon, "POST", "/memories", Some(&own))["operation"].to_string();
+    let [tuesday, thursday] = ["The ferry leaves on Tuesday.", "The ferry leaves on Thursday."].map(add);
+    let session = ok(&daemon, "GET", "/sessions", None);
+    let session = session.get("items").or(session.get("sessions")).unwrap()[0].clone();
+    let id = session["id"].as_str().unwrap().to_owned();
+    let turns = ok(&daemon, "GET", &format!("/sessions/{id}/turns"), None);
+    let turn = turns["turns"][0]["id"].as_str().unwrap().to_owned();
+    let note = ok(&daemon, "POST", "/notes", Some(&json!({"text": "the first note"})))["id"].as_str().unwrap().to_owned();
+    let entity = ok(&daemon, "GET", "/entities/named?name=gull", None)["id"].as_str().unwrap().to_owned();
+    let directory = environment.path("work/tide").display().to_string();
+    let native = session["session"].as_str().unwrap().to_owned();
+    let filled = |text: &str| {
+        let names = [
+            ("memory", &memory),
+            ("other", &other),
+            ("tuesday", &tuesday),
+            ("thursday", &thursday),
+            ("session", &id),
+            ("turn", &turn),
+            ("note", &note),
+            ("entity", &entity),
+            ("directory", &directory),
+            ("native", &native),
+            ("operation", &operation),
+        ];
+        names.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
+    };
+    let mut left: BTreeSet<(String, String)> = BTreeSet::new();
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        let path = path.strip_prefix("/api/v1").unwrap_or_else(|| panic!("{path}")).to_owned();
+        left.extend(operations.as_object().unwrap().keys().map(|method| (method.to_ascii_uppercase(), path.clone())));
+    }
+    let mut faults = Vec::new();
+    for (method, path, body, status) in CALLS {
+        let plain = path.split('?').next().unwrap();
+        let known: Vec<&(String, String)> = left.iter().filter(|(known, _)| known == method).collect();
+        let fits = |template: &str| {
+            let parts: Vec<&str> = template.split('/').collect();
+            let given: Vec<&str> = plain.split('/').collect();
+            parts.len() == given.len() && parts.iter().zip(&given).all(|(part, given)| part == given || part.starts_with('{'))
+        };
+        // An exact path goes before one with arguments.
+        let exact = known.iter().find(|(_, template)| template == plain);
+        let Some(route) = exact.or(known.iter().find(|(_, template)| fits(template))).map(|route| (*route).clone()) else {
+            faults.push(format!("{method} {path}: there is no such route, or it was called before"));
+            continue;
+        };
+        left.remove(&route);
+        let body = (!body.is_empty()).then(|| serde_json::from_str::<Value>(&filled(body)).unwrap());
+        let answer = api(&daemon, method, &filled(path), body.as_ref());
+        if answer.status != *status {
+            faults.push(format!("{method} {path}: {} {}", answer.status, answer.body));
+            continue;
+        }
+        let responses = &document["paths"][format!("/api/v1{}", route.1)][method.to_ascii_lowercase()]["responses"];
+        let schema = match status {
+            200 => &responses["200"]["content"]["application/json"]["schema"],
+            _ => &responses["default"]["content"]["application/problem+json"]["schema"],
+        };
+        misfits(&answer.json(), schema, &document, &format!("{method} {path}"), &mut faults);
+    }
+    assert!(left.is_empty(), "routes that are not called: {left:?}");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
