@@ -7,7 +7,7 @@ use yore_core::time::UtcMillis;
 use super::{MemoryList, StoredMemory};
 use crate::Engine;
 use crate::error::EngineError;
-use crate::store::{Memories, MemoryKey};
+use crate::store::{Memories, MemoryKey, TimesHeld};
 
 /// A question after what was held at a time.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -84,12 +84,4 @@ impl Engine {
         };
         found.into_iter().filter_map(of).collect()
     }
-}
-
-/// The time in which a memory was held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TimesHeld {
-    pub memory: MemoryKey,
-    pub since: UtcMillis,
-    pub until: Option<UtcMillis>,
 }

@@ -58,7 +58,6 @@ pub(crate) use self::consolidate::{Consolidated, Extraction, Fate};
 pub(crate) use self::entities::NamedEntity;
 pub use self::entities::{OpenedEntity, Reached, Traversal};
 pub use self::export_jsonl::{Exported, Imported};
-pub(crate) use self::held::TimesHeld;
 pub use self::held::{Held, HeldMemory, HeldRequest};
 pub use self::import_files::{GivenEntity, GivenRecords, GivenRelation};
 pub use self::merge_duplicates::MergedDuplicates;

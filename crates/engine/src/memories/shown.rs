@@ -120,7 +120,7 @@ impl Engine {
     /// Returns the number of memories that a list would have without its limit.
     pub fn count_memories(&self, list: &MemoryList) -> Result<u64, EngineError> {
         if list.tiers.is_empty() && list.least_decay.is_none() {
-            return Ok(self.store().count_memories(&self.filter_of(list)?)?);
+            return Ok(self.store().times_held(&self.filter_of(list)?)?.len() as u64);
         }
         Ok(self.of_standing(&MemoryList { limit: usize::MAX, ..list.clone() })?.len() as u64)
     }

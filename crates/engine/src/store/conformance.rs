@@ -640,7 +640,10 @@ fn records(open: Open<'_>) {
     assert_eq!(store.memory(second.id).unwrap().as_ref(), Some(&second));
     let keys: Vec<_> =
         store.memories(Memories::Meeting(&MemoryFilter::default(), 9)).unwrap().into_iter().map(|found| found.0).collect();
-    assert_eq!((keys.len(), store.count_memories(&MemoryFilter::default()).unwrap()), (2, 2));
+    let times = store.times_held(&MemoryFilter::default()).unwrap();
+    assert_eq!((keys.len(), times.len()), (2, 2));
+    assert!(times.iter().all(|held| keys.contains(&held.memory)), "{times:?}");
+    assert_eq!(times.iter().filter(|held| held.until.is_none()).count(), 1, "another took the place of one: {times:?}");
     let session = key_of(store, &episode("session-one", None));
     let project = store.projects().unwrap()[0].clone();
     let latest =

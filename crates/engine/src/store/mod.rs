@@ -66,7 +66,7 @@ pub(crate) use statements::found_memories::{
     Beside, EntityName, EntityNames, EvidenceOf, EvidenceRow, MemoryOutline, Named, NamedMemory, Outlines, Past, Stands,
 };
 pub(crate) use statements::judged::{Compared, UnjudgedMemory};
-pub(crate) use statements::memories::Memories;
+pub(crate) use statements::memories::{Memories, TimesHeld};
 pub use statements::memories::{MemoryFilter, MemoryUse};
 pub use statements::operations::UndoError;
 pub(crate) use statements::operations::{NewOperation, OperationTx, Undoing};

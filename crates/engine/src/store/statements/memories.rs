@@ -14,7 +14,6 @@ use yore_core::relation::Node;
 use yore_core::time::UtcMillis;
 
 use super::revisions::Revision;
-use crate::memories::TimesHeld;
 use crate::store::keys::{EpisodeKey, MemoryKey, ProjectKey, RecordKey, RelationKey, RowKey, hex_of};
 use crate::store::local::transaction::{View, WriteTx};
 use crate::store::{Store, StoreError, StoreResult};
@@ -98,6 +97,17 @@ pub struct MemoryFilter {
     /// hexadecimal digits. With any other id, those changed before that time.
     #[serde(default)]
     pub before: Option<(UtcMillis, String)>,
+}
+
+/// The time in which a memory was held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TimesHeld {
+    /// The memory.
+    pub memory: MemoryKey,
+    /// Since when: the time since which it is true, else the one at which it was recorded.
+    pub since: UtcMillis,
+    /// Until when (exclusive); `None`: it is held.
+    pub until: Option<UtcMillis>,
 }
 
 /// The memories that a caller wants.
@@ -479,12 +489,6 @@ impl Store {
                 Ok(TimesHeld { memory: row.get(0)?, since: row.get(1)?, until: row.get(2)? })
             })
         })
-    }
-
-    /// Returns the number of memories that a filter lets through.
-    pub(crate) fn count_memories(&self, filter: &MemoryFilter) -> StoreResult<u64> {
-        let sql = format!("SELECT count(*) {FROM} {FILTERED}");
-        self.read(|view| view.count(&sql, params_from_iter(parameters(filter))))
     }
 
     /// Counts a use of memories and logs it, for the question and in the session where it happened, unless anybody
