@@ -170,7 +170,7 @@ fn quotes(memory: &MemoryRecord) -> Markup {
         @for evidence in memory.evidence.iter().filter(|evidence| evidence.quote != memory.statement).take(QUOTES) {
             blockquote { (evidence.quote) " " a.quiet href={ "turn/" (evidence.turn) } { "where" } }
         }
-        @if memory.evidence.is_empty() { p.quiet { "No evidence: it was recorded by hand, by an agent or by an import." } }
+        @if memory.evidence.is_empty() { p.quiet { (parts::no_evidence(&memory.lane)) } }
     }
 }
 

@@ -236,7 +236,7 @@ fn evidence(memory: &MemoryRecord) -> Markup {
     html! {
         section {
             h2 { "Evidence" }
-            @if memory.evidence.is_empty() { p.quiet { "None: it was recorded by hand, by an agent or by an import." } }
+            @if memory.evidence.is_empty() { p.quiet { (parts::no_evidence(&memory.lane)) } }
             @for evidence in &memory.evidence {
                 figure.evidence {
                     blockquote { (evidence.quote) }

@@ -118,3 +118,21 @@ pub fn own_words(text: &str) -> Markup {
         @for (at, part) in text.split('`').enumerate() { @if at % 2 == 1 { code { (part) } } @else { (part) } }
     }
 }
+
+/// Returns the address of the very words of a turn.
+pub fn words_at(episode: Option<&str>, turn: &str, question: &str) -> String {
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    query.append_pair("at", turn);
+    if !question.is_empty() {
+        query.append_pair("q", question);
+    }
+    format!("session/{}?{}#at", segment(episode.unwrap_or(turn)), query.finish())
+}
+
+/// Says why a memory of a lane has no evidence.
+pub fn no_evidence(lane: &str) -> &'static str {
+    match lane {
+        "extracted" => "No evidence is left: the session that it was found in was forgotten.",
+        _ => "No evidence: it was recorded by hand, by an agent or by an import.",
+    }
+}

@@ -198,6 +198,7 @@ impl Reading<'_> {
                 span { (counted(session.turns, "turn")) }
                 @if let Some(directory) = &session.directory { code { (directory) } }
                 @for link in session.links.iter().take(5) { (outside_link(&link.kind, &link.value)) }
+                a href={ "forget/" (parts::segment(&session.id)) } { "Forget this session…" }
             }
             (self.find())
             div.columns.reading {

@@ -261,16 +261,6 @@ pub fn speaker(role: &str, agent: Option<&str>) -> String {
     }
 }
 
-/// Returns the address of the very words of a turn.
-pub fn words_at(episode: Option<&str>, turn: &str, question: &str) -> String {
-    let mut query = url::form_urlencoded::Serializer::new(String::new());
-    query.append_pair("at", turn);
-    if !question.is_empty() {
-        query.append_pair("q", question);
-    }
-    format!("session/{}?{}#at", parts::segment(episode.unwrap_or(turn)), query.finish())
-}
-
 fn hit(hit: &Hit, question: &str, marker: &Marker, recalled: &Recalled) -> Markup {
     let episode = hit.exact.as_ref().and_then(|exact| exact.episode.as_deref());
     html! {
@@ -284,7 +274,10 @@ fn hit(hit: &Hit, question: &str, marker: &Marker, recalled: &Recalled) -> Marku
                 } @else {
                     span.kind { (speaker(hit.role.as_deref().unwrap_or_default(), hit.agent.as_deref())) }
                 }
-                (parts::time(hit.time.as_deref()))
+                @match hit.memory.as_ref().and_then(|memory| memory.valid_from.as_deref()) {
+                    Some(since) => span { "since " (parts::day(Some(since))) },
+                    None => (parts::time(hit.time.as_deref())),
+                }
                 @if let Some(project) = &hit.project { span.project { (project) } }
                 (strength(&hit.strength))
                 @if let Some(caveat) = &hit.caveat { span.mark.warn { (caveat.replace('_', " ")) } }
@@ -292,7 +285,7 @@ fn hit(hit: &Hit, question: &str, marker: &Marker, recalled: &Recalled) -> Marku
             @if let Some(memory) = &hit.memory {
                 (memory_of(memory, &hit.id, episode, question, marker))
             } @else {
-                a.words href=(words_at(episode, &hit.id, question)) title="The very words in their session" {
+                a.words href=(parts::words_at(episode, &hit.id, question)) title="The very words in their session" {
                     blockquote.said { (marker.mark(hit.quote.as_deref().unwrap_or_default())) }
                 }
                 @for said in hit.exchange.iter().flatten() {
@@ -344,7 +337,7 @@ fn memory_of(memory: &HitMemory, id: &str, episode: Option<&str>, question: &str
         }
         @for (at, MemoryEvidence { turn, quote }) in memory.evidence.iter().enumerate().take(3) {
             @let episode = episode.filter(|_| at == 0);
-            a.words href=(words_at(episode, turn, question)) title="The words that it rests on, in their session" {
+            a.words href=(parts::words_at(episode, turn, question)) title="The words that it rests on, in their session" {
                 blockquote.said { (marker.mark(quote)) }
             }
         }
@@ -366,7 +359,7 @@ fn why(hit: &Hit, recalled: &Recalled) -> Markup {
     };
     html! {
         details.why {
-            summary { "Why" }
+            summary { "Why found" }
             table {
                 caption { "Score " (format!("{:.2}", hit.score)) ", likelihood " (format!("{:.0} %", hit.confidence * 100.0)) }
                 thead { tr { th scope="col" { "Part of the score" } th.number scope="col" { "Value" } } }
@@ -443,9 +436,9 @@ fn deepen(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
 fn address_of(kind: &str, id: &str) -> Option<String> {
     match kind {
         "memory" => Some(format!("memories/{}", parts::segment(id))),
-        "turn" => Some(words_at(None, id, "")),
+        "turn" => Some(parts::words_at(None, id, "")),
         "session" | "document" | "note" => Some(format!("session/{}", parts::segment(id))),
-        "topic" => Some(words_at(None, id.trim_start_matches("topic:"), "")),
+        "topic" => Some(parts::words_at(None, id.trim_start_matches("topic:"), "")),
         _ => None,
     }
 }

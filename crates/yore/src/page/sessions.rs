@@ -1,9 +1,9 @@
 //! Lists of sessions and of topics, and the handoff of a session.
 
 use maud::{Markup, html};
+use serde_json::json;
 
 use super::parts;
-use super::search::words_at;
 use super::view::{Content, Input, Row};
 use crate::api::calls::sessions as calls;
 use crate::api::route::Caller;
@@ -85,6 +85,11 @@ pub fn item(listed: &ListedSession) -> Markup {
             }
             a.statement href={ "session/" (parts::segment(&session.id)) } { (asked.or(title).unwrap_or("a session without words")) }
             @if asked.is_some() && title.is_some() && !is_same(asked, title) { p.quiet.said { (title.unwrap_or_default()) } }
+            @if session.forgotten.is_some() {
+                div.actions {
+                    (parts::change("Bring it back", "POST", "forget", &json!({"id": session.id, "restore": true, "is_dry_run": false}), None))
+                }
+            }
         }
     }
 }
@@ -135,7 +140,7 @@ fn topics(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
 /// Returns a topic with its parts; `is_long`: with its summary and files.
 pub fn topic_lines(topic: &Topic, is_long: bool) -> Markup {
     html! {
-        a.statement href=(words_at(None, &topic.turn, "")) { (topic.name) }
+        a.statement href=(parts::words_at(None, &topic.turn, "")) { (topic.name) }
         span.meta { (parts::time(topic.started.as_deref())) span { (counted(topic.exchanges.into(), "exchange")) } }
         @if is_long && topic.parts.is_empty() {
             @for sentence in &topic.summary { p.quiet.said { (sentence) } }
@@ -144,7 +149,7 @@ pub fn topic_lines(topic: &Topic, is_long: bool) -> Markup {
         }
         @if !topic.parts.is_empty() { ul.plain { @for part in &topic.parts { li { (topic_lines(part, is_long)) } } } }
         @for other in &topic.similar {
-            p.quiet { "like " a href=(words_at(None, &other.turn, "")) { (other.name) } " " (parts::day(other.started.as_deref())) }
+            p.quiet { "like " a href=(parts::words_at(None, &other.turn, "")) { (other.name) } " " (parts::day(other.started.as_deref())) }
         }
     }
 }
@@ -182,8 +187,6 @@ fn handoff(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

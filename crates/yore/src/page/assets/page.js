@@ -39,8 +39,15 @@ export async function change(method, path, body, { words, then, undo } = {}) {
     location.assign(next);
     return result;
   }
-  await renew();
-  say(told, back);
+  if (await renew()) {
+    say(told, back);
+    return result;
+  }
+  // What was shown is gone: the change left another memory in its place, or an entry in the log.
+  const left = result.operation && (await fetch(`api/v1/operations/${result.operation}`).then((a) => a.json()).catch(() => null));
+  const kept = left?.changes?.find((changed) => changed.kind === "memory" && changed.after);
+  sessionStorage.setItem("yore-said", JSON.stringify([told, back]));
+  location.assign(new URL(kept ? `memories/${kept.id}` : "log", document.baseURI));
   return result;
 }
 
@@ -48,7 +55,9 @@ export async function change(method, path, body, { words, then, undo } = {}) {
 export async function part(address, signal) {
   const answer = await fetch(address, { headers: { "yore-part": "1" }, signal });
   if (answer.status === 401) location.reload();
-  return new DOMParser().parseFromString(policy.createHTML(await answer.text()), "text/html").body;
+  const { body } = new DOMParser().parseFromString(policy.createHTML(await answer.text()), "text/html");
+  body.dataset.status = answer.status;
+  return body;
 }
 
 // The server makes all markup, and escapes what was recorded. Nothing else may become markup.
@@ -57,9 +66,11 @@ const policy = window.trustedTypes
   : { createHTML: (markup) => markup };
 
 // Shows the view anew, where it stands.
+// Returns false if there is nothing at the address any more.
 export async function renew(address = location.href) {
   const at = [...document.querySelectorAll("[data-item]")].indexOf(document.activeElement?.closest("[data-item]"));
   const body = await part(address);
+  if (body.dataset.status === "404") return false;
   main.replaceChildren(...body.childNodes);
   equip();
   if (at >= 0) {
@@ -67,6 +78,7 @@ export async function renew(address = location.href) {
     if (items().length > 0) focusItem(at);
     else main.focus();
   }
+  return true;
 }
 
 function items() {
