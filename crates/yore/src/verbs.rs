@@ -131,6 +131,8 @@ verbs! {
 
     /// Lists projects.
     Reads projects() -> Vec<ProjectSummary> => Engine::projects;
+    /// Lists the names of projects, each once.
+    Reads project_names() -> Vec<String> => Engine::project_names;
     /// Finds a project by its directory or name; `None` if there is none.
     Reads find_project(query: ProjectQuery) -> Option<ProjectSummary> => |engine| engine.find_project(&query);
     /// Lists the projects that may be one.

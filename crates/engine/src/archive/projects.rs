@@ -28,6 +28,14 @@ impl Engine {
         Ok(self.store().project_summaries(None)?)
     }
 
+    /// Returns the names of all projects, each once, without counting what belongs to them.
+    pub fn project_names(&self) -> Result<Vec<String>, EngineError> {
+        let mut names: Vec<String> = self.store().projects()?.into_iter().map(|project| project.name).collect();
+        names.sort();
+        names.dedup();
+        Ok(names)
+    }
+
     /// Finds the project that a query means; `None` if there is none.
     ///
     /// # Errors

@@ -11,6 +11,9 @@ use super::error::LlmError;
 use super::model::Model;
 use super::structured;
 
+/// The place of an answer that is still to come.
+type Slot<T> = Mutex<Option<Result<T, Arc<LlmError>>>>;
+
 /// Asks the same form of several prompts, at most `at_once` at a time. A prompt that stands there more than once is asked once. One that
 /// fails does not keep the others from being asked.
 pub fn ask_each<T: DeserializeOwned + Clone + Send>(
@@ -37,7 +40,7 @@ pub fn ask_each<T: DeserializeOwned + Clone + Send>(
         });
         places.push(place);
     }
-    let slots: Vec<Mutex<Option<Result<T, Arc<LlmError>>>>> = wanted.iter().map(|_| Mutex::new(None)).collect();
+    let slots: Vec<Slot<T>> = wanted.iter().map(|_| Mutex::new(None)).collect();
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for _ in 0..at_once.clamp(1, wanted.len().max(1)) {

@@ -274,7 +274,7 @@ fn former_names_of_keys_are_understood_and_the_check_tells_the_present_ones() {
     let config = moved.load().unwrap().config;
     assert!(config.http.enabled && config.mcp.structured && config.http.port == 4_711, "a key that moved to another section");
     assert!(Setup::new().environment(&[("YORE_MCP__HTTP", "true")]).load().unwrap().config.http.enabled);
-    assert_eq!(moved.check().iter().map(|problem| problem.code()).collect::<Vec<_>>(), ["config/renamed", "config/renamed"]);
+    assert_eq!(moved.check().iter().map(ConfigError::code).collect::<Vec<_>>(), ["config/renamed", "config/renamed"]);
     let problems = Setup::new().user("[give]\nfloor = 2\n").check();
     let wrong: Vec<&ConfigError> = problems.iter().filter(|problem| !problem.is_note()).collect();
     assert_eq!(wrong.iter().map(|problem| problem.code()).collect::<Vec<_>>(), ["config/bad-value"], "{problems:?}");

@@ -11,7 +11,8 @@ use super::parts;
 use super::view::{Content, Input, Row};
 use crate::api::calls::forget::{self, Forget, Select};
 use crate::api::calls::memories;
-use crate::api::route::Caller;
+use crate::api::calls::projects;
+use crate::api::route::{Caller, Nothing};
 use crate::error::CliResult;
 use crate::results::{Forgotten, ForgottenSelection};
 
@@ -114,7 +115,7 @@ fn selection(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
         is_dry_run: true,
     };
     let found = if is_asked { Some(forget::selected(caller, select)?) } else { None };
-    let projects = memories::project_names(caller)?;
+    let projects = projects::names(caller, Nothing {})?;
     let body = html! {
         h1 { "Forget" }
         (tabs("forget"))

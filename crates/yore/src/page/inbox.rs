@@ -8,7 +8,8 @@ use super::memories::plain_names;
 use super::parts;
 use super::view::{Content, Input, Row};
 use crate::api::calls::memories as calls;
-use crate::api::route::Caller;
+use crate::api::calls::projects;
+use crate::api::route::{Caller, Nothing};
 use crate::error::CliResult;
 use crate::results::{ConflictRecord, Inbox, MemoryRecord};
 
@@ -33,7 +34,7 @@ fn inbox(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
     let limit = request.limit.unwrap_or(ITEMS);
     request.limit = Some(limit);
     let inbox = calls::waiting(caller, request)?;
-    let projects = calls::project_names(caller)?;
+    let projects = projects::names(caller, Nothing {})?;
     let more = (limit < MOST).then(|| input.with("limit", Some(&(limit * 2).min(MOST).to_string())));
     Ok(Content::new("Inbox", whole(input, &inbox, &projects, more.as_deref())))
 }

@@ -8,7 +8,8 @@ use super::forms::{self, choice, plain, select, words};
 use super::parts;
 use super::view::{Content, Input, Row};
 use crate::api::calls::memories as calls;
-use crate::api::route::Caller;
+use crate::api::calls::projects;
+use crate::api::route::{Caller, Nothing};
 use crate::error::CliResult;
 
 /// Kinds that a person may record.
@@ -51,7 +52,7 @@ fn list(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
         true => calls::count(caller, input.read()?)?.count,
         false => page.items.len() as u64,
     };
-    let projects = calls::project_names(caller)?;
+    let projects = projects::names(caller, Nothing {})?;
     let is_first = page.items.is_empty() && input.pairs().iter().all(|(_, value)| value.is_empty());
     let body = html! {
         h1 { "Memories" }

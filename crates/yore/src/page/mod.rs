@@ -134,7 +134,7 @@ pub fn router(api: &Arc<Api>, browsers: &Arc<Browsers>) -> Router {
 fn nothing(uri: &Uri, base: &str) -> Response {
     let is_page = uri.path().strip_prefix(base).is_some_and(|rest| rest.starts_with('/') && !rest.starts_with("/api/"));
     if is_page {
-        html(StatusCode::NOT_FOUND, layout::nothing(base).into_string(), &layout::NO_SCRIPTS)
+        html(StatusCode::NOT_FOUND, layout::nothing(base).into_string(), layout::NO_SCRIPTS)
     } else {
         crate::api::problem(&crate::api::unknown_path())
     }
@@ -156,7 +156,7 @@ impl Page {
             Err(error) => (status_of(&error), layout::error(&error)),
         };
         if headers.contains_key(PART) {
-            return html(status, content.body.into_string(), &layout::NO_SCRIPTS);
+            return html(status, content.body.into_string(), layout::NO_SCRIPTS);
         }
         let path = format!("{}{}", self.browsers.base(), uri.path());
         let Ok(nonce) = platform::random_token() else { return failed() };
@@ -168,7 +168,7 @@ impl Page {
 
 /// Shows to whoever has no link how to get one.
 async fn landing() -> Response {
-    html(StatusCode::OK, layout::landing(None).into_string(), &layout::NO_SCRIPTS)
+    html(StatusCode::OK, layout::landing(None).into_string(), layout::NO_SCRIPTS)
 }
 
 /// Opens a link: sets the cookie, and goes on to the page. A redirection would count as one from the program that opened the link,
@@ -184,7 +184,7 @@ async fn enter(State(page): State<Arc<Page>>, RawQuery(query): RawQuery) -> Resp
             // A path below the page: nothing that leads elsewhere.
             let to = given("to").filter(|to| !to.starts_with(['/', '\\']) && !to.contains([':', '\r', '\n'])).unwrap_or_default();
             let target = format!("{}/{to}", page.browsers.base());
-            let mut response = html(StatusCode::OK, layout::entering(&target).into_string(), &layout::NO_SCRIPTS);
+            let mut response = html(StatusCode::OK, layout::entering(&target).into_string(), layout::NO_SCRIPTS);
             if let Ok(cookie) = HeaderValue::from_str(&cookie) {
                 response.headers_mut().insert(SET_COOKIE, cookie);
             }
@@ -192,7 +192,7 @@ async fn enter(State(page): State<Arc<Page>>, RawQuery(query): RawQuery) -> Resp
         }
         Ok(None) => {
             let why = "This link was used already, or is older than a minute.";
-            html(StatusCode::FORBIDDEN, layout::landing(Some(why)).into_string(), &layout::NO_SCRIPTS)
+            html(StatusCode::FORBIDDEN, layout::landing(Some(why)).into_string(), layout::NO_SCRIPTS)
         }
         Err(_) => failed(),
     }

@@ -12,7 +12,8 @@ use super::memories::{plain_names, tabs};
 use super::parts;
 use super::view::{Content, Input, Row};
 use crate::api::calls::memories::{self as calls, HeldOn};
-use crate::api::route::Caller;
+use crate::api::calls::projects;
+use crate::api::route::{Caller, Nothing};
 use crate::error::CliResult;
 use crate::results::{HeldPage, HeldRecord};
 
@@ -67,7 +68,7 @@ fn timeline(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
         after: asked.after,
     };
     let page = calls::held(caller, request)?;
-    let projects = calls::project_names(caller)?;
+    let projects = projects::names(caller, Nothing {})?;
     // The time is the end of the day that was asked for, or now.
     let day = at.parse::<Date>().unwrap_or(today);
     Ok(Content::new("Timeline", whole(input, &page, day, today, &projects)))

@@ -476,6 +476,7 @@ const CALLS: &[(&str, &str, &str, u16)] = &[
     ("GET", "/categories", "", 200),
     ("GET", "/categories/nothing", "", 404),
     ("GET", "/projects", "", 200),
+    ("GET", "/projects/names", "", 200),
     ("GET", "/projects/find?name=tide", "", 200),
     ("GET", "/projects/offers", "", 200),
     ("GET", "/projects/files?project=tide", "", 200),

@@ -238,7 +238,7 @@ pub struct HeldOn {
 /// Lists what was held on a day.
 pub fn held(caller: &mut Caller<'_>, asked: HeldOn) -> CliResult<HeldPage> {
     let kinds: Vec<&str> = MemoryKind::ALL.iter().map(|kind| kind.as_str()).collect();
-    let limit = limit(asked.limit, 100)?;
+    let limit = limit(asked.limit, 50)?;
     let skip: usize = place(HELD, asked.after.as_deref())?.and_then(|cursor| cursor.id.parse().ok()).unwrap_or(0);
     let days = asked.around_days.unwrap_or(30);
     if days > 400 {
@@ -270,11 +270,6 @@ pub fn held(caller: &mut Caller<'_>, asked: HeldOn) -> CliResult<HeldPage> {
 /// Lists the things in code that a memory speaks of and that changed since.
 pub fn code(caller: &mut Caller<'_>, Id { id }: Id) -> CliResult<Vec<ChangedThing>> {
     Ok(caller.memory.code_verdicts(id)?.iter().map(ChangedThing::from).collect())
-}
-
-/// Returns the names of the projects, for a choice.
-pub fn project_names(caller: &mut Caller<'_>) -> CliResult<Vec<String>> {
-    Ok(caller.memory.projects()?.into_iter().map(|project| project.name).collect())
 }
 
 /// A memory.

@@ -20,6 +20,7 @@ use crate::results::Project;
 pub fn routes() -> Vec<Route> {
     vec![
         Route::get("/projects", "Lists projects, the last used first", &["projects"], list),
+        Route::get("/projects/names", "Lists the names of projects, each once", &["project_names"], names),
         Route::get("/projects/find", "Finds a project by a directory or a name", &["find_project"], find),
         Route::get("/projects/offers", "Lists projects that may be one", &["merge_offers"], offers),
         Route::get("/projects/files", "Lists the files of a project that were changed most", &["recall"], files),
@@ -38,6 +39,11 @@ pub fn routes() -> Vec<Route> {
 /// Lists projects.
 pub fn list(caller: &mut Caller<'_>, _: Nothing) -> CliResult<Vec<Project>> {
     Ok(caller.memory.projects()?.iter().map(Project::from).collect())
+}
+
+/// Lists the names of projects.
+pub fn names(caller: &mut Caller<'_>, _: Nothing) -> CliResult<Vec<String>> {
+    caller.memory.project_names()
 }
 
 /// A project: one of `name`, `directory`.
