@@ -30,10 +30,14 @@ impl Engine {
 
     /// Removes the words of what an operation was done to from its line, if one of its memories is forgotten softly.
     fn without_forgotten(&self, mut operation: Operation) -> Result<Operation, EngineError> {
-        let names_something = operation.cause.input.is_some() || operation.summary.contains(": ");
-        if names_something && self.store().has_forgotten_softly(operation.number)? {
-            operation.cause.input = None;
-            operation.summary.truncate(operation.summary.find(": ").unwrap_or(operation.summary.len()));
+        for subject in &operation.subjects {
+            if let Subject::Memory(id) = subject
+                && self.is_forgotten_softly(*id)?
+            {
+                operation.cause.input = None;
+                operation.summary.truncate(operation.summary.find(": ").unwrap_or(operation.summary.len()));
+                break;
+            }
         }
         Ok(operation)
     }

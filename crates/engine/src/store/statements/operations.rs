@@ -646,18 +646,6 @@ impl Store {
         })
     }
 
-    /// Returns whether an operation changed a memory that is forgotten softly now.
-    pub(crate) fn has_forgotten_softly(&self, number: u64) -> StoreResult<bool> {
-        self.read(|view| {
-            let found: Option<i64> = view.first_value(
-                "SELECT 1 FROM operation_change JOIN memory ON memory.uid = operation_change.uid
-                 WHERE operation = ?1 AND status = 'archived' AND json_extract(rest, '$.cause.kind') = 'forgotten' LIMIT 1",
-                [number as i64],
-            )?;
-            Ok(found.is_some())
-        })
-    }
-
     /// Returns an operation with what it changed: the records before it, and as far as nothing changed them since,
     /// those after it.
     pub(crate) fn operation(&self, number: u64) -> StoreResult<Option<(Operation, Vec<Change>)>> {
