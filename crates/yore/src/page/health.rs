@@ -131,7 +131,7 @@ fn upkeep(job: &UpkeepJob) -> Markup {
         job.counts.iter().filter(|(_, number)| **number > 0).map(|(name, number)| format!("{} {name}", count(*number))).collect();
     html! {
         tr {
-            th scope="row" { (job.description) }
+            th scope="row" { (job.job) div.quiet { (job.description) } }
             td { (job.cadence) }
             td {
                 @match job.outcome.as_deref() {

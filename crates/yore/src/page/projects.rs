@@ -66,11 +66,11 @@ fn place(project: &Project) -> Option<&str> {
     remote.or(project.known_as.first()).map(|name| name.value.as_str()).filter(|place| *place != project.name)
 }
 
-/// Returns the project that an offer names: by its id, the beginning of it, or its name.
+/// Returns the project that an offer names: by its id, the end of it, or its name.
 fn named<'a>(name: &str, projects: &'a [Project]) -> Option<&'a Project> {
     let is_it = |project: &&Project| project.id == name || project.name == name;
-    let begins = |project: &&Project| name.len() >= 4 && project.id.starts_with(name);
-    projects.iter().find(is_it).or_else(|| projects.iter().find(begins))
+    let ends = |project: &&Project| name.len() >= 4 && project.id.ends_with(name);
+    projects.iter().find(is_it).or_else(|| projects.iter().find(ends))
 }
 
 /// Shows an offer with what would move, before it is done.
@@ -215,10 +215,10 @@ mod tests {
     fn offer_tells_what_a_merge_would_move_and_asks_twice() {
         let projects = [project("0199aa01", "gull"), project("0199bb02", "gull")];
         let offer = Offer {
-            from: "0199aa".to_owned(),
+            from: "aa01".to_owned(),
             name: "gull".to_owned(),
             directory: "/home/dev/old".to_owned(),
-            into: "0199bb".to_owned(),
+            into: "bb02".to_owned(),
             is_same_commit: true,
         };
         let html = offered(&offer, &projects).into_string();
