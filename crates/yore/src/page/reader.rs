@@ -315,7 +315,7 @@ impl Reading<'_> {
         let rests: Vec<&MemoryRecord> =
             std::iter::once(turn).chain(answer).filter_map(|turn| self.memories.get(&turn.id)).flatten().collect();
         html! {
-            article.turn.person[is_person].focus[is_focus] #{ "n" (place) } data-item[is_person] {
+            article.turn.person[is_person].focus[is_focus] #{ "n" (place) } data-item[is_person] aria-current=[is_focus.then_some("true")] {
                 @if is_focus { span #at {} }
                 (self.body(turn, place, answer, marker, is_focus))
                 @for memory in rests {
@@ -476,13 +476,19 @@ fn about(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
     Ok(Content::new("About a session", body))
 }
 
-/// Shows a turn with all that it has.
+/// Shows a turn with all that it has, and the ways to the turns beside it.
 fn whole_turn(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
     let sessions::Id { id } = input.read()?;
-    let shown = sessions::turn(caller, sessions::Turn { id, around: Some(0), find: None })?;
-    let body = html! {
+    let shown = sessions::turn(caller, sessions::Turn { id, around: Some(1), find: None })?;
+    Ok(Content::new("A turn", turn_page(&shown)))
+}
+
+fn turn_page(shown: &Shown) -> Markup {
+    let at = shown.turns.iter().position(|turn| shown.focus.as_ref() == Some(&turn.id)).unwrap_or_default();
+    let previous = at.checked_sub(1).and_then(|before| shown.turns.get(before));
+    html! {
         h1 { "A turn" }
-        @for turn in &shown.turns {
+        @if let Some(turn) = shown.turns.get(at) {
             p.meta {
                 span.kind { (speaker(&turn.role, Some(&turn.agent))) }
                 (parts::time(turn.time.as_deref()))
@@ -496,8 +502,20 @@ fn whole_turn(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
                 }
             }
         }
-    };
-    Ok(Content::new("A turn", body))
+        nav aria-label="Turns beside it" {
+            @if let Some(turn) = previous { p { (beside("prev", "Before it", turn)) } }
+            @if let Some(turn) = shown.turns.get(at + 1) { p { (beside("next", "After it", turn)) } }
+        }
+    }
+}
+
+/// Returns the way to a turn beside another one, with its beginning.
+fn beside(rel: &str, place: &str, turn: &Turn) -> Markup {
+    let words = if turn.text.trim().is_empty() { &turn.tool_text } else { &turn.text };
+    html! {
+        a rel=(rel) href={ "turn/" (turn.id) } { (place) ": " (speaker(&turn.role, Some(&turn.agent))) } " "
+        span.quiet.said { (line_of(words)) }
+    }
 }
 
 #[cfg(test)]
@@ -570,7 +588,8 @@ mod tests {
     #[test]
     fn the_turn_that_was_asked_for_is_marked_and_open() {
         let html = made(Some(153), "");
-        assert!(html.contains("<article class=\"turn focus\" id=\"n152\"><span id=\"at\">"), "{html}");
+        assert!(html.contains("<article class=\"turn focus\" id=\"n152\" aria-current=\"true\"><span id=\"at\">"), "{html}");
+        assert_eq!(html.matches("aria-current").count(), 1, "{html}");
         assert!(html.contains("<details class=\"tool failed\" open>"), "{html}");
     }
 
@@ -588,6 +607,23 @@ mod tests {
         assert_eq!(told("command: make x\ndescription: Build it"), "Build it");
         assert_eq!(told("{\"n\": 1}"), "{\"n\": 1}");
         assert_eq!(told("  plain\nwords "), "plain words");
+    }
+
+    #[test]
+    fn a_turn_leads_to_the_turns_beside_it() {
+        let page = |focus: &str, turns: &[&str]| {
+            let turns: Vec<Value> = turns.iter().map(|id| turn(id, "assistant", &format!("<i>{id}</i>"), "")).collect();
+            let shown =
+                json!({"episode": "eeee", "focus": focus, "turns_before": 0, "turns_after": 0, "found": [], "turns": turns});
+            turn_page(&serde_json::from_value(shown).unwrap()).0
+        };
+        let middle = page("bb", &["aa", "bb", "cc"]);
+        assert!(middle.contains("rel=\"prev\" href=\"turn/aa\"") && middle.contains("rel=\"next\" href=\"turn/cc\""), "{middle}");
+        assert!(middle.contains("&lt;i&gt;bb&lt;/i&gt;</pre>") && middle.contains("session/eeee?at=bb#at"), "{middle}");
+        let first = page("aa", &["aa", "bb"]);
+        assert!(!first.contains("rel=\"prev\"") && first.contains("href=\"turn/bb\""), "{first}");
+        let alone = page("aa", &["aa"]);
+        assert!(!alone.contains("rel=") && alone.contains("<pre"), "{alone}");
     }
 
     #[test]
