@@ -1,12 +1,13 @@
 //! Search: results as the person asked, each with why it was found; things at a level; and what is held, where nothing is asked.
 
 use maud::{Markup, html};
+use yore_core::query::MissingCode;
 
 use super::marker::Marker;
 use super::parts;
 use super::view::{Content, Input, Row};
-use crate::api::calls::{memories, recall, sessions};
-use crate::api::route::Caller;
+use crate::api::calls::{memories, projects, recall, sessions};
+use crate::api::route::{Caller, Nothing};
 use crate::error::CliResult;
 use crate::results::{AtLevel, Hit, HitMemory, MemoryEvidence, Recalled, View};
 
@@ -27,6 +28,12 @@ const KINDS: [(&str, &str); 9] = [
     ("preference", "preferences"),
     ("note", "notes"),
 ];
+/// Arguments that have a field in the form.
+const FIELDS: [&str; 10] = ["kind", "role", "as", "project", "agent", "session", "file", "since", "until", "as_of"];
+/// Arguments that have none: the form carries them on, and the next question has them too.
+const CARRIED: [&str; 5] = ["errors", "status", "branch", "valid_at", "limit"];
+/// Argument that holds for one question only.
+const LEAST: &str = "min_confidence";
 /// Kinds that are chips; the others are in the list of the filters.
 const CHIPS: usize = 4;
 const ROLES: [(&str, &str); 5] = [
@@ -63,12 +70,17 @@ fn search(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
     let shown = if question.is_empty() {
         overview(caller)?
     } else {
-        let recalled = recall::search(caller, asked)?;
-        html! { (chips(&input)) (results(&recalled)) }
+        let mut recalled = recall::search(caller, asked)?;
+        if caller.may_be_full {
+            // The daemon makes the few vectors that lack.
+            recalled.missing.retain(|missing| missing.code != MissingCode::Vectors.as_str());
+        }
+        html! { (chips(&input)) (results(&recalled, &input)) }
     };
     let body = html! {
         h1.unseen { "Search" }
         (form(&input, &question))
+        p.unseen #told role="status" {}
         div #results { (shown) }
     };
     let title = if question.is_empty() { "Search".to_owned() } else { format!("{question} · Search") };
@@ -99,14 +111,17 @@ fn form(input: &Input, question: &str) -> Markup {
             }
         }
     };
-    let filters = ["kind", "role", "as", "project", "agent", "session", "file", "since", "until", "as_of"];
-    let is_filtered = filters.iter().any(|name| !given(input, name).is_empty());
+    let is_filtered = FIELDS.iter().any(|name| !given(input, name).is_empty());
+    let is_carried = |name: &str| CARRIED.contains(&name);
+    let carried: Vec<(String, String)> =
+        input.pairs().into_iter().filter(|(name, value)| is_carried(name) && !value.trim().is_empty()).collect();
     html! {
         form.search #search role="search" action="./" method="get" {
             label.unseen for="q" { "What do you look for?" }
             div.field {
                 input #q type="search" name="q" value=(question) placeholder="What was decided, said, tried, why?" autocomplete="off"
                     autofocus[question.is_empty()];
+                @for (name, value) in &carried { input type="hidden" name=(name) value=(value); }
                 button.primary type="submit" { "Search" }
             }
             details.filters open[is_filtered] {
@@ -132,9 +147,13 @@ fn form(input: &Input, question: &str) -> Markup {
 fn chips(input: &Input) -> Markup {
     let kind = given(input, "kind");
     let address = |name: &str, value: Option<&str>| format!("./?{}", input.with(name, value));
-    let names = ["role", "as", "project", "agent", "session", "file", "errors", "since", "until", "as_of", "status"];
-    let set: Vec<(&str, String)> =
-        names.iter().map(|name| (*name, given(input, name))).filter(|(_, value)| !value.is_empty()).collect();
+    let names = FIELDS.iter().chain(&CARRIED).copied().chain([LEAST]).filter(|name| *name != "kind");
+    let pairs = input.pairs();
+    let values = |name: &str| {
+        let of = pairs.iter().filter(|(known, value)| known == name && !value.trim().is_empty());
+        of.map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let set: Vec<(&str, String)> = names.map(|name| (name, values(name))).filter(|(_, value)| !value.is_empty()).collect();
     html! {
         nav.chips aria-label="Kinds of results and filters" {
             a.chip href=(address("kind", None)) aria-current=[kind.is_empty().then_some("true")] { "all" }
@@ -154,11 +173,11 @@ fn chips(input: &Input) -> Markup {
 }
 
 /// Returns an answer.
-fn results(recalled: &Recalled) -> Markup {
+fn results(recalled: &Recalled, input: &Input) -> Markup {
     let question = recalled.question.as_deref().unwrap_or_default();
     let marker = Marker::of_terms(recalled.terms.iter().flatten().map(String::as_str));
     html! {
-        (state(recalled))
+        (state(recalled, input))
         @if let Some(view) = &recalled.view { (rows(view, recalled.answer_kind.as_deref())) }
         @if !recalled.results.is_empty() {
             @if recalled.view.is_some() { h2 { "What was said about it" } } @else { h2.unseen { "Results" } }
@@ -172,24 +191,36 @@ fn results(recalled: &Recalled) -> Markup {
 }
 
 /// Returns how sure an answer is, and what it lacks.
-fn state(recalled: &Recalled) -> Markup {
+fn state(recalled: &Recalled, input: &Input) -> Markup {
     let has_rows = recalled.view.as_ref().is_some_and(|view| !view.rows.is_empty());
     let count = recalled.results.len();
+    let is_nothing = count == 0 && !has_rows;
+    let without = |name: &str| format!("./?{}", input.with(name, None));
     html! {
         p.quiet.state {
             @if count > 0 {
                 (count) @if count == 1 { " result" } @else { " results" } " · evidence "
                 (strength(&recalled.strength)) " "
-            } @else if !has_rows {
-                strong { @if recalled.refused { "Nothing that bears on it." } @else { "Nothing found." } } " "
+            } @else if is_nothing {
+                strong {
+                    @if recalled.refused { "Nothing that bears on it" } @else { "Nothing found" }
+                    @if recalled.projects.is_empty() { " in any project" }
+                } " "
             }
-            @if !recalled.projects.is_empty() { "· in " (recalled.projects.join(", ")) " " }
+            @if !recalled.projects.is_empty() { @if count > 0 { "· " } "in " (recalled.projects.join(", ")) " " }
             @if !recalled.never_met.is_empty() { "· never met: " (recalled.never_met.join(", ")) }
         }
+        @if is_nothing && (recalled.refused || !recalled.projects.is_empty()) {
+            p.actions {
+                @if recalled.refused { a href={ "./?" (input.with(LEAST, Some("0"))) } { "Show what is nearest" } }
+                @if !recalled.projects.is_empty() { a href=(without("project")) { "Search all projects" } }
+            }
+        }
         @for withheld in &recalled.withheld {
+            @let words = withheld.filters.iter().map(|name| name.replace('_', " ")).collect::<Vec<_>>().join(" and ");
             p.notice {
-                "Without " (withheld.filters.iter().map(|name| name.replace('_', " ")).collect::<Vec<_>>().join(" and ")) ": "
-                (withheld.results) @if withheld.results == 1 { " result" } @else { " results" }
+                "Without " @if let Some(query) = unfiltered(input, &withheld.filters) { a href={ "./?" (query) } { (words) } } @else { (words) }
+                ": " (withheld.results) @if withheld.results == 1 { " result" } @else { " results" }
             }
         }
         @for period in recalled.periods.iter().filter(|period| period.found == 0) {
@@ -198,10 +229,24 @@ fn state(recalled: &Recalled) -> Markup {
         @for missing in &recalled.missing {
             p.notice { (missing.text) @if let Some(remedy) = &missing.remedy { "; " (remedy) } }
         }
-        @if recalled.pending_turns.is_some_and(|turns| turns > 0) {
-            p.notice { (recalled.pending_turns.unwrap_or_default()) " turns are not indexed yet" }
-        }
     }
+}
+
+/// Returns the query without filters that the engine names; `None` if the query has none of them.
+fn unfiltered(input: &Input, filters: &[String]) -> Option<String> {
+    let argument = |name: &str| match name {
+        // One field says which kinds of things answer.
+        "memories" | "turns" => "kind".to_owned(),
+        // Notes have an agent of their own.
+        "agent" if given(input, "agent").is_empty() => "kind".to_owned(),
+        name => name.to_owned(),
+    };
+    let names: Vec<String> = filters.iter().map(|name| argument(name)).collect();
+    let is_given = names.iter().any(|name| !given(input, name).is_empty());
+    is_given.then(|| {
+        let without = |query: String, name: &String| Input { query: Some(query), ..Input::default() }.with(name, None);
+        names.iter().fold(input.query.clone().unwrap_or_default(), without)
+    })
 }
 
 fn span(from: Option<&str>, to: Option<&str>) -> Markup {
@@ -478,7 +523,8 @@ fn overview(caller: &mut Caller<'_>) -> CliResult<Markup> {
     }
     let waiting =
         memories::waiting(caller, memories::InboxRequest { limit: Some(WAITING), ..memories::InboxRequest::default() })?;
-    let waits = waiting.conflicts.len() + waiting.memories.len();
+    let waits = waiting.conflicts_total + waiting.memories_total;
+    let projects = projects::list(caller, Nothing {})?.len();
     Ok(html! {
         div.columns {
             section {
@@ -489,6 +535,7 @@ fn overview(caller: &mut Caller<'_>) -> CliResult<Markup> {
             section {
                 h2 { "Held" }
                 p { a href="memories" { (held) @if held == 1 { " memory" } @else { " memories" } } }
+                p { a href="projects" { (projects) @if projects == 1 { " project" } @else { " projects" } } }
                 p { a href="topics" { "Topics" } }
                 h2 { "Waits for you" }
                 @if waits == 0 { p.quiet { "Nothing." } }
@@ -498,7 +545,7 @@ fn overview(caller: &mut Caller<'_>) -> CliResult<Markup> {
                     }
                     @for memory in &waiting.memories { li { span.kind { (memory.kind) } " " a.clamped href="inbox" { (memory.statement) } } }
                 }
-                @if waits > 0 { p.more { a href="inbox" { "Inbox" } } }
+                @if waits > 0 { p.more { a href="inbox" { "All " (waits) " in the inbox" } } }
             }
         }
     })
@@ -542,9 +589,13 @@ mod tests {
         .unwrap()
     }
 
+    fn asked(query: &str) -> Input {
+        Input { query: Some(query.to_owned()), ..Input::default() }
+    }
+
     #[test]
     fn a_result_has_its_words_its_reasons_its_levels_and_its_place() {
-        let html = results(&recalled()).0;
+        let html = results(&recalled(), &asked("q=why+%3Cb%3E")).0;
         for wanted in [
             "the <mark>mooring</mark> &lt;script&gt;holds&lt;/script&gt;",
             "session/eeee?at=aaaa&amp;q=why+%3Cb%3E#at",
@@ -565,11 +616,48 @@ mod tests {
 
     #[test]
     fn filters_that_are_set_are_links_that_take_them_out() {
-        let input = Input { query: Some("q=a&project=tide&kind=fact".to_owned()), ..Input::default() };
+        let input = asked("q=a&project=tide&kind=fact");
         let html = chips(&input).0;
         assert!(html.contains("project: tide ×") && html.contains("./?q=a&amp;kind=fact"), "{html}");
         assert!(html.contains("./?q=a&amp;project=tide&amp;kind=decision"), "{html}");
         let html = form(&input, "a").0;
         assert!(html.contains("<option value=\"fact\" selected>"), "{html}");
+    }
+
+    #[test]
+    fn filters_without_a_field_are_carried_on_and_can_be_taken_out() {
+        let input = asked("q=a&errors=true&branch=main&branch=next&min_confidence=0");
+        let html = chips(&input).0;
+        assert!(html.contains("branch: main, next ×") && html.contains("min confidence: 0 ×"), "{html}");
+        assert!(html.contains("./?q=a&amp;branch=main&amp;branch=next&amp;min_confidence=0"), "{html}");
+        let html = form(&input, "a").0;
+        assert!(html.contains(r#"<input type="hidden" name="branch" value="next">"#), "{html}");
+        assert!(!html.contains("min_confidence"), "it holds for one question: {html}");
+    }
+
+    #[test]
+    fn an_answer_without_results_leads_to_those_that_there_are() {
+        let nothing = Recalled { results: Vec::new(), view: None, refused: true, ..recalled() };
+        let html = state(&nothing, &asked("q=a&since=today&project=tide")).0;
+        for wanted in [
+            "Nothing that bears on it",
+            "<a href=\"./?q=a&amp;since=today&amp;project=tide&amp;min_confidence=0\">Show what is nearest</a>",
+            "<a href=\"./?q=a&amp;since=today\">Search all projects</a>",
+            "Without <a href=\"./?q=a&amp;project=tide\">since</a>: 3 results",
+        ] {
+            assert!(html.contains(wanted), "{wanted} in {html}");
+        }
+        let everywhere = Recalled { projects: Vec::new(), refused: false, withheld: Vec::new(), ..nothing };
+        let html = state(&everywhere, &asked("q=a")).0;
+        assert!(html.contains("Nothing found in any project") && !html.contains("<a "), "{html}");
+    }
+
+    #[test]
+    fn filters_of_the_engine_are_arguments_of_the_page() {
+        let without = |query: &str, name: &str| unfiltered(&asked(query), &[name.to_owned()]);
+        assert_eq!(without("q=a&kind=decision", "memories").as_deref(), Some("q=a"));
+        assert_eq!(without("q=a&kind=note", "agent").as_deref(), Some("q=a"));
+        assert_eq!(without("q=a&agent=codex&kind=note", "agent").as_deref(), Some("q=a&kind=note"));
+        assert_eq!(without("q=a", "code"), None);
     }
 }

@@ -81,7 +81,7 @@ pub struct Recall {
     pub valid_at: Option<String>,
     /// Most results, 1 to 200
     pub limit: Option<usize>,
-    /// Least likelihood of a result, 0 to 1
+    /// Least likelihood of a result, 0 to 1; 0 shows what is nearest even if nothing bears on the question
     pub min_confidence: Option<f32>,
     /// Most milliseconds; what there is no time for is left out and named
     pub deadline_ms: Option<u64>,
@@ -93,6 +93,8 @@ pub struct Recall {
 pub struct Search {
     /// Words, an error or a path; "quoted words" must be adjacent
     pub q: String,
+    /// At most five other ways in which the answer may have been said
+    pub wordings: Vec<String>,
     /// Only these projects: name, id or directory
     pub project: Vec<String>,
     /// session, subagent, document, note; turn (all that was said); memory, or kinds of memories such as decision
@@ -108,6 +110,8 @@ pub struct Search {
     /// The kind of answer, such as todos or passages; without: the question decides
     #[serde(rename = "as")]
     pub answer_kind: Option<String>,
+    /// Only these git branches
+    pub branch: Vec<String>,
     /// Only what names or touches these files
     pub file: Vec<String>,
     /// Only failures of tools
@@ -118,16 +122,21 @@ pub struct Search {
     pub until: Option<String>,
     /// As it was known then
     pub as_of: Option<String>,
+    /// Only memories that were true then
+    pub valid_at: Option<String>,
     /// Most results, 1 to 200
     pub limit: Option<usize>,
+    /// Least likelihood of a result, 0 to 1; 0 shows what is nearest even if nothing bears on the question
+    pub min_confidence: Option<f32>,
+    /// Most milliseconds; what there is no time for is left out and named
+    pub deadline_ms: Option<u64>,
 }
 
 impl From<Search> for Recall {
     fn from(search: Search) -> Self {
-        let Search { q, project, kind, status, role, session, agent, answer_kind, file, errors, since, until, as_of, limit } =
-            search;
-        Self {
-            question: q,
+        let Search {
+            q: question,
+            wordings,
             project,
             kind,
             status,
@@ -135,13 +144,37 @@ impl From<Search> for Recall {
             session,
             agent,
             answer_kind,
+            branch,
             file,
             errors,
             since,
             until,
             as_of,
+            valid_at,
             limit,
-            ..Self::default()
+            min_confidence,
+            deadline_ms,
+        } = search;
+        Self {
+            question,
+            wordings,
+            project,
+            kind,
+            status,
+            role,
+            session,
+            agent,
+            answer_kind,
+            branch,
+            file,
+            errors,
+            since,
+            until,
+            as_of,
+            valid_at,
+            limit,
+            min_confidence,
+            deadline_ms,
         }
     }
 }
