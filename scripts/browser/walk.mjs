@@ -329,7 +329,7 @@ function look([what, argument]) {
             const parent = element.parentElement;
             const style = getComputedStyle(element);
             const isIn = clipped.get(parent) ?? false;
-            // What an ancestor clips or scrolls is that ancestor's matter.
+            // An ancestor that clips or scrolls answers for its content.
             clipped.set(element, isIn || style.overflowX !== 'visible');
             if (isIn || !element.checkVisibility({ visibilityProperty: true })) continue;
             const box = element.getBoundingClientRect();
@@ -338,7 +338,7 @@ function look([what, argument]) {
             if (style.overflowX === 'visible' && element.scrollWidth > element.clientWidth && element.clientWidth > 0) {
                 right = Math.max(right, box.left + element.clientLeft + element.scrollWidth);
             }
-            // What is wholly to the left is hidden on purpose, and nobody can scroll there.
+            // An element wholly to the left is hidden on purpose, and nobody can scroll there.
             if (right > width + 1 || (box.left < -1 && box.right > 1)) out.push(element);
         }
         const holders = new Set();
@@ -485,7 +485,7 @@ async function listen(context, page, cdp, job, found) {
     });
     on('weberror', (error) => note(found.page_errors, cut(error.error()?.stack || error.error()?.message || error.error())));
     on('dialog', (dialog) => note(found.dialogs, { type: dialog.type(), text: cut(dialog.message()) }));
-    // Whether or not it is noted, it must not stay open.
+    // It must not stay open, noted or not.
     context.on('dialog', (dialog) => (dialog.type() === 'beforeunload' ? dialog.accept() : dialog.dismiss()).catch(() => {}));
     on('page', (popup) => popup !== page && note(found.popups, cut(popup.url())));
     on('request', (request) => {
@@ -586,7 +586,7 @@ async function walkPage(context, wanted, found, job, packages) {
         found.nodes = metric('Nodes');
     });
     found.url = page.url();
-    // What comes after this is our own doing.
+    // Later events are our own doing.
     end();
 
     if (job.out) {
@@ -786,7 +786,7 @@ async function tryOne(context, kind, url, home) {
         const isShown = page.frames().some((frame) => isIt(frame.url()));
         check.detail = `${check.detail}; ${isShown ? 'shown' : 'not shown'}`;
     }
-    // What is told about requests comes later than what the page hears.
+    // News about requests comes later than what the page hears.
     for (let left = 20; left > 0 && ![...ids].some((id) => statuses.has(id)); left -= 1) await pause(50);
     for (const id of ids) {
         if (cookies.has(id)) check.cookie = check.cookie || cookies.get(id);

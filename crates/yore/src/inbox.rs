@@ -1,4 +1,4 @@
-//! What waits for a person: pairs that may contradict or change each other, then memories that nobody confirmed.
+//! The work that waits for a person: pairs that may contradict or change each other, then memories that nobody confirmed.
 
 use yore_core::conflict::ConflictSeverity;
 use yore_core::memory::{Lane, Status};

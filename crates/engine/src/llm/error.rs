@@ -148,9 +148,6 @@ pub enum Denial {
         /// The most that the call may cost.
         wanted: u64,
     },
-    /// A limit of the run is reached: calls, tokens, money or time.
-    #[error("the limit of this run is reached: {0}")]
-    Run(&'static str),
     /// The ledger of calls cannot be written.
     #[error("the ledger cannot be written: {0}")]
     Ledger(String),

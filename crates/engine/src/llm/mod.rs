@@ -7,7 +7,6 @@
 //! - [`Connection`]: a configured server
 //! - [`ServerEmbedder`], [`ServerReranker`]: models that give vectors, and the relevance of passages
 //! - [`structured`]: typed answers in four tiers, with the errors of one try told to the next
-//! - [`Run`]: the budget of one run, beneath that of the day; [`ask_each`]: calls side by side
 //! - [`LlmError`]: the reasons why there is no answer, by what may be done about them
 //!
 //! Nothing here decides whether a model may be called: each call is announced to [`Accounts`], which reserves its tokens
@@ -23,9 +22,7 @@ mod http;
 mod model;
 mod printed;
 mod relevance;
-mod run;
 mod servers;
-mod side_by_side;
 pub mod structured;
 mod vectors;
 pub mod wire;
@@ -38,9 +35,7 @@ pub use self::error::{Class, Denial, LlmError, dollars};
 pub use self::http::{Connection, KeyOf};
 pub use self::model::{Model, Way};
 pub use self::relevance::ServerReranker;
-pub use self::run::{Run, RunLimit, RunLimits, RunSpent};
 pub use self::servers::{RELEVANCE_SERVERS, RelevanceServer, SERVERS, Server, VECTOR_SERVERS, VectorServer};
-pub use self::side_by_side::ask_each;
 pub use self::vectors::{ServerEmbedder, Vectors};
 pub(crate) use batch::disown;
 pub(crate) use folder::empty;

@@ -1,4 +1,4 @@
-//! What happens in the daemon, as server-sent events: what was read, what upkeep did, what was changed.
+//! The daemon's events, as server-sent events: what was read, what upkeep did, what was changed.
 
 use std::convert::Infallible;
 use std::time::Duration;

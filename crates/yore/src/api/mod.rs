@@ -226,7 +226,7 @@ fn arguments(
         arguments = body;
     }
     for (name, value) in path {
-        // What the path says stands.
+        // The path goes before the body.
         arguments.remove(&name);
         types.add(&mut arguments, &name, &value)?;
     }

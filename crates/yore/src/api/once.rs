@@ -38,7 +38,7 @@ pub struct Answered {
     pub body: Vec<u8>,
 }
 
-/// What to do with a request that carries a key.
+/// The way to go on with a request that carries a key.
 #[derive(Debug)]
 pub enum Turn {
     /// It is the first: make the change, then [`Once::done`] or [`Once::failed`].

@@ -43,6 +43,20 @@ type SchemaOf = fn(&mut SchemaGenerator) -> schemars::Schema;
 /// The function of a route: from arguments as JSON to the result as JSON.
 type Call = Arc<dyn Fn(&mut Caller<'_>, Map<String, Value>) -> CliResult<Value> + Send + Sync>;
 
+/// Names of the verbs that a route calls.
+type Verbs = &'static [&'static str];
+
+/// A function with typed arguments and a typed result.
+type Function<A, R> = fn(&mut Caller<'_>, A) -> CliResult<R>;
+
+/// Arguments of a route.
+pub trait Taken: DeserializeOwned + JsonSchema + 'static {}
+impl<A: DeserializeOwned + JsonSchema + 'static> Taken for A {}
+
+/// The result of a route.
+pub trait Given: Serialize + JsonSchema + 'static {}
+impl<R: Serialize + JsonSchema + 'static> Given for R {}
+
 /// A route of the API.
 pub struct Route {
     /// The method: GET reads, every other one changes something, except POST to routes that only read long requests.
@@ -52,8 +66,8 @@ pub struct Route {
     /// The description, one sentence.
     pub summary: &'static str,
     /// The verbs that it calls.
-    pub verbs: &'static [&'static str],
-    /// Whether a call changes records.
+    pub verbs: Verbs,
+    /// True if a call changes records.
     pub is_write: bool,
     /// Schema of the arguments: of path, query and body together.
     pub arguments: SchemaOf,
@@ -65,59 +79,33 @@ pub struct Route {
 
 impl Route {
     /// Declares a route that reads, with its arguments in path and query.
-    pub fn get<A, R>(
-        path: &'static str,
-        summary: &'static str,
-        verbs: &'static [&'static str],
-        call: fn(&mut Caller<'_>, A) -> CliResult<R>,
-    ) -> Self
-    where
-        A: DeserializeOwned + JsonSchema + 'static,
-        R: Serialize + JsonSchema + 'static,
-    {
+    pub fn get<A: Taken, R: Given>(path: &'static str, summary: &'static str, verbs: Verbs, call: Function<A, R>) -> Self {
         Self::new(Method::GET, path, summary, verbs, call)
     }
 
     /// Declares a route that changes something, with its arguments in path and body.
-    pub fn change<A, R>(
+    pub fn change<A: Taken, R: Given>(
         method: Method,
         path: &'static str,
         summary: &'static str,
-        verbs: &'static [&'static str],
-        call: fn(&mut Caller<'_>, A) -> CliResult<R>,
-    ) -> Self
-    where
-        A: DeserializeOwned + JsonSchema + 'static,
-        R: Serialize + JsonSchema + 'static,
-    {
+        verbs: Verbs,
+        call: Function<A, R>,
+    ) -> Self {
         Self { is_write: true, ..Self::new(method, path, summary, verbs, call) }
     }
 
     /// Declares a route that reads, with its arguments in a body, because they may be long.
-    pub fn ask<A, R>(
-        path: &'static str,
-        summary: &'static str,
-        verbs: &'static [&'static str],
-        call: fn(&mut Caller<'_>, A) -> CliResult<R>,
-    ) -> Self
-    where
-        A: DeserializeOwned + JsonSchema + 'static,
-        R: Serialize + JsonSchema + 'static,
-    {
+    pub fn ask<A: Taken, R: Given>(path: &'static str, summary: &'static str, verbs: Verbs, call: Function<A, R>) -> Self {
         Self::new(Method::POST, path, summary, verbs, call)
     }
 
-    fn new<A, R>(
+    fn new<A: Taken, R: Given>(
         method: Method,
         path: &'static str,
         summary: &'static str,
-        verbs: &'static [&'static str],
-        call: fn(&mut Caller<'_>, A) -> CliResult<R>,
-    ) -> Self
-    where
-        A: DeserializeOwned + JsonSchema + 'static,
-        R: Serialize + JsonSchema + 'static,
-    {
+        verbs: Verbs,
+        call: Function<A, R>,
+    ) -> Self {
         let call = move |caller: &mut Caller<'_>, arguments: Map<String, Value>| {
             let arguments = serde_json::from_value(Value::Object(arguments))
                 .map_err(|error| CliError::usage(format!("arguments: {error}"), Some("`/api/openapi.json` describes them")))?;

@@ -1,8 +1,6 @@
-use std::collections::BTreeMap;
-
 use clap::Args;
 use yore_core::time::UtcMillis;
-use yore_engine::{EngineError, ForgetRequest, ForgetSelection, Forgotten};
+use yore_engine::{EngineError, ForgetRequest, ForgetSelection};
 use yore_sources::source::note::{KIND, note_episode, note_unit};
 
 use super::Context;
@@ -81,7 +79,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         _ => error,
     })?;
     if context.printer.is_json() {
-        context.printer.json(&data(&outcome, arguments.dry_run, arguments.restore))?;
+        context.printer.json(&results::Forgotten::of(&outcome, arguments.dry_run, arguments.restore))?;
         return Ok(Exit::Success);
     }
     let verb = verb(arguments, arguments.dry_run);
@@ -151,7 +149,7 @@ fn selected(arguments: &Arguments, context: &mut Context) -> CliResult {
     })?;
     let is_empty = outcome.selected.is_empty() && outcome.memories == 0;
     if context.printer.is_json() {
-        context.printer.json(&data(&outcome, is_dry_run, arguments.restore))?;
+        context.printer.json(&results::Forgotten::of(&outcome, is_dry_run, arguments.restore))?;
         return Ok(if is_empty { Exit::Nothing } else { Exit::Success });
     }
     if is_empty {
@@ -159,7 +157,7 @@ fn selected(arguments: &Arguments, context: &mut Context) -> CliResult {
         context.printer.note(format!("nothing meets these conditions{place}"))?;
         return Ok(Exit::Nothing);
     }
-    let mut counts = kinds(&outcome);
+    let mut counts = results::Forgotten::of(&outcome, arguments.dry_run, false).selected;
     counts.remove("memory");
     let mut what: Vec<String> = counts.iter().map(|(kind, count)| text::counted(*count, kind)).collect();
     what.extend((outcome.turns > 0).then(|| text::counted(outcome.turns, "turn")));
@@ -210,30 +208,6 @@ fn verb(arguments: &Arguments, is_dry_run: bool) -> &'static str {
         (_, true, _) => "restored",
         (_, _, true) => "forgot for good",
         _ => "forgot",
-    }
-}
-
-/// Returns how many things of each kind were chosen.
-fn kinds(outcome: &Forgotten) -> BTreeMap<String, u64> {
-    let mut counts = BTreeMap::new();
-    for item in &outcome.selected {
-        *counts.entry(item.kind.clone()).or_default() += 1;
-    }
-    counts
-}
-
-fn data(outcome: &Forgotten, is_dry_run: bool, restored: bool) -> results::Forgotten {
-    results::Forgotten {
-        dry_run: Some(is_dry_run),
-        hard: outcome.is_hard,
-        restored,
-        episodes: outcome.episodes.clone(),
-        turns: outcome.turns,
-        memories: outcome.memories,
-        memories_kept: outcome.memories_kept,
-        archive_lines: outcome.archive_lines,
-        backups: Some(outcome.backups.iter().map(|path| results::path(path)).collect()),
-        selected: kinds(outcome),
     }
 }
 

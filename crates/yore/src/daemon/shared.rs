@@ -97,7 +97,7 @@ pub struct Shared<'a> {
     pub last_error: Mutex<Option<String>>,
     /// True once the daemon is stopping.
     pub is_stopping: AtomicBool,
-    /// What happens here, for those who listen on the port.
+    /// The events of the daemon, for those who listen on the port.
     pub feed: Feed,
     /// The port, if it is open.
     pub port: Mutex<Option<OpenPort>>,

@@ -15,7 +15,7 @@ pub struct Told {
     pub severity: Severity,
     /// The finding.
     pub text: String,
-    /// What to do about it.
+    /// The remedy.
     pub remedy: Option<String>,
     /// Facts about it, which differ between checks.
     pub facts: Map<String, Value>,

@@ -1,4 +1,4 @@
-//! What every view has around it: head, navigation, content policy; and the pages outside of the memory.
+//! The document around every view: head, navigation, content policy; and the documents outside of the memory.
 
 use maud::{DOCTYPE, Markup, html};
 
@@ -30,7 +30,7 @@ form-action 'self'; frame-ancestors 'none'; object-src 'none'; require-trusted-t
     )
 }
 
-/// What surrounds a view.
+/// The parts of the document around a view.
 pub struct Around<'a> {
     /// Path of the page, without a slash at the end.
     pub base: &'a str,
@@ -55,41 +55,33 @@ pub fn whole(around: &Around<'_>, content: &Content) -> Markup {
         "timeline" | "entities" | "log" | "forget" => "memories",
         other => other,
     };
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                meta name="yore-csrf" content=(around.csrf);
-                base href={ (around.base) "/" };
-                title { (content.title) " · yore" }
-                link rel="icon" href="assets/yore.svg" type="image/svg+xml";
-                link rel="stylesheet" href="assets/page.css" nonce=(around.nonce);
-                script type="module" src="assets/page.js" nonce=(around.nonce) {}
-            }
-            body {
-                a.skip href={ (around.path) @if !around.query.is_empty() { "?" (around.query) } "#main" } { "Skip to the content" }
-                header.top {
-                    a.brand href="" { "yore" }
-                    nav aria-label="Views" {
-                        ul {
-                            @for (path, name, key) in NAVIGATION {
-                                li {
-                                    a href={ @if path.is_empty() { "./" } @else { (path) } } data-key=(key)
-                                        aria-current=[(path == current).then_some("page")] { (name) }
-                                }
-                            }
+    let head = html! {
+        meta name="yore-csrf" content=(around.csrf);
+        base href={ (around.base) "/" };
+        link rel="icon" href="assets/yore.svg" type="image/svg+xml";
+        link rel="stylesheet" href="assets/page.css" nonce=(around.nonce);
+        script type="module" src="assets/page.js" nonce=(around.nonce) {}
+    };
+    let body = html! {
+        a.skip href={ (around.path) @if !around.query.is_empty() { "?" (around.query) } "#main" } { "Skip to the content" }
+        header.top {
+            a.brand href="" { "yore" }
+            nav aria-label="Views" {
+                ul {
+                    @for (path, name, key) in NAVIGATION {
+                        li {
+                            a href={ @if path.is_empty() { "./" } @else { (path) } } data-key=(key)
+                                aria-current=[(path == current).then_some("page")] { (name) }
                         }
                     }
                 }
-                main #main tabindex="-1" data-live=[live(current)] { (content.body) }
-                div #news role="status" aria-live="polite" {}
-                div #said role="status" aria-live="polite" {}
             }
         }
-    }
+        main #main tabindex="-1" data-live=[live(current)] { (content.body) }
+        div #news role="status" aria-live="polite" {}
+        div #said role="status" aria-live="polite" {}
+    };
+    document(&format!("{} · yore", content.title), head, body)
 }
 
 /// Returns the events that change what a view shows; the page offers to show it anew when one happens.
@@ -133,20 +125,19 @@ pub fn nothing(base: &str) -> Markup {
 
 /// Returns the document that goes on to the page.
 pub fn entering(target: &str) -> Markup {
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="refresh" content={ "0;url=" (target) };
-                title { "yore" }
-            }
-            body { p { a href=(target) { "Open the page" } } }
-        }
-    }
+    document(
+        "yore",
+        html! { meta http-equiv="refresh" content={ "0;url=" (target) }; },
+        html! { main { p { a href=(target) { "Open the page" } } } },
+    )
 }
 
 fn outside(body: Markup) -> Markup {
+    document("yore", Markup::default(), html! { main { (body) } })
+}
+
+/// Returns a document with a title and what else its head has.
+fn document(title: &str, head: Markup, body: Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -154,9 +145,10 @@ fn outside(body: Markup) -> Markup {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                title { "yore" }
+                (head)
+                title { (title) }
             }
-            body { main { (body) } }
+            body { (body) }
         }
     }
 }

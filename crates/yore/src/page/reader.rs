@@ -35,7 +35,7 @@ const LINE: usize = 110;
 const MEMORIES: usize = 200;
 /// Most turns of a session whose topics are shown without being asked for: to divide a longer one may take seconds.
 const AT_ONCE: u64 = 2_000;
-/// What tells of a tool's input in a line, the first that there is.
+/// The fields that tell of a tool's input in a line, the most telling first.
 const TELLING: [&str; 12] = [
     "description",
     "command",
@@ -60,7 +60,7 @@ pub fn views() -> Vec<Row> {
     ]
 }
 
-/// What is read of a session.
+/// The part of a session that is read.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct Asked {
@@ -77,11 +77,11 @@ struct Asked {
     /// Words to find in the session
     #[serde(rename = "in")]
     within: Option<String>,
-    /// Which of the turns that have them is in the middle, from 1
+    /// The number of the turn with them that is in the middle, from 1
     hit: Option<usize>,
 }
 
-/// What the turns of a part are shown with.
+/// The context in which the turns of a part are shown.
 struct Reading<'r> {
     session: &'r OpenedSession,
     shown: &'r Shown,

@@ -65,12 +65,12 @@ pub fn views() -> Vec<Row> {
 
 fn search(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
     let input = Input { path: input.path.clone(), query: Some(input.with(FOCUS, None)) };
-    let asked: recall::Search = input.read()?;
-    let question = asked.q.trim().to_owned();
+    let asked: recall::Recall = input.read()?;
+    let question = asked.question.trim().to_owned();
     let shown = if question.is_empty() {
         overview(caller)?
     } else {
-        let mut recalled = recall::search(caller, asked)?;
+        let mut recalled = recall::recall(caller, asked)?;
         if caller.may_be_full {
             // The daemon makes the few vectors that lack.
             recalled.missing.retain(|missing| missing.code != MissingCode::Vectors.as_str());

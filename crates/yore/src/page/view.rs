@@ -19,7 +19,7 @@ pub struct Row {
     pub view: fn(&mut Caller<'_>, &Input) -> CliResult<Content>,
 }
 
-/// What a browser asks for.
+/// A request of a browser.
 #[derive(Debug, Default)]
 pub struct Input {
     /// Arguments in the path.

@@ -72,6 +72,28 @@ pub struct Forgotten {
 }
 
 /// Returns whether a count is 0.
+impl Forgotten {
+    /// Makes it of an outcome; `restored`: a soft forgetting was undone.
+    pub fn of(outcome: &yore_engine::Forgotten, is_dry_run: bool, restored: bool) -> Self {
+        let mut selected = BTreeMap::new();
+        for item in &outcome.selected {
+            *selected.entry(item.kind.clone()).or_default() += 1;
+        }
+        Self {
+            dry_run: Some(is_dry_run),
+            hard: outcome.is_hard,
+            restored,
+            episodes: outcome.episodes.clone(),
+            turns: outcome.turns,
+            memories: outcome.memories,
+            memories_kept: outcome.memories_kept,
+            archive_lines: outcome.archive_lines,
+            backups: Some(outcome.backups.iter().map(|path| super::path(path)).collect()),
+            selected,
+        }
+    }
+}
+
 fn is_none(count: &u64) -> bool {
     *count == 0
 }

@@ -64,7 +64,7 @@ impl From<&engine::OpenedEntity> for OpenedEntity {
     }
 }
 
-/// What a change of an entity did.
+/// The outcome of a change of an entity.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct EntityChanged {
     /// The entity after it.

@@ -349,7 +349,7 @@ fn malformed_and_foreign_requests_change_and_read_nothing() {
     assert_eq!(left["items"].as_array().unwrap().len(), 1, "{left}");
 }
 
-/// What is wrong with a value by its schema: a type, a missing field, an unknown one.
+/// Lists the faults of a value by its schema: a type, a missing field, an unknown one.
 fn misfits(value: &Value, schema: &Value, document: &Value, at: &str, faults: &mut Vec<String>) {
     if let Some(name) = schema["$ref"].as_str() {
         return misfits(value, document.pointer(name.trim_start_matches('#')).unwrap(), document, at, faults);

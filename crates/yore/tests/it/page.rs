@@ -210,6 +210,42 @@ fn every_view_is_sound_in_a_browser() {
 }
 
 #[test]
+fn the_page_is_used_by_keyboard_alone() {
+    let Some(folder) = folder() else { return };
+    let environment = memory();
+    let daemon = Daemon::start(&environment);
+    let walker = Walker::new(&environment, &daemon, folder);
+    let press = |key: &str| json!({"press": key});
+    let search = [
+        press("/"),
+        json!({"focus_is": "input[type=search]"}),
+        json!({"type": ["input[type=search]", "pelican sleeps"]}),
+        press("Enter"),
+        json!({"see": "on the pier"}),
+        press("Escape"),
+        press("j"),
+        json!({"focus_is": "[data-item] *"}),
+    ];
+    let list = [
+        press("?"),
+        json!({"see": "next, previous item"}),
+        press("Escape"),
+        press("g"),
+        press("m"),
+        json!({"see": "The pelican sleeps on the pier."}),
+        press("j"),
+        json!({"focus_is": "[data-item] *"}),
+        press("Enter"),
+        json!({"wait": "main h1"}),
+        press("p"),
+        json!({"see": "Done"}),
+    ];
+    none(&walker.faults(&[page("search", "", &search), page("list", "sessions", &list)]));
+    let pinned = environment.yore(["memories", "--all", "--json"]).run().success().json();
+    assert_eq!(pinned.as_array().unwrap().iter().filter(|memory| memory["pinned"] == true).count(), 1, "{pinned}");
+}
+
+#[test]
 fn an_empty_memory_says_what_to_do() {
     let Some(folder) = folder() else { return };
     let environment = TestEnvironment::new();
@@ -311,7 +347,7 @@ fn hostile_text_runs_nothing_and_breaks_no_layout() {
     for id in memories(&environment) {
         pages.push(page(&format!("memory {id}"), &format!("memories/{id}"), &[]));
     }
-    // What was recorded is looked at for what it does, not for what it says.
+    // Recorded text is looked at for what it does, not for what it says.
     for page in &mut pages {
         page["axe"] = false.into();
     }

@@ -24,7 +24,7 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
-/// Which changes are listed.
+/// A filter of the list of changes.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct List {

@@ -1,4 +1,4 @@
-//! What language models took, and what waits for one.
+//! The cost of language models, and the work that waits for one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,7 +61,7 @@ pub fn days(caller: &mut Caller<'_>, Days { days }: Days) -> CliResult<Vec<Budge
     Ok(rows.iter().map(|row| BudgetRow::of(row, date(row.day))).collect())
 }
 
-/// What waits for a language model, and what one found.
+/// The work that waits for a language model, and what one found.
 #[derive(Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct LearningState {
     /// True if a model reads sessions in the background
@@ -74,7 +74,7 @@ pub struct LearningState {
     pub sessions_read: u64,
     /// Memories that models found today
     pub found_today: u64,
-    /// What models took today
+    /// The sums that models took today
     pub today: Taken,
 }
 

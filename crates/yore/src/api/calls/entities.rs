@@ -44,7 +44,7 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
-/// Which entities are listed.
+/// A filter of the list of entities.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct List {
@@ -123,7 +123,7 @@ pub struct Put {
     /// Other names
     #[serde(default)]
     pub aliases: Vec<String>,
-    /// What it is
+    /// Its description
     pub description: Option<String>,
 }
 

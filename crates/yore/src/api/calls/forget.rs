@@ -1,7 +1,5 @@
 //! Forgetting: of one thing, of what meets conditions, and of memories that were put away long ago. Usually a dry run.
 
-use std::collections::BTreeMap;
-
 use axum::http::Method;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,7 +10,7 @@ use super::time;
 use crate::api::route::{Caller, Route};
 use crate::engine_handle::now;
 use crate::error::{CliError, CliResult};
-use crate::results::{self, ChosenThing, CleanedMemory, CleanedUp, Forgotten, ForgottenSelection};
+use crate::results::{ChosenThing, CleanedMemory, CleanedUp, Forgotten, ForgottenSelection};
 
 const DAY_MS: UtcMillis = 86_400_000;
 /// Most things of a selection that are named.
@@ -49,7 +47,7 @@ fn yes() -> bool {
     true
 }
 
-/// What is forgotten.
+/// A thing to forget.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Forget {
@@ -74,7 +72,7 @@ pub fn one(caller: &mut Caller<'_>, Forget { id, hard, restore, is_dry_run }: Fo
     }
     let keep_tombstones = caller.config().forget.keep_tombstones;
     let outcome = caller.memory.forget(ForgetRequest { session: id, is_hard: hard, is_dry_run, restore, keep_tombstones })?;
-    Ok(forgotten(&outcome, is_dry_run, restore))
+    Ok(Forgotten::of(&outcome, is_dry_run, restore))
 }
 
 /// Conditions of what is forgotten: all of them.
@@ -127,7 +125,7 @@ pub fn selected(caller: &mut Caller<'_>, select: Select) -> CliResult<ForgottenS
     };
     Ok(ForgottenSelection {
         items: outcome.selected.iter().take(MOST_NAMED).map(item).collect(),
-        forgotten: forgotten(&outcome, select.is_dry_run, select.restore),
+        forgotten: Forgotten::of(&outcome, select.is_dry_run, select.restore),
     })
 }
 
@@ -160,25 +158,6 @@ fn check(hard: bool, restore: bool) -> CliResult<()> {
         return Err(CliError::usage("hard and restore exclude each other: what is gone for good cannot be restored", None));
     }
     Ok(())
-}
-
-fn forgotten(outcome: &yore_engine::Forgotten, is_dry_run: bool, restored: bool) -> Forgotten {
-    let mut selected = BTreeMap::new();
-    for item in &outcome.selected {
-        *selected.entry(item.kind.clone()).or_default() += 1;
-    }
-    Forgotten {
-        dry_run: Some(is_dry_run),
-        hard: outcome.is_hard,
-        restored,
-        episodes: outcome.episodes.clone(),
-        turns: outcome.turns,
-        memories: outcome.memories,
-        memories_kept: outcome.memories_kept,
-        archive_lines: outcome.archive_lines,
-        backups: Some(outcome.backups.iter().map(|path| results::path(path)).collect()),
-        selected,
-    }
 }
 
 #[cfg(test)]

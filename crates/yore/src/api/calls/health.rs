@@ -35,7 +35,7 @@ pub fn routes() -> Vec<Route> {
 pub struct Health {
     /// True if nothing is wrong; notes do not count
     pub is_well: bool,
-    /// What is wrong, the worst first: broken, warning, note
+    /// The findings, the worst first: broken, warning, note
     pub findings: Vec<results::Finding>,
     /// The daemon, without its settings
     pub daemon: Daemon,

@@ -92,7 +92,7 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
-/// Which memories are listed.
+/// A filter of the list of memories.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct List {
@@ -217,7 +217,7 @@ fn by_words(caller: &mut Caller<'_>, words: &str, list: &List) -> CliResult<Page
     Ok(Page { items, next: None })
 }
 
-/// What was held is asked for.
+/// A question after what was held.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HeldOn {
@@ -497,7 +497,7 @@ pub fn check(caller: &mut Caller<'_>, Check { project }: Check) -> CliResult<Che
     Ok(CheckedCode::from(&caller.memory.check_code(project)?))
 }
 
-/// Which conflicts are listed.
+/// A filter of the list of conflicts.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Conflicts {
@@ -576,7 +576,7 @@ pub fn settle(caller: &mut Caller<'_>, settle: Settle) -> CliResult<Changed> {
     Ok(caller.memory.edit_memory(done.memory.to_string(), edit, by_person())?.into())
 }
 
-/// What waits is asked for.
+/// A request for what waits.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct InboxRequest {

@@ -37,7 +37,7 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
-/// Which notes are listed.
+/// A filter of the list of notes.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct List {
@@ -165,7 +165,7 @@ pub fn load(caller: &mut Caller<'_>, Version { id, version, as_of }: Version) ->
     Ok(Note::from(&caller.memory.load_note(id, which)?))
 }
 
-/// Which contexts are listed.
+/// A filter of the list of contexts.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Contexts {
@@ -259,7 +259,7 @@ fn context_place(words: &str) -> CliResult<(Priority, Option<UtcMillis>, Episode
 pub struct Topic {
     /// Its topic
     pub topic: String,
-    /// Of this project first
+    /// The project whose context goes first
     pub project: Option<String>,
     /// Number of the version; without: the newest
     pub version: Option<u64>,

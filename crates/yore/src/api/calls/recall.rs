@@ -36,7 +36,7 @@ const MEMORY: &str = "memory";
 pub fn routes() -> Vec<Route> {
     vec![
         Route::ask("/recall", "Searches the memory; every result says why it was found", &["recall"], recall),
-        Route::get("/search", "Searches the memory as /recall does, for short questions", &["recall"], search),
+        Route::get("/search", "Searches the memory as /recall does, for short questions", &["recall"], recall),
         Route::ask("/ask", "Answers in sentences of the memory, each with its sources", &["ask_in_sentences"], ask),
         Route::get("/deepen", "Reads a thing at a level: line, passage, whole, related, synthesis", &["deepen"], deepen),
     ]
@@ -46,7 +46,8 @@ pub fn routes() -> Vec<Route> {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Recall {
-    /// Words, an error or a path; "quoted words" must be adjacent
+    /// Words, an error or a path; "quoted words" must be adjacent; `q` for short
+    #[serde(alias = "q")]
     pub question: String,
     /// At most five other ways in which the answer may have been said
     pub wordings: Vec<String>,
@@ -85,98 +86,6 @@ pub struct Recall {
     pub min_confidence: Option<f32>,
     /// Most milliseconds; what there is no time for is left out and named
     pub deadline_ms: Option<u64>,
-}
-
-/// A short question with its filters, as in /recall.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Search {
-    /// Words, an error or a path; "quoted words" must be adjacent
-    pub q: String,
-    /// At most five other ways in which the answer may have been said
-    pub wordings: Vec<String>,
-    /// Only these projects: name, id or directory
-    pub project: Vec<String>,
-    /// session, subagent, document, note; turn (all that was said); memory, or kinds of memories such as decision
-    pub kind: Vec<String>,
-    /// Only memories with these statuses; without: all but archived ones
-    pub status: Vec<String>,
-    /// Who spoke: human, assistant, tool_call, tool_result, summary
-    pub role: Vec<String>,
-    /// Only these sessions, by id or the beginning of it
-    pub session: Vec<String>,
-    /// Only these agents, such as claude-code
-    pub agent: Vec<String>,
-    /// The kind of answer, such as todos or passages; without: the question decides
-    #[serde(rename = "as")]
-    pub answer_kind: Option<String>,
-    /// Only these git branches
-    pub branch: Vec<String>,
-    /// Only what names or touches these files
-    pub file: Vec<String>,
-    /// Only failures of tools
-    pub errors: Option<bool>,
-    /// From this date or time on, or "last week"
-    pub since: Option<String>,
-    /// Before this date or time
-    pub until: Option<String>,
-    /// As it was known then
-    pub as_of: Option<String>,
-    /// Only memories that were true then
-    pub valid_at: Option<String>,
-    /// Most results, 1 to 200
-    pub limit: Option<usize>,
-    /// Least likelihood of a result, 0 to 1; 0 shows what is nearest even if nothing bears on the question
-    pub min_confidence: Option<f32>,
-    /// Most milliseconds; what there is no time for is left out and named
-    pub deadline_ms: Option<u64>,
-}
-
-impl From<Search> for Recall {
-    fn from(search: Search) -> Self {
-        let Search {
-            q: question,
-            wordings,
-            project,
-            kind,
-            status,
-            role,
-            session,
-            agent,
-            answer_kind,
-            branch,
-            file,
-            errors,
-            since,
-            until,
-            as_of,
-            valid_at,
-            limit,
-            min_confidence,
-            deadline_ms,
-        } = search;
-        Self {
-            question,
-            wordings,
-            project,
-            kind,
-            status,
-            role,
-            session,
-            agent,
-            answer_kind,
-            branch,
-            file,
-            errors,
-            since,
-            until,
-            as_of,
-            valid_at,
-            limit,
-            min_confidence,
-            deadline_ms,
-        }
-    }
 }
 
 impl Recall {
@@ -290,11 +199,6 @@ pub fn recall(caller: &mut Caller<'_>, recall: Recall) -> CliResult<Recalled> {
     Ok(recalled)
 }
 
-/// Searches the memory by a short question.
-pub fn search(caller: &mut Caller<'_>, search: Search) -> CliResult<Recalled> {
-    recall(caller, search.into())
-}
-
 /// A question that is answered in sentences.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -374,9 +278,8 @@ mod tests {
     }
 
     #[test]
-    fn a_short_question_has_the_filters_of_a_long_one() {
-        let search = Search { q: "why".to_owned(), role: vec!["human".to_owned()], limit: Some(3), ..Search::default() };
-        let recall = Recall::from(search);
-        assert_eq!((recall.question.as_str(), recall.role.len(), recall.limit), ("why", 1, Some(3)));
+    fn a_short_question_has_a_short_name() {
+        let recall: Recall = serde_json::from_str(r#"{"q": "why", "limit": 3}"#).unwrap();
+        assert_eq!((recall.question.as_str(), recall.limit), ("why", Some(3)));
     }
 }

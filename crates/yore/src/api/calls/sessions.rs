@@ -35,7 +35,7 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
-/// Which sessions are listed.
+/// A filter of the list of sessions.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct List {
@@ -189,7 +189,7 @@ pub fn topics_of(caller: &mut Caller<'_>, Id { id }: Id) -> CliResult<Vec<Sessio
     Ok(found.iter().map(SessionTopics::from).collect())
 }
 
-/// Which topics are listed.
+/// A filter of the list of topics.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Topics {

@@ -41,7 +41,7 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
-/// What is counted.
+/// A filter of the counts.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Life {
@@ -149,7 +149,7 @@ pub struct Unit {
     pub unit: String,
 }
 
-/// Whether something is known.
+/// The answer to whether something is known.
 #[derive(Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Known {
     /// True if it is
@@ -161,7 +161,7 @@ pub fn known(caller: &mut Caller<'_>, Unit { source, unit }: Unit) -> CliResult<
     Ok(Known { is_known: caller.memory.knows_unit(source, unit)? })
 }
 
-/// Which jobs are listed.
+/// A filter of the list of jobs.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Dead {
@@ -174,7 +174,7 @@ pub struct Dead {
 pub struct GivenUp {
     /// Kind of work, such as ingest
     pub kind: String,
-    /// What it works on: a file, an address, a name
+    /// Its target: a file, an address, a name
     pub target: String,
     /// Source kind, if a history was to be read
     pub source: Option<String>,

@@ -18,7 +18,7 @@ export function start() {
       deepen(link);
     });
   }
-  // What belongs to a view, but is not worth waiting for.
+  // Parts of a view that are not worth waiting for.
   for (const details of document.querySelectorAll("details[data-load][data-now]")) {
     details.removeAttribute("data-now");
     if (matchMedia("(min-width: 60rem)").matches) details.open = true;

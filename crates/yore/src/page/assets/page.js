@@ -43,7 +43,7 @@ export async function change(method, path, body, { words, then, undo } = {}) {
     say(told, back);
     return result;
   }
-  // What was shown is gone: the change left another memory in its place, or an entry in the log.
+  // The view is gone: the change left another memory in its place, or an entry in the log.
   const left = result.operation && (await fetch(`api/v1/operations/${result.operation}`).then((a) => a.json()).catch(() => null));
   const kept = left?.changes?.find((changed) => changed.kind === "memory" && changed.after);
   sessionStorage.setItem("yore-said", JSON.stringify([told, back]));

@@ -9,7 +9,7 @@ const AHEAD = "1200px";
 const watched = new WeakSet();
 let observer = null;
 let loading = false;
-// What is before is loaded when one scrolls up: not as the page opens, where it would push away what is read.
+// Earlier turns are loaded when one scrolls up: not as the page opens, where it would push away what is read.
 let isUp = false;
 let lastY = 0;
 
