@@ -9,7 +9,7 @@ use crate::ipc::client::{self, NoAnswer, Started};
 use crate::ipc::wire::{PageLink, Request};
 use crate::results::PageAddress;
 
-/// Open the page in a browser: search, sessions, memories, what waits for you
+/// Open the page in a browser: search, sessions, memories, inbox
 ///
 /// The daemon opens a port on this computer and makes a link that works once, for a minute; the browser that opens it gets the page until
 /// it was silent for twelve hours or the daemon ends. Nobody else can use the port, and nothing of the page comes from a network.

@@ -146,8 +146,8 @@ enum Command {
     Brief(brief::Arguments),
     Topics(topics::Arguments),
     Categories(categories::Arguments),
-    Page(browse::Arguments),
     Projects(projects::Arguments),
+    Page(browse::Arguments),
     #[command(alias = "note")]
     Remember(remember::Arguments),
     Memories(memories::Arguments),

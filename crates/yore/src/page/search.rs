@@ -6,8 +6,8 @@ use yore_core::query::MissingCode;
 use super::marker::Marker;
 use super::parts;
 use super::view::{Content, Input, Row};
-use crate::api::calls::{memories, projects, recall, sessions};
-use crate::api::route::{Caller, Nothing};
+use crate::api::calls::{memories, recall, sessions};
+use crate::api::route::Caller;
 use crate::error::CliResult;
 use crate::results::{AtLevel, Hit, HitMemory, MemoryEvidence, Recalled, View};
 
@@ -524,7 +524,6 @@ fn overview(caller: &mut Caller<'_>) -> CliResult<Markup> {
     let waiting =
         memories::waiting(caller, memories::InboxRequest { limit: Some(WAITING), ..memories::InboxRequest::default() })?;
     let waits = waiting.conflicts_total + waiting.memories_total;
-    let projects = projects::list(caller, Nothing {})?.len();
     Ok(html! {
         div.columns {
             section {
@@ -535,7 +534,7 @@ fn overview(caller: &mut Caller<'_>) -> CliResult<Markup> {
             section {
                 h2 { "Held" }
                 p { a href="memories" { (held) @if held == 1 { " memory" } @else { " memories" } } }
-                p { a href="projects" { (projects) @if projects == 1 { " project" } @else { " projects" } } }
+                p { a href="projects" { "Projects" } }
                 p { a href="topics" { "Topics" } }
                 h2 { "Waits for you" }
                 @if waits == 0 { p.quiet { "Nothing." } }
