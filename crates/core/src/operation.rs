@@ -194,6 +194,6 @@ pub struct Operation {
     pub undone_by: Option<u64>,
     /// True if its content was forgotten, so that it cannot be undone.
     pub is_forgotten: bool,
-    /// What it changed.
-    pub subjects: Vec<Subject>,
+    /// True if a memory that it changed is forgotten softly, whose words are not told.
+    pub is_of_forgotten: bool,
 }

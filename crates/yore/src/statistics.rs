@@ -17,7 +17,7 @@ use crate::results::{AgentSize, DaemonState, DaemonStatus, MemoryLife, MemoryNum
 use crate::upkeep::timetable;
 
 /// Days for which the tokens given to agents are summed.
-const GIVEN_DAYS: i64 = 30;
+pub const GIVEN_DAYS: i64 = 30;
 
 /// Facts about the memory itself.
 pub struct Facts {
@@ -177,7 +177,7 @@ impl Facts {
 }
 
 /// Returns tokens and answers that agents were given in the last days, by day; of a project, those of sessions in its directories.
-fn given_by_day(memory: &mut MemoryClient, project: Option<String>) -> CliResult<BTreeMap<i64, (u64, u64)>> {
+pub fn given_by_day(memory: &mut MemoryClient, project: Option<String>) -> CliResult<BTreeMap<i64, (u64, u64)>> {
     let wanted = match project {
         Some(name) => memory.find_project(ProjectQuery::Name(name))?.map(|project| project.id),
         None => None,

@@ -12,8 +12,7 @@ impl Engine {
     /// Returns the latest operations before one (`None`: all), newest first; with `subject` only those that changed
     /// it. The words of memories that were forgotten softly are not told.
     pub fn operations(&self, before: Option<u64>, subject: Option<Subject>, limit: usize) -> Result<Vec<Operation>, EngineError> {
-        let operations = self.store().operations(before, subject, limit)?;
-        operations.into_iter().map(|operation| self.without_forgotten(operation)).collect()
+        Ok(self.store().operations(before, subject, limit)?.into_iter().map(without_forgotten).collect())
     }
 
     /// Returns an operation with what it changed. The records after it are known as long as nothing changed them
@@ -25,21 +24,7 @@ impl Engine {
                 (change.before, change.after) = (None, None);
             }
         }
-        Ok(Some((self.without_forgotten(operation)?, changes)))
-    }
-
-    /// Removes the words of what an operation was done to from its line, if one of its memories is forgotten softly.
-    fn without_forgotten(&self, mut operation: Operation) -> Result<Operation, EngineError> {
-        for subject in &operation.subjects {
-            if let Subject::Memory(id) = subject
-                && self.is_forgotten_softly(*id)?
-            {
-                operation.cause.input = None;
-                operation.summary.truncate(operation.summary.find(": ").unwrap_or(operation.summary.len()));
-                break;
-            }
-        }
-        Ok(operation)
+        Ok(Some((without_forgotten(operation), changes)))
     }
 
     fn is_forgotten_softly(&self, id: MemoryId) -> Result<bool, EngineError> {
@@ -79,4 +64,13 @@ impl Engine {
     pub fn redo(&self, number: u64, cause: &Cause) -> Result<u64, EngineError> {
         Ok(self.store().undo(number, Undoing::Redo, cause, self.now())?.map_err(MemoryError::from)?)
     }
+}
+
+/// Removes the words of what an operation was done to from its line, if one of its memories is forgotten softly.
+fn without_forgotten(mut operation: Operation) -> Operation {
+    if operation.is_of_forgotten {
+        operation.cause.input = None;
+        operation.summary.truncate(operation.summary.find(": ").unwrap_or(operation.summary.len()));
+    }
+    operation
 }

@@ -9,7 +9,6 @@ use super::parts::{self, count};
 use super::view::{Content, Input, Row};
 use crate::api::calls::cost as calls;
 use crate::api::calls::cost::LearningState;
-use crate::api::calls::upkeep;
 use crate::api::route::{Caller, Nothing};
 use crate::engine_handle::now;
 use crate::error::CliResult;
@@ -30,8 +29,7 @@ fn cost(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
     let budget = calls::today(caller, Nothing {})?;
     let learning = calls::learning(caller, Nothing {})?;
     let rows = calls::days(caller, calls::Days { days: Some(DAYS as u32) })?;
-    let state = upkeep::life(caller, upkeep::Life::default())?;
-    let days = state.life.map(|life| life.tokens).unwrap_or_default();
+    let days = calls::given(caller, Nothing {})?;
     let body = html! {
         h1 { "Cost" }
         (sums(&budget, &learning, &days))

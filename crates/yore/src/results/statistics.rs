@@ -168,7 +168,8 @@ impl MemoryLife {
     }
 }
 
-fn token_days(given: &BTreeMap<i64, (u64, u64)>, spent: &[(i64, Spent)]) -> Vec<TokenDay> {
+/// Returns tokens by day, of those given (tokens and answers by day since 1970) and those taken.
+pub fn token_days(given: &BTreeMap<i64, (u64, u64)>, spent: &[(i64, Spent)]) -> Vec<TokenDay> {
     let mut days: BTreeMap<i64, TokenDay> = BTreeMap::new();
     for (day, (tokens, answers)) in given {
         let row = days.entry(*day).or_default();

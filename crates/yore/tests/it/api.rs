@@ -487,6 +487,7 @@ const CALLS: &[(&str, &str, &str, u16)] = &[
     ("GET", "/receipts/nothing", "", 404),
     ("GET", "/budget", "", 200),
     ("GET", "/budget/days?days=3", "", 200),
+    ("GET", "/budget/given", "", 200),
     ("GET", "/learning", "", 200),
     ("GET", "/statistics", "", 200),
     ("GET", "/statistics/store", "", 200),

@@ -137,12 +137,15 @@ impl Store {
         self.read(|view| {
             let mut projects = view.all(
                 &format!(
-                    "SELECT project.id, project.uid, project.name,
-                        (SELECT count(*) FROM episode WHERE episode.project_id = project.id AND kind <> 'subagent'
+                    "WITH counted AS MATERIALIZED (
+                         SELECT project_id, sum(NOT {IS_REPLACED}) AS turns, max(at_ms) AS last FROM turn
+                         WHERE ?1 IS NULL OR project_id = ?1 GROUP BY project_id)
+                     SELECT project.id, project.uid, project.name,
+                         (SELECT count(*) FROM episode WHERE episode.project_id = project.id AND kind <> 'subagent'
                              AND forgotten_ms IS NULL),
-                        (SELECT count(*) FROM turn WHERE turn.project_id = project.id AND NOT {IS_REPLACED}),
-                        (SELECT max(at_ms) FROM turn WHERE turn.project_id = project.id)
-                 FROM project WHERE ?1 IS NULL OR project.id = ?1 ORDER BY 6 DESC, project.id"
+                         coalesce(turns, 0), last
+                     FROM project LEFT JOIN counted ON counted.project_id = project.id
+                     WHERE ?1 IS NULL OR project.id = ?1 ORDER BY 6 DESC, project.id"
                 ),
                 [only],
                 |row| {

@@ -227,20 +227,7 @@ impl View<'_> {
 
     fn operation(&self, number: u64) -> StoreResult<Option<Operation>> {
         let sql = format!("{OPERATION} WHERE number = ?1");
-        self.first(&sql, [number as i64], operation_of)?.map(|found| self.with_subjects(found)).transpose()
-    }
-
-    fn with_subjects(&self, mut operation: Operation) -> StoreResult<Operation> {
-        operation.subjects = self
-            .all(
-                "SELECT kind, uid FROM operation_change WHERE operation = ?1 ORDER BY position",
-                [operation.number as i64],
-                |row| Ok(subject_of(&row.get::<_, String>(0)?, row.get(1)?)),
-            )?
-            .into_iter()
-            .flatten()
-            .collect();
-        Ok(operation)
+        self.first(&sql, [number as i64], operation_of)
     }
 
     /// Returns what an operation changed.
@@ -543,8 +530,12 @@ impl WriteTx<'_> {
     }
 }
 
-const OPERATION: &str =
-    "SELECT number, kind, at_ms, actor, cause, input, summary, of_number, undone_by, is_forgotten FROM operation";
+// The few memories that are archived are looked for among the changes, which may be thousands.
+const OPERATION: &str = "SELECT number, kind, at_ms, actor, cause, input, summary, of_number, undone_by, is_forgotten,
+        EXISTS (SELECT 1 FROM memory CROSS JOIN operation_change
+                ON operation_change.uid = memory.uid AND operation_change.operation = operation.number
+                WHERE memory.status = 'archived' AND json_extract(memory.rest, '$.cause.kind') = 'forgotten')
+    FROM operation";
 
 fn operation_of(row: &Row<'_>) -> rusqlite::Result<Operation> {
     let number = |column: usize| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map(|number| number as u64));
@@ -557,7 +548,7 @@ fn operation_of(row: &Row<'_>) -> rusqlite::Result<Operation> {
         of: number(7)?,
         undone_by: number(8)?,
         is_forgotten: row.get(9)?,
-        subjects: Vec::new(),
+        is_of_forgotten: row.get(10)?,
     })
 }
 
@@ -641,8 +632,7 @@ impl Store {
                  ORDER BY number DESC LIMIT ?3"
             );
             let key = subject.as_ref().map(Subject::key);
-            let found = view.all(&sql, params![before.map(|number| number as i64), key, limit as i64], operation_of)?;
-            found.into_iter().map(|operation| view.with_subjects(operation)).collect()
+            view.all(&sql, params![before.map(|number| number as i64), key, limit as i64], operation_of)
         })
     }
 

@@ -1,5 +1,7 @@
 //! The cost of language models, and the work that waits for one.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yore_core::time::format_utc;
@@ -8,7 +10,8 @@ use yore_engine::{LearnRequest, Spent};
 use crate::api::route::{Caller, Nothing, Route};
 use crate::error::{CliError, CliResult};
 use crate::llm::{limits, offset_minutes};
-use crate::results::{BudgetDay, BudgetRow, LearnWaiting, Taken};
+use crate::results::{BudgetDay, BudgetRow, LearnWaiting, Taken, TokenDay, token_days};
+use crate::statistics::{GIVEN_DAYS, given_by_day};
 
 const DAY_MS: i64 = 86_400_000;
 /// Most days that are listed.
@@ -28,6 +31,12 @@ pub fn routes() -> Vec<Route> {
             "Lists what was taken by day, purpose, model and project, the last day first",
             &["ledger", "day"],
             days,
+        ),
+        Route::get(
+            "/budget/given",
+            "Lists tokens given to agents and taken by models, by day, of the last 30 days",
+            &["ledger", "day"],
+            given,
         ),
         Route::get("/learning", "Returns what waits for a language model, and what one found", &["learning"], learning),
     ]
@@ -59,6 +68,18 @@ pub fn days(caller: &mut Caller<'_>, Days { days }: Days) -> CliResult<Vec<Budge
     let rows = caller.memory.ledger(today - i64::from(days) + 1)?;
     let date = |day: i64| format_utc(day.saturating_mul(DAY_MS)).chars().take(10).collect();
     Ok(rows.iter().map(|row| BudgetRow::of(row, date(row.day))).collect())
+}
+
+/// Lists what agents were given and models took.
+pub fn given(caller: &mut Caller<'_>, _: Nothing) -> CliResult<Vec<TokenDay>> {
+    let today = caller.memory.day(offset_minutes())?;
+    let rows = caller.memory.ledger(today - GIVEN_DAYS + 1)?;
+    let mut spent: BTreeMap<i64, Spent> = BTreeMap::new();
+    for row in rows {
+        spent.entry(row.day).or_default().add(&row.spent);
+    }
+    let spent: Vec<(i64, Spent)> = spent.into_iter().collect();
+    Ok(token_days(&given_by_day(caller.memory, None)?, &spent))
 }
 
 /// The work that waits for a language model, and what one found.
