@@ -76,7 +76,7 @@ impl Engine {
             json!({"number": number, "by": piece.source.what, "at": at, "words": text})
         });
         let user = json!({"question": asked, "evidence": evidence.collect::<Vec<_>>()}).to_string();
-        let prompt = Prompt { system: INSTRUCTIONS.to_owned(), user, max_tokens: MOST_ANSWER, key: String::new() };
+        let prompt = Prompt { system: INSTRUCTIONS.to_owned(), user, max_tokens: MOST_ANSWER, ..Prompt::default() };
         let written = match structured::ask::<Written>(&model, &prompt, &form(), &ledger) {
             Ok(answered) => answered.value,
             Err(error) => {

@@ -372,7 +372,13 @@ impl Engine {
         let known = known.into_iter().map(told).collect::<Result<Vec<_>, _>>()?;
         let document = json!({"memories": asked, "known": known});
         let key = format!("{NAME} {}", group.place());
-        Ok(Prompt { system: INSTRUCTIONS.to_owned(), user: document.to_string(), max_tokens: MOST_ANSWER, key })
+        Ok(Prompt {
+            system: INSTRUCTIONS.to_owned(),
+            user: document.to_string(),
+            max_tokens: MOST_ANSWER,
+            key,
+            ..Prompt::default()
+        })
     }
 }
 

@@ -55,7 +55,13 @@ impl Engine {
         };
         let statements: Vec<Value> = memories.iter().zip(&statements).map(told).collect();
         let user = json!({ "statements": statements }).to_string();
-        let prompt = Prompt { system: INSTRUCTIONS.to_owned(), user, max_tokens: MOST_ANSWER, key: format!("{NAME} {place}") };
+        let prompt = Prompt {
+            system: INSTRUCTIONS.to_owned(),
+            user,
+            max_tokens: MOST_ANSWER,
+            key: format!("{NAME} {place}"),
+            ..Prompt::default()
+        };
         let answered = structured::ask::<Worded>(model, &prompt, &form(), ledger)?;
         let ids: HashMap<String, MemoryId> = memories.iter().map(|memory| (memory.id.short(), memory.id)).collect();
         let mut by_memory: HashMap<MemoryId, Vec<String>> = HashMap::new();

@@ -368,7 +368,13 @@ fn prompt(material: &Material, manner: &Manner) -> Prompt {
     };
     let ends = [material.new.first(), material.new.last()].map(|line| line.map_or(0, |line| line.line));
     let key = format!("{} {} {}-{}", manner.by.name(), material.session, ends[0], ends[1]);
-    Prompt { system: manner.instructions.to_owned(), user: document.to_string(), max_tokens: MOST_ANSWER, key }
+    Prompt {
+        system: manner.instructions.to_owned(),
+        user: document.to_string(),
+        max_tokens: MOST_ANSWER,
+        key,
+        ..Prompt::default()
+    }
 }
 
 fn pair((name, value): (&String, &Value)) -> (String, Value) {

@@ -200,7 +200,13 @@ impl Engine {
         let asked = topics.iter().filter(|topic| topic.is_asked);
         let asked: Vec<String> = asked.map(|topic| topic.span.first.to_string()).collect();
         let key = format!("{NAME} {} {last} {}", session.native_id, asked.join(","));
-        Ok(Prompt { system: INSTRUCTIONS.to_owned(), user: document.to_string(), max_tokens: MOST_ANSWER, key })
+        Ok(Prompt {
+            system: INSTRUCTIONS.to_owned(),
+            user: document.to_string(),
+            max_tokens: MOST_ANSWER,
+            key,
+            ..Prompt::default()
+        })
     }
 }
 

@@ -1,8 +1,12 @@
 //! Prompts, replies and token usage of language models, and [`Accounts`], to which each call is announced.
 
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::error::{Denial, LlmError};
+use super::wire::Wanted;
 
 /// Bytes of prose that make a token, about, where a provider tells no number.
 const BYTES_OF_TOKEN: f64 = 3.6;
@@ -12,6 +16,8 @@ const BYTES_OF_TOKEN: f64 = 3.6;
 pub struct Prompt {
     /// Instructions that stand before the conversation.
     pub system: String,
+    /// The exchanges before, oldest first; none in a single question.
+    pub earlier: Vec<Exchange>,
     /// The message of the user. Recalled words in it are fenced data.
     pub user: String,
     /// Most tokens of the answer.
@@ -24,8 +30,37 @@ pub struct Prompt {
 impl Prompt {
     /// Returns the number of tokens that it takes, estimated from its bytes.
     pub fn estimated_tokens(&self) -> u64 {
-        estimated_tokens(&self.system) + estimated_tokens(&self.user)
+        estimated_tokens(&self.system) + self.messages().map(|(_, text)| estimated_tokens(text)).sum::<u64>()
     }
+
+    /// Returns the messages of the conversation, each with whether it is the user's.
+    pub fn messages(&self) -> impl Iterator<Item = (bool, &str)> {
+        let earlier = self.earlier.iter().flat_map(|exchange| [(true, exchange.user.as_str()), (false, exchange.reply.as_str())]);
+        earlier.chain([(true, self.user.as_str())])
+    }
+
+    /// Returns the conversation as one text, for a model that takes nothing else.
+    pub fn conversation(&self) -> Cow<'_, str> {
+        if self.earlier.is_empty() {
+            return Cow::Borrowed(&self.user);
+        }
+        let told = self.messages().map(|(is_user, text)| format!("{}:\n{text}", if is_user { "User" } else { "You" }));
+        Cow::Owned(told.collect::<Vec<_>>().join("\n\n"))
+    }
+
+    /// Returns the number of bytes of the whole prompt.
+    pub(super) fn bytes(&self) -> usize {
+        self.system.len() + self.messages().map(|(_, text)| text.len()).sum::<usize>()
+    }
+}
+
+/// A message of the user and the answer to it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Exchange {
+    /// The message.
+    pub user: String,
+    /// The answer.
+    pub reply: String,
 }
 
 /// Returns the number of tokens of a text, estimated from its bytes.
@@ -45,7 +80,8 @@ pub struct Form {
 }
 
 /// The way in which a model is brought to answer in a form, the strictest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Tier {
     /// The server holds the answer to the schema.
     Schema,
@@ -109,6 +145,19 @@ impl Usage {
     }
 }
 
+/// A call, as [`Accounts`] are told it.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'p> {
+    /// Name of the model.
+    pub model: &'p str,
+    /// The prompt.
+    pub prompt: &'p Prompt,
+    /// The form of the answer and the tier.
+    pub wanted: Option<Wanted<'p>>,
+    /// Most tokens that it takes, of the prompt and of the answer.
+    pub most: [u64; 2],
+}
+
 /// The accounts that each call asks before and tells after.
 pub trait Accounts {
     /// Reserves the tokens that a call may take: those of its prompt, and most of its answer. Returns the number of the
@@ -129,6 +178,14 @@ pub trait Accounts {
 
     /// Returns whether a model has a tier, if that was learned.
     fn has(&self, model: &str, tier: Tier) -> Option<bool>;
+
+    /// Returns the outcome that a call had in a run that is replayed, in the place of asking.
+    fn replayed(&self, _call: &Asked<'_>) -> Option<Result<Reply, LlmError>> {
+        None
+    }
+
+    /// Is told the outcome of a call.
+    fn record(&self, _call: &Asked<'_>, _outcome: Result<&Reply, &LlmError>) {}
 }
 
 #[cfg(test)]

@@ -103,7 +103,7 @@ impl Batches {
         let wanted = wanted.map(|wanted| Wanted { tier: Tier::Schema, ..wanted });
         let body = self.protocol.encode(self.model(), prompt, wanted).body;
         let form = wanted.map_or(0, |Wanted { form: Form { schema, .. }, .. }| schema.to_string().len());
-        let most = [most_tokens(prompt.system.len() + prompt.user.len() + form), u64::from(prompt.max_tokens)];
+        let most = [most_tokens(prompt.bytes() + form), u64::from(prompt.max_tokens)];
         let mut gathered = self.gathered.lock().unwrap_or_else(PoisonError::into_inner);
         gathered.insert(id, Gathered { body, most });
         Err(waits)

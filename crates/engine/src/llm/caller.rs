@@ -164,6 +164,7 @@ pub(super) fn taken(error: &LlmError, input: u64, output: u64) -> Usage {
         }
         // A server that fails while it answers has read the prompt.
         LlmError::Refused(_) | LlmError::Status { .. } => Usage { input, output: 0, is_estimated: true },
+        LlmError::Recorded { took: [input, output], .. } => Usage { input: *input, output: *output, is_estimated: true },
         _ => Usage { input, output, is_estimated: true },
     }
 }

@@ -243,9 +243,10 @@ impl CommandSettings {
         let (name, arguments) = self.command.split_first().ok_or_else(|| not_started("there is no command".to_owned()))?;
         platform::create_private_directory(&self.directory).map_err(|error| not_started(error.to_string()))?;
         // A record that the program keeps all the same is known by its first line.
+        let said = prompt.conversation();
         let text = match prompt.system.is_empty() {
-            true => format!("{OWN_CALL}\n{}", prompt.user),
-            false => format!("{OWN_CALL}\n{}\n\n{}", prompt.system, prompt.user),
+            true => format!("{OWN_CALL}\n{said}"),
+            false => format!("{OWN_CALL}\n{}\n\n{said}", prompt.system),
         };
         let mut command = Command::new(name);
         command.args(arguments).current_dir(&self.directory).env(SILENT, "1");

@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::transport::TransportError;
 
 /// Class of a failure by its remedy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Class {
     /// The same call may succeed later.
     Transient,
@@ -102,6 +105,16 @@ pub enum LlmError {
         /// The time that was left.
         time: Duration,
     },
+    /// A failure of an earlier run, which is replayed.
+    #[error("{text}")]
+    Recorded {
+        /// The words of the failure.
+        text: String,
+        /// Its class.
+        class: Class,
+        /// Tokens that it may have taken, of the prompt and of the answer.
+        took: [u64; 2],
+    },
     /// The call is not allowed now.
     #[error(transparent)]
     Budget(#[from] Denial),
@@ -148,6 +161,9 @@ pub enum Denial {
         /// The most that the call may cost.
         wanted: u64,
     },
+    /// A limit of the run that the call belongs to was reached; its name.
+    #[error("the limit of the run is reached: {0}")]
+    Run(&'static str),
     /// The ledger of calls cannot be written.
     #[error("the ledger cannot be written: {0}")]
     Ledger(String),
@@ -184,6 +200,7 @@ impl LlmError {
                 }
             }
             Self::Form(_) | Self::CutOff(_) => Class::Validation,
+            Self::Recorded { class, .. } => *class,
             Self::Budget(_) => Class::Budget,
         }
     }
@@ -212,6 +229,7 @@ impl LlmError {
             Self::NoKey(_) => "llm/no-key",
             Self::Resting(_) => "llm/resting",
             Self::Late { .. } => "llm/late",
+            Self::Recorded { .. } => "llm/recorded",
             Self::Budget(_) => "llm/budget",
         }
     }

@@ -121,12 +121,12 @@ pub(crate) fn empty(folder: &Path) -> io::Result<()> {
 fn request_of(prompt: &Prompt, wanted: Option<Wanted<'_>>) -> Value {
     let form = wanted
         .map(|wanted| json!({"name": wanted.form.name, "description": wanted.form.description, "schema": wanted.form.schema}));
-    json!({"system": prompt.system, "user": prompt.user, "form": form, "max_tokens": prompt.max_tokens})
+    json!({"system": prompt.system, "user": prompt.conversation(), "form": form, "max_tokens": prompt.max_tokens})
 }
 
 /// Returns the name of a request.
 pub(super) fn id_of(prompt: &Prompt) -> String {
-    let asked = if prompt.key.is_empty() { format!("{}\n{}", prompt.system, prompt.user) } else { prompt.key.clone() };
+    let asked = if prompt.key.is_empty() { format!("{}\n{}", prompt.system, prompt.conversation()) } else { prompt.key.clone() };
     blake3::hash(asked.as_bytes()).to_hex()[..ID_DIGITS].to_owned()
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::ask::{Accounts, Prompt, Reply, Tier};
+use super::ask::{Accounts, Asked, Prompt, Reply, Tier};
 use super::batch::Batches;
 use super::caller::{Backoff, Caller, most_tokens};
 use super::command::CommandSettings;
@@ -44,18 +44,26 @@ pub struct Model {
     /// The folder in which requests and answers are kept.
     recording: Option<PathBuf>,
     is_small: Option<bool>,
+    /// The tiers to try, if not those of its way.
+    tiers: Option<Vec<Tier>>,
 }
 
 impl Model {
     /// Makes a model of this name.
     pub fn new(name: impl Into<String>, way: Way, backoff: Backoff) -> Self {
-        Self { way, backoff, caller: Caller::new(name.into()), recording: None, is_small: None }
+        Self { way, backoff, caller: Caller::new(name.into()), recording: None, is_small: None, tiers: None }
     }
 
     /// Says whether it is small, where that is known better than by where it answers.
     #[must_use]
     pub fn of_size(self, is_small: bool) -> Self {
         Self { is_small: Some(is_small), ..self }
+    }
+
+    /// Says which tiers it is asked in, in this order.
+    #[must_use]
+    pub fn in_tiers(self, tiers: Vec<Tier>) -> Self {
+        Self { tiers: Some(tiers), ..self }
     }
 
     /// Keeps each request and its answer in a folder, out of which [`Way::Folder`] gives them again.
@@ -81,6 +89,7 @@ impl Model {
     /// Returns the tiers to try, in order: those that it is known to have first, without those that it is known to lack.
     pub fn tiers(&self, accounts: &dyn Accounts) -> Vec<Tier> {
         let own = match &self.way {
+            _ if self.tiers.is_some() => self.tiers.as_deref().unwrap_or_default(),
             // An answer that comes later cannot be asked for in another way.
             Way::Batch(_) => return vec![Tier::Schema],
             Way::Http { tiers, .. } => tiers,
@@ -105,9 +114,12 @@ impl Model {
             Way::Command(settings) if settings.known.is_some() => AGENT_TOKENS,
             _ => 0,
         };
-        let most = [most_tokens(prompt.system.len() + prompt.user.len()) + most_tokens(form) + own, u64::from(prompt.max_tokens)];
+        let most = [most_tokens(prompt.bytes()) + most_tokens(form) + own, u64::from(prompt.max_tokens)];
         self.caller.call(most, self.backoff, accounts, &mut || {
-            let reply = self.send(prompt, wanted, accounts)?;
+            let call = Asked { model: self.name(), prompt, wanted, most };
+            let outcome = accounts.replayed(&call).unwrap_or_else(|| self.send(prompt, wanted, accounts));
+            accounts.record(&call, outcome.as_ref());
+            let reply = outcome?;
             if let Some(folder) = &self.recording {
                 folder::record(folder, prompt, wanted, &reply)?;
             }

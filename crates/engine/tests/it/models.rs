@@ -65,7 +65,7 @@ fn scripted(
 }
 
 fn prompt() -> Prompt {
-    Prompt { system: "Be brief.".to_owned(), user: "Where?".to_owned(), max_tokens: 100, key: String::new() }
+    Prompt { system: "Be brief.".to_owned(), user: "Where?".to_owned(), max_tokens: 100, ..Prompt::default() }
 }
 
 fn form() -> Form {

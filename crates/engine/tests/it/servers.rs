@@ -28,7 +28,7 @@ fn connection(address: &str) -> Connection {
 }
 
 fn prompt() -> Prompt {
-    Prompt { system: "Be brief.".to_owned(), user: "Where?".to_owned(), max_tokens: 100, key: String::new() }
+    Prompt { system: "Be brief.".to_owned(), user: "Where?".to_owned(), max_tokens: 100, ..Prompt::default() }
 }
 
 fn model(protocol: Protocol, address: &str) -> Model {

@@ -90,7 +90,7 @@ pub fn test(purpose: &'static str, context: &mut Context) -> CliResult {
             continue;
         }
         let user = format!("What is 19 + 23? Answer with a JSON object of this schema: {}", form.schema);
-        let prompt = Prompt { system: String::new(), user, max_tokens: 2_000, key: String::new() };
+        let prompt = Prompt { system: String::new(), user, max_tokens: 2_000, ..Prompt::default() };
         let outcome = match model.complete(&prompt, Some(Wanted { form: &form, tier }), &ledger) {
             Ok(reply) => {
                 let read = yore_engine::llm::structured::json_in(&reply.text)

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::parts::{Decoded, Encoded, Wanted, number};
+use super::parts::{Decoded, Encoded, Wanted, messages_of, number};
 use crate::llm::ask::{Prompt, Tier};
 
 pub(super) const VERSION: &str = "2023-06-01";
@@ -11,7 +11,7 @@ pub(super) fn encode(model: &str, prompt: &Prompt, wanted: Option<Wanted<'_>>) -
     let mut body = json!({
         "model": model,
         "max_tokens": prompt.max_tokens,
-        "messages": [{"role": "user", "content": prompt.user}],
+        "messages": messages_of(prompt).collect::<Value>(),
     });
     if !prompt.system.is_empty() {
         body["system"] = json!(prompt.system);

@@ -6,8 +6,12 @@ use super::parts::{Decoded, Encoded, Wanted, number};
 use crate::llm::ask::{Prompt, Tier};
 
 pub(super) fn encode(model: &str, prompt: &Prompt, wanted: Option<Wanted<'_>>) -> Encoded {
+    let said = |(is_user, text): (bool, &str)| {
+        let role = if is_user { "user" } else { "model" };
+        json!({"role": role, "parts": [{"text": text}]})
+    };
     let mut body = json!({
-        "contents": [{"role": "user", "parts": [{"text": prompt.user}]}],
+        "contents": prompt.messages().map(said).collect::<Value>(),
         "generationConfig": {"maxOutputTokens": prompt.max_tokens},
     });
     if !prompt.system.is_empty() {

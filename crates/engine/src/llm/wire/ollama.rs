@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::parts::{Decoded, Encoded, Wanted, number};
+use super::parts::{Decoded, Encoded, Wanted, messages_of, number};
 use crate::llm::ask::{Prompt, Tier};
 
 /// Room for a prompt of more tokens than were estimated.
@@ -13,7 +13,7 @@ pub(super) fn encode(model: &str, prompt: &Prompt, wanted: Option<Wanted<'_>>) -
     if !prompt.system.is_empty() {
         messages.push(json!({"role": "system", "content": prompt.system}));
     }
-    messages.push(json!({"role": "user", "content": prompt.user}));
+    messages.extend(messages_of(prompt));
     // Without it a prompt is cut to the server's default, and nothing says so.
     let context = (prompt.estimated_tokens() as f64 * ROOM).ceil() as u64 + u64::from(prompt.max_tokens);
     let options = json!({"num_predict": prompt.max_tokens, "num_ctx": context.next_multiple_of(1_024)});

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::parts::{Decoded, Encoded, Wanted, number};
+use super::parts::{Decoded, Encoded, Wanted, messages_of, number};
 use crate::llm::ask::{Prompt, Tier};
 
 pub(super) fn encode(model: &str, prompt: &Prompt, wanted: Option<Wanted<'_>>) -> Encoded {
@@ -11,7 +11,7 @@ pub(super) fn encode(model: &str, prompt: &Prompt, wanted: Option<Wanted<'_>>) -
     if !prompt.system.is_empty() {
         messages.push(json!({"role": "system", "content": prompt.system}));
     }
-    messages.push(json!({"role": "user", "content": prompt.user}));
+    messages.extend(messages_of(prompt));
     let mut body = json!({"model": model, "messages": messages, "max_tokens": prompt.max_tokens});
     match wanted {
         Some(Wanted { form, tier: Tier::Schema }) => {

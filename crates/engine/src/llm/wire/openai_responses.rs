@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::parts::{Decoded, Encoded, Wanted, number};
+use super::parts::{Decoded, Encoded, Wanted, messages_of, number};
 use crate::llm::ask::{Prompt, Tier};
 
 pub(super) fn encode(model: &str, prompt: &Prompt, wanted: Option<Wanted<'_>>) -> Encoded {
     let mut body = json!({
         "model": model,
-        "input": [{"role": "user", "content": prompt.user}],
+        "input": messages_of(prompt).collect::<Value>(),
         "max_output_tokens": prompt.max_tokens,
         "store": false,
     });

@@ -1,8 +1,8 @@
 //! Parts of requests and answers that several model protocols share.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::llm::ask::{Form, Tier};
+use crate::llm::ask::{Form, Prompt, Tier};
 
 /// A request, without the server's address and the key.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +32,11 @@ pub(super) struct Decoded {
     pub output: Option<u64>,
     pub is_cut: bool,
     pub refusal: Option<String>,
+}
+
+/// Returns the messages of a conversation, as most protocols have them.
+pub(super) fn messages_of(prompt: &Prompt) -> impl Iterator<Item = Value> {
+    prompt.messages().map(|(is_user, text)| json!({"role": if is_user { "user" } else { "assistant" }, "content": text}))
 }
 
 /// Returns a number at a place of an answer.

@@ -8,7 +8,7 @@ use super::*;
 use crate::llm::{Class, Form, Tier};
 
 fn prompt() -> Prompt {
-    Prompt { system: "Be brief.".to_owned(), user: "Where is the gauge?".to_owned(), max_tokens: 200, key: String::new() }
+    Prompt { system: "Be brief.".to_owned(), user: "Where is the gauge?".to_owned(), max_tokens: 200, ..Prompt::default() }
 }
 
 fn form() -> Form {
