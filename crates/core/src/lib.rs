@@ -23,6 +23,7 @@ pub mod command;
 pub mod conflict;
 pub mod consolidation;
 pub mod context;
+pub mod division;
 pub mod entity;
 pub mod episode;
 pub mod event;

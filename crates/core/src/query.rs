@@ -284,6 +284,20 @@ named_enum! {
 }
 
 named_enum! {
+    /// The ways in which a language model reads more than fits into a prompt.
+    ReadingStrategy {
+        /// All of it in one prompt.
+        Direct = "direct",
+        /// By a plan: readers look at each batch of pieces alone, and a program puts together what they find.
+        Planned = "planned",
+        /// The model looks around by itself, one action a turn.
+        Iterative = "iterative",
+        /// The model writes programs that look around and ask readers.
+        Code = "code",
+    }
+}
+
+named_enum! {
     /// The way in which the scores of several lists become one.
     #[derive(Default)]
     Fusion {

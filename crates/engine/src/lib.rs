@@ -23,6 +23,7 @@ pub mod ingest;
 pub mod llm;
 mod memories;
 pub mod platform;
+mod recursion;
 mod retrieve;
 mod rules;
 mod statistics;
@@ -65,6 +66,10 @@ pub use memories::{
     AlikeEntities, ConflictPlace, Done, Exported, Extracted, GivenEntity, GivenEvidence, GivenRecords, GivenRelation, Held,
     HeldMemory, HeldRequest, Imported, Judged, MemoryEdit, MemoryList, MergedDuplicates, NamedRelation, NewMemory, OpenConflict,
     OpenedEntity, OpenedMemory, Reached, Settlement, StoredMemory, Touched, Traversal,
+};
+pub use recursion::{
+    Bound, Cited, Coding, DeepAnswer, DeepRequest, PiecesRequest, Profile, Progress, RUNS, ShownLine, Stop, Trajectory,
+    is_aggregate, trajectories,
 };
 pub use retrieve::{
     Anchor, AnswerTopic, ExchangeHits, Found, FoundMemory, Hit, MemorySource, Missing, PARTS, Packing, PartTimes, Passage,

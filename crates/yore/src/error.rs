@@ -123,6 +123,8 @@ impl From<EngineError> for CliError {
                 EngineError::Fetch(error) => (Exit::Data, Some(error.remedy().to_owned())),
                 EngineError::UnknownProject { name, known } => (Exit::Nothing, Some(nearest(name, known))),
                 EngineError::UnknownSession(_) => (Exit::Nothing, Some("`yore sessions` lists them".to_owned())),
+                EngineError::UnknownRun(_) => (Exit::Nothing, Some("`yore rlm show` lists them".to_owned())),
+                EngineError::RunChanged(_) => (Exit::Nothing, Some("`yore rlm show` shows it".to_owned())),
                 EngineError::UnknownId(_) => (
                     Exit::Nothing,
                     Some("give an id that `yore recall`, `yore memories` or `yore sessions` shows, or 4 or more of its first characters".to_owned()),

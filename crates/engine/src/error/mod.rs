@@ -89,6 +89,20 @@ pub enum EngineError {
     /// No session has this id.
     #[error("unknown session {0:?}")]
     UnknownSession(String),
+    /// No run of the recursive lane has this id, or several begin with it.
+    #[error("unknown run {0:?}")]
+    UnknownRun(String),
+    /// The archive has not the words any more that a run has read.
+    #[error("run {0} cannot be made again: the archive has changed since")]
+    RunChanged(String),
+    /// The record of a run cannot be read or written.
+    #[error("{path}: {error}")]
+    Run {
+        /// The file.
+        path: String,
+        /// The reason.
+        error: std::io::Error,
+    },
     /// Neither a session nor a turn has this id.
     #[error("unknown id {0:?}")]
     UnknownId(String),
@@ -145,6 +159,9 @@ impl EngineError {
             Self::Ingest(IngestError::UnknownSource(_)) => "unknown-source",
             Self::Ingest(IngestError::RedactionPattern(_)) => "redaction-pattern",
             Self::UnknownProject { .. } => "unknown-project",
+            Self::UnknownRun(_) => "run/unknown",
+            Self::RunChanged(_) => "run/changed",
+            Self::Run { .. } => "run/file",
             Self::UnknownSession(_) => "unknown-session",
             Self::UnknownId(_) => "unknown-id",
             Self::UnknownVersion { .. } => "unknown-version",

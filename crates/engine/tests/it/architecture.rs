@@ -674,7 +674,7 @@ fn async_crosses_to_the_engine_in_one_place_and_one_module_prints() {
 
 /// Where a front end opens the database itself, although a daemon may run: it streams, or maintains the data directory. Everything
 /// else is a verb.
-const IN_PROCESS: [&str; 22] = [
+const IN_PROCESS: [&str; 23] = [
     "cli/ask.rs",
     "cli/budget.rs",
     "cli/consolidate.rs",
@@ -691,6 +691,7 @@ const IN_PROCESS: [&str; 22] = [
     "cli/learn/",
     "cli/remember.rs",
     "cli/replay.rs",
+    "cli/rlm.rs",
     "cli/sessions.rs",
     "cli/show.rs",
     "cli/topics.rs",

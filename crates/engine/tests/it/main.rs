@@ -51,6 +51,7 @@ mod projects;
 mod recall;
 mod recall_memories;
 mod records;
+mod recursion;
 mod redaction;
 mod reindex;
 mod replay;

@@ -27,7 +27,7 @@ const GROUPS: [Group; 6] = [
         first: &["remember", "memories", "review", "forget", "undo", "log"],
         more: &["redo", "cleanup", "conflicts", "export", "import"],
     },
-    Group { name: "Learning", first: &["learn"], more: &["distil", "models"] },
+    Group { name: "Learning", first: &["learn"], more: &["rlm", "distil", "models"] },
     Group { name: "Agents", first: &[], more: &["uninstall", "mcp", "hook", "status-line"] },
     Group {
         name: "Data",

@@ -43,6 +43,7 @@ mod remember;
 mod replay;
 mod resume;
 mod review;
+mod rlm;
 mod sessions;
 mod show;
 mod stats;
@@ -161,6 +162,7 @@ enum Command {
     Export(export::Arguments),
     Import(import::Arguments),
     Learn(learn::Arguments),
+    Rlm(rlm::Arguments),
     #[command(hide = true)]
     Extract(extract::Arguments),
     Distil(distil::Arguments),
@@ -309,6 +311,7 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
         Command::Import(arguments) => import::run(&arguments, context),
         Command::Learn(arguments) => learn::run(&arguments, context),
         Command::Extract(arguments) => extract::run(&arguments, context),
+        Command::Rlm(arguments) => rlm::run(&arguments, context),
         Command::Distil(arguments) => distil::run(&arguments, context),
         Command::Consolidate(arguments) => consolidate::run(&arguments, context),
         Command::Models(arguments) => models::run(&arguments, context),

@@ -8,6 +8,7 @@
 //! - [`progress`]: a progress bar on a terminal, nothing elsewhere
 
 pub mod changes;
+pub mod deep;
 pub mod ingest;
 pub mod level;
 pub mod memories;

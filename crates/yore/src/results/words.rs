@@ -1,8 +1,8 @@
 //! Words for the reasons and causes that the engine returns as values, with the command that helps.
 
 use yore_core::query::MissingCode;
-use yore_engine::llm::{Denial, LlmError};
-use yore_engine::{FailReason, Missing, RefusedItem, StopReason};
+use yore_engine::llm::{Denial, LlmError, RunLimit};
+use yore_engine::{FailReason, Missing, RefusedItem, Stop, StopReason};
 
 /// Returns why a language model may not be called, and the command that changes it.
 pub fn denial(denial: &Denial) -> String {
@@ -52,5 +52,31 @@ pub fn remedy(missing: &Missing) -> &'static str {
         MissingCode::Late => "allow more time",
         _ if missing.may_pass => "run `yore data rebuild` if this stays",
         _ => "run `yore data rebuild`",
+    }
+}
+
+/// Says why the answer of a run is not whole.
+pub fn stop_of_run(stop: &Stop) -> String {
+    match stop {
+        Stop::Preview => "only what it would take was asked for".to_owned(),
+        Stop::NothingToRead => "there is nothing to read: no session or memory is among what was asked for".to_owned(),
+        Stop::LeftOut => "no model may read this project".to_owned(),
+        Stop::NoModel(reason) | Stop::Failed(reason) => format!("the model did not answer: {reason}"),
+        Stop::Limit(limit) => format!("the limit of the run is reached: {}; --{} sets it", limit.as_str(), option_of(*limit)),
+        Stop::Turns => "the turns are over".to_owned(),
+        Stop::Waiting(requests) => {
+            format!("{requests} requests wait for an answer in the folder of llm.folder; ask again when they have one")
+        }
+        Stop::NoEvidence => "the model named no words as evidence that stand where it said".to_owned(),
+        Stop::Unread(pieces) => format!("{pieces} pieces could not be read"),
+    }
+}
+
+fn option_of(limit: RunLimit) -> &'static str {
+    match limit {
+        RunLimit::Calls => "calls",
+        RunLimit::Tokens => "tokens",
+        RunLimit::Money => "dollars",
+        RunLimit::Time => "seconds",
     }
 }

@@ -1,0 +1,233 @@
+//! What readers find in pieces, checked against their words, and put together: counted, listed, or handed on to be written.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use yore_core::time::{UtcMillis, format_utc};
+
+use super::pieces::Piece;
+use super::plan::Operation;
+use crate::llm::{Form, structured};
+
+/// Longest quote and label that are kept, in characters.
+const QUOTE_CHARS: usize = 300;
+const LABEL_CHARS: usize = 80;
+/// Most pairs that are listed.
+const MOST_PAIRS: usize = 5_000;
+
+/// A piece that counts, as a reader tells it.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub(super) struct Match {
+    /// Number of the piece.
+    pub piece: usize,
+    /// Its label.
+    #[serde(default)]
+    pub label: String,
+    /// Its words that show it.
+    #[serde(default)]
+    pub quote: String,
+}
+
+/// The answer of a reader.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub(super) struct Matches {
+    /// The pieces that count.
+    #[serde(default)]
+    pub matches: Vec<Match>,
+}
+
+/// The form of a reader's answer.
+pub(super) fn form() -> Form {
+    let text = json!({"type": "string"});
+    let one = structured::object(json!({"piece": {"type": "integer"}, "label": text, "quote": text}));
+    let schema = structured::object(json!({"matches": {"type": "array", "items": one}}));
+    Form { name: "matches", description: "The pieces that count, each with its label and the words that show it.", schema }
+}
+
+/// A place that an answer rests on.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Cited {
+    /// Id of the turn or memory.
+    pub opens: String,
+    /// Id of the session; empty for a memory.
+    pub session: String,
+    /// When it was said.
+    pub at: Option<UtcMillis>,
+    /// Words of the turn, word for word.
+    pub quote: String,
+    /// The label that the reader gave it.
+    pub label: String,
+}
+
+/// Checks what a reader says of a batch: the piece is in the batch, and has the words. Each piece counts once. Returns what stands, and the
+/// number of those that do not.
+pub(super) fn checked(matches: &Matches, batch: &[usize], pieces: &[Piece]) -> (Vec<(usize, Cited)>, usize) {
+    let mut kept: Vec<(usize, Cited)> = Vec::new();
+    let mut refused = 0;
+    for found in &matches.matches {
+        let quote = squashed(&found.quote);
+        let piece = batch.contains(&found.piece).then(|| &pieces[found.piece]);
+        let has_words =
+            piece.is_some_and(|piece| !quote.is_empty() && squashed(&piece.text).to_lowercase().contains(&quote.to_lowercase()));
+        let (Some(piece), true) = (piece, has_words) else {
+            refused += 1;
+            continue;
+        };
+        if kept.iter().any(|(known, _)| *known == found.piece) {
+            continue;
+        }
+        let cited = Cited {
+            opens: piece.opens.to_string(),
+            session: piece.session.to_string(),
+            at: piece.at,
+            quote: quote.chars().take(QUOTE_CHARS).collect(),
+            label: squashed(&found.label).chars().take(LABEL_CHARS).collect(),
+        };
+        kept.push((found.piece, cited));
+    }
+    (kept, refused)
+}
+
+fn squashed(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Puts what was found together as a plan says; `None` if sentences are wanted, which only a model writes.
+pub(super) fn reduced(operation: Operation, found: &[Cited]) -> Option<String> {
+    let mut turns: Vec<&String> = found.iter().map(|cited| &cited.opens).collect();
+    turns.sort_unstable();
+    turns.dedup();
+    match operation {
+        // Pieces of one turn are one.
+        Operation::Count => Some(turns.len().to_string()),
+        Operation::CountBy => {
+            let mut lines: Vec<(usize, String)> =
+                by_label(found).into_values().map(|group| (group.turns(), group.label.clone())).collect();
+            lines.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+            Some(lines.iter().map(|(count, label)| format!("{label}: {count}")).collect::<Vec<_>>().join("\n"))
+        }
+        Operation::List => {
+            let mut groups: Vec<Group> = by_label(found).into_values().collect();
+            groups.sort_by(|a, b| (a.first, &a.label).cmp(&(b.first, &b.label)));
+            Some(groups.iter().map(Group::line).collect::<Vec<_>>().join("\n"))
+        }
+        Operation::Pairs => {
+            let mut labels: Vec<String> = by_label(found).into_values().map(|group| group.label).collect();
+            labels.sort();
+            let pairs = (0..labels.len()).flat_map(|first| (first + 1..labels.len()).map(move |second| (first, second)));
+            let lines = pairs.take(MOST_PAIRS).map(|(first, second)| format!("{}, {}", labels[first], labels[second]));
+            Some(lines.collect::<Vec<_>>().join("\n"))
+        }
+        Operation::Answer => None,
+    }
+}
+
+/// What was found with one label.
+struct Group {
+    label: String,
+    first: Option<UtcMillis>,
+    last: Option<UtcMillis>,
+    turns: Vec<String>,
+}
+
+impl Group {
+    fn turns(&self) -> usize {
+        self.turns.len()
+    }
+
+    fn line(&self) -> String {
+        let day = |at: Option<UtcMillis>| at.map(|at| format_utc(at)[..10].to_owned());
+        match (day(self.first), day(self.last)) {
+            (Some(first), Some(last)) if first != last => format!("{} ({first} to {last}, {} times)", self.label, self.turns()),
+            (Some(first), _) => format!("{} ({first})", self.label),
+            _ => self.label.clone(),
+        }
+    }
+}
+
+/// Groups what was found by its label, ignoring case; without labels by its words.
+fn by_label(found: &[Cited]) -> BTreeMap<String, Group> {
+    let mut groups: BTreeMap<String, Group> = BTreeMap::new();
+    for cited in found {
+        let label = if cited.label.is_empty() { &cited.quote } else { &cited.label };
+        let group = groups.entry(label.to_lowercase()).or_insert_with(|| Group {
+            label: label.clone(),
+            first: cited.at,
+            last: cited.at,
+            turns: Vec::new(),
+        });
+        if let Some(at) = cited.at {
+            group.first = Some(group.first.map_or(at, |first| first.min(at)));
+            group.last = Some(group.last.map_or(at, |last| last.max(at)));
+        }
+        if !group.turns.contains(&cited.opens) {
+            group.turns.push(cited.opens.clone());
+        }
+    }
+    groups
+}
+
+/// Returns what was found as numbered evidence for whoever writes the answer.
+pub(super) fn as_evidence(found: &[Cited]) -> Vec<Value> {
+    let told = |(number, cited): (usize, &Cited)| json!({"number": number, "by": cited.label, "at": cited.at.map(format_utc), "words": cited.quote});
+    (1..).zip(found).map(told).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces() -> Vec<Piece> {
+        let texts = ["The crane  was repaired\nin May.", "The ferry was late.", "The crane was repaired again."];
+        let piece = |(at, text): (usize, &&str)| Piece {
+            opens: format!("turn {at}").into(),
+            part: 0,
+            session: "s".into(),
+            project: None,
+            by: "you",
+            at: Some(at as i64 * 86_400_000),
+            text: (*text).to_owned(),
+        };
+        texts.iter().enumerate().map(piece).collect()
+    }
+
+    fn found(piece: usize, label: &str, quote: &str) -> Match {
+        Match { piece, label: label.to_owned(), quote: quote.to_owned() }
+    }
+
+    #[test]
+    fn what_a_piece_does_not_say_does_not_count() {
+        let matches = Matches {
+            matches: vec![
+                found(0, "crane", "the crane was repaired in may"),
+                found(0, "again", "The crane"),
+                found(1, "crane", "The crane was repaired"),
+                found(2, "", ""),
+                found(2, "", "   "),
+                found(7, "", "The ferry"),
+                found(2, "crane", "repaired again"),
+            ],
+        };
+        let (kept, refused) = checked(&matches, &[0, 1], &pieces());
+        assert_eq!(kept.iter().map(|(piece, _)| *piece).collect::<Vec<_>>(), [0]);
+        assert_eq!(refused, 5, "other words, none, no such piece, a piece of another batch");
+        let (kept, _) = checked(&matches, &[0, 1, 2], &pieces());
+        assert_eq!(kept.len(), 2);
+        assert_eq!(kept[1].1.quote, "repaired again");
+    }
+
+    #[test]
+    fn what_was_found_is_counted_and_listed_by_its_label() {
+        let matches =
+            Matches { matches: vec![found(0, "Crane", "crane"), found(1, "ferry", "ferry"), found(2, "crane", "crane")] };
+        let cited: Vec<Cited> = checked(&matches, &[0, 1, 2], &pieces()).0.into_iter().map(|(_, cited)| cited).collect();
+        assert_eq!(reduced(Operation::Count, &cited).unwrap(), "3");
+        assert_eq!(reduced(Operation::CountBy, &cited).unwrap(), "Crane: 2\nferry: 1");
+        let listed = reduced(Operation::List, &cited).unwrap();
+        assert_eq!(listed, "Crane (1970-01-01 to 1970-01-03, 2 times)\nferry (1970-01-02)");
+        assert_eq!(reduced(Operation::Pairs, &cited).unwrap(), "Crane, ferry");
+        assert_eq!(reduced(Operation::Answer, &cited), None);
+        assert_eq!(reduced(Operation::Count, &[]).unwrap(), "0");
+    }
+}

@@ -1,0 +1,253 @@
+//! The pieces that the recursive lane reads: turns of sessions, or memories, with who said them and when.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use yore_core::division::by_lines;
+use yore_core::episode::Role;
+use yore_core::memory::Status;
+use yore_core::time::{UtcMillis, format_utc};
+
+use crate::archive::SessionsRequest;
+use crate::archive::sessions::ConversationTurns;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::llm::estimated_tokens;
+use crate::memories::MemoryList;
+use crate::store::{EpisodeKey, MemoryFilter, SessionOrder};
+
+/// Most bytes that are read in one run.
+const MOST_BYTES: usize = 10_000_000;
+/// Longest piece in bytes: a longer turn is several pieces.
+const LONGEST: usize = 20_000;
+
+/// The things that a run reads: turns of sessions, or memories.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(default)]
+pub struct PiecesRequest {
+    /// Names, ids or directories of projects; empty: all.
+    pub projects: Vec<String>,
+    /// Only these sessions, by their ids; empty: all of the projects.
+    pub sessions: Vec<String>,
+    /// Only sessions whose title or messages contain this; case is ignored.
+    pub matching: Option<String>,
+    /// Only what was said at or after this time.
+    pub since: Option<UtcMillis>,
+    /// Only what was said before this time.
+    pub until: Option<UtcMillis>,
+    /// Read what tools were given and answered too.
+    pub with_tools: bool,
+    /// Read memories in the place of sessions.
+    pub of_memories: bool,
+    /// Most bytes; `None`: ten million.
+    pub most_bytes: Option<usize>,
+}
+
+/// A piece.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Piece {
+    /// Id of the turn or memory that it is, or is of.
+    pub opens: Arc<str>,
+    /// Number of the part of it, from 0.
+    pub part: u32,
+    /// Id of the session; empty for a memory.
+    pub session: Arc<str>,
+    /// Name of the project.
+    pub project: Option<Arc<str>>,
+    /// Who said it, or the kind of memory.
+    pub by: &'static str,
+    /// When.
+    pub at: Option<UtcMillis>,
+    /// The words.
+    pub text: String,
+}
+
+impl Piece {
+    fn place(&self) -> Place {
+        (self.session.to_string(), self.opens.to_string(), self.part)
+    }
+
+    /// Returns it as a model reads it, under a number.
+    pub fn told(&self, number: usize) -> Value {
+        json!({"piece": number, "by": self.by, "at": self.at.map(format_utc), "words": self.text})
+    }
+}
+
+/// The pieces of a run, oldest session first.
+#[derive(Debug, Default)]
+pub(super) struct Pieces {
+    pub list: Vec<Piece>,
+    /// Pieces that were left out, because nobody or another model may read them.
+    pub left_out: usize,
+    /// True if older sessions were left out, because there is more than a run may read.
+    pub is_cut: bool,
+}
+
+/// The place of a piece in the archive: its session, what it is of, and the part of that.
+pub(super) type Place = (String, String, u32);
+
+impl Pieces {
+    /// Returns the number of bytes.
+    pub fn bytes(&self) -> usize {
+        self.list.iter().map(|piece| piece.text.len()).sum()
+    }
+
+    /// Returns the number of tokens, estimated.
+    pub fn tokens(&self) -> u64 {
+        self.list.iter().map(|piece| estimated_tokens(&piece.text)).sum()
+    }
+
+    /// Returns the number of sessions that they are of.
+    pub fn sessions(&self) -> usize {
+        self.list.iter().map(|piece| &piece.session).filter(|session| !session.is_empty()).collect::<HashSet<_>>().len()
+    }
+
+    /// Returns where they stand.
+    pub fn places(&self) -> Vec<Place> {
+        self.list.iter().map(Piece::place).collect()
+    }
+
+    /// Returns a digest of all their words.
+    pub fn digest(&self) -> String {
+        let mut hash = blake3::Hasher::new();
+        for piece in &self.list {
+            hash.update(&(piece.text.len() as u64).to_le_bytes());
+            hash.update(piece.text.as_bytes());
+        }
+        hash.finalize().to_hex()[..16].to_owned()
+    }
+
+    fn add(&mut self, whole: &Piece) {
+        for (part, range) in (0..).zip(by_lines(&whole.text, LONGEST).unwrap_or_default()) {
+            self.list.push(Piece { part, text: whole.text[range].to_owned(), ..whole.clone() });
+        }
+    }
+}
+
+impl Engine {
+    /// Gathers pieces: of the latest sessions as many as may be read.
+    pub(super) fn pieces(&self, request: &PiecesRequest) -> Result<Pieces, EngineError> {
+        if request.of_memories {
+            return self.pieces_of_memories(request);
+        }
+        let most = request.most_bytes.unwrap_or(MOST_BYTES).min(MOST_BYTES);
+        let mut pieces = Pieces::default();
+        let mut bytes = 0;
+        let mut of_sessions: Vec<Pieces> = Vec::new();
+        for (row, id) in self.sessions_of(request)? {
+            if bytes >= most {
+                pieces.is_cut = true;
+                break;
+            }
+            let found = self.pieces_of_session(row, &id, request)?;
+            bytes += found.bytes();
+            of_sessions.push(found);
+        }
+        pieces.list = of_sessions.into_iter().rev().flat_map(|found| found.list).collect();
+        self.redact_again(pieces.list.iter_mut().map(|piece| &mut piece.text))?;
+        Ok(pieces)
+    }
+
+    /// Returns the sessions, the latest first.
+    fn sessions_of(&self, request: &PiecesRequest) -> Result<Vec<(EpisodeKey, Arc<str>)>, EngineError> {
+        let wanted = SessionsRequest {
+            projects: request.projects.clone(),
+            since: request.since,
+            until: request.until,
+            text: request.matching.clone(),
+            order: SessionOrder::Recent,
+            limit: usize::MAX >> 1,
+            ..SessionsRequest::default()
+        };
+        let named = request.sessions.iter().map(|id| Ok(self.session_named(id)?.0));
+        let named = named.collect::<Result<Vec<EpisodeKey>, EngineError>>()?;
+        let with_hidden = SessionsRequest { with_subagents: true, with_programs: true, ..wanted.clone() };
+        let listed = self.sessions(if named.is_empty() { &wanted } else { &with_hidden })?;
+        let is_wanted = |row: &EpisodeKey| named.is_empty() || named.contains(row);
+        Ok(listed
+            .into_iter()
+            .filter(|session| is_wanted(&session.row))
+            .map(|session| (session.row, session.id.to_string().into()))
+            .collect())
+    }
+
+    fn pieces_of_session(&self, row: EpisodeKey, id: &Arc<str>, request: &PiecesRequest) -> Result<Pieces, EngineError> {
+        let mut pieces = Pieces::default();
+        for turn in ConversationTurns::read(self.store(), row)?.turns {
+            let is_in_time =
+                |at: UtcMillis| request.since.is_none_or(|since| at >= since) && request.until.is_none_or(|until| at < until);
+            if turn.time.utc.is_some_and(|at| !is_in_time(at)) {
+                continue;
+            }
+            let is_spoken = matches!(turn.role, Role::Human | Role::Assistant | Role::Summary);
+            let said = if is_spoken { turn.text.trim() } else { "" };
+            let done = if request.with_tools && turn.role != Role::System { turn.tool_text.trim() } else { "" };
+            let text = [said, done].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
+            if !text.is_empty() {
+                pieces.add(&Piece {
+                    opens: turn.id.to_string().into(),
+                    part: 0,
+                    session: Arc::clone(id),
+                    project: turn.project.as_deref().map(Into::into),
+                    by: if turn.role == Role::Human { "you" } else { turn.role.as_str() },
+                    at: turn.time.utc,
+                    text,
+                });
+            }
+        }
+        Ok(pieces)
+    }
+
+    /// Gathers memories in effect, oldest first.
+    fn pieces_of_memories(&self, request: &PiecesRequest) -> Result<Pieces, EngineError> {
+        let filter = MemoryFilter { statuses: vec![Status::Holds, Status::Contested], ..MemoryFilter::default() };
+        let list = MemoryList { filter, projects: request.projects.clone(), limit: usize::MAX >> 1, ..MemoryList::default() };
+        let mut found = self.memories(&list)?;
+        found.sort_by_key(|stored| (stored.memory.recorded, stored.memory.id));
+        let mut pieces = Pieces::default();
+        for stored in found {
+            let at = stored.memory.valid_from.or(Some(stored.memory.recorded));
+            let is_in_time =
+                at.is_none_or(|at| request.since.is_none_or(|since| at >= since) && request.until.is_none_or(|until| at < until));
+            if is_in_time {
+                pieces.add(&Piece {
+                    opens: stored.memory.id.to_string().into(),
+                    part: 0,
+                    session: "".into(),
+                    project: stored.project.as_deref().map(Into::into),
+                    by: stored.memory.kind.as_str(),
+                    at,
+                    text: stored.memory.statement.clone(),
+                });
+            }
+        }
+        self.redact_again(pieces.list.iter_mut().map(|piece| &mut piece.text))?;
+        Ok(pieces)
+    }
+
+    /// Gathers the pieces of these places again; those that are gone are missing.
+    pub(super) fn pieces_again(&self, request: &PiecesRequest, places: &[Place]) -> Result<Pieces, EngineError> {
+        let request = PiecesRequest { since: None, until: None, ..request.clone() };
+        let wanted: HashSet<&Place> = places.iter().collect();
+        let mut pieces = Pieces::default();
+        let mut sessions: Vec<&String> = Vec::new();
+        for (session, ..) in places {
+            if sessions.last() != Some(&session) {
+                sessions.push(session);
+            }
+        }
+        for session in sessions {
+            let found = if request.of_memories {
+                self.pieces_of_memories(&request)?
+            } else {
+                let Ok((row, _)) = self.session_named(session) else { continue };
+                self.pieces_of_session(row, &session.as_str().into(), &request)?
+            };
+            pieces.list.extend(found.list.into_iter().filter(|piece| wanted.contains(&piece.place())));
+        }
+        self.redact_again(pieces.list.iter_mut().map(|piece| &mut piece.text))?;
+        Ok(pieces)
+    }
+}
