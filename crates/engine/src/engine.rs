@@ -23,7 +23,6 @@ use crate::ingest::{
 };
 use crate::llm::{self, ServerEmbedder, ServerReranker};
 use crate::platform;
-use crate::recursion;
 use crate::retrieve::{
     self, Asking, Deadline, Hit, Judge, Missing, Packing, QueryContext, RecallAnswer, RecallRequest, RecallTimes,
 };
@@ -517,12 +516,10 @@ impl Engine {
     /// the database and its log.
     pub(crate) fn finish_removal(&self) -> Result<Vec<PathBuf>, EngineError> {
         let backups = self.store.purge_backups()?;
-        for folder in [llm::FOLDER, llm::BATCHES] {
+        for folder in [llm::FOLDER, llm::BATCHES, llm::RUNS] {
             let path = self.options.directory.join(folder);
             llm::empty(&path).and_then(|()| llm::disown(&path)).map_err(|error| StoreError::Io { path, error })?;
         }
-        recursion::forget_runs(&self.options.directory)
-            .map_err(|error| StoreError::Io { path: self.options.directory.join(recursion::RUNS), error })?;
         self.purge_index()?;
         self.semantic()?.purge(&self.store)?;
         self.sync_vectors(2_000)?;

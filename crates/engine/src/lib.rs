@@ -67,9 +67,11 @@ pub use memories::{
     HeldMemory, HeldRequest, Imported, Judged, MemoryEdit, MemoryList, MergedDuplicates, NamedRelation, NewMemory, OpenConflict,
     OpenedEntity, OpenedMemory, Reached, Settlement, StoredMemory, Touched, Traversal,
 };
+#[cfg(feature = "python")]
+pub use recursion::WORKER;
 pub use recursion::{
-    Bound, Cited, Coding, DeepAnswer, DeepRequest, PiecesRequest, Profile, Progress, RUNS, ShownLine, Stop, Trajectory,
-    is_aggregate, trajectories,
+    Bound, Cited, Coding, DeepAnswer, DeepRequest, PiecesRequest, Profile, Progress, ShownLine, Stop, Trajectory, is_aggregate,
+    trajectories,
 };
 pub use retrieve::{
     Anchor, AnswerTopic, ExchangeHits, Found, FoundMemory, Hit, MemorySource, Missing, PARTS, Packing, PartTimes, Passage,

@@ -28,6 +28,14 @@ use crate::wire::{self, Reply, Request};
 /// is used takes memory.
 const STACK: usize = 64 << 20;
 
+/// Serves one session over the standard input and output of this process; see [`serve`].
+///
+/// # Errors
+/// As [`serve`].
+pub fn serve_standard() -> io::Result<()> {
+    serve(io::stdin(), io::stdout())
+}
+
 /// Serves one session until the input ends. The limits that the first frame brings are set on the whole process and
 /// cannot be lifted, so a program calls this as the only thing it does, with its standard input and output.
 ///

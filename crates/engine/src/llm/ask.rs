@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::error::{Denial, LlmError};
-use super::wire::Wanted;
 
 /// Bytes of prose that make a token, about, where a provider tells no number.
 const BYTES_OF_TOKEN: f64 = 3.6;
@@ -152,8 +151,8 @@ pub struct Asked<'p> {
     pub model: &'p str,
     /// The prompt.
     pub prompt: &'p Prompt,
-    /// The form of the answer and the tier.
-    pub wanted: Option<Wanted<'p>>,
+    /// The form of the answer, and the tier.
+    pub wanted: Option<(&'p Form, Tier)>,
     /// Most tokens that it takes, of the prompt and of the answer.
     pub most: [u64; 2],
 }

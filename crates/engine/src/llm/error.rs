@@ -6,6 +6,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::transport::TransportError;
 
+/// A limit of a run that was reached.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunLimit {
+    /// Calls.
+    Calls,
+    /// Tokens.
+    Tokens,
+    /// Money.
+    Money,
+    /// Time.
+    Time,
+}
+
+impl RunLimit {
+    /// Returns the stored and displayed name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Calls => "calls",
+            Self::Tokens => "tokens",
+            Self::Money => "money",
+            Self::Time => "time",
+        }
+    }
+}
+
 /// Class of a failure by its remedy.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -161,9 +187,12 @@ pub enum Denial {
         /// The most that the call may cost.
         wanted: u64,
     },
-    /// A limit of the run that the call belongs to was reached; its name.
-    #[error("the limit of the run is reached: {0}")]
-    Run(&'static str),
+    /// A limit of the run that the call belongs to was reached.
+    #[error("the limit of the run is reached: {}", .0.as_str())]
+    Run(RunLimit),
+    /// A run that is replayed did not make the call.
+    #[error("the run made no such call")]
+    NotMade,
     /// The ledger of calls cannot be written.
     #[error("the ledger cannot be written: {0}")]
     Ledger(String),

@@ -26,6 +26,9 @@ const RECORDED: &str = "recorded";
 pub const FOLDER: &str = "llm";
 /// Folder in the data directory for batches and their answers.
 pub const BATCHES: &str = "llm-batches";
+/// Folder in the data directory for the records of runs, and the ending of their names.
+pub const RUNS: &str = "runs";
+pub(crate) const RUN_ENDING: &str = ".run.jsonl";
 /// Digits of an id.
 const ID_DIGITS: usize = 16;
 
@@ -99,7 +102,7 @@ pub(super) fn reject(folder: &Path, prompt: &Prompt) -> Option<PathBuf> {
     fs::rename(&path, &kept).ok().map(|()| kept)
 }
 
-/// Removes all requests and answers of a folder: they repeat words of the memory.
+/// Removes all requests, answers and records of runs of a folder: they repeat words of the memory.
 ///
 /// # Errors
 /// A file cannot be removed.
@@ -111,7 +114,7 @@ pub(crate) fn empty(folder: &Path) -> io::Result<()> {
     for file in files {
         let path = file?.path();
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        if name.ends_with(".request.json") || name.contains(".answer.") || name.ends_with(".tmp") {
+        if name.ends_with(".request.json") || name.contains(".answer.") || name.ends_with(RUN_ENDING) || name.ends_with(".tmp") {
             fs::remove_file(&path)?;
         }
     }

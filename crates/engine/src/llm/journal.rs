@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ask::{Asked, Reply, Usage};
 use super::caller::taken;
-use super::error::{Class, Denial, LlmError};
-use super::run::RunLimit;
+use super::error::{Class, Denial, LlmError, RunLimit};
 
 /// Digits of the digest of a call.
 const DIGITS: usize = 16;
@@ -48,13 +47,15 @@ pub struct Failure {
 pub struct Journal {
     made: Mutex<Vec<RecordedCall>>,
     /// Calls of an earlier run by id, in their order, and the limit that ended it.
-    earlier: Option<(Mutex<HashMap<String, VecDeque<RecordedCall>>>, Option<RunLimit>)>,
+    earlier: Option<(Mutex<CallsById>, Option<RunLimit>)>,
 }
+
+type CallsById = HashMap<String, VecDeque<RecordedCall>>;
 
 impl Journal {
     /// Gives the calls of an earlier run again. One that it did not make is refused, for the limit that it reached.
     pub fn of_earlier(calls: impl IntoIterator<Item = RecordedCall>, reached: Option<RunLimit>) -> Self {
-        let mut by_id: HashMap<String, VecDeque<RecordedCall>> = HashMap::new();
+        let mut by_id = CallsById::new();
         for call in calls {
             by_id.entry(call.id.clone()).or_default().push_back(call);
         }
@@ -73,16 +74,11 @@ impl Journal {
         made
     }
 
-    /// Returns the limit that ended the run that is replayed.
-    pub(super) fn reached(&self) -> Option<RunLimit> {
-        self.earlier.as_ref().and_then(|(_, reached)| *reached)
-    }
-
     pub(super) fn replayed(&self, call: &Asked<'_>) -> Option<Result<Reply, LlmError>> {
         let (earlier, reached) = self.earlier.as_ref()?;
-        let reason = reached.map_or("the run made no such call", RunLimit::as_str);
+        let denied = || Err(reached.map_or(Denial::NotMade, Denial::Run).into());
         let found = held(earlier).get_mut(&id_of(call)).and_then(VecDeque::pop_front);
-        let Some(found) = found else { return Some(Err(Denial::Run(reason).into())) };
+        let Some(found) = found else { return Some(denied()) };
         let (input, output) = (found.input, found.output);
         Some(match (found.reply, found.failure) {
             (Some(text), _) => {
@@ -92,7 +88,7 @@ impl Journal {
                 Err(LlmError::Status { server, status, message, retry_after: None })
             }
             (None, Some(Failure { text, class, .. })) => Err(LlmError::Recorded { text, class, took: [input, output] }),
-            (None, None) => Err(Denial::Run(reason).into()),
+            (None, None) => denied(),
         })
     }
 
@@ -131,8 +127,8 @@ fn held<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn id_of(call: &Asked<'_>) -> String {
     let mut hash = blake3::Hasher::new();
-    let form = call.wanted.map_or("", |wanted| wanted.form.name);
-    let tier = call.wanted.map_or("", |wanted| wanted.tier.as_str());
+    let form = call.wanted.map_or("", |(form, _)| form.name);
+    let tier = call.wanted.map_or("", |(_, tier)| tier.as_str());
     let messages = call.prompt.messages().map(|(_, text)| text);
     for part in [call.model, form, tier, &call.prompt.system].into_iter().chain(messages) {
         hash.update(&(part.len() as u64).to_le_bytes());

@@ -33,14 +33,14 @@ pub use self::ask::{Accounts, Asked, Exchange, Form, Prompt, Reply, Tier, Usage,
 pub use self::batch::{Batches, Collected};
 pub use self::caller::{Backoff, FAILURES, REST};
 pub use self::command::{CommandSettings, PROGRAMS, Program, SILENT};
-pub use self::error::{Class, Denial, LlmError, dollars};
+pub use self::error::{Class, Denial, LlmError, RunLimit, dollars};
 pub use self::http::{Connection, KeyOf};
 pub use self::journal::{Failure, Journal, RecordedCall};
 pub use self::model::{Model, Way};
 pub use self::relevance::ServerReranker;
-pub use self::run::{Run, RunLimit, RunLimits, RunSpent};
+pub use self::run::{Run, RunLimits, RunSpent};
 pub use self::servers::{RELEVANCE_SERVERS, RelevanceServer, SERVERS, Server, VECTOR_SERVERS, VectorServer};
 pub use self::vectors::{ServerEmbedder, Vectors};
 pub(crate) use batch::disown;
-pub(crate) use folder::empty;
-pub use folder::{BATCHES, FOLDER};
+pub use folder::{BATCHES, FOLDER, RUNS};
+pub(crate) use folder::{RUN_ENDING, empty};

@@ -116,7 +116,8 @@ impl Model {
         };
         let most = [most_tokens(prompt.bytes()) + most_tokens(form) + own, u64::from(prompt.max_tokens)];
         self.caller.call(most, self.backoff, accounts, &mut || {
-            let call = Asked { model: self.name(), prompt, wanted, most };
+            let form = wanted.map(|wanted| (wanted.form, wanted.tier));
+            let call = Asked { model: self.name(), prompt, wanted: form, most };
             let outcome = accounts.replayed(&call).unwrap_or_else(|| self.send(prompt, wanted, accounts));
             accounts.record(&call, outcome.as_ref());
             let reply = outcome?;

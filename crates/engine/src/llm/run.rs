@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::ask::{Accounts, Asked, Reply, Tier, Usage};
-use super::error::{Denial, LlmError};
+use super::error::{Denial, LlmError, RunLimit};
 use super::journal::Journal;
 
 /// The most that a run may take.
@@ -27,32 +27,6 @@ impl Default for RunLimits {
     /// 50 calls, 2,000,000 tokens, 0.50 dollars, 120 seconds (C-090).
     fn default() -> Self {
         Self { calls: 50, tokens: 2_000_000, cost_micro: 500_000, milliseconds: 120_000 }
-    }
-}
-
-/// A limit of a run that was reached.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RunLimit {
-    /// Calls.
-    Calls,
-    /// Tokens.
-    Tokens,
-    /// Money.
-    Money,
-    /// Time.
-    Time,
-}
-
-impl RunLimit {
-    /// Returns the stored and displayed name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Calls => "calls",
-            Self::Tokens => "tokens",
-            Self::Money => "money",
-            Self::Time => "time",
-        }
     }
 }
 
@@ -183,7 +157,7 @@ impl<'a> Run<'a> {
 
 impl Accounts for Run<'_> {
     fn reserve(&self, model: &str, input: u64, output: u64) -> Result<u64, LlmError> {
-        self.take(input, output).map_err(|limit| Denial::Run(limit.as_str()))?;
+        self.take(input, output).map_err(Denial::Run)?;
         match self.day.reserve(model, input, output) {
             Ok(number) => {
                 self.state().reserved.insert(number, (input, output));
@@ -199,8 +173,10 @@ impl Accounts for Run<'_> {
     fn settle(&self, reservation: u64, usage: Usage, failure: Option<&LlmError>) {
         let reserved = self.state().reserved.remove(&reservation);
         if let Some(reserved) = reserved {
-            let is_unasked =
-                matches!(failure, Some(LlmError::Unanswered(_) | LlmError::NoKey(_) | LlmError::Budget(Denial::Run(_))));
+            let is_unasked = matches!(
+                failure,
+                Some(LlmError::Unanswered(_) | LlmError::NoKey(_) | LlmError::Budget(Denial::Run(_) | Denial::NotMade))
+            );
             self.give_back(reserved, (!is_unasked).then_some((usage.input, usage.output)));
         }
         self.day.settle(reservation, usage, failure);
@@ -209,7 +185,7 @@ impl Accounts for Run<'_> {
     fn is_off(&self) -> Option<Denial> {
         if self.is_late() {
             self.state().reached.get_or_insert(RunLimit::Time);
-            return Some(Denial::Run(RunLimit::Time.as_str()));
+            return Some(Denial::Run(RunLimit::Time));
         }
         self.day.is_off()
     }
@@ -224,8 +200,8 @@ impl Accounts for Run<'_> {
 
     fn replayed(&self, call: &Asked<'_>) -> Option<Result<Reply, LlmError>> {
         let outcome = self.journal.replayed(call);
-        if let Some((limit, Err(LlmError::Budget(Denial::Run(_))))) = self.journal.reached().zip(outcome.as_ref()) {
-            self.state().reached.get_or_insert(limit);
+        if let Some(Err(LlmError::Budget(Denial::Run(limit)))) = &outcome {
+            self.state().reached.get_or_insert(*limit);
         }
         outcome
     }

@@ -1,5 +1,7 @@
 //! The question that is asked of more than fits into a prompt, and its answer.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 use yore_core::query::ReadingStrategy;
 
@@ -23,6 +25,9 @@ pub struct DeepRequest {
     pub limits: RunLimits,
     /// Most turns of a model that looks around by itself, from 1.
     pub turns: u32,
+    /// The program that runs a model's Python with `script-worker` as its argument; `None`: no model writes any.
+    #[serde(skip)]
+    pub worker: Option<PathBuf>,
 }
 
 impl DeepRequest {
@@ -34,6 +39,7 @@ impl DeepRequest {
             strategy: None,
             limits: RunLimits::default(),
             turns: TURNS,
+            worker: None,
         }
     }
 }

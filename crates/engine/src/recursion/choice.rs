@@ -6,6 +6,9 @@ use super::answer::DeepRequest;
 use super::pieces::Pieces;
 use super::profile::{Coding, Profile};
 
+/// Tokens above which a model that writes programs well writes some: 200,000 characters (S1-104).
+const COMPLEX_TOKENS: u64 = 55_000;
+
 /// A strategy, and why.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Choice {
@@ -65,12 +68,16 @@ pub(super) fn choose(request: &DeepRequest, pieces: &Pieces, profile: &Profile) 
     if let Some(wanted) = request.strategy {
         return choice(wanted, "it was asked for".to_owned());
     }
+    let has_worker = cfg!(feature = "python") && request.worker.is_some();
     let (tokens, is_aggregate) = (pieces.tokens(), is_aggregate(&request.question));
     // A list of a few pages is read whole.
     let fits = tokens <= if is_aggregate { profile.direct_tokens / 4 } else { profile.direct_tokens };
     match () {
         () if fits => choice(ReadingStrategy::Direct, format!("about {tokens} tokens fit into one prompt")),
         () if is_aggregate => choice(ReadingStrategy::Planned, "the question counts, compares or lists".to_owned()),
+        () if profile.coding == Coding::Excellent && tokens > COMPLEX_TOKENS && has_worker => {
+            choice(ReadingStrategy::Code, format!("about {tokens} tokens, and the model writes programs well"))
+        }
         () if profile.coding < Coding::Good => choice(ReadingStrategy::Planned, "the model is small or not known".to_owned()),
         () => choice(ReadingStrategy::Iterative, format!("about {tokens} tokens, of which few are likely to matter")),
     }

@@ -84,7 +84,7 @@ impl Strategy for Iterative {
         let mut earlier: Vec<Exchange> = Vec::new();
         let mut shown = looking.state(lane);
         for turn in 1..=lane.turns {
-            let user = format!("{}\n\n{shown}", self.header(lane, turn));
+            let user = format!("{}\n\n{shown}", lane.header(turn));
             let prompt = Prompt {
                 system: INSTRUCTIONS.to_owned(),
                 earlier: earlier.clone(),
@@ -115,23 +115,6 @@ impl Strategy for Iterative {
             shown = shown_now;
         }
         looking.ended(Stop::Turns)
-    }
-}
-
-impl Iterative {
-    fn header(&self, lane: &Lane<'_>, turn: u32) -> String {
-        let (spent, limits) = (lane.run.spent(), lane.run.limits());
-        let left = |most: u64, taken: u64| most.saturating_sub(taken);
-        let mut header = format!(
-            "Turn {turn} of {}. Left: {} calls, {} tokens.",
-            lane.turns,
-            left(limits.calls, spent.calls),
-            left(limits.tokens, spent.input + spent.output)
-        );
-        if turn == lane.turns {
-            header.push_str(" This is the last turn: answer now, with what you have.");
-        }
-        header
     }
 }
 

@@ -16,6 +16,8 @@ use super::profile::Profile;
 use super::trajectory::{Begun, LogLine, log_of};
 use crate::error::EngineError;
 use crate::extraction::FailReason;
+#[cfg(feature = "python")]
+use crate::llm::Reply;
 use crate::llm::structured::{self, Answered};
 use crate::llm::{Form, LlmError, Model, Prompt, Run, estimated_tokens};
 
@@ -165,18 +167,26 @@ impl<'r> Lane<'r> {
 
     /// Asks several readers at once; the answers come in the order of the prompts, an error for each that has none.
     fn side_by_side(&self, prompts: &[Prompt]) -> Vec<Result<Answered<Matches>, LlmError>> {
-        let slots: Vec<Mutex<Option<Result<Answered<Matches>, LlmError>>>> = prompts.iter().map(|_| Mutex::new(None)).collect();
-        let next = AtomicUsize::new(0);
         let (model, run, form) = (self.model, self.run, found::form());
+        self.at_once(prompts, &|prompt| structured::ask(model, prompt, &form, run))
+    }
+
+    fn at_once<T: Send>(
+        &self,
+        prompts: &[Prompt],
+        ask: &(dyn Fn(&Prompt) -> Result<T, LlmError> + Sync),
+    ) -> Vec<Result<T, LlmError>> {
+        let slots: Vec<Slot<T>> = prompts.iter().map(|_| Mutex::new(None)).collect();
+        let next = AtomicUsize::new(0);
+        // A run that is replayed reserves its calls one after the other: those that it did not make keep none from being made.
+        let at_once = if self.run.journal().is_replay() { 1 } else { self.profile.at_once };
         std::thread::scope(|scope| {
-            // A run that is replayed reserves its calls one after the other: those that it did not make keep none from being made.
-            let at_once = if run.journal().is_replay() { 1 } else { self.profile.at_once };
             for _ in 0..at_once.clamp(1, prompts.len().max(1)) {
                 scope.spawn(|| {
                     loop {
                         let at = next.fetch_add(1, Ordering::Relaxed);
                         let (Some(prompt), Some(slot)) = (prompts.get(at), slots.get(at)) else { return };
-                        let answer = structured::ask(model, prompt, &form, run);
+                        let answer = ask(prompt);
                         *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
                     }
                 });
@@ -184,6 +194,29 @@ impl<'r> Lane<'r> {
         });
         let lost = || Err(LlmError::Unanswered("the call was not made".to_owned()));
         slots.into_iter().map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner).unwrap_or_else(lost)).collect()
+    }
+
+    /// Asks several prompts at once for any text; the answers come in their order.
+    #[cfg(feature = "python")]
+    pub fn complete_each(&self, prompts: &[Prompt]) -> Vec<Result<Reply, LlmError>> {
+        let (model, run) = (self.model, self.run);
+        self.at_once(prompts, &|prompt| model.complete(prompt, None, run))
+    }
+
+    /// Returns the line that begins a turn: how many are left, and of what.
+    pub fn header(&self, turn: u32) -> String {
+        let (spent, limits) = (self.run.spent(), self.run.limits());
+        let left = |most: u64, taken: u64| most.saturating_sub(taken);
+        let mut header = format!(
+            "Turn {turn} of {}. Left: {} calls, {} tokens.",
+            self.turns,
+            left(limits.calls, spent.calls),
+            left(limits.tokens, spent.input + spent.output)
+        );
+        if turn == self.turns {
+            header.push_str(" This is the last turn: answer now, with what you have.");
+        }
+        header
     }
 
     /// Returns why a call ended the run.
@@ -234,6 +267,9 @@ impl<'r> Lane<'r> {
         Ok(log_of(begun, &self.log, answer))
     }
 }
+
+/// The place of an answer that is still to come.
+type Slot<T> = Mutex<Option<Result<T, LlmError>>>;
 
 /// Tokens of a prompt beside its instructions and pieces.
 const ROOM: u64 = 200;

@@ -3,7 +3,7 @@
 //! - [`PiecesRequest`], `pieces`: what is read, as numbered pieces with who said them and when
 //! - [`Profile`], `choice`: properties of models by name, and the strategy that a question gets
 //! - `lane`: what the strategies share: calls within the limits of a run, readers side by side, checked quotes
-//! - `direct`, `planned`, `iterative`: the strategies
+//! - `direct`, `planned`, `iterative`, `code`: the strategies
 //! - `found`: what readers find, checked against the words of the pieces, and put together
 //! - [`Trajectory`], `trajectory`: the steps and calls of a run as JSON lines, from which it can be replayed
 //!
@@ -12,6 +12,8 @@
 
 mod answer;
 mod choice;
+#[cfg(feature = "python")]
+mod code;
 mod direct;
 mod found;
 mod iterative;
@@ -22,6 +24,7 @@ mod planned;
 mod profile;
 mod trajectory;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use yore_core::query::ReadingStrategy;
@@ -29,18 +32,19 @@ use yore_core::time::format_utc;
 
 pub use self::answer::{Bound, DeepAnswer, DeepRequest, Progress, Stop};
 pub use self::choice::is_aggregate;
+#[cfg(feature = "python")]
+pub use self::code::WORKER;
 pub use self::found::Cited;
 use self::lane::{Lane, Outcome, Strategy};
 use self::pieces::Pieces;
 pub use self::pieces::PiecesRequest;
 pub use self::profile::{Coding, Profile};
 use self::trajectory::Begun;
-pub(crate) use self::trajectory::forget_runs;
-pub use self::trajectory::{RUNS, ShownLine, Trajectory, trajectories};
+pub use self::trajectory::{ShownLine, Trajectory, trajectories};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::extraction::ModelAccess;
-use crate::llm::{Backoff, Journal, Model, Run, RunLimits, Way};
+use crate::llm::{Backoff, Journal, Model, RUNS, Run, RunLimits, Way};
 
 impl Engine {
     /// Answers a question by reading pieces with a language model, within the limits of the request. Each step is told to `watch`. With
@@ -70,16 +74,16 @@ impl Engine {
         let run = Run::new(limits, &day, cost, Journal::default());
         let choice = choice::choose(request, &pieces, &profile);
         let tiers = model.tiers(&day);
-        let begun = Begun::of(self, request, &pieces, choice, (model.name(), profile), (limits, price), &tiers);
-        self.run_strategy(&begun, &pieces, &model, &run, watch)
+        let begun = Begun::of(today(self), request, &pieces, choice, (model.name(), profile), (limits, price), &tiers);
+        self.run_strategy(&begun, &pieces, (&model, request.worker.as_deref()), &run, watch)
     }
 
-    /// Makes a run again from its trajectory, without any call. Returns its answer, whose trajectory is the same word for word as long as
+    /// Makes a run again from its trajectory, without any call; `worker`: see [`DeepRequest::worker`]. Returns its answer, whose trajectory is the same word for word as long as
     /// the archive has the pieces.
     ///
     /// # Errors
     /// [`EngineError::UnknownRun`]; [`EngineError::RunChanged`]: the archive has not the pieces of the run any more.
-    pub fn replay_run(&self, id: &str) -> Result<DeepAnswer, EngineError> {
+    pub fn replay_run(&self, id: &str, worker: Option<&Path>) -> Result<DeepAnswer, EngineError> {
         let trajectory = Trajectory::read(self.directory(), id)?;
         let begun = trajectory.begun()?;
         let pieces = self.pieces_again(&begun.read, &begun.pieces)?;
@@ -96,20 +100,24 @@ impl Engine {
         let cost = move |input, output| price.map_or(0, |price| price.cost_micro(input, output));
         let limits = RunLimits { milliseconds: u64::MAX >> 1, ..begun.limits };
         let run = Run::new(limits, &day, cost, Journal::of_earlier(trajectory.calls(), trajectory.reached()));
-        self.run_strategy(begun, &pieces, &model, &run, &mut |_| {})
+        self.run_strategy(begun, &pieces, (&model, worker), &run, &mut |_| {})
     }
 
     fn run_strategy(
         &self,
         begun: &Begun,
         pieces: &Pieces,
-        model: &Model,
+        (model, worker): (&Model, Option<&Path>),
         run: &Run<'_>,
         watch: &mut dyn FnMut(&Progress),
     ) -> Result<DeepAnswer, EngineError> {
+        #[cfg(not(feature = "python"))]
+        let _ = worker;
         let strategy: Box<dyn Strategy> = match begun.strategy {
             ReadingStrategy::Direct => Box::new(direct::Direct),
             ReadingStrategy::Planned => Box::new(planned::Planned),
+            #[cfg(feature = "python")]
+            ReadingStrategy::Code if let Some(program) = worker => Box::new(code::Code { program }),
             ReadingStrategy::Iterative | ReadingStrategy::Code => Box::new(iterative::Iterative),
         };
         let mut lane = Lane::new(begun, pieces, model, run, watch);

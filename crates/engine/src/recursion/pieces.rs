@@ -69,6 +69,12 @@ impl Piece {
         (self.session.to_string(), self.opens.to_string(), self.part)
     }
 
+    /// Returns its words after a line with its number, who said it and when.
+    #[cfg(feature = "python")]
+    pub fn headed(&self, number: usize) -> String {
+        format!("{number}, {}, {}\n{}", self.by, self.at.map_or_else(String::new, format_utc), self.text)
+    }
+
     /// Returns it as a model reads it, under a number.
     pub fn told(&self, number: usize) -> Value {
         json!({"piece": number, "by": self.by, "at": self.at.map(format_utc), "words": self.text})

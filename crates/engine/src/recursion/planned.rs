@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answer::{Bound, Stop};
-use super::found::{as_evidence, reduced};
+use super::found::{Cited, as_evidence, reduced};
 use super::lane::{Found, Lane, Outcome, Strategy};
 use super::plan::{self, Operation, Plan};
 use crate::llm::{Form, Prompt, estimated_tokens, structured};
@@ -104,7 +104,7 @@ impl Strategy for Planned {
 
 impl Planned {
     /// Has the model say which labels of different readers mean the same. If it does not answer, they stay.
-    fn merge_labels(&self, lane: &mut Lane<'_>, label: &str, cited: &mut [super::Cited]) {
+    fn merge_labels(&self, lane: &mut Lane<'_>, label: &str, cited: &mut [Cited]) {
         let mut labels: Vec<String> =
             cited.iter().map(|cited| cited.label.to_lowercase()).filter(|label| !label.is_empty()).collect();
         labels.sort();
@@ -135,7 +135,7 @@ impl Planned {
         lane.step("put equal labels together", json!({"groups": merged.groups.len()}));
     }
 
-    fn write(&self, lane: &mut Lane<'_>, cited: Vec<super::Cited>, stop: Option<Stop>) -> Outcome {
+    fn write(&self, lane: &mut Lane<'_>, cited: Vec<Cited>, stop: Option<Stop>) -> Outcome {
         let told = &cited[..cited.len().min(MOST_EVIDENCE)];
         let user = json!({"question": lane.question, "today": lane.today, "evidence": as_evidence(told)}).to_string();
         let prompt = Prompt { system: WRITE.to_owned(), user, max_tokens: MOST_WRITTEN, ..Prompt::default() };

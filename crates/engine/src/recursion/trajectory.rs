@@ -1,12 +1,12 @@
 //! Trajectories: the steps and calls of a run as JSON lines in the data directory, from which a run is shown and replayed.
 //!
 //! One holds no words of pieces but those that models quoted: the pieces are named by where they stand. Forgetting for good removes all
-//! trajectories, as it does requests to models.
+//! trajectories, as it removes requests to models (`llm::empty`).
 
 use std::collections::HashMap;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -20,14 +20,10 @@ use super::choice::Choice;
 use super::pieces::{Pieces, PiecesRequest, Place};
 use super::profile::Profile;
 use crate::budget::Price;
-use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::llm::{Accounts, Denial, LlmError, RecordedCall, RunLimit, RunLimits, Tier, Usage};
+use crate::llm::{Accounts, Denial, LlmError, RUN_ENDING, RUNS, RecordedCall, RunLimit, RunLimits, Tier, Usage};
 use crate::platform;
 
-/// Folder in the data directory for trajectories.
-pub const RUNS: &str = "runs";
-const ENDING: &str = "jsonl";
 /// Digits of the id of a run.
 const DIGITS: usize = 12;
 /// Most bytes of a trajectory that is read.
@@ -55,7 +51,7 @@ pub(super) struct Begun {
 
 impl Begun {
     pub fn of(
-        engine: &Engine,
+        today: String,
         request: &DeepRequest,
         pieces: &Pieces,
         choice: Choice,
@@ -65,7 +61,7 @@ impl Begun {
     ) -> Self {
         Self {
             question: request.question.clone(),
-            today: super::today(engine),
+            today,
             strategy: choice.strategy,
             why: choice.why,
             model: model.to_owned(),
@@ -113,7 +109,7 @@ pub(super) fn log_of(begun: &Begun, lines: &[LogLine], answer: &DeepAnswer) -> S
 pub(super) fn write(directory: &Path, log: &str) -> Result<String, EngineError> {
     let id = blake3::hash(log.as_bytes()).to_hex()[..DIGITS].to_owned();
     let folder = directory.join(RUNS);
-    let path = folder.join(format!("{id}.{ENDING}"));
+    let path = folder.join(format!("{id}{RUN_ENDING}"));
     let failed = |error: io::Error| EngineError::Run { path: path.display().to_string(), error };
     platform::create_private_directory(&folder).map_err(failed)?;
     let draft = folder.join(format!(".{id}.{}.tmp", std::process::id()));
@@ -148,7 +144,7 @@ impl Trajectory {
         let unknown = || EngineError::UnknownRun(id.to_owned());
         let mut named = trajectories(directory)?.into_iter().filter(|(_, known)| !id.is_empty() && known.starts_with(id));
         let (Some((_, id)), None) = (named.next(), named.next()) else { return Err(unknown()) };
-        let path = directory.join(RUNS).join(format!("{id}.{ENDING}"));
+        let path = directory.join(RUNS).join(format!("{id}{RUN_ENDING}"));
         let failed = |error: io::Error| EngineError::Run { path: path.display().to_string(), error };
         if path.metadata().map_err(failed)?.len() > MOST_BYTES {
             return Err(failed(io::Error::other("it is too large")));
@@ -223,27 +219,15 @@ pub fn trajectories(directory: &Path) -> Result<Vec<(UtcMillis, String)>, Engine
     let mut found = Vec::new();
     for file in files {
         let path = file.map_err(failed)?.path();
-        let id = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
-        if path.extension().is_some_and(|kind| kind == ENDING) && !id.starts_with('.') {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if let Some(id) = name.strip_suffix(RUN_ENDING).filter(|id| !id.starts_with('.')) {
             let written = path.metadata().and_then(|meta| meta.modified()).ok();
             let since = written.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
-            found.push((since.map_or(0, |since| since.as_millis() as UtcMillis), id));
+            found.push((since.map_or(0, |since| since.as_millis() as UtcMillis), id.to_owned()));
         }
     }
     found.sort_by(|a, b| b.cmp(a));
     Ok(found)
-}
-
-/// Removes all trajectories: they repeat words of the memory.
-///
-/// # Errors
-/// A file cannot be removed.
-pub(crate) fn forget_runs(directory: &Path) -> io::Result<()> {
-    let folder: PathBuf = directory.join(RUNS);
-    match fs::remove_dir_all(&folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }
 
 /// The accounts of a run that is replayed: nobody is asked, and nothing is booked.

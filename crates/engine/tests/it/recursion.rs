@@ -8,10 +8,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use yore_core::query::ReadingStrategy;
 use yore_engine::llm::wire::Protocol;
-use yore_engine::llm::{Backoff, Connection, Model, RunLimit, RunLimits, Tier, Way};
+use yore_engine::llm::{Backoff, Connection, Model, RUNS, RunLimit, RunLimits, Tier, Way};
 use yore_engine::{
-    DailyLimits, DeepAnswer, DeepRequest, EngineError, ModelAccess, PiecesRequest, Price, RUNS, ShownLine, Stop, Terms,
-    Trajectory, trajectories,
+    DailyLimits, DeepAnswer, DeepRequest, EngineError, ModelAccess, PiecesRequest, Price, ShownLine, Stop, Terms, Trajectory,
+    trajectories,
 };
 use yore_testing::{Memory, SessionBuilder, listening, write_answer};
 
@@ -127,7 +127,7 @@ fn is_sound(memory: &Memory, answer: &DeepAnswer) {
         assert!(turns[&cited.opens].contains(&cited.quote.to_lowercase()), "{cited:?}");
     }
     let run = answer.run.as_ref().unwrap();
-    let again = memory.engine().replay_run(run).unwrap();
+    let again = memory.engine().replay_run(run, None).unwrap();
     assert_eq!(&again, answer, "the id is the digest of the log, word for word");
 }
 
@@ -411,7 +411,7 @@ fn hostile_pieces_raise_no_limit_and_are_evidence_of_nothing_else() {
         if strategy == ReadingStrategy::Iterative {
             assert_eq!((answer.stop, answer.answer.as_str()), (Some(Stop::NoEvidence), ""), "an answer without evidence is none");
         }
-        let log = std::fs::read_to_string(memory.data().join(RUNS).join(format!("{}.jsonl", answer.run.unwrap()))).unwrap();
+        let log = std::fs::read_to_string(memory.data().join(RUNS).join(format!("{}.run.jsonl", answer.run.unwrap()))).unwrap();
         let events: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!((events[0]["event"].as_str(), events.last().unwrap()["event"].as_str()), (Some("begun"), Some("ended")));
     }
@@ -427,15 +427,15 @@ fn runs_are_listed_and_shown_and_forgotten_with_what_they_quote() {
     assert_eq!((shown.question(), shown.answer()), ("what is the magic number?", Some(answer.clone())));
     let calls = shown.shown().iter().filter(|line| matches!(line, ShownLine::Call(_, Ok(_)))).count();
     assert_eq!(calls as u64, answer.spent.calls);
-    assert!(matches!(memory.engine().replay_run("zz"), Err(EngineError::UnknownRun(_))));
-    let log = std::fs::read_to_string(memory.data().join(RUNS).join(format!("{run}.jsonl"))).unwrap();
+    assert!(matches!(memory.engine().replay_run("zz", None), Err(EngineError::UnknownRun(_))));
+    let log = std::fs::read_to_string(memory.data().join(RUNS).join(format!("{run}.run.jsonl"))).unwrap();
     assert!(log.len() < 10_000 && log.contains("The magic number of tidepool"), "it holds what was quoted, and no piece");
 
     let mut more = SessionBuilder::new(99);
     more.human("The magic number of tidepool is 8. Really.");
     memory.write("projects/p/b.jsonl", more.text());
     memory.learn();
-    assert_eq!(memory.engine().replay_run(&run).unwrap(), answer, "what came later is not read");
+    assert_eq!(memory.engine().replay_run(&run, None).unwrap(), answer, "what came later is not read");
     let session = memory.episodes().iter().find(|episode| episode.native_id != more.id()).unwrap().native_id.clone();
     memory.forget_hard(&session);
     assert_eq!(trajectories(&memory.data()).unwrap(), []);

@@ -225,6 +225,11 @@ pub fn run() -> ExitCode {
     if let Some(call) = status_line::Call::of(std::env::args_os().skip(1)) {
         return status_line::print(&call);
     }
+    #[cfg(feature = "python")]
+    if std::env::args_os().nth(1).is_some_and(|first| first == yore_engine::WORKER) {
+        // It has no home and no settings: it runs what a model wrote.
+        return if yore_sandbox::worker::serve_standard().is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
     let cli = match parse(std::env::args_os().skip(1).collect()) {
         Ok(cli) => cli,
         // What is wrong with the call is told as JSON to whoever asked for JSON; help and version are text.

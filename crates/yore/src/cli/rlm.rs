@@ -1,3 +1,4 @@
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use clap::{Args, Subcommand};
@@ -90,7 +91,7 @@ pub struct LimitArguments {
     /// At most N seconds
     #[arg(long, value_name = "N", default_value_t = RunLimits::default().milliseconds / 1_000)]
     seconds: u64,
-    /// How it reads: direct, planned or iterative [default: by size, question and model]
+    /// How it reads: direct, planned, iterative or code [default: by size, question and model]
     #[arg(long, value_name = "STRATEGY", value_parser = strategy)]
     strategy: Option<ReadingStrategy>,
 }
@@ -104,8 +105,13 @@ impl LimitArguments {
             cost_micro: (self.dollars.max(0.0) * 1e6) as u64,
             milliseconds: self.seconds.saturating_mul(1_000),
         };
-        DeepRequest { pieces, strategy: self.strategy, limits, ..DeepRequest::new(question) }
+        DeepRequest { pieces, strategy: self.strategy, limits, worker: worker(), ..DeepRequest::new(question) }
     }
+}
+
+/// Returns this program, which runs what a model writes.
+fn worker() -> Option<PathBuf> {
+    std::env::current_exe().ok()
 }
 
 fn strategy(name: &str) -> Result<ReadingStrategy, String> {
@@ -158,7 +164,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         }
         Command::Replay { run } => {
             let question = Trajectory::read(&context.settings.directory, run)?.question().to_owned();
-            let answer = context.settings.engine(false)?.replay_run(run)?;
+            let answer = context.settings.engine(false)?.replay_run(run, worker().as_deref())?;
             tell(&question, &answer, context)
         }
     }

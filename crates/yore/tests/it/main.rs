@@ -42,6 +42,7 @@ mod readme;
 mod recall;
 mod reference;
 mod remember;
+mod rlm;
 mod shape;
 mod show;
 mod small_memory;

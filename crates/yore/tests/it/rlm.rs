@@ -1,0 +1,158 @@
+//! The recursive lane by its commands: answers by each strategy over HTTP, Python that a model writes and its limits, runs made again.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use yore_testing::{listening, write_answer};
+
+use crate::environment::{Runner, TestEnvironment};
+use crate::transcript::Transcript;
+
+/// A computer with a session in which cranes are repaired, and a model that answers with these cells, one a turn.
+fn computer(cells: &[&str]) -> (TestEnvironment, String, Arc<Mutex<Vec<Value>>>) {
+    let environment = TestEnvironment::new();
+    let mut session = Transcript::new("5f0c0100-0101-4000-8001-000000000001", "/home/dev/harbour");
+    for at in 0..30 {
+        let said = if at % 5 == 0 { format!("crane {at} is repaired, log it") } else { format!("ferry {at} is late again") };
+        session = session.human(&said).assistant("Logged.");
+    }
+    session.write(&environment.projects());
+    environment.yore(["up"]).run().success();
+    let asked: Arc<Mutex<Vec<Value>>> = Arc::default();
+    let (noted, cells) = (Arc::clone(&asked), cells.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>());
+    let address = listening(move |_, body, stream| {
+        noted.lock().unwrap().push(body.clone());
+        let messages = body["messages"].as_array().unwrap();
+        let system = messages[0]["content"].as_str().unwrap();
+        let last: Value = serde_json::from_str(messages.last().unwrap()["content"].as_str().unwrap()).unwrap_or_default();
+        let answer = if system.starts_with("You look through pieces") {
+            let pieces = last["pieces"].as_array().unwrap();
+            let counts = |piece: &&Value| piece["words"].as_str().unwrap().contains("repaired");
+            let found = |piece: &Value| json!({"piece": piece["piece"], "label": "crane", "quote": piece["words"]});
+            json!({"matches": pieces.iter().filter(counts).map(found).collect::<Vec<_>>()}).to_string()
+        } else if system.starts_with("You plan") {
+            json!({"operation": "count", "condition": "a crane is repaired", "label": "", "keywords": []}).to_string()
+        } else if system.starts_with("You answer one small request") {
+            "seven".to_owned()
+        } else {
+            json!({"code": cells.get(messages.len() / 2 - 1).map_or("", String::as_str)}).to_string()
+        };
+        let usage = json!({"prompt_tokens": 100, "completion_tokens": 10});
+        let said = json!({"choices": [{"message": {"content": answer}, "finish_reason": "stop"}], "usage": usage});
+        write_answer(stream, "200 OK", "content-type: application/json\r\n", &said.to_string());
+    });
+    (environment, address, asked)
+}
+
+fn ask(environment: &TestEnvironment, address: &str, arguments: &[&str]) -> Runner {
+    let settings = [
+        ("YORE_LLM__PROVIDER", "openai-compatible"),
+        ("YORE_LLM__MODEL", "gpt-5-rules"),
+        ("YORE_LLM__ADDRESS", address),
+        ("YORE_LLM__DAILY_TOKENS", "100000000"),
+    ];
+    settings.into_iter().fold(environment.yore(arguments.iter().copied()), |runner, (name, value)| runner.env(name, value))
+}
+
+const CITED: &str = "for i, text in enumerate(context):\n    if 'crane 5 ' in text: cite(i, 'crane 5 is repaired')\n";
+
+#[test]
+fn python_of_a_model_looks_around_and_asks_readers() {
+    let (environment, address, _) = computer(&[
+        "print(len(context), search('crane 5 '))\nhistory.append('looked')",
+        "found = rlm_query('a crane is repaired', [i for i, t in enumerate(context) if 'crane' in t], 'which')\nprint(len(found), history)\nprint(llm_query('how many?', 'data'), llm_query_batched(['a', 'b', 'a']))",
+        "for one in found: cite(one['piece'], one['quote'])\nprint(cite(0, 'nobody said this'))\nanswer['content'] = f'{len(found)} cranes'\nanswer['ready'] = True",
+    ]);
+    let run =
+        ask(&environment, &address, &["rlm", "run", "--all", "--strategy", "code", "--json", "how many cranes?"]).run().success();
+    let answer = run.json();
+    assert_eq!(
+        (&answer["answer"], &answer["not_whole"], &answer["refused"]),
+        (&"6 cranes".into(), &Value::Null, &1.into()),
+        "{answer}"
+    );
+    assert_eq!(answer["sources"].as_array().unwrap().len(), 6);
+    // Three cells, one reader, and each sub-question once.
+    assert_eq!(answer["took"]["calls"], 3 + 1 + 3, "{answer}");
+    assert!(run.stderr.contains("turn 2: a cell"), "progress is told: {}", run.stderr);
+    let id = answer["run"].as_str().unwrap();
+    let shown = environment.yore(["rlm", "show", id]).run().success().stdout;
+    assert!(shown.contains("turn 3: a cell") && shown.contains("6 cranes"), "{shown}");
+    // Nobody is asked: no model is configured here.
+    let again = environment.yore(["rlm", "replay", id, "--json"]).run().success().json();
+    assert_eq!(again, answer);
+    let listed = environment.yore(["rlm", "show", "--json"]).run().success().json();
+    assert_eq!((listed.as_array().unwrap().len(), &listed[0]["run"]), (1, &answer["run"]), "{listed}");
+}
+
+#[test]
+fn python_of_a_model_is_held_and_the_run_goes_on() {
+    for (cell, told) in [
+        ("while True: pass", "limit"),
+        ("x = []\nwhile True: x.append('a' * 1000000)", "limit"),
+        ("for i in range(1000000): print('line', i)", "more characters were cut"),
+        ("def f(n): return f(n + 1)\nf(0)", "recursion"),
+        ("import re\nre.match('(a+)+$', 'a' * 40 + 'b')\nprint('linear')", "linear"),
+        ("open('/etc/passwd')", "open"),
+        ("import socket", "socket"),
+        ("def f():\n    yield 1", "yield"),
+        ("print(", "no Python"),
+    ] {
+        let last = format!("{CITED}answer['content'] = 'crane 5'\nanswer['ready'] = True");
+        let (environment, address, asked) = computer(&[cell, &last]);
+        let began = std::time::Instant::now();
+        let run = ask(&environment, &address, &["rlm", "run", "--all", "--strategy", "code", "--json", "which crane?"]).run();
+        let answer = run.success().json();
+        assert_eq!((&answer["answer"], &answer["not_whole"]), (&"crane 5".into(), &Value::Null), "{cell}: {answer}");
+        assert!(began.elapsed().as_secs() < 60, "{cell}");
+        let second = asked.lock().unwrap()[1]["messages"].to_string();
+        assert!(second.to_lowercase().contains(&told.to_lowercase()), "{cell}: {second}");
+        assert!(second.len() < 60_000, "{cell}: {} bytes are told", second.len());
+    }
+}
+
+#[test]
+fn an_answer_without_words_that_stand_somewhere_is_none() {
+    let (environment, address, _) = computer(&[
+        "answer['content'] = '42'\nanswer['ready'] = True",
+        "cite(3, 'the answer is 42')\nanswer['ready'] = True",
+        "answer['ready'] = True",
+    ]);
+    let run = ask(&environment, &address, &["rlm", "run", "--all", "--strategy", "code", "--json", "how many?"]).run();
+    let answer = run.json();
+    assert_eq!((&answer["answer"], &answer["refused"]), (&"".into(), &1.into()), "{answer}");
+    assert!(answer["not_whole"].as_str().unwrap().contains("evidence"), "{answer}");
+}
+
+#[test]
+fn limits_of_a_run_end_its_python() {
+    let (environment, address, _) = computer(&[
+        "n = 0\nwhile True:\n    n += 1\n    try:\n        llm_query(f'question {n}')\n    except Exception:\n        pass",
+    ]);
+    let run =
+        ask(&environment, &address, &["rlm", "run", "--all", "--strategy", "code", "--calls", "5", "--json", "which?"]).run();
+    let answer = run.json();
+    assert_eq!(answer["took"]["calls"], 5, "{answer}");
+    assert!(answer["not_whole"].as_str().unwrap().contains("calls"), "{answer}");
+}
+
+#[test]
+fn a_deep_question_is_counted_by_a_program_and_a_sure_one_is_not_read_for() {
+    let (environment, address, asked) = computer(&[]);
+    let counted =
+        ask(&environment, &address, &["ask", "--all", "--deep", "how many cranes were repaired?"]).run().success().stdout;
+    assert!(
+        counted.starts_with("6\n") && counted.contains("crane 25 is repaired") && counted.contains("read 60 of 60 pieces"),
+        "{counted}"
+    );
+    let calls = asked.lock().unwrap().len();
+    let preview = ask(&environment, &address, &["ask", "--all", "--deep", "--calls", "0", "how many cranes were repaired?"])
+        .run()
+        .success();
+    assert!(preview.stdout.starts_with("It would take at most"), "{}", preview.stdout);
+    assert_eq!(asked.lock().unwrap().len(), calls, "nobody is asked");
+    let none = environment.yore(["ask", "--all", "--deep", "how many cranes?"]).run();
+    assert!(none.stderr.contains("no language model is configured"), "{}", none.stderr);
+    let unknown = environment.yore(["rlm", "show", "beef"]).run();
+    assert!(unknown.stderr.contains("unknown run") && unknown.stderr.contains("yore rlm show"), "{}", unknown.stderr);
+}
