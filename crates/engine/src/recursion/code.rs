@@ -271,12 +271,12 @@ impl Bridge<'_, '_> {
         let label = args.get(2).and_then(Value::as_str).unwrap_or_default();
         let batches = plan::batches(&numbers, self.lane.list(), self.lane.profile.batch);
         let found = self.lane.ask_readers(condition, label, batches);
-        self.found = found.cited.values().cloned().collect();
+        self.found = found.cited.iter().map(|(_, cited)| cited.clone()).collect();
         if let Some(stop @ (Stop::Limit(_) | Stop::Waiting(_))) = found.stop {
             self.stop = Some(stop);
             return Err(Refusal::Stop("a limit of the run is reached".to_owned()));
         }
-        let one = |(number, cited): (&usize, &Cited)| json!({"piece": number, "label": cited.label, "quote": cited.quote});
+        let one = |(number, cited): &(usize, Cited)| json!({"piece": number, "label": cited.label, "quote": cited.quote});
         Ok(found.cited.iter().map(one).collect())
     }
 

@@ -12,7 +12,7 @@ use crate::llm::{Form, structured};
 
 /// Longest quote and label that are kept, in characters.
 const QUOTE_CHARS: usize = 300;
-const LABEL_CHARS: usize = 80;
+const LABEL_CHARS: usize = 200;
 /// Most pairs that are listed.
 const MOST_PAIRS: usize = 5_000;
 
@@ -52,6 +52,10 @@ pub struct Cited {
     pub opens: String,
     /// Id of the session; empty for a memory.
     pub session: String,
+    /// Beginning of the agent's own id of the session.
+    pub session_name: String,
+    /// Who said it, or the kind of memory.
+    pub by: String,
     /// When it was said.
     pub at: Option<UtcMillis>,
     /// Words of the turn, word for word.
@@ -60,8 +64,8 @@ pub struct Cited {
     pub label: String,
 }
 
-/// Checks what a reader says of a batch: the piece is in the batch, and has the words. Each piece counts once. Returns what stands, and the
-/// number of those that do not.
+/// Checks what a reader says of a batch: the piece is in the batch, and has the words. Each piece counts once for each label. Returns what
+/// stands, and the number of those that do not.
 pub(super) fn checked(matches: &Matches, batch: &[usize], pieces: &[Piece]) -> (Vec<(usize, Cited)>, usize) {
     let mut kept: Vec<(usize, Cited)> = Vec::new();
     let mut refused = 0;
@@ -74,15 +78,18 @@ pub(super) fn checked(matches: &Matches, batch: &[usize], pieces: &[Piece]) -> (
             refused += 1;
             continue;
         };
-        if kept.iter().any(|(known, _)| *known == found.piece) {
+        let label: String = squashed(&found.label).chars().take(LABEL_CHARS).collect();
+        if kept.iter().any(|(known, cited)| *known == found.piece && cited.label == label) {
             continue;
         }
         let cited = Cited {
             opens: piece.opens.to_string(),
             session: piece.session.to_string(),
+            session_name: piece.session_name.to_string(),
+            by: piece.by.to_owned(),
             at: piece.at,
             quote: quote.chars().take(QUOTE_CHARS).collect(),
-            label: squashed(&found.label).chars().take(LABEL_CHARS).collect(),
+            label,
         };
         kept.push((found.piece, cited));
     }
@@ -91,6 +98,16 @@ pub(super) fn checked(matches: &Matches, batch: &[usize], pieces: &[Piece]) -> (
 
 fn squashed(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Names the session in each label, so that what is found is counted and listed by session.
+pub(super) fn label_by_session(found: &mut [Cited]) {
+    for cited in found {
+        cited.label = match cited.label.is_empty() {
+            true => cited.session_name.clone(),
+            false => format!("{}: {}", cited.session_name, cited.label),
+        };
+    }
 }
 
 /// Puts what was found together as a plan says; `None` if sentences are wanted, which only a model writes.
@@ -170,7 +187,13 @@ fn by_label(found: &[Cited]) -> BTreeMap<String, Group> {
 
 /// Returns what was found as numbered evidence for whoever writes the answer.
 pub(super) fn as_evidence(found: &[Cited]) -> Vec<Value> {
-    let told = |(number, cited): (usize, &Cited)| json!({"number": number, "by": cited.label, "at": cited.at.map(format_utc), "words": cited.quote});
+    let told = |(number, cited): (usize, &Cited)| {
+        let session = (!cited.session_name.is_empty()).then_some(&cited.session_name);
+        json!({
+            "number": number, "label": cited.label, "session": session, "by": cited.by, "at": cited.at.map(format_utc),
+            "words": cited.quote,
+        })
+    };
     (1..).zip(found).map(told).collect()
 }
 
@@ -184,6 +207,7 @@ mod tests {
             opens: format!("turn {at}").into(),
             part: 0,
             session: "s".into(),
+            session_name: "s".into(),
             project: None,
             by: "you",
             at: Some(at as i64 * 86_400_000),
@@ -210,11 +234,11 @@ mod tests {
             ],
         };
         let (kept, refused) = checked(&matches, &[0, 1], &pieces());
-        assert_eq!(kept.iter().map(|(piece, _)| *piece).collect::<Vec<_>>(), [0]);
+        assert_eq!(kept.iter().map(|(piece, _)| *piece).collect::<Vec<_>>(), [0, 0], "once for each label");
         assert_eq!(refused, 5, "other words, none, no such piece, a piece of another batch");
         let (kept, _) = checked(&matches, &[0, 1, 2], &pieces());
-        assert_eq!(kept.len(), 2);
-        assert_eq!(kept[1].1.quote, "repaired again");
+        assert_eq!(kept.len(), 3);
+        assert_eq!(kept[2].1.quote, "repaired again");
     }
 
     #[test]

@@ -272,13 +272,13 @@ impl Looking {
         }
         let batches = plan::batches(&pieces, lane.list(), lane.profile.batch);
         let Found { cited, unread, stop } = lane.ask_readers(&action.text, &action.label, batches);
-        let found: Vec<(usize, Cited)> = cited.into_iter().collect();
+        let found: Vec<(usize, Cited)> = cited;
         let only: Vec<Cited> = found.iter().map(|(_, cited)| cited.clone()).collect();
         let counted = reduced(Operation::CountBy, &only).unwrap_or_default();
         let name = named(action, "found");
         let mut shown = format!("{name}: {} pieces count, {} were not read. By label:\n{counted}\n", found.len(), unread.len());
         for (number, cited) in &found {
-            let line = json!({"piece": number, "at": lane.list()[*number].at.map(yore_core::time::format_utc), "label": cited.label, "quote": cited.quote});
+            let line = json!({"piece": number, "session": cited.session_name, "at": cited.at.map(yore_core::time::format_utc), "label": cited.label, "quote": cited.quote});
             shown.push_str(&format!("{line}\n"));
         }
         // What was found is the best answer until there is one.

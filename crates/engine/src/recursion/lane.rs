@@ -1,6 +1,6 @@
 //! The parts that the strategies share: calls within the limits of a run, readers side by side, checked quotes, the log.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -72,8 +72,8 @@ pub(super) struct Lane<'r> {
 /// The pieces that readers found.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// Those that count, by number.
-    pub cited: BTreeMap<usize, Cited>,
+    /// Those that count, by number; one for each label.
+    pub cited: Vec<(usize, Cited)>,
     /// Those that no reader answered about.
     pub unread: Vec<usize>,
     /// Why not.
@@ -147,6 +147,7 @@ impl<'r> Lane<'r> {
                 break;
             }
         }
+        found.cited.sort_by_key(|(number, _)| *number);
         if waiting > 0 {
             found.stop = Some(Stop::Waiting(waiting));
         }
@@ -155,14 +156,16 @@ impl<'r> Lane<'r> {
 
     fn reader_prompt(&self, condition: &str, label: &str, batch: &[usize]) -> Prompt {
         let told: Vec<Value> = batch.iter().map(|number| self.list()[*number].told(*number)).collect();
-        let user = json!({"counts_if": condition, "label": label, "today": self.today, "pieces": told}).to_string();
+        let user =
+            json!({"question": self.question, "counts_if": condition, "label": label, "today": self.today, "pieces": told})
+                .to_string();
         Prompt { system: READ.to_owned(), user, max_tokens: most_answer(batch.len()), ..Prompt::default() }
     }
 
     /// Returns the tokens of a reader's prompt about a batch, estimated, and the most of its answer.
     pub fn reader_tokens(&self, batch: &[usize]) -> [u64; 2] {
         let told: u64 = batch.iter().map(|number| estimated_tokens(&self.list()[*number].told(*number).to_string())).sum();
-        [told + estimated_tokens(READ) + ROOM, u64::from(most_answer(batch.len()))]
+        [told + estimated_tokens(READ) + estimated_tokens(self.question) + ROOM, u64::from(most_answer(batch.len()))]
     }
 
     /// Asks several readers at once; the answers come in the order of the prompts, an error for each that has none.

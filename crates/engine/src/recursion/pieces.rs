@@ -16,12 +16,14 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::llm::estimated_tokens;
 use crate::memories::MemoryList;
-use crate::store::{EpisodeKey, MemoryFilter, SessionOrder};
+use crate::store::{EpisodeKey, EpisodeSummary, MemoryFilter, SessionOrder};
 
 /// Most bytes that are read in one run.
 const MOST_BYTES: usize = 10_000_000;
 /// Longest piece in bytes: a longer turn is several pieces.
 const LONGEST: usize = 20_000;
+/// Characters by which models name a session.
+const SESSION_CHARS: usize = 8;
 
 /// The things that a run reads: turns of sessions, or memories.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -54,6 +56,8 @@ pub(super) struct Piece {
     pub part: u32,
     /// Id of the session; empty for a memory.
     pub session: Arc<str>,
+    /// Beginning of the agent's own id of the session, by which models name it.
+    pub session_name: Arc<str>,
     /// Name of the project.
     pub project: Option<Arc<str>>,
     /// Who said it, or the kind of memory.
@@ -72,12 +76,14 @@ impl Piece {
     /// Returns its words after a line with its number, who said it and when.
     #[cfg(feature = "python")]
     pub fn headed(&self, number: usize) -> String {
-        format!("{number}, {}, {}\n{}", self.by, self.at.map_or_else(String::new, format_utc), self.text)
+        let at = self.at.map_or_else(String::new, format_utc);
+        format!("{number}, {}, {at}, session {}\n{}", self.by, self.session_name, self.text)
     }
 
     /// Returns it as a model reads it, under a number.
     pub fn told(&self, number: usize) -> Value {
-        json!({"piece": number, "by": self.by, "at": self.at.map(format_utc), "words": self.text})
+        let session = (!self.session_name.is_empty()).then_some(&*self.session_name);
+        json!({"piece": number, "session": session, "by": self.by, "at": self.at.map(format_utc), "words": self.text})
     }
 }
 
@@ -132,6 +138,18 @@ impl Pieces {
     }
 }
 
+/// A session, and its names.
+struct SessionNames {
+    row: EpisodeKey,
+    id: Arc<str>,
+    name: Arc<str>,
+}
+
+/// Returns the beginning of an agent's own id of a session.
+fn name_of(native_id: &str) -> Arc<str> {
+    native_id.chars().take(SESSION_CHARS).collect::<String>().into()
+}
+
 impl Engine {
     /// Gathers pieces: of the latest sessions as many as may be read.
     pub(super) fn pieces(&self, request: &PiecesRequest) -> Result<Pieces, EngineError> {
@@ -142,12 +160,12 @@ impl Engine {
         let mut pieces = Pieces::default();
         let mut bytes = 0;
         let mut of_sessions: Vec<Pieces> = Vec::new();
-        for (row, id) in self.sessions_of(request)? {
+        for session in self.sessions_of(request)? {
             if bytes >= most {
                 pieces.is_cut = true;
                 break;
             }
-            let found = self.pieces_of_session(row, &id, request)?;
+            let found = self.pieces_of_session(&session, request)?;
             bytes += found.bytes();
             of_sessions.push(found);
         }
@@ -157,7 +175,7 @@ impl Engine {
     }
 
     /// Returns the sessions, the latest first.
-    fn sessions_of(&self, request: &PiecesRequest) -> Result<Vec<(EpisodeKey, Arc<str>)>, EngineError> {
+    fn sessions_of(&self, request: &PiecesRequest) -> Result<Vec<SessionNames>, EngineError> {
         let wanted = SessionsRequest {
             projects: request.projects.clone(),
             since: request.since,
@@ -172,22 +190,24 @@ impl Engine {
         let with_hidden = SessionsRequest { with_subagents: true, with_programs: true, ..wanted.clone() };
         let listed = self.sessions(if named.is_empty() { &wanted } else { &with_hidden })?;
         let is_wanted = |row: &EpisodeKey| named.is_empty() || named.contains(row);
-        Ok(listed
-            .into_iter()
-            .filter(|session| is_wanted(&session.row))
-            .map(|session| (session.row, session.id.to_string().into()))
-            .collect())
+        let names = |session: EpisodeSummary| SessionNames {
+            row: session.row,
+            id: session.id.to_string().into(),
+            name: name_of(&session.native_id),
+        };
+        Ok(listed.into_iter().filter(|session| is_wanted(&session.row)).map(names).collect())
     }
 
-    fn pieces_of_session(&self, row: EpisodeKey, id: &Arc<str>, request: &PiecesRequest) -> Result<Pieces, EngineError> {
+    fn pieces_of_session(&self, session: &SessionNames, request: &PiecesRequest) -> Result<Pieces, EngineError> {
         let mut pieces = Pieces::default();
-        for turn in ConversationTurns::read(self.store(), row)?.turns {
+        for turn in ConversationTurns::read(self.store(), session.row)?.turns {
             let is_in_time =
                 |at: UtcMillis| request.since.is_none_or(|since| at >= since) && request.until.is_none_or(|until| at < until);
             if turn.time.utc.is_some_and(|at| !is_in_time(at)) {
                 continue;
             }
-            let is_spoken = matches!(turn.role, Role::Human | Role::Assistant | Role::Summary);
+            // A summary repeats what other pieces say.
+            let is_spoken = matches!(turn.role, Role::Human | Role::Assistant);
             let said = if is_spoken { turn.text.trim() } else { "" };
             let done = if request.with_tools && turn.role != Role::System { turn.tool_text.trim() } else { "" };
             let text = [said, done].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
@@ -195,7 +215,8 @@ impl Engine {
                 pieces.add(&Piece {
                     opens: turn.id.to_string().into(),
                     part: 0,
-                    session: Arc::clone(id),
+                    session: Arc::clone(&session.id),
+                    session_name: Arc::clone(&session.name),
                     project: turn.project.as_deref().map(Into::into),
                     by: if turn.role == Role::Human { "you" } else { turn.role.as_str() },
                     at: turn.time.utc,
@@ -222,6 +243,7 @@ impl Engine {
                     opens: stored.memory.id.to_string().into(),
                     part: 0,
                     session: "".into(),
+                    session_name: "".into(),
                     project: stored.project.as_deref().map(Into::into),
                     by: stored.memory.kind.as_str(),
                     at,
@@ -248,8 +270,9 @@ impl Engine {
             let found = if request.of_memories {
                 self.pieces_of_memories(&request)?
             } else {
-                let Ok((row, _)) = self.session_named(session) else { continue };
-                self.pieces_of_session(row, &session.as_str().into(), &request)?
+                let Ok((row, native)) = self.session_named(session) else { continue };
+                let names = SessionNames { row, id: session.as_str().into(), name: name_of(&native) };
+                self.pieces_of_session(&names, &request)?
             };
             pieces.list.extend(found.list.into_iter().filter(|piece| wanted.contains(&piece.place())));
         }

@@ -41,6 +41,9 @@ pub(super) struct Plan {
     /// What is written down of a piece that counts; may be empty.
     #[serde(default)]
     pub label: String,
+    /// Whether it is counted or listed by session.
+    #[serde(default)]
+    pub by_session: bool,
     /// Words of which every piece that counts has at least one; may be empty.
     #[serde(default)]
     pub keywords: Vec<String>,
@@ -50,7 +53,7 @@ impl Plan {
     /// Returns the plan for a question of which no model made one.
     pub(super) fn plain(question: &str) -> Self {
         let condition = format!("it says something that helps to answer: {question}");
-        Self { operation: Operation::Answer, condition, label: String::new(), keywords: Vec::new() }
+        Self { operation: Operation::Answer, condition, label: String::new(), by_session: false, keywords: Vec::new() }
     }
 }
 
@@ -71,7 +74,9 @@ pub(super) fn form() -> Form {
     let words = json!({"type": "array", "items": {"type": "string"}});
     let operations = json!({"type": "string", "enum": ["count", "count_by", "list", "pairs", "answer"]});
     let text = json!({"type": "string"});
-    let schema = structured::object(json!({"operation": operations, "condition": text, "label": text, "keywords": words}));
+    let schema = structured::object(json!({
+        "operation": operations, "condition": text, "label": text, "by_session": {"type": "boolean"}, "keywords": words,
+    }));
     Form { name: "plan", description: "How the archive is read for the question.", schema }
 }
 
@@ -99,13 +104,17 @@ pub(super) fn reading(keywords: &[String], pieces: &[Piece], bytes: usize) -> Re
     Reading { filtered: pieces.len() - read.len(), batches: batches(&read, pieces, bytes) }
 }
 
-/// Divides the pieces of these numbers into batches of at most so many bytes; a longer piece is one.
+/// Divides the pieces of these numbers into batches of at most so many bytes and about equal size; a longer piece is one.
 pub(super) fn batches(numbers: &[usize], pieces: &[Piece], bytes: usize) -> Vec<Vec<usize>> {
     let mut batches: Vec<Vec<usize>> = Vec::new();
+    let total: usize = numbers.iter().map(|number| pieces[*number].text.len()).sum();
+    // A last batch with little costs as much as a full one.
+    let equal = total.div_ceil(total.div_ceil(bytes.max(1)).max(1));
     let mut room = 0;
     for number in numbers {
         let length = pieces[*number].text.len();
-        match batches.last_mut().filter(|batch| length <= room && batch.len() < MOST_PIECES) {
+        let is_full = bytes.saturating_sub(room) >= equal;
+        match batches.last_mut().filter(|batch| length <= room && !is_full && batch.len() < MOST_PIECES) {
             Some(batch) => batch.push(*number),
             None => {
                 batches.push(vec![*number]);
@@ -131,6 +140,7 @@ mod tests {
             opens: "t".into(),
             part: 0,
             session: "s".into(),
+            session_name: "s".into(),
             project: None,
             by: "you",
             at: None,

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answer::{Bound, Stop};
-use super::found::{Cited, as_evidence, reduced};
+use super::found::{Cited, as_evidence, label_by_session, reduced};
 use super::lane::{Found, Lane, Outcome, Strategy};
 use super::plan::{self, Operation, Plan};
 use crate::llm::{Form, Prompt, estimated_tokens, structured};
@@ -82,7 +82,7 @@ impl Strategy for Planned {
         );
         let is_divided = batches.len() > 1;
         let Found { cited, unread, stop } = lane.ask_readers(&plan.condition, &plan.label, batches);
-        let mut cited: Vec<_> = cited.into_values().collect();
+        let mut cited: Vec<Cited> = cited.into_iter().map(|(_, cited)| cited).collect();
         lane.step(
             format!("read: {} pieces count, {} were not read", cited.len(), unread.len()),
             json!({"found": cited.len(), "unread": unread.len()}),
@@ -91,7 +91,24 @@ impl Strategy for Planned {
         if is_divided && matches!(plan.operation, Operation::CountBy | Operation::List | Operation::Pairs) {
             self.merge_labels(lane, &plan.label, &mut cited);
         }
-        if let Some(answer) = reduced(plan.operation, &cited) {
+        if plan.by_session {
+            label_by_session(&mut cited);
+        }
+        if let Some(stop @ Stop::Waiting(_)) = stop {
+            return Outcome::stopped(stop);
+        }
+        let reduced = match (plan.operation, plan.by_session) {
+            // Sessions are counted, and each is told.
+            (Operation::Count, true) => {
+                cited.iter_mut().for_each(|cited| cited.label.clone_from(&cited.session_name));
+                reduced(Operation::CountBy, &cited).map(|counted| {
+                    let sessions = counted.lines().filter(|line| !line.is_empty()).count();
+                    if sessions == 0 { "0".to_owned() } else { format!("{sessions}\n{counted}") }
+                })
+            }
+            (operation, _) => reduced(operation, &cited),
+        };
+        if let Some(answer) = reduced {
             // Nothing was read: zero would be an invention.
             return if lane.read.is_empty() { Outcome { stop, ..Outcome::default() } } else { Outcome { answer, cited, stop } };
         }
@@ -160,7 +177,7 @@ impl Planned {
 }
 
 /// Tokens of a found piece as it is told to whoever writes, at most: its quote, label and time.
-const EVIDENCE_TOKENS: usize = 150;
+const EVIDENCE_TOKENS: usize = 220;
 
 fn plan_prompt(lane: &Lane<'_>) -> Prompt {
     let list = lane.list();

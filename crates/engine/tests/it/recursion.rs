@@ -25,7 +25,7 @@ trait Rules: Send + 'static {
     /// Returns label and quote of a piece that counts.
     fn read(&self, condition: &str, piece: &Value) -> Option<(String, String)>;
     fn write(&self, evidence: &[Value]) -> String {
-        evidence.iter().map(|one| one["by"].as_str().unwrap().to_owned()).collect::<Vec<_>>().join(", ")
+        evidence.iter().map(|one| one["label"].as_str().unwrap().to_owned()).collect::<Vec<_>>().join(", ")
     }
     /// Returns the next action; `shown`: what the conversation has so far.
     fn act(&self, turn: usize, _shown: &str) -> Value {

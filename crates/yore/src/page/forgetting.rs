@@ -12,9 +12,10 @@ use super::view::{Content, Input, Row};
 use crate::api::calls::forget::{self, Forget, Select};
 use crate::api::calls::memories;
 use crate::api::calls::projects;
+use crate::api::calls::sessions;
 use crate::api::route::{Caller, Nothing};
 use crate::error::CliResult;
-use crate::results::{Forgotten, ForgottenSelection};
+use crate::results::{Forgotten, ForgottenSelection, OpenedSession};
 
 /// Returns the views.
 pub fn views() -> Vec<Row> {
@@ -26,10 +27,15 @@ fn one(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
     let mut look = |hard: bool| forget::one(caller, Forget { id: id.clone(), hard, restore: false, is_dry_run: true });
     let (soft, hard) = (look(false)?, look(true)?);
     let what = memories::record(caller, memories::Id { id: id.clone() }).ok().filter(|_| soft.episodes.is_empty());
+    let session = match soft.episodes.is_empty() {
+        true => None,
+        false => sessions::open(caller, sessions::Id { id: id.clone() }).ok(),
+    };
     let then = if soft.episodes.is_empty() { "memories" } else { "sessions" };
     let request = |changes: Value| with(json!({"id": id, "is_dry_run": false}), changes);
     let body = html! {
         h1 { "Forget" }
+        @if let Some(session) = &session { (of_session(session)) }
         @if let Some(memory) = &what { blockquote { (memory.statement) } p { a href={ "memories/" (memory.id) } { "Back to the memory" } } }
         section.dry {
             h2 { "No longer told" }
@@ -40,11 +46,23 @@ fn one(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
         section.dry {
             h2 { "For good" }
             (counts(&hard))
-            p { "Its words are removed from the archive, the index and the backups. This cannot be undone." }
+            p { "Its words are removed from the archive and the index. This cannot be undone." }
             (button("Forget it for good", "api/v1/forget", then, &request(json!({"hard": true})), None, Some("Remove it for good?")))
         }
     };
     Ok(Content::new("Forget", body))
+}
+
+/// Says which session it is.
+fn of_session(OpenedSession { session, .. }: &OpenedSession) -> Markup {
+    html! {
+        blockquote { (session.title.as_deref().unwrap_or("A session without a title")) }
+        p.quiet {
+            (session.agent) " · " @if let Some(project) = &session.project { (project) " · " }
+            (parts::day(session.started.as_deref())) " · " (session.turns) " turns"
+        }
+        p { a href={ "session/" (parts::segment(&session.session)) } { "Back to the session" } }
+    }
 }
 
 fn with(mut body: Value, changes: Value) -> Value {
@@ -79,7 +97,7 @@ fn counts(forgotten: &Forgotten) -> Markup {
                 li { (of(*memories_kept, "memory stays", "memories stay")) @if *hard { ", without the quotes of it" } }
             }
             @if !backups.is_empty() {
-                li { (of(backups.len() as u64, "backup", "backups")) " that may hold its words" }
+                li { (of(backups.len() as u64, "backup is", "backups are")) " deleted whole, because they may hold its words. The next one is made tonight, or by " code { "yore data backup" } }
             }
         }
     }

@@ -15,6 +15,14 @@ pub fn words(input: &Input, name: &str, label: &str, hint: &str) -> Markup {
     html! { label { (label) " " input name=(name) value=(given(input, name)) placeholder=[(!hint.is_empty()).then_some(hint)]; } }
 }
 
+/// Returns a field for the name of a project, which suggests those that there are.
+pub fn project(input: &Input, names: &[String]) -> Markup {
+    html! {
+        label { "Project " input name="project" value=(given(input, "project")) list="project-names" autocomplete="off"; }
+        datalist #project-names { @for name in names { option value=(name) {} } }
+    }
+}
+
 /// Returns a choice in a form of filters; `none`: the words for no choice.
 pub fn choice(input: &Input, name: &str, label: &str, none: &str, options: &[(String, String)]) -> Markup {
     let chosen = given(input, name);

@@ -118,6 +118,7 @@ fn standing(memory: &MemoryRecord) -> Markup {
         span.mark.warn[memory.status != "holds"] { (status) }
         @if let Some(cause) = &memory.cause { span { "because " (cause) } }
         @if memory.valid_from.is_some() { span { "true since " (parts::day(memory.valid_from.as_deref())) } }
+        @else { span { "said " (parts::day(memory.recorded.as_deref())) } }
         @if memory.valid_until.is_some() { span { "until " (parts::day(memory.valid_until.as_deref())) } }
         @match (&memory.project, &memory.reach) {
             (Some(project), _) => a.project href={ "memories?project=" (segment(project)) } { (project) },
@@ -187,6 +188,7 @@ fn buttons(memory: &MemoryRecord) -> Markup {
                 (opener("It is wrong", "w"))
                 form.form data-method="POST" data-path={ "api/v1/" (path("wrong")) } data-words="It no longer holds" {
                     label.wide { "Why (may be empty) " input name="reason"; }
+                    p.quiet { "It no longer holds, and nothing takes its place. Where you know what is right, use Edit instead." }
                     button type="submit" { "It is wrong" }
                 }
             }

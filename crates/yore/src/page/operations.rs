@@ -76,10 +76,10 @@ pub fn item(operation: &OperationRecord) -> Markup {
             }
             div { (operation.summary) }
             @if let Some((main, said)) = main.and_then(|main| Some((main, told::said(main)?))) {
-                div.rests { (thing(main, &said)) }
+                div.rests { (thing(main, &said, operation.undone_by.is_some())) }
             }
             @if !operation.changes.is_empty() {
-                details { summary { "What it changed" } (changed(&operation.changes)) }
+                details { summary { "What it changed" } (changed(&operation.changes, operation.undone_by.is_some())) }
             } @else if is_large && !operation.forgotten {
                 p.quiet { a href={ "log/" (number) } { "What it changed" } }
             }
@@ -93,8 +93,10 @@ pub fn item(operation: &OperationRecord) -> Markup {
     }
 }
 
-fn thing(change: &OperationChange, words: &str) -> Markup {
+/// Names a thing, with a link unless it is gone: it was new, and that was undone.
+fn thing(change: &OperationChange, words: &str, is_undone: bool) -> Markup {
     let path = match change.kind.as_str() {
+        _ if is_undone && change.before.is_none() => None,
         "memory" => Some(format!("memories/{}", change.id)),
         "entity" => Some(format!("entities/{}", change.id)),
         _ => None,
@@ -102,7 +104,7 @@ fn thing(change: &OperationChange, words: &str) -> Markup {
     html! { @match path { Some(path) => a href=(path) { (words) }, None => (words) } }
 }
 
-fn changed(changes: &[OperationChange]) -> Markup {
+fn changed(changes: &[OperationChange], is_undone: bool) -> Markup {
     html! {
         ul.plain {
             @for change in changes.iter().take(CHANGES) {
@@ -110,7 +112,7 @@ fn changed(changes: &[OperationChange]) -> Markup {
                 li {
                     strong { (change.kind) } " "
                     @if change.kind == "relation" { (told::named(change)) }
-                    @else { (thing(change, &told::said(change).unwrap_or_else(|| change.id.clone()))) }
+                    @else { (thing(change, &told::said(change).unwrap_or_else(|| change.id.clone()), is_undone)) }
                     @if !fate.is_empty() { span.quiet { " (" (fate) ")" } }
                     @let members = told::members(change);
                     @if !members.is_empty() {

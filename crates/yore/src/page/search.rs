@@ -3,11 +3,12 @@
 use maud::{Markup, html};
 use yore_core::query::MissingCode;
 
+use super::forms::project;
 use super::marker::Marker;
 use super::parts;
 use super::view::{Content, Input, Row};
-use crate::api::calls::{memories, recall, sessions};
-use crate::api::route::Caller;
+use crate::api::calls::{memories, projects, recall, sessions};
+use crate::api::route::{Caller, Nothing};
 use crate::error::CliResult;
 use crate::results::{AtLevel, Hit, HitMemory, MemoryEvidence, Recalled, View};
 
@@ -77,9 +78,10 @@ fn search(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
         }
         html! { (chips(&input)) (results(&recalled, &input)) }
     };
+    let names = projects::names(caller, Nothing {})?;
     let body = html! {
         h1.unseen { "Search" }
-        (form(&input, &question))
+        (form(&input, &question, &names))
         p.unseen #told role="status" {}
         div #results { (shown) }
     };
@@ -92,7 +94,7 @@ fn given(input: &Input, name: &str) -> String {
     input.pairs().into_iter().find(|(known, _)| known == name).map(|(_, value)| value).unwrap_or_default()
 }
 
-fn form(input: &Input, question: &str) -> Markup {
+fn form(input: &Input, question: &str, names: &[String]) -> Markup {
     let text = |name: &'static str, label: &str, hint: &str| {
         html! { label { (label) " " input name=(name) value=(given(input, name)) placeholder=[(!hint.is_empty()).then_some(hint)]; } }
     };
@@ -130,7 +132,7 @@ fn form(input: &Input, question: &str) -> Markup {
                     (choice("kind", "What", &KINDS))
                     (choice("role", "Said", &ROLES))
                     (choice("as", "Answer as", &ANSWERS))
-                    (text("project", "Project", ""))
+                    (project(input, names))
                     (text("agent", "Agent", "claude-code"))
                     (text("session", "Session", "id"))
                     (text("file", "File", "name or path"))
@@ -619,7 +621,7 @@ mod tests {
         let html = chips(&input).0;
         assert!(html.contains("project: tide ×") && html.contains("./?q=a&amp;kind=fact"), "{html}");
         assert!(html.contains("./?q=a&amp;project=tide&amp;kind=decision"), "{html}");
-        let html = form(&input, "a").0;
+        let html = form(&input, "a", &["tide".to_owned()]).0;
         assert!(html.contains("<option value=\"fact\" selected>"), "{html}");
     }
 
@@ -629,7 +631,7 @@ mod tests {
         let html = chips(&input).0;
         assert!(html.contains("branch: main, next ×") && html.contains("min confidence: 0 ×"), "{html}");
         assert!(html.contains("./?q=a&amp;branch=main&amp;branch=next&amp;min_confidence=0"), "{html}");
-        let html = form(&input, "a").0;
+        let html = form(&input, "a", &["tide".to_owned()]).0;
         assert!(html.contains(r#"<input type="hidden" name="branch" value="next">"#), "{html}");
         assert!(!html.contains("min_confidence"), "it holds for one question: {html}");
     }

@@ -3,10 +3,12 @@
 use maud::{Markup, html};
 use serde_json::json;
 
+use super::forms::project;
 use super::parts;
 use super::view::{Content, Input, Row};
+use crate::api::calls::projects;
 use crate::api::calls::sessions as calls;
-use crate::api::route::Caller;
+use crate::api::route::{Caller, Nothing};
 use crate::error::CliResult;
 use crate::results::{ListedSession, SessionTopics, Topic};
 
@@ -34,6 +36,7 @@ fn switch(input: &Input, name: &'static str, label: &str) -> Markup {
 
 fn list(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
     let page = calls::list(caller, input.read()?)?;
+    let names = projects::names(caller, Nothing {})?;
     let filters = ["project", "agent", "since", "until", "has_code", "subagents", "programs", "documents", "forgotten", "oldest"];
     let is_filtered = filters.iter().any(|name| !given(input, name).is_empty());
     let body = html! {
@@ -47,7 +50,7 @@ fn list(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
             details.filters open[is_filtered] {
                 summary { "Filters" }
                 div.fields {
-                    (field(input, "project", "Project", ""))
+                    (project(input, &names))
                     (field(input, "agent", "Agent", "claude-code"))
                     (field(input, "since", "Since", "2026-01-31, last week"))
                     (field(input, "until", "Begun before", ""))
@@ -107,6 +110,7 @@ pub fn counted(count: u64, noun: &str) -> String {
 
 fn topics(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
     let found = calls::topics(caller, input.read()?)?;
+    let names = projects::names(caller, Nothing {})?;
     let body = html! {
         h1 { "Topics" }
         form.search role="search" action="topics" method="get" {
@@ -115,7 +119,7 @@ fn topics(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
                 input #text type="search" name="text" value=(given(input, "text")) placeholder="About";
                 button type="submit" { "Show" }
             }
-            div.fields { (field(input, "project", "Project", "")) (field(input, "since", "Since", "last week")) }
+            div.fields { (project(input, &names)) (field(input, "since", "Since", "last week")) }
         }
         @if found.is_empty() { p { "No topics." } }
         @for session in &found {

@@ -26,7 +26,9 @@ pub fn text(answer: &DeepAnswer) -> String {
         told.push('\n');
     }
     for (number, cited) in (1..).zip(answer.cited.iter().take(LISTED)) {
-        let parts = [day(cited.at), harmless(&cited.opens), format!("“{}”", one_line(&cited.quote))];
+        let place =
+            if cited.session_name.is_empty() { String::new() } else { format!("session {}", harmless(&cited.session_name)) };
+        let parts = [day(cited.at), place, harmless(&cited.opens), format!("“{}”", one_line(&cited.quote))];
         let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         told.push_str(&format!("\n[{number}] {}", parts.join(" · ")));
     }

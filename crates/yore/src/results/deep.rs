@@ -56,6 +56,10 @@ pub struct DeepSource {
     pub id: String,
     /// Id of the session.
     pub session: String,
+    /// Beginning of the agent's own id of the session.
+    pub session_name: String,
+    /// Who said it, or the kind of memory.
+    pub by: String,
     /// Its time, RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
@@ -114,6 +118,8 @@ impl DeepAnswered {
         let source = |of: &Cited| DeepSource {
             id: of.opens.clone(),
             session: of.session.clone(),
+            session_name: of.session_name.clone(),
+            by: of.by.clone(),
             at: time(of.at),
             label: of.label.clone(),
             quote: of.quote.clone(),

@@ -65,7 +65,8 @@ pub fn stop_of_run(stop: &Stop) -> String {
         Stop::Limit(limit) => format!("the limit of the run is reached: {}; --{} sets it", limit.as_str(), option_of(*limit)),
         Stop::Turns => "the turns are over".to_owned(),
         Stop::Waiting(requests) => {
-            format!("{requests} requests wait for an answer in the folder of llm.folder; ask again when they have one")
+            let wait = if *requests == 1 { "request waits" } else { "requests wait" };
+            format!("{requests} {wait} for an answer in the folder of llm.folder; ask again when all have one")
         }
         Stop::NoEvidence => "the model named no words as evidence that stand where it said".to_owned(),
         Stop::Unread(pieces) => format!("{pieces} pieces could not be read"),

@@ -102,9 +102,11 @@ document.addEventListener("click", (event) => {
   const button = event.target.closest("button[data-path]");
   if (!button) return;
   const { method, path, body, ask, words, then, undo } = button.dataset;
+  if (ask && button.dataset.sure === "0") return;
   if (ask && button.dataset.sure !== "1") {
-    // The second click confirms.
-    button.dataset.sure = "1";
+    // The second click confirms, but not that of a double click.
+    button.dataset.sure = "0";
+    setTimeout(() => { if (button.dataset.sure === "0") button.dataset.sure = "1"; }, 700);
     button.dataset.label = button.textContent;
     button.textContent = ask;
     button.classList.add("sure");
