@@ -1,6 +1,6 @@
 //! What readers find in pieces, checked against their words, and put together: counted, listed, or handed on to be written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -119,9 +119,9 @@ pub(super) fn reduced(operation: Operation, found: &[Cited]) -> Option<String> {
         // Pieces of one turn are one.
         Operation::Count => Some(turns.len().to_string()),
         Operation::CountBy => {
-            let mut lines: Vec<(usize, String)> =
-                by_label(found).into_values().map(|group| (group.turns(), group.label.clone())).collect();
-            lines.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+            let counted = counted(found);
+            let mut lines: Vec<(usize, &str)> = counted.values().map(|(kind, things)| (things.len(), kind.as_str())).collect();
+            lines.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
             Some(lines.iter().map(|(count, label)| format!("{label}: {count}")).collect::<Vec<_>>().join("\n"))
         }
         Operation::List => {
@@ -138,6 +138,20 @@ pub(super) fn reduced(operation: Operation, found: &[Cited]) -> Option<String> {
         }
         Operation::Answer => None,
     }
+}
+
+/// Returns the kinds of labels, ignoring case, each with what is counted of it: the things that labels name after a `|`, or else turns.
+fn counted(found: &[Cited]) -> BTreeMap<String, (String, BTreeSet<String>)> {
+    let mut kinds: BTreeMap<String, (String, BTreeSet<String>)> = BTreeMap::new();
+    for cited in found {
+        let label = if cited.label.is_empty() { &cited.quote } else { &cited.label };
+        let (kind, thing) = match label.split_once('|') {
+            Some((kind, thing)) => (kind.trim(), thing.trim().to_lowercase()),
+            None => (label.as_str(), cited.opens.clone()),
+        };
+        kinds.entry(kind.to_lowercase()).or_insert_with(|| (kind.to_owned(), BTreeSet::new())).1.insert(thing);
+    }
+    kinds
 }
 
 /// What was found with one label.
@@ -248,6 +262,11 @@ mod tests {
         let cited: Vec<Cited> = checked(&matches, &[0, 1, 2], &pieces()).0.into_iter().map(|(_, cited)| cited).collect();
         assert_eq!(reduced(Operation::Count, &cited).unwrap(), "3");
         assert_eq!(reduced(Operation::CountBy, &cited).unwrap(), "Crane: 2\nferry: 1");
+        let of_kinds: Vec<Cited> = ["late | ferry", "late | Ferry", "late | bus", "early | ferry"]
+            .into_iter()
+            .map(|label| Cited { label: label.to_owned(), ..cited[0].clone() })
+            .collect();
+        assert_eq!(reduced(Operation::CountBy, &of_kinds).unwrap(), "late: 2\nearly: 1", "a thing counts once in its kind");
         let listed = reduced(Operation::List, &cited).unwrap();
         assert_eq!(listed, "Crane (1970-01-01 to 1970-01-03, 2 times)\nferry (1970-01-02)");
         assert_eq!(reduced(Operation::Pairs, &cited).unwrap(), "Crane, ferry");
