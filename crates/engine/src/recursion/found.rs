@@ -100,14 +100,62 @@ fn squashed(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Names the session in each label, so that what is found is counted and listed by session.
-pub(super) fn label_by_session(found: &mut [Cited]) {
+/// Puts what was found together by session, the session that began first first: those that are listed with their labels, those that are
+/// counted with the number of each kind, and the sums of all. `None`: as [`reduced`].
+pub(super) fn reduced_by_session(operation: Operation, found: &[Cited]) -> Option<String> {
+    let mut sessions: Vec<&str> = Vec::new();
     for cited in found {
-        cited.label = match cited.label.is_empty() {
-            true => cited.session_name.clone(),
-            false => format!("{}: {}", cited.session_name, cited.label),
-        };
+        if !sessions.contains(&cited.session_name.as_str()) {
+            sessions.push(&cited.session_name);
+        }
     }
+    let of = |session: &str| found.iter().filter(|cited| cited.session_name == session).cloned().collect::<Vec<Cited>>();
+    let labels = |cited: &[Cited]| {
+        let labels: Vec<String> =
+            by_label(cited).into_values().filter(|group| !group.is_quote).map(|group| group.label).collect();
+        if labels.is_empty() { String::new() } else { format!(": {}", labels.join("; ")) }
+    };
+    let day = |cited: &[Cited]| {
+        let first = cited.iter().filter_map(|cited| cited.at).min();
+        first.map_or_else(String::new, |at| format!(" ({})", &format_utc(at)[..10]))
+    };
+    let mut lines: Vec<String> = Vec::new();
+    match operation {
+        Operation::Count | Operation::List => {
+            lines.push(sessions.len().to_string());
+            for session in &sessions {
+                let cited = of(session);
+                let labels = if operation == Operation::List { labels(&cited) } else { String::new() };
+                lines.push(format!("{session}{}{labels}", day(&cited)));
+            }
+        }
+        Operation::CountBy => {
+            let mut sums: BTreeMap<String, (String, usize)> = BTreeMap::new();
+            let has_things = found.iter().any(|cited| cited.label.contains('|'));
+            for session in &sessions {
+                // Without things, the session is what is counted of each kind.
+                let mut kinds = counted(&of(session));
+                for (_, things) in kinds.values_mut() {
+                    if !has_things {
+                        *things = BTreeSet::from([(*session).to_owned()]);
+                    }
+                }
+                for (key, (kind, things)) in &kinds {
+                    sums.entry(key.clone()).or_insert_with(|| (kind.clone(), 0)).1 += things.len();
+                }
+                let told = kinds.values().map(|(kind, things)| match has_things {
+                    true => format!("{kind} {}", things.len()),
+                    false => kind.clone(),
+                });
+                let told: Vec<String> = told.collect();
+                lines.push(format!("{session}{}: {}", day(&of(session)), told.join(", ")));
+            }
+            let told: Vec<String> = sums.values().map(|(kind, count)| format!("{kind} {count}")).collect();
+            lines.insert(0, format!("together: {}", told.join(", ")));
+        }
+        Operation::Pairs | Operation::Answer => return reduced(operation, found),
+    }
+    Some(lines.join("\n"))
 }
 
 /// Puts what was found together as a plan says; `None` if sentences are wanted, which only a model writes.
@@ -157,6 +205,8 @@ fn counted(found: &[Cited]) -> BTreeMap<String, (String, BTreeSet<String>)> {
 /// What was found with one label.
 struct Group {
     label: String,
+    /// True if it has no label, and stands with its words.
+    is_quote: bool,
     first: Option<UtcMillis>,
     last: Option<UtcMillis>,
     turns: Vec<String>,
@@ -184,6 +234,7 @@ fn by_label(found: &[Cited]) -> BTreeMap<String, Group> {
         let label = if cited.label.is_empty() { &cited.quote } else { &cited.label };
         let group = groups.entry(label.to_lowercase()).or_insert_with(|| Group {
             label: label.clone(),
+            is_quote: cited.label.is_empty(),
             first: cited.at,
             last: cited.at,
             turns: Vec::new(),
@@ -270,6 +321,15 @@ mod tests {
         let listed = reduced(Operation::List, &cited).unwrap();
         assert_eq!(listed, "Crane (1970-01-01 to 1970-01-03, 2 times)\nferry (1970-01-02)");
         assert_eq!(reduced(Operation::Pairs, &cited).unwrap(), "Crane, ferry");
+        let mut of_sessions = of_kinds.clone();
+        of_sessions[0].session_name = "r".to_owned();
+        let by_session = |operation| reduced_by_session(operation, &of_sessions).unwrap();
+        assert_eq!(by_session(Operation::Count), "2\nr (1970-01-01)\ns (1970-01-01)");
+        assert_eq!(
+            by_session(Operation::CountBy),
+            "together: early 1, late 3\nr (1970-01-01): late 1\ns (1970-01-01): early 1, late 2"
+        );
+        assert_eq!(by_session(Operation::List).lines().nth(1), Some("r (1970-01-01): late | ferry"));
         assert_eq!(reduced(Operation::Answer, &cited), None);
         assert_eq!(reduced(Operation::Count, &[]).unwrap(), "0");
     }

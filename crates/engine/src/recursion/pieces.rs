@@ -22,6 +22,8 @@ use crate::store::{EpisodeKey, EpisodeSummary, MemoryFilter, SessionOrder};
 const MOST_BYTES: usize = 10_000_000;
 /// Longest piece in bytes: a longer turn is several pieces.
 const LONGEST: usize = 20_000;
+/// Longest run of spaces, which may be an indent.
+const MOST_SPACES: usize = 12;
 /// Characters by which models name a session.
 const SESSION_CHARS: usize = 8;
 
@@ -138,6 +140,19 @@ impl Pieces {
     }
 }
 
+/// Returns a text without the padding of terminals: longer runs of spaces are cut.
+fn unpadded(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut run = 0;
+    for letter in text.chars() {
+        run = if matches!(letter, ' ' | '\t') { run + 1 } else { 0 };
+        if run <= MOST_SPACES {
+            kept.push(letter);
+        }
+    }
+    kept
+}
+
 /// A session, and its names.
 struct SessionNames {
     row: EpisodeKey,
@@ -210,7 +225,9 @@ impl Engine {
             let is_spoken = matches!(turn.role, Role::Human | Role::Assistant);
             let said = if is_spoken { turn.text.trim() } else { "" };
             let done = if request.with_tools && turn.role != Role::System { turn.tool_text.trim() } else { "" };
-            let text = [said, done].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
+            // Terminals pad with spaces; quotes are compared without them.
+            let (said, done) = (unpadded(said), unpadded(done));
+            let text = [said.as_str(), done.as_str()].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
             if !text.is_empty() {
                 pieces.add(&Piece {
                     opens: turn.id.to_string().into(),

@@ -7,10 +7,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answer::{Bound, Stop};
-use super::found::{Cited, as_evidence, label_by_session, reduced};
+use super::found::{Cited, as_evidence, reduced, reduced_by_session};
 use super::lane::{Found, Lane, Outcome, Strategy};
 use super::plan::{self, Operation, Plan};
-use crate::llm::{Form, Prompt, estimated_tokens, structured};
+use crate::llm::{Form, LlmError, Prompt, estimated_tokens, structured};
 
 /// Instructions for the plan, for labels that mean the same, and for the sentences.
 const PLAN: &str = include_str!("../../prompts/recursion-plan-1.md");
@@ -22,7 +22,8 @@ const MOST_WRITTEN: u32 = 2_000;
 /// Pieces of the archive that the plan is shown, and characters of each.
 const SAMPLE: usize = 4;
 const SAMPLE_CHARS: usize = 300;
-/// Most labels that are put together.
+/// Least and most labels that are put together: fewer are the alternatives of the plan.
+const LEAST_LABELS: usize = 4;
 const MOST_LABELS: usize = 300;
 /// Most found pieces that the sentences are written from.
 const MOST_EVIDENCE: usize = 200;
@@ -89,25 +90,14 @@ impl Strategy for Planned {
         );
         let stop = stop.or((!unread.is_empty()).then_some(Stop::Unread(unread.len())));
         if is_divided && matches!(plan.operation, Operation::CountBy | Operation::List | Operation::Pairs) {
-            self.merge_labels(lane, &plan.label, &mut cited);
-        }
-        if plan.by_session {
-            label_by_session(&mut cited);
+            if let Some(stop) = self.merge_labels(lane, &plan.label, &mut cited) {
+                return Outcome::stopped(stop);
+            }
         }
         if let Some(stop @ Stop::Waiting(_)) = stop {
             return Outcome::stopped(stop);
         }
-        let reduced = match (plan.operation, plan.by_session) {
-            // Sessions are counted, and each is told.
-            (Operation::Count, true) => {
-                cited.iter_mut().for_each(|cited| cited.label.clone_from(&cited.session_name));
-                reduced(Operation::CountBy, &cited).map(|counted| {
-                    let sessions = counted.lines().filter(|line| !line.is_empty()).count();
-                    if sessions == 0 { "0".to_owned() } else { format!("{sessions}\n{counted}") }
-                })
-            }
-            (operation, _) => reduced(operation, &cited),
-        };
+        let reduced = if plan.by_session { reduced_by_session } else { reduced }(plan.operation, &cited);
         if let Some(answer) = reduced {
             // Nothing was read: zero would be an invention.
             return if lane.read.is_empty() { Outcome { stop, ..Outcome::default() } } else { Outcome { answer, cited, stop } };
@@ -120,20 +110,24 @@ impl Strategy for Planned {
 }
 
 impl Planned {
-    /// Has the model say which labels of different readers mean the same. If it does not answer, they stay.
-    fn merge_labels(&self, lane: &mut Lane<'_>, label: &str, cited: &mut [Cited]) {
+    /// Has the model say which labels of different readers mean the same. If it fails, they stay; if it answers later, so does the run.
+    fn merge_labels(&self, lane: &mut Lane<'_>, label: &str, cited: &mut [Cited]) -> Option<Stop> {
         let mut labels: Vec<String> =
             cited.iter().map(|cited| cited.label.to_lowercase()).filter(|label| !label.is_empty()).collect();
         labels.sort();
         labels.dedup();
-        if !(2..=MOST_LABELS).contains(&labels.len()) {
-            return;
+        if !(LEAST_LABELS..=MOST_LABELS).contains(&labels.len()) {
+            return None;
         }
         let listed: Vec<Value> =
             labels.iter().enumerate().map(|(number, label)| json!({"number": number, "label": label})).collect();
         let user = json!({"label_of": label, "labels": listed}).to_string();
         let prompt = Prompt { system: MERGE.to_owned(), user, max_tokens: MOST_WRITTEN, ..Prompt::default() };
-        let Ok(merged) = lane.ask::<Merged>(&prompt, &merge_form()) else { return };
+        let merged = match lane.ask::<Merged>(&prompt, &merge_form()) {
+            Ok(merged) => merged,
+            Err(error @ LlmError::Unanswered(_)) => return Some(lane.stop_of(&error)),
+            Err(_) => return None,
+        };
         let mut name_of: Vec<Option<usize>> = vec![None; labels.len()];
         for group in &merged.groups {
             // A label that is in two groups stays in the first.
@@ -150,6 +144,7 @@ impl Planned {
             }
         }
         lane.step("put equal labels together", json!({"groups": merged.groups.len()}));
+        None
     }
 
     fn write(&self, lane: &mut Lane<'_>, cited: Vec<Cited>, stop: Option<Stop>) -> Outcome {

@@ -691,13 +691,13 @@ const IN_PROCESS: [&str; 23] = [
     "cli/learn/",
     "cli/remember.rs",
     "cli/replay.rs",
-    "cli/rlm.rs",
     "cli/sessions.rs",
     "cli/show.rs",
     "cli/topics.rs",
     "cli/up.rs",
     "cli/upkeep.rs",
     "histories/waiting.rs",
+    "llm/reading.rs",
 ];
 
 #[test]

@@ -86,7 +86,7 @@ fn deep(arguments: &Arguments, question: &str, request: AskRequest, context: &mu
         until: filter.until,
         ..PiecesRequest::default()
     };
-    let answer = rlm::answer(&arguments.limits.request(question, pieces), context)?;
+    let answer = rlm::answer(arguments.limits.request(question, pieces), context)?;
     rlm::tell(question, &answer, context)
 }
 

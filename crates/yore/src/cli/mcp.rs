@@ -7,7 +7,7 @@ use crate::engine_handle::EngineHandle;
 use crate::error::{CliError, CliResult, Exit};
 use crate::http::token::known_token;
 use crate::ipc::card;
-use crate::mcp::{Server, Toolset, chat_reader};
+use crate::mcp::{Server, Toolset, chat_reader, deep_reader};
 use crate::results::{McpAddress, McpHeaders};
 
 /// Serve the memory to an agent over MCP on standard streams
@@ -58,7 +58,7 @@ fn server(tools: Option<Toolset>, context: &Context) -> CliResult<Server> {
         context.settings.may_be_full(),
     );
     let server = Server::new(handle, context.settings.project_here(), &toolset).map_err(|error| CliError::usage(error, None))?;
-    let server = server.reading_with(chat_reader(&context.settings));
+    let server = server.reading_with(chat_reader(&context.settings)).deepening_with(deep_reader(&context.settings));
     Ok(match context.settings.environment.get(SESSION_VARIABLE).and_then(|id| id.to_str()).filter(|id| !id.is_empty()) {
         Some(id) => server.for_session(context.settings.directory.clone(), id.to_owned()),
         None => server,

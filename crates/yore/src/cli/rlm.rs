@@ -1,17 +1,16 @@
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use clap::{Args, Subcommand};
 use yore_core::query::ReadingStrategy;
 use yore_core::time::UtcMillis;
 use yore_engine::llm::RunLimits;
-use yore_engine::{DeepAnswer, DeepRequest, ModelAccess, PiecesRequest, ProjectQuery, Stop, Trajectory, trajectories};
+use yore_engine::{DeepAnswer, DeepRequest, PiecesRequest, ProjectQuery, Stop, Trajectory, trajectories};
 
 use super::Context;
 use super::recall::{self};
 use crate::config::RecallScope;
-use crate::error::{CliError, CliResult, Exit};
-use crate::llm::ModelChooser;
+use crate::error::{CliResult, Exit};
+use crate::llm::reading;
 use crate::recall_request;
 use crate::render::deep;
 use crate::results::{DeepAnswered, RunRecord};
@@ -105,13 +104,8 @@ impl LimitArguments {
             cost_micro: (self.dollars.max(0.0) * 1e6) as u64,
             milliseconds: self.seconds.saturating_mul(1_000),
         };
-        DeepRequest { pieces, strategy: self.strategy, limits, worker: worker(), ..DeepRequest::new(question) }
+        DeepRequest { pieces, strategy: self.strategy, limits, ..DeepRequest::new(question) }
     }
-}
-
-/// Returns this program, which runs what a model writes.
-fn worker() -> Option<PathBuf> {
-    std::env::current_exe().ok()
 }
 
 fn strategy(name: &str) -> Result<ReadingStrategy, String> {
@@ -133,7 +127,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
                 of_memories: arguments.memories,
                 most_bytes: None,
             };
-            let answer = answer(&arguments.limits.request(&question, pieces), context)?;
+            let answer = answer(arguments.limits.request(&question, pieces), context)?;
             tell(&question, &answer, context)
         }
         Command::Show { run: None } => {
@@ -164,7 +158,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         }
         Command::Replay { run } => {
             let question = Trajectory::read(&context.settings.directory, run)?.question().to_owned();
-            let answer = context.settings.engine(false)?.replay_run(run, worker().as_deref())?;
+            let answer = reading::replay(&context.settings, run)?;
             tell(&question, &answer, context)
         }
     }
@@ -181,18 +175,13 @@ pub fn projects(named: &[String], is_all: bool, context: &Context) -> CliResult<
     Ok(found.map(|project| project.id.to_string()).into_iter().collect())
 }
 
-/// Runs in this process, where the model is configured. Each step is told on standard error.
-pub fn answer(request: &DeepRequest, context: &mut Context) -> CliResult<DeepAnswer> {
+/// Has the model read. Each step is told on standard error.
+pub fn answer(request: DeepRequest, context: &mut Context) -> CliResult<DeepAnswer> {
     let settings = context.settings.clone();
-    let mut chooser = ModelChooser::new(&settings, "ask")?;
-    let mut choose = |project: Option<&str>| chooser.for_project(project).map_err(|error: CliError| error.message);
-    let is_stopped = AtomicBool::new(false);
-    let by = ModelAccess { choose: &mut choose, books: None, is_stopped: &is_stopped };
-    let engine = context.settings.engine(false)?;
     let printer = &mut context.printer;
-    Ok(engine.read_deeply(request, by, &mut |progress| {
+    reading::read_deeply(&settings, request, &AtomicBool::new(false), &mut |progress| {
         let _ = printer.note(deep::progress(progress));
-    })?)
+    })
 }
 
 /// Prints an answer.

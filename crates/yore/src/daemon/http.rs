@@ -19,7 +19,7 @@ use crate::http::listener::{Listener, ShutdownSignal, shutdown};
 use crate::http::token::{TOKEN, token};
 use crate::ipc::wire::PageLink;
 use crate::mcp::http::Mcp;
-use crate::mcp::{self, Server, Toolset, chat_reader};
+use crate::mcp::{self, Server, Toolset, chat_reader, deep_reader};
 use crate::page;
 
 /// Ports tried first if none is configured: below those that operating systems assign.
@@ -103,11 +103,11 @@ fn run(shared: &Shared<'_>, listener: Listener, token: String, browsers: &Arc<Br
         Ok(toolset) => toolset,
         Err(error) => return shared.failed("MCP", &error),
     };
-    let reader = chat_reader(settings);
+    let (reader, deep) = (chat_reader(settings), deep_reader(settings));
     let server = handle.clone();
     let mcp = Mcp::new(listener.port(), move |here| {
         let here = here.and_then(Path::to_str).map(names_of);
-        Ok(Server::new(server.clone(), here, &toolset)?.reading_with(Arc::clone(&reader)))
+        Ok(Server::new(server.clone(), here, &toolset)?.reading_with(Arc::clone(&reader)).deepening_with(Arc::clone(&deep)))
     });
     let mut settings = settings.clone();
     // The settings of the project in which the daemon was started are not those of all.

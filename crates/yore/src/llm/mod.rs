@@ -5,12 +5,14 @@
 //! - [`batch_run`]: requests that are sent as a batch
 //! - [`found`]: who is ready on this computer
 //! - [`key`]: keys of servers, from the environment, a program or the system's keyring
+//! - [`reading`]: a model that reads an archive
 //! - [`ModelsAt`]: the models for vectors and relevance
 
 pub mod batch_run;
 pub mod found;
 pub mod key;
 mod model_chooser;
+pub mod reading;
 mod servers;
 
 pub use model_chooser::{ModelChooser, NOBODY};

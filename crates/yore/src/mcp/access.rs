@@ -15,6 +15,7 @@ use yore_sources::project_names::{ProjectNames, names_of};
 
 use super::answer::Answer;
 use super::arguments::{given, usage};
+use super::deep::DeepReader;
 use super::progress::Progress;
 use crate::agents::CLAUDE_CODE;
 use crate::engine_handle::{EngineHandle, MemoryClient, now};
@@ -37,6 +38,8 @@ pub struct Access {
     pub session: Option<Session>,
     /// Reads waiting conversations, if this process can.
     pub reader: Option<ChatReader>,
+    /// Has a language model read an archive, if this process can.
+    pub deep: Option<DeepReader>,
 }
 
 /// The calling session, and the data directory with the ledger of what it was given.

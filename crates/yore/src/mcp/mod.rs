@@ -16,6 +16,7 @@ mod answer;
 mod arguments;
 mod chats;
 mod completions;
+mod deep;
 mod designs;
 pub mod http;
 mod place;
@@ -32,6 +33,7 @@ use rmcp::service::{QuitReason, ServerInitializeError};
 use rmcp::{ServerHandler, ServiceExt};
 
 pub use self::chats::chat_reader;
+pub use self::deep::deep_reader;
 #[cfg(test)]
 pub use self::designs::SOLUTIONS;
 pub use self::server::Server;

@@ -37,6 +37,11 @@ impl Progress {
         (Self(Arc::new(sender)), receiver)
     }
 
+    /// Returns whether nobody waits for the call any more: it was cancelled.
+    pub fn is_unheard(&self) -> bool {
+        self.0.is_closed()
+    }
+
     /// Reports a stage. It is cheap, so it may be called often.
     pub fn say(&self, stage: Stage) {
         self.0.send_replace(Some(stage));

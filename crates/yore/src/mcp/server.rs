@@ -23,6 +23,7 @@ use yore_sources::project_names::{ProjectNames, names_of};
 use super::access::{ALL_PROJECTS, Access, ChatReader, Session};
 use super::answer::{Answer, Form, error_text, result};
 use super::arguments::mend;
+use super::deep::DeepReader;
 use super::place::{Place, Work};
 use super::progress::{PACE, Progress, Teller};
 use super::tools::{Call, Row};
@@ -64,7 +65,7 @@ impl Server {
         Ok(Self {
             tools: Arc::new(toolset::listed(toolset, Form::of(handle.config()))?),
             toolset: Arc::new(toolset.clone()),
-            access: Arc::new(Access { handle, here, session: None, reader: None }),
+            access: Arc::new(Access { handle, here, session: None, reader: None, deep: None }),
             place: Place::default(),
         })
     }
@@ -74,6 +75,13 @@ impl Server {
     #[must_use]
     pub fn for_session(mut self, directory: PathBuf, id: String) -> Self {
         Arc::make_mut(&mut self.access).session = Some(Session { directory, id });
+        self
+    }
+
+    /// Returns the server with the ability to have a model read an archive.
+    #[must_use]
+    pub fn deepening_with(mut self, deep: DeepReader) -> Self {
+        Arc::make_mut(&mut self.access).deep = Some(deep);
         self
     }
 
@@ -129,6 +137,8 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> Option<CliResult<Answer>> {
         let (progress, stages) = Progress::new();
+        // Held until the call ends, so that work in the background learns of it.
+        let _heard = stages.clone();
         let mut teller = context.meta.get_progress_token().map(|token| Teller::new(context.peer.clone(), token, stages));
         let call = Call { access, arguments, progress };
         let mut task = Task(tokio::spawn((row.call)(call)));

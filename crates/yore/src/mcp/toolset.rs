@@ -175,7 +175,7 @@ impl Caller {
         let handle =
             crate::engine_handle::EngineHandle::new(directory.to_path_buf(), config, crate::llm::ModelsAt::default(), false);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let access = Arc::new(Access { handle, here: None, session: None, reader: None });
+        let access = Arc::new(Access { handle, here: None, session: None, reader: None, deep: None });
         Self { runtime, access, tools: listed(&Toolset::All, form).expect("tools") }
     }
 

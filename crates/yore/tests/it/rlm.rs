@@ -1,5 +1,6 @@
 //! The recursive lane by its commands: answers by each strategy over HTTP, Python that a model writes and its limits, runs made again.
 
+use std::io::{BufRead, BufReader, Write};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
@@ -30,6 +31,14 @@ fn computer(cells: &[&str]) -> (TestEnvironment, String, Arc<Mutex<Vec<Value>>>)
             let counts = |piece: &&Value| piece["words"].as_str().unwrap().contains("repaired");
             let found = |piece: &Value| json!({"piece": piece["piece"], "label": "crane", "quote": piece["words"]});
             json!({"matches": pieces.iter().filter(counts).map(found).collect::<Vec<_>>()}).to_string()
+        } else if system
+            .starts_with("You answer a question about old conversations of an engineer with coding agents, and from nothing")
+        {
+            let pieces = last["pieces"].as_array().unwrap();
+            let counts = |piece: &&Value| piece["words"].as_str().unwrap().contains("repaired");
+            let evidence: Vec<Value> =
+                pieces.iter().filter(counts).map(|piece| json!({"piece": piece["piece"], "quote": piece["words"]})).collect();
+            json!({"is_known": true, "answer": evidence.len().to_string(), "evidence": evidence}).to_string()
         } else if system.starts_with("You plan") {
             json!({"operation": "count", "condition": "a crane is repaired", "label": "", "keywords": []}).to_string()
         } else if system.starts_with("You answer one small request") {
@@ -155,4 +164,32 @@ fn a_deep_question_is_counted_by_a_program_and_a_sure_one_is_not_read_for() {
     assert!(none.stderr.contains("no language model is configured"), "{}", none.stderr);
     let unknown = environment.yore(["rlm", "show", "beef"]).run();
     assert!(unknown.stderr.contains("unknown run") && unknown.stderr.contains("yore rlm show"), "{}", unknown.stderr);
+}
+
+#[test]
+fn an_agent_has_an_archive_read_with_as_many_calls_as_it_says() {
+    let (environment, address, asked) = computer(&[]);
+    let mut child = ask(&environment, &address, &["mcp", "--tools", "ask"]).env("YORE_MCP__STRUCTURED", "true").start_piped();
+    let (mut input, output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+    let mut lines = output.lines().map_while(Result::ok).map(|line| serde_json::from_str::<Value>(&line).unwrap());
+    let mut send = |message: Value| writeln!(input, "{message}").unwrap();
+    send(
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}}),
+    );
+    send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    let question = json!({"question": "how many cranes were repaired?", "depth": "deep", "project": "all"});
+    let call = |id: u32, arguments: Value| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "ask", "arguments": arguments, "_meta": {"progressToken": id}}});
+    send(call(2, question.clone()));
+    let mut answer = |id: u32| lines.find(|message| message["id"] == id).unwrap();
+    let plain = answer(2);
+    assert!(asked.lock().unwrap().is_empty(), "without calls no model is asked: {plain}");
+    let mut limited = question;
+    limited["calls"] = 5.into();
+    send(call(3, limited));
+    let deep = answer(3);
+    assert_eq!(deep["result"]["structuredContent"]["answer"], "6", "{deep}");
+    assert!(deep["result"]["content"][0]["text"].as_str().unwrap().contains("<recalled-data"), "it is fenced: {deep}");
+    assert!((1..=5).contains(&asked.lock().unwrap().len()));
+    drop(input);
+    child.wait().unwrap();
 }
