@@ -60,6 +60,7 @@ impl Engine {
     ) -> Result<DeepAnswer, EngineError> {
         let mut pieces = self.pieces(&request.pieces)?;
         let chosen = self.keep_readable(&mut pieces, &mut by);
+        pieces.name_sessions();
         let (model, terms) = match chosen {
             Ok(Some(chosen)) => chosen,
             Ok(None) => return Ok(DeepAnswer::unread(Stop::LeftOut)),
@@ -87,7 +88,8 @@ impl Engine {
         let trajectory = Trajectory::read(self.directory(), id)?;
         let begun = trajectory.begun()?;
         let pieces = self.pieces_again(&begun.read, &begun.pieces)?;
-        let pieces = Pieces { left_out: begun.left_out, is_cut: begun.is_cut, ..pieces };
+        let mut pieces = Pieces { left_out: begun.left_out, is_cut: begun.is_cut, ..pieces };
+        pieces.name_sessions();
         if pieces.digest() != begun.digest {
             return Err(EngineError::RunChanged(id.to_owned()));
         }

@@ -1,6 +1,6 @@
 //! The pieces that the recursive lane reads: turns of sessions, or memories, with who said them and when.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ const MOST_BYTES: usize = 10_000_000;
 const LONGEST: usize = 20_000;
 /// Longest run of spaces, which may be an indent.
 const MOST_SPACES: usize = 12;
-/// Characters by which models name a session.
+/// Fewest characters by which models name a session.
 const SESSION_CHARS: usize = 8;
 
 /// The things that a run reads: turns of sessions, or memories.
@@ -58,7 +58,7 @@ pub(super) struct Piece {
     pub part: u32,
     /// Id of the session; empty for a memory.
     pub session: Arc<str>,
-    /// Beginning of the agent's own id of the session, by which models name it.
+    /// The agent's own id of the session, by whose beginning models name it ([`Pieces::name_sessions`]).
     pub session_name: Arc<str>,
     /// Name of the project.
     pub project: Option<Arc<str>>,
@@ -133,6 +133,25 @@ impl Pieces {
         hash.finalize().to_hex()[..16].to_owned()
     }
 
+    /// Gives each session the shortest beginning of its id, of eight characters or more, that no other one has.
+    pub fn name_sessions(&mut self) {
+        let whole: BTreeSet<Arc<str>> = self.list.iter().map(|piece| Arc::clone(&piece.session_name)).collect();
+        let is_shared = |name: &Arc<str>, length: usize| {
+            whole.iter().any(|other| other != name && other.chars().take(length).eq(name.chars().take(length)))
+        };
+        let mut names: BTreeMap<Arc<str>, Arc<str>> = BTreeMap::new();
+        for name in &whole {
+            let most = name.chars().count();
+            let length = (SESSION_CHARS..most).find(|length| !is_shared(name, *length)).unwrap_or(most);
+            names.insert(Arc::clone(name), name.chars().take(length).collect::<String>().into());
+        }
+        for piece in &mut self.list {
+            if let Some(name) = names.get(&piece.session_name) {
+                piece.session_name = Arc::clone(name);
+            }
+        }
+    }
+
     fn add(&mut self, whole: &Piece) {
         for (part, range) in (0..).zip(by_lines(&whole.text, LONGEST).unwrap_or_default()) {
             self.list.push(Piece { part, text: whole.text[range].to_owned(), ..whole.clone() });
@@ -160,9 +179,9 @@ struct SessionNames {
     name: Arc<str>,
 }
 
-/// Returns the beginning of an agent's own id of a session.
+/// Returns an agent's own id of a session, without the folder that some sources put before it.
 fn name_of(native_id: &str) -> Arc<str> {
-    native_id.chars().take(SESSION_CHARS).collect::<String>().into()
+    native_id.rsplit('/').next().unwrap_or(native_id).into()
 }
 
 impl Engine {
@@ -295,5 +314,33 @@ impl Engine {
         }
         self.redact_again(pieces.list.iter_mut().map(|piece| &mut piece.text))?;
         Ok(pieces)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sessions_are_named_by_what_no_other_one_has() {
+        let mut pieces = Pieces::default();
+        for name in ["37a27d31-4a70", "019e7f75-298e", "019e7f75-5e42", "aider-2024-08-20", "aider-2024-08-2", "ab", ""] {
+            let piece = |text: &str| Piece {
+                opens: "t".into(),
+                part: 0,
+                session: "s".into(),
+                session_name: name.into(),
+                project: None,
+                by: "you",
+                at: None,
+                text: text.to_owned(),
+            };
+            pieces.add(&piece("a"));
+            pieces.add(&piece("b"));
+        }
+        pieces.name_sessions();
+        let names: Vec<&str> = pieces.list.iter().step_by(2).map(|piece| &*piece.session_name).collect();
+        assert_eq!(names, ["37a27d31", "019e7f75-2", "019e7f75-5", "aider-2024-08-20", "aider-2024-08-2", "ab", ""]);
+        assert_eq!(unpadded(&format!("a{}b\n    c", " ".repeat(90))), format!("a{}b\n    c", " ".repeat(MOST_SPACES)));
     }
 }

@@ -345,6 +345,8 @@ fn hit(hit: &Hit, question: &str, marker: &Marker, recalled: &Recalled) -> Marku
             @if let Some(title) = &hit.title { p.quiet.title { "in " span.said { (title) } } }
             div.depth {
                 nav aria-label={ "Result " (hit.rank) } {
+                    @if hit.memory.is_some() { a href={ "memories/" (parts::segment(&hit.id)) } { "Open" } }
+                    @else { a href=(parts::words_at(episode, &hit.id, question)) { "Open" } }
                     @for (level, name) in LEVELS {
                         a href=(level_address(&hit.id, level, question)) data-level { (name) }
                     }
