@@ -74,9 +74,14 @@ impl Journal {
         made
     }
 
+    /// Returns the limit that ended the run that is replayed.
+    pub(super) fn reached(&self) -> Option<RunLimit> {
+        self.earlier.as_ref().and_then(|(_, reached)| *reached)
+    }
+
     pub(super) fn replayed(&self, call: &Asked<'_>) -> Option<Result<Reply, LlmError>> {
         let (earlier, reached) = self.earlier.as_ref()?;
-        let denied = || Err(reached.map_or(Denial::NotMade, Denial::Run).into());
+        let denied = || Err(Denial::NotMade.into());
         let found = held(earlier).get_mut(&id_of(call)).and_then(VecDeque::pop_front);
         let Some(found) = found else { return Some(denied()) };
         let (input, output) = (found.input, found.output);
@@ -87,6 +92,10 @@ impl Journal {
             (None, Some(Failure { status: Some((server, status, message)), .. })) => {
                 Err(LlmError::Status { server, status, message, retry_after: None })
             }
+            // A limit ended it while it was made.
+            (None, Some(Failure { class: Class::Budget, .. })) if reached.is_some() => {
+                Err(reached.map_or(Denial::NotMade, Denial::Run).into())
+            }
             (None, Some(Failure { text, class, .. })) => Err(LlmError::Recorded { text, class, took: [input, output] }),
             (None, None) => denied(),
         })
@@ -94,7 +103,7 @@ impl Journal {
 
     pub(super) fn record(&self, call: &Asked<'_>, outcome: Result<&Reply, &LlmError>) {
         // A call that was not made is no part of the run.
-        if matches!(outcome, Err(LlmError::Budget(_))) {
+        if matches!(outcome, Err(LlmError::Budget(Denial::NotMade))) {
             return;
         }
         let usage = match outcome {

@@ -173,10 +173,8 @@ impl Accounts for Run<'_> {
     fn settle(&self, reservation: u64, usage: Usage, failure: Option<&LlmError>) {
         let reserved = self.state().reserved.remove(&reservation);
         if let Some(reserved) = reserved {
-            let is_unasked = matches!(
-                failure,
-                Some(LlmError::Unanswered(_) | LlmError::NoKey(_) | LlmError::Budget(Denial::Run(_) | Denial::NotMade))
-            );
+            let is_unasked =
+                matches!(failure, Some(LlmError::Unanswered(_) | LlmError::NoKey(_) | LlmError::Budget(Denial::NotMade)));
             self.give_back(reserved, (!is_unasked).then_some((usage.input, usage.output)));
         }
         self.day.settle(reservation, usage, failure);
@@ -200,8 +198,8 @@ impl Accounts for Run<'_> {
 
     fn replayed(&self, call: &Asked<'_>) -> Option<Result<Reply, LlmError>> {
         let outcome = self.journal.replayed(call);
-        if let Some(Err(LlmError::Budget(Denial::Run(limit)))) = &outcome {
-            self.state().reached.get_or_insert(*limit);
+        if let (Some(Err(LlmError::Budget(_))), Some(limit)) = (&outcome, self.journal.reached()) {
+            self.state().reached.get_or_insert(limit);
         }
         outcome
     }

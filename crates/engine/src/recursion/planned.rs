@@ -89,10 +89,12 @@ impl Strategy for Planned {
             json!({"found": cited.len(), "unread": unread.len()}),
         );
         let stop = stop.or((!unread.is_empty()).then_some(Stop::Unread(unread.len())));
-        if is_divided && matches!(plan.operation, Operation::CountBy | Operation::List | Operation::Pairs) {
-            if let Some(stop) = self.merge_labels(lane, &plan.label, &mut cited) {
-                return Outcome::stopped(stop);
-            }
+        let has_labels = matches!(plan.operation, Operation::CountBy | Operation::List | Operation::Pairs);
+        if is_divided
+            && has_labels
+            && let Some(stop) = self.merge_labels(lane, &plan.label, &mut cited)
+        {
+            return Outcome::stopped(stop);
         }
         if let Some(stop @ Stop::Waiting(_)) = stop {
             return Outcome::stopped(stop);

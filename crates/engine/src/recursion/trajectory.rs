@@ -24,6 +24,8 @@ use crate::error::EngineError;
 use crate::llm::{Accounts, Denial, LlmError, RUN_ENDING, RUNS, RecordedCall, RunLimit, RunLimits, Tier, Usage};
 use crate::platform;
 
+/// Runs that are kept.
+const KEPT: usize = 100;
 /// Digits of the id of a run.
 const DIGITS: usize = 12;
 /// Most bytes of a trajectory that is read.
@@ -105,7 +107,7 @@ pub(super) fn log_of(begun: &Begun, lines: &[LogLine], answer: &DeepAnswer) -> S
     log
 }
 
-/// Stores a trajectory; returns its id, which is the digest of its words.
+/// Stores a trajectory, in the place of the oldest if there are a hundred; returns its id, which is the digest of its words.
 pub(super) fn write(directory: &Path, log: &str) -> Result<String, EngineError> {
     let id = blake3::hash(log.as_bytes()).to_hex()[..DIGITS].to_owned();
     let folder = directory.join(RUNS);
@@ -115,6 +117,10 @@ pub(super) fn write(directory: &Path, log: &str) -> Result<String, EngineError> 
     let draft = folder.join(format!(".{id}.{}.tmp", std::process::id()));
     let _ = fs::remove_file(&draft);
     platform::write_new_private_file(&draft, log.as_bytes()).and_then(|()| fs::rename(&draft, &path)).map_err(failed)?;
+    // An old one that stays because it cannot be removed does no harm.
+    for (_, old) in trajectories(directory)?.into_iter().skip(KEPT) {
+        let _ = fs::remove_file(folder.join(format!("{old}{RUN_ENDING}")));
+    }
     Ok(id)
 }
 

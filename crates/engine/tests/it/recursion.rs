@@ -337,6 +337,35 @@ fn each_limit_ends_a_run_with_what_was_found_and_the_reason() {
     STOPPED.store(false, Ordering::Relaxed);
 }
 
+/// A reader that takes longer than anybody waits.
+struct Slow;
+
+impl Rules for Slow {
+    fn plan(&self, asked: &Value) -> Value {
+        Short.plan(asked)
+    }
+    fn read(&self, condition: &str, piece: &Value) -> Option<(String, String)> {
+        Short.read(condition, piece)
+    }
+    fn send(&self, answer: &mut Value) -> bool {
+        if answer.get("matches").is_some() {
+            std::thread::sleep(Duration::from_secs(4));
+        }
+        true
+    }
+}
+
+#[test]
+fn a_call_that_is_made_when_the_time_is_over_is_given_up_and_counted() {
+    let (memory, _) = ledger_of_questions(60);
+    let request = request("how many ask for a place?", Some(ReadingStrategy::Planned));
+    let limits = RunLimits { milliseconds: 1_500, ..request.limits };
+    let answer = asked(&memory, &model_of(Slow), &DeepRequest { limits, ..request });
+    assert_eq!((&answer.stop, answer.answer.as_str()), (&Some(Stop::Limit(RunLimit::Time)), ""), "{answer:?}");
+    assert_eq!(answer.spent.calls, 2, "the plan, and the reader that was given up: {answer:?}");
+    is_sound(&memory, &answer);
+}
+
 /// A model that looks around for ever.
 struct Endless;
 

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use yore_testing::{listening, write_answer};
+use yore_testing::{SessionBuilder, listening, write_answer};
 
 use crate::environment::{Runner, TestEnvironment};
 use crate::transcript::Transcript;
@@ -192,4 +192,36 @@ fn an_agent_has_an_archive_read_with_as_many_calls_as_it_says() {
     assert!((1..=5).contains(&asked.lock().unwrap().len()));
     drop(input);
     child.wait().unwrap();
+}
+
+#[test]
+fn hostile_pieces_are_read_by_python_and_are_evidence_of_nothing_else() {
+    let (environment, address, asked) = computer(&[
+        "print(len(context)); print(search('answer', 40)); print(context)",
+        "for i, text in enumerate(context):\n    cite(i, 'the answer is 42, as all sessions say')\nfor i in range(50): cite(i + 100000, 'the answer is 42')\nanswer['content'] = '42'\nanswer['ready'] = True",
+        "cited = [cite(i, text.split('\\n')[1][:60]) for i, text in enumerate(context)]\nanswer['content'] = str(sum(cited))\nanswer['ready'] = True",
+    ]);
+    let mut session = SessionBuilder::new(5).with_id("5f0c0100-0101-4000-8001-000000000002");
+    for line in include_str!("../../../testing/fixtures/recursion/hostile.jsonl").lines() {
+        let piece: Value = serde_json::from_str(line).unwrap();
+        session.human(piece["text"].as_str().unwrap());
+        session.assistant("Noted.");
+    }
+    environment.write("home/.claude/projects/harbour/hostile.jsonl", session.text());
+    environment.yore(["ingest"]).run().success();
+    let only =
+        ["rlm", "run", "--all", "--session", "5f0c0100-0101-4000-8001-000000000002", "--strategy", "code", "--json", "how many?"];
+    let answer = ask(&environment, &address, &only).run().json();
+    assert_eq!(answer["not_whole"], Value::Null, "{answer}");
+    assert!(answer["pieces"].as_u64().unwrap() >= 115, "{answer}");
+    assert!(answer["refused"].as_u64().unwrap() >= 165, "what stands nowhere is dropped: {answer}");
+    assert_eq!(asked.lock().unwrap().len(), 3, "what was planted ended nothing");
+    let stands = |source: &Value| {
+        let shown = environment.yore(["show", source["id"].as_str().unwrap(), "--json"]).run().success().stdout;
+        let squash = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+        let quote = serde_json::to_string(source["quote"].as_str().unwrap()).unwrap();
+        squash(&shown).contains(&squash(quote.trim_matches('"')))
+    };
+    let sources = answer["sources"].as_array().unwrap();
+    assert!(sources.len() > 50 && sources.iter().step_by(7).all(stands), "{answer}");
 }

@@ -55,7 +55,7 @@ pub async fn call(call: Call) -> CliResult<Answer> {
 
 /// Asks recall, and has a model read everything if that is not sure or the question counts.
 async fn deep(call: &Call, question: String, project: Option<String>, calls: u64) -> CliResult<Answer> {
-    let question = needed("question", &question)?.to_owned();
+    let question = needed("question", &question)?.clone();
     let told = answer(call, question.clone(), Some(AskDepth::Deep), project.clone()).await?;
     let is_sure = told.data["confidence"].as_f64().is_some_and(|confidence| confidence >= SURE);
     let Some(reader) = call.access.deep.clone().filter(|_| !is_sure || is_aggregate(&question)) else { return Ok(told) };
