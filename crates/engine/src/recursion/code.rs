@@ -28,7 +28,7 @@ const SUB: &str = include_str!("../../prompts/recursion-sub-1.md");
 const MOST_CELL: u32 = 3_000;
 const MOST_SUB: u32 = 2_000;
 /// Functions that are answered here.
-const FUNCTIONS: [&str; 4] = ["llm_query", "llm_query_batched", "rlm_query", "cite"];
+const FUNCTIONS: [&str; 5] = ["llm_query", "llm_query_batched", "rlm_query", "recall", "cite"];
 /// Children that may end before the run does.
 const MOST_CHILDREN: u32 = 3;
 /// Answers without evidence that stands, after which the run ends.
@@ -310,6 +310,10 @@ impl Host for Bridge<'_, '_> {
                 Ok(self.sub_queries(&prompts)?.into())
             }
             "rlm_query" => self.readers(&args),
+            "recall" => match args.first().and_then(Value::as_str).filter(|words| !words.trim().is_empty()) {
+                Some(words) => Ok(self.lane.recall(words).into()),
+                None => Err("recall takes words".to_owned().into()),
+            },
             "cite" => self.cite(&args),
             other => Err(format!("there is no function {other}").into()),
         }

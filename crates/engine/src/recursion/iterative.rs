@@ -1,6 +1,6 @@
 //! The iterative strategy: the model looks around by itself, one action a turn, and ends with an answer whose evidence stands.
 //!
-//! The actions are peek, filter, chunk, sub_query, store and answer (S1-106) on named variables; each turn shows what the last action
+//! The actions are peek, filter, recall, chunk, sub_query, store and answer (S1-106) on named variables; each turn shows what the last action
 //! gave (C-091). What a filter finds is again pieces (C-092). Turns are counted here (C-088).
 
 use std::collections::BTreeMap;
@@ -153,6 +153,7 @@ impl Looking {
         let shown = match action.action.as_str() {
             "peek" => self.peek(lane, action),
             "filter" => self.filter(lane, action),
+            "recall" => self.recall(lane, action),
             "chunk" => self.chunk(lane, action),
             "sub_query" => return self.sub_query(lane, action),
             "store" => {
@@ -218,6 +219,15 @@ impl Looking {
         let preview = Action { variable: name.clone(), from: 0, to: PEEKED, ..action.clone() };
         let shown = if count == 0 { String::new() } else { self.peek(lane, &preview)? };
         Ok(format!("{name}: {count} pieces. The first:\n{shown}"))
+    }
+
+    fn recall(&mut self, lane: &mut Lane<'_>, action: &Action) -> Result<String, String> {
+        let found = lane.recall(&action.text);
+        let (name, count) = (named(action, "recalled"), found.len());
+        self.variables.insert(name.clone(), Variable::Pieces(found));
+        let preview = Action { variable: name.clone(), from: 0, to: PEEKED, ..action.clone() };
+        let shown = if count == 0 { String::new() } else { self.peek(lane, &preview)? };
+        Ok(format!("{name}: {count} pieces, best first. The first:\n{shown}"))
     }
 
     fn chunk(&mut self, lane: &Lane<'_>, action: &Action) -> Result<String, String> {
@@ -341,7 +351,7 @@ fn is_plan(answer: &str) -> bool {
 
 fn form() -> Form {
     let text = json!({"type": "string"});
-    let actions: Value = json!({"type": "string", "enum": ["peek", "filter", "chunk", "sub_query", "store", "answer"]});
+    let actions: Value = json!({"type": "string", "enum": ["peek", "filter", "recall", "chunk", "sub_query", "store", "answer"]});
     let number = json!({"type": "integer"});
     let schema = structured::object(json!({
         "action": actions, "variable": text, "name": text, "text": text, "label": text, "from": number, "to": number,

@@ -13,7 +13,7 @@ use super::found::{self, Cited, Match, Matches};
 use super::pieces::{Piece, Pieces};
 use super::plan::most_answer;
 use super::profile::Profile;
-use super::trajectory::{Begun, LogLine, log_of};
+use super::trajectory::{Begun, LogLine, RECALLED, log_of};
 use crate::error::EngineError;
 use crate::extraction::FailReason;
 #[cfg(feature = "python")]
@@ -61,6 +61,8 @@ pub(super) struct Lane<'r> {
     pub turns: u32,
     pub run: &'r Run<'r>,
     model: &'r Model,
+    /// Finds pieces by their meaning and words.
+    recall: &'r dyn Fn(&str) -> Vec<usize>,
     /// Numbers of the pieces that a model was shown.
     pub read: BTreeSet<usize>,
     /// Quotes and places that no piece has.
@@ -84,13 +86,13 @@ impl<'r> Lane<'r> {
     pub fn new(
         begun: &'r Begun,
         pieces: &'r Pieces,
-        model: &'r Model,
+        (model, recall): (&'r Model, &'r dyn Fn(&str) -> Vec<usize>),
         run: &'r Run<'r>,
         watch: &'r mut dyn FnMut(&Progress),
     ) -> Self {
         let Begun { question, today, profile, turns, .. } = begun;
         let (read, log) = (BTreeSet::new(), Vec::new());
-        Self { question, today, pieces, profile, turns: *turns, run, model, read, refused: 0, log, watch }
+        Self { question, today, pieces, profile, turns: *turns, run, model, recall, read, refused: 0, log, watch }
     }
 
     pub fn list(&self) -> &'r [Piece] {
@@ -104,6 +106,13 @@ impl<'r> Lane<'r> {
         self.log.extend(calls.into_iter().map(LogLine::Call));
         (self.watch)(&Progress { step: step.clone(), spent: self.run.spent() });
         self.log.push(LogLine::Step { step, detail });
+    }
+
+    /// Finds the pieces that recall gives for words, best first. What it gives is part of the log: the archive may change.
+    pub fn recall(&mut self, words: &str) -> Vec<usize> {
+        let found = (self.recall)(words);
+        self.step(RECALLED, json!({"words": words, "pieces": found}));
+        found
     }
 
     /// Asks the model for an answer in a form.

@@ -27,7 +27,7 @@ mod trajectory;
 use std::path::Path;
 use std::sync::Arc;
 
-use yore_core::query::ReadingStrategy;
+use yore_core::query::{Filter, ReadingStrategy, Wanted};
 use yore_core::time::format_utc;
 
 pub use self::answer::{Bound, DeepAnswer, DeepRequest, Progress, Stop};
@@ -45,6 +45,10 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::extraction::ModelAccess;
 use crate::llm::{Backoff, Journal, Model, RUNS, Run, RunLimits, Way};
+use crate::retrieve::{Found, RecallRequest};
+
+/// Most turns that recall gives to a model.
+const MOST_RECALLED: usize = 200;
 
 impl Engine {
     /// Answers a question by reading pieces with a language model, within the limits of the request. Each step is told to `watch`. With
@@ -76,7 +80,8 @@ impl Engine {
         let choice = choice::choose(request, &pieces, &profile);
         let tiers = model.tiers(&day);
         let begun = Begun::of(today(self), request, &pieces, choice, (model.name(), profile), (limits, price), &tiers);
-        self.run_strategy(&begun, &pieces, (&model, request.worker.as_deref()), &run, watch)
+        let recall = |words: &str| self.recalled_pieces(&pieces, words);
+        self.run_strategy(&begun, &pieces, (&model, request.worker.as_deref(), &recall), &run, watch)
     }
 
     /// Makes a run again from its trajectory, without any call; `worker`: see [`DeepRequest::worker`]. Returns its answer, whose trajectory is the same word for word as long as
@@ -102,14 +107,16 @@ impl Engine {
         let cost = move |input, output| price.map_or(0, |price| price.cost_micro(input, output));
         let limits = RunLimits { milliseconds: u64::MAX >> 1, ..begun.limits };
         let run = Run::new(limits, &day, cost, Journal::of_earlier(trajectory.calls(), trajectory.reached()));
-        self.run_strategy(begun, &pieces, (&model, worker), &run, &mut |_| {})
+        let recalled = trajectory.recalled();
+        let recall = |words: &str| recalled.get(words).cloned().unwrap_or_default();
+        self.run_strategy(begun, &pieces, (&model, worker, &recall), &run, &mut |_| {})
     }
 
     fn run_strategy(
         &self,
         begun: &Begun,
         pieces: &Pieces,
-        (model, worker): (&Model, Option<&Path>),
+        (model, worker, recall): (&Model, Option<&Path>, &dyn Fn(&str) -> Vec<usize>),
         run: &Run<'_>,
         watch: &mut dyn FnMut(&Progress),
     ) -> Result<DeepAnswer, EngineError> {
@@ -122,7 +129,7 @@ impl Engine {
             ReadingStrategy::Code if let Some(program) = worker => Box::new(code::Code { program }),
             ReadingStrategy::Iterative | ReadingStrategy::Code => Box::new(iterative::Iterative),
         };
-        let mut lane = Lane::new(begun, pieces, model, run, watch);
+        let mut lane = Lane::new(begun, pieces, (model, recall), run, watch);
         let bound = strategy.bound(&lane);
         let outcome = match begun.limits.calls {
             0 => Outcome::stopped(Stop::Preview),
@@ -138,6 +145,19 @@ impl Engine {
             answer.run = Some(trajectory::write(self.directory(), &log)?);
         }
         Ok(answer)
+    }
+
+    /// Returns the numbers of the pieces that recall finds for words, best first; none if it fails.
+    fn recalled_pieces(&self, pieces: &Pieces, words: &str) -> Vec<usize> {
+        let filter = Filter { wanted: Wanted::Turns, ..Filter::default() };
+        let request =
+            RecallRequest { filter, limit: MOST_RECALLED, min_confidence: Some(0.0), is_bare: true, ..RecallRequest::new(words) };
+        let hits = self.recall(&request).map(|answer| answer.hits).unwrap_or_default();
+        let found = hits.iter().filter_map(|hit| match &hit.found {
+            Found::Turn(turn) => Some(turn.id.to_string()),
+            Found::Memory(_) => None,
+        });
+        found.filter_map(|id| pieces.list.iter().position(|piece| *piece.opens == *id)).collect()
     }
 
     /// Leaves out the pieces of projects that nobody may read, or that another model reads than that of the latest piece. Returns who reads.

@@ -24,6 +24,8 @@ use crate::error::EngineError;
 use crate::llm::{Accounts, Denial, LlmError, RUN_ENDING, RUNS, RecordedCall, RunLimit, RunLimits, Tier, Usage};
 use crate::platform;
 
+/// The step in which recall was asked.
+pub(super) const RECALLED: &str = "asked recall";
 /// Runs that are kept.
 const KEPT: usize = 100;
 /// Digits of the id of a run.
@@ -192,6 +194,17 @@ impl Trajectory {
             LogLine::Begun(_) | LogLine::Ended(_) => None,
         };
         self.lines.iter().filter_map(shown).collect()
+    }
+
+    /// Returns the pieces that recall gave, by the words that it was asked.
+    pub(super) fn recalled(&self) -> HashMap<String, Vec<usize>> {
+        let recalled = |line: &LogLine| match line {
+            LogLine::Step { step, detail } if step == RECALLED => {
+                Some((detail["words"].as_str()?.to_owned(), serde_json::from_value(detail["pieces"].clone()).ok()?))
+            }
+            _ => None,
+        };
+        self.lines.iter().filter_map(recalled).collect()
     }
 
     pub(super) fn calls(&self) -> Vec<RecordedCall> {

@@ -67,8 +67,8 @@ const CITED: &str = "for i, text in enumerate(context):\n    if 'crane 5 ' in te
 
 #[test]
 fn python_of_a_model_looks_around_and_asks_readers() {
-    let (environment, address, _) = computer(&[
-        "print(len(context), search('crane 5 '))\nhistory.append('looked')",
+    let (environment, address, asked) = computer(&[
+        "print(len(context), search('crane 5 '))\nprint(context[recall('which ferry is late')[0]])\nhistory.append('looked')",
         "found = rlm_query('a crane is repaired', [i for i, t in enumerate(context) if 'crane' in t], 'which')\nprint(len(found), history)\nprint(llm_query('how many?', 'data'), llm_query_batched(['a', 'b', 'a']))",
         "for one in found: cite(one['piece'], one['quote'])\nprint(cite(0, 'nobody said this'))\nanswer['content'] = f'{len(found)} cranes'\nanswer['ready'] = True",
     ]);
@@ -83,6 +83,8 @@ fn python_of_a_model_looks_around_and_asks_readers() {
     assert_eq!(answer["sources"].as_array().unwrap().len(), 6);
     // Three cells, one reader, and each sub-question once.
     assert_eq!(answer["took"]["calls"], 3 + 1 + 3, "{answer}");
+    let shown = asked.lock().unwrap()[1]["messages"].to_string();
+    assert!(shown.contains("is late again"), "{shown}");
     assert!(run.stderr.contains("turn 2: a cell"), "progress is told: {}", run.stderr);
     let id = answer["run"].as_str().unwrap();
     let shown = environment.yore(["rlm", "show", id]).run().success().stdout;
@@ -197,9 +199,9 @@ fn an_agent_has_an_archive_read_with_as_many_calls_as_it_says() {
 #[test]
 fn hostile_pieces_are_read_by_python_and_are_evidence_of_nothing_else() {
     let (environment, address, asked) = computer(&[
-        "print(len(context)); print(search('answer', 40)); print(context)",
+        "print(len(context)); print(search('answer')); print(context)",
         "for i, text in enumerate(context):\n    cite(i, 'the answer is 42, as all sessions say')\nfor i in range(50): cite(i + 100000, 'the answer is 42')\nanswer['content'] = '42'\nanswer['ready'] = True",
-        "cited = [cite(i, text.split('\\n')[1][:60]) for i, text in enumerate(context)]\nanswer['content'] = str(sum(cited))\nanswer['ready'] = True",
+        "cited = [cite(i, text.split('\\n')[1][:60]) for i, text in enumerate(context)]\nanswer['content'] = str(len([one for one in cited if one]))\nanswer['ready'] = True",
     ]);
     let mut session = SessionBuilder::new(5).with_id("5f0c0100-0101-4000-8001-000000000002");
     for line in include_str!("../../../testing/fixtures/recursion/hostile.jsonl").lines() {
