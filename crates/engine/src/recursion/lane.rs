@@ -26,6 +26,9 @@ const READ: &str = include_str!("../../prompts/recursion-read-1.md");
 /// How often a batch is halved whose answer was cut off or had not the form.
 const HALVINGS: u32 = 2;
 
+/// Returns the numbers of the pieces that are found for words, best first.
+pub(super) type Recall<'r> = dyn Fn(&str) -> Vec<usize> + 'r;
+
 /// A way to answer.
 pub(super) trait Strategy {
     /// Returns the most that it takes, if no call is repeated.
@@ -62,7 +65,7 @@ pub(super) struct Lane<'r> {
     pub run: &'r Run<'r>,
     model: &'r Model,
     /// Finds pieces by their meaning and words.
-    recall: &'r dyn Fn(&str) -> Vec<usize>,
+    recall: &'r Recall<'r>,
     /// Numbers of the pieces that a model was shown.
     pub read: BTreeSet<usize>,
     /// Quotes and places that no piece has.
@@ -86,7 +89,7 @@ impl<'r> Lane<'r> {
     pub fn new(
         begun: &'r Begun,
         pieces: &'r Pieces,
-        (model, recall): (&'r Model, &'r dyn Fn(&str) -> Vec<usize>),
+        (model, recall): (&'r Model, &'r Recall<'r>),
         run: &'r Run<'r>,
         watch: &'r mut dyn FnMut(&Progress),
     ) -> Self {

@@ -35,7 +35,7 @@ pub use self::choice::is_aggregate;
 #[cfg(feature = "python")]
 pub use self::code::WORKER;
 pub use self::found::Cited;
-use self::lane::{Lane, Outcome, Strategy};
+use self::lane::{Lane, Outcome, Recall, Strategy};
 use self::pieces::Pieces;
 pub use self::pieces::PiecesRequest;
 pub use self::profile::{Coding, Profile};
@@ -116,7 +116,7 @@ impl Engine {
         &self,
         begun: &Begun,
         pieces: &Pieces,
-        (model, worker, recall): (&Model, Option<&Path>, &dyn Fn(&str) -> Vec<usize>),
+        (model, worker, recall): (&Model, Option<&Path>, &Recall<'_>),
         run: &Run<'_>,
         watch: &mut dyn FnMut(&Progress),
     ) -> Result<DeepAnswer, EngineError> {
