@@ -70,8 +70,7 @@ pub use memories::{
 #[cfg(feature = "python")]
 pub use recursion::WORKER;
 pub use recursion::{
-    Bound, Cited, Coding, DeepAnswer, DeepRequest, PiecesRequest, Profile, Progress, ShownLine, Stop, Trajectory, is_aggregate,
-    trajectories,
+    Bound, Cited, DeepAnswer, DeepRequest, PiecesRequest, Progress, ShownLine, Stop, Trajectory, is_aggregate, trajectories,
 };
 pub use retrieve::{
     Anchor, AnswerTopic, ExchangeHits, Found, FoundMemory, Hit, MemorySource, Missing, PARTS, Packing, PartTimes, Passage,

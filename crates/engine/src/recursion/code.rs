@@ -172,7 +172,7 @@ struct Bridge<'l, 'r> {
     lane: &'l mut Lane<'r>,
     /// Words that were cited and stand in their pieces.
     cited: Vec<Cited>,
-    /// What readers found last.
+    /// The findings of the last readers.
     found: Vec<Cited>,
     /// Answers to sub-questions: the same is asked once.
     known: HashMap<String, String>,

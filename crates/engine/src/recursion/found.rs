@@ -1,4 +1,4 @@
-//! What readers find in pieces, checked against their words, and put together: counted, listed, or handed on to be written.
+//! Findings of readers in pieces, checked against their words, and put together: counted, listed, or handed on to be written.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -202,7 +202,7 @@ fn counted(found: &[Cited]) -> BTreeMap<String, (String, BTreeSet<String>)> {
     kinds
 }
 
-/// What was found with one label.
+/// The findings with one label.
 struct Group {
     label: String,
     /// True if it has no label, and stands with its words.

@@ -291,7 +291,7 @@ impl Looking {
             let line = json!({"piece": number, "session": cited.session_name, "at": cited.at.map(yore_core::time::format_utc), "label": cited.label, "quote": cited.quote});
             shown.push_str(&format!("{line}\n"));
         }
-        // What was found is the best answer until there is one.
+        // Findings are the best answer until there is one.
         if !only.is_empty() {
             self.best = Outcome { answer: reduced(Operation::List, &only).unwrap_or_default(), cited: only, stop: None };
         }

@@ -43,7 +43,7 @@ pub(super) trait Strategy {
 pub(super) struct Outcome {
     /// The answer; empty if there is none.
     pub answer: String,
-    /// What it rests on.
+    /// The places that it rests on.
     pub cited: Vec<Cited>,
     /// Why it is not whole.
     pub stop: Option<Stop>,

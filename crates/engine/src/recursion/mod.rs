@@ -1,7 +1,7 @@
 //! The recursive lane: a language model answers a question about more than fits into a prompt, by reading it in pieces.
 //!
 //! - [`PiecesRequest`], `pieces`: what is read, as numbered pieces with who said them and when
-//! - [`Profile`], `choice`: properties of models by name, and the strategy that a question gets
+//! - `profile`, `choice`: properties of models by name, and the strategy that a question gets
 //! - `lane`: what the strategies share: calls within the limits of a run, readers side by side, checked quotes
 //! - `direct`, `planned`, `iterative`, `code`: the strategies
 //! - `found`: what readers find, checked against the words of the pieces, and put together
@@ -38,7 +38,7 @@ pub use self::found::Cited;
 use self::lane::{Lane, Outcome, Recall, Strategy};
 use self::pieces::Pieces;
 pub use self::pieces::PiecesRequest;
-pub use self::profile::{Coding, Profile};
+use self::profile::Profile;
 use self::trajectory::Begun;
 pub use self::trajectory::{ShownLine, Trajectory, trajectories};
 use crate::engine::Engine;

@@ -38,10 +38,10 @@ pub(super) struct Plan {
     pub operation: Operation,
     /// When a piece counts.
     pub condition: String,
-    /// What is written down of a piece that counts; may be empty.
+    /// The words that a reader writes down of a piece that counts; may be empty.
     #[serde(default)]
     pub label: String,
-    /// Whether it is counted or listed by session.
+    /// True if findings are counted or listed by session.
     #[serde(default)]
     pub by_session: bool,
     /// Words of which every piece that counts has at least one; may be empty.

@@ -155,7 +155,7 @@ impl Planned {
         let prompt = Prompt { system: WRITE.to_owned(), user, max_tokens: MOST_WRITTEN, ..Prompt::default() };
         let written: Written = match lane.ask(&prompt, &write_form()) {
             Ok(written) => written,
-            // What was found is better than nothing.
+            // Findings are better than nothing.
             Err(error) => {
                 let stop = Some(lane.stop_of(&error));
                 return Outcome { answer: reduced(Operation::List, &cited).unwrap_or_default(), cited, stop };

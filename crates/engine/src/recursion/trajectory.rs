@@ -253,7 +253,7 @@ pub fn trajectories(directory: &Path) -> Result<Vec<(UtcMillis, String)>, Engine
 #[derive(Default)]
 pub(super) struct Nobody {
     reserved: AtomicU64,
-    /// What the run learned of tiers.
+    /// The tiers that the run found to work, or not.
     learned: Mutex<HashMap<Tier, bool>>,
 }
 

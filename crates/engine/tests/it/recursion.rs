@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -334,7 +334,6 @@ fn each_limit_ends_a_run_with_what_was_found_and_the_reason() {
     }
     let preview = limited(RunLimits { calls: 0, ..whole });
     assert_eq!((preview.stop, preview.bound.calls, preview.run), (Some(Stop::Preview), 11, None), "only what it would take");
-    STOPPED.store(false, Ordering::Relaxed);
 }
 
 /// A reader that takes longer than anybody waits.

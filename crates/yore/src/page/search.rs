@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use yore_core::query::MissingCode;
 
-use super::forms::project;
+use super::forms::{given, project, words};
 use super::marker::Marker;
 use super::parts;
 use super::view::{Content, Input, Row};
@@ -89,15 +89,7 @@ fn search(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
     Ok(Content::new(title, body))
 }
 
-/// Returns the value of an argument that is given once.
-fn given(input: &Input, name: &str) -> String {
-    input.pairs().into_iter().find(|(known, _)| known == name).map(|(_, value)| value).unwrap_or_default()
-}
-
 fn form(input: &Input, question: &str, names: &[String]) -> Markup {
-    let text = |name: &'static str, label: &str, hint: &str| {
-        html! { label { (label) " " input name=(name) value=(given(input, name)) placeholder=[(!hint.is_empty()).then_some(hint)]; } }
-    };
     let choice = |name: &'static str, label: &str, choices: &[(&str, &str)]| {
         let chosen = given(input, name);
         html! {
@@ -133,12 +125,12 @@ fn form(input: &Input, question: &str, names: &[String]) -> Markup {
                     (choice("role", "Said", &ROLES))
                     (choice("as", "Answer as", &ANSWERS))
                     (project(input, names))
-                    (text("agent", "Agent", "claude-code"))
-                    (text("session", "Session", "id"))
-                    (text("file", "File", "name or path"))
-                    (text("since", "Since", "2026-01-31, last week"))
-                    (text("until", "Until", ""))
-                    (text("as_of", "As known on", ""))
+                    (words(input, "agent", "Agent", "claude-code"))
+                    (words(input, "session", "Session", "id"))
+                    (words(input, "file", "File", "name or path"))
+                    (words(input, "since", "Since", "2026-01-31, last week"))
+                    (words(input, "until", "Until", ""))
+                    (words(input, "as_of", "As known on", ""))
                 }
             }
         }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use serde_json::json;
 
-use super::forms::project;
+use super::forms::{given, project, words};
 use super::parts;
 use super::view::{Content, Input, Row};
 use crate::api::calls::projects;
@@ -19,15 +19,6 @@ pub fn views() -> Vec<Row> {
         Row { path: "/topics", view: topics },
         Row { path: "/session/{id}/handoff", view: handoff },
     ]
-}
-
-/// Returns the value of an argument that is given once.
-fn given(input: &Input, name: &str) -> String {
-    input.pairs().into_iter().find(|(known, _)| known == name).map(|(_, value)| value).unwrap_or_default()
-}
-
-fn field(input: &Input, name: &'static str, label: &str, hint: &str) -> Markup {
-    html! { label { (label) " " input name=(name) value=(given(input, name)) placeholder=[(!hint.is_empty()).then_some(hint)]; } }
 }
 
 fn switch(input: &Input, name: &'static str, label: &str) -> Markup {
@@ -51,9 +42,9 @@ fn list(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
                 summary { "Filters" }
                 div.fields {
                     (project(input, &names))
-                    (field(input, "agent", "Agent", "claude-code"))
-                    (field(input, "since", "Since", "2026-01-31, last week"))
-                    (field(input, "until", "Begun before", ""))
+                    (words(input, "agent", "Agent", "claude-code"))
+                    (words(input, "since", "Since", "2026-01-31, last week"))
+                    (words(input, "until", "Begun before", ""))
                     (switch(input, "has_code", "with code"))
                     (switch(input, "subagents", "sub-agents too"))
                     (switch(input, "programs", "of programs too"))
@@ -119,7 +110,7 @@ fn topics(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
                 input #text type="search" name="text" value=(given(input, "text")) placeholder="About";
                 button type="submit" { "Show" }
             }
-            div.fields { (project(input, &names)) (field(input, "since", "Since", "last week")) }
+            div.fields { (project(input, &names)) (words(input, "since", "Since", "last week")) }
         }
         @if found.is_empty() { p { "No topics." } }
         @for session in &found {

@@ -15,7 +15,7 @@ const SHOWN: usize = 400;
 pub fn text(answer: &DeepAnswer) -> String {
     let mut told = match (answer.answer.is_empty(), &answer.stop) {
         (false, _) => answer.answer.lines().map(harmless).collect::<Vec<_>>().join("\n"),
-        (true, Some(Stop::Preview)) => format!("It would take at most {}, if no call is repeated", amounts_of(&bound(answer))),
+        (true, Some(Stop::Preview)) => format!("It would take at most {}, if no call is repeated", amounts(&bound(answer))),
         (true, None) => "What was read does not answer it.".to_owned(),
         (true, Some(_)) => "There is no answer.".to_owned(),
     };
@@ -77,10 +77,6 @@ fn bound(answer: &DeepAnswer) -> RunSpent {
 }
 
 fn amounts(spent: &RunSpent) -> String {
-    amounts_of(spent)
-}
-
-fn amounts_of(spent: &RunSpent) -> String {
     let tokens = counted(spent.input + spent.output, "token");
     let money = if spent.cost_micro > 0 { format!(", ${:.4}", spent.cost_micro as f64 / 1e6) } else { String::new() };
     format!("{}, {tokens}{money}", counted(spent.calls, "call"))
