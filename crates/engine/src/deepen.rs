@@ -37,6 +37,8 @@ const OPENING_CHARS: usize = 600;
 const MOST: usize = 12;
 /// Most results from which passages are taken.
 const RESULTS: usize = 6;
+/// Relation of a memory to the turn that it rests on.
+pub(crate) const LEARNED: &str = "learned from it";
 /// Mark before the id of the first turn of a topic: a turn has the same id.
 const TOPIC: &str = "topic:";
 
@@ -381,7 +383,7 @@ impl Engine {
     /// Returns the memories that rest on turns.
     fn resting(&self, filter: MemoryFilter) -> Result<Vec<DeepLine>, EngineError> {
         let found = self.memories(&MemoryList { filter, limit: MOST, ..MemoryList::default() })?;
-        let line = |memory: &Memory| DeepLine { relation: Some("learned from it".to_owned()), ..line_of_memory(memory) };
+        let line = |memory: &Memory| DeepLine { relation: Some(LEARNED.to_owned()), ..line_of_memory(memory) };
         Ok(found.iter().map(|stored| line(&stored.memory)).collect())
     }
 

@@ -14,7 +14,7 @@ use yore_sandbox::{CellOutcome, ErrorKind, Host, Limits, Refusal, Session, guide
 
 use super::answer::{Bound, Stop};
 use super::found::{Cited, reduced};
-use super::lane::{Evidence, Lane, Outcome, Strategy};
+use super::lane::{Evidence, Lane, Outcome, Related, Strategy};
 use super::plan::{self, Operation};
 use crate::llm::{Class, Exchange, Form, LlmError, Prompt, structured};
 
@@ -28,7 +28,7 @@ const SUB: &str = include_str!("../../prompts/recursion-sub-1.md");
 const MOST_CELL: u32 = 3_000;
 const MOST_SUB: u32 = 2_000;
 /// Functions that are answered here.
-const FUNCTIONS: [&str; 5] = ["llm_query", "llm_query_batched", "rlm_query", "recall", "cite"];
+const FUNCTIONS: [&str; 7] = ["llm_query", "llm_query_batched", "rlm_query", "recall", "expand", "trace", "cite"];
 /// Children that may end before the run does.
 const MOST_CHILDREN: u32 = 3;
 /// Answers without evidence that stands, after which the run ends.
@@ -280,6 +280,13 @@ impl Bridge<'_, '_> {
         Ok(found.cited.iter().map(one).collect())
     }
 
+    fn related(&mut self, function: &str, args: &[Value]) -> Result<Vec<Related>, Refusal> {
+        match args.first().and_then(Value::as_u64) {
+            Some(piece) => Ok(self.lane.related(piece as usize)),
+            None => Err(format!("{function}(piece) takes the number of a piece").into()),
+        }
+    }
+
     fn cite(&mut self, args: &[Value]) -> Result<Value, Refusal> {
         let (Some(piece), Some(quote)) = (args.first().and_then(Value::as_u64), args.get(1).and_then(Value::as_str)) else {
             return Err("cite(piece, quote) takes the number of a piece and words of it".to_owned().into());
@@ -314,6 +321,17 @@ impl Host for Bridge<'_, '_> {
                 Some(words) => Ok(self.lane.recall(words).into()),
                 None => Err("recall takes words".to_owned().into()),
             },
+            "expand" => {
+                let mut pieces: Vec<usize> = self.related(name, &args)?.into_iter().filter_map(|one| one.piece).collect();
+                pieces.sort_unstable();
+                pieces.dedup();
+                Ok(pieces.into())
+            }
+            "trace" => {
+                let one =
+                    |one: &Related| json!({"relation": one.relation, "what": one.what, "text": one.text, "piece": one.piece});
+                Ok(self.related(name, &args)?.iter().map(one).collect())
+            }
             "cite" => self.cite(&args),
             other => Err(format!("there is no function {other}").into()),
         }

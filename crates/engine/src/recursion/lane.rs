@@ -13,6 +13,8 @@ use super::found::{self, Cited, Match, Matches};
 use super::pieces::{Piece, Pieces};
 use super::plan::most_answer;
 use super::profile::Profile;
+#[cfg(feature = "python")]
+use super::trajectory::RELATED;
 use super::trajectory::{Begun, LogLine, RECALLED, log_of};
 use crate::error::EngineError;
 use crate::extraction::FailReason;
@@ -26,8 +28,27 @@ const READ: &str = include_str!("../../prompts/recursion-read-1.md");
 /// How often a batch is halved whose answer was cut off or had not the form.
 const HALVINGS: u32 = 2;
 
-/// Returns the numbers of the pieces that are found for words, best first.
-pub(super) type Recall<'r> = dyn Fn(&str) -> Vec<usize> + 'r;
+/// What the memory knows beside the words of the pieces. What it gives is part of the log of a run, because the archive may change.
+pub(super) trait Lookup {
+    /// Returns the numbers of the pieces that are found for words, best first.
+    fn recall(&self, words: &str) -> Vec<usize>;
+
+    /// Returns what a piece is related to.
+    fn related(&self, piece: usize) -> Vec<Related>;
+}
+
+/// A thing that a piece is related to.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub(super) struct Related {
+    /// Name of the relation.
+    pub relation: String,
+    /// Kind or speaker, and status.
+    pub what: String,
+    /// Its first words.
+    pub text: String,
+    /// Number of the piece that it is, if it is one.
+    pub piece: Option<usize>,
+}
 
 /// A way to answer.
 pub(super) trait Strategy {
@@ -64,8 +85,7 @@ pub(super) struct Lane<'r> {
     pub turns: u32,
     pub run: &'r Run<'r>,
     model: &'r Model,
-    /// Finds pieces by their meaning and words.
-    recall: &'r Recall<'r>,
+    lookup: &'r dyn Lookup,
     /// Numbers of the pieces that a model was shown.
     pub read: BTreeSet<usize>,
     /// Quotes and places that no piece has.
@@ -89,13 +109,13 @@ impl<'r> Lane<'r> {
     pub fn new(
         begun: &'r Begun,
         pieces: &'r Pieces,
-        (model, recall): (&'r Model, &'r Recall<'r>),
+        (model, lookup): (&'r Model, &'r dyn Lookup),
         run: &'r Run<'r>,
         watch: &'r mut dyn FnMut(&Progress),
     ) -> Self {
         let Begun { question, today, profile, turns, .. } = begun;
         let (read, log) = (BTreeSet::new(), Vec::new());
-        Self { question, today, pieces, profile, turns: *turns, run, model, recall, read, refused: 0, log, watch }
+        Self { question, today, pieces, profile, turns: *turns, run, model, lookup, read, refused: 0, log, watch }
     }
 
     pub fn list(&self) -> &'r [Piece] {
@@ -111,10 +131,18 @@ impl<'r> Lane<'r> {
         self.log.push(LogLine::Step { step, detail });
     }
 
-    /// Finds the pieces that recall gives for words, best first. What it gives is part of the log: the archive may change.
+    /// Finds the pieces that recall gives for words, best first.
     pub fn recall(&mut self, words: &str) -> Vec<usize> {
-        let found = (self.recall)(words);
+        let found = self.lookup.recall(words);
         self.step(RECALLED, json!({"words": words, "pieces": found}));
+        found
+    }
+
+    /// Finds what a piece is related to.
+    #[cfg(feature = "python")]
+    pub fn related(&mut self, piece: usize) -> Vec<Related> {
+        let found = self.lookup.related(piece);
+        self.step(RELATED, json!({"piece": piece, "related": found}));
         found
     }
 

@@ -27,7 +27,8 @@ mod trajectory;
 use std::path::Path;
 use std::sync::Arc;
 
-use yore_core::query::{Filter, ReadingStrategy, Wanted};
+use yore_core::level::Level;
+use yore_core::query::ReadingStrategy;
 use yore_core::time::format_utc;
 
 pub use self::answer::{Bound, DeepAnswer, DeepRequest, Progress, Stop};
@@ -35,20 +36,21 @@ pub use self::choice::is_aggregate;
 #[cfg(feature = "python")]
 pub use self::code::WORKER;
 pub use self::found::Cited;
-use self::lane::{Lane, Outcome, Recall, Strategy};
+use self::lane::{Lane, Lookup, Outcome, Related, Strategy};
 use self::pieces::Pieces;
 pub use self::pieces::PiecesRequest;
 use self::profile::Profile;
 use self::trajectory::Begun;
 pub use self::trajectory::{ShownLine, Trajectory, trajectories};
+use crate::deepen::{DeepenRequest, LEARNED};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::extraction::ModelAccess;
 use crate::llm::{Backoff, Journal, Model, RUNS, Run, RunLimits, Way};
-use crate::retrieve::{Found, RecallRequest};
+use crate::retrieve::RecallRequest;
 
-/// Most turns that recall gives to a model.
-const MOST_RECALLED: usize = 200;
+/// Most tokens of what a piece is related to.
+const RELATED_TOKENS: usize = 2_000;
 
 impl Engine {
     /// Answers a question by reading pieces with a language model, within the limits of the request. Each step is told to `watch`. With
@@ -80,8 +82,8 @@ impl Engine {
         let choice = choice::choose(request, &pieces, &profile);
         let tiers = model.tiers(&day);
         let begun = Begun::of(today(self), request, &pieces, choice, (model.name(), profile), (limits, price), &tiers);
-        let recall = |words: &str| self.recalled_pieces(&pieces, words);
-        self.run_strategy(&begun, &pieces, (&model, request.worker.as_deref(), &recall), &run, watch)
+        let archive = Archive { engine: self, pieces: &pieces };
+        self.run_strategy(&begun, &pieces, (&model, request.worker.as_deref(), &archive), &run, watch)
     }
 
     /// Makes a run again from its trajectory, without any call; `worker`: see [`DeepRequest::worker`]. Returns its answer, whose trajectory is the same word for word as long as
@@ -107,16 +109,15 @@ impl Engine {
         let cost = move |input, output| price.map_or(0, |price| price.cost_micro(input, output));
         let limits = RunLimits { milliseconds: u64::MAX >> 1, ..begun.limits };
         let run = Run::new(limits, &day, cost, Journal::of_earlier(trajectory.calls(), trajectory.reached()));
-        let recalled = trajectory.recalled();
-        let recall = |words: &str| recalled.get(words).cloned().unwrap_or_default();
-        self.run_strategy(begun, &pieces, (&model, worker, &recall), &run, &mut |_| {})
+        let given = trajectory.looked_up();
+        self.run_strategy(begun, &pieces, (&model, worker, &given), &run, &mut |_| {})
     }
 
     fn run_strategy(
         &self,
         begun: &Begun,
         pieces: &Pieces,
-        (model, worker, recall): (&Model, Option<&Path>, &Recall<'_>),
+        (model, worker, lookup): (&Model, Option<&Path>, &dyn Lookup),
         run: &Run<'_>,
         watch: &mut dyn FnMut(&Progress),
     ) -> Result<DeepAnswer, EngineError> {
@@ -129,7 +130,7 @@ impl Engine {
             ReadingStrategy::Code if let Some(program) = worker => Box::new(code::Code { program }),
             ReadingStrategy::Iterative | ReadingStrategy::Code => Box::new(iterative::Iterative),
         };
-        let mut lane = Lane::new(begun, pieces, (model, recall), run, watch);
+        let mut lane = Lane::new(begun, pieces, (model, lookup), run, watch);
         let bound = strategy.bound(&lane);
         let outcome = match begun.limits.calls {
             0 => Outcome::stopped(Stop::Preview),
@@ -145,19 +146,6 @@ impl Engine {
             answer.run = Some(trajectory::write(self.directory(), &log)?);
         }
         Ok(answer)
-    }
-
-    /// Returns the numbers of the pieces that recall finds for words, best first; none if it fails.
-    fn recalled_pieces(&self, pieces: &Pieces, words: &str) -> Vec<usize> {
-        let filter = Filter { wanted: Wanted::Turns, ..Filter::default() };
-        let request =
-            RecallRequest { filter, limit: MOST_RECALLED, min_confidence: Some(0.0), is_bare: true, ..RecallRequest::new(words) };
-        let hits = self.recall(&request).map(|answer| answer.hits).unwrap_or_default();
-        let found = hits.iter().filter_map(|hit| match &hit.found {
-            Found::Turn(turn) => Some(turn.id.to_string()),
-            Found::Memory(_) => None,
-        });
-        found.filter_map(|id| pieces.list.iter().position(|piece| *piece.opens == *id)).collect()
     }
 
     /// Leaves out the pieces of projects that nobody may read, or that another model reads than that of the latest piece. Returns who reads.
@@ -189,6 +177,49 @@ impl Engine {
         pieces.list.retain(|piece| projects.iter().position(|known| *known == piece.project).is_some_and(|at| is_read[at]));
         pieces.left_out = before - pieces.list.len();
         Ok(reader)
+    }
+}
+
+/// The archive that a run asks.
+struct Archive<'a> {
+    engine: &'a Engine,
+    pieces: &'a Pieces,
+}
+
+impl Archive<'_> {
+    fn number(&self, opens: &str) -> Option<usize> {
+        self.pieces.list.iter().position(|piece| !opens.is_empty() && piece.opens.starts_with(opens))
+    }
+}
+
+// A search that fails finds nothing: the run goes on with the words that it has.
+impl Lookup for Archive<'_> {
+    fn recall(&self, words: &str) -> Vec<usize> {
+        let found = self.engine.turns_found(words, &PiecesRequest::default()).unwrap_or_default();
+        found.iter().filter_map(|id| self.number(id)).collect()
+    }
+
+    fn related(&self, piece: usize) -> Vec<Related> {
+        let Some(piece) = self.pieces.list.get(piece) else { return Vec::new() };
+        let request = DeepenRequest {
+            id: piece.opens.to_string(),
+            level: Level::Related,
+            recall: RecallRequest::new(""),
+            budget: RELATED_TOKENS,
+        };
+        let lines = self.engine.deepen(&request).map(|found| found.lines).unwrap_or_default();
+        // Beside what was learned from the piece itself, only pieces are told: nothing of a project that this model may not read.
+        let related = lines.into_iter().filter_map(|line| {
+            let (relation, number) = (line.relation?, line.opens.as_deref().and_then(|opens| self.number(opens)));
+            let is_told = number.is_some() || relation == LEARNED;
+            is_told.then_some(Related { relation, what: line.what, text: line.text, piece: number })
+        });
+        let mut related: Vec<Related> = related.collect();
+        // A lookup that cannot be redacted is none.
+        if self.engine.redact_again(related.iter_mut().map(|one| &mut one.text)).is_err() {
+            related.clear();
+        }
+        related
     }
 }
 

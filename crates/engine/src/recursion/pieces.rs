@@ -6,16 +6,21 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use yore_core::division::by_lines;
-use yore_core::episode::Role;
+use yore_core::episode::{FileUse, Role};
+use yore_core::files::is_path;
 use yore_core::memory::Status;
+use yore_core::query::{Filter, Wanted};
+use yore_core::scope::ScopeChoice;
 use yore_core::time::{UtcMillis, format_utc};
 
 use crate::archive::SessionsRequest;
 use crate::archive::sessions::ConversationTurns;
+use crate::categories::CategoriesRequest;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::llm::estimated_tokens;
 use crate::memories::MemoryList;
+use crate::retrieve::{Found, Hit, RecallRequest};
 use crate::store::{EpisodeKey, EpisodeSummary, MemoryFilter, SessionOrder};
 
 /// Most bytes that are read in one run.
@@ -24,6 +29,8 @@ const MOST_BYTES: usize = 10_000_000;
 const LONGEST: usize = 20_000;
 /// Longest run of spaces, which may be an indent.
 const MOST_SPACES: usize = 12;
+/// Most turns that recall gives.
+const MOST_RECALLED: usize = 200;
 /// Fewest characters by which models name a session.
 const SESSION_CHARS: usize = 8;
 
@@ -43,8 +50,14 @@ pub struct PiecesRequest {
     pub until: Option<UtcMillis>,
     /// Read what tools were given and answered too.
     pub with_tools: bool,
+    /// Only sessions that touched these files: a path, or the end of one.
+    pub files: Vec<String>,
+    /// Only what recall finds for these words.
+    pub found_for: Option<String>,
     /// Read memories in the place of sessions.
     pub of_memories: bool,
+    /// Only the memories of this category, with those of its parts; it is given with `of_memories`.
+    pub category: Option<String>,
     /// Most bytes; `None`: ten million.
     pub most_bytes: Option<usize>,
 }
@@ -194,12 +207,16 @@ impl Engine {
         let mut pieces = Pieces::default();
         let mut bytes = 0;
         let mut of_sessions: Vec<Pieces> = Vec::new();
+        let found_turns = request.found_for.as_deref().map(|words| self.turns_found(words, request)).transpose()?;
         for session in self.sessions_of(request)? {
             if bytes >= most {
                 pieces.is_cut = true;
                 break;
             }
-            let found = self.pieces_of_session(&session, request)?;
+            let mut found = self.pieces_of_session(&session, request)?;
+            if let Some(turns) = &found_turns {
+                found.list.retain(|piece| turns.iter().any(|turn| *turn == *piece.opens));
+            }
             bytes += found.bytes();
             of_sessions.push(found);
         }
@@ -232,9 +249,32 @@ impl Engine {
         Ok(listed.into_iter().filter(|session| is_wanted(&session.row)).map(names).collect())
     }
 
+    /// Returns the ids of the turns that recall finds for words, best first.
+    pub(super) fn turns_found(&self, words: &str, request: &PiecesRequest) -> Result<Vec<String>, EngineError> {
+        let filter = Filter {
+            wanted: Wanted::Turns,
+            scope: ScopeChoice::All,
+            since: request.since,
+            until: request.until,
+            ..Filter::default()
+        };
+        let recall =
+            RecallRequest { filter, limit: MOST_RECALLED, min_confidence: Some(0.0), is_bare: true, ..RecallRequest::new(words) };
+        let turn = |hit: Hit| match hit.found {
+            Found::Turn(turn) => Some(turn.id.to_string()),
+            Found::Memory(_) => None,
+        };
+        Ok(self.recall(&recall)?.hits.into_iter().filter_map(turn).collect())
+    }
+
     fn pieces_of_session(&self, session: &SessionNames, request: &PiecesRequest) -> Result<Pieces, EngineError> {
         let mut pieces = Pieces::default();
-        for turn in ConversationTurns::read(self.store(), session.row)?.turns {
+        let conversation = ConversationTurns::read(self.store(), session.row)?;
+        let is_touched = |file: &FileUse| request.files.iter().any(|named| is_path(&file.path, named));
+        if !request.files.is_empty() && !conversation.shapes().iter().any(|shape| shape.files.iter().any(is_touched)) {
+            return Ok(pieces);
+        }
+        for turn in conversation.turns {
             let is_in_time =
                 |at: UtcMillis| request.since.is_none_or(|since| at >= since) && request.until.is_none_or(|until| at < until);
             if turn.time.utc.is_some_and(|at| !is_in_time(at)) {
@@ -268,6 +308,11 @@ impl Engine {
         let filter = MemoryFilter { statuses: vec![Status::Holds, Status::Contested], ..MemoryFilter::default() };
         let list = MemoryList { filter, projects: request.projects.clone(), limit: usize::MAX >> 1, ..MemoryList::default() };
         let mut found = self.memories(&list)?;
+        if let Some(name) = &request.category {
+            let categories = CategoriesRequest { projects: request.projects.clone(), here: None };
+            let category = self.category_summary(&categories, name)?.ok_or_else(|| EngineError::UnknownId(name.clone()))?;
+            found.retain(|stored| category.members.iter().any(|member| member.id == stored.memory.id));
+        }
         found.sort_by_key(|stored| (stored.memory.recorded, stored.memory.id));
         let mut pieces = Pieces::default();
         for stored in found {
@@ -293,7 +338,8 @@ impl Engine {
 
     /// Gathers the pieces of these places again; those that are gone are missing.
     pub(super) fn pieces_again(&self, request: &PiecesRequest, places: &[Place]) -> Result<Pieces, EngineError> {
-        let request = PiecesRequest { since: None, until: None, ..request.clone() };
+        // The places are what these chose.
+        let request = PiecesRequest { since: None, until: None, files: Vec::new(), category: None, ..request.clone() };
         let wanted: HashSet<&Place> = places.iter().collect();
         let mut pieces = Pieces::default();
         let mut sessions: Vec<&String> = Vec::new();

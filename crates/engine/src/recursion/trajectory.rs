@@ -17,6 +17,7 @@ use yore_core::time::UtcMillis;
 
 use super::answer::{DeepAnswer, DeepRequest, Stop};
 use super::choice::Choice;
+use super::lane::{Lookup, Related};
 use super::pieces::{Pieces, PiecesRequest, Place};
 use super::profile::Profile;
 use crate::budget::Price;
@@ -26,6 +27,8 @@ use crate::platform;
 
 /// The step in which recall was asked.
 pub(super) const RECALLED: &str = "asked recall";
+/// The step in which it was asked what a piece is related to.
+pub(super) const RELATED: &str = "asked what is related";
 /// Runs that are kept.
 const KEPT: usize = 100;
 /// Digits of the id of a run.
@@ -196,15 +199,23 @@ impl Trajectory {
         self.lines.iter().filter_map(shown).collect()
     }
 
-    /// Returns the pieces that recall gave, by the words that it was asked.
-    pub(super) fn recalled(&self) -> HashMap<String, Vec<usize>> {
-        let recalled = |line: &LogLine| match line {
-            LogLine::Step { step, detail } if step == RECALLED => {
-                Some((detail["words"].as_str()?.to_owned(), serde_json::from_value(detail["pieces"].clone()).ok()?))
+    /// Returns what the memory gave beside the words of the pieces.
+    pub(super) fn looked_up(&self) -> LookedUp {
+        let mut given = LookedUp::default();
+        for line in &self.lines {
+            let LogLine::Step { step, detail } = line else { continue };
+            if step == RECALLED
+                && let Some(words) = detail["words"].as_str()
+            {
+                given.recalled.insert(words.to_owned(), serde_json::from_value(detail["pieces"].clone()).unwrap_or_default());
             }
-            _ => None,
-        };
-        self.lines.iter().filter_map(recalled).collect()
+            if step == RELATED
+                && let Some(piece) = detail["piece"].as_u64()
+            {
+                given.related.insert(piece as usize, serde_json::from_value(detail["related"].clone()).unwrap_or_default());
+            }
+        }
+        given
     }
 
     pub(super) fn calls(&self) -> Vec<RecordedCall> {
@@ -247,6 +258,23 @@ pub fn trajectories(directory: &Path) -> Result<Vec<(UtcMillis, String)>, Engine
     }
     found.sort_by(|a, b| b.cmp(a));
     Ok(found)
+}
+
+/// What the memory gave to a run that is replayed.
+#[derive(Default)]
+pub(super) struct LookedUp {
+    recalled: HashMap<String, Vec<usize>>,
+    related: HashMap<usize, Vec<Related>>,
+}
+
+impl Lookup for LookedUp {
+    fn recall(&self, words: &str) -> Vec<usize> {
+        self.recalled.get(words).cloned().unwrap_or_default()
+    }
+
+    fn related(&self, piece: usize) -> Vec<Related> {
+        self.related.get(&piece).cloned().unwrap_or_default()
+    }
 }
 
 /// The accounts of a run that is replayed: nobody is asked, and nothing is booked.

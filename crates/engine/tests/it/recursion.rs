@@ -6,12 +6,14 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use yore_core::memory::MemoryKind;
+use yore_core::operation::{Actor, Cause};
 use yore_core::query::ReadingStrategy;
 use yore_engine::llm::wire::Protocol;
 use yore_engine::llm::{Backoff, Connection, Model, RUNS, RunLimit, RunLimits, Tier, Way};
 use yore_engine::{
-    DailyLimits, DeepAnswer, DeepRequest, EngineError, ModelAccess, PiecesRequest, Price, ShownLine, Stop, Terms, Trajectory,
-    trajectories,
+    DailyLimits, DeepAnswer, DeepRequest, EngineError, ModelAccess, NewMemory, PiecesRequest, Price, ShownLine, Stop, Terms,
+    Trajectory, trajectories,
 };
 use yore_testing::{Memory, SessionBuilder, listening, write_answer};
 
@@ -476,6 +478,7 @@ fn pieces_are_those_of_the_sessions_times_and_words_that_are_asked_for() {
         let mut session = SessionBuilder::new(seed).with_id(&format!("71de0001-0000-4000-8000-00000000000{seed}"));
         session.human(&format!("Where is the {word}?"));
         session.tool("Bash", &json!({"command": "ls"}), &format!("drawer with a {word}"), false);
+        session.tool("Edit", &json!({"file_path": format!("/home/dev/p/src/{word}.rs")}), "done", false);
         memory.write(&format!("projects/p/{seed}.jsonl"), session.text());
     }
     memory.learn();
@@ -491,7 +494,20 @@ fn pieces_are_those_of_the_sessions_times_and_words_that_are_asked_for() {
         read(PiecesRequest { sessions: vec!["71de0001-0000-4000-8000-000000000002".to_owned()], ..PiecesRequest::default() }),
         (1, 1)
     );
-    assert_eq!(read(PiecesRequest { with_tools: true, ..PiecesRequest::default() }).0, 6);
+    assert!(read(PiecesRequest { with_tools: true, ..PiecesRequest::default() }).0 > 6);
+    assert_eq!(read(PiecesRequest { files: vec!["src/buoy.rs".to_owned()], ..PiecesRequest::default() }), (1, 1));
+    assert_eq!(read(PiecesRequest { found_for: Some("lantern".to_owned()), ..PiecesRequest::default() }), (1, 1));
+    let noted = NewMemory::new(MemoryKind::Fact, "We keep the lanterns in the boathouse.");
+    let by = Cause { actor: Actor::Person, by: "test".to_owned(), input: None };
+    memory.engine().add_memory(&noted, &by).unwrap();
+    let of_memories = PiecesRequest { of_memories: true, ..PiecesRequest::default() };
+    assert_eq!(read(of_memories.clone()), (1, 0));
+    assert_eq!(read(PiecesRequest { category: Some("general".to_owned()), ..of_memories.clone() }).0, 1);
+    let unknown =
+        DeepRequest { pieces: PiecesRequest { category: Some("nope".to_owned()), ..of_memories }, ..request("x", None) };
+    let mut choose = |_: Option<&str>| Ok(None);
+    let by = ModelAccess { choose: &mut choose, books: None, is_stopped: &STOPPED };
+    assert!(matches!(memory.engine().read_deeply(&unknown, by, &mut |_| {}), Err(EngineError::UnknownId(_))));
     assert_eq!(read(PiecesRequest { since: Some(i64::MAX), ..PiecesRequest::default() }), (0, 0));
     let unknown = DeepRequest {
         pieces: PiecesRequest { sessions: vec!["nope".to_owned()], ..PiecesRequest::default() },

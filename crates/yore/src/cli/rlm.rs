@@ -59,6 +59,12 @@ struct RunArguments {
     /// Only sessions whose title or messages contain these words
     #[arg(long, value_name = "WORDS")]
     matching: Option<String>,
+    /// Only sessions that touched this file: a path, or the end of one; may be repeated
+    #[arg(long, value_name = "PATH")]
+    file: Vec<String>,
+    /// Only what recall finds for these words
+    #[arg(long, value_name = "WORDS")]
+    found: Option<String>,
     /// Only what was said at this time or later: a date, RFC 3339, or words such as "last week"
     #[arg(long, value_name = "TIME", value_parser = recall_request::time)]
     since: Option<UtcMillis>,
@@ -69,8 +75,11 @@ struct RunArguments {
     #[arg(long)]
     tools: bool,
     /// Read memories in the place of sessions
-    #[arg(long, conflicts_with_all = ["session", "matching", "tools"])]
+    #[arg(long, conflicts_with_all = ["session", "matching", "tools", "file", "found"])]
     memories: bool,
+    /// Only the memories of this category (`yore categories`)
+    #[arg(long, value_name = "NAME", requires = "memories")]
+    category: Option<String>,
     #[command(flatten)]
     limits: LimitArguments,
 }
@@ -124,7 +133,10 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
                 since: arguments.since,
                 until: arguments.until,
                 with_tools: arguments.tools,
+                files: arguments.file.clone(),
+                found_for: arguments.found.clone(),
                 of_memories: arguments.memories,
+                category: arguments.category.clone(),
                 most_bytes: None,
             };
             let answer = answer(arguments.limits.request(&question, pieces), context)?;

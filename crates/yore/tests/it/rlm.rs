@@ -1,5 +1,6 @@
 //! The recursive lane by its commands: answers by each strategy over HTTP, Python that a model writes and its limits, runs made again.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write};
 use std::sync::{Arc, Mutex};
 
@@ -11,12 +12,17 @@ use crate::transcript::Transcript;
 
 /// A computer with a session in which cranes are repaired, and a model that answers with these cells, one a turn.
 fn computer(cells: &[&str]) -> (TestEnvironment, String, Arc<Mutex<Vec<Value>>>) {
-    let environment = TestEnvironment::new();
     let mut session = Transcript::new("5f0c0100-0101-4000-8001-000000000001", "/home/dev/harbour");
     for at in 0..30 {
         let said = if at % 5 == 0 { format!("crane {at} is repaired, log it") } else { format!("ferry {at} is late again") };
         session = session.human(&said).assistant("Logged.");
     }
+    computer_with(session, cells, "repaired")
+}
+
+/// The same with another session; a piece counts for readers if it has the word.
+fn computer_with(session: Transcript, cells: &[&str], word: &'static str) -> (TestEnvironment, String, Arc<Mutex<Vec<Value>>>) {
+    let environment = TestEnvironment::new();
     session.write(&environment.projects());
     environment.yore(["up"]).run().success();
     let asked: Arc<Mutex<Vec<Value>>> = Arc::default();
@@ -28,14 +34,14 @@ fn computer(cells: &[&str]) -> (TestEnvironment, String, Arc<Mutex<Vec<Value>>>)
         let last: Value = serde_json::from_str(messages.last().unwrap()["content"].as_str().unwrap()).unwrap_or_default();
         let answer = if system.starts_with("You look through pieces") {
             let pieces = last["pieces"].as_array().unwrap();
-            let counts = |piece: &&Value| piece["words"].as_str().unwrap().contains("repaired");
+            let counts = |piece: &&Value| piece["words"].as_str().unwrap().contains(word);
             let found = |piece: &Value| json!({"piece": piece["piece"], "label": "crane", "quote": piece["words"]});
             json!({"matches": pieces.iter().filter(counts).map(found).collect::<Vec<_>>()}).to_string()
         } else if system
             .starts_with("You answer a question about old conversations of an engineer with coding agents, and from nothing")
         {
             let pieces = last["pieces"].as_array().unwrap();
-            let counts = |piece: &&Value| piece["words"].as_str().unwrap().contains("repaired");
+            let counts = |piece: &&Value| piece["words"].as_str().unwrap().contains(word);
             let evidence: Vec<Value> =
                 pieces.iter().filter(counts).map(|piece| json!({"piece": piece["piece"], "quote": piece["words"]})).collect();
             json!({"is_known": true, "answer": evidence.len().to_string(), "evidence": evidence}).to_string()
@@ -94,6 +100,98 @@ fn python_of_a_model_looks_around_and_asks_readers() {
     assert_eq!(again, answer);
     let listed = environment.yore(["rlm", "show", "--json"]).run().success().json();
     assert_eq!((listed.as_array().unwrap().len(), &listed[0]["run"]), (1, &answer["run"]), "{listed}");
+}
+
+const HARBOUR: &str = "5f0c0100-0101-4000-8001-000000000001";
+
+#[test]
+fn python_of_a_model_finds_a_needle_in_any_amount() {
+    for power in [13, 17, 22] {
+        let filler = "the ferry is late and the pier is wet ".repeat((1 << power) / 8 / 38 + 1);
+        let filler = &filler[..filler.len().min(4_000)];
+        let (turns, mut session) = ((1 << power) / filler.len(), Transcript::new(HARBOUR, "/home/dev/harbour"));
+        for turn in 0..turns {
+            let needle =
+                if turn == turns * 2 / 3 { format!(" The magic number of tidepool is 417{turn}. ") } else { String::new() };
+            session = session.human(&format!("{turn}: {filler}{needle}{filler}"));
+        }
+        let (environment, address, _) = computer_with(
+            session,
+            &[
+                "hits = [i for i, text in enumerate(context) if 'magic number of tidepool' in text]\nprint(len(context), hits)",
+                "import re\nfor i in hits:\n    quote = re.search('The magic number of tidepool is [0-9]+', context[i]).group(0)\n    print(cite(i, quote))\n    answer['content'] = quote.split(' ')[-1]\nanswer['ready'] = True",
+            ],
+            "tidepool",
+        );
+        let run = ask(&environment, &address, &["rlm", "run", "--all", "--strategy", "code", "--json", "which number?"]).run();
+        let answer = run.success().json();
+        assert_eq!(answer["answer"], format!("417{}", turns * 2 / 3), "2^{power}: {answer}");
+        assert_eq!(
+            (answer["sources"].as_array().unwrap().len(), &answer["took"]["calls"]),
+            (1, &2.into()),
+            "2^{power}: {answer}"
+        );
+        let again = environment.yore(["rlm", "replay", answer["run"].as_str().unwrap(), "--json"]).run().success().json();
+        assert_eq!(again, answer, "2^{power}");
+    }
+}
+
+#[test]
+fn counts_lists_and_pairs_by_python_are_exact_where_the_readers_are() {
+    let mut session = Transcript::new(HARBOUR, "/home/dev/harbour");
+    let mut wanted: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for at in 0..600 {
+        let (user, day) = (format!("user{}", (at * 7 + at / 11) % 9), format!("2026-02-{:02}", at % 28 + 1));
+        let asks = ["Where is the anchor", "How many ropes are there", "Who moored it"][(at * 5 + at / 3) % 3];
+        session = session.human(&format!("{day} || {user} || {asks}, number {at}?"));
+        if asks.starts_with("Where") {
+            wanted.entry(user).or_default().insert(format!("{day} {at}"));
+        }
+    }
+    let (environment, address, _) = computer_with(
+        session,
+        &[
+            "print(context[0], len(context))",
+            "found = rlm_query('it asks for a place')\nby = {}\nfor one in found:\n    day, user, asked = one['quote'].split(' || ')\n    by.setdefault(user, []).append(day + ' ' + asked.split('number ')[1].strip('?'))\n    cite(one['piece'], one['quote'])\nprint(len(found), len(by))",
+            "import json\nusers = sorted(by)\npairs = [[a, b] for i, a in enumerate(users) for b in users[i + 1:] if len(by[a]) > len(by[b])]\nanswer['content'] = json.dumps({'count': len(found), 'by': by, 'pairs': pairs})\nanswer['ready'] = True",
+        ],
+        "Where is",
+    );
+    let run = ask(&environment, &address, &["rlm", "run", "--all", "--strategy", "code", "--json", "who asks for places?"]).run();
+    let answer = run.success().json();
+    let told: Value = serde_json::from_str(answer["answer"].as_str().unwrap()).unwrap_or_else(|_| panic!("{answer}"));
+    assert_eq!(told["count"], wanted.values().map(BTreeSet::len).sum::<usize>(), "{answer}");
+    let by: BTreeMap<String, BTreeSet<String>> = serde_json::from_value(told["by"].clone()).unwrap();
+    assert_eq!(by, wanted);
+    let more = |one: &&String, other: &&String| one < other && wanted[*one].len() > wanted[*other].len();
+    let pairs =
+        wanted.keys().flat_map(|one| wanted.keys().map(move |other| (one, other))).filter(|(one, other)| more(one, other));
+    assert_eq!(told["pairs"], json!(pairs.collect::<Vec<_>>()), "{answer}");
+    assert_eq!((&answer["refused"], &answer["not_whole"]), (&0.into(), &Value::Null), "{answer}");
+}
+
+#[test]
+fn python_of_a_model_follows_what_belongs_to_a_piece() {
+    let session = Transcript::new(HARBOUR, "/home/dev/harbour")
+        .human("Which crane lifts the boats?")
+        .assistant("We decided to use crane 5 for the boats.")
+        .human("Thanks, and the ferry?")
+        .assistant("It is late.");
+    let (environment, address, asked) = computer_with(
+        session,
+        &[
+            "at = [i for i, text in enumerate(context) if 'We decided' in text][0]\nprint('expanded', expand(at), 'traced', trace(at), trace(9999))",
+            "for i in expand(at): print(cite(i, context[i].split('\\n', 1)[1]))\nanswer['content'] = 'crane 5'\nanswer['ready'] = True",
+        ],
+        "crane",
+    );
+    let run = ask(&environment, &address, &["rlm", "run", "--all", "--strategy", "code", "--json", "which crane?"]).run();
+    let answer = run.success().json();
+    let told = asked.lock().unwrap()[1]["messages"].to_string();
+    assert!(told.contains("expanded [0, 2]") && told.contains("'relation': 'asked'") && told.contains("you replied"), "{told}");
+    assert_eq!((&answer["answer"], answer["sources"].as_array().unwrap().len()), (&"crane 5".into(), 2), "{answer}");
+    let again = environment.yore(["rlm", "replay", answer["run"].as_str().unwrap(), "--json"]).run().success().json();
+    assert_eq!(again, answer);
 }
 
 #[test]
@@ -193,6 +291,42 @@ fn an_agent_has_an_archive_read_with_as_many_calls_as_it_says() {
     assert!(deep["result"]["content"][0]["text"].as_str().unwrap().contains("<recalled-data"), "it is fenced: {deep}");
     assert!((1..=5).contains(&asked.lock().unwrap().len()));
     drop(input);
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_call_that_an_agent_cancels_gives_up_its_request_and_the_server_goes_on() {
+    let (environment, _, _) = computer(&[]);
+    let (began, has_begun) = std::sync::mpsc::channel();
+    let (release, is_released) = std::sync::mpsc::channel::<()>();
+    // A model that answers nothing before the test is over.
+    let address = listening(move |_, _, _| {
+        let _ = began.send(());
+        let _ = is_released.recv();
+    });
+    let mut child = ask(&environment, &address, &["mcp", "--tools", "ask"]).start_piped();
+    let (mut input, output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+    let mut lines = output.lines().map_while(Result::ok).map(|line| serde_json::from_str::<Value>(&line).unwrap());
+    let mut send = |message: Value| writeln!(input, "{message}").unwrap();
+    send(
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}}),
+    );
+    send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    let question = json!({"question": "how many cranes were repaired?", "depth": "deep", "project": "all", "calls": 5});
+    send(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "ask", "arguments": question}}));
+    has_begun.recv().unwrap();
+    send(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}));
+    // The run is over although the model never answered.
+    let runs = || environment.yore(["rlm", "show", "--json"]).run().json();
+    let ended = (0..200).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        runs().as_array().is_some_and(|runs| !runs.is_empty())
+    });
+    assert!(ended, "the run did not end");
+    send(json!({"jsonrpc": "2.0", "id": 3, "method": "tools/list"}));
+    let answered = lines.find(|message| message["id"] == 3 || message["id"] == 2).unwrap();
+    assert_eq!(answered["id"], 3, "nobody waits for the answer of a cancelled call: {answered}");
+    drop((release, input));
     child.wait().unwrap();
 }
 
