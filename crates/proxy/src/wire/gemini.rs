@@ -1,9 +1,13 @@
 //! Reads requests and answers of Google's Gemini. Reference: <https://ai.google.dev/api/generate-content>.
 
+use serde_json::Value;
+
 use super::digest::{Draft, ResultText};
+use super::found::{Found, append, count};
 use super::raw::{self, Object};
+use super::sse::Frames;
 use super::{joined, path_of, role, system_texts};
-use crate::{Conversation, Message, Role};
+use crate::{Answer, Conversation, Message, Role};
 
 /// Fields of a part that say something about its content and are not the content.
 const ATTRIBUTES: [&str; 6] =
@@ -97,4 +101,45 @@ fn result<'a>(response: &Object<'a>) -> (ResultText<'a>, bool) {
     // Images and files of a result.
     result.rest.extend(response.list("parts").unwrap_or_default());
     (result, error.is_some())
+}
+
+pub(super) fn answer(frames: Frames) -> Option<Answer> {
+    let mut found = Found::new();
+    // The text that grows, and whether it is a thought.
+    let (mut text, mut is_thought) = (String::new(), false);
+    for frame in frames.values {
+        found.is_error |= frame.is_error();
+        let value = frame.value.get("response").unwrap_or(&frame.value);
+        found.name(value, "modelVersion", "responseId");
+        read_usage(&mut found, value);
+        let Some(candidate) = value.pointer("/candidates/0") else { continue };
+        found.is_known = true;
+        found.is_whole |= candidate.get("finishReason").is_some_and(Value::is_string);
+        for part in candidate.pointer("/content/parts").and_then(Value::as_array).into_iter().flatten() {
+            let is_text = part.get("text").is_some_and(Value::is_string);
+            let thinks = part.get("thought").and_then(Value::as_bool).unwrap_or_default();
+            if !is_text || thinks != is_thought {
+                take_text(&mut found.draft, &mut text, is_thought);
+                is_thought = thinks;
+            }
+            if is_text { append(&mut text, part, "/text") } else { read_part(&mut found.draft, &part.to_string()) }
+        }
+    }
+    take_text(&mut found.draft, &mut text, is_thought);
+    found.finish()
+}
+
+fn take_text(draft: &mut Draft, text: &mut String, is_thought: bool) {
+    let text = std::mem::take(text);
+    if is_thought { draft.reasoning(text) } else { draft.text(text) }
+}
+
+/// Reads the counts of tokens, which grow from frame to frame. Thoughts are counted apart from the answer.
+fn read_usage(found: &mut Found, value: &Value) {
+    let (mut said, mut thought) = (0, 0);
+    count(&mut found.usage.input, value, "/usageMetadata/promptTokenCount");
+    count(&mut found.usage.cached, value, "/usageMetadata/cachedContentTokenCount");
+    count(&mut said, value, "/usageMetadata/candidatesTokenCount");
+    count(&mut thought, value, "/usageMetadata/thoughtsTokenCount");
+    found.usage.output = found.usage.output.max(said.saturating_add(thought));
 }

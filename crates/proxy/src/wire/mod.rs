@@ -2,17 +2,21 @@
 //!
 //! - [`read_request`] and [`read_answer`]: one file for each protocol
 //! - [`add`]: `splice`, for all protocols
-//! - `raw`: JSON by spans; `digest`: a message and its digest; `sse`: the frames of a stream
+//! - `raw`: JSON by spans; `digest`: a message and its digest; `sse`: the values of an answer; `found`: the answer that they make
 
 mod anthropic;
 mod digest;
+mod found;
 mod gemini;
 mod ollama;
 mod openai_chat;
 mod openai_responses;
 mod raw;
+mod splice;
+mod sse;
 
 use raw::Object;
+use serde_json::json;
 
 use crate::{Addition, Answer, Conversation, Message, Part, Protocol, Role};
 
@@ -53,15 +57,44 @@ pub fn read_request(protocol: Protocol, path: &str, body: &[u8]) -> Option<Conve
 }
 
 /// Returns the body with these texts added, and every other byte as it was; `None` if one of them has no place.
+///
+/// A text goes to the end of its place: an empty line and the text into a string, a new last block into a list. A system text that
+/// is missing is made. Texts of white space alone are left out. Only messages of [`Role::User`] can be added to.
 pub fn add(protocol: Protocol, body: &[u8], additions: &[Addition]) -> Option<Vec<u8>> {
-    let _ = (protocol, body, additions);
-    None
+    splice::add(protocol, body, additions)
 }
 
-/// Reads an answer, whole or streamed, from its decoded body; `None` if it holds none, as an error does.
+/// Reads an answer, whole or streamed, from its decoded body; `None` if it holds none, as an error does. The first byte tells a stream
+/// from JSON; the content type only tells a web page.
+///
+/// An error in the middle of an answer makes it one that did not come to its end. Of several alternatives the first is read.
 pub fn read_answer(protocol: Protocol, content_type: &str, body: &[u8]) -> Option<Answer> {
-    let _ = (protocol, content_type, body);
-    None
+    // The page of a gateway or of a network's login.
+    if content_type.trim_start().starts_with("text/html") {
+        return None;
+    }
+    let frames = sse::frames(body);
+    match protocol {
+        Protocol::Anthropic => anthropic::answer(frames),
+        Protocol::OpenAiChat => openai_chat::answer(frames),
+        Protocol::OpenAiResponses => openai_responses::answer(frames),
+        Protocol::Gemini => gemini::answer(frames),
+        Protocol::Ollama => ollama::answer(frames),
+    }
+}
+
+/// Returns the body of the error by which the proxy says that it cannot reach the upstream, in the form that the protocol's clients
+/// read. Its status is 502.
+pub fn error_body(protocol: Option<Protocol>, message: &str) -> String {
+    let body = match protocol {
+        Some(Protocol::Anthropic) => json!({"type": "error", "error": {"type": "api_error", "message": message}}),
+        Some(Protocol::Gemini) => json!({"error": {"code": 502, "message": message, "status": "UNAVAILABLE"}}),
+        Some(Protocol::Ollama) => json!({"error": message}),
+        Some(Protocol::OpenAiChat | Protocol::OpenAiResponses) | None => {
+            json!({"error": {"message": message, "type": "server_error", "param": null, "code": null}})
+        }
+    };
+    body.to_string()
 }
 
 /// Returns a path without its query.

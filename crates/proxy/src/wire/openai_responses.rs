@@ -1,12 +1,16 @@
 //! Reads requests and answers of OpenAI's responses. Reference: <https://platform.openai.com/docs/api-reference/responses>.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::digest::{Draft, ResultText};
-use super::openai_chat::{self, arguments};
+use super::found::{Found, append, count};
+use super::openai_chat::{self, arguments, parsed};
 use super::raw::{self, Object};
+use super::sse::Frames;
 use super::{joined, role, system_texts};
-use crate::{Conversation, Message, Role};
+use crate::{Answer, Conversation, Message, Role};
 
 pub(super) fn read(body: &Object<'_>) -> Option<Conversation> {
     let input = body.get("input")?;
@@ -88,6 +92,90 @@ fn read_content(draft: &mut Draft, item: &Object<'_>) {
             "input_text" | "output_text" | "text" | "summary_text" => draft.text(part.text("text").unwrap_or_default()),
             "refusal" => draft.text(part.text("refusal").unwrap_or_default()),
             _ => draft.other(kind, json),
+        }
+    }
+}
+
+pub(super) fn answer(frames: Frames) -> Option<Answer> {
+    let mut found = Found::new();
+    let mut items: BTreeMap<u64, Item> = BTreeMap::new();
+    for frame in frames.values {
+        let value = &frame.value;
+        let is_response = value.get("object").and_then(Value::as_str) == Some("response");
+        if let Some(response) = value.get("response").or(is_response.then_some(value)) {
+            found.is_known = true;
+            read_response(&mut found, &mut items, response);
+            continue;
+        }
+        let kind = frame.kind();
+        found.is_error |= frame.is_error();
+        found.is_known |= kind.starts_with("response.");
+        let Some(index) = value.get("output_index").and_then(Value::as_u64) else { continue };
+        let item = items.entry(index).or_default();
+        match kind {
+            "response.output_item.added" | "response.output_item.done" => {
+                item.value = value.get("item").cloned().unwrap_or_default();
+                item.is_done |= kind.ends_with("done");
+            }
+            "response.output_text.delta" | "response.refusal.delta" => append(&mut item.text, value, "/delta"),
+            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+                append(&mut item.reasoning, value, "/delta")
+            }
+            "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta" => {
+                append(&mut item.input, value, "/delta");
+            }
+            _ => {}
+        }
+    }
+    items.into_values().for_each(|item| item.finish(&mut found.draft));
+    found.finish()
+}
+
+/// Reads a response, which the first and the last events hold. The last one's output counts more than the pieces, but some servers
+/// leave it empty.
+fn read_response(found: &mut Found, items: &mut BTreeMap<u64, Item>, response: &Value) {
+    found.name(response, "model", "id");
+    count(&mut found.usage.input, response, "/usage/input_tokens");
+    count(&mut found.usage.cached, response, "/usage/input_tokens_details/cached_tokens");
+    count(&mut found.usage.written, response, "/usage/input_tokens_details/cache_write_tokens");
+    count(&mut found.usage.output, response, "/usage/output_tokens");
+    match response.get("status").and_then(Value::as_str) {
+        // An answer that reached its limit of tokens is incomplete, and came to its end.
+        Some("completed" | "incomplete") => found.is_whole = true,
+        Some("failed" | "cancelled") => found.is_error = true,
+        _ => {}
+    }
+    let output = response.get("output").and_then(Value::as_array).filter(|output| !output.is_empty());
+    if let Some(output) = output {
+        let whole = output.iter().map(|value| Item { value: value.clone(), is_done: true, ..Item::default() });
+        *items = (0..).zip(whole).collect();
+    }
+}
+
+/// An item of an answer, with the pieces that came after its start.
+#[derive(Default)]
+struct Item {
+    value: Value,
+    text: String,
+    reasoning: String,
+    input: String,
+    is_done: bool,
+}
+
+impl Item {
+    fn finish(self, draft: &mut Draft) {
+        let json = self.value.to_string();
+        let item = Object::parse(&json);
+        if self.is_done {
+            return item.iter().for_each(|item| read_item(draft, item));
+        }
+        draft.reasoning(self.reasoning);
+        draft.text(self.text);
+        let text = |name: &str| item.as_ref().and_then(|item| item.text(name));
+        if !self.input.is_empty() {
+            let is_custom = text("type").is_some_and(|kind| kind == "custom_tool_call");
+            let input = if is_custom { Value::String(self.input) } else { parsed(self.input) };
+            draft.call(text("call_id"), text("name").unwrap_or_default(), input);
         }
     }
 }
