@@ -14,6 +14,8 @@ mod openai_responses;
 mod raw;
 mod splice;
 mod sse;
+#[cfg(test)]
+mod tests;
 
 use raw::Object;
 use serde_json::json;
@@ -58,8 +60,9 @@ pub fn read_request(protocol: Protocol, path: &str, body: &[u8]) -> Option<Conve
 
 /// Returns the body with these texts added, and every other byte as it was; `None` if one of them has no place.
 ///
-/// A text goes to the end of its place: an empty line and the text into a string, a new last block into a list. A system text that
-/// is missing is made. Texts of white space alone are left out. Only messages of [`Role::User`] can be added to.
+/// A text goes to the end of its place: a new last block into a list, an empty line and the text into a string. A message that is a
+/// string becomes a list with two blocks where clients write one text in both forms, which Anthropic's do. A system text that is
+/// missing is made. Texts of white space alone are left out. Only messages of [`Role::User`] can be added to.
 pub fn add(protocol: Protocol, body: &[u8], additions: &[Addition]) -> Option<Vec<u8>> {
     splice::add(protocol, body, additions)
 }

@@ -119,7 +119,7 @@ pub(super) fn answer(frames: Frames) -> Option<Answer> {
             }
             "response.output_text.delta" | "response.refusal.delta" => append(&mut item.text, value, "/delta"),
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                append(&mut item.reasoning, value, "/delta")
+                append(&mut item.reasoning, value, "/delta");
             }
             "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta" => {
                 append(&mut item.input, value, "/delta");

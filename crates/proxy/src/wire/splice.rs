@@ -27,8 +27,9 @@ pub(super) fn add(protocol: Protocol, body: &[u8], additions: &[Addition]) -> Op
             Place::Message(index) => request.message(index)?,
         };
         if !texts.is_empty() {
-            let (at, inserted) = slot.insertion(&texts)?;
-            insertions.push((start + offset_in(document, at)?, inserted));
+            for (at, inserted) in slot.insertions(&texts)? {
+                insertions.push((start + offset_in(document, at)?, inserted));
+            }
         }
     }
     insertions.sort_by_key(|(offset, _)| *offset);
@@ -78,12 +79,16 @@ struct Request<'a> {
     /// The value that holds the messages: a list, or a single message.
     messages: &'a str,
     items: Vec<&'a str>,
+    /// Whether the client marks blocks for the provider's cache. Quotes within strings are escaped, so only a key looks like this.
+    is_marked: bool,
 }
 
 /// A place at the end of which text can be added.
 enum Slot<'a> {
     /// A string.
     Text(&'a str),
+    /// A string that becomes a list of blocks.
+    TextOrBlocks(&'a str),
     /// A list of blocks.
     Blocks { list: &'a str, kind: Option<&'static str> },
     /// A list of messages; the new one comes first.
@@ -95,6 +100,7 @@ enum Slot<'a> {
 impl<'a> Request<'a> {
     fn read(protocol: Protocol, document: &'a str) -> Option<Self> {
         let mut object = Object::parse(document)?;
+        let is_marked = document.contains(r#""cache_control""#);
         if protocol == Protocol::Gemini
             && let Some(inner) = gemini::unwrapped(&object)
         {
@@ -107,15 +113,19 @@ impl<'a> Request<'a> {
             Protocol::Gemini => "contents",
         };
         let messages = sole(object.only(name))?;
-        let items = raw::list(messages).unwrap_or_else(|| vec![messages]);
-        Some(Self { protocol, object, messages, items })
+        let items = match protocol {
+            // A single message without a list: a string, or an object.
+            Protocol::OpenAiResponses if messages.starts_with('"') => vec![messages],
+            Protocol::Gemini if messages.starts_with('{') => vec![messages],
+            _ => raw::list(messages).filter(|items| items.iter().all(|item| item.starts_with('{')))?,
+        };
+        Some(Self { protocol, object, messages, items, is_marked })
     }
 
     fn message(&self, index: usize) -> Option<Slot<'a>> {
         let item = *self.items.get(index)?;
-        if self.protocol == Protocol::OpenAiResponses && raw::text(item).is_some() {
-            // The input may be one string; a list of strings is none of the protocol.
-            return (item == self.messages).then_some(Slot::Text(item));
+        if item.starts_with('"') {
+            return Some(Slot::Text(item));
         }
         let message = Object::parse(item)?;
         for name in ["role", "type"] {
@@ -131,10 +141,25 @@ impl<'a> Request<'a> {
 
     fn content(&self, message: &Object<'a>) -> Option<Slot<'a>> {
         match self.protocol {
-            Protocol::Anthropic | Protocol::OpenAiChat => string_or_blocks(sole(message.only("content"))?, "text"),
+            Protocol::Anthropic | Protocol::OpenAiChat => {
+                let content = sole(message.only("content"))?;
+                Some(self.as_blocks(string_or_blocks(content, "text")?))
+            }
             Protocol::OpenAiResponses => string_or_blocks(sole(message.only("content"))?, "input_text"),
             Protocol::Gemini => gemini_content(message),
             Protocol::Ollama => string(sole(message.only("content"))?),
+        }
+    }
+
+    /// Makes a list of blocks of a string. A client writes the same text as a list while it marks it for the cache and as a string
+    /// later (Claude Code, aider): what is added must then be the same blocks, or the provider's prefix ends there. Anthropic takes
+    /// lists everywhere; some servers of chat completions take none, but clients send those no marks.
+    fn as_blocks(&self, slot: Slot<'a>) -> Slot<'a> {
+        match slot {
+            Slot::Text(string) if !is_empty(string) && (self.is_marked || self.protocol == Protocol::Anthropic) => {
+                Slot::TextOrBlocks(string)
+            }
+            slot => slot,
         }
     }
 
@@ -170,7 +195,6 @@ impl<'a> Request<'a> {
     fn system_message(&self) -> Option<Slot<'a>> {
         // Ollama loads a model if it is sent no message, and must not be made to answer.
         self.items.first()?;
-        raw::list(self.messages)?;
         let messages = self.items.iter().map_while(|item| Object::parse(item));
         match messages.take_while(|message| role(message) == Some(Role::System)).last() {
             Some(message) => {
@@ -209,40 +233,43 @@ fn gemini_content<'a>(content: &Object<'a>) -> Option<Slot<'a>> {
 }
 
 impl<'a> Slot<'a> {
-    /// Returns the slice of the document before which bytes go, and these bytes.
-    fn insertion(&self, texts: &[&str]) -> Option<(&'a str, String)> {
-        match self {
+    /// Returns bytes to insert, each with the slice of the document before which they go.
+    fn insertions(&self, texts: &[&str]) -> Option<Vec<(&'a str, String)>> {
+        let joined = texts.join(SEPARATOR);
+        let blocks = |kind: Option<&str>| texts.iter().map(|text| block(kind, text)).collect::<Vec<_>>().join(",");
+        Some(match self {
             Slot::Text(string) => {
-                let is_empty = string.len() == r#""""#.len();
-                let joined = texts.join(SEPARATOR);
-                let text = if is_empty { joined } else { format!("{SEPARATOR}{joined}") };
+                let text = if is_empty(string) { joined } else { format!("{SEPARATOR}{joined}") };
                 let escaped = json!(text).to_string();
                 let inner = escaped.strip_prefix('"')?.strip_suffix('"')?.to_owned();
-                Some((string.get(string.len().checked_sub(1)?..)?, inner))
+                vec![(string.get(string.len().checked_sub(1)?..)?, inner)]
             }
-            Slot::Blocks { list, kind } => {
-                let blocks: Vec<String> = texts.iter().map(|text| block(*kind, text)).collect();
-                let blocks = blocks.join(",");
-                match raw::list(list)?.last() {
-                    Some(last) => Some((list.get(offset_in(list, last)? + last.len()..)?, format!(",{blocks}"))),
-                    None => Some((list.get(1..)?, blocks)),
-                }
+            Slot::TextOrBlocks(string) => {
+                let after = format!("}},{}]", blocks(Some("text")));
+                vec![(string, r#"[{"type":"text","text":"#.to_owned()), (string.get(string.len()..)?, after)]
             }
+            Slot::Blocks { list, kind } => match raw::list(list)?.last() {
+                Some(last) => vec![(list.get(offset_in(list, last)? + last.len()..)?, format!(",{}", blocks(*kind)))],
+                None => vec![(list.get(1..)?, blocks(*kind))],
+            },
             Slot::NewMessage { list } => {
-                let message = format!(r#"{{"role":"system","content":{}}},"#, json!(texts.join(SEPARATOR)));
-                Some((list.get(1..)?, message))
+                let message = format!(r#"{{"role":"system","content":{}}},"#, json!(joined));
+                vec![(list.get(1..)?, message)]
             }
             Slot::NewField { object, name, protocol } => {
-                let text = texts.join(SEPARATOR);
                 let value = match protocol {
-                    Protocol::Gemini => format!(r#"{{"parts":[{}]}}"#, block(None, &text)),
-                    _ => json!(text).to_string(),
+                    Protocol::Gemini => format!(r#"{{"parts":[{}]}}"#, block(None, &joined)),
+                    _ => json!(joined).to_string(),
                 };
                 // The object has another field, that of the messages.
-                Some((object.get(1..)?, format!(r#""{name}":{value},"#)))
+                vec![(object.get(1..)?, format!(r#""{name}":{value},"#))]
             }
-        }
+        })
     }
+}
+
+fn is_empty(string: &str) -> bool {
+    string == r#""""#
 }
 
 /// Returns a block of text, with its type if the protocol has one.
