@@ -11,12 +11,22 @@
 //!
 //! The proxy knows nothing of yore's memory, never retries a request by itself, follows no redirects, and writes no log.
 
+mod client_io;
+mod connect;
 mod conversation;
 mod counts;
+mod decode;
+mod forward;
+mod head;
+mod held;
+mod kept;
 mod memory;
+mod observer;
 mod route;
 mod server;
 mod settings;
+mod tee;
+mod tunnel;
 pub mod wire;
 
 pub use conversation::{Addition, Answer, Conversation, Digest, Message, Part, Place, Protocol, Role, Usage};

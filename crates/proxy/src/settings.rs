@@ -22,6 +22,8 @@ pub struct Settings {
     /// Address of an HTTP proxy that upstreams are reached through, as `http://user:password@host:port` or with `https`.
     /// Upstreams on this machine are reached directly. Variables of the environment are never read.
     pub via: Option<Url>,
+    /// Certificates of authorities to trust besides the public ones, in DER, as companies have that look into their traffic.
+    pub authorities: Vec<Vec<u8>>,
 }
 
 /// A server that requests may go to.
@@ -54,6 +56,15 @@ pub enum SettingsError {
     /// The address of the HTTP proxy cannot be used.
     #[error("invalid address of the HTTP proxy: it must be http:// or https:// with a host")]
     Via,
+    /// A certificate cannot be read.
+    #[error("invalid certificate of an authority, number {number}: it must be X.509 in DER")]
+    Authority {
+        /// Its number in the list, from 0 on.
+        number: usize,
+    },
+    /// TLS cannot be set up.
+    #[error("cannot set up TLS: {0}")]
+    Tls(String),
 }
 
 impl Settings {
@@ -66,6 +77,7 @@ impl Settings {
             longest_body: 64 << 20,
             longest_kept: 16 << 20,
             via: None,
+            authorities: Vec::new(),
         }
     }
 
@@ -101,13 +113,14 @@ fn is_http(url: &Url) -> bool {
 impl fmt::Debug for Settings {
     /// Leaves out the token and the credentials of `via`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { token: _, upstreams, deadline, longest_body, longest_kept, via } = self;
+        let Self { token: _, upstreams, deadline, longest_body, longest_kept, via, authorities } = self;
         f.debug_struct("Settings")
             .field("upstreams", upstreams)
             .field("deadline", deadline)
             .field("longest_body", longest_body)
             .field("longest_kept", longest_kept)
             .field("via", &via.as_ref().and_then(Url::host_str))
+            .field("authorities", &authorities.len())
             .finish_non_exhaustive()
     }
 }
