@@ -74,8 +74,9 @@ fn offset_in(text: &str, rest: &str) -> Option<usize> {
 /// A request whose messages are known by their spans.
 struct Request<'a> {
     protocol: Protocol,
-    /// The object that holds the messages.
+    /// The object that holds the messages, and its span.
     object: Object<'a>,
+    span: &'a str,
     /// The value that holds the messages: a list, or a single message.
     messages: &'a str,
     items: Vec<&'a str>,
@@ -100,11 +101,12 @@ enum Slot<'a> {
 impl<'a> Request<'a> {
     fn read(protocol: Protocol, document: &'a str) -> Option<Self> {
         let mut object = Object::parse(document)?;
+        let mut span = document.trim_start_matches(raw::is_space);
         let is_marked = document.contains(r#""cache_control""#);
         if protocol == Protocol::Gemini
             && let Some(inner) = gemini::unwrapped(&object)
         {
-            sole(object.only("request"))?;
+            span = sole(object.only("request"))?;
             object = inner;
         }
         let name = match protocol {
@@ -119,7 +121,7 @@ impl<'a> Request<'a> {
             Protocol::Gemini if messages.starts_with('{') => vec![messages],
             _ => raw::list(messages).filter(|items| items.iter().all(|item| item.starts_with('{')))?,
         };
-        Some(Self { protocol, object, messages, items, is_marked })
+        Some(Self { protocol, object, span, messages, items, is_marked })
     }
 
     fn message(&self, index: usize) -> Option<Slot<'a>> {
@@ -187,7 +189,7 @@ impl<'a> Request<'a> {
         }
         match found {
             Some(value) => slot(value),
-            None => Some(Slot::NewField { object: self.object.raw, name: names.first()?, protocol: self.protocol }),
+            None => Some(Slot::NewField { object: self.span, name: names.first()?, protocol: self.protocol }),
         }
     }
 
