@@ -6,7 +6,7 @@ use super::raw::{self, Item, Object};
 use crate::{Digest, Message, Part, Role};
 
 /// Marks of a provider's cache, which clients move from message to message.
-const MARKS: [&str; 3] = ["cache_control", "copilot_cache_control", "prompt_cache_breakpoint"];
+pub(super) const MARKS: [&str; 3] = ["cache_control", "copilot_cache_control", "prompt_cache_breakpoint"];
 
 /// A message that is being read.
 ///
@@ -249,6 +249,25 @@ mod tests {
             image(r#"{ "source": { "data": "x" } }"#)
         );
         assert_ne!(image(r#"{"source":{"data":"x"}}"#), image(r#"{"source":{"data":"y"}}"#));
+    }
+
+    #[test]
+    fn digests_are_those_of_earlier_versions() {
+        // Callers may store them: another form forgets all conversations.
+        let digest = digest(|draft| {
+            draft.text("a".to_owned());
+            draft.call(Some("id".to_owned()), "read".to_owned(), json!({"b": [1, 2.5, true, null], "a": "x"}));
+            draft.outcome(None, Some("read".to_owned()), ResultText::read(Some("\"y\"")), true);
+            draft.json("image", r#"{"data":"z"}"#);
+        });
+        assert_eq!(format!("{:032x}", u128::from_be_bytes(digest)), "4287f22bf30f0851e9afa106ed227e21");
+    }
+
+    #[test]
+    fn a_part_and_its_json_have_one_digest() {
+        let json = r#"{"type":"image","cache_control":{},"source":{"data":"x"}}"#;
+        let part = digest(|draft| draft.other("image".to_owned(), &Object::parse(json).unwrap()));
+        assert_eq!(part, digest(|draft| draft.json("image", json)));
     }
 
     #[test]

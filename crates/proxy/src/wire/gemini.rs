@@ -45,7 +45,7 @@ pub(super) fn role_of_content(content: &Object<'_>) -> Role {
 
 fn model(path: &str) -> Option<String> {
     let (before, last) = path_of(path).rsplit_once('/')?;
-    let is_model = before.ends_with("odels");
+    let is_model = matches!(before.rsplit('/').next(), Some("models" | "tunedModels"));
     let end = last.find([':', '%']).unwrap_or(last.len());
     last.get(..end).filter(|_| is_model).map(str::to_owned)
 }

@@ -122,7 +122,7 @@ pub(super) fn answer(frames: Frames) -> Option<Answer> {
     found.finish()
 }
 
-/// What the pieces of an answer say, or its only message.
+/// The content of an answer, collected from its pieces or from its only message.
 #[derive(Default)]
 struct Said {
     reasoning: String,
@@ -137,7 +137,7 @@ struct SaidCall {
     id: String,
     name: String,
     arguments: String,
-    /// Whether the tool takes text in place of an object.
+    /// True if the tool takes text in place of an object.
     is_custom: bool,
 }
 
