@@ -16,7 +16,7 @@ use crate::{Answer, Conversation, Message, Role, Usage};
 const SESSION: &str = "_session_";
 
 pub(super) fn read(body: &Object<'_>) -> Option<Conversation> {
-    let messages = body.list("messages")?.into_iter().map(message).collect::<Option<Vec<_>>>()?;
+    let messages: Vec<_> = raw::objects(body.get("messages")?)?.iter().map(message).collect();
     let system = body.get("system").map(texts).unwrap_or_default();
     Some(Conversation {
         model: body.text("model"),
@@ -30,25 +30,21 @@ pub(super) fn read(body: &Object<'_>) -> Option<Conversation> {
 fn texts(system: &str) -> Vec<String> {
     match raw::text(system) {
         Some(text) => vec![text],
-        None => {
-            raw::list(system).unwrap_or_default().into_iter().filter_map(|block| Object::parse(block)?.text("text")).collect()
-        }
+        None => raw::objects(system).unwrap_or_default().iter().filter_map(|block| block.text("text")).collect(),
     }
 }
 
-fn message(json: &str) -> Option<Message> {
-    let message = Object::parse(json)?;
-    let mut draft = Draft::new(role(&message).unwrap_or(Role::Tool));
+fn message(message: &Object<'_>) -> Message {
+    let mut draft = Draft::new(role(message).unwrap_or(Role::Tool));
     let content = message.get("content").unwrap_or("null");
     match raw::text(content) {
         Some(text) => draft.text(text),
-        None => raw::list(content).unwrap_or_default().into_iter().for_each(|block| read_block(&mut draft, block)),
+        None => draft.each(content, read_block),
     }
-    Some(draft.finish())
+    draft.finish()
 }
 
-fn read_block(draft: &mut Draft, json: &str) {
-    let Some(block) = Object::parse(json) else { return draft.other(String::new(), json) };
+fn read_block(draft: &mut Draft, block: &Object<'_>) {
     let kind = block.kind();
     match kind.as_str() {
         "text" => draft.text(block.text("text").unwrap_or_default()),
@@ -61,7 +57,7 @@ fn read_block(draft: &mut Draft, json: &str) {
             let is_error = block.get("is_error") == Some("true");
             draft.outcome(block.text("tool_use_id"), None, ResultText::read(block.get("content")), is_error);
         }
-        _ => draft.other(kind, json),
+        _ => draft.other(kind, block),
     }
 }
 
@@ -179,7 +175,7 @@ impl Block {
             if !self.input.is_empty() {
                 start.insert("input".to_owned(), parsed(self.input));
             }
-            read_block(draft, &self.start.to_string());
+            Object::parse(&self.start.to_string()).iter().for_each(|block| read_block(draft, block));
         }
     }
 }

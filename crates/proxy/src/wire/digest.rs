@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::raw;
+use super::raw::{self, Item, Object};
 use crate::{Digest, Message, Part, Role};
 
 /// Marks of a provider's cache, which clients move from message to message.
-const MARKS: [&str; 3] = ["cache_control", "copilot_cache_control", "prompt_cache_breakpoint"];
+pub(super) const MARKS: [&str; 3] = ["cache_control", "copilot_cache_control", "prompt_cache_breakpoint"];
 
 /// A message that is being read.
 ///
@@ -71,12 +71,37 @@ impl Draft {
         self.parts.push(Part::Outcome { id, name, text: result.text, is_error });
     }
 
-    /// Adds a part of another kind by the JSON of it.
-    pub(super) fn other(&mut self, kind: String, json: &str) {
+    /// Adds a part of another kind by all its fields.
+    pub(super) fn other(&mut self, kind: String, part: &Object<'_>) {
         self.tag(b'X');
         self.string(&kind);
-        self.raw(json);
+        let mut fields: Vec<_> = part.fields().filter(|(key, _)| !MARKS.contains(key)).collect();
+        fields.sort_unstable();
+        self.tag(b'{');
+        self.number(fields.len());
+        for (key, json) in fields {
+            self.string(key);
+            self.raw(json);
+        }
         self.parts.push(Part::Other(kind));
+    }
+
+    /// Adds a part of another kind by its JSON.
+    pub(super) fn json(&mut self, kind: &str, json: &str) {
+        self.tag(b'X');
+        self.string(kind);
+        self.raw(json);
+        self.parts.push(Part::Other(kind.to_owned()));
+    }
+
+    /// Adds the parts of a list; what is no object there is a part without a name.
+    pub(super) fn each(&mut self, list: &str, read: impl Fn(&mut Self, &Object<'_>)) {
+        for item in raw::items(list) {
+            match item {
+                Item::Object(part) => read(self, &part),
+                Item::Other(json) => self.json("", json),
+            }
+        }
     }
 
     /// Returns whether nothing was added yet.
@@ -218,12 +243,31 @@ mod tests {
         let call = |input: Value| digest(|draft| draft.call(None, "read".to_owned(), input));
         assert_eq!(call(json!({"a": 1, "b": {"c": [], "d": null}})), call(json!({"b": {"d": null, "c": []}, "a": 1})));
         assert_ne!(call(json!({"a": [1, 2]})), call(json!({"a": [2, 1]})));
-        let image = |json: &str| digest(|draft| draft.other("image".to_owned(), json));
+        let image = |json: &str| digest(|draft| draft.other("image".to_owned(), &Object::parse(json).unwrap()));
         assert_eq!(
             image(r#"{"source":{"data":"x"},"cache_control":{"type":"ephemeral"}}"#),
             image(r#"{ "source": { "data": "x" } }"#)
         );
         assert_ne!(image(r#"{"source":{"data":"x"}}"#), image(r#"{"source":{"data":"y"}}"#));
+    }
+
+    #[test]
+    fn digests_are_those_of_earlier_versions() {
+        // Callers may store them: another form forgets all conversations.
+        let digest = digest(|draft| {
+            draft.text("a".to_owned());
+            draft.call(Some("id".to_owned()), "read".to_owned(), json!({"b": [1, 2.5, true, null], "a": "x"}));
+            draft.outcome(None, Some("read".to_owned()), ResultText::read(Some("\"y\"")), true);
+            draft.json("image", r#"{"data":"z"}"#);
+        });
+        assert_eq!(format!("{:032x}", u128::from_be_bytes(digest)), "4287f22bf30f0851e9afa106ed227e21");
+    }
+
+    #[test]
+    fn a_part_and_its_json_have_one_digest() {
+        let json = r#"{"type":"image","cache_control":{},"source":{"data":"x"}}"#;
+        let part = digest(|draft| draft.other("image".to_owned(), &Object::parse(json).unwrap()));
+        assert_eq!(part, digest(|draft| draft.json("image", json)));
     }
 
     #[test]

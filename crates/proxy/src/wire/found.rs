@@ -11,11 +11,11 @@ pub(super) struct Found {
     pub(super) draft: Draft,
     /// Tokens that it took.
     pub(super) usage: Usage,
-    /// Whether the protocol's end mark came.
+    /// True if the protocol's end mark came.
     pub(super) is_whole: bool,
-    /// Whether the server told an error.
+    /// True if the server sent an error.
     pub(super) is_error: bool,
-    /// Whether anything of the protocol came at all.
+    /// True if anything of the protocol came at all.
     pub(super) is_known: bool,
     model: Option<String>,
     id: Option<String>,

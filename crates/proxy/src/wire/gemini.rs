@@ -19,9 +19,7 @@ pub(super) const SYSTEM: [&str; 2] = ["systemInstruction", "system_instruction"]
 pub(super) fn read(path: &str, body: &Object<'_>) -> Option<Conversation> {
     let inner = unwrapped(body);
     let request = inner.as_ref().unwrap_or(body);
-    let contents = request.get("contents")?;
-    let contents = raw::list(contents).unwrap_or_else(|| vec![contents]);
-    let messages = contents.into_iter().map(message).collect::<Option<Vec<_>>>()?;
+    let messages: Vec<_> = objects(request.get("contents")?)?.iter().map(message).collect();
     let system = SYSTEM.iter().find_map(|name| request.get(name)).map(texts).unwrap_or_default();
     Some(Conversation {
         model: model(path).or_else(|| body.text("model")),
@@ -47,34 +45,38 @@ pub(super) fn role_of_content(content: &Object<'_>) -> Role {
 
 fn model(path: &str) -> Option<String> {
     let (before, last) = path_of(path).rsplit_once('/')?;
-    let is_model = before.ends_with("odels");
+    let is_model = matches!(before.rsplit('/').next(), Some("models" | "tunedModels"));
     let end = last.find([':', '%']).unwrap_or(last.len());
     last.get(..end).filter(|_| is_model).map(str::to_owned)
 }
 
-/// Returns the parts of a content; its single part may stand without a list.
-fn parts<'a>(content: &Object<'a>) -> Vec<&'a str> {
-    let Some(parts) = content.get("parts") else { return Vec::new() };
-    raw::list(parts).unwrap_or_else(|| vec![parts])
+/// Reads a list of objects; a single one may stand without a list.
+fn objects(json: &str) -> Option<Vec<Object<'_>>> {
+    raw::objects(json).or_else(|| Some(vec![Object::parse(json)?]))
 }
 
 fn texts(system: &str) -> Vec<String> {
     match Object::parse(system) {
-        Some(system) => parts(&system).into_iter().filter_map(|part| Object::parse(part)?.text("text")).collect(),
+        Some(system) => {
+            let parts = system.get("parts").and_then(objects).unwrap_or_default();
+            parts.iter().filter_map(|part| part.text("text")).collect()
+        }
         None => raw::text(system).into_iter().collect(),
     }
 }
 
-fn message(json: &str) -> Option<Message> {
-    let content = Object::parse(json)?;
-    let mut draft = Draft::new(role_of_content(&content));
-    parts(&content).into_iter().for_each(|part| read_part(&mut draft, part));
-    Some(draft.finish())
+fn message(content: &Object<'_>) -> Message {
+    let mut draft = Draft::new(role_of_content(content));
+    let parts = content.get("parts").unwrap_or("[]");
+    match Object::parse(parts) {
+        Some(part) => read_part(&mut draft, &part),
+        None => draft.each(parts, read_part),
+    }
+    draft.finish()
 }
 
 /// Reads a part of a request or of an answer.
-pub(super) fn read_part(draft: &mut Draft, json: &str) {
-    let Some(part) = Object::parse(json) else { return draft.other(String::new(), json) };
+fn read_part(draft: &mut Draft, part: &Object<'_>) {
     if let Some(text) = part.text("text") {
         let is_thought = part.get("thought") == Some("true");
         return if is_thought { draft.reasoning(text) } else { draft.text(text) };
@@ -87,8 +89,8 @@ pub(super) fn read_part(draft: &mut Draft, json: &str) {
         let (result, is_error) = result(&response);
         return draft.outcome(response.text("id"), response.text("name"), result, is_error);
     }
-    let kind = part.names().find(|name| !ATTRIBUTES.contains(name)).unwrap_or_default().to_owned();
-    draft.other(kind, json);
+    let kind = part.fields().map(|(name, _)| name).find(|name| !ATTRIBUTES.contains(name)).unwrap_or_default();
+    draft.other(kind.to_owned(), part);
 }
 
 /// Reads the result of a function: clients put it into `output` or `result`, errors into `error`; anything else is kept as JSON.
@@ -122,7 +124,11 @@ pub(super) fn answer(frames: Frames) -> Option<Answer> {
                 take_text(&mut found.draft, &mut text, is_thought);
                 is_thought = thinks;
             }
-            if is_text { append(&mut text, part, "/text") } else { read_part(&mut found.draft, &part.to_string()) }
+            if is_text {
+                append(&mut text, part, "/text");
+            } else {
+                Object::parse(&part.to_string()).iter().for_each(|part| read_part(&mut found.draft, part));
+            }
         }
     }
     take_text(&mut found.draft, &mut text, is_thought);

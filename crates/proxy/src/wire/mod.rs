@@ -70,7 +70,7 @@ pub fn add(protocol: Protocol, body: &[u8], additions: &[Addition]) -> Option<Ve
 /// Reads an answer, whole or streamed, from its decoded body; `None` if it holds none, as an error does. The first byte tells a stream
 /// from JSON; the content type only tells a web page.
 ///
-/// An error in the middle of an answer makes it one that did not come to its end. Of several alternatives the first is read.
+/// An error in the middle of an answer makes it one that did not come to its end. The first of several alternatives is read.
 pub fn read_answer(protocol: Protocol, content_type: &str, body: &[u8]) -> Option<Answer> {
     // The page of a gateway or of a network's login.
     if content_type.trim_start().starts_with("text/html") {

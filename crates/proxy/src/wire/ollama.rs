@@ -5,35 +5,32 @@ use serde_json::Value;
 use super::digest::{Draft, ResultText};
 use super::found::{Found, append, count};
 use super::openai_chat::read_call;
-use super::raw::Object;
+use super::raw::{self, Object};
 use super::sse::Frames;
 use super::{joined, role, system_texts};
 use crate::{Answer, Conversation, Message, Role};
 
 pub(super) fn read(body: &Object<'_>) -> Option<Conversation> {
-    let messages = body.list("messages")?.into_iter().map(message).collect::<Option<Vec<_>>>()?;
+    let messages: Vec<_> = raw::objects(body.get("messages")?)?.iter().map(message).collect();
     let system = joined(system_texts(&messages));
     Some(Conversation { model: body.text("model"), system, messages, previous: None, session: None })
 }
 
-fn message(json: &str) -> Option<Message> {
-    let message = Object::parse(json)?;
-    let role = role(&message).unwrap_or(Role::Tool);
+fn message(message: &Object<'_>) -> Message {
+    let role = role(message).unwrap_or(Role::Tool);
     let mut draft = Draft::new(role);
     if role == Role::Tool {
         let name = message.text("tool_name").or_else(|| message.text("name"));
         draft.outcome(message.text("tool_call_id"), name, ResultText::read(message.get("content")), false);
-        return Some(draft.finish());
+        return draft.finish();
     }
     draft.reasoning(message.text("thinking").unwrap_or_default());
     draft.text(message.text("content").unwrap_or_default());
     for image in message.list("images").unwrap_or_default() {
-        draft.other("image".to_owned(), image);
+        draft.json("image", image);
     }
-    for call in message.list("tool_calls").unwrap_or_default() {
-        read_call(&mut draft, call);
-    }
-    Some(draft.finish())
+    draft.each(message.get("tool_calls").unwrap_or("[]"), read_call);
+    draft.finish()
 }
 
 pub(super) fn answer(frames: Frames) -> Option<Answer> {
@@ -54,6 +51,6 @@ pub(super) fn answer(frames: Frames) -> Option<Answer> {
     }
     found.draft.reasoning(reasoning);
     found.draft.text(text);
-    calls.iter().for_each(|call| read_call(&mut found.draft, call));
+    calls.iter().filter_map(|call| Object::parse(call)).for_each(|call| read_call(&mut found.draft, &call));
     found.finish()
 }

@@ -12,7 +12,7 @@ use super::{joined, path_of, role, system_texts};
 use crate::{Answer, Conversation, Message, Role};
 
 pub(super) fn read(path: &str, body: &Object<'_>) -> Option<Conversation> {
-    let messages = body.list("messages")?.into_iter().map(message).collect::<Option<Vec<_>>>()?;
+    let messages: Vec<_> = raw::objects(body.get("messages")?)?.iter().map(message).collect();
     Some(Conversation {
         model: body.text("model").or_else(|| deployment(path)),
         system: joined(system_texts(&messages)),
@@ -35,44 +35,39 @@ fn deployment(path: &str) -> Option<String> {
     segments.next().map(str::to_owned)
 }
 
-fn message(json: &str) -> Option<Message> {
-    let message = Object::parse(json)?;
-    let role = role(&message).unwrap_or(Role::Tool);
+fn message(message: &Object<'_>) -> Message {
+    let role = role(message).unwrap_or(Role::Tool);
     let mut draft = Draft::new(role);
     if role == Role::Tool {
         draft.outcome(message.text("tool_call_id"), message.text("name"), ResultText::read(message.get("content")), false);
-        return Some(draft.finish());
+        return draft.finish();
     }
     let reasoning = message.text("reasoning_content").or_else(|| message.text("reasoning"));
     draft.reasoning(reasoning.unwrap_or_default());
     let content = message.get("content").unwrap_or("null");
     match raw::text(content) {
         Some(text) => draft.text(text),
-        None => raw::list(content).unwrap_or_default().into_iter().for_each(|part| read_part(&mut draft, part)),
+        None => draft.each(content, read_part),
     }
     draft.text(message.text("refusal").unwrap_or_default());
-    for call in message.list("tool_calls").unwrap_or_default() {
-        read_call(&mut draft, call);
-    }
+    draft.each(message.get("tool_calls").unwrap_or("[]"), read_call);
     if let Some(function) = message.object("function_call") {
         draft.call(None, function.text("name").unwrap_or_default(), arguments(function.get("arguments")));
     }
-    Some(draft.finish())
+    draft.finish()
 }
 
-fn read_part(draft: &mut Draft, json: &str) {
-    let Some(part) = Object::parse(json) else { return draft.other(String::new(), json) };
+fn read_part(draft: &mut Draft, part: &Object<'_>) {
     let kind = part.kind();
     match kind.as_str() {
         "text" => draft.text(part.text("text").unwrap_or_default()),
         "refusal" => draft.text(part.text("refusal").unwrap_or_default()),
-        _ => draft.other(kind, json),
+        _ => draft.other(kind, part),
     }
 }
 
 /// Reads one of `tool_calls`, of OpenAI or of Ollama, whose arguments are an object.
-pub(super) fn read_call(draft: &mut Draft, json: &str) {
-    let Some(call) = Object::parse(json) else { return draft.other(String::new(), json) };
+pub(super) fn read_call(draft: &mut Draft, call: &Object<'_>) {
     let id = call.text("id");
     if let Some(function) = call.object("function") {
         draft.call(id, function.text("name").unwrap_or_default(), arguments(function.get("arguments")));
@@ -80,7 +75,7 @@ pub(super) fn read_call(draft: &mut Draft, json: &str) {
         let input = Value::String(custom.text("input").unwrap_or_default());
         draft.call(id, custom.text("name").unwrap_or_default(), input);
     } else {
-        draft.other(call.kind(), json);
+        draft.other(call.kind(), call);
     }
 }
 
@@ -127,7 +122,7 @@ pub(super) fn answer(frames: Frames) -> Option<Answer> {
     found.finish()
 }
 
-/// What the pieces of an answer say, or its only message.
+/// The content of an answer, collected from its pieces or from its only message.
 #[derive(Default)]
 struct Said {
     reasoning: String,
@@ -142,7 +137,7 @@ struct SaidCall {
     id: String,
     name: String,
     arguments: String,
-    /// Whether the tool takes text in place of an object.
+    /// True if the tool takes text in place of an object.
     is_custom: bool,
 }
 

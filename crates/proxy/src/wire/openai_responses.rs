@@ -16,7 +16,7 @@ pub(super) fn read(body: &Object<'_>) -> Option<Conversation> {
     let input = body.get("input")?;
     let messages = match raw::text(input) {
         Some(text) => vec![message_of_text(text)],
-        None => raw::list(input)?.into_iter().map(item).collect::<Option<Vec<_>>>()?,
+        None => raw::objects(input)?.iter().map(item).collect(),
     };
     Some(Conversation {
         model: body.text("model"),
@@ -37,11 +37,10 @@ fn message_of_text(text: String) -> Message {
     draft.finish()
 }
 
-fn item(json: &str) -> Option<Message> {
-    let item = Object::parse(json)?;
-    let mut draft = Draft::new(role_of_item(&item));
-    read_item(&mut draft, &item);
-    Some(draft.finish())
+fn item(item: &Object<'_>) -> Message {
+    let mut draft = Draft::new(role_of_item(item));
+    read_item(&mut draft, item);
+    draft.finish()
 }
 
 /// Returns the role of an item; nothing is added to an item of an unknown type.
@@ -70,13 +69,15 @@ pub(super) fn read_item(draft: &mut Draft, item: &Object<'_>) {
             draft.outcome(id(), item.text("name"), ResultText::read(item.get("output")), false);
         }
         "reasoning" => {
-            let texts = [item.list("summary"), item.list("content")].into_iter().flatten().flatten();
-            texts.filter_map(|part| Object::parse(part)?.text("text")).for_each(|text| draft.reasoning(text));
+            for list in ["summary", "content"] {
+                let parts = item.get(list).and_then(raw::objects).unwrap_or_default();
+                parts.iter().filter_map(|part| part.text("text")).for_each(|text| draft.reasoning(text));
+            }
             if draft.is_empty() {
-                draft.other(kind, item.raw);
+                draft.other(kind, item);
             }
         }
-        _ => draft.other(kind, item.raw),
+        _ => draft.other(kind, item),
     }
 }
 
@@ -85,15 +86,14 @@ fn read_content(draft: &mut Draft, item: &Object<'_>) {
     if let Some(text) = raw::text(content) {
         return draft.text(text);
     }
-    for json in raw::list(content).unwrap_or_default() {
-        let Some(part) = Object::parse(json) else { return draft.other(String::new(), json) };
+    draft.each(content, |draft, part| {
         let kind = part.kind();
         match kind.as_str() {
             "input_text" | "output_text" | "text" | "summary_text" => draft.text(part.text("text").unwrap_or_default()),
             "refusal" => draft.text(part.text("refusal").unwrap_or_default()),
-            _ => draft.other(kind, json),
+            _ => draft.other(kind, part),
         }
-    }
+    });
 }
 
 pub(super) fn answer(frames: Frames) -> Option<Answer> {

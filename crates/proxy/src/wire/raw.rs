@@ -20,8 +20,6 @@ pub(super) fn document(body: &[u8]) -> Option<&str> {
 ///
 /// `serde_json` skips values without recursion, so nesting of any depth is passed over; [`value`] reads 127 levels at most.
 pub(super) struct Object<'a> {
-    /// The object from its opening to its closing brace.
-    pub(super) raw: &'a str,
     fields: Vec<(Cow<'a, str>, &'a str)>,
 }
 
@@ -31,8 +29,7 @@ pub(super) struct Twice;
 impl<'a> Object<'a> {
     /// Reads an object; `None` for any other value and for invalid JSON.
     pub(super) fn parse(raw: &'a str) -> Option<Self> {
-        let Fields(fields) = serde_json::from_str(raw).ok()?;
-        Some(Self { raw: raw.trim_matches(is_space), fields })
+        serde_json::from_str(raw).ok()
     }
 
     /// Returns the value of a field, the last one if there are several, as `serde_json` does.
@@ -47,9 +44,9 @@ impl<'a> Object<'a> {
         if found.next().is_some() { Err(Twice) } else { Ok(value) }
     }
 
-    /// Returns the names of the fields in their order.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.fields.iter().map(|(key, _)| key.as_ref())
+    /// Returns the names and the values of the fields in their order.
+    pub(super) fn fields(&self) -> impl Iterator<Item = (&str, &'a str)> {
+        self.fields.iter().map(|(key, value)| (key.as_ref(), *value))
     }
 
     /// Returns a field that is a string.
@@ -79,13 +76,36 @@ pub(super) fn list(raw: &str) -> Option<Vec<&str>> {
     Some(items.into_iter().map(RawValue::get).collect())
 }
 
+/// Reads a list of objects; `None` if it holds anything else.
+pub(super) fn objects(raw: &str) -> Option<Vec<Object<'_>>> {
+    serde_json::from_str(raw).ok()
+}
+
+/// An item of a list that should hold objects.
+pub(super) enum Item<'a> {
+    /// An object.
+    Object(Object<'a>),
+    /// Another value.
+    Other(&'a str),
+}
+
+/// Reads a list that should hold objects, none for any other value.
+pub(super) fn items(raw: &str) -> Vec<Item<'_>> {
+    if let Some(objects) = objects(raw) {
+        return objects.into_iter().map(Item::Object).collect();
+    }
+    let items = list(raw).unwrap_or_default();
+    items.into_iter().map(|item| Object::parse(item).map_or(Item::Other(item), Item::Object)).collect()
+}
+
 /// Reads a string; `None` for any other value. Halves of surrogate pairs, which JavaScript lets through, become U+FFFD.
 pub(super) fn text(raw: &str) -> Option<String> {
     // Lists and objects of bytes would be read as a string too.
     if !raw.trim_start_matches(is_space).starts_with('"') {
         return None;
     }
-    serde_json::from_str(raw).ok().map(|Text(text)| text.into_owned())
+    // The way by bytes checks the text once more.
+    serde_json::from_str(raw).or_else(|_| serde_json::from_str(raw).map(|Text(text)| text.into_owned())).ok()
 }
 
 /// Reads a value of any kind; `None` for invalid JSON and for nesting beyond 127 levels.
@@ -128,9 +148,7 @@ fn with_whole_surrogates(raw: &str) -> Option<String> {
     (copied > 0).then_some(mended)
 }
 
-struct Fields<'a>(Vec<(Cow<'a, str>, &'a str)>);
-
-impl<'de> Deserialize<'de> for Fields<'de> {
+impl<'de> Deserialize<'de> for Object<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(FieldsVisitor)
     }
@@ -139,7 +157,7 @@ impl<'de> Deserialize<'de> for Fields<'de> {
 struct FieldsVisitor;
 
 impl<'de> Visitor<'de> for FieldsVisitor {
-    type Value = Fields<'de>;
+    type Value = Object<'de>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("an object")
@@ -150,7 +168,7 @@ impl<'de> Visitor<'de> for FieldsVisitor {
         while let Some((Text(key), value)) = map.next_entry::<Text<'de>, &RawValue>()? {
             fields.push((key, value.get()));
         }
-        Ok(Fields(fields))
+        Ok(Object { fields })
     }
 }
 
@@ -189,7 +207,6 @@ mod tests {
     fn an_object_keeps_the_spans_of_its_values() {
         let raw = " { \"a\" : [1, 2] ,\n\"b\":\"x\" } ";
         let object = Object::parse(raw).unwrap();
-        assert_eq!(object.raw, raw.trim());
         assert_eq!(object.get("a"), Some("[1, 2]"));
         assert_eq!(object.text("b").as_deref(), Some("x"));
         assert!(object.text("a").is_none());

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
+use super::digest::MARKS;
 use super::raw::{self, Object, Twice};
 use super::{gemini, openai_responses, role};
 use crate::{Addition, Place, Protocol, Role};
 
-/// Separates an added text from the one that stands before it.
+/// Separates an added text from the one before it.
 const SEPARATOR: &str = "\n\n";
 
 /// Returns the body with these texts added. Texts of white space alone are left out: Anthropic refuses blocks of them.
@@ -74,12 +75,13 @@ fn offset_in(text: &str, rest: &str) -> Option<usize> {
 /// A request whose messages are known by their spans.
 struct Request<'a> {
     protocol: Protocol,
-    /// The object that holds the messages.
+    /// The object that holds the messages, and its span.
     object: Object<'a>,
+    span: &'a str,
     /// The value that holds the messages: a list, or a single message.
     messages: &'a str,
     items: Vec<&'a str>,
-    /// Whether the client marks blocks for the provider's cache. Quotes within strings are escaped, so only a key looks like this.
+    /// True if the client marks blocks for the provider's cache.
     is_marked: bool,
 }
 
@@ -88,7 +90,7 @@ enum Slot<'a> {
     /// A string.
     Text(&'a str),
     /// A string that becomes a list of blocks.
-    TextOrBlocks(&'a str),
+    TextOrBlocks { string: &'a str, kind: &'static str },
     /// A list of blocks.
     Blocks { list: &'a str, kind: Option<&'static str> },
     /// A list of messages; the new one comes first.
@@ -100,11 +102,11 @@ enum Slot<'a> {
 impl<'a> Request<'a> {
     fn read(protocol: Protocol, document: &'a str) -> Option<Self> {
         let mut object = Object::parse(document)?;
-        let is_marked = document.contains(r#""cache_control""#);
+        let mut span = document.trim_start_matches(raw::is_space);
         if protocol == Protocol::Gemini
             && let Some(inner) = gemini::unwrapped(&object)
         {
-            sole(object.only("request"))?;
+            span = sole(object.only("request"))?;
             object = inner;
         }
         let name = match protocol {
@@ -119,7 +121,9 @@ impl<'a> Request<'a> {
             Protocol::Gemini if messages.starts_with('{') => vec![messages],
             _ => raw::list(messages).filter(|items| items.iter().all(|item| item.starts_with('{')))?,
         };
-        Some(Self { protocol, object, messages, items, is_marked })
+        // Quotes within strings are escaped, so that only a key or a whole string looks like this.
+        let is_marked = MARKS.iter().any(|mark| document.contains(&format!("\"{mark}\"")));
+        Some(Self { protocol, object, span, messages, items, is_marked })
     }
 
     fn message(&self, index: usize) -> Option<Slot<'a>> {
@@ -141,25 +145,24 @@ impl<'a> Request<'a> {
 
     fn content(&self, message: &Object<'a>) -> Option<Slot<'a>> {
         match self.protocol {
-            Protocol::Anthropic | Protocol::OpenAiChat => {
-                let content = sole(message.only("content"))?;
-                Some(self.as_blocks(string_or_blocks(content, "text")?))
-            }
-            Protocol::OpenAiResponses => string_or_blocks(sole(message.only("content"))?, "input_text"),
+            Protocol::Anthropic | Protocol::OpenAiChat => self.text_or_blocks(sole(message.only("content"))?, "text"),
+            Protocol::OpenAiResponses => self.text_or_blocks(sole(message.only("content"))?, "input_text"),
             Protocol::Gemini => gemini_content(message),
             Protocol::Ollama => string(sole(message.only("content"))?),
         }
     }
 
-    /// Makes a list of blocks of a string. A client writes the same text as a list while it marks it for the cache and as a string
-    /// later (Claude Code, aider): what is added must then be the same blocks, or the provider's prefix ends there. Anthropic takes
-    /// lists everywhere; some servers of chat completions take none, but clients send those no marks.
-    fn as_blocks(&self, slot: Slot<'a>) -> Slot<'a> {
-        match slot {
+    /// Returns the slot of a content that may be a string.
+    ///
+    /// A client writes one text as a list while it marks it for the cache and as a string later (Claude Code, aider). What is added
+    /// must then make the same blocks of both, or the provider's prefix ends there. Anthropic takes lists everywhere; some servers
+    /// of the other protocols take none, but clients send those no marks.
+    fn text_or_blocks(&self, content: &'a str, kind: &'static str) -> Option<Slot<'a>> {
+        match string_or_blocks(content, kind)? {
             Slot::Text(string) if !is_empty(string) && (self.is_marked || self.protocol == Protocol::Anthropic) => {
-                Slot::TextOrBlocks(string)
+                Some(Slot::TextOrBlocks { string, kind })
             }
-            slot => slot,
+            slot => Some(slot),
         }
     }
 
@@ -187,7 +190,7 @@ impl<'a> Request<'a> {
         }
         match found {
             Some(value) => slot(value),
-            None => Some(Slot::NewField { object: self.object.raw, name: names.first()?, protocol: self.protocol }),
+            None => Some(Slot::NewField { object: self.span, name: names.first()?, protocol: self.protocol }),
         }
     }
 
@@ -244,9 +247,10 @@ impl<'a> Slot<'a> {
                 let inner = escaped.strip_prefix('"')?.strip_suffix('"')?.to_owned();
                 vec![(string.get(string.len().checked_sub(1)?..)?, inner)]
             }
-            Slot::TextOrBlocks(string) => {
-                let after = format!("}},{}]", blocks(Some("text")));
-                vec![(string, r#"[{"type":"text","text":"#.to_owned()), (string.get(string.len()..)?, after)]
+            Slot::TextOrBlocks { string, kind } => {
+                let before = format!(r#"[{{"type":"{kind}","text":"#);
+                let after = format!("}},{}]", blocks(Some(kind)));
+                vec![(string, before), (string.get(string.len()..)?, after)]
             }
             Slot::Blocks { list, kind } => match raw::list(list)?.last() {
                 Some(last) => vec![(list.get(offset_in(list, last)? + last.len()..)?, format!(",{}", blocks(*kind)))],

@@ -12,7 +12,7 @@ const DONE: &str = "[DONE]";
 pub(super) struct Frames {
     /// Each value, with the name of its event where the stream names it.
     pub(super) values: Vec<Frame>,
-    /// Whether OpenAI's end mark came.
+    /// True if OpenAI's end mark came.
     pub(super) is_done: bool,
 }
 

@@ -85,6 +85,9 @@ fn a_string_becomes_the_list_that_it_is_while_it_is_marked() {
     assert_eq!(result(Protocol::OpenAiChat, &mark(body), &[to_message(0, "b")]).unwrap(), mark(expected));
     let told = |body: &str| body.replacen('{', r#"{"x":"the \"cache_control\" field","#, 1);
     assert_ne!(result(Protocol::OpenAiChat, &told(body), &[to_message(0, "b")]).unwrap(), told(expected));
+    let body = r#"{"input":[{"role":"user","content":[{"type":"input_text","text":"a","prompt_cache_breakpoint":{}}]},{"role":"user","content":"b"}]}"#;
+    let result = result(Protocol::OpenAiResponses, body, &[to_message(1, "c")]).unwrap();
+    assert!(result.ends_with(r#""content":[{"type":"input_text","text":"b"},{"type":"input_text","text":"c"}]}]}"#), "{result}");
 }
 
 #[test]

@@ -155,6 +155,10 @@ fn a_request_that_code_assist_wraps_is_read_and_added_to() {
     let added = crate::wire::add(Protocol::Gemini, body.as_bytes(), &[to_message(5, "more")]).unwrap();
     let found = read_request(Protocol::Gemini, path, &added).unwrap();
     assert_eq!(found.messages[5].parts, [text("And now?"), text("more")]);
+    let bare = br#"{"model":"m","request":{"contents":[]}}"#;
+    let added = crate::wire::add(Protocol::Gemini, bare, &[to_system("s")]).unwrap();
+    let expected = r#"{"model":"m","request":{"systemInstruction":{"parts":[{"text":"s"}]},"contents":[]}}"#;
+    assert_eq!(String::from_utf8(added).unwrap(), expected);
 }
 
 #[test]
