@@ -28,6 +28,7 @@ mod jsonl;
 pub mod note;
 mod opencode;
 pub mod own;
+pub mod proxy;
 mod qwen;
 mod rows;
 mod shapes;
@@ -75,6 +76,7 @@ pub use hermes::Hermes;
 pub use jsonl::Jsonl;
 pub use note::Notes;
 pub use opencode::{KILO_CLI, OPENCODE, OpenCode};
+pub use proxy::Proxied;
 pub use qwen::Qwen;
 pub use shapes::cover_ciphertext;
 pub use shapes::{EDITORS, VSCODE_BUILDS};
@@ -121,6 +123,7 @@ pub const SOURCES: &[&dyn Source] = &[
     &Hermes,
     &DeepSeek,
     &Crush,
+    &Proxied,
     &Jsonl,
     &Files,
     &Notes,
