@@ -19,7 +19,7 @@ use crate::embedding::{self, EmbedReport, Running, TextModel};
 use crate::error::EngineError;
 use crate::index::{IndexError, LexicalIndex, SemanticIndex, SyncReport};
 use crate::ingest::{
-    GivenDocument, Ingest, IngestError, IngestReport, IngestRequest, Keys, Observer, ReindexReport, directories_of,
+    GivenDocument, Ingest, IngestError, IngestReport, IngestRequest, Keys, Observer, PROXY_TEXTS, ReindexReport, directories_of,
 };
 use crate::llm::{self, ServerEmbedder, ServerReranker};
 use crate::platform;
@@ -519,6 +519,11 @@ impl Engine {
         for folder in [llm::FOLDER, llm::BATCHES, llm::RUNS] {
             let path = self.options.directory.join(folder);
             llm::empty(&path).and_then(|()| llm::disown(&path)).map_err(|error| StoreError::Io { path, error })?;
+        }
+        let path = self.directory().join(PROXY_TEXTS);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(StoreError::Io { path, error }.into()),
+            _ => {}
         }
         self.purge_index()?;
         self.semantic()?.purge(&self.store)?;

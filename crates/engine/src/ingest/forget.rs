@@ -24,6 +24,10 @@ use yore_sources::parse::parse_line;
 use yore_sources::source::ReaderOptions;
 use yore_sources::source::{SOURCES, Source, source_named};
 
+/// File of the data directory with the texts that the proxy adds to requests again. Forgetting for good removes it, for they repeat
+/// words of the memory.
+pub const PROXY_TEXTS: &str = "proxy/given.jsonl";
+
 /// The sessions of an agent to forget.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ForgetTarget {

@@ -37,6 +37,7 @@ pub(crate) use self::archive::{damaged_blobs, decompressed, unpack, write_archiv
 pub use self::error::{IngestError, KeyProblem};
 pub(crate) use self::first_commits::{first_commit, note_first_commits};
 pub(crate) use self::forget::ForgetTarget;
+pub use self::forget::PROXY_TEXTS;
 pub(crate) use self::found::directories_of;
 pub(crate) use self::key::Keys;
 pub(crate) use self::key::export_key;
