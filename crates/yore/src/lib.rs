@@ -22,6 +22,7 @@
 //! - `instruction_files`: instruction files of agents in a project
 //! - `install`: enters yore in the agents' settings, and removes it
 //! - `ipc`: the connection to the daemon
+//! - `proxy`: memory in the requests of agents to language models
 //! - `page`: the web page, one file for each group of views
 //! - `models`: where models are stored and how they are downloaded
 //! - `render`: the only place that prints
@@ -66,6 +67,7 @@ mod models;
 mod page;
 mod paths;
 mod portable;
+mod proxy;
 mod recall_request;
 mod render;
 mod results;

@@ -28,7 +28,7 @@ const GROUPS: [Group; 6] = [
         more: &["redo", "cleanup", "conflicts", "export", "import"],
     },
     Group { name: "Learning", first: &["learn"], more: &["rlm", "distil", "models"] },
-    Group { name: "Agents", first: &[], more: &["uninstall", "mcp", "hook", "status-line"] },
+    Group { name: "Agents", first: &[], more: &["uninstall", "mcp", "proxy", "hook", "status-line"] },
     Group {
         name: "Data",
         first: &["data"],

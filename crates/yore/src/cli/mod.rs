@@ -38,6 +38,7 @@ mod old_names;
 mod page;
 mod pdf_text;
 mod projects;
+mod proxy;
 mod recall;
 mod remember;
 mod replay;
@@ -173,6 +174,7 @@ enum Command {
     Budget(budget::Arguments),
     Uninstall(uninstall::Arguments),
     Mcp(mcp::Arguments),
+    Proxy(proxy::Arguments),
     Hook(hook::Arguments),
     StatusLine(status_line::Arguments),
     Data(data::Arguments),
@@ -323,6 +325,7 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
         Command::Budget(arguments) => budget::run(&arguments, context),
         Command::Uninstall(arguments) => uninstall::run(&arguments, context),
         Command::Mcp(arguments) => mcp::run(&arguments, context),
+        Command::Proxy(arguments) => proxy::run(&arguments, context),
         Command::Hook(arguments) => hook::run(&arguments, context),
         Command::StatusLine(arguments) => status_line::run(&arguments, context),
         Command::Data(arguments) => data::run(&arguments, context),

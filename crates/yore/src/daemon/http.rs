@@ -29,7 +29,7 @@ const PORTS: std::ops::Range<u16> = 20_000..30_000;
 pub fn open(directory: &Path, config: &Config, log: &Log) -> io::Result<Listener> {
     let port = config.http.port;
     let listener = match port {
-        0 => Listener::open(usual_port(directory)).or_else(|_| Listener::open(0)),
+        0 => Listener::open(usual_port(directory, 0)).or_else(|_| Listener::open(0)),
         port => Listener::open(port),
     };
     let listener = listener.inspect_err(|error| log.error(format!("port {port}: {error}")))?;
@@ -121,8 +121,8 @@ fn run(shared: &Shared<'_>, listener: Listener, token: String, browsers: &Arc<Br
 }
 
 /// Returns the port that this data directory always tries first, so that an address written into an agent's
-/// settings stays valid.
-fn usual_port(directory: &Path) -> u16 {
+/// settings stays valid. `number` tells its ports apart.
+pub fn usual_port(directory: &Path, number: u32) -> u16 {
     let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_path_buf());
     // FNV-1a: gives the same hash in every version.
     let hash = directory
@@ -130,7 +130,7 @@ fn usual_port(directory: &Path) -> u16 {
         .as_encoded_bytes()
         .iter()
         .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
-    PORTS.start + (hash % u32::from(PORTS.end - PORTS.start)) as u16
+    PORTS.start + (hash.wrapping_add(number) % u32::from(PORTS.end - PORTS.start)) as u16
 }
 
 #[cfg(test)]
@@ -140,8 +140,9 @@ mod tests {
     #[test]
     fn a_data_directory_keeps_its_port() {
         let (one, other) = (Path::new("/nowhere/one"), Path::new("/nowhere/other"));
-        assert_eq!(usual_port(one), usual_port(one));
-        assert_ne!(usual_port(one), usual_port(other));
-        assert!(PORTS.contains(&usual_port(one)));
+        assert_eq!(usual_port(one, 0), usual_port(one, 0));
+        assert_ne!(usual_port(one, 0), usual_port(other, 0));
+        assert!(PORTS.contains(&usual_port(one, 0)));
+        assert_ne!(usual_port(one, 0), usual_port(one, 1), "each port of a directory has its own");
     }
 }

@@ -8,7 +8,7 @@
 //! - `worker`: takes due jobs from the queue and reads their files; `upkeep`: backups and checks
 //! - `learn`: has a language model read sessions that are quiet, with the person's consent
 //! - `embedder`: has the local model's vectors made in a child process
-//! - `http`: a port for agents that use MCP over HTTP
+//! - `http`: a port for the page, the API and MCP; `proxy`: the one before language models
 //! - `shared`: state that these threads share
 //! - [`log`]: a log of what it did, without any text it read
 //!
@@ -20,6 +20,7 @@ mod http;
 mod learn;
 pub mod log;
 mod process;
+mod proxy;
 mod server;
 mod shared;
 mod upkeep;
@@ -70,11 +71,14 @@ pub fn run(settings: &Settings) -> CliResult<()> {
     let config = settings.own_config()?;
     let (listener, address) = socket::listen(directory).map_err(io)?;
     let port = if config.http.enabled { http::open(directory, &config, &log).ok() } else { None };
+    let proxy_port = config.proxy.enabled.then(|| proxy::listen(directory, config.proxy.port));
+    let proxy_port = proxy_port.and_then(|port| port.inspect_err(|error| log.error(format!("proxy: {error}"))).ok());
     let mut card = Card {
         pid: std::process::id(),
         socket: address.place,
         token: address.token,
         url: port.as_ref().map(|port| port.url(mcp::http::PATH)),
+        proxy: proxy_port.as_ref().and_then(|port| port.local_addr().ok()).map(|address| format!("http://{address}")),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         protocol: wire::PROTOCOL,
         started: now(),
@@ -101,7 +105,11 @@ pub fn run(settings: &Settings) -> CliResult<()> {
         if let Some(port) = port {
             http::serve(shared, port, scope);
         }
+        if let Some(port) = proxy_port {
+            proxy::serve(shared, port);
+        }
         watch::run(shared, &notices);
+        proxy::close(shared);
         drop((end, end_learning));
         // A connection wakes the thread that waits for a client.
         drop(socket::connect(&shared.card.address()));

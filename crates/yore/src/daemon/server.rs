@@ -244,6 +244,7 @@ fn status(shared: &Shared<'_>) -> CliResult<DaemonStatus> {
         is_embedding: shared.is_embedding.load(Ordering::Relaxed),
         clients: shared.clients.load(Ordering::SeqCst),
         url: shared.card.url.clone(),
+        proxy: lock(&shared.proxy).as_ref().map(super::proxy::OpenProxy::state),
         memory_bytes: super::process::memory_bytes(),
         last_error: lock(&shared.last_error).clone(),
         settings: serde_json::to_value(&shared.config).unwrap_or_default(),

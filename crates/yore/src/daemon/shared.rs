@@ -14,6 +14,7 @@ use yore_engine::ingest::{IngestRequest, SourceRoot};
 use yore_engine::{Engine, Lane, NewJob, Work};
 
 use super::log::Log;
+use super::proxy::OpenProxy;
 use crate::agents::{self, EventKind};
 use crate::api::events::Feed;
 use crate::config::Config;
@@ -101,6 +102,8 @@ pub struct Shared<'a> {
     pub feed: Feed,
     /// The port, if it is open.
     pub port: Mutex<Option<OpenPort>>,
+    /// The proxy, if it is open.
+    pub proxy: Mutex<Option<OpenProxy>>,
     inbox: Mutex<Inbox>,
     woken: Condvar,
     notices: Mutex<Sender<Notice>>,
@@ -127,6 +130,7 @@ impl<'a> Shared<'a> {
             is_stopping: AtomicBool::new(false),
             feed: Feed::default(),
             port: Mutex::default(),
+            proxy: Mutex::default(),
             inbox: Mutex::default(),
             woken: Condvar::new(),
             notices: Mutex::new(send),

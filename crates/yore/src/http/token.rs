@@ -15,24 +15,32 @@ const TOKEN_LENGTH: usize = 64;
 /// Returns the token. It is made once, so that agents' settings stay valid; a token that others could read is
 /// replaced.
 pub fn token(directory: &Path) -> io::Result<String> {
-    if let Some(token) = known_token(directory) {
+    named(directory, TOKEN)
+}
+
+/// Returns the token in a file of this name, as [`token`] does.
+pub fn named(directory: &Path, name: &str) -> io::Result<String> {
+    if let Some(token) = known(&directory.join(name)) {
         return Ok(token);
     }
     let token = platform::random_token()?;
-    let draft = directory.join(format!("{TOKEN}.{}.tmp", std::process::id()));
+    let draft = directory.join(format!("{name}.{}.tmp", std::process::id()));
     let _ = std::fs::remove_file(&draft);
     platform::write_new_private_file(&draft, token.as_bytes())?;
-    std::fs::rename(&draft, token_path(directory))?;
+    std::fs::rename(&draft, directory.join(name))?;
     Ok(token)
 }
 
 /// Returns the token, if there is one and only its owner can read it.
 pub fn known_token(directory: &Path) -> Option<String> {
-    let path = token_path(directory);
+    known(&token_path(directory))
+}
+
+fn known(path: &Path) -> Option<String> {
     let mut token = String::new();
-    File::open(&path).ok()?.take(TOKEN_LENGTH as u64 + 1).read_to_string(&mut token).ok()?;
+    File::open(path).ok()?.take(TOKEN_LENGTH as u64 + 1).read_to_string(&mut token).ok()?;
     let is_token = token.len() == TOKEN_LENGTH && token.bytes().all(|byte| byte.is_ascii_hexdigit());
-    (is_token && !platform::is_open_to_others(&path).ok()?).then_some(token)
+    (is_token && !platform::is_open_to_others(path).ok()?).then_some(token)
 }
 
 /// Removes a token that others could read, since repaired permissions would not make it a secret again.

@@ -33,6 +33,9 @@ pub struct Card {
     /// Address of MCP over HTTP, if it is served.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// Address of the proxy before language models, without its token, if it is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<String>,
     /// The data directory. A copy of it has the card too, and no daemon.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,

@@ -322,6 +322,9 @@ pub struct DaemonStatus {
     /// Address of MCP over HTTP, if it is served.
     #[serde(default)]
     pub url: Option<String>,
+    /// The proxy, if it is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<ProxyState>,
     /// Bytes of its own memory in use, if the system reports them.
     pub memory_bytes: Option<u64>,
     /// The last error, if any.
@@ -399,4 +402,82 @@ struct FailedJob {
     bad_failures: u32,
     /// Code and text of the last failure.
     error: Option<(String, String)>,
+}
+
+/// State of the proxy before language models.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default)]
+pub struct ProxyState {
+    /// Its address, without the token.
+    pub address: String,
+    /// Counts since it was opened.
+    pub counts: ProxyCounts,
+    /// The latest sessions, the latest first.
+    pub sessions: Vec<ProxiedSession>,
+    /// What could not be archived.
+    pub failure: Option<ProxyFailure>,
+}
+
+/// What went through the proxy.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default)]
+pub struct ProxyCounts {
+    /// Requests.
+    pub requests: u64,
+    /// Requests to which something was added.
+    pub added: u64,
+    /// Requests that went on unchanged because the memory took too long.
+    pub late: u64,
+    /// Requests that went on unchanged because the memory failed.
+    pub failed: u64,
+    /// Requests and answers that could not be read, and went on unchanged.
+    pub unreadable: u64,
+    /// Exchanges that were not archived because too many waited; the next request of their session has their words.
+    pub dropped: u64,
+    /// Requests that no server took.
+    pub unreached: u64,
+    /// Requests whose answer is still coming.
+    pub open: u64,
+}
+
+/// What additions to the requests of a session took.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default)]
+pub struct ProxiedSession {
+    /// The session, by its own id.
+    pub session: String,
+    /// Requests that were answered.
+    pub requests: u64,
+    /// Tokens of its prompts, as the provider counts.
+    pub input_tokens: u64,
+    /// Those of them that the provider read from its cache.
+    pub cached_tokens: u64,
+    /// Tokens that were added when they were new, estimated.
+    pub added_tokens: u64,
+    /// Tokens that were added again at their places, estimated.
+    pub repeated_tokens: u64,
+    /// The added tokens, each weighed by what the provider bills for it: a write, a read from the cache, or a plain token.
+    pub weighed_tokens: f64,
+    /// What the added tokens cost in cents, if the price of the model is known (`llm.prices`).
+    pub cents: Option<f64>,
+}
+
+/// Exchanges that could not be archived.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct ProxyFailure {
+    /// How many.
+    pub times: u64,
+    /// The reason of the last one.
+    pub last: String,
+}
+
+/// A line by which an agent uses the proxy.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct ProxyLine {
+    /// Name of the variable or setting; empty if a name of a server was given.
+    pub name: String,
+    /// The server that it leads to.
+    pub server: String,
+    /// The address.
+    pub value: String,
 }

@@ -18,13 +18,13 @@ use crate::daemon::{Daemon, found, soon, until};
 use crate::environment::TestEnvironment;
 
 /// A decision of the first session, and the part of it that is never repeated.
-const DECISION: &str =
+pub(crate) const DECISION: &str =
     "we keep the tide tables in SQLite, not Redis, because Redis lost the harbour leases whenever the laptop slept";
-const REASON: &str = "lost the harbour leases";
+pub(crate) const REASON: &str = "lost the harbour leases";
 /// A fact from the other project's sessions.
 const REEF: &str = "the reef sensors keep their tables in SQLite because the Redis modem overheated at noon";
 /// 2026-01-05.
-const JANUARY: i64 = 1_767_600_000_000;
+pub(crate) const JANUARY: i64 = 1_767_600_000_000;
 const DAY: i64 = 86_400_000;
 /// Ordinary talk of a session.
 const ORDINARY: [(&str, &str); 4] = [
@@ -35,7 +35,7 @@ const ORDINARY: [(&str, &str); 4] = [
 ];
 
 /// Creates two projects with some weeks of ordinary work in each, and one without any session.
-fn computer() -> TestEnvironment {
+pub(crate) fn computer() -> TestEnvironment {
     let environment = home();
     for (at, project) in ["tide", "reef", "none"].iter().enumerate() {
         environment.write(&format!("work/{project}/.git/HEAD"), "ref: refs/heads/main\n");

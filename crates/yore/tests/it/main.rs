@@ -38,6 +38,7 @@ mod output;
 mod page;
 mod pdf;
 mod plugin;
+mod proxy;
 mod readme;
 mod recall;
 mod reference;

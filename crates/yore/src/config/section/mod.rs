@@ -17,6 +17,7 @@ mod llm;
 mod mcp;
 mod models;
 mod output;
+mod proxy;
 mod recall;
 mod redaction;
 mod sources;
@@ -41,6 +42,7 @@ pub use llm::Llm;
 pub use mcp::Mcp;
 pub use models::Models;
 pub use output::{Output, When};
+pub use proxy::Proxy;
 pub use recall::{Recall, RecallEmbedder, RecallScope};
 pub use redaction::Redaction;
 pub use sources::Sources;
@@ -83,6 +85,8 @@ pub struct Config {
     pub mcp: Mcp,
     /// The port on this computer: the page, the API, and MCP over HTTP.
     pub http: Http,
+    /// The proxy before language models.
+    pub proxy: Proxy,
     /// Output on a terminal.
     pub output: Output,
     /// The output at the end of `yore up`.
@@ -121,6 +125,7 @@ pub(super) const TABLE: &[&[Key]] = &[
     inject::KEYS,
     mcp::KEYS,
     http::KEYS,
+    proxy::KEYS,
     output::KEYS,
     up::KEYS,
     daemon::KEYS,

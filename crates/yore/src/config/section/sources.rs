@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     /// Sources that are not searched for: they hold items that were given one by one.
-    const GIVEN: [&str; 2] = ["note", "web"];
+    const GIVEN: [&str; 3] = ["note", "proxy", "web"];
 
     #[test]
     fn every_source_that_is_looked_for_has_settings() {

@@ -1,0 +1,117 @@
+//! Recognizes who sends a request through the proxy: the agent, its session, and the directory that it works in.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use yore_proxy::{Conversation, Part, Role};
+
+/// The beginnings of the names that agents give themselves, and the kind of the source that reads their own histories.
+const AGENTS: [(&str, &str); 14] = [
+    ("claude-cli/", "claude-code"),
+    ("claude-code/", "claude-code"),
+    ("codex_", "codex"),
+    ("codex-", "codex"),
+    ("geminicli", "gemini"),
+    ("gemini-cli", "gemini"),
+    ("opencode/", "opencode"),
+    ("qwencode/", "qwen"),
+    ("roocode/", "roo"),
+    ("kilo-code/", "kilo"),
+    ("cline/", "cline"),
+    ("zed/", "zed"),
+    ("goose/", "goose"),
+    ("crush/", "crush"),
+];
+/// Longest text in which a directory is looked for, in bytes.
+const LONGEST_SEARCHED: usize = 64 << 10;
+/// Longest name of a client that is kept.
+const LONGEST_NAME: usize = 80;
+
+/// Who sends a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Client {
+    /// Kind of the source that reads the agent's own histories, if it has any.
+    pub agent: Option<&'static str>,
+    /// The program's own name.
+    pub name: Option<String>,
+    /// The directory that it works in.
+    pub directory: Option<String>,
+    /// The session, by its own id.
+    pub session: Option<String>,
+}
+
+impl Client {
+    /// Recognizes a client. `user_agent`, `session`: as its request says; `directory`: as the path of its address says.
+    pub fn of(user_agent: Option<&str>, session: Option<&str>, directory: Option<&str>, conversation: &Conversation) -> Self {
+        let product = user_agent.map(|name| name.split_whitespace().next().unwrap_or_default());
+        let lower = product.map(str::to_ascii_lowercase);
+        let is_named = |beginning: &str| lower.as_deref().is_some_and(|name| name.starts_with(beginning));
+        let agent = AGENTS.iter().find(|(beginning, _)| is_named(beginning)).map(|(_, kind)| *kind);
+        let is_plain = |name: &&str| !name.is_empty() && name.len() <= LONGEST_NAME;
+        Self {
+            agent,
+            name: product.filter(is_plain).map(str::to_owned),
+            directory: directory.map(str::to_owned).or_else(|| directory_in(conversation)),
+            session: session.or(conversation.session.as_deref()).filter(|id| !id.trim().is_empty()).map(str::to_owned),
+        }
+    }
+}
+
+/// Returns the directory that a conversation's first texts name as the one that is worked in.
+fn directory_in(conversation: &Conversation) -> Option<String> {
+    #[expect(clippy::expect_used, reason = "a constant pattern that a test compiles")]
+    static NAMED: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r#"(?i)(?:working[ -]directory|working in the directory|<cwd>|\bcwd|project root|workspace root)[^/\n<>]{0,24}(/[^\s<>`"'*|]+)"#)
+            .expect("a valid pattern")
+    });
+    let first = conversation.messages.iter().filter(|message| message.role != Role::Assistant).take(3);
+    let spoken = first.flat_map(|message| &message.parts).filter_map(|part| match part {
+        Part::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    conversation.system.as_deref().into_iter().chain(spoken).find_map(|text| {
+        let end = (0..=LONGEST_SEARCHED.min(text.len())).rev().find(|end| text.is_char_boundary(*end))?;
+        let found = NAMED.captures(&text[..end])?.get(1)?.as_str();
+        let path = found.trim_end_matches(['.', ',', ')', ';', ':']).trim_end_matches('/');
+        (path.len() > 1).then(|| path.to_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use yore_proxy::Message;
+
+    use super::*;
+
+    fn saying(system: &str, first: &str) -> Conversation {
+        let messages = vec![Message { role: Role::User, parts: vec![Part::Text(first.to_owned())], digest: [0; 16] }];
+        Conversation { system: Some(system.to_owned()), messages, ..Conversation::default() }
+    }
+
+    #[test]
+    fn agents_are_known_by_the_names_that_they_give_themselves() {
+        let agent = |name: &str| Client::of(Some(name), None, None, &Conversation::default()).agent;
+        assert_eq!(agent("claude-cli/2.1.0 (external, cli)"), Some("claude-code"));
+        assert_eq!(agent("codex_cli_rs/0.60.0 (Debian 12)"), Some("codex"));
+        assert_eq!(agent("GeminiCLI/0.20.0/gemini-3 (linux; x64)"), Some("gemini"));
+        assert_eq!(agent("OpenAI/Python 1.99.0"), None);
+        assert_eq!(Client::of(None, None, None, &Conversation::default()), Client::default());
+    }
+
+    #[test]
+    fn the_directory_comes_from_the_address_or_from_what_the_agent_says() {
+        let of = |directory: Option<&str>, system: &str, first: &str| {
+            Client::of(None, None, directory, &saying(system, first)).directory
+        };
+        let some = |path: &str| Some(path.to_owned());
+        assert_eq!(of(Some("/home/dev/tide"), "Working directory: /home/dev/quarry", "hi"), some("/home/dev/tide"));
+        assert_eq!(
+            of(None, "<env>\nWorking directory: /home/dev/quarry\nIs directory a git repo: Yes", "hi"),
+            some("/home/dev/quarry")
+        );
+        assert_eq!(of(None, "You are Codex.", "<environment_context>\n  <cwd>/home/dev/ferry</cwd>"), some("/home/dev/ferry"));
+        assert_eq!(of(None, "", "I'm currently working in the directory: /home/dev/pier\n"), some("/home/dev/pier"));
+        assert_eq!(of(None, "You help.", "see http://a.example/b for the working directory"), None);
+        assert_eq!(of(None, "Working directory: ä/", "hi"), None);
+    }
+}

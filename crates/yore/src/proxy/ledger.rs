@@ -1,0 +1,249 @@
+//! What the proxy must not forget between requests: what was added to which prompt, and which session an exchange belongs to.
+//!
+//! A request carries its whole conversation, so a conversation is known by what was said in it. A prompt is known by a chain of digests
+//! over the prompts up to it: the same prompt after the same prompts gets the same text again, byte for byte, so that the provider's
+//! cache holds. Rows are lines of two files in the data directory; digests are keyed, and the texts are those that agents were given.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use yore_core::time::UtcMillis;
+use yore_engine::ingest::PROXY_TEXTS;
+use yore_engine::platform;
+
+/// File of what belongs to which session, beside that of the texts ([`PROXY_TEXTS`]).
+const SESSIONS: &str = "sessions.jsonl";
+/// Time that a row is kept after it was written.
+const KEPT_MS: UtcMillis = 30 * 24 * 3_600_000;
+/// Time after which a text is not added again: no provider's cache lives as long, and what it says may have changed.
+const FRESH_MS: UtcMillis = 48 * 3_600_000;
+/// Most rows of a file that are kept: the latest ones.
+const MOST_ROWS: usize = 200_000;
+/// Most bytes of a file that are read.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// A keyed digest of what was said, in hexadecimal digits.
+pub type Key = String;
+
+/// Makes digests with the key of the data directory.
+#[derive(Clone)]
+pub struct Digests([u8; 32]);
+
+impl Digests {
+    /// Creates them with a key.
+    pub fn new(key: [u8; 32]) -> Self {
+        Self(key)
+    }
+
+    /// Returns the digest of parts, each told apart from the next.
+    pub fn of(&self, parts: &[&[u8]]) -> Key {
+        let mut hasher = blake3::Hasher::new_keyed(&self.0);
+        for part in parts {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+        hasher.finalize().to_hex()[..32].to_owned()
+    }
+}
+
+/// Something belongs to a session: an exchange, an open request, a message.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+struct Belonging {
+    key: Key,
+    session: String,
+    at: UtcMillis,
+}
+
+/// A text that is added at a prompt.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct Given {
+    /// Chain of the prompt, or of the first prompt for the system text.
+    pub key: Key,
+    /// The text; empty: nothing is added.
+    pub text: String,
+    /// Digest of the text.
+    pub hash: String,
+    /// Ids of the turns and memories in it.
+    pub items: Vec<String>,
+    /// Tokens, estimated.
+    pub tokens: usize,
+    /// When it was first added.
+    pub at: UtcMillis,
+}
+
+struct State {
+    given: HashMap<Key, Given>,
+    sessions: HashMap<Key, (String, UtcMillis)>,
+    texts: Lines,
+    belongings: Lines,
+}
+
+/// The ledger of a data directory.
+pub struct Ledger(Mutex<State>);
+
+impl Ledger {
+    /// Reads the ledger; old rows are dropped. One that cannot be read is begun anew.
+    pub fn open(directory: &Path, now: UtcMillis) -> Self {
+        let texts_path = directory.join(PROXY_TEXTS);
+        let (mut texts, mut belongings) = (Lines::at(texts_path.clone()), Lines::at(texts_path.with_file_name(SESSIONS)));
+        let given = texts.read(|given: &Given| now - given.at < KEPT_MS);
+        let known = belongings.read(|row: &Belonging| now - row.at < KEPT_MS);
+        Self(Mutex::new(State {
+            given: given.into_iter().map(|given| (given.key.clone(), given)).collect(),
+            sessions: known.into_iter().map(|row| (row.key, (row.session, row.at))).collect(),
+            texts,
+            belongings,
+        }))
+    }
+
+    /// Returns what is added at a prompt; `None` if that was not decided yet, or long ago.
+    pub fn given(&self, key: &str, now: UtcMillis) -> Option<Given> {
+        let mut state = self.state();
+        // Forgetting for good removes the file, maybe in another process.
+        if !state.given.is_empty() && !state.texts.path.exists() {
+            state.given.clear();
+            state.texts.file = None;
+        }
+        state.given.get(key).filter(|given| now - given.at < FRESH_MS).cloned()
+    }
+
+    /// Decides what is added at a prompt, from now on.
+    ///
+    /// # Errors
+    /// The row could not be written. It holds in this process all the same.
+    pub fn give(&self, given: Given) -> io::Result<()> {
+        let mut state = self.state();
+        let written = state.texts.append(&given);
+        state.given.insert(given.key.clone(), given);
+        written
+    }
+
+    /// Returns the session that something belongs to, and since when that is known.
+    pub fn session(&self, key: &str) -> Option<(String, UtcMillis)> {
+        self.state().sessions.get(key).cloned()
+    }
+
+    /// Notes that something belongs to a session.
+    ///
+    /// # Errors
+    /// As [`Self::give`].
+    pub fn belongs(&self, key: Key, session: &str, at: UtcMillis) -> io::Result<()> {
+        let mut state = self.state();
+        let written = state.belongings.append(&Belonging { key: key.clone(), session: session.to_owned(), at });
+        state.sessions.insert(key, (session.to_owned(), at));
+        written
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A file of JSON lines that grows at its end.
+struct Lines {
+    path: PathBuf,
+    /// Not open after an error: the next row tries again.
+    file: Option<File>,
+}
+
+impl Lines {
+    fn at(path: PathBuf) -> Self {
+        Self { path, file: None }
+    }
+
+    /// Reads the rows that are to be kept, and writes the file anew if there are others.
+    fn read<T: DeserializeOwned + Serialize>(&mut self, is_kept: impl Fn(&T) -> bool) -> Vec<T> {
+        let Ok(file) = File::open(&self.path) else { return Vec::new() };
+        let lines = BufReader::new(file.take(MOST_BYTES)).split(b'\n').map_while(Result::ok);
+        // A torn line is one that a crash left.
+        let found: Vec<Option<T>> = lines.map(|line| serde_json::from_slice(&line).ok().filter(&is_kept)).collect();
+        let lines = found.len();
+        let mut rows: Vec<T> = found.into_iter().flatten().collect();
+        rows.drain(..rows.len().saturating_sub(MOST_ROWS));
+        if rows.len() < lines {
+            // Old rows do no harm if this fails.
+            let _ = self.rewrite(&rows);
+        }
+        rows
+    }
+
+    fn rewrite<T: Serialize>(&self, rows: &[T]) -> io::Result<()> {
+        let draft = self.path.with_extension(format!("{}.tmp", std::process::id()));
+        let _ = fs::remove_file(&draft);
+        let mut text = Vec::new();
+        for row in rows {
+            text.extend(serde_json::to_vec(row)?);
+            text.push(b'\n');
+        }
+        platform::write_new_private_file(&draft, &text)?;
+        fs::rename(&draft, &self.path)
+    }
+
+    fn append(&mut self, row: &impl Serialize) -> io::Result<()> {
+        let mut line = serde_json::to_vec(row)?;
+        line.push(b'\n');
+        let mut file = match self.file.take() {
+            Some(file) => file,
+            None => self.opened()?,
+        };
+        file.write_all(&line)?;
+        self.file = Some(file);
+        Ok(())
+    }
+
+    fn opened(&self) -> io::Result<File> {
+        if let Some(folder) = self.path.parent() {
+            platform::create_private_directory(folder)?;
+        }
+        if !self.path.exists() {
+            platform::create_private_file(&self.path)?;
+        }
+        OpenOptions::new().append(true).open(&self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: UtcMillis = 1_782_864_000_000;
+
+    fn given(key: &str, text: &str, at: UtcMillis) -> Given {
+        Given { key: key.to_owned(), text: text.to_owned(), at, ..Given::default() }
+    }
+
+    #[test]
+    fn a_ledger_gives_the_same_after_it_was_opened_again_and_drops_what_is_old() {
+        let directory = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(directory.path(), NOW);
+        ledger.give(given("a", "said before", NOW)).unwrap();
+        ledger.give(given("b", "", NOW - FRESH_MS)).unwrap();
+        ledger.belongs("k".to_owned(), "s1", NOW - KEPT_MS).unwrap();
+        ledger.belongs("l".to_owned(), "s2", NOW).unwrap();
+        // A crash in the middle of a line.
+        let texts = directory.path().join(PROXY_TEXTS);
+        OpenOptions::new().append(true).open(&texts).unwrap().write_all(b"{\"key\":").unwrap();
+        for _ in 0..2 {
+            let again = Ledger::open(directory.path(), NOW);
+            assert_eq!(again.given("a", NOW).unwrap().text, "said before");
+            assert_eq!((again.given("b", NOW), again.session("k")), (None, None));
+            assert_eq!(again.session("l"), Some(("s2".to_owned(), NOW)));
+        }
+        fs::remove_file(&texts).unwrap();
+        assert_eq!((ledger.given("a", NOW), ledger.session("l").is_some()), (None, true), "something was forgotten for good");
+        ledger.give(given("c", "new", NOW)).unwrap();
+        assert!(fs::read_to_string(&texts).unwrap().contains("new"));
+    }
+
+    #[test]
+    fn digests_tell_where_a_part_ends() {
+        let digests = Digests::new([1; 32]);
+        assert_ne!(digests.of(&[b"ab", b"c"]), digests.of(&[b"a", b"bc"]));
+        assert_ne!(digests.of(&[b"ab"]), Digests::new([2; 32]).of(&[b"ab"]));
+    }
+}

@@ -1,0 +1,360 @@
+//! The proxy before language models: what is archived of conversations, what is added to them, and that nothing else changes.
+#![cfg(unix)]
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use yore_testing::{SessionBuilder, listening_raw, request, write_answer};
+
+use crate::agent_life::{DECISION, JANUARY, REASON, computer};
+use crate::daemon::{Daemon, quick, until};
+use crate::environment::TestEnvironment;
+
+/// A request as the provider got it.
+#[derive(Clone, Debug)]
+struct Got {
+    head: String,
+    body: String,
+}
+
+impl Got {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
+    }
+}
+
+/// A provider that keeps what it gets and answers in Anthropic's protocol or OpenAI's.
+fn provider() -> (String, Arc<Mutex<Vec<Got>>>) {
+    let got: Arc<Mutex<Vec<Got>>> = Arc::default();
+    let kept = Arc::clone(&got);
+    let address = listening_raw(move |head, body, stream| {
+        let number = {
+            let mut kept = kept.lock().unwrap();
+            kept.push(Got { head: head.to_owned(), body: body.to_owned() });
+            kept.len()
+        };
+        let asked: Value = serde_json::from_str(body).unwrap_or_default();
+        let words = format!("Answer {number}: the pier is wet.");
+        let answer = if head.contains("/v1/messages") {
+            let usage = json!({"input_tokens": 20, "cache_read_input_tokens": 400, "cache_creation_input_tokens": 30, "output_tokens": 9});
+            if asked["stream"] == true {
+                return streamed(stream, &words);
+            }
+            json!({"id": format!("msg_{number}"), "type": "message", "role": "assistant", "model": "claude-test",
+                "content": [{"type": "text", "text": words}], "stop_reason": "end_turn", "usage": usage})
+        } else {
+            json!({"id": format!("chat_{number}"), "model": "gpt-test", "choices": [{"index": 0, "finish_reason": "stop",
+                "message": {"role": "assistant", "content": words}}], "usage": {"prompt_tokens": 450, "completion_tokens": 9}})
+        };
+        write_answer(stream, "200 OK", "content-type: application/json\r\n", &answer.to_string());
+    });
+    (address, got)
+}
+
+fn streamed(stream: &mut std::net::TcpStream, words: &str) {
+    let mut events = vec![
+        json!({"type": "message_start", "message": {"id": "msg_s", "role": "assistant", "model": "claude-test", "content": [], "usage": {"input_tokens": 5, "output_tokens": 1}}}),
+        json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
+    ];
+    events.extend(
+        words
+            .split_inclusive(' ')
+            .map(|word| json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": word}})),
+    );
+    events.push(json!({"type": "content_block_stop", "index": 0}));
+    events.push(json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 9}}));
+    events.push(json!({"type": "message_stop"}));
+    let _ = write!(stream, "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n");
+    for event in events {
+        let frame = format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap());
+        let _ = write!(stream, "{:x}\r\n{frame}\r\n", frame.len());
+    }
+    let _ = write!(stream, "0\r\n\r\n");
+}
+
+/// A computer with a memory, a provider and an open proxy.
+struct Setting {
+    environment: TestEnvironment,
+    got: Arc<Mutex<Vec<Got>>>,
+    upstreams: String,
+}
+
+impl Setting {
+    fn new() -> Self {
+        let environment = computer();
+        let tide = environment.path("work/tide");
+        let mut session = SessionBuilder::new(4_242).cwd(tide.to_str().unwrap()).at(JANUARY).turns(10);
+        session.human(DECISION);
+        session.assistant("Agreed: the tide tables stay in SQLite.");
+        session = session.turns(10);
+        environment.write(&format!("home/.claude/projects/tide/{}.jsonl", session.id()), session.text());
+        environment.yore(["ingest", "--no-embed"]).run().success();
+        let (address, got) = provider();
+        let upstreams = format!("[\"anthropic={address}\", \"openai={address}\", \"router={address}/api\"]");
+        Self { environment, got, upstreams }
+    }
+
+    fn daemon(&self) -> Daemon<'_> {
+        let runner = quick(&self.environment, &["daemon", "start", "--foreground"])
+            .env("YORE_PROXY__ENABLED", "true")
+            .env("YORE_PROXY__PATIENCE_MS", "5000")
+            .env("YORE_PROXY__UPSTREAMS", &self.upstreams);
+        Daemon::of(&self.environment, runner)
+    }
+
+    /// Returns the address of a server through the proxy.
+    fn address(&self, arguments: &[&str]) -> String {
+        let mut all = vec!["proxy", "env", "--json"];
+        all.extend(arguments);
+        let runner = self.environment.yore(all).env("YORE_PROXY__UPSTREAMS", &self.upstreams);
+        let shown = runner.current_dir(self.environment.path("work/tide")).run().success().json();
+        shown[0]["value"].as_str().unwrap().to_owned()
+    }
+
+    fn last(&self) -> Got {
+        self.got.lock().unwrap().last().unwrap().clone()
+    }
+
+    /// Waits until so many turns of proxied sessions are archived; returns the words of the sessions, in order.
+    fn archived(&self, turns: usize) -> Vec<Vec<String>> {
+        let mut found: Vec<Vec<String>> = Vec::new();
+        until("the exchanges are archived", || {
+            let sessions = self.environment.yore(["sessions", "--limit", "100", "--json"]).run().json();
+            let sessions = sessions.as_array().cloned().unwrap_or_default();
+            let proxied = sessions.iter().filter(|session| session["agent"] == "proxy");
+            found = proxied.map(|session| self.words(&session["id"])).collect();
+            found.iter().map(Vec::len).sum::<usize>() >= turns
+        });
+        found
+    }
+
+    fn words(&self, session: &Value) -> Vec<String> {
+        let shown = self.environment.yore(["show", session.as_str().unwrap(), "--json"]).run().success().json();
+        let words = |turn: &Value| turn["text"].as_str().or_else(|| turn["words"].as_str()).unwrap_or_default().to_owned();
+        shown["turns"].as_array().unwrap().iter().map(words).collect()
+    }
+}
+
+fn message(role: &str, text: &str) -> Value {
+    json!({"role": role, "content": text})
+}
+
+const KEY: &str = "Authorization: Bearer sk-ant-api03-THIS-KEY-BELONGS-TO-THE-CLIENT-abcdefghijklmnop\r\n";
+
+#[test]
+fn conversations_are_archived_as_they_happen_once_and_without_secrets() {
+    let setting = Setting::new();
+    let daemon = setting.daemon();
+    let base = setting.address(&["openai", "--here"]);
+    let secret = format!("{}{}", "ghp_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    let mut messages = vec![message("system", "You help.")];
+    for (number, said) in ["where is the anchor?", &format!("the token is {secret}, keep it"), "and the buoy?"].iter().enumerate()
+    {
+        messages.push(message("user", said));
+        let body = json!({"model": "gpt-test", "messages": messages}).to_string();
+        let answer = request("POST", &format!("{base}/chat/completions"), KEY, &body);
+        assert_eq!(setting.last().body, body, "bytes pass on untouched");
+        assert!(setting.last().head.contains("sk-ant-api03-THIS-KEY"), "the key passes through");
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        let words = answer["choices"][0]["message"]["content"].as_str().unwrap();
+        messages.push(message("assistant", words));
+        if number == 1 {
+            // The same request again: a client that lost its connection.
+            request("POST", &format!("{base}/chat/completions"), KEY, &body);
+        }
+    }
+    let sessions = setting.archived(6);
+    assert_eq!(sessions.len(), 1, "{sessions:?}");
+    let said: Vec<&str> = sessions[0].iter().map(String::as_str).collect();
+    assert_eq!(said.iter().filter(|words| **words == "where is the anchor?").count(), 1, "{said:?}");
+    assert_eq!((said[0], said[4]), ("where is the anchor?", "and the buoy?"), "{said:?}");
+    assert!(said[2].starts_with("the token is") && !said[2].contains("ghp_"), "{said:?}");
+    daemon.stop();
+    for entry in walk(&setting.environment.data()) {
+        let bytes = std::fs::read(&entry).unwrap_or_default();
+        let has = |text: &str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+        assert!(!has("THIS-KEY-BELONGS") && !has(&secret), "{}", entry.display());
+    }
+}
+
+fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap().map_while(Result::ok) {
+        if entry.path().is_dir() { found.extend(walk(&entry.path())) } else { found.push(entry.path()) }
+    }
+    found
+}
+
+/// A client in Anthropic's protocol that marks its last message for the cache, as agents do.
+struct Client {
+    base: String,
+    messages: Vec<Value>,
+}
+
+impl Client {
+    fn say(&mut self, content: Value, is_streamed: bool) {
+        self.messages.push(json!({"role": "user", "content": content}));
+        let mut sent = self.messages.clone();
+        let last = sent.last_mut().unwrap();
+        if let Some(text) = last["content"].as_str().map(str::to_owned) {
+            last["content"] = json!([{"type": "text", "text": text}]);
+        }
+        let blocks = last["content"].as_array_mut().unwrap();
+        blocks.last_mut().unwrap()["cache_control"] = json!({"type": "ephemeral"});
+        let body =
+            json!({"model": "claude-test", "max_tokens": 100, "stream": is_streamed, "system": "You help.", "messages": sent});
+        let answer = request("POST", &format!("{}/v1/messages", self.base), "x-api-key: test-key\r\n", &body.to_string());
+        let words = if is_streamed {
+            "(streamed)".to_owned()
+        } else {
+            serde_json::from_str::<Value>(&answer).unwrap()["content"][0]["text"].as_str().unwrap().to_owned()
+        };
+        self.messages.push(json!({"role": "assistant", "content": [{"type": "text", "text": words}]}));
+    }
+}
+
+/// Returns a message as it counts for the provider's cache.
+fn without_marks(message: &Value) -> Value {
+    let mut message = message.clone();
+    if let Some(blocks) = message["content"].as_array_mut() {
+        for block in blocks {
+            block.as_object_mut().unwrap().remove("cache_control");
+        }
+    }
+    if let Some(text) = message["content"].as_str().map(str::to_owned) {
+        message["content"] = json!([{"type": "text", "text": text}]);
+    }
+    message
+}
+
+#[test]
+fn every_request_is_a_strict_beginning_of_the_next_through_tools_compaction_and_edits() {
+    let setting = Setting::new();
+    let _daemon = setting.daemon();
+    let mut client = Client { base: setting.address(&["anthropic", "--here", "--memory"]), messages: Vec::new() };
+    let mut broken = Vec::new();
+    for turn in 0..50 {
+        let said = match turn % 5 {
+            0 => "why do we keep the tide tables in sqlite?".to_owned(),
+            1 => "go on".to_owned(),
+            _ => format!("now mend gauge number {turn} of the tide table"),
+        };
+        client.say(json!(said), turn % 7 == 3);
+        if turn % 3 == 0 {
+            let id = format!("toolu_{turn}");
+            client.messages.last_mut().unwrap()["content"]
+                .as_array_mut()
+                .unwrap()
+                .push(json!({"type": "tool_use", "id": id, "name": "Bash", "input": {"command": "ls"}}));
+            client.say(json!([{"type": "tool_result", "tool_use_id": id, "content": "pier.txt"}]), false);
+        }
+        if turn == 20 {
+            client.messages = vec![
+                message("user", "This session goes on from a summary: gauges were mended."),
+                message("assistant", "Understood."),
+            ];
+        }
+        if turn == 35 {
+            client.messages.truncate(client.messages.len() - 4);
+        }
+    }
+    let got = setting.got.lock().unwrap().clone();
+    let sent: Vec<Vec<Value>> =
+        got.iter().map(|got| got.json()["messages"].as_array().unwrap().iter().map(without_marks).collect()).collect();
+    for (number, pair) in sent.windows(2).enumerate() {
+        let (before, after) = (&pair[0], &pair[1]);
+        // Where the client itself begins anew, nothing can hold.
+        let is_continued = after.len() > before.len();
+        if is_continued && after[..before.len()] != before[..] {
+            broken.push(number);
+        }
+    }
+    assert!(broken.is_empty(), "{broken:?}");
+    let added = |message: &Value| message.to_string().contains("<recalled-data");
+    let first = &sent[0][0];
+    assert!(added(first) && first.to_string().contains(REASON), "the first prompt is answered from memory: {first}");
+    let is_marked_last = |got: &Got| {
+        let messages = got.json()["messages"].as_array().unwrap().clone();
+        let blocks = messages.last().unwrap()["content"].as_array().unwrap().clone();
+        let marked = blocks.iter().rposition(|block| block.get("cache_control").is_some()).unwrap();
+        blocks[..=marked].iter().all(|block| !block.to_string().contains("<recalled-data"))
+    };
+    assert!(got.iter().all(is_marked_last), "what is added stands after the client's last mark");
+    let results = sent.iter().flatten().filter(|message| message.to_string().contains("tool_result"));
+    assert!(
+        results.clone().count() > 0 && results.into_iter().all(|message| !added(message)),
+        "results of tools stay as they are"
+    );
+    let whole = sent.last().unwrap().iter().map(Value::to_string).collect::<String>();
+    assert!(whole.matches(REASON).count() <= 2, "it is told once in what the conversation still holds: {whole}");
+    let state = setting.environment.yore(["proxy", "--json"]).run().success().json();
+    assert_eq!(state["counts"]["failed"], 0, "{state}");
+    assert!(state["counts"]["added"].as_u64().unwrap() > 10, "{state}");
+    let session = &state["sessions"][0];
+    assert!(session["added_tokens"].as_u64().unwrap() > 0 && session["repeated_tokens"].as_u64().unwrap() > 0, "{state}");
+}
+
+#[test]
+fn nothing_is_added_where_nobody_asked_where_hooks_do_it_and_where_memory_is_broken() {
+    let setting = Setting::new();
+    let daemon = setting.daemon();
+    let plain = setting.address(&["openai", "--here"]);
+    let with = setting.address(&["openai", "--here", "--memory"]);
+    let body = |said: &str| json!({"model": "gpt-test", "messages": [message("user", said)]}).to_string();
+    let question = "why do we keep the tide tables in sqlite?";
+    let ask = |base: &str, body: &str| {
+        request("POST", &format!("{base}/chat/completions"), KEY, body);
+        setting.last().body
+    };
+    assert_eq!(ask(&plain, &body(question)), body(question));
+    let given = ask(&with, &body(question));
+    assert!(given.contains(REASON) && given.contains("<recalled-data"), "{given}");
+    assert_eq!(ask(&with, &body(question)), given, "the same request again is the same");
+    let hooked = body(&format!("{question}\n<recalled-data source=\"yore\">\nsaid by a hook\n</recalled-data>"));
+    assert_eq!(ask(&with, &hooked), hooked);
+    let image = json!({"model": "gpt-test", "unknown": {"a": [1.50, 1e3]}, "messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]}]}).to_string();
+    assert_eq!(ask(&with, &image), image);
+    for odd in ["", "{", "[]", "{\"messages\": 7}", "\u{feff}{}"] {
+        assert_eq!(ask(&with, odd), odd);
+    }
+    // Another program holds the database for longer than a request waits.
+    let database = rusqlite::Connection::open(setting.environment.database()).unwrap();
+    database.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let other = body("where do we keep the tide tables of the harbour?");
+    assert!(ask(&with, &other).contains("where do we keep the tide tables of the harbour"), "the request goes on");
+    database.execute_batch("ROLLBACK").unwrap();
+    daemon.stop();
+}
+
+#[test]
+fn agents_whose_own_history_is_read_are_not_archived_twice() {
+    let setting = Setting::new();
+    let _daemon = setting.daemon();
+    let base = setting.address(&["anthropic"]);
+    let ask = |agent: &str, said: &str| {
+        let body = json!({"model": "claude-test", "max_tokens": 9, "messages": [message("user", said)]}).to_string();
+        request("POST", &format!("{base}/v1/messages"), &format!("User-Agent: {agent}\r\n"), &body);
+    };
+    ask("claude-cli/2.1.0 (external, cli)", "said in Claude Code");
+    ask("my-script/1.0", "said in a script");
+    let sessions = setting.archived(2);
+    assert_eq!(sessions.len(), 1, "{sessions:?}");
+    assert_eq!(sessions[0][0], "said in a script");
+}
+
+#[test]
+fn what_was_forgotten_for_good_is_not_added_again() {
+    let setting = Setting::new();
+    let daemon = setting.daemon();
+    let with = setting.address(&["openai", "--here", "--memory"]);
+    let body =
+        json!({"model": "gpt-test", "messages": [message("user", "why do we keep the tide tables in sqlite?")]}).to_string();
+    request("POST", &format!("{with}/chat/completions"), KEY, &body);
+    assert!(setting.last().body.contains(REASON));
+    setting.environment.yore(["forget", "--hard", "--yes", "--query", REASON]).run().success();
+    request("POST", &format!("{with}/chat/completions"), KEY, &body);
+    let texts = setting.environment.data().join("proxy/given.jsonl");
+    assert!(!std::fs::read_to_string(&texts).unwrap_or_default().contains(REASON), "no text of it stays on disk");
+    daemon.stop();
+}
