@@ -14,7 +14,8 @@ use yore_sandbox::{CellOutcome, ErrorKind, Host, Limits, Refusal, Session, guide
 
 use super::answer::{Bound, Stop};
 use super::found::{Cited, reduced};
-use super::lane::{Evidence, Lane, Outcome, Related, Strategy};
+use super::lane::{Evidence, Lane, Outcome, Strategy};
+use super::lookup::Related;
 use super::plan::{self, Operation};
 use crate::llm::{Class, Exchange, Form, LlmError, Prompt, structured};
 

@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 
 use super::answer::{Bound, DeepAnswer, Progress, Stop};
 use super::found::{self, Cited, Match, Matches};
+use super::lookup::Lookup;
+#[cfg(feature = "python")]
+use super::lookup::Related;
 use super::pieces::{Piece, Pieces};
 use super::plan::most_answer;
 use super::profile::Profile;
@@ -27,28 +30,6 @@ use crate::llm::{Form, LlmError, Model, Prompt, Run, estimated_tokens};
 const READ: &str = include_str!("../../prompts/recursion-read-1.md");
 /// How often a batch is halved whose answer was cut off or had not the form.
 const HALVINGS: u32 = 2;
-
-/// What the memory knows beside the words of the pieces. What it gives is part of the log of a run, because the archive may change.
-pub(super) trait Lookup {
-    /// Returns the numbers of the pieces that are found for words, best first.
-    fn recall(&self, words: &str) -> Vec<usize>;
-
-    /// Returns what a piece is related to.
-    fn related(&self, piece: usize) -> Vec<Related>;
-}
-
-/// A thing that a piece is related to.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub(super) struct Related {
-    /// Name of the relation.
-    pub relation: String,
-    /// Kind or speaker, and status.
-    pub what: String,
-    /// Its first words.
-    pub text: String,
-    /// Number of the piece that it is, if it is one.
-    pub piece: Option<usize>,
-}
 
 /// A way to answer.
 pub(super) trait Strategy {

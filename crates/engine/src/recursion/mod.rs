@@ -3,6 +3,7 @@
 //! - [`PiecesRequest`], `pieces`: what is read, as numbered pieces with who said them and when
 //! - `profile`, `choice`: properties of models by name, and the strategy that a question gets
 //! - `lane`: what the strategies share: calls within the limits of a run, readers side by side, checked quotes
+//! - `lookup`: what a run asks of the memory beside the words of its pieces
 //! - `direct`, `planned`, `iterative`, `code`: the strategies
 //! - `found`: what readers find, checked against the words of the pieces, and put together
 //! - [`Trajectory`], `trajectory`: the steps and calls of a run as JSON lines, from which it can be replayed
@@ -18,6 +19,7 @@ mod direct;
 mod found;
 mod iterative;
 mod lane;
+mod lookup;
 mod pieces;
 mod plan;
 mod planned;
@@ -36,7 +38,8 @@ pub use self::choice::is_aggregate;
 #[cfg(feature = "python")]
 pub use self::code::WORKER;
 pub use self::found::Cited;
-use self::lane::{Lane, Lookup, Outcome, Related, Strategy};
+use self::lane::{Lane, Outcome, Strategy};
+use self::lookup::{Lookup, Related};
 use self::pieces::Pieces;
 pub use self::pieces::PiecesRequest;
 use self::profile::Profile;

@@ -17,7 +17,7 @@ use yore_core::time::UtcMillis;
 
 use super::answer::{DeepAnswer, DeepRequest, Stop};
 use super::choice::Choice;
-use super::lane::{Lookup, Related};
+use super::lookup::{Lookup, Related};
 use super::pieces::{Pieces, PiecesRequest, Place};
 use super::profile::Profile;
 use crate::budget::Price;
