@@ -2,6 +2,7 @@
 //!
 //! - `memory`: store, archive, indexes, permissions
 //! - `models`: the configured language models
+//! - `proxy`: whether the proxy is open and reaches its servers
 //! - `retention`: how soon agents delete transcripts that are not archived
 //! - `capture`: the last read of each agent, what waits, what cannot be read
 //! - `agents`: the entries of yore in agents' settings, and whether they call this program
@@ -20,6 +21,7 @@ mod handshake;
 mod memory;
 mod models;
 mod process;
+mod proxy;
 mod retention;
 mod self_test;
 mod versions;
@@ -70,6 +72,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     told.extend(capture::examine(context));
     told.extend(daemon::examine(context)?);
     told.extend(models::examine(arguments.models, context)?);
+    told.extend(proxy::examine(arguments.models, context)?);
     told.extend(agents::examine(context));
     let worst = told.iter().map(|told| told.severity).max().unwrap_or(Severity::Fine);
     if context.printer.is_json() {
