@@ -10,7 +10,7 @@ use crate::proxy::{AddressOptions, ProxyError, address, upstreams};
 use crate::render::text::{counted, harmless};
 use crate::results::{DaemonStatus, ProxyLine, ProxyState};
 
-/// Give memory to agents without hooks, by an address of this computer
+/// Give memory to agents without hooks, by an address
 ///
 /// The daemon passes requests to OpenAI, Anthropic, Gemini, Ollama and compatible servers on, byte for byte, on a port of this computer.
 /// Conversations that go through are archived; with `proxy.inject`, or `--memory` in the address, prompts get memories. Your key passes
@@ -64,7 +64,7 @@ fn problem(error: &ProxyError) -> CliError {
 
 /// Turns the proxy on or off in the settings, and starts the daemon anew.
 fn switch(is_on: bool, context: &mut Context) -> CliResult {
-    drop(context.settings.engine(false)?);
+    drop(context.settings.memory()?);
     upstreams(context.settings.config()).map_err(|error| problem(&error))?;
     let file = context.settings.user_file.as_ref().map(|file| file.path.clone());
     let file = file.ok_or_else(|| CliError::usage("no file for the settings", Some("set HOME or YORE_CONFIG")))?;

@@ -22,16 +22,10 @@ use crate::mcp::http::Mcp;
 use crate::mcp::{self, Server, Toolset, chat_reader, deep_reader};
 use crate::page;
 
-/// Ports tried first if none is configured: below those that operating systems assign.
-const PORTS: std::ops::Range<u16> = 20_000..30_000;
-
 /// Opens the configured port.
 pub fn open(directory: &Path, config: &Config, log: &Log) -> io::Result<Listener> {
     let port = config.http.port;
-    let listener = match port {
-        0 => Listener::open(usual_port(directory, 0)).or_else(|_| Listener::open(0)),
-        port => Listener::open(port),
-    };
+    let listener = Listener::open_of(directory, port, 0);
     let listener = listener.inspect_err(|error| log.error(format!("port {port}: {error}")))?;
     log.info(format!("MCP at {}, the API at {}", listener.url(mcp::http::PATH), listener.url(api::PATH)));
     Ok(listener)
@@ -117,32 +111,5 @@ fn run(shared: &Shared<'_>, listener: Listener, token: String, browsers: &Arc<Br
     let guard = Guard::new(listener.port(), Some(token)).with_browsers(Arc::clone(browsers));
     if let Err(error) = listener.serve(guard.protect(router), shutdown, || mcp.end()) {
         shared.log.error(format!("HTTP: {error}"));
-    }
-}
-
-/// Returns the port that this data directory always tries first, so that an address written into an agent's
-/// settings stays valid. `number` tells its ports apart.
-pub fn usual_port(directory: &Path, number: u32) -> u16 {
-    let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_path_buf());
-    // FNV-1a: gives the same hash in every version.
-    let hash = directory
-        .as_os_str()
-        .as_encoded_bytes()
-        .iter()
-        .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
-    PORTS.start + (hash.wrapping_add(number) % u32::from(PORTS.end - PORTS.start)) as u16
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_data_directory_keeps_its_port() {
-        let (one, other) = (Path::new("/nowhere/one"), Path::new("/nowhere/other"));
-        assert_eq!(usual_port(one, 0), usual_port(one, 0));
-        assert_ne!(usual_port(one, 0), usual_port(other, 0));
-        assert!(PORTS.contains(&usual_port(one, 0)));
-        assert_ne!(usual_port(one, 0), usual_port(one, 1), "each port of a directory has its own");
     }
 }

@@ -31,6 +31,7 @@ use std::time::Duration;
 
 use crate::engine_handle::now;
 use crate::error::{CliError, CliResult, Exit};
+use crate::http::listener::Listener;
 use crate::ipc::card::{self, Card};
 use crate::ipc::{socket, wire};
 use crate::mcp;
@@ -71,14 +72,14 @@ pub fn run(settings: &Settings) -> CliResult<()> {
     let config = settings.own_config()?;
     let (listener, address) = socket::listen(directory).map_err(io)?;
     let port = if config.http.enabled { http::open(directory, &config, &log).ok() } else { None };
-    let proxy_port = config.proxy.enabled.then(|| proxy::listen(directory, config.proxy.port));
+    let proxy_port = config.proxy.enabled.then(|| Listener::open_of(directory, config.proxy.port, 1));
     let proxy_port = proxy_port.and_then(|port| port.inspect_err(|error| log.error(format!("proxy: {error}"))).ok());
     let mut card = Card {
         pid: std::process::id(),
         socket: address.place,
         token: address.token,
         url: port.as_ref().map(|port| port.url(mcp::http::PATH)),
-        proxy: proxy_port.as_ref().and_then(|port| port.local_addr().ok()).map(|address| format!("http://{address}")),
+        proxy: proxy_port.as_ref().map(|port| port.url("")),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         protocol: wire::PROTOCOL,
         started: now(),

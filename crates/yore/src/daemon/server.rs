@@ -16,6 +16,7 @@ use crate::api::events::Event;
 use crate::error::{CliError, CliResult};
 use crate::ipc::socket::{Listener, Stream};
 use crate::ipc::wire::{Fault, Hello, Ingested, LONGEST_REQUEST, Lines, PROTOCOL, Question, Reply, Request, reply_line};
+use crate::proxy::open::OpenProxy;
 use crate::results::DaemonStatus;
 use crate::verbs::{Access, Verb};
 
@@ -244,7 +245,7 @@ fn status(shared: &Shared<'_>) -> CliResult<DaemonStatus> {
         is_embedding: shared.is_embedding.load(Ordering::Relaxed),
         clients: shared.clients.load(Ordering::SeqCst),
         url: shared.card.url.clone(),
-        proxy: lock(&shared.proxy).as_ref().map(super::proxy::OpenProxy::state),
+        proxy: lock(&shared.proxy).as_ref().map(OpenProxy::state),
         memory_bytes: super::process::memory_bytes(),
         last_error: lock(&shared.last_error).clone(),
         settings: serde_json::to_value(&shared.config).unwrap_or_default(),

@@ -14,7 +14,6 @@ use yore_engine::ingest::{IngestRequest, SourceRoot};
 use yore_engine::{Engine, Lane, NewJob, Work};
 
 use super::log::Log;
-use super::proxy::OpenProxy;
 use crate::agents::{self, EventKind};
 use crate::api::events::Feed;
 use crate::config::Config;
@@ -25,6 +24,7 @@ use crate::http::browser::Browsers;
 use crate::http::listener::Shutdown;
 use crate::ipc::card::Card;
 use crate::ipc::wire::Ingested;
+use crate::proxy::open::OpenProxy;
 use crate::settings::Settings;
 use crate::spool::Event;
 

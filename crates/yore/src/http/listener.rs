@@ -6,6 +6,7 @@
 use std::future::Future;
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, TcpListener};
+use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,6 +22,8 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use super::guard::{IsAuthorized, LONGEST_HEAD};
 
+/// Ports tried first if none is configured: below those that operating systems assign.
+const PORTS: std::ops::Range<u16> = 20_000..30_000;
 /// Most connections at once.
 const MOST_CONNECTIONS: usize = 128;
 /// Most of these that have not sent a valid token. The oldest gives way to the next.
@@ -56,6 +59,12 @@ impl Listener {
         Ok(Self { inner, port })
     }
 
+    /// Opens the configured port of a data directory; for 0 the one that the directory always tries first, or any. `number` tells its
+    /// ports apart.
+    pub fn open_of(directory: &Path, port: u16, number: u32) -> io::Result<Self> {
+        if port > 0 { Self::open(port) } else { Self::open(usual_port(directory, number)).or_else(|_| Self::open(0)) }
+    }
+
     /// Returns the port's number.
     pub fn port(&self) -> u16 {
         self.port
@@ -64,6 +73,11 @@ impl Listener {
     /// Returns the address of a path on this port.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}:{}{path}", Ipv4Addr::LOCALHOST, self.port)
+    }
+
+    /// Gives the socket to another server.
+    pub fn into_socket(self) -> TcpListener {
+        self.inner
     }
 
     /// Serves until `shutdown`, in a runtime on this thread; `end` then ends open streams.
@@ -208,6 +222,19 @@ impl ShutdownSignal {
     }
 }
 
+/// Returns the port that a data directory always tries first, so that an address written into an agent's settings stays valid.
+/// `number` tells its ports apart.
+fn usual_port(directory: &Path, number: u32) -> u16 {
+    let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_path_buf());
+    // FNV-1a: gives the same hash in every version.
+    let hash = directory
+        .as_os_str()
+        .as_encoded_bytes()
+        .iter()
+        .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
+    PORTS.start + (hash.wrapping_add(number) % u32::from(PORTS.end - PORTS.start)) as u16
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,5 +245,14 @@ mod tests {
         assert_eq!(listener.url("/mcp"), format!("http://127.0.0.1:{}/mcp", listener.port()));
         assert!(listener.inner.local_addr().unwrap().ip().is_loopback());
         assert!(Listener::open(listener.port()).is_err(), "a port is one program's");
+    }
+
+    #[test]
+    fn a_data_directory_keeps_its_port() {
+        let (one, other) = (Path::new("/nowhere/one"), Path::new("/nowhere/other"));
+        assert_eq!(usual_port(one, 0), usual_port(one, 0));
+        assert_ne!(usual_port(one, 0), usual_port(other, 0));
+        assert!(PORTS.contains(&usual_port(one, 0)));
+        assert_ne!(usual_port(one, 0), usual_port(one, 1), "each port of a directory has its own");
     }
 }

@@ -1,4 +1,4 @@
-//! Reckons what additions take: tokens and cents of each session, with the provider's cache and beside what it would have been without.
+//! Reckons what additions take: tokens and cents of each session, by what providers bill for writes to and reads from a cache.
 //!
 //! A request without additions has the same cached beginning as one with them, because added texts stay the same at their places. So
 //! the difference is the added tokens alone: at the price of a write when they are new, at that of a read when the beginning they

@@ -5,7 +5,7 @@
 //! - [`memory`]: what is added to a request, and what is archived of an exchange
 //! - [`ledger`]: what was added where, and what belongs to which session
 //! - [`capture`]: the new messages of an exchange; [`client`]: who sends them
-//! - [`account`]: what additions take
+//! - [`account`]: what additions take; [`open`]: the open proxy
 //! - this file: servers, token, address
 
 pub mod account;
@@ -13,6 +13,7 @@ pub mod capture;
 pub mod client;
 pub mod ledger;
 pub mod memory;
+pub mod open;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -48,6 +49,9 @@ pub enum ProxyError {
     /// A file of the data directory could not be read or written.
     #[error("the proxy's token: {0}")]
     Token(#[from] io::Error),
+    /// The port cannot be served.
+    #[error("the proxy's port: {0}")]
+    Port(io::Error),
 }
 
 /// Returns the servers by name: the known ones, and those of the settings.
