@@ -210,7 +210,7 @@ impl<'a> Call<'a> {
         part.added = added;
         part.request = match conversation {
             _ if is_unreadable => None,
-            Some(conversation) => Some(Copied::Read(conversation)),
+            Some(conversation) => Some(Copied::Read { conversation, length: bytes.len(), _share: share }),
             None => Some(Copied::Held { bytes: bytes.clone(), coding: part.coding.clone(), _share: share }),
         };
         let Some(body) = body else { return Ok(Outgoing::held(bytes, trailers, None, 0, trouble.clone())) };
