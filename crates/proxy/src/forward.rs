@@ -160,7 +160,7 @@ impl<'a> Call<'a> {
         }
         count(&self.shared.counts.passed);
         let upstream = hyper::upgrade::on(&mut answer);
-        tunnel::start(client, upstream, connection, self.shared.counts.clone());
+        tunnel::start(client, upstream, connection, busy, self.shared.counts.clone());
         let (mut parts, _) = answer.into_parts();
         parts.headers = Passed { headers: &parts.headers, host: None, is_upgrade: true, keeps_transfer: false }.collect();
         Ok(Response::from_parts(parts, Either::Right(Full::default())))
@@ -210,7 +210,7 @@ impl<'a> Call<'a> {
         part.added = added;
         part.request = match conversation {
             _ if is_unreadable => None,
-            Some(conversation) => Some(Copied::Read(conversation)),
+            Some(conversation) => Some(Copied::Read { conversation, length: bytes.len(), _share: share }),
             None => Some(Copied::Held { bytes: bytes.clone(), coding: part.coding.clone(), _share: share }),
         };
         let Some(body) = body else { return Ok(Outgoing::held(bytes, trailers, None, 0, trouble.clone())) };
@@ -238,13 +238,15 @@ impl<'a> Call<'a> {
         let shared = self.shared;
         count(&shared.counts.passed);
         let (mut parts, body) = answer.into_parts();
+        // The answer of an error is not read.
+        let longest_kept = if parts.status.as_u16() < 400 { self.active.settings.longest_kept } else { 0 };
         let watch = part.filter(|part| part.wants.exchange).and_then(|part| {
             Some(Watch {
                 observer: shared.observer.clone(),
                 asked: part.asked,
                 request: part.request?,
                 added: part.added,
-                answer: Kept::new(&shared.budget, self.active.settings.longest_kept),
+                answer: Kept::new(&shared.budget, longest_kept),
                 status: parts.status.as_u16(),
                 content_type: head::text(&parts.headers, header::CONTENT_TYPE),
                 coding: head::text(&parts.headers, header::CONTENT_ENCODING),

@@ -3,6 +3,7 @@
 use hyper::{
     HeaderMap, Method, Request, StatusCode, Version,
     header::{self, HeaderName, HeaderValue},
+    http::uri::Authority,
 };
 use url::{Host, Url};
 
@@ -32,7 +33,7 @@ pub(crate) fn check<B>(request: &Request<B>, port: u16) -> Result<(), Refusal> {
     }
     let mut hosts = request.headers().get_all(header::HOST).iter();
     let host = hosts.next();
-    let authority = request.uri().authority().map(|authority| authority.as_str());
+    let authority = request.uri().authority().map(Authority::as_str);
     let is_named = host.is_some() || authority.is_some() || request.version() == Version::HTTP_10;
     let is_ours = |name: &str| is_our_name(name, port);
     if !is_named

@@ -6,8 +6,9 @@
 //! - [`wire`]: reads requests and answers of each protocol, and adds text to a request without touching its other bytes
 //! - [`Conversation`], [`Answer`]: what is read of them
 //!
-//! Inside: `server` accepts connections, `forward` passes each request on to its upstream through `connect`, `held` asks the
-//! memory, `tee` copies what passes, and `observer` reads the copies on a thread of its own.
+//! Inside: `server` accepts connections (`client_io` limits their silence), `forward` passes each request on to its upstream
+//! (`head` says which headers, `connect` how it is reached, `tunnel` carries web sockets), `held` asks the memory, `tee` copies what
+//! passes into `kept`, and `observer` reads the copies on a thread of its own (`decode` undoes their compression).
 //!
 //! The proxy knows nothing of yore's memory, never retries a request by itself, follows no redirects, and writes no log.
 

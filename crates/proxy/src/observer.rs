@@ -33,7 +33,7 @@ pub(crate) const LONGEST_DECODED: usize = 64 << 20;
 #[derive(Debug)]
 pub(crate) enum Copied {
     /// It was read to ask for additions.
-    Read(Box<Conversation>),
+    Read { conversation: Box<Conversation>, length: usize, _share: Share },
     /// Its body was held to ask for additions.
     Held { bytes: Bytes, coding: String, _share: Share },
     /// Its body was copied as it passed.
@@ -43,7 +43,7 @@ pub(crate) enum Copied {
 impl Copied {
     fn length(&self) -> usize {
         match self {
-            Self::Read(_) => 0,
+            Self::Read { length, .. } => *length,
             Self::Held { bytes, .. } => bytes.len(),
             Self::Teed { copy, .. } => copy.lock().unwrap_or_else(PoisonError::into_inner).bytes().map_or(0, <[u8]>::len),
         }
@@ -147,7 +147,7 @@ fn read(counts: &Counts, Seen { watch, is_whole, ended_after, weight: _ }: Seen)
     let Watch { observer: _, asked, request, added, answer, status, content_type, coding, began, clock: _, answered_after } =
         watch;
     let conversation = match request {
-        Copied::Read(conversation) => Some(*conversation),
+        Copied::Read { conversation, .. } => Some(*conversation),
         Copied::Held { bytes, coding, _share: _ } => read_request(&asked, &coding, &bytes),
         Copied::Teed { copy, coding } => {
             let copy = copy.lock().unwrap_or_else(PoisonError::into_inner);

@@ -7,6 +7,7 @@ use std::{
         atomic::{AtomicBool, Ordering::Relaxed},
     },
     task::{Context, Poll},
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -15,6 +16,7 @@ use hyper::{
     body::{Body, Frame, Incoming, SizeHint},
 };
 use thiserror::Error;
+use tokio::time::{Sleep, sleep};
 
 use crate::{
     connect::BoxError,
@@ -128,13 +130,18 @@ impl Drop for Outgoing {
     }
 }
 
+/// Time between the end of an answer that broke off and the error for the client. The server throws away what it has not sent yet
+/// when a body fails, and the client would lose bytes that the upstream had sent.
+const FLUSH: Duration = Duration::from_millis(20);
+
 /// The body of an answer, on its way to the client.
 #[derive(Debug)]
 pub(crate) struct Passing {
     inner: Incoming,
     counts: Arc<Counts>,
     watch: Option<Watch>,
-    has_failed: bool,
+    /// The error that broke the answer off, and the time until the client is told.
+    failure: Option<(BoxError, Pin<Box<Sleep>>)>,
     /// Held as long as the answer passes.
     _open: Open,
     _busy: crate::client_io::Busy,
@@ -143,7 +150,7 @@ pub(crate) struct Passing {
 impl Passing {
     pub fn new(inner: Incoming, counts: Arc<Counts>, watch: Option<Watch>, busy: crate::client_io::Busy) -> Self {
         let open = Open::new(counts.clone(), |counts| &counts.open_streams);
-        Self { inner, counts, watch, has_failed: false, _open: open, _busy: busy }
+        Self { inner, counts, watch, failure: None, _open: open, _busy: busy }
     }
 
     fn end(&mut self, is_whole: bool) {
@@ -158,21 +165,30 @@ impl Body for Passing {
     type Error = BoxError;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        let polled = std::task::ready!(Pin::new(&mut self.inner).poll_frame(cx));
-        match &polled {
-            Some(Ok(frame)) => {
-                if let (Some(data), Some(watch)) = (frame.data_ref(), &mut self.watch) {
-                    watch.answer.push(data);
+        if self.failure.is_none() {
+            let polled = std::task::ready!(Pin::new(&mut self.inner).poll_frame(cx));
+            match polled {
+                Some(Err(error)) => {
+                    count(&self.counts.upstream_errors);
+                    self.end(false);
+                    self.failure = Some((error.into(), Box::pin(sleep(FLUSH))));
+                }
+                Some(Ok(frame)) => {
+                    if let (Some(data), Some(watch)) = (frame.data_ref(), &mut self.watch) {
+                        watch.answer.push(data);
+                    }
+                    return Poll::Ready(Some(Ok(frame)));
+                }
+                None => {
+                    self.end(true);
+                    return Poll::Ready(None);
                 }
             }
-            Some(Err(_)) => {
-                self.has_failed = true;
-                count(&self.counts.upstream_errors);
-                self.end(false);
-            }
-            None => self.end(true),
         }
-        Poll::Ready(polled.map(|frame| frame.map_err(BoxError::from)))
+        if let Some((_, flushed)) = &mut self.failure {
+            std::task::ready!(flushed.as_mut().poll(cx));
+        }
+        Poll::Ready(self.failure.take().map(|(error, _)| Err(error)))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -187,7 +203,7 @@ impl Body for Passing {
 impl Drop for Passing {
     fn drop(&mut self) {
         // Otherwise the client is gone.
-        let is_whole = !self.has_failed && self.inner.is_end_stream();
+        let is_whole = self.inner.is_end_stream();
         self.end(is_whole);
     }
 }

@@ -6,7 +6,10 @@ use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use tokio::{io::copy_bidirectional, sync::OwnedSemaphorePermit};
 
-use crate::counts::{Counts, Open};
+use crate::{
+    client_io::Busy,
+    counts::{Counts, Open},
+};
 
 /// Marks a client's connection as open, against the limit and in the counts, until the last user of it is gone.
 #[derive(Debug)]
@@ -15,11 +18,12 @@ pub(crate) struct Connection {
     pub _open: Open,
 }
 
-/// Starts to carry bytes once both sides have switched, until one of them closes.
-pub(crate) fn start(client: OnUpgrade, upstream: OnUpgrade, connection: Arc<Connection>, counts: Arc<Counts>) {
+/// Starts to carry bytes once both sides have switched, until one of them closes. `busy` keeps the client's socket from taking
+/// silence for idleness.
+pub(crate) fn start(client: OnUpgrade, upstream: OnUpgrade, connection: Arc<Connection>, busy: Busy, counts: Arc<Counts>) {
     let open = Open::new(counts, |counts| &counts.open_streams);
     tokio::spawn(async move {
-        let _marks = (connection, open);
+        let _marks = (connection, busy, open);
         if let (Ok(client), Ok(upstream)) = tokio::join!(client, upstream) {
             // An end of either side ends the tunnel; there is nobody to tell.
             let _ = copy_bidirectional(&mut TokioIo::new(client), &mut TokioIo::new(upstream)).await;
