@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn credentials_are_not_among_the_facts() {
         let request = request(&[("authorization", "Bearer key"), ("x-api-key", "key"), ("session-id", "s"), ("user-agent", "u")]);
-        let route = Route { upstream: "a".into(), directory: None, memory: None, rest: "/v1".into() };
+        let route = Route { upstream: "a".into(), directory: None, agent: None, memory: None, rest: "/v1".into() };
         let asked = asked(&request, route, Protocol::OpenAiChat);
         assert_eq!((asked.user_agent.as_deref(), &asked.session_headers[..]), (Some("u"), &[("session-id", "s".to_owned())][..]));
         assert!(!format!("{asked:?}").contains("key"));

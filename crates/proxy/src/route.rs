@@ -2,13 +2,15 @@
 
 use percent_encoding::percent_decode_str;
 
-/// Where a request goes, read from its path `/TOKEN[/in/DIRECTORY][/memory|/plain]/UPSTREAM/REST`.
+/// Where a request goes, read from its path `/TOKEN[/in/DIRECTORY][/as/AGENT][/memory|/plain]/UPSTREAM/REST`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
     /// Name of the upstream.
     pub upstream: String,
     /// Absolute directory of the project, if the path names one.
     pub directory: Option<String>,
+    /// Name of the agent, if the path tells one.
+    pub agent: Option<String>,
     /// Memory asked for by the path (`memory`) or ruled out (`plain`).
     pub memory: Option<bool>,
     /// Path below the upstream's address, as the client wrote it: empty, or with a slash at its start. Without the query.
@@ -34,18 +36,20 @@ pub(crate) fn read(path: &str, token: &str, is_known: impl Fn(&str) -> bool) -> 
     read_rest(rest, is_known).ok_or(NoRoute::Unknown)
 }
 
-fn read_rest(mut path: &str, is_known: impl Fn(&str) -> bool) -> Option<Route> {
+fn read_rest(path: &str, is_known: impl Fn(&str) -> bool) -> Option<Route> {
     let (mut word, mut rest) = segment(path)?;
-    let mut directory = None;
+    let (mut directory, mut agent) = (None, None);
     if word == "in" {
-        let (encoded, after) = segment(rest)?;
-        let decoded = percent_decode_str(encoded).decode_utf8().ok()?;
-        if decoded.contains('\0') || !is_absolute(&decoded) {
-            return None;
-        }
-        directory = Some(decoded.into_owned());
-        path = after;
-        (word, rest) = segment(path)?;
+        let (decoded, after) = decoded(rest)?;
+        directory = Some(decoded).filter(|directory| is_absolute(directory));
+        directory.as_ref()?;
+        (word, rest) = segment(after)?;
+    }
+    if word == "as" {
+        let (decoded, after) = decoded(rest)?;
+        agent = Some(decoded).filter(|agent| !agent.is_empty());
+        agent.as_ref()?;
+        (word, rest) = segment(after)?;
     }
     let memory = match word {
         "memory" => Some(true),
@@ -58,7 +62,14 @@ fn read_rest(mut path: &str, is_known: impl Fn(&str) -> bool) -> Option<Route> {
     if word == "to" {
         (word, rest) = segment(rest)?;
     }
-    is_known(word).then(|| Route { upstream: word.to_owned(), directory, memory, rest: rest.to_owned() })
+    is_known(word).then(|| Route { upstream: word.to_owned(), directory, agent, memory, rest: rest.to_owned() })
+}
+
+/// Returns the first segment of a path, decoded, and the rest behind it; `None` if it is no text.
+fn decoded(path: &str) -> Option<(String, &str)> {
+    let (encoded, rest) = segment(path)?;
+    let decoded = percent_decode_str(encoded).decode_utf8().ok()?;
+    (!decoded.contains('\0')).then(|| (decoded.into_owned(), rest))
 }
 
 /// Returns the first segment of a path and the rest behind it, which is empty or begins with a slash.
@@ -85,7 +96,7 @@ mod tests {
     }
 
     fn route(upstream: &str, directory: Option<&str>, memory: Option<bool>, rest: &str) -> Result<Route, NoRoute> {
-        Ok(Route { upstream: upstream.into(), directory: directory.map(Into::into), memory, rest: rest.into() })
+        Ok(Route { upstream: upstream.into(), directory: directory.map(Into::into), agent: None, memory, rest: rest.into() })
     }
 
     #[test]
@@ -95,6 +106,8 @@ mod tests {
         assert_eq!(of("/0123456789abcdef/memory/openai"), route("openai", None, Some(true), ""));
         assert_eq!(of("/0123456789abcdef/plain/to/openai/"), route("openai", None, Some(false), "/"));
         assert_eq!(of("/0123456789abcdef/in/%2Fsrc%2Fa%20b/local/x"), route("local", Some("/src/a b"), None, "/x"));
+        let named = Route { agent: Some("ai der".into()), ..route("local", Some("/src"), Some(true), "/x").unwrap() };
+        assert_eq!(of("/0123456789abcdef/in/%2Fsrc/as/ai%20der/memory/local/x"), Ok(named));
         assert_eq!(of("/0123456789abcdef/in/C%3A%5Csrc/memory/local/x"), route("local", Some("C:\\src"), Some(true), "/x"));
     }
 
@@ -114,8 +127,19 @@ mod tests {
         for path in ["", "/", "*", "/openai/v1", "/0123456789abcde/openai", "/0123456789abcdef0/openai", "//openai"] {
             assert_eq!(of(path), Err(NoRoute::Token), "{path}");
         }
-        for path in ["", "/", "/nobody/v1", "/in", "/in/relative/openai", "/in/%00/openai", "/in/%ff%fe/openai", "/memory", "/to"]
-        {
+        for path in [
+            "",
+            "/",
+            "/nobody/v1",
+            "/in",
+            "/in/relative/openai",
+            "/in/%00/openai",
+            "/in/%ff%fe/openai",
+            "/as",
+            "/as//openai",
+            "/memory",
+            "/to",
+        ] {
             assert_eq!(of(&format!("/{TOKEN}{path}")), Err(NoRoute::Unknown), "{path}");
         }
     }

@@ -168,9 +168,13 @@ fn env(agent: &str, memory: Option<bool>, is_here: bool, context: &mut Context) 
     let origin = origin(context).ok_or_else(closed)?;
     let known = upstreams(context.settings.config()).map_err(|error| problem(&error))?;
     let here = context.settings.here.as_ref().map(|here| here.display().to_string());
-    // Aider and Continue do not tell where they work.
-    let is_placed = is_here || matches!(agent, "aider" | "continue");
-    let options = AddressOptions { directory: here.as_deref().filter(|_| is_placed), memory };
+    // Their requests tell neither who they are nor where they work.
+    let is_unnamed = matches!(agent, "aider" | "continue");
+    let options = AddressOptions {
+        directory: here.as_deref().filter(|_| is_here || is_unnamed),
+        agent: is_unnamed.then_some(agent),
+        memory,
+    };
     let own = [("", agent, "")];
     let variables: &[(&str, &str, &str)] = match VARIABLES.iter().find(|(name, _)| *name == agent) {
         Some((_, variables)) => variables,

@@ -3,7 +3,8 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
-use yore_proxy::{Conversation, Part, Role};
+use yore_proxy::{Conversation, Part, Role, Route};
+use yore_sources::source::{Source, source_named};
 
 /// The beginnings of the names that agents give themselves, and the kind of the source that reads their own histories.
 const AGENTS: [(&str, &str); 14] = [
@@ -41,17 +42,19 @@ pub struct Client {
 }
 
 impl Client {
-    /// Recognizes a client. `user_agent`, `session`: as its request says; `directory`: as the path of its address says.
-    pub fn of(user_agent: Option<&str>, session: Option<&str>, directory: Option<&str>, conversation: &Conversation) -> Self {
+    /// Recognizes a client. `user_agent`, `session`: as its request says; `route`: as the path of its address says.
+    pub fn of(user_agent: Option<&str>, session: Option<&str>, route: &Route, conversation: &Conversation) -> Self {
         let product = user_agent.map(|name| name.split_whitespace().next().unwrap_or_default());
         let lower = product.map(str::to_ascii_lowercase);
         let is_named = |beginning: &str| lower.as_deref().is_some_and(|name| name.starts_with(beginning));
-        let agent = AGENTS.iter().find(|(beginning, _)| is_named(beginning)).map(|(_, kind)| *kind);
+        let named = route.agent.as_deref().and_then(source_named).filter(|source| source.is_agent());
+        let known = AGENTS.iter().find(|(beginning, _)| is_named(beginning)).map(|(_, kind)| *kind);
+        let agent = named.map(Source::kind).or(known);
         let is_plain = |name: &&str| !name.is_empty() && name.len() <= LONGEST_NAME;
         Self {
             agent,
-            name: product.filter(is_plain).map(str::to_owned),
-            directory: directory.map(str::to_owned).or_else(|| directory_in(conversation)),
+            name: route.agent.as_deref().or(product).filter(is_plain).map(str::to_owned),
+            directory: route.directory.clone().or_else(|| directory_in(conversation)),
             session: session.or(conversation.session.as_deref()).filter(|id| !id.trim().is_empty()).map(str::to_owned),
         }
     }
@@ -83,6 +86,11 @@ mod tests {
 
     use super::*;
 
+    fn route(agent: Option<&str>, directory: Option<&str>) -> Route {
+        let some = |text: Option<&str>| text.map(str::to_owned);
+        Route { upstream: "openai".to_owned(), directory: some(directory), agent: some(agent), memory: None, rest: String::new() }
+    }
+
     fn saying(system: &str, first: &str) -> Conversation {
         let messages = vec![Message { role: Role::User, parts: vec![Part::Text(first.to_owned())], digest: [0; 16] }];
         Conversation { system: Some(system.to_owned()), messages, ..Conversation::default() }
@@ -90,18 +98,20 @@ mod tests {
 
     #[test]
     fn agents_are_known_by_the_names_that_they_give_themselves() {
-        let agent = |name: &str| Client::of(Some(name), None, None, &Conversation::default()).agent;
+        let agent = |name: &str| Client::of(Some(name), None, &route(None, None), &Conversation::default()).agent;
         assert_eq!(agent("claude-cli/2.1.0 (external, cli)"), Some("claude-code"));
         assert_eq!(agent("codex_cli_rs/0.60.0 (Debian 12)"), Some("codex"));
         assert_eq!(agent("GeminiCLI/0.20.0/gemini-3 (linux; x64)"), Some("gemini"));
         assert_eq!(agent("OpenAI/Python 1.99.0"), None);
-        assert_eq!(Client::of(None, None, None, &Conversation::default()), Client::default());
+        assert_eq!(Client::of(None, None, &route(None, None), &Conversation::default()), Client::default());
+        let named = |name: &str| Client::of(Some("litellm/1.80"), None, &route(Some(name), None), &Conversation::default()).agent;
+        assert_eq!((named("aider"), named("my-script"), named("note")), (Some("aider"), None, None));
     }
 
     #[test]
     fn the_directory_comes_from_the_address_or_from_what_the_agent_says() {
         let of = |directory: Option<&str>, system: &str, first: &str| {
-            Client::of(None, None, directory, &saying(system, first)).directory
+            Client::of(None, None, &route(None, directory), &saying(system, first)).directory
         };
         let some = |path: &str| Some(path.to_owned());
         assert_eq!(of(Some("/home/dev/tide"), "Working directory: /home/dev/quarry", "hi"), some("/home/dev/tide"));

@@ -128,12 +128,15 @@ impl Ledger {
         self.state().sessions.get(key).cloned()
     }
 
-    /// Notes that something belongs to a session.
+    /// Notes that something belongs to a session, unless that is known.
     ///
     /// # Errors
     /// As [`Self::give`].
     pub fn belongs(&self, key: Key, session: &str, at: UtcMillis) -> io::Result<()> {
         let mut state = self.state();
+        if state.sessions.get(&key).is_some_and(|(known, since)| known == session && at - since < FRESH_MS) {
+            return Ok(());
+        }
         let written = state.belongings.append(&Belonging { key: key.clone(), session: session.to_owned(), at });
         state.sessions.insert(key, (session.to_owned(), at));
         written

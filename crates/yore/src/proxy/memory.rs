@@ -13,6 +13,7 @@ use yore_proxy::{Addition, Asked, Conversation, Exchange, Memory, Message, Part,
 use yore_sources::project_names::names_of;
 use yore_sources::source::own::RECALLED_MARK;
 use yore_sources::source::proxy::{KIND, is_by_client};
+use yore_sources::source::source_named;
 
 use super::account::Account;
 use super::capture::{self, Exchanged, words};
@@ -28,6 +29,9 @@ use crate::inject::text;
 
 /// Names of elements that clients put into a person's text.
 const PUT_IN: [&str; 4] = ["system-reminder", "environment_context", "user_instructions", "environment_details"];
+
+/// Fewest bytes of the system text of an agent that works.
+const RULES: usize = 2_000;
 
 /// The memory of the daemon, for the proxy.
 pub struct ProxyMemory {
@@ -54,7 +58,7 @@ impl ProxyMemory {
     fn client(&self, asked: &Asked, conversation: &Conversation) -> Client {
         let route = &asked.route;
         let session = asked.session_headers.first().map(|(_, id)| id.as_str());
-        let mut client = Client::of(asked.user_agent.as_deref(), session, route.directory.as_deref(), conversation);
+        let mut client = Client::of(asked.user_agent.as_deref(), session, route, conversation);
         client.directory = client.directory.filter(|directory| Path::new(directory).is_absolute());
         client
     }
@@ -74,6 +78,7 @@ impl ProxyMemory {
             b"chain",
             asked.route.upstream.as_bytes(),
             asked.route.directory.as_deref().unwrap_or_default().as_bytes(),
+            conversation.previous.as_deref().unwrap_or_default().as_bytes(),
         ]);
         let mut chains = Vec::new();
         for (number, message) in conversation.messages.iter().enumerate().filter(|(_, message)| is_prompt(message)) {
@@ -153,6 +158,40 @@ impl ProxyMemory {
         given
     }
 
+    /// Returns whether the agent's own history is read.
+    fn has_history(&self, client: &Client) -> bool {
+        let Some(source) = client.agent.and_then(source_named) else { return false };
+        if !self.config.sources.of(source.kind()).is_some_and(|settings| settings.enabled) {
+            return false;
+        }
+        match (source.file_in_project(), &client.directory) {
+            (Some(name), Some(directory)) => Path::new(directory).ancestors().any(|folder| folder.join(name).exists()),
+            (Some(_), None) => false,
+            (None, _) => true,
+        }
+    }
+
+    /// Takes back what was decided for the last prompt and came too late for its request: later requests must not have it either.
+    fn withdraw(&self, asked: &Asked, conversation: &Conversation, added: &[Addition]) {
+        let last = conversation.messages.len().saturating_sub(1);
+        let chains = self.chains(asked, conversation);
+        let Some((number, chain)) = chains.last().filter(|(number, _)| *number == last) else { return };
+        let is_added = |place: Place| added.iter().any(|addition| addition.place == place);
+        let mut keys = vec![(chain.clone(), Place::Message(*number))];
+        if chains.len() == 1 {
+            keys.push((self.system_key(chain), Place::System));
+        }
+        for (key, place) in keys {
+            if !is_added(place) && self.ledger.given(&key, now()).is_some_and(|given| !given.text.is_empty()) {
+                let _ = self.ledger.give(Given { key, at: now(), ..Given::default() });
+            }
+        }
+    }
+
+    fn system_key(&self, chain: &Key) -> Key {
+        self.digests.of(&[b"system", chain.as_bytes()])
+    }
+
     /// Records for the person what a session was given.
     fn receipt(&self, session: &str, client: &Client, given: &Given, micros: u64) {
         let entry = Entry {
@@ -207,6 +246,11 @@ fn has_hooks(conversation: &Conversation) -> bool {
         || conversation.system.as_deref().is_some_and(|system| system.contains(RECALLED_MARK))
 }
 
+/// Returns whether an agent asks for itself, such as for a title: without the rules that its conversations begin with.
+fn is_errand(client: &Client, conversation: &Conversation) -> bool {
+    client.agent.is_some() && conversation.system.as_deref().map_or(0, str::len) < RULES
+}
+
 impl Memory for ProxyMemory {
     fn wants(&self, asked: &Asked) -> Wants {
         let is_maybe = self.is_wanted(asked, asked.route.directory.as_deref()) || !self.config.proxy.inject_projects.is_empty();
@@ -217,7 +261,7 @@ impl Memory for ProxyMemory {
     fn additions(&self, asked: &Asked, conversation: &Conversation) -> Vec<Addition> {
         let began = Instant::now();
         let client = self.client(asked, conversation);
-        if !self.is_wanted(asked, client.directory.as_deref()) || has_hooks(conversation) {
+        if !self.is_wanted(asked, client.directory.as_deref()) || has_hooks(conversation) || is_errand(&client, conversation) {
             return Vec::new();
         }
         let at = now();
@@ -229,7 +273,7 @@ impl Memory for ProxyMemory {
         let place = capture::place_of(conversation, &client, &self.ledger, &self.digests, at);
         for (at_chain, (number, chain)) in chains.iter().enumerate() {
             if at_chain == 0 && self.config.proxy.brief {
-                let key = self.digests.of(&[b"system", chain.as_bytes()]);
+                let key = self.system_key(chain);
                 let is_new = chains.len() == 1 && *number == last;
                 let block = match self.ledger.given(&key, at) {
                     Some(given) => Some(given),
@@ -272,11 +316,11 @@ impl Memory for ProxyMemory {
         let client = self.client(&asked, &conversation);
         let began = began.duration_since(UNIX_EPOCH).map_or_else(|_| now(), |since| since.as_millis() as UtcMillis);
         let ended = began + ended_after.as_millis() as UtcMillis;
+        self.withdraw(&asked, &conversation, &added);
         let place = capture::place_of(&conversation, &client, &self.ledger, &self.digests, began);
         self.account.book(&place.session, &asked, &added, &answer, |model| self.price(model));
-        // Its own history is read: nothing is archived twice.
-        let has_history = client.agent.is_some_and(|agent| self.config.sources.of(agent).is_some_and(|source| source.enabled));
-        if !self.config.proxy.capture || has_history {
+        // Nothing is archived twice.
+        if !self.config.proxy.capture || self.has_history(&client) {
             return;
         }
         let exchanged = Exchanged { conversation: &conversation, answer: &answer, client: &client, began, ended };

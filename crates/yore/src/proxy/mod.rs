@@ -92,6 +92,8 @@ pub fn settings(directory: &Path, config: &Config) -> Result<Settings, ProxyErro
 pub struct AddressOptions<'a> {
     /// The directory that is worked in.
     pub directory: Option<&'a str>,
+    /// The agent, where its name does not tell.
+    pub agent: Option<&'a str>,
     /// Whether memories are added, if not as configured.
     pub memory: Option<bool>,
 }
@@ -104,6 +106,9 @@ pub fn address(directory: &Path, origin: &str, upstream: &str, options: AddressO
     let mut address = format!("{origin}/{}", token::named(directory, TOKEN)?);
     if let Some(directory) = options.directory {
         address.push_str(&format!("/in/{}", utf8_percent_encode(directory, NON_ALPHANUMERIC)));
+    }
+    if let Some(agent) = options.agent {
+        address.push_str(&format!("/as/{}", utf8_percent_encode(agent, NON_ALPHANUMERIC)));
     }
     match options.memory {
         Some(true) => address.push_str("/memory"),
@@ -146,7 +151,7 @@ mod tests {
             address.replace(&token::named(directory.path(), TOKEN).unwrap(), "TOKEN")
         };
         assert_eq!(of("openai", AddressOptions::default()), "http://127.0.0.1:1/TOKEN/openai");
-        let here = AddressOptions { directory: Some("/home/dev/a b"), memory: Some(true) };
-        assert_eq!(of("router", here), "http://127.0.0.1:1/TOKEN/in/%2Fhome%2Fdev%2Fa%20b/memory/to/router");
+        let here = AddressOptions { directory: Some("/home/dev/a b"), agent: Some("aider"), memory: Some(true) };
+        assert_eq!(of("router", here), "http://127.0.0.1:1/TOKEN/in/%2Fhome%2Fdev%2Fa%20b/as/aider/memory/to/router");
     }
 }

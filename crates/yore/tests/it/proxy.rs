@@ -358,3 +358,46 @@ fn what_was_forgotten_for_good_is_not_added_again() {
     assert!(!std::fs::read_to_string(&texts).unwrap_or_default().contains(REASON), "no text of it stays on disk");
     daemon.stop();
 }
+
+#[test]
+fn an_agent_that_the_address_names_is_archived_unless_its_own_history_is_there() {
+    let setting = Setting::new();
+    let _daemon = setting.daemon();
+    let aider = setting.address(&["aider"]);
+    assert!(aider.contains("/as/aider/"), "{aider}");
+    let ask = |said: &str| {
+        let files = message("user", "I have *added these files to the chat* so you can go ahead and edit them.\n\npier.txt");
+        let body =
+            json!({"model": "gpt-test", "messages": [files, message("assistant", "Ok."), message("user", said)]}).to_string();
+        request("POST", &format!("{aider}/chat/completions"), KEY, &body);
+    };
+    ask("said where no history is");
+    let sessions = setting.archived(4);
+    assert_eq!(sessions.len(), 1, "{sessions:?}");
+    setting.environment.write("work/tide/.aider.chat.history.md", "# aider chat started at 2026-01-05 10:00:00\n");
+    ask("said where the history is");
+    ask("said to a script");
+    let script = setting.address(&["openai"]);
+    let body = json!({"model": "gpt-test", "messages": [message("user", "said to a script")]}).to_string();
+    request("POST", &format!("{script}/chat/completions"), KEY, &body);
+    let sessions = setting.archived(6);
+    assert!(!sessions.iter().flatten().any(|words| words.contains("where the history is")), "{sessions:?}");
+}
+
+#[test]
+fn the_doctor_tries_the_whole_chain() {
+    let setting = Setting::new();
+    let doctor = |setting: &Setting| {
+        let runner = setting.environment.yore(["doctor", "--json"]);
+        let runner = runner.env("YORE_PROXY__ENABLED", "true").env("YORE_PROXY__UPSTREAMS", &setting.upstreams);
+        let told = runner.run().json();
+        let of_proxy = |told: &&Value| told["code"] == "proxy";
+        told.as_array().unwrap().iter().filter(of_proxy).map(|told| told["text"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(doctor(&setting), ["the proxy is on, and not open"]);
+    let daemon = setting.daemon();
+    let told = doctor(&setting);
+    assert!(told[0].starts_with("the proxy is open at http://127.0.0.1:"), "{told:?}");
+    assert!(told.iter().any(|text| text == "the proxy reaches openai (status 200)"), "{told:?}");
+    daemon.stop();
+}
