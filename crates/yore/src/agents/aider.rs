@@ -31,7 +31,8 @@ pub(super) const AGENT: Agent = Agent {
             Scope::User => "add `read: [~/.aider.yore.md]` to ~/.aider.conf.yml, so that Aider reads the file",
             Scope::Project => "add `read: [.aider.yore.md]` to .aider.conf.yml, so that Aider reads the file",
         };
-        vec![add, "the file tells the model of yore; `/run yore recall ...` searches"]
+        let proxy = "`yore proxy on` and `yore proxy env aider --memory` give it memories without asking";
+        vec![add, "the file tells the model of yore; `/run yore recall ...` searches", proxy]
     },
     needless: NEEDED,
     idle_hooks: NONE_IDLE,

@@ -24,7 +24,12 @@ pub(super) const AGENT: Agent = Agent {
     title: "Continue",
     traces: |machine| vec![machine.directory("CONTINUE_GLOBAL_DIR", ".continue")],
     edits,
-    advice: |_| vec!["Continue offers a server's tools in agent mode only"],
+    advice: |_| {
+        vec![
+            "Continue offers a server's tools in agent mode only",
+            "`yore proxy on` and `yore proxy env continue --memory` give it memories without asking, in each mode",
+        ]
+    },
     needless: NEEDED,
     idle_hooks: NONE_IDLE,
 };

@@ -194,6 +194,12 @@ pub fn rows(daemon: &Daemon) -> Vec<Vec<String>> {
     if let Some(url) = &status.url {
         rows.push(row("MCP", format!("{url}; `yore mcp url` shows the token")));
     }
+    if let Some(proxy) = &status.proxy {
+        rows.push(row(
+            "proxy",
+            format!("{}, {}; `yore proxy` tells more", proxy.address, text::counted(proxy.counts.requests, "request")),
+        ));
+    }
     if status.unembedded > 0 {
         let what = if status.is_embedding { "are being embedded" } else { "lack vectors of the local model" };
         rows.push(row("embedding", format!("{} {what}", text::counted(status.unembedded, "turn"))));

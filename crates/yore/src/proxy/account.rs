@@ -97,3 +97,44 @@ impl Account {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use yore_proxy::{Part, Place, Route, Usage};
+
+    use super::*;
+
+    fn asked(protocol: Protocol) -> Asked {
+        let route = Route { upstream: "x".into(), directory: None, agent: None, memory: None, rest: String::new() };
+        Asked { route, protocol, method: "POST".into(), user_agent: None, session_headers: Vec::new() }
+    }
+
+    fn answer(cached: u64, written: u64) -> Answer {
+        let usage = Usage { input: 1_000, cached, written, output: 5 };
+        Answer { parts: vec![Part::Text("yes".into())], model: Some("m".into()), id: None, usage, is_whole: true }
+    }
+
+    #[test]
+    fn an_addition_costs_a_write_when_it_is_new_and_a_read_as_long_as_the_cache_holds() {
+        let account = Account::default();
+        let added = [Addition { place: Place::Message(0), text: "word ".repeat(400) }];
+        let tokens = tokens(&added[0].text) as f64;
+        let price = |model: &str| (model == "m").then_some(3.0);
+        account.book("s", &asked(Protocol::Anthropic), &added, &answer(0, 900), price);
+        account.book("s", &asked(Protocol::Anthropic), &added, &answer(900, 20), price);
+        account.book("s", &asked(Protocol::Anthropic), &added, &answer(0, 900), price);
+        let (sessions, failure) = account.told();
+        let session = &sessions[0];
+        assert_eq!((session.requests, session.input_tokens, session.cached_tokens, failure), (3, 3_000, 900, None));
+        assert_eq!((session.added_tokens as f64, session.repeated_tokens as f64), (tokens, 2.0 * tokens));
+        let weighed = tokens * (WRITE + READ + 1.0);
+        assert!((session.weighed_tokens - weighed).abs() < 1e-6, "{session:?}");
+        assert!(
+            (session.cents.unwrap() - weighed * 3.0 / 10_000.0).abs() < 1e-9,
+            "three dollars for a million tokens: {session:?}"
+        );
+        account.book("t", &asked(Protocol::OpenAiChat), &[], &answer(0, 0), |_| None);
+        let (sessions, _) = account.told();
+        assert_eq!((sessions[0].session.as_str(), sessions[0].weighed_tokens, sessions[0].cents), ("t", 0.0, None));
+    }
+}

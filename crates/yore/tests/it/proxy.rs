@@ -1,11 +1,11 @@
 //! The proxy before language models: what is archived of conversations, what is added to them, and that nothing else changes.
 #![cfg(unix)]
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use yore_testing::{SessionBuilder, listening_raw, request, write_answer};
+use yore_testing::{Fault, Faults, SessionBuilder, listening_raw, request, write_answer};
 
 use crate::agent_life::{DECISION, JANUARY, REASON, computer};
 use crate::daemon::{Daemon, quick, until};
@@ -96,10 +96,15 @@ impl Setting {
     }
 
     fn daemon(&self) -> Daemon<'_> {
+        self.daemon_with(Vec::new())
+    }
+
+    fn daemon_with(&self, variables: Vec<(&'static str, String)>) -> Daemon<'_> {
         let runner = quick(&self.environment, &["daemon", "start", "--foreground"])
             .env("YORE_PROXY__ENABLED", "true")
             .env("YORE_PROXY__PATIENCE_MS", "5000")
             .env("YORE_PROXY__UPSTREAMS", &self.upstreams);
+        let runner = variables.into_iter().fold(runner, |runner, (name, value)| runner.env(name, value));
         Daemon::of(&self.environment, runner)
     }
 
@@ -328,6 +333,35 @@ fn nothing_is_added_where_nobody_asked_where_hooks_do_it_and_where_memory_is_bro
 }
 
 #[test]
+fn the_system_text_gets_what_holds_in_the_project_once_and_keeps_it() {
+    let setting = Setting::new();
+    let remember = setting.environment.yore(["remember", "--standing", "Answer in short sentences."]);
+    remember.current_dir(setting.environment.path("work/tide")).run().success();
+    let daemon = setting.daemon_with(vec![("YORE_PROXY__BRIEF", "true".to_owned())]);
+    let mut client = Client { base: setting.address(&["anthropic", "--here", "--memory"]), messages: Vec::new() };
+    let mut systems = Vec::new();
+    for said in ["hello there", "run the tests", "and commit it"] {
+        client.say(json!(said), false);
+        systems.push(setting.last().json()["system"].as_str().unwrap().to_owned());
+    }
+    assert!(systems[0].starts_with("You help.") && systems[0].contains("Answer in short sentences."), "{systems:?}");
+    assert!(systems.iter().all(|system| *system == systems[0]), "{systems:?}");
+    setting
+        .environment
+        .yore(["remember", "--standing", "Never push."])
+        .current_dir(setting.environment.path("work/tide"))
+        .run()
+        .success();
+    client.say(json!("push it"), false);
+    assert_eq!(setting.last().json()["system"], systems[0], "what is in the provider's cache stays as it is");
+    daemon.stop();
+    let daemon = setting.daemon_with(vec![("YORE_PROXY__BRIEF", "true".to_owned())]);
+    client.say(json!("go on"), false);
+    assert_eq!(setting.last().json()["system"], systems[0], "and also after a restart");
+    daemon.stop();
+}
+
+#[test]
 fn agents_whose_own_history_is_read_are_not_archived_twice() {
     let setting = Setting::new();
     let _daemon = setting.daemon();
@@ -399,5 +433,79 @@ fn the_doctor_tries_the_whole_chain() {
     let told = doctor(&setting);
     assert!(told[0].starts_with("the proxy is open at http://127.0.0.1:"), "{told:?}");
     assert!(told.iter().any(|text| text == "the proxy reaches openai (status 200)"), "{told:?}");
+    daemon.stop();
+}
+
+#[test]
+fn requests_go_on_while_the_disk_is_full_and_their_words_are_archived_later() {
+    let setting = Setting::new();
+    let Some(faults) = Faults::below(&[&setting.environment.data()]) else { return };
+    setting.daemon_with(faults.environment(None)).stop();
+    let began = faults.count();
+    let daemon = setting.daemon_with(faults.environment(Some((began + 8, Fault::Full))));
+    let with = setting.address(&["openai", "--here", "--memory"]);
+    let mut messages = Vec::new();
+    for number in 0..8 {
+        messages.push(message("user", &format!("why do we keep the tide tables in sqlite, number {number}?")));
+        let body = json!({"model": "gpt-test", "messages": messages}).to_string();
+        let answer: Value = serde_json::from_str(&request("POST", &format!("{with}/chat/completions"), KEY, &body)).unwrap();
+        assert!(setting.last().body.contains(&format!("number {number}?")), "the request went on");
+        messages.push(message("assistant", answer["choices"][0]["message"]["content"].as_str().unwrap()));
+    }
+    drop(daemon);
+    let daemon = setting.daemon();
+    messages.push(message("user", "and is the disk mended?"));
+    let body = json!({"model": "gpt-test", "messages": messages}).to_string();
+    request("POST", &format!("{}/chat/completions", setting.address(&["openai", "--here"])), KEY, &body);
+    let sessions = setting.archived(18);
+    let said: Vec<&String> = sessions.iter().flatten().collect();
+    for number in 0..8 {
+        let words = format!("why do we keep the tide tables in sqlite, number {number}?");
+        assert_eq!(said.iter().filter(|said| said.contains(&words)).count(), 1, "{words}: {said:?}");
+    }
+    daemon.stop();
+}
+
+#[test]
+fn a_daemon_that_is_killed_in_the_middle_of_a_stream_is_seen_and_the_next_one_serves_the_same_address() {
+    let setting = Setting::new();
+    let (release, is_released) = std::sync::mpsc::channel::<()>();
+    let address = listening_raw(move |_, _, stream| {
+        let _ = write!(
+            stream,
+            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n8\r\ndata: 1\n\r\n"
+        );
+        let _ = stream.flush();
+        let _ = is_released.recv();
+    });
+    let upstreams = format!("[\"router={address}\"]");
+    let start = || {
+        let runner = quick(&setting.environment, &["daemon", "start", "--foreground"]).env("YORE_PROXY__ENABLED", "true");
+        Daemon::of(&setting.environment, runner.env("YORE_PROXY__UPSTREAMS", &upstreams))
+    };
+    let daemon = start();
+    let shown = setting.environment.yore(["proxy", "env", "router", "--json"]).env("YORE_PROXY__UPSTREAMS", &upstreams);
+    let base = shown.run().success().json()[0]["value"].as_str().unwrap().to_owned();
+    let (host, path) = base.strip_prefix("http://").unwrap().split_once('/').unwrap();
+    let mut client = std::net::TcpStream::connect(host).unwrap();
+    let _ = write!(
+        client,
+        "POST /{path}/v1/chat/completions HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{{}}"
+    );
+    let mut first = [0; 4_096];
+    let mut seen = String::new();
+    while !seen.contains("data: 1") {
+        let read = client.read(&mut first).unwrap();
+        assert!(read > 0, "{seen}");
+        seen.push_str(&String::from_utf8_lossy(&first[..read]));
+    }
+    daemon.kill();
+    let mut rest = Vec::new();
+    let _ = client.read_to_end(&mut rest);
+    assert!(!rest.ends_with(b"0\r\n\r\n"), "it is no clean end: {rest:?}");
+    let daemon = start();
+    let state = setting.environment.yore(["proxy", "--json"]).run().success().json();
+    assert!(base.starts_with(state["address"].as_str().unwrap()), "{base} {state}");
+    drop(release);
     daemon.stop();
 }
