@@ -8,6 +8,7 @@ pub(super) trait Lookup {
     fn recall(&self, words: &str) -> Vec<usize>;
 
     /// Returns what a piece is related to.
+    #[cfg_attr(not(feature = "python"), allow(dead_code, reason = "only Python asks for it"))]
     fn related(&self, piece: usize) -> Vec<Related>;
 }
 

@@ -53,6 +53,7 @@ use crate::llm::{Backoff, Journal, Model, RUNS, Run, RunLimits, Way};
 use crate::retrieve::RecallRequest;
 
 /// Most tokens of what a piece is related to.
+#[cfg_attr(not(feature = "python"), allow(dead_code, reason = "only Python asks for it"))]
 const RELATED_TOKENS: usize = 2_000;
 
 impl Engine {

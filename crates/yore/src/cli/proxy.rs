@@ -149,8 +149,11 @@ fn told(state: &ProxyState) -> String {
     lines.join("\n")
 }
 
-/// The lines of an agent: variables of the environment, and the server and path of each.
-const VARIABLES: [(&str, &[(&str, &str, &str)]); 8] = [
+/// A variable of the environment or a setting, the server that it leads to, and the path behind that.
+type Variable = (&'static str, &'static str, &'static str);
+
+/// The agents, and the variables of each.
+const VARIABLES: [(&str, &[Variable]); 8] = [
     (
         "aider",
         &[("OPENAI_API_BASE", "openai", "/v1"), ("ANTHROPIC_BASE_URL", "anthropic", ""), ("OLLAMA_API_BASE", "ollama", "")],

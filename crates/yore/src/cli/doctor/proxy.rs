@@ -37,7 +37,7 @@ pub(super) fn examine(is_reached: bool, context: &Context) -> CliResult<Vec<Told
     let through = |upstream: &str, path: &str| -> Result<u16, String> {
         let base = address(directory, &origin, upstream, AddressOptions::default()).map_err(|error| error.to_string())?;
         let settings = ClientSettings { max_bytes: 4 << 20, connect_timeout: PATIENCE, proxy: None };
-        let request = Request::new("GET", &format!("{base}{path}"), PATIENCE);
+        let request = Request::new("GET", format!("{base}{path}"), PATIENCE);
         let answer = Client::new(&settings).and_then(|client| client.ask(&request)).map_err(|error| error.to_string())?;
         Ok(answer.status)
     };
