@@ -37,7 +37,8 @@ enum Action {
         /// Add nothing, whatever `proxy.inject` says
         #[arg(long)]
         plain: bool,
-        /// Name this directory in the address, for clients that do not say where they work
+        /// Name this directory in the address, for clients that do not say where they work [default with --memory, for aider and
+        /// continue]
         #[arg(long)]
         here: bool,
     },
@@ -171,13 +172,11 @@ fn env(agent: &str, memory: Option<bool>, is_here: bool, context: &mut Context) 
     let origin = origin(context).ok_or_else(closed)?;
     let known = upstreams(context.settings.config()).map_err(|error| problem(&error))?;
     let here = context.settings.here.as_ref().map(|here| here.display().to_string());
-    // Their requests tell neither who they are nor where they work.
+    // Requests of these tell neither who they are nor, as those of libraries, where they work. Memories are those of a project.
     let is_unnamed = matches!(agent, "aider" | "continue");
-    let options = AddressOptions {
-        directory: here.as_deref().filter(|_| is_here || is_unnamed),
-        agent: is_unnamed.then_some(agent),
-        memory,
-    };
+    let tells_where = matches!(agent, "claude" | "codex" | "gemini");
+    let is_placed = is_here || is_unnamed || memory == Some(true) && !tells_where;
+    let options = AddressOptions { directory: here.as_deref().filter(|_| is_placed), agent: is_unnamed.then_some(agent), memory };
     let own = [("", agent, "")];
     let variables: &[(&str, &str, &str)] = match VARIABLES.iter().find(|(name, _)| *name == agent) {
         Some((_, variables)) => variables,
