@@ -11,6 +11,7 @@ use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
 use super::conversation::{Conversation, ConversationReader, Shared};
 use super::shapes::{self, Answer, Message, short, text_of};
+use super::speaker::Marks;
 use super::{EpisodeReader, Headless, Known, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit};
 
 /// Kind of the source, and beginning of the names of its units.
@@ -20,14 +21,37 @@ pub const KIND: &str = "proxy";
 #[derive(Clone, Copy, Debug)]
 pub struct Proxied;
 
-/// Messages that aider writes in the person's name: what it shows of the repository and of files.
-const BY_CLIENT: [&str; 5] = [
+/// Beginnings of messages that clients write in the person's name: what aider shows of the repository and of files, what Codex and Claude
+/// Code put before a conversation or after a break.
+const BY_CLIENT: [&str; 14] = [
     "I have *added these files to the chat*",
     "Here are summaries of some files present in my git repository",
     "Here are some READ ONLY files, provided for your reference",
     "I am not sharing any files that you can edit yet",
     "I switched to a new code base",
+    "I am working with you on code in a git repository",
+    "I am not sharing the full contents",
+    "I committed the changes with git hash",
+    "I didn't see any properly formatted edits",
+    "I edited the files myself",
+    "# AGENTS.md instructions",
+    "This session is being continued from a previous conversation",
+    "[Request interrupted by user",
+    "Your task is to create a detailed summary of the conversation",
 ];
+
+/// What clients put into a prompt.
+const PUT_IN: Marks = Marks {
+    elements: &[
+        "system-reminder",
+        "environment_context",
+        "user_instructions",
+        "environment_details",
+        "current_datetime",
+        "hook_context",
+    ],
+    tails: &[],
+};
 
 /// Returns whether a client wrote a message in the person's name: files, or what it tells of the repository.
 pub fn is_by_client(text: &str) -> bool {
@@ -173,7 +197,11 @@ impl Conversation for Session {
         let time = shapes::time_of(&value["at"], TimeQuality::Exact).unwrap_or(RecordedTime::UNKNOWN);
         let mut message = Message::new(text_of(value, "id").unwrap_or_default().to_owned(), role, time);
         message.model = text_of(value, "model").filter(|_| role == Role::Assistant).map(str::to_owned);
-        message.say(text);
+        match role {
+            Role::Human => message.hear(text, &PUT_IN, tool_bytes),
+            _ => message.say(text),
+        }
+        let caveat = message.caveat;
         for call in value["calls"].as_array().into_iter().flatten() {
             let id = text_of(call, "id").map(str::to_owned);
             self.0.call(&mut message, id, text_of(call, "name").unwrap_or("tool"), &call["input"], tool_bytes);
@@ -187,6 +215,6 @@ impl Conversation for Session {
                 ..Answer::default()
             });
         }
-        self.0.tell(message, None, tool_bytes, line, out);
+        self.0.tell(message, caveat, tool_bytes, line, out);
     }
 }

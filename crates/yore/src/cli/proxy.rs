@@ -29,7 +29,7 @@ enum Action {
     Off,
     /// Print the lines by which an agent or a program uses the proxy
     Env {
-        /// aider, claude, codex, continue, gemini, ollama, openai, anthropic or a name of proxy.upstreams
+        /// aider, claude, cline, codex, continue, copilot-cli, gemini, ollama, openai, anthropic or a name of proxy.upstreams
         agent: String,
         /// Add memories to prompts, whatever `proxy.inject` says
         #[arg(long, conflicts_with = "plain")]
@@ -65,13 +65,15 @@ fn problem(error: &ProxyError) -> CliError {
 
 /// Turns the proxy on or off in the settings, and starts the daemon anew.
 fn switch(is_on: bool, context: &mut Context) -> CliResult {
-    drop(context.settings.memory()?);
     upstreams(context.settings.config()).map_err(|error| problem(&error))?;
     let file = context.settings.user_file.as_ref().map(|file| file.path.clone());
     let file = file.ok_or_else(|| CliError::usage("no file for the settings", Some("set HOME or YORE_CONFIG")))?;
     config::set(&file, FileKind::User, "proxy.enabled", if is_on { "true" } else { "false" })?;
     let was_running = daemon::stop_for(context)?;
-    if is_on || was_running {
+    if is_on && !context.settings.directory.is_dir() {
+        // Whoever opens the proxy wants a memory, even where no history is.
+        client::begin(&context.settings.directory);
+    } else if is_on || was_running {
         daemon::start_again(context);
     }
     if !is_on {
@@ -154,12 +156,14 @@ fn told(state: &ProxyState) -> String {
 type Variable = (&'static str, &'static str, &'static str);
 
 /// The agents, and the variables of each.
-const VARIABLES: [(&str, &[Variable]); 8] = [
+const VARIABLES: [(&str, &[Variable]); 10] = [
     (
         "aider",
         &[("OPENAI_API_BASE", "openai", "/v1"), ("ANTHROPIC_BASE_URL", "anthropic", ""), ("OLLAMA_API_BASE", "ollama", "")],
     ),
     ("claude", &[("ANTHROPIC_BASE_URL", "anthropic", "")]),
+    ("cline", &[("OPENAI_BASE_URL", "openai", "/v1"), ("ANTHROPIC_BASE_URL", "anthropic", "")]),
+    ("copilot-cli", &[("COPILOT_PROVIDER_BASE_URL", "openai", "/v1")]),
     ("codex", &[("OPENAI_BASE_URL", "openai", "/v1")]),
     ("continue", &[("apiBase", "openai", "/v1"), ("apiBase", "anthropic", "/v1"), ("apiBase", "ollama", "")]),
     ("gemini", &[("GOOGLE_GEMINI_BASE_URL", "gemini", "")]),
@@ -173,9 +177,9 @@ fn env(agent: &str, memory: Option<bool>, is_here: bool, context: &mut Context) 
     let known = upstreams(context.settings.config()).map_err(|error| problem(&error))?;
     let here = context.settings.here.as_ref().map(|here| here.display().to_string());
     // Requests of these tell neither who they are nor, as those of libraries, where they work. Memories are those of a project.
-    let is_unnamed = matches!(agent, "aider" | "continue");
-    let tells_where = matches!(agent, "claude" | "codex" | "gemini");
-    let is_placed = is_here || is_unnamed || memory == Some(true) && !tells_where;
+    let is_unnamed = matches!(agent, "aider" | "cline" | "continue" | "copilot-cli");
+    let tells_where = matches!(agent, "claude" | "cline" | "codex" | "copilot-cli" | "gemini");
+    let is_placed = is_here || !tells_where && (is_unnamed || memory == Some(true));
     let options = AddressOptions { directory: here.as_deref().filter(|_| is_placed), agent: is_unnamed.then_some(agent), memory };
     let own = [("", agent, "")];
     let variables: &[(&str, &str, &str)] = match VARIABLES.iter().find(|(name, _)| *name == agent) {

@@ -3,17 +3,16 @@
 use std::sync::Arc;
 
 use super::shared::{Shared, lock};
-use crate::histories;
 use crate::http::listener::Listener;
 use crate::proxy::open::OpenProxy;
 
 /// Serves the proxy until [`close`]. Everything else works without it, so an error is only reported.
 pub fn serve(shared: &Shared<'_>, listener: Listener) {
-    let request = match histories::request(Vec::new(), shared.settings) {
-        Ok(request) => request,
-        Err(error) => return shared.failed("proxy", &error),
-    };
-    match OpenProxy::begin(listener, Arc::clone(&shared.engine), shared.config.clone(), request) {
+    let mut settings = shared.settings.clone();
+    // The settings of the project in which the daemon was started are not those of all.
+    settings.resolved.config = shared.config.clone();
+    settings.project_file = None;
+    match OpenProxy::begin(listener, Arc::clone(&shared.engine), settings, shared.config.clone()) {
         Ok(open) => {
             shared.log.info(format!("the proxy at {}", open.address()));
             *lock(&shared.proxy) = Some(open);

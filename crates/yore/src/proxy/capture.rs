@@ -6,7 +6,7 @@
 use serde_json::Value;
 use yore_core::time::UtcMillis;
 use yore_engine::ingest::GivenDocument;
-use yore_proxy::{Answer, Conversation, Message, Part, Role};
+use yore_proxy::{Answer, Asked, Conversation, Message, Part, Role};
 use yore_sources::source::Stamp;
 use yore_sources::source::proxy::{self, ProxiedMessage, ProxiedSession, is_by_client};
 
@@ -15,12 +15,12 @@ use super::ledger::{Digests, Key, Ledger};
 
 /// Time in which the same request is a repetition, and not the beginning of another session, in milliseconds.
 const AGAIN_MS: UtcMillis = 10 * 60_000;
-/// Fewest bytes of a message that is not archived twice in a session where a client repeats it.
-const LONG: usize = 200;
+/// Fewest letters of an answer that is recognized by itself.
+const LONG: usize = 64;
 
 /// The place of a request in its session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SessionPlace {
     /// The session.
     pub session: String,
     /// Number of the first message that is not known from an earlier exchange.
@@ -30,13 +30,29 @@ pub struct Place {
 }
 
 /// Returns the place of a request: in the session that it continues, repeats or names, or else in a new one.
-pub fn place_of(conversation: &Conversation, client: &Client, ledger: &Ledger, digests: &Digests, now: UtcMillis) -> Place {
+pub fn place_of(
+    asked: &Asked,
+    conversation: &Conversation,
+    client: &Client,
+    ledger: &Ledger,
+    digests: &Digests,
+    now: UtcMillis,
+) -> SessionPlace {
     let messages = &conversation.messages;
-    let known = (1..messages.len()).rev().filter(|at| messages[*at].role == Role::Assistant).find_map(|at| {
-        let key = exchange(digests, messages.get(at - 1), &messages[at].parts);
-        ledger.session(&key).map(|(session, _)| (session, at + 1))
+    let known = answers(messages).into_iter().rev().find_map(|answer| {
+        let keys = answer.keys(messages, digests);
+        let session = keys.iter().find_map(|key| ledger.session(key));
+        session.map(|(session, _)| (session, answer.end))
     });
-    let said: Vec<Vec<u8>> = messages.iter().map(|message| message.digest.to_vec()).collect();
+    let text = |text: &Option<String>| text.clone().unwrap_or_default().into_bytes();
+    // The same messages to another model, with another system text or of another program are another request.
+    let mut said: Vec<Vec<u8>> =
+        [&client.directory, &client.name, &conversation.model, &conversation.system, &conversation.previous]
+            .into_iter()
+            .map(text)
+            .collect();
+    said.push(asked.route.upstream.clone().into_bytes());
+    said.extend(messages.iter().map(|message| message.digest.to_vec()));
     let mut parts: Vec<&[u8]> = vec![b"request"];
     parts.extend(said.iter().map(Vec::as_slice));
     let request = digests.of(&parts);
@@ -51,7 +67,37 @@ pub fn place_of(conversation: &Conversation, client: &Client, ledger: &Ledger, d
             None => (digests.of(&[b"session", request.as_bytes(), &now.to_le_bytes()]), 0),
         },
     };
-    Place { session, first_new, request }
+    SessionPlace { session, first_new, request }
+}
+
+/// An answer in a conversation that a client sends back: it may be several messages.
+struct SentBack<'m> {
+    /// Number of its first message.
+    start: usize,
+    /// Number of the message after it.
+    end: usize,
+    parts: Vec<&'m Part>,
+}
+
+/// Returns the answers of a conversation, in order.
+fn answers(messages: &[Message]) -> Vec<SentBack<'_>> {
+    let mut found: Vec<SentBack<'_>> = Vec::new();
+    for (at, message) in messages.iter().enumerate().filter(|(_, message)| message.role == Role::Assistant) {
+        match found.last_mut().filter(|last| last.end == at) {
+            Some(last) => {
+                last.end += 1;
+                last.parts.extend(&message.parts);
+            }
+            None => found.push(SentBack { start: at, end: at + 1, parts: message.parts.iter().collect() }),
+        }
+    }
+    found
+}
+
+impl SentBack<'_> {
+    fn keys(&self, messages: &[Message], digests: &Digests) -> Vec<Key> {
+        exchange(digests, &messages[..self.start], &self.parts)
+    }
 }
 
 /// The new part of a session.
@@ -64,7 +110,7 @@ pub struct NewPart {
 }
 
 /// Returns what is new in an exchange.
-pub fn new_part(exchanged: &Exchanged<'_>, place: &Place, ledger: &Ledger, digests: &Digests) -> NewPart {
+pub fn new_part(exchanged: &Exchanged<'_>, place: &SessionPlace, ledger: &Ledger, digests: &Digests) -> NewPart {
     let Exchanged { conversation, answer, client, began, ended } = *exchanged;
     let mut keys = vec![place.request.clone()];
     let session = ProxiedSession {
@@ -79,20 +125,33 @@ pub fn new_part(exchanged: &Exchanged<'_>, place: &Place, ledger: &Ledger, diges
     for (at, message) in messages.iter().enumerate().skip(place.first_new).filter(|(_, message)| message.role != Role::System) {
         let seen = digests.of(&[b"seen", place.session.as_bytes(), &message.digest]);
         // Clients repeat files and summaries of the repository where they were not before.
-        let may_be_repeated = at < last_answer || words(&message.parts).len() >= LONG || is_by_client(&words(&message.parts));
+        let may_be_repeated = at < last_answer || is_by_client(&words(&message.parts));
         if may_be_repeated && ledger.session(&seen).is_some() {
             continue;
         }
         keys.push(seen);
         let id = format!("{}-{at}", place.request);
-        records.extend(said(id, role_of(message), &message.parts, None, began).map(|said| proxy::message(session, &said)));
+        let mut said = said(id, role_of(message), &message.parts, None, began);
+        for (call, name, ..) in said.iter_mut().flat_map(|said| &mut said.results) {
+            // Only the call tells the name of the tool, and it may be in a part that was archived before.
+            let called = || {
+                messages.iter().flat_map(|message| &message.parts).find_map(|part| match part {
+                    Part::Call { id, name, .. } if id.is_some() && *id == *call => Some(name.clone()),
+                    _ => None,
+                })
+            };
+            *name = name.take().or_else(called);
+        }
+        records.extend(said.map(|said| proxy::message(session, &said)));
     }
-    let id = format!("{}-answer", place.request);
+    // An answer that is given anew does not take the place of the one before.
+    let parts: Vec<&Part> = answer.parts.iter().collect();
+    let version_of_answer = &digests.of(&[b"version", recognized(&parts).as_bytes()])[..8];
+    let id = format!("{}-answer-{version_of_answer}", place.request);
     records.extend(said(id, "assistant", &answer.parts, answer.model.clone(), ended).map(|said| proxy::message(session, &said)));
-    // A client asks again for an answer that broke off.
-    if answer.is_whole {
-        keys.push(exchange(digests, messages.last(), &answer.parts));
-    }
+    // A client asks again for an answer that broke off, or sends back what it has of it.
+    let before = messages.iter().rposition(|message| message.role != Role::Assistant).map_or(0, |at| at + 1);
+    keys.extend(exchange(digests, &messages[..before], &parts));
     keys.extend(answer.id.as_deref().map(|id| answered(digests, id)));
     if records.len() < 2 {
         return NewPart { unit: None, keys };
@@ -102,7 +161,7 @@ pub fn new_part(exchanged: &Exchanged<'_>, place: &Place, ledger: &Ledger, diges
     let content = digests.of(&parts);
     let version = i64::from_str_radix(&content[..15], 16).unwrap_or_default();
     let size = bytes.iter().map(|record| record.len() as u64).sum();
-    let name = format!("{}:{}/{}", proxy::KIND, place.session, place.request);
+    let name = format!("{}:{}/{}-{version_of_answer}", proxy::KIND, place.session, place.request);
     let unit = GivenDocument { name, stamp: Stamp { size, version }, state: String::new(), records };
     NewPart { unit: Some(unit), keys }
 }
@@ -122,10 +181,21 @@ pub struct Exchanged<'e> {
     pub ended: UtcMillis,
 }
 
-/// Returns the key of an exchange: what was said last, and the answer.
-fn exchange(digests: &Digests, before: Option<&Message>, answer: &[Part]) -> Key {
-    let before = before.map(|message| recognized(&message.parts)).unwrap_or_default();
-    digests.of(&[b"exchange", before.as_bytes(), recognized(answer).as_bytes()])
+/// Returns the keys of an exchange: what was said before an answer, with the answer; of a long one also the answer alone, because clients
+/// change what they send back of prompts. A short one may be said often, so that what was said before it counts as well.
+fn exchange(digests: &Digests, before: &[Message], answer: &[&Part]) -> Vec<Key> {
+    let of = |message: Option<&Message>| {
+        message.map(|message| recognized(&message.parts.iter().collect::<Vec<_>>())).unwrap_or_default()
+    };
+    let (answer, last) = (recognized(answer), of(before.last()));
+    let is_long = answer.len() >= LONG || answer.contains('\n');
+    let earlier =
+        if is_long { String::new() } else { before.len().checked_sub(2).map_or_else(String::new, |at| of(before.get(at))) };
+    let mut keys = vec![digests.of(&[b"exchange", earlier.as_bytes(), last.as_bytes(), answer.as_bytes()])];
+    if is_long {
+        keys.push(digests.of(&[b"answer alone", answer.as_bytes()]));
+    }
+    keys
 }
 
 /// Returns the key of an answer by the id that the server gave it.
@@ -133,14 +203,22 @@ fn answered(digests: &Digests, id: &str) -> Key {
     digests.of(&[b"answer", id.as_bytes()])
 }
 
-/// Returns what is the same of a message when a client sends it back: its words without white space, and the ids of calls.
-fn recognized(parts: &[Part]) -> String {
+/// Returns what is the same of a message when a client sends it back: its words without white space and thoughts, and the ids of calls,
+/// or else their names and arguments, each on a line of its own.
+fn recognized(parts: &[&Part]) -> String {
     let mut known = String::new();
     for part in parts {
         match part {
-            Part::Text(text) => known.extend(text.chars().filter(|letter| !letter.is_whitespace())),
+            Part::Text(text) => {
+                let text = text
+                    .trim_start()
+                    .strip_prefix("<think>")
+                    .and_then(|rest| rest.split_once("</think>"))
+                    .map_or(text.as_str(), |(_, rest)| rest);
+                known.extend(text.chars().filter(|letter| !letter.is_whitespace()));
+            }
             Part::Call { id: Some(id), .. } | Part::Outcome { id: Some(id), .. } => known.extend(["\n", id.as_str()]),
-            Part::Call { name, .. } => known.extend(["\n", name.as_str()]),
+            Part::Call { name, input, .. } => known.extend(["\n", name.as_str(), &input.to_string()]),
             Part::Outcome { text, .. } => known.push_str(text),
             Part::Reasoning(_) | Part::Other(_) => {}
         }

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 use yore_proxy::{Conversation, Part, Role, Route};
+use yore_sources::source::proxy::KIND;
 use yore_sources::source::{Source, source_named};
 
 /// The beginnings of the names that agents give themselves, and the kind of the source that reads their own histories.
@@ -47,27 +48,36 @@ impl Client {
         let product = user_agent.map(|name| name.split_whitespace().next().unwrap_or_default());
         let lower = product.map(str::to_ascii_lowercase);
         let is_named = |beginning: &str| lower.as_deref().is_some_and(|name| name.starts_with(beginning));
-        let named = route.agent.as_deref().and_then(source_named).filter(|source| source.is_agent());
+        let named = route.agent.as_deref().and_then(source_named).filter(|source| source.is_agent() && source.kind() != KIND);
         let known = AGENTS.iter().find(|(beginning, _)| is_named(beginning)).map(|(_, kind)| *kind);
         let agent = named.map(Source::kind).or(known);
         let is_plain = |name: &&str| !name.is_empty() && name.len() <= LONGEST_NAME;
         Self {
             agent,
             name: route.agent.as_deref().or(product).filter(is_plain).map(str::to_owned),
-            directory: route.directory.clone().or_else(|| directory_in(conversation)),
-            session: session.or(conversation.session.as_deref()).filter(|id| !id.trim().is_empty()).map(str::to_owned),
+            directory: route.directory.clone().or_else(|| directory_in(conversation, agent.is_some())),
+            session: session.or(conversation.session.as_deref().filter(|_| agent.is_some())).and_then(session_id),
         }
     }
 }
 
-/// Returns the directory that a conversation's first texts name as the one that is worked in.
-fn directory_in(conversation: &Conversation) -> Option<String> {
+/// Returns the id of a session as it is stored: one that is no plain id may hold anything, even a secret.
+fn session_id(id: &str) -> Option<String> {
+    let id = id.trim();
+    let is_plain = id.len() <= LONGEST_NAME && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte));
+    let stored = if is_plain { id.to_owned() } else { blake3::hash(id.as_bytes()).to_hex()[..32].to_owned() };
+    (!id.is_empty()).then_some(stored)
+}
+
+/// Returns the directory that a conversation's first texts name as the one that is worked in: the system text and, of an agent, the first
+/// messages. Those of other programs may be anybody's words.
+fn directory_in(conversation: &Conversation, is_agent: bool) -> Option<String> {
     #[expect(clippy::expect_used, reason = "a constant pattern that a test compiles")]
     static NAMED: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r#"(?i)(?:working[ -]directory|working in the directory|<cwd>|\bcwd|project root|workspace root)[^/\n<>]{0,24}(/[^\s<>`"'*|]+)"#)
+        Regex::new(r#"(?i)(?:<cwd>|workspace directories:[*\s-]{0,12}|(?:working[ -]directory|working in the directory|\bcwd|project root|workspace root)[^/\n<>]{0,24}[\s"'`])(/[^\s<>`"'*|/][^\s<>`"'*|]*)"#)
             .expect("a valid pattern")
     });
-    let first = conversation.messages.iter().filter(|message| message.role != Role::Assistant).take(3);
+    let first = conversation.messages.iter().filter(|message| is_agent && message.role != Role::Assistant).take(3);
     let spoken = first.flat_map(|message| &message.parts).filter_map(|part| match part {
         Part::Text(text) => Some(text.as_str()),
         _ => None,
@@ -111,7 +121,7 @@ mod tests {
     #[test]
     fn the_directory_comes_from_the_address_or_from_what_the_agent_says() {
         let of = |directory: Option<&str>, system: &str, first: &str| {
-            Client::of(None, None, &route(None, directory), &saying(system, first)).directory
+            Client::of(Some("codex-tui/1"), None, &route(None, directory), &saying(system, first)).directory
         };
         let some = |path: &str| Some(path.to_owned());
         assert_eq!(of(Some("/home/dev/tide"), "Working directory: /home/dev/quarry", "hi"), some("/home/dev/tide"));
@@ -120,8 +130,13 @@ mod tests {
             some("/home/dev/quarry")
         );
         assert_eq!(of(None, "You are Codex.", "<environment_context>\n  <cwd>/home/dev/ferry</cwd>"), some("/home/dev/ferry"));
+        assert_eq!(of(None, "", "**Workspace Directories:**\n  - /home/dev/lock\n"), some("/home/dev/lock"));
         assert_eq!(of(None, "", "I'm currently working in the directory: /home/dev/pier\n"), some("/home/dev/pier"));
         assert_eq!(of(None, "You help.", "see http://a.example/b for the working directory"), None);
-        assert_eq!(of(None, "Working directory: ä/", "hi"), None);
+        for elsewhere in ["Working directory: ä/", "cwd ~/x/y", "the working directory ./src", "working directory https://a/b"] {
+            assert_eq!(of(None, elsewhere, "hi"), None, "{elsewhere}");
+        }
+        let program = Client::of(Some("my-script/1"), None, &route(None, None), &saying("", "cwd: /home/dev/tide"));
+        assert_eq!(program.directory, None, "anybody's words name no directory");
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -139,6 +139,12 @@ impl Ledger {
         }
         let written = state.belongings.append(&Belonging { key: key.clone(), session: session.to_owned(), at });
         state.sessions.insert(key, (session.to_owned(), at));
+        if state.sessions.len() > MOST_ROWS {
+            let mut times: Vec<UtcMillis> = state.sessions.values().map(|(_, at)| *at).collect();
+            let (_, middle, _) = times.select_nth_unstable(MOST_ROWS / 2);
+            let middle = *middle;
+            state.sessions.retain(|_, (_, at)| *at > middle);
+        }
         written
     }
 
@@ -162,9 +168,16 @@ impl Lines {
     /// Reads the rows that are to be kept, and writes the file anew if there are others.
     fn read<T: DeserializeOwned + Serialize>(&mut self, is_kept: impl Fn(&T) -> bool) -> Vec<T> {
         let Ok(file) = File::open(&self.path) else { return Vec::new() };
-        let lines = BufReader::new(file.take(MOST_BYTES)).split(b'\n').map_while(Result::ok);
+        let mut file = file;
+        // The newest rows are at the end.
+        let surplus = file.metadata().map_or(0, |meta| meta.len()).saturating_sub(MOST_BYTES);
+        if file.seek(SeekFrom::Start(surplus)).is_err() {
+            return Vec::new();
+        }
+        let lines = BufReader::new(file).split(b'\n').map_while(Result::ok);
         // A torn line is one that a crash left.
-        let found: Vec<Option<T>> = lines.map(|line| serde_json::from_slice(&line).ok().filter(&is_kept)).collect();
+        let found: Vec<Option<T>> =
+            lines.filter(|line| !line.is_empty()).map(|line| serde_json::from_slice(&line).ok().filter(&is_kept)).collect();
         let lines = found.len();
         let mut rows: Vec<T> = found.into_iter().flatten().collect();
         rows.drain(..rows.len().saturating_sub(MOST_ROWS));
@@ -192,7 +205,11 @@ impl Lines {
         line.push(b'\n');
         let mut file = match self.file.take() {
             Some(file) => file,
-            None => self.opened()?,
+            None => {
+                // The last row may be torn.
+                line.insert(0, b'\n');
+                self.opened()?
+            }
         };
         file.write_all(&line)?;
         self.file = Some(file);

@@ -1,16 +1,19 @@
 //! Memory in the proxy: what is added to a request, and what is archived of an exchange.
 
+use std::cell::LazyCell;
+use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
-use std::time::{Instant, UNIX_EPOCH};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use yore_core::query::ItemId;
 use yore_core::relevance::{TriggerKind, goes_on};
 use yore_core::time::UtcMillis;
-use yore_engine::ingest::IngestRequest;
+use yore_engine::ingest::name_redactor;
 use yore_engine::{BriefRequest, Engine, SuggestRequest, Trigger};
-use yore_proxy::{Addition, Asked, Conversation, Exchange, Memory, Message, Part, Place, Wants};
+use yore_proxy::{Addition, Asked, Conversation, Exchange, Memory, Message, Part, Place, Role, Wants};
 use yore_sources::project_names::names_of;
+use yore_sources::redact::RedactionCounts;
 use yore_sources::source::own::RECALLED_MARK;
 use yore_sources::source::proxy::{KIND, is_by_client};
 use yore_sources::source::source_named;
@@ -19,35 +22,77 @@ use super::account::Account;
 use super::capture::{self, Exchanged, words};
 use super::client::Client;
 use super::ledger::{Digests, Given, Key, Ledger};
-use crate::config::Config;
+use crate::config::{Config, Inject, Layers, load};
 use crate::engine_handle::now;
+use crate::histories::{policy, request};
 use crate::inject::budget::{Injection, tokens};
 use crate::inject::ledger::{self as sessions, Entry};
 use crate::inject::plan::Occasion;
 use crate::inject::question::suggest_request;
 use crate::inject::text;
+use crate::settings::{Settings, find_project_file};
 
 /// Names of elements that clients put into a person's text.
-const PUT_IN: [&str; 4] = ["system-reminder", "environment_context", "user_instructions", "environment_details"];
+const PUT_IN: [&str; 6] =
+    ["system-reminder", "environment_context", "user_instructions", "environment_details", "current_datetime", "hook_context"];
 
+/// Time for which the rules of a directory hold after they were read.
+const RULES_HOLD: Duration = Duration::from_secs(5);
+/// Most directories whose rules are kept.
+const MOST_DIRECTORIES: usize = 1_000;
+/// Time in which the same first prompt gets the same text again, in milliseconds.
+const BEGINNING_MS: UtcMillis = 10 * 60_000;
 /// Fewest bytes of the system text of an agent that works.
-const RULES: usize = 2_000;
+const RULES: usize = 4_000;
 
 /// The memory of the daemon, for the proxy.
 pub struct ProxyMemory {
     engine: Arc<Engine>,
+    /// Those of the daemon; the rules of capture and of projects are read again from their files.
+    settings: Settings,
     config: Config,
-    request: IngestRequest,
+    rules: Mutex<HashMap<String, (Instant, Option<Inject>)>>,
     ledger: Ledger,
     digests: Digests,
     account: Account,
 }
 
 impl ProxyMemory {
-    /// Creates it. `request`: how what is given is read; `key`: that of the data directory.
-    pub fn new(engine: Arc<Engine>, config: Config, request: IngestRequest, key: [u8; 32]) -> Self {
+    /// Creates it. `config`: the settings that hold for every project; `key`: that of the data directory.
+    pub fn new(engine: Arc<Engine>, settings: Settings, config: Config, key: [u8; 32]) -> Self {
         let ledger = Ledger::open(engine.directory(), now());
-        Self { engine, config, request, ledger, digests: Digests::new(key), account: Account::default() }
+        let (digests, account) = (Digests::new(key), Account::default());
+        Self { engine, settings, config, rules: Mutex::default(), ledger, digests, account }
+    }
+
+    /// Returns what may be given in a directory, as hooks give it there; `None`: nothing, because nothing may be kept there or its project
+    /// says so. What was read holds for some seconds.
+    fn inject_in(&self, directory: &str) -> Option<Inject> {
+        let mut rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((read, inject)) = rules.get(directory)
+            && read.elapsed() < RULES_HOLD
+        {
+            return inject.clone();
+        }
+        let inject = self.read_inject(directory);
+        if rules.len() >= MOST_DIRECTORIES {
+            rules.clear();
+        }
+        rules.insert(directory.to_owned(), (Instant::now(), inject.clone()));
+        inject
+    }
+
+    fn read_inject(&self, directory: &str) -> Option<Inject> {
+        let project_file = find_project_file(Path::new(directory));
+        let layers = Layers {
+            user_file: self.settings.user_file.as_ref(),
+            project_file: project_file.as_deref(),
+            environment: &self.settings.environment,
+            flags: &self.settings.flags,
+        };
+        let config = load(&layers).ok()?.config;
+        let is_kept = config.capture.enabled && policy(&self.settings).is_ok_and(|policy| policy.allows_directory(directory));
+        (is_kept && config.inject.enabled).then_some(config.inject)
     }
 
     /// Returns what additions took, by session, and what went wrong.
@@ -69,15 +114,16 @@ impl ProxyMemory {
         let is_named = || {
             directory.is_some_and(|directory| proxy.inject_projects.iter().any(|named| Path::new(directory).starts_with(named)))
         };
-        self.config.inject.enabled && asked.route.memory.unwrap_or_else(|| proxy.inject || is_named())
+        asked.route.memory.unwrap_or_else(|| proxy.inject || is_named())
     }
 
     /// Returns the chain of each prompt of a conversation: a digest of the prompts up to it.
-    fn chains(&self, asked: &Asked, conversation: &Conversation) -> Vec<(usize, Key)> {
+    fn chains(&self, asked: &Asked, client: &Client, conversation: &Conversation) -> Vec<(usize, Key)> {
         let mut chain = self.digests.of(&[
             b"chain",
             asked.route.upstream.as_bytes(),
-            asked.route.directory.as_deref().unwrap_or_default().as_bytes(),
+            client.directory.as_deref().unwrap_or_default().as_bytes(),
+            client.session.as_deref().unwrap_or_default().as_bytes(),
             conversation.previous.as_deref().unwrap_or_default().as_bytes(),
         ]);
         let mut chains = Vec::new();
@@ -89,9 +135,9 @@ impl ProxyMemory {
     }
 
     /// Returns what is given at the last prompt. The text is what a hook would give there.
-    fn given(&self, prompt: &str, client: &Client, known: &[ItemId], is_later: bool, was_given: bool) -> Injection {
-        let inject = &self.config.inject;
-        let here = client.directory.as_deref().map(names_of);
+    fn given(&self, prompt: &str, at: &At<'_>, known: &[ItemId], is_later: bool, was_given: bool) -> Injection {
+        let At { inject, directory, session } = *at;
+        let (here, session) = (Some(names_of(directory)), Some(session.to_owned()));
         let occasion = match (is_later, was_given) {
             (false, _) if goes_on(prompt) => Occasion::GoOn,
             (_, true) => Occasion::LaterPrompt,
@@ -102,14 +148,14 @@ impl ProxyMemory {
             return Injection::default();
         }
         if occasion == Occasion::GoOn {
-            let request = BriefRequest { here, session: client.session.clone(), is_compacted: false };
+            let request = BriefRequest { here, session, is_compacted: false };
             let brief = self.engine.brief(&request).unwrap_or_default();
             return text::going_on(&brief, known, allowance.tokens);
         }
         let trigger = Trigger::Prompt(prompt.to_owned());
         let request = SuggestRequest {
             here,
-            session: client.session.clone(),
+            session,
             given: known.to_vec(),
             is_later: occasion == Occasion::LaterPrompt,
             ..suggest_request(trigger.clone(), allowance)
@@ -134,11 +180,11 @@ impl ProxyMemory {
     }
 
     /// Returns the block of the system text: what holds in the project.
-    fn brief(&self, client: &Client) -> Injection {
-        let here = client.directory.as_deref().map(names_of);
-        let request = BriefRequest { here, session: client.session.clone(), is_compacted: false };
+    fn brief(&self, at: &At<'_>) -> Injection {
+        let request =
+            BriefRequest { here: Some(names_of(at.directory)), session: Some(at.session.to_owned()), is_compacted: false };
         let brief = self.engine.brief(&request).unwrap_or_default();
-        text::brief(&brief, Occasion::Beginning.allowance(&self.config.inject).tokens)
+        text::brief(&brief, Occasion::Beginning.allowance(at.inject).tokens)
     }
 
     /// Decides what is added under a key, and records it; nothing if the memory took longer than it may.
@@ -153,7 +199,7 @@ impl ProxyMemory {
             text: injection.text,
             at: now(),
         };
-        // It holds in this process, and is decided anew after a restart.
+        // Without the row it holds until the daemon ends.
         let _ = self.ledger.give(given.clone());
         given
     }
@@ -172,9 +218,9 @@ impl ProxyMemory {
     }
 
     /// Takes back what was decided for the last prompt and came too late for its request: later requests must not have it either.
-    fn withdraw(&self, asked: &Asked, conversation: &Conversation, added: &[Addition]) {
-        let last = conversation.messages.len().saturating_sub(1);
-        let chains = self.chains(asked, conversation);
+    fn withdraw(&self, asked: &Asked, client: &Client, conversation: &Conversation, added: &[Addition]) {
+        let last = last_said(conversation);
+        let chains = self.chains(asked, client, conversation);
         let Some((number, chain)) = chains.last().filter(|(number, _)| *number == last) else { return };
         let is_added = |place: Place| added.iter().any(|addition| addition.place == place);
         let mut keys = vec![(chain.clone(), Place::Message(*number))];
@@ -194,6 +240,10 @@ impl ProxyMemory {
 
     /// Records for the person what a session was given.
     fn receipt(&self, session: &str, client: &Client, given: &Given, micros: u64) {
+        let redacted = |directory: &String| {
+            let redactor = name_redactor(self.engine.directory()).ok()?;
+            Some(redactor.text(directory, &mut RedactionCounts::default()).unwrap_or_else(|| directory.clone()))
+        };
         let entry = Entry {
             at_ms: given.at,
             agent: client.agent.unwrap_or(KIND).to_owned(),
@@ -202,7 +252,7 @@ impl ProxyMemory {
             turns: given.items.clone(),
             tokens: given.tokens,
             micros,
-            directory: client.directory.clone(),
+            directory: client.directory.as_ref().and_then(redacted),
             ..Entry::default()
         };
         let _ = sessions::append(self.engine.directory(), session, &entry);
@@ -215,7 +265,12 @@ impl ProxyMemory {
 
 /// Returns whether a person may have written a message, and no client in the person's name.
 fn is_prompt(message: &Message) -> bool {
-    message.is_prompt() && !is_by_client(&words(&message.parts))
+    message.is_prompt() && !is_by_client(&words(&message.parts)) && !typed(message).is_empty()
+}
+
+/// Returns the number of the last message, without rules that a client repeats at the end.
+fn last_said(conversation: &Conversation) -> usize {
+    conversation.messages.iter().rposition(|message| message.role != Role::System).unwrap_or_default()
 }
 
 /// Returns the words that were typed: the last text of a message, without what clients put in.
@@ -227,57 +282,94 @@ fn typed(message: &Message) -> String {
     last.unwrap_or_default()
 }
 
-fn without_put_in(text: &str) -> String {
-    let mut text = text.to_owned();
-    for name in PUT_IN {
-        let (open, close) = (format!("<{name}>"), format!("</{name}>"));
-        while let Some(start) = text.find(&open) {
-            let end = text[start..].find(&close).map_or(text.len(), |end| start + end + close.len());
-            text.replace_range(start..end, "");
-        }
+/// Returns a prompt without the paragraphs at its end that repeat the system text, as aider reminds of its rules.
+fn without_rules(prompt: String, conversation: &Conversation) -> String {
+    let Some(system) = conversation.system.as_deref() else { return prompt };
+    let mut paragraphs: Vec<&str> = prompt.split("\n\n").collect();
+    while paragraphs.len() > 1 && paragraphs.last().is_some_and(|last| system.contains(last.trim())) {
+        paragraphs.pop();
     }
-    text.trim().to_owned()
+    paragraphs.join("\n\n")
 }
 
-/// Returns whether hooks give this conversation memories: then the proxy does not.
+fn without_put_in(text: &str) -> String {
+    let (mut kept, mut rest) = (String::new(), text);
+    while let Some((start, name)) = rest.match_indices('<').find_map(|(at, _)| {
+        let named = |name: &&&str| rest[at + 1..].strip_prefix(**name).is_some_and(|after| after.starts_with('>'));
+        PUT_IN.iter().find(named).map(|name| (at, *name))
+    }) {
+        kept.push_str(&rest[..start]);
+        let close = format!("</{name}>");
+        rest = rest[start..].split_once(close.as_str()).map_or("", |(_, after)| after);
+    }
+    kept.push_str(rest);
+    kept.trim().to_owned()
+}
+
+/// Returns whether hooks give this conversation memories: then the proxy gives no more.
 fn has_hooks(conversation: &Conversation) -> bool {
-    let is_marked = |part: &Part| matches!(part, Part::Text(text) if text.contains(RECALLED_MARK));
-    conversation.messages.iter().any(|message| message.parts.iter().any(is_marked))
-        || conversation.system.as_deref().is_some_and(|system| system.contains(RECALLED_MARK))
+    let mark = format!("<{RECALLED_MARK}");
+    let is_marked = |part: &Part| matches!(part, Part::Text(text) if text.contains(&mark));
+    let by_user = conversation.messages.iter().filter(|message| message.role == Role::User);
+    by_user.flat_map(|message| &message.parts).any(is_marked)
+        || conversation.system.as_deref().is_some_and(|system| system.contains(&mark))
 }
 
 /// Returns whether an agent asks for itself, such as for a title: without the rules that its conversations begin with.
-fn is_errand(client: &Client, conversation: &Conversation) -> bool {
-    client.agent.is_some() && conversation.system.as_deref().map_or(0, str::len) < RULES
+fn is_errand(asked: &Asked, client: &Client, conversation: &Conversation) -> bool {
+    let is_alone = conversation.messages.iter().filter(|message| message.role != Role::System).count() == 1;
+    // Rules of agents that an address has to name are short.
+    client.agent.is_some()
+        && asked.route.agent.is_none()
+        && is_alone
+        && conversation.system.as_deref().map_or(0, str::len) < RULES
+}
+
+/// Where memories are given: the directory, its session, and what may be given there.
+struct At<'a> {
+    inject: &'a Inject,
+    directory: &'a str,
+    session: &'a str,
 }
 
 impl Memory for ProxyMemory {
     fn wants(&self, asked: &Asked) -> Wants {
         let is_maybe = self.is_wanted(asked, asked.route.directory.as_deref()) || !self.config.proxy.inject_projects.is_empty();
-        let additions = is_maybe && asked.route.memory != Some(false);
+        let additions = self.config.inject.enabled && is_maybe && asked.route.memory != Some(false);
         Wants { additions, exchange: self.config.proxy.capture || additions }
     }
 
     fn additions(&self, asked: &Asked, conversation: &Conversation) -> Vec<Addition> {
         let began = Instant::now();
         let client = self.client(asked, conversation);
-        if !self.is_wanted(asked, client.directory.as_deref()) || has_hooks(conversation) || is_errand(&client, conversation) {
+        let Some(directory) = client.directory.as_deref().filter(|directory| self.is_wanted(asked, Some(directory))) else {
+            return Vec::new();
+        };
+        let Some(inject) = self.inject_in(directory) else { return Vec::new() };
+        if is_errand(asked, &client, conversation) {
             return Vec::new();
         }
+        let is_decided = !has_hooks(conversation);
         let at = now();
-        let chains = self.chains(asked, conversation);
+        let chains = self.chains(asked, &client, conversation);
+        // A conversation that begins as one of yesterday is another one.
+        let is_begun = conversation.messages.iter().any(|message| message.role == Role::Assistant);
+        let fresh = |given: &Given| is_begun || at - given.at < BEGINNING_MS;
         let mut additions = Vec::new();
         let mut known: Vec<ItemId> = Vec::new();
         let mut was_given = false;
-        let last = conversation.messages.len().saturating_sub(1);
-        let place = capture::place_of(conversation, &client, &self.ledger, &self.digests, at);
+        let last = last_said(conversation);
+        let session = LazyCell::new(|| capture::place_of(asked, conversation, &client, &self.ledger, &self.digests, at).session);
         for (at_chain, (number, chain)) in chains.iter().enumerate() {
+            let may_decide = is_decided && *number == last;
             if at_chain == 0 && self.config.proxy.brief {
                 let key = self.system_key(chain);
-                let is_new = chains.len() == 1 && *number == last;
-                let block = match self.ledger.given(&key, at) {
+                let block = match self.ledger.given(&key, at).filter(fresh) {
                     Some(given) => Some(given),
-                    None if is_new => Some(self.decide(key, self.brief(&client), began)),
+                    None if may_decide => {
+                        let here = At { inject: &inject, directory, session: &session };
+                        Some(self.decide(key, self.brief(&here), began))
+                    }
                     None => None,
                 };
                 if let Some(given) = block.filter(|given| !given.text.is_empty()) {
@@ -285,18 +377,15 @@ impl Memory for ProxyMemory {
                     additions.push(Addition { place: Place::System, text: given.text });
                 }
             }
-            let given = match self.ledger.given(chain, at) {
+            let given = match self.ledger.given(chain, at).filter(fresh) {
                 Some(given) => given,
                 // An earlier prompt that got nothing gets nothing: the text before it stands in the provider's cache.
-                None if *number != last => continue,
+                None if !may_decide => continue,
                 None => {
-                    let prompt = typed(&conversation.messages[*number]);
-                    let injection = self.given(&prompt, &client, &known, at_chain > 0, was_given);
-                    let given = self.decide(chain.clone(), injection, began);
-                    if !given.text.is_empty() {
-                        self.receipt(&place.session, &client, &given, began.elapsed().as_micros() as u64);
-                    }
-                    given
+                    let here = At { inject: &inject, directory, session: &session };
+                    let prompt = without_rules(typed(&conversation.messages[*number]), conversation);
+                    let injection = self.given(&prompt, &here, &known, at_chain > 0, was_given);
+                    self.decide(chain.clone(), injection, began)
                 }
             };
             if !given.text.is_empty() {
@@ -305,30 +394,37 @@ impl Memory for ProxyMemory {
                 additions.push(Addition { place: Place::Message(*number), text: given.text });
             }
         }
-        // A request that comes again belongs to the same session.
-        let _ = self.ledger.belongs(place.request, &place.session, at);
         additions
     }
 
     fn exchanged(&self, exchange: Exchange) {
-        let Exchange { asked, conversation, added, answer, began, ended_after, .. } = exchange;
-        let Some(answer) = answer else { return };
+        let Exchange { asked, conversation, added, answer, began, answered_after, ended_after, .. } = exchange;
         let client = self.client(&asked, &conversation);
         let began = began.duration_since(UNIX_EPOCH).map_or_else(|_| now(), |since| since.as_millis() as UtcMillis);
         let ended = began + ended_after.as_millis() as UtcMillis;
-        self.withdraw(&asked, &conversation, &added);
-        let place = capture::place_of(&conversation, &client, &self.ledger, &self.digests, began);
-        self.account.book(&place.session, &asked, &added, &answer, |model| self.price(model));
-        // Nothing is archived twice.
-        if !self.config.proxy.capture || self.has_history(&client) {
-            return;
+        let is_asked = client.directory.as_deref().is_some_and(|directory| self.is_wanted(&asked, Some(directory)));
+        if is_asked && !has_hooks(&conversation) && !is_errand(&asked, &client, &conversation) {
+            self.withdraw(&asked, &client, &conversation, &added);
         }
+        let Some(answer) = answer else { return };
+        let place = capture::place_of(&asked, &conversation, &client, &self.ledger, &self.digests, began);
+        self.account.book(&place.session, &asked, &added, &answer, |model| self.price(model));
+        let is_new = |given: &Given| given.at >= began && added.iter().any(|addition| addition.text == given.text);
+        for (_, chain) in self.chains(&asked, &client, &conversation) {
+            if let Some(given) = self.ledger.given(&chain, ended).filter(is_new) {
+                self.receipt(&place.session, &client, &given, answered_after.as_micros() as u64);
+            }
+        }
+        // Nothing is archived twice, and nothing that may not be: the rules are those of now.
+        let is_captured = self.settings.own_config().is_ok_and(|config| config.capture.enabled);
+        let request = if is_captured { request(Vec::new(), &self.settings).ok() } else { None };
+        let Some(request) = request.filter(|_| self.config.proxy.capture && !self.has_history(&client)) else { return };
         let exchanged = Exchanged { conversation: &conversation, answer: &answer, client: &client, began, ended };
         let part = capture::new_part(&exchanged, &place, &self.ledger, &self.digests);
         if let Some(unit) = part.unit
-            && let Err(error) = self.engine.put_document(KIND, unit, &self.request)
+            && let Err(error) = self.engine.put_document(KIND, unit, &request)
         {
-            // The next request has these messages again.
+            // The next request of the conversation has these messages again.
             self.account.archive_failed(&error.to_string());
             return;
         }

@@ -41,7 +41,9 @@ const KNOWN: [(&str, &str); 4] = [
 #[derive(Debug, thiserror::Error)]
 pub enum ProxyError {
     /// An entry of `proxy.upstreams` is no name with an address.
-    #[error("proxy.upstreams: \"{0}\" is not NAME=ADDRESS with an http or https address and a name of letters, digits and -")]
+    #[error(
+        "proxy.upstreams: the entry {0:?} is not NAME=ADDRESS with an http or https address and a name of letters, digits and -"
+    )]
     Upstream(String),
     /// `proxy.via` is no address.
     #[error("proxy.via is no address such as http://host:port")]
@@ -62,8 +64,9 @@ pub fn upstreams(config: &Config) -> Result<BTreeMap<String, Url>, ProxyError> {
     let mut upstreams: BTreeMap<String, Url> =
         KNOWN.iter().filter_map(|(name, address)| Some(((*name).to_owned(), Url::parse(address).ok()?))).collect();
     for entry in &config.proxy.upstreams {
-        let invalid = || ProxyError::Upstream(entry.clone());
-        let (name, address) = entry.split_once('=').ok_or_else(invalid)?;
+        let (name, address) = entry.split_once('=').unwrap_or((entry, ""));
+        // An address may hold a key.
+        let invalid = || ProxyError::Upstream(name.trim().chars().take(40).collect());
         let (name, url) = (name.trim(), Url::parse(address.trim()).map_err(|_| invalid())?);
         let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         if !is_name || !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() || url.query().is_some() {

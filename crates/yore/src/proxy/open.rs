@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use yore_engine::Engine;
-use yore_engine::ingest::{IngestRequest, settings_key};
+use yore_engine::ingest::settings_key;
 use yore_proxy::Proxy;
 
+use super::ProxyError;
 use super::memory::ProxyMemory;
-use super::{ProxyError, settings};
 use crate::config::Config;
 use crate::http::listener::Listener;
 use crate::results::{ProxyCounts, ProxyState};
+use crate::settings::Settings;
 
 /// The open proxy; dropping it ends the port.
 pub struct OpenProxy {
@@ -21,17 +22,17 @@ pub struct OpenProxy {
 }
 
 impl OpenProxy {
-    /// Begins to serve. `request`: how what is given to the archive is read.
+    /// Begins to serve. `config`: the settings that hold for every project.
     ///
     /// # Errors
     /// A setting cannot be used, or the system gives no thread.
-    pub fn begin(listener: Listener, engine: Arc<Engine>, config: Config, request: IngestRequest) -> Result<Self, ProxyError> {
+    pub fn begin(listener: Listener, engine: Arc<Engine>, settings: Settings, config: Config) -> Result<Self, ProxyError> {
         let address = listener.url("");
-        let settings = settings(engine.directory(), &config)?;
+        let of_proxy = super::settings(engine.directory(), &config)?;
         let key = settings_key(engine.directory()).map_err(ProxyError::Token)?;
-        let memory = Arc::new(ProxyMemory::new(engine, config, request, key));
+        let memory = Arc::new(ProxyMemory::new(engine, settings, config, key));
         let known: Arc<dyn yore_proxy::Memory> = Arc::<ProxyMemory>::clone(&memory);
-        let proxy = yore_proxy::serve(listener.into_socket(), settings, known).map_err(ProxyError::Port)?;
+        let proxy = yore_proxy::serve(listener.into_socket(), of_proxy, known).map_err(ProxyError::Port)?;
         Ok(Self { proxy, memory, address })
     }
 

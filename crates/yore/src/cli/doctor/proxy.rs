@@ -57,7 +57,11 @@ pub(super) fn examine(is_reached: bool, context: &Context) -> CliResult<Vec<Told
             Ok(UNREACHED)
                 if is_here(base)
                     && !is_reached
-                    && !config.proxy.upstreams.iter().any(|entry| entry.starts_with(name.as_str())) =>
+                    && !config
+                        .proxy
+                        .upstreams
+                        .iter()
+                        .any(|entry| entry.split_once('=').is_some_and(|(named, _)| named.trim() == name)) =>
             {
                 continue;
             }
