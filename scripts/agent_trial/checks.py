@@ -566,10 +566,10 @@ CELLS: dict[str, dict[str, Check]] = {
 }
 
 
-def judge(evidence: Evidence) -> dict[str, list[Verdict]]:
+def judge(evidence: Evidence, cells: dict[str, dict[str, Check]]) -> dict[str, list[Verdict]]:
     """All checks, by cell."""
     verdicts: dict[str, list[Verdict]] = {}
-    for cell, checks in CELLS.items():
+    for cell, checks in cells.items():
         for name, check in checks.items():
             why_not = evidence.agent.impossible.get(f"{cell}/{name}") or evidence.agent.impossible.get(cell)
             try:

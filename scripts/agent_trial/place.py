@@ -155,6 +155,27 @@ class Yore:
             found[file.stem] = rows
         return found
 
+    def open_proxy(self, server: str) -> bool:
+        """Starts the daemon with its proxy before a model server; whether the proxy is open."""
+        upstreams = [f"{name}={server}" for name in ("openai", "anthropic", "gemini", "ollama")]
+        # The program may be a debug build on a busy computer: what is asked is what it adds, not how soon.
+        self.place.environment.update(YORE_PROXY__ENABLED="true", YORE_PROXY__UPSTREAMS=json.dumps(upstreams), YORE_PROXY__PATIENCE_MS="5000")
+        # The daemon starts where a memory is; `up` makes none of an empty home.
+        self.run("ingest")
+        self.run("daemon", "start")
+        for _ in range(READ_WITHIN):
+            if self.run("proxy").ok():
+                return True
+            time.sleep(1)
+        return False
+
+    def proxied(self, provider: str, is_with_memory: bool) -> str:
+        """The address of a provider through the proxy, as the address of a server is: without the version of its interface."""
+        lines = self.json("proxy", "env", provider, *(["--memory"] if is_with_memory else []))
+        if not lines:
+            raise RuntimeError(f"`yore proxy env {provider}` names no address")
+        return lines[0]["value"].removesuffix("/v1")
+
     def stop(self) -> None:
         # The last command may have started a daemon that is not to be reached yet.
         for _ in range(3):

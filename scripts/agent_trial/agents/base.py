@@ -25,6 +25,8 @@ class Agent:
     source = ""
     # As `yore install` lists it, where that is not its title.
     listed_as = ""
+    # The provider whose protocol it speaks, as yore's proxy calls it.
+    provider = "openai"
     # Whether it has MCP servers, and whether its model calls tools.
     has_server = True
     has_tools = True
