@@ -1,6 +1,6 @@
 """What is asked of an agent's trial besides, where its model is reached through yore's proxy.
 
-- `PROXY_CELLS`: the checks
+- `cells_of`: all checks of a way to the model
 - `broken_pairs`, `repetitions`: what is counted, here and in a direct run of the same agent
 """
 
@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from .checks import Check, blocks, conversation, main, told, unmarked
+from .checks import CELLS, Check, blocks, conversation, main, told, unmarked
 from .model_server import Logged
 from .script import LAMPS
 from .trial import Evidence
@@ -131,7 +131,7 @@ def beginnings_stay(evidence: Evidence) -> str | None:
 
 def hooks_and_proxy_tell_once(evidence: Evidence) -> str | None:
     """No request tells an id or a quote more often than one of a direct run, which hooks alone feed."""
-    if evidence.through != "memory":
+    if evidence.through == "plain":
         return None
     here, there = repetitions(evidence), repetitions(direct(evidence))
     worse = [(label, sum(words.values()), sum(there.get(label, Counter()).values()), list(words)[:3]) for label, words in here.items()]
@@ -140,8 +140,9 @@ def hooks_and_proxy_tell_once(evidence: Evidence) -> str | None:
 
 
 def proxy_tells_where_hooks_do_not(evidence: Evidence) -> str | None:
-    """An agent without hooks is told by the proxy what a hook would tell at a prompt."""
-    if evidence.through != "memory" or "told: prompt" not in evidence.agent.impossible:
+    """Without hooks the agent is told by the proxy what a hook would tell at a prompt."""
+    has_hooks = "told: prompt" not in evidence.agent.impossible and evidence.through != "alone"
+    if evidence.through == "plain" or has_hooks:
         return None
     return told(evidence, ("next",), "concerning the prompt", LAMPS)
 
@@ -152,6 +153,16 @@ def agents_are_archived_once(evidence: Evidence) -> str | None:
     return f"{len(found)} sessions of the proxy: {[session['title'] for session in found[:4]]}" if found else None
 
 
+# What is asked where yore is not installed in the agent.
+ALONE = {
+    "installed": ("runs",),
+    "read back": tuple(CELLS["read back"]),
+    "caches hold": ("prefix", "resumed"),
+    "right project": ("unasked",),
+    "no echo": ("marks", "quotes"),
+    "once": ("twice", "budgets"),
+    "sub-agents": ("kept",),
+}
 PROXY_CELLS: dict[str, dict[str, Check]] = {
     "proxy": {
         "counts": nothing_goes_wrong,
@@ -162,3 +173,12 @@ PROXY_CELLS: dict[str, dict[str, Check]] = {
         "archived": agents_are_archived_once,
     },
 }
+
+
+def cells_of(through: str) -> dict[str, dict[str, Check]]:
+    """All checks of a way to the model, by cell."""
+    if not through:
+        return CELLS
+    if through == "alone":
+        return {**{cell: {name: CELLS[cell][name] for name in names} for cell, names in ALONE.items()}, **PROXY_CELLS}
+    return {**CELLS, **PROXY_CELLS}

@@ -44,7 +44,7 @@ class Row:
 
 def as_markdown(rows: list[Row], left_out: list[tuple[str, str]]) -> str:
     """The table, then what is impossible and why, what failed, and what was left out."""
-    columns = list(dict.fromkeys([*CELLS, *(cell for row in rows for cell in row.verdicts)]))
+    columns = list(dict.fromkeys(cell for row in rows for cell in row.verdicts)) or list(CELLS)
     lines = ["| agent | " + " | ".join(columns) + " |", "| --- |" + " --- |" * len(columns)]
     notes: list[str] = []
     for row in rows:

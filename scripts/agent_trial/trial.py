@@ -39,7 +39,8 @@ class Evidence:
     sessions: list[dict[str, Any]] = field(default_factory=list)
     turns: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     ledgers: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    # How the agent reaches its model: "" directly, "plain" or "memory" through yore's proxy.
+    # How the agent reaches its model: "" directly, "plain" or "memory" through yore's proxy, "alone" like "memory"
+    # and without hooks and tools of yore.
     through: str = ""
     # Requests of a run of the same agent that reached its model directly.
     direct: list[Logged] = field(default_factory=list)
@@ -89,7 +90,8 @@ class Trial:
             yore.run("remember", "--standing", STANDING, folder=place.otter)
             yore.run("remember", "--kind", "standard", RULE, folder=place.otter)
             self._note_proxy("before")
-            self._install()
+            if evidence.through != "alone":
+                self._install()
             self.say("next")
             if agent.can_resume:
                 self._go_on()
@@ -101,7 +103,8 @@ class Trial:
             yore.run("config", "set", "learn.in_session_prompts", "1")
             self.say("lesson")
             self._look()
-            self._uninstall()
+            if evidence.through != "alone":
+                self._uninstall()
         finally:
             agent.end(place)
             yore.stop()
@@ -118,7 +121,7 @@ class Trial:
         yore.run("config", "set", "capture.headless", "person")
         if not yore.open_proxy(evidence.server.url):
             raise RuntimeError("the proxy of yore is not open")
-        return yore.proxied(evidence.agent.provider, evidence.through == "memory")
+        return yore.proxied(evidence.agent.provider, evidence.through in ("memory", "alone"))
 
     def _note_proxy(self, when: str) -> None:
         if self.evidence.through:
