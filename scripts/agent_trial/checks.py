@@ -209,7 +209,7 @@ def failures_are_seen(evidence: Evidence) -> str | None:
 
 
 def files_are_known(evidence: Evidence) -> str | None:
-    found = evidence.yore.json("recall", "--all", "--file", "gauges.txt", "gauge", "-n", "20") or {}
+    found = evidence.yore.json("recall", "--no-daemon", "--all", "--file", "gauges.txt", "gauge", "-n", "20") or {}
     sessions = {hit.get("session") for hit in found.get("results", [])}
     wanted = {turn["session"] for turn in seed_sessions(evidence).get("gauges", [])}
     return None if wanted & sessions else "the session that changed gauges.txt is not found by this file"
