@@ -66,7 +66,7 @@ class ModelServer:
         with self._lock:
             return [logged for logged in self.requests if logged.label == label]
 
-    def answer(self, request: Request, path: str) -> tuple[Answer, int]:
+    def answer(self, request: Request, path: str, client: str = "") -> tuple[Answer, int]:
         with self._lock:
             self._number += 1
             number = self._number
@@ -75,7 +75,7 @@ class ModelServer:
             self.requests.append(Logged(time.time(), self.label, request, answer))
             self.paths.append(path)
             calls = [{"name": call.name, "arguments": call.arguments, "text": call.text} for call in answer.calls]
-            row = {"label": self.label, "path": path, "request": request.raw, "answer": {"text": answer.text, "calls": calls, "error": answer.error}}
+            row = {"label": self.label, "path": path, "client": client, "request": request.raw, "answer": {"text": answer.text, "calls": calls, "error": answer.error}}
             with self._log.open("a", encoding="utf-8") as log:
                 log.write(json.dumps(row) + "\n")
         return answer, number
@@ -135,7 +135,7 @@ def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
                     self._json(404, {"error": {"message": "not served", "type": "not_found"}})
                 return
             request = protocol.decode(path, body)
-            answer, number = server.answer(request, self.path)
+            answer, number = server.answer(request, self.path, self.headers.get("User-Agent", ""))
             if answer.error is not None:
                 self._json(answer.error, protocol.error(answer.error))
             elif request.is_stream:
