@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 import time
 from dataclasses import dataclass
@@ -169,12 +170,18 @@ class Yore:
             time.sleep(1)
         return False
 
-    def proxied(self, provider: str, is_with_memory: bool) -> str:
-        """The address of a provider through the proxy, as the address of a server is: without the version of its interface."""
+    def proxied(self, provider: str, is_with_memory: bool, agent: str = "") -> str:
+        """The address of a provider through the proxy, as the address of a server is: without the version of its interface.
+
+        `agent`: named in the address, for agents whose requests do not tell who they are.
+        """
         lines = self.json("proxy", "env", provider, *(["--memory"] if is_with_memory else []))
         if not lines:
             raise RuntimeError(f"`yore proxy env {provider}` names no address")
-        return lines[0]["value"].removesuffix("/v1")
+        # The trial works in two projects: a directory in the address would be wrong in one of them.
+        address = re.sub("/in/[^/]+", "", lines[0]["value"].removesuffix("/v1"))
+        token = (self.data / "proxy-token").read_text().strip()
+        return address.replace(token, f"{token}/as/{agent}") if agent else address
 
     def stop(self) -> None:
         # The last command may have started a daemon that is not to be reached yet.

@@ -60,13 +60,14 @@ def root_of(out: Path, agent: str, through: str) -> Path:
 class Trial:
     """Runs the sessions of one agent."""
 
-    def __init__(self, agent: Agent, yore: Path, out: Path, node: Path | None, through: str = "") -> None:
+    def __init__(self, agent: Agent, yore: Path, out: Path, node: Path | None, through: str = "", is_named: bool = False) -> None:
         root = root_of(out, agent.name, through)
         shutil.rmtree(root, ignore_errors=True)
         root.mkdir(parents=True)
         place = Place(root, node)
         server = ModelServer(Script(agent.full).answer, root / "requests.jsonl")
         self.evidence = Evidence(agent, place, Yore(yore, place), server, through=through)
+        self._named = agent.source if is_named else ""
         if through:
             self.evidence.direct = logged_in(root_of(out, agent.name, "") / "requests.jsonl")
 
@@ -121,7 +122,7 @@ class Trial:
         yore.run("config", "set", "capture.headless", "person")
         if not yore.open_proxy(evidence.server.url):
             raise RuntimeError("the proxy of yore is not open")
-        return yore.proxied(evidence.agent.provider, evidence.through in ("memory", "alone"))
+        return yore.proxied(evidence.agent.provider, evidence.through in ("memory", "alone"), self._named)
 
     def _note_proxy(self, when: str) -> None:
         if self.evidence.through:
