@@ -79,7 +79,9 @@ BLOCK = re.compile(r"<recalled-data.*?</recalled-data>", re.DOTALL)
 
 def blocks(request: Request) -> list[str]:
     """What yore told unasked in a request: blocks between its marks, outside of tool results of its own."""
-    own = {call.id for message in request.messages for call in message.calls if "yore" in f"{call.namespace or ''}{call.name}{call.text or ''}"}
+    # Some agents name the tools of servers without the server.
+    calls = [call for message in request.messages for call in message.calls]
+    own = {call.id for call in calls if call.name == "recall" or "yore" in f"{call.namespace or ''}{call.name}{call.text or ''}"}
     words: list[str] = [request.system]
     for message in request.messages:
         words.extend(message.texts)
@@ -226,7 +228,7 @@ def projects_are_right(evidence: Evidence) -> str | None:
 
 def sessions_are_apart(evidence: Evidence) -> str | None:
     own = [turns for turns in evidence.turns.values() if any(turn["kind"] == "session" for turn in turns)]
-    begun = ["lamps", "gauges", "build", "seed", "alarm", "next", "delegate", "elsewhere", "lesson"]
+    begun = ["lamps", "gauges", "build", "seed", "alarm", "next", "delegate", "elsewhere", "twin", "twin elsewhere", "lesson"]
     if evidence.agent.has_session_per_run:
         begun += ["again", "fault", "full", "after", "later"]
     elif not evidence.agent.can_resume:
@@ -381,7 +383,8 @@ def right_project_is_asked(evidence: Evidence) -> str | None:
 
 
 def no_other_projects_words(evidence: Evidence) -> str | None:
-    leaked = [block for logged in conversation(evidence, "elsewhere") for block in blocks(logged.request) if REASON in block or LAMPS in block]
+    elsewhere = [logged for label in ("elsewhere", "twin elsewhere") for logged in conversation(evidence, label)]
+    leaked = [block for logged in elsewhere for block in blocks(logged.request) if REASON in block or LAMPS in block]
     return f"told unasked: {leaked[0][:200]!r}" if leaked else None
 
 

@@ -157,6 +157,7 @@ def agents_are_archived_once(evidence: Evidence) -> str | None:
 ALONE = {
     "installed": ("runs",),
     "read back": tuple(CELLS["read back"]),
+    "told: brief": ("title-model",),
     "caches hold": ("prefix", "resumed"),
     "right project": ("unasked",),
     "no echo": ("marks", "quotes"),

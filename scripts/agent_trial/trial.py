@@ -100,6 +100,9 @@ class Trial:
                 self.say("fault")
             self.say("delegate")
             self.say("elsewhere", folder=place.tidewatch)
+            if evidence.through == "alone":
+                self.say("twin")
+                self.say("twin", folder=place.tidewatch, label="twin elsewhere")
             yore.run("config", "set", "learn.in_session", "true")
             yore.run("config", "set", "learn.in_session_prompts", "1")
             self.say("lesson")
@@ -128,10 +131,10 @@ class Trial:
         if self.evidence.through:
             self.evidence.proxy[when] = self.evidence.yore.json("proxy") or {}
 
-    def say(self, scene: str, folder: Path | None = None, resumed: bool = False) -> None:
+    def say(self, scene: str, folder: Path | None = None, resumed: bool = False, label: str = "") -> None:
         """Runs the prompt of a scene."""
         folder = folder or self.evidence.place.otter
-        self._session(scene, self.evidence.agent.prompt(self.evidence.place, named(scene).prompt, folder, resumed), folder)
+        self._session(label or scene, self.evidence.agent.prompt(self.evidence.place, named(scene).prompt, folder, resumed), folder)
 
     def _session(self, label: str, command: list[str], folder: Path | None = None) -> None:
         self.evidence.server.label = label
