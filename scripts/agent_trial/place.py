@@ -170,18 +170,20 @@ class Yore:
             time.sleep(1)
         return False
 
-    def proxied(self, provider: str, is_with_memory: bool, agent: str = "") -> str:
+    def proxied(self, provider: str, is_with_memory: bool, agent: str = "", folder: Path | None = None) -> str:
         """The address of a provider through the proxy, as the address of a server is: without the version of its interface.
 
-        `agent`: named in the address, for agents whose requests do not tell who they are.
+        `agent`, `folder`: named in the address, for agents whose requests do not tell who they are and where they work.
         """
-        lines = self.json("proxy", "env", provider, *(["--memory"] if is_with_memory else []))
+        options = [*(["--memory"] if is_with_memory else []), *(["--here"] if folder else [])]
+        lines = self.json("proxy", "env", provider, *options, folder=folder)
         if not lines:
             raise RuntimeError(f"`yore proxy env {provider}` names no address")
-        # The trial works in two projects: a directory in the address would be wrong in one of them.
-        address = re.sub("/in/[^/]+", "", lines[0]["value"].removesuffix("/v1"))
-        token = (self.data / "proxy-token").read_text().strip()
-        return address.replace(token, f"{token}/as/{agent}") if agent else address
+        address = lines[0]["value"].removesuffix("/v1")
+        if folder is None:
+            # The trial works in two projects: a directory in the address would be wrong in one of them.
+            address = re.sub("/in/[^/]+", "", address)
+        return re.sub("(://[^/]+/[^/]+(?:/in/[^/]+)?)", rf"\1/as/{agent}", address) if agent else address
 
     def stop(self) -> None:
         # The last command may have started a daemon that is not to be reached yet.

@@ -67,7 +67,7 @@ class Trial:
         place = Place(root, node)
         server = ModelServer(Script(agent.full).answer, root / "requests.jsonl")
         self.evidence = Evidence(agent, place, Yore(yore, place), server, through=through)
-        self._named = agent.source if is_named else ""
+        self._named = agent.source if through and is_named else ""
         if through:
             self.evidence.direct = logged_in(root_of(out, agent.name, "") / "requests.jsonl")
 
@@ -125,7 +125,11 @@ class Trial:
         yore.run("config", "set", "capture.headless", "person")
         if not yore.open_proxy(evidence.server.url):
             raise RuntimeError("the proxy of yore is not open")
-        return yore.proxied(evidence.agent.provider, evidence.through in ("memory", "alone"), self._named)
+        return self._proxied()
+
+    def _proxied(self, folder: Path | None = None) -> str:
+        evidence = self.evidence
+        return evidence.yore.proxied(evidence.agent.provider, evidence.through in ("memory", "alone"), self._named, folder)
 
     def _note_proxy(self, when: str) -> None:
         if self.evidence.through:
@@ -134,6 +138,8 @@ class Trial:
     def say(self, scene: str, folder: Path | None = None, resumed: bool = False, label: str = "") -> None:
         """Runs the prompt of a scene."""
         folder = folder or self.evidence.place.otter
+        if self._named and not self.evidence.agent.says_where:
+            self.evidence.place.environment.update(self.evidence.agent.environment(self.evidence.place, self._proxied(folder)))
         self._session(label or scene, self.evidence.agent.prompt(self.evidence.place, named(scene).prompt, folder, resumed), folder)
 
     def _session(self, label: str, command: list[str], folder: Path | None = None) -> None:

@@ -292,6 +292,7 @@ class Aider(Agent):
     install = source = "aider"
     has_server = has_tools = False
     has_session_per_run = True
+    says_where = False
     impossible = {
         **dict.fromkeys(("told: brief", "told: prompt", "told: file", "told: error", "told: command", "compaction"), f"{NO_HOOKS}; its rules mention `/run yore recall` to the model"),
         **dict.fromkeys(("accepted", "recall", "right project/recall", "sub-agents"), "it has no MCP client and no sub-agents"),
