@@ -79,7 +79,9 @@ BLOCK = re.compile(r"<recalled-data.*?</recalled-data>", re.DOTALL)
 
 def blocks(request: Request) -> list[str]:
     """What yore told unasked in a request: blocks between its marks, outside of tool results of its own."""
-    own = {call.id for message in request.messages for call in message.calls if "yore" in f"{call.namespace or ''}{call.name}{call.text or ''}"}
+    # Some agents name the tools of servers without the server.
+    calls = [call for message in request.messages for call in message.calls]
+    own = {call.id for call in calls if call.name == "recall" or "yore" in f"{call.namespace or ''}{call.name}{call.text or ''}"}
     words: list[str] = [request.system]
     for message in request.messages:
         words.extend(message.texts)
@@ -209,7 +211,7 @@ def failures_are_seen(evidence: Evidence) -> str | None:
 
 
 def files_are_known(evidence: Evidence) -> str | None:
-    found = evidence.yore.json("recall", "--all", "--file", "gauges.txt", "gauge", "-n", "20") or {}
+    found = evidence.yore.json("recall", "--no-daemon", "--all", "--file", "gauges.txt", "gauge", "-n", "20") or {}
     sessions = {hit.get("session") for hit in found.get("results", [])}
     wanted = {turn["session"] for turn in seed_sessions(evidence).get("gauges", [])}
     return None if wanted & sessions else "the session that changed gauges.txt is not found by this file"
@@ -226,7 +228,7 @@ def projects_are_right(evidence: Evidence) -> str | None:
 
 def sessions_are_apart(evidence: Evidence) -> str | None:
     own = [turns for turns in evidence.turns.values() if any(turn["kind"] == "session" for turn in turns)]
-    begun = ["lamps", "gauges", "build", "seed", "alarm", "next", "delegate", "elsewhere", "lesson"]
+    begun = ["lamps", "gauges", "build", "seed", "alarm", "next", "delegate", "elsewhere", "twin", "twin elsewhere", "lesson"]
     if evidence.agent.has_session_per_run:
         begun += ["again", "fault", "full", "after", "later"]
     elif not evidence.agent.can_resume:
@@ -381,7 +383,8 @@ def right_project_is_asked(evidence: Evidence) -> str | None:
 
 
 def no_other_projects_words(evidence: Evidence) -> str | None:
-    leaked = [block for logged in conversation(evidence, "elsewhere") for block in blocks(logged.request) if REASON in block or LAMPS in block]
+    elsewhere = [logged for label in ("elsewhere", "twin elsewhere") for logged in conversation(evidence, label)]
+    leaked = [block for logged in elsewhere for block in blocks(logged.request) if REASON in block or LAMPS in block]
     return f"told unasked: {leaked[0][:200]!r}" if leaked else None
 
 
@@ -566,10 +569,10 @@ CELLS: dict[str, dict[str, Check]] = {
 }
 
 
-def judge(evidence: Evidence) -> dict[str, list[Verdict]]:
+def judge(evidence: Evidence, cells: dict[str, dict[str, Check]]) -> dict[str, list[Verdict]]:
     """All checks, by cell."""
     verdicts: dict[str, list[Verdict]] = {}
-    for cell, checks in CELLS.items():
+    for cell, checks in cells.items():
         for name, check in checks.items():
             why_not = evidence.agent.impossible.get(f"{cell}/{name}") or evidence.agent.impossible.get(cell)
             try:

@@ -3,6 +3,7 @@
 - `ModelServer`: started with a function from request to answer; speaks every protocol of
   `protocols`, streaming and not, and answers what agents ask a provider besides
 - `Logged`: one logged request
+- `logged_in`: the requests of an earlier run
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from . import protocols
-from .conversation import Answer, Request
+from .conversation import Answer, Call, Request
 
 MODEL = "trial-model"
 
@@ -42,6 +43,7 @@ class ModelServer:
         self.requests: list[Logged] = []
         self.label = ""
         self.other: list[str] = []
+        self.paths: list[str] = []
         self._log = log
         self._lock = threading.Lock()
         self._number = 0
@@ -64,15 +66,16 @@ class ModelServer:
         with self._lock:
             return [logged for logged in self.requests if logged.label == label]
 
-    def answer(self, request: Request, path: str) -> tuple[Answer, int]:
+    def answer(self, request: Request, path: str, client: str = "") -> tuple[Answer, int]:
         with self._lock:
             self._number += 1
             number = self._number
         answer = self.script(request)
         with self._lock:
             self.requests.append(Logged(time.time(), self.label, request, answer))
+            self.paths.append(path)
             calls = [{"name": call.name, "arguments": call.arguments, "text": call.text} for call in answer.calls]
-            row = {"label": self.label, "path": path, "request": request.raw, "answer": {"text": answer.text, "calls": calls}}
+            row = {"label": self.label, "path": path, "client": client, "request": request.raw, "answer": {"text": answer.text, "calls": calls, "error": answer.error}}
             with self._log.open("a", encoding="utf-8") as log:
                 log.write(json.dumps(row) + "\n")
         return answer, number
@@ -83,6 +86,21 @@ class ModelServer:
             self.other.append(line)
             with self._log.open("a", encoding="utf-8") as log:
                 log.write(json.dumps({"label": self.label, "other": line}) + "\n")
+
+
+def logged_in(log: Path) -> list[Logged]:
+    """The model requests of an earlier run, from its log."""
+    found = []
+    for line in log.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        path = row.get("path", "").split("?")[0]
+        protocol = next((protocol for protocol in protocols.ALL if protocol.matches(path)), None)
+        if protocol is None:
+            continue
+        told = row["answer"]
+        calls = [Call(f"call{at}", call["name"], call["arguments"], call["text"]) for at, call in enumerate(told["calls"])]
+        found.append(Logged(0.0, row["label"], protocol.decode(path, row["request"]), Answer(told["text"], calls, error=told.get("error"))))
+    return found
 
 
 def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
@@ -117,7 +135,7 @@ def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
                     self._json(404, {"error": {"message": "not served", "type": "not_found"}})
                 return
             request = protocol.decode(path, body)
-            answer, number = server.answer(request, self.path)
+            answer, number = server.answer(request, self.path, self.headers.get("User-Agent", ""))
             if answer.error is not None:
                 self._json(answer.error, protocol.error(answer.error))
             elif request.is_stream:

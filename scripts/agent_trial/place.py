@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 import time
 from dataclasses import dataclass
@@ -154,6 +155,35 @@ class Yore:
                     continue
             found[file.stem] = rows
         return found
+
+    def open_proxy(self, server: str) -> bool:
+        """Starts the daemon with its proxy before a model server; whether the proxy is open."""
+        upstreams = [f"{name}={server}" for name in ("openai", "anthropic", "gemini", "ollama")]
+        # The program may be a debug build on a busy computer: what is asked is what it adds, not how soon.
+        self.place.environment.update(YORE_PROXY__ENABLED="true", YORE_PROXY__UPSTREAMS=json.dumps(upstreams), YORE_PROXY__PATIENCE_MS="5000")
+        # The daemon starts where a memory is; `up` makes none of an empty home.
+        self.run("ingest")
+        self.run("daemon", "start")
+        for _ in range(READ_WITHIN):
+            if self.run("proxy").ok():
+                return True
+            time.sleep(1)
+        return False
+
+    def proxied(self, provider: str, is_with_memory: bool, agent: str = "", folder: Path | None = None) -> str:
+        """The address of a provider through the proxy, as the address of a server is: without the version of its interface.
+
+        `agent`, `folder`: named in the address, for agents whose requests do not tell who they are and where they work.
+        """
+        options = [*(["--memory"] if is_with_memory else []), *(["--here"] if folder else [])]
+        lines = self.json("proxy", "env", provider, *options, folder=folder)
+        if not lines:
+            raise RuntimeError(f"`yore proxy env {provider}` names no address")
+        address = lines[0]["value"].removesuffix("/v1")
+        if folder is None:
+            # The trial works in two projects: a directory in the address would be wrong in one of them.
+            address = re.sub("/in/[^/]+", "", address)
+        return re.sub("(://[^/]+/[^/]+(?:/in/[^/]+)?)", rf"\1/as/{agent}", address) if agent else address
 
     def stop(self) -> None:
         # The last command may have started a daemon that is not to be reached yet.

@@ -44,11 +44,12 @@ class Row:
 
 def as_markdown(rows: list[Row], left_out: list[tuple[str, str]]) -> str:
     """The table, then what is impossible and why, what failed, and what was left out."""
-    lines = ["| agent | " + " | ".join(CELLS) + " |", "| --- |" + " --- |" * len(CELLS)]
+    columns = list(dict.fromkeys(cell for row in rows for cell in row.verdicts)) or list(CELLS)
+    lines = ["| agent | " + " | ".join(columns) + " |", "| --- |" + " --- |" * len(columns)]
     notes: list[str] = []
     for row in rows:
         cells = []
-        for cell in CELLS:
+        for cell in columns:
             outcome = row.outcome(cell)
             if outcome == IMPOSSIBLE:
                 for _, verdict in (found for found in row.impossible() if found[0] == cell):

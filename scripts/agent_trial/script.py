@@ -167,6 +167,8 @@ SCENES = (
         "It rings at a certain height.",
         asked({"question": "harbour alarm; tide cache, redis, moka"}),
     ),
+    # The same words in both projects: the one knows of them, the other does not.
+    Scene("twin", "who dimmed the quay lamps by the clock, and why?", "The birds."),
     # With consent: the agent is asked to record what it learned, and the model does nothing.
     Scene("lesson", "Which gauge of the delta comes after gauge six?", "Gauge seven comes after gauge six."),
 )

@@ -2,6 +2,7 @@
 
 - `Trial`: runs the sessions in order
 - `Evidence`: what the checks look at
+- `root_of`: where a trial keeps what it saw
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .agents.base import Agent
-from .model_server import Logged, ModelServer
+from .model_server import Logged, ModelServer, logged_in
 from .place import Done, Place, Yore, tree
 from .script import RULE, STANDING, Script, named
 
@@ -38,30 +39,45 @@ class Evidence:
     sessions: list[dict[str, Any]] = field(default_factory=list)
     turns: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     ledgers: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    # How the agent reaches its model: "" directly, "plain" or "memory" through yore's proxy, "alone" like "memory"
+    # and without hooks and tools of yore.
+    through: str = ""
+    # Requests of a run of the same agent that reached its model directly.
+    direct: list[Logged] = field(default_factory=list)
+    # The proxy's state before yore was installed, and at the end.
+    proxy: dict[str, dict[str, Any]] = field(default_factory=dict)
     seconds: float = 0.0
 
     def requests(self, *labels: str) -> list[Logged]:
         return [logged for label in labels for logged in self.server.of(label)]
 
 
+def root_of(out: Path, agent: str, through: str) -> Path:
+    """The folder of an agent's trial."""
+    return out / (f"{agent}-through-{through}" if through else agent)
+
+
 class Trial:
     """Runs the sessions of one agent."""
 
-    def __init__(self, agent: Agent, yore: Path, out: Path, node: Path | None) -> None:
-        root = out / agent.name
+    def __init__(self, agent: Agent, yore: Path, out: Path, node: Path | None, through: str = "", is_named: bool = False) -> None:
+        root = root_of(out, agent.name, through)
         shutil.rmtree(root, ignore_errors=True)
         root.mkdir(parents=True)
         place = Place(root, node)
         server = ModelServer(Script(agent.full).answer, root / "requests.jsonl")
-        place.environment.update(agent.environment(place, server.url))
-        self.evidence = Evidence(agent, place, Yore(yore, place), server)
-        self._has_run = False
+        self.evidence = Evidence(agent, place, Yore(yore, place), server, through=through)
+        self._named = agent.source if through and is_named else ""
+        if through:
+            self.evidence.direct = logged_in(root_of(out, agent.name, "") / "requests.jsonl")
 
     def run(self) -> Evidence:
         evidence, agent, place, yore = self.evidence, self.evidence.agent, self.evidence.place, self.evidence.yore
         began = time.monotonic()
         try:
-            agent.set_up(place, evidence.server.url)
+            url = self._address()
+            place.environment.update(agent.environment(place, url))
+            agent.set_up(place, url)
             # Sessions from before yore came.
             for scene in ("lamps", "gauges", "build", "seed"):
                 self.say(scene)
@@ -74,7 +90,9 @@ class Trial:
             yore.run("up", folder=place.tidewatch)
             yore.run("remember", "--standing", STANDING, folder=place.otter)
             yore.run("remember", "--kind", "standard", RULE, folder=place.otter)
-            self._install()
+            self._note_proxy("before")
+            if evidence.through != "alone":
+                self._install()
             self.say("next")
             if agent.can_resume:
                 self._go_on()
@@ -82,11 +100,15 @@ class Trial:
                 self.say("fault")
             self.say("delegate")
             self.say("elsewhere", folder=place.tidewatch)
+            if evidence.through == "alone":
+                self.say("twin")
+                self.say("twin", folder=place.tidewatch, label="twin elsewhere")
             yore.run("config", "set", "learn.in_session", "true")
             yore.run("config", "set", "learn.in_session_prompts", "1")
             self.say("lesson")
             self._look()
-            self._uninstall()
+            if evidence.through != "alone":
+                self._uninstall()
         finally:
             agent.end(place)
             yore.stop()
@@ -94,10 +116,31 @@ class Trial:
             evidence.seconds = time.monotonic() - began
         return evidence
 
-    def say(self, scene: str, folder: Path | None = None, resumed: bool = False) -> None:
+    def _address(self) -> str:
+        """Where the agent reaches its model."""
+        evidence, yore = self.evidence, self.evidence.yore
+        if not evidence.through:
+            return evidence.server.url
+        # The daemon reads the first sessions while they run: it must know before that programs type for a person.
+        yore.run("config", "set", "capture.headless", "person")
+        if not yore.open_proxy(evidence.server.url):
+            raise RuntimeError("the proxy of yore is not open")
+        return self._proxied()
+
+    def _proxied(self, folder: Path | None = None) -> str:
+        evidence = self.evidence
+        return evidence.yore.proxied(evidence.agent.provider, evidence.through in ("memory", "alone"), self._named, folder)
+
+    def _note_proxy(self, when: str) -> None:
+        if self.evidence.through:
+            self.evidence.proxy[when] = self.evidence.yore.json("proxy") or {}
+
+    def say(self, scene: str, folder: Path | None = None, resumed: bool = False, label: str = "") -> None:
         """Runs the prompt of a scene."""
         folder = folder or self.evidence.place.otter
-        self._session(scene, self.evidence.agent.prompt(self.evidence.place, named(scene).prompt, folder, resumed), folder)
+        if self._named and not self.evidence.agent.says_where:
+            self.evidence.place.environment.update(self.evidence.agent.environment(self.evidence.place, self._proxied(folder)))
+        self._session(label or scene, self.evidence.agent.prompt(self.evidence.place, named(scene).prompt, folder, resumed), folder)
 
     def _session(self, label: str, command: list[str], folder: Path | None = None) -> None:
         self.evidence.server.label = label
@@ -133,6 +176,7 @@ class Trial:
         evidence, yore = self.evidence, self.evidence.yore
         evidence.agent.end(evidence.place)
         yore.settle()
+        self._note_proxy("end")
         evidence.sessions = yore.sessions()
         for session in evidence.sessions:
             evidence.turns[session["id"]] = yore.turns(session["id"])

@@ -18,6 +18,7 @@ NO_HOOKS = "it has no hooks and no plugins"
 class ClaudeCode(Agent):
     name, title = "claude-code", "Claude Code"
     install = source = "claude-code"
+    provider = "anthropic"
 
     def environment(self, place: Place, url: str) -> dict[str, str]:
         return {
@@ -100,6 +101,7 @@ class CodexCodeMode(Codex):
 class Gemini(Agent):
     name, title = "gemini", "Gemini CLI"
     install = source = "gemini"
+    provider = "gemini"
     impossible = {
         "read back/branches": NO_BRANCH,
         "compaction": "its PreCompress hook runs before every request, and no event reports that a compression took place",
@@ -290,6 +292,7 @@ class Aider(Agent):
     install = source = "aider"
     has_server = has_tools = False
     has_session_per_run = True
+    says_where = False
     impossible = {
         **dict.fromkeys(("told: brief", "told: prompt", "told: file", "told: error", "told: command", "compaction"), f"{NO_HOOKS}; its rules mention `/run yore recall` to the model"),
         **dict.fromkeys(("accepted", "recall", "right project/recall", "sub-agents"), "it has no MCP client and no sub-agents"),

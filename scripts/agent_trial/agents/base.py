@@ -25,11 +25,15 @@ class Agent:
     source = ""
     # As `yore install` lists it, where that is not its title.
     listed_as = ""
+    # The provider whose protocol it speaks, as yore's proxy calls it.
+    provider = "openai"
     # Whether it has MCP servers, and whether its model calls tools.
     has_server = True
     has_tools = True
     # Whether each run is a session of its own, also where the last one is resumed.
     has_session_per_run = False
+    # Whether its requests say in which directory it works.
+    says_where = True
     # Whether a session can be gone on with outside of a terminal.
     can_resume = True
     # The end of the one warning that `yore doctor` gives of it after an install.
