@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import socket
-import threading
 
 from . import wire
 
@@ -33,18 +32,10 @@ class AlteringProxy:
         self.upstream_port, self.base, self.mode = upstream_port, base, mode
         self.listener = wire.listen(0)
         self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        wire.serve_each(self.listener, self.serve)
 
     def close(self):
         self.listener.close()
-
-    def accept(self):
-        while True:
-            try:
-                connection, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
 
     def serve(self, connection: socket.socket):
         try:

@@ -90,7 +90,7 @@ class Program:
             self.stop()
             self.start()
             return told
-        # What a client tells of where it called is not the same both ways.
+        # A client tells where it called, which is not the same both ways.
         text = json.dumps(answer["told"])
         for base in {base for name, base in self.bases.items() if name != "openai_path"}:
             text = text.replace(base, "BASE").replace(base.split("/")[2], "HOST")

@@ -163,7 +163,7 @@ class Trial:
                 if compare.held_back(one, other):
                     spread = f"{other.spread * 1000:.0f} ms from head to last piece, not {one.spread * 1000:.0f} ms"
                     cells.differ("b", f"raw answer {number}: the stream is held back: {spread}")
-            # Of the same bytes sent both ways nothing varies by itself, so nothing is left out.
+            # Nothing varies by itself where the same bytes are sent both ways, so nothing is left out.
             compare.compare_requests(cells, "raw request", cell.again_requests, way.stripped(protocol(client), arrived))
         return found
 

@@ -27,7 +27,7 @@ class Upstream:
         self.lock = threading.Lock()
         self.listener = wire.listen(port)
         self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        wire.serve_each(self.listener, self.serve)
 
     def take(self) -> list[wire.Request]:
         with self.lock:
@@ -36,14 +36,6 @@ class Upstream:
 
     def close(self):
         self.listener.close()
-
-    def accept(self):
-        while True:
-            try:
-                connection, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
 
     def serve(self, connection: socket.socket):
         with connection, connection.makefile("rb") as stream:

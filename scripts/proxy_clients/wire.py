@@ -6,6 +6,8 @@ Names of headers keep their case and their order; nothing is decoded but the fra
 from __future__ import annotations
 
 import socket
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 LOOPBACK = "127.0.0.1"
@@ -132,3 +134,17 @@ def listen(port: int) -> socket.socket:
     """Listens on loopback only; port 0 takes a free one."""
     listener = socket.create_server((LOOPBACK, port), backlog=128)
     return listener
+
+
+def serve_each(listener: socket.socket, serve: Callable[[socket.socket], None]) -> None:
+    """Serves each connection in a thread of its own, until the listener is closed."""
+
+    def accept() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=serve, args=(connection,), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
