@@ -18,7 +18,7 @@ from .trial import Evidence
 
 # Sessions that are gone on with; each other scene is a session of its own.
 RESUMED = ("next", "again", "fault", "full")
-# What a provider's cache sees before the messages.
+# The parts that a provider's cache sees before the messages.
 HEAD = ("tools", "system", "instructions", "systemInstruction")
 # The shortest quote that is looked for twice, in characters.
 QUOTE = 40
@@ -153,7 +153,7 @@ def agents_are_archived_once(evidence: Evidence) -> str | None:
     return f"{len(found)} sessions of the proxy: {[session['title'] for session in found[:4]]}" if found else None
 
 
-# What is asked where yore is not installed in the agent.
+# Prompts where yore is not installed in the agent.
 ALONE = {
     "installed": ("runs",),
     "read back": tuple(CELLS["read back"]),

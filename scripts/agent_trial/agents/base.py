@@ -32,7 +32,7 @@ class Agent:
     has_tools = True
     # Whether each run is a session of its own, also where the last one is resumed.
     has_session_per_run = False
-    # Whether its requests say in which directory it works.
+    # True if its requests say in which directory it works.
     says_where = True
     # Whether a session can be gone on with outside of a terminal.
     can_resume = True
