@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
@@ -266,17 +267,22 @@ fn a_deep_question_is_counted_by_a_program_and_a_sure_one_is_not_read_for() {
     assert!(unknown.stderr.contains("unknown run") && unknown.stderr.contains("yore rlm show"), "{}", unknown.stderr);
 }
 
+/// Begins to speak with an MCP server as an agent does; returns its input and its messages.
+fn greeted(child: &mut Child) -> (ChildStdin, impl Iterator<Item = Value> + use<>) {
+    let (mut input, output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+    let lines = output.lines().map_while(Result::ok).map(|line| serde_json::from_str::<Value>(&line).unwrap());
+    let client = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}});
+    writeln!(input, "{}", json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client})).unwrap();
+    writeln!(input, "{}", json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).unwrap();
+    (input, lines)
+}
+
 #[test]
 fn an_agent_has_an_archive_read_with_as_many_calls_as_it_says() {
     let (environment, address, asked) = computer(&[]);
     let mut child = ask(&environment, &address, &["mcp", "--tools", "ask"]).env("YORE_MCP__STRUCTURED", "true").start_piped();
-    let (mut input, output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
-    let mut lines = output.lines().map_while(Result::ok).map(|line| serde_json::from_str::<Value>(&line).unwrap());
+    let (mut input, mut lines) = greeted(&mut child);
     let mut send = |message: Value| writeln!(input, "{message}").unwrap();
-    send(
-        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}}),
-    );
-    send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
     let question = json!({"question": "how many cranes were repaired?", "depth": "deep", "project": "all"});
     let call = |id: u32, arguments: Value| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "ask", "arguments": arguments, "_meta": {"progressToken": id}}});
     send(call(2, question.clone()));
@@ -305,13 +311,8 @@ fn a_call_that_an_agent_cancels_gives_up_its_request_and_the_server_goes_on() {
         let _ = is_released.recv();
     });
     let mut child = ask(&environment, &address, &["mcp", "--tools", "ask"]).start_piped();
-    let (mut input, output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
-    let mut lines = output.lines().map_while(Result::ok).map(|line| serde_json::from_str::<Value>(&line).unwrap());
+    let (mut input, mut lines) = greeted(&mut child);
     let mut send = |message: Value| writeln!(input, "{message}").unwrap();
-    send(
-        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}}),
-    );
-    send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
     let question = json!({"question": "how many cranes were repaired?", "depth": "deep", "project": "all", "calls": 5});
     send(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "ask", "arguments": question}}));
     has_begun.recv().unwrap();
