@@ -11,7 +11,7 @@ use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
 use super::conversation::{Conversation, ConversationReader, Shared};
 use super::shapes::{self, Answer, Message, short, text_of};
-use super::speaker::Marks;
+use super::speaker::{Marks, divide};
 use super::{EpisodeReader, Headless, Known, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit};
 
 /// Kind of the source, and beginning of the names of its units.
@@ -40,7 +40,7 @@ const BY_CLIENT: [&str; 14] = [
     "Your task is to create a detailed summary of the conversation",
 ];
 
-/// What clients put into a prompt.
+/// Elements that clients put into a prompt.
 const PUT_IN: Marks = Marks {
     elements: &[
         "system-reminder",
@@ -56,6 +56,11 @@ const PUT_IN: Marks = Marks {
 /// Returns whether a client wrote a message in the person's name: files, or what it tells of the repository.
 pub fn is_by_client(text: &str) -> bool {
     BY_CLIENT.iter().any(|beginning| text.trim_start().starts_with(beginning))
+}
+
+/// Returns the words of a text that the person typed, without the elements that clients put in.
+pub fn typed(text: &str) -> String {
+    divide(text, &PUT_IN).said
 }
 
 /// Replaces pictures and other payloads in a tool's input by their length.

@@ -200,7 +200,7 @@ fn own_list(key: &str, context: &Context) -> CliResult<Vec<String>> {
     Ok(items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect())
 }
 
-fn user_file(context: &Context) -> CliResult<PathBuf> {
+pub(super) fn user_file(context: &Context) -> CliResult<PathBuf> {
     context
         .settings
         .user_file

@@ -1,5 +1,6 @@
 use clap::{Args, Subcommand};
 
+use super::capture::user_file;
 use super::{Context, daemon};
 use crate::config::{self, FileKind};
 use crate::error::{CliError, CliResult, Exit};
@@ -66,12 +67,11 @@ fn problem(error: &ProxyError) -> CliError {
 /// Turns the proxy on or off in the settings, and starts the daemon anew.
 fn switch(is_on: bool, context: &mut Context) -> CliResult {
     upstreams(context.settings.config()).map_err(|error| problem(&error))?;
-    let file = context.settings.user_file.as_ref().map(|file| file.path.clone());
-    let file = file.ok_or_else(|| CliError::usage("no file for the settings", Some("set HOME or YORE_CONFIG")))?;
+    let file = user_file(context)?;
     config::set(&file, FileKind::User, "proxy.enabled", if is_on { "true" } else { "false" })?;
     let was_running = daemon::stop_for(context)?;
     if is_on && !context.settings.directory.is_dir() {
-        // Whoever opens the proxy wants a memory, even where no history is.
+        // A person who opens the proxy wants a memory, even where no history is.
         client::begin(&context.settings.directory);
     } else if is_on || was_running {
         daemon::start_again(context);

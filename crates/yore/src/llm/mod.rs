@@ -105,12 +105,17 @@ pub fn offset_minutes() -> i32 {
     Zoned::now().offset().seconds() / 60
 }
 
-/// Returns the terms on which a model is called for a purpose. `address`: that of its server; none: it is a program or a folder.
-fn terms(purpose: &str, name: &str, address: Option<&str>, config: &Config) -> Terms {
+/// Returns the configured price of a model with this name, its provider before it.
+pub fn price_of(name: &str, config: &Config) -> Option<Price> {
     // Prices change, so that none is built in.
     let prices = config.llm.prices.iter().filter_map(|text| ModelPrice::parse(text).ok());
     let price = prices.filter_map(|price| Some((price.fits(name)?, price))).max_by_key(|(length, _)| *length);
-    let price = price.map(|(_, price)| Price { input: price.input, output: price.output });
+    price.map(|(_, price)| Price { input: price.input, output: price.output })
+}
+
+/// Returns the terms on which a model is called for a purpose. `address`: that of its server; none: it is a program or a folder.
+fn terms(purpose: &str, name: &str, address: Option<&str>, config: &Config) -> Terms {
+    let price = price_of(name, config);
     Terms {
         purpose: purpose.to_owned(),
         limits: limits(config),

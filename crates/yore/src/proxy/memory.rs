@@ -15,7 +15,7 @@ use yore_proxy::{Addition, Asked, Conversation, Exchange, Memory, Message, Part,
 use yore_sources::project_names::names_of;
 use yore_sources::redact::RedactionCounts;
 use yore_sources::source::own::RECALLED_MARK;
-use yore_sources::source::proxy::{KIND, is_by_client};
+use yore_sources::source::proxy::{self, KIND, is_by_client};
 use yore_sources::source::source_named;
 
 use super::account::Account;
@@ -30,11 +30,8 @@ use crate::inject::ledger::{self as sessions, Entry};
 use crate::inject::plan::Occasion;
 use crate::inject::question::suggest_request;
 use crate::inject::text;
+use crate::llm::price_of;
 use crate::settings::{Settings, find_project_file};
-
-/// Names of elements that clients put into a person's text.
-const PUT_IN: [&str; 6] =
-    ["system-reminder", "environment_context", "user_instructions", "environment_details", "current_datetime", "hook_context"];
 
 /// Time for which the rules of a directory hold after they were read.
 const RULES_HOLD: Duration = Duration::from_secs(5);
@@ -68,13 +65,15 @@ impl ProxyMemory {
     /// Returns what may be given in a directory, as hooks give it there; `None`: nothing, because nothing may be kept there or its project
     /// says so. What was read holds for some seconds.
     fn inject_in(&self, directory: &str) -> Option<Inject> {
-        let mut rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((read, inject)) = rules.get(directory)
+        let rules = || self.rules.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((read, inject)) = rules().get(directory)
             && read.elapsed() < RULES_HOLD
         {
             return inject.clone();
         }
+        // No request waits for the files that another one reads.
         let inject = self.read_inject(directory);
+        let mut rules = rules();
         if rules.len() >= MOST_DIRECTORIES {
             rules.clear();
         }
@@ -164,19 +163,6 @@ impl ProxyMemory {
             Ok(suggestions) => text::suggestions(&suggestions, &trigger, allowance.tokens),
             Err(_) => Injection::default(),
         }
-    }
-
-    /// Returns the price of a million tokens of prompts to a model in dollars, if the person gave one.
-    fn price(&self, model: &str) -> Option<f64> {
-        let named = |name: &str| match name.rsplit_once('/').map_or(name, |(_, name)| name) {
-            name if name.ends_with('*') => model.starts_with(name.trim_end_matches('*')),
-            name => name == model,
-        };
-        self.config.llm.prices.iter().find_map(|price| {
-            let (name, prices) = price.split_once('=')?;
-            let input: f64 = prices.split('/').next()?.trim().parse().ok()?;
-            named(name.trim()).then_some(input)
-        })
     }
 
     /// Returns the block of the system text: what holds in the project.
@@ -276,7 +262,7 @@ fn last_said(conversation: &Conversation) -> usize {
 /// Returns the words that were typed: the last text of a message, without what clients put in.
 fn typed(message: &Message) -> String {
     let last = message.parts.iter().rev().find_map(|part| match part {
-        Part::Text(text) => Some(without_put_in(text)).filter(|text| !text.trim().is_empty()),
+        Part::Text(text) => Some(proxy::typed(text)).filter(|text| !text.is_empty()),
         _ => None,
     });
     last.unwrap_or_default()
@@ -290,20 +276,6 @@ fn without_rules(prompt: String, conversation: &Conversation) -> String {
         paragraphs.pop();
     }
     paragraphs.join("\n\n")
-}
-
-fn without_put_in(text: &str) -> String {
-    let (mut kept, mut rest) = (String::new(), text);
-    while let Some((start, name)) = rest.match_indices('<').find_map(|(at, _)| {
-        let named = |name: &&&str| rest[at + 1..].strip_prefix(**name).is_some_and(|after| after.starts_with('>'));
-        PUT_IN.iter().find(named).map(|name| (at, *name))
-    }) {
-        kept.push_str(&rest[..start]);
-        let close = format!("</{name}>");
-        rest = rest[start..].split_once(close.as_str()).map_or("", |(_, after)| after);
-    }
-    kept.push_str(rest);
-    kept.trim().to_owned()
 }
 
 /// Returns whether hooks give this conversation memories: then the proxy gives no more.
@@ -408,7 +380,9 @@ impl Memory for ProxyMemory {
         }
         let Some(answer) = answer else { return };
         let place = capture::place_of(&asked, &conversation, &client, &self.ledger, &self.digests, began);
-        self.account.book(&place.session, &asked, &added, &answer, |model| self.price(model));
+        self.account.book(&place.session, &asked, &added, &answer, |model| {
+            price_of(&format!("{}/{model}", asked.route.upstream), &self.config).map(|price| price.input)
+        });
         let is_new = |given: &Given| given.at >= began && added.iter().any(|addition| addition.text == given.text);
         for (_, chain) in self.chains(&asked, &client, &conversation) {
             if let Some(given) = self.ledger.given(&chain, ended).filter(is_new) {
