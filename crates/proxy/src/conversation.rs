@@ -1,4 +1,4 @@
-//! What is read of a request and of its answer, whatever the protocol.
+//! The conversation of a request and its answer, whatever the protocol.
 
 use serde_json::Value;
 
@@ -93,7 +93,7 @@ pub enum Part {
         name: Option<String>,
         /// Words of the result.
         text: String,
-        /// Whether the tool failed, as far as the protocol says so.
+        /// True if the tool failed, as far as the protocol says so.
         is_error: bool,
     },
     /// Anything else (an image, a file, an unknown type), by the name of its type.
@@ -103,7 +103,7 @@ pub enum Part {
 /// The answer to a request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// What the model said.
+    /// The parts that the model said.
     pub parts: Vec<Part>,
     /// Name of the model, as the server tells it.
     pub model: Option<String>,
@@ -111,7 +111,7 @@ pub struct Answer {
     pub id: Option<String>,
     /// Tokens that it took, as the server tells it.
     pub usage: Usage,
-    /// Whether the answer came to its end. A stream that broke off did not.
+    /// True if the answer came to its end. A stream that broke off did not.
     pub is_whole: bool,
 }
 

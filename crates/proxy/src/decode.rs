@@ -6,7 +6,7 @@ use std::io::Read;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Decoded {
     pub bytes: Vec<u8>,
-    /// Whether the coded data came to its end without a mistake.
+    /// True if the coded data came to its end without a mistake.
     pub is_whole: bool,
 }
 

@@ -74,9 +74,9 @@ pub(crate) struct Passed<'a> {
     pub headers: &'a HeaderMap,
     /// The value for `Host`, if it goes on at all.
     pub host: Option<HeaderValue>,
-    /// Whether `Connection` and `Upgrade` go on, as for a tunnel.
+    /// True if `Connection` and `Upgrade` go on, as for a tunnel.
     pub is_upgrade: bool,
-    /// Whether `Transfer-Encoding` goes on, which the encoder follows.
+    /// True if `Transfer-Encoding` goes on, which the encoder follows.
     pub keeps_transfer: bool,
 }
 

@@ -60,7 +60,7 @@ pub(crate) struct Kept {
     longest: usize,
     share: Share,
     is_over: bool,
-    /// Whether the body came to its end.
+    /// True if the body came to its end.
     pub is_whole: bool,
 }
 

@@ -1,8 +1,8 @@
-//! What a run asks of the memory beside the words of its pieces: recall, and what a piece is related to.
+//! Asks the memory for a run, beside the words of its pieces: recall, and what a piece is related to.
 
 use serde::{Deserialize, Serialize};
 
-/// What the memory knows beside the words of the pieces. What it gives is part of the log of a run, because the archive may change.
+/// The memory, as a run asks it beside the words of the pieces. Its answers are part of the log of a run, because the archive may change.
 pub(super) trait Lookup {
     /// Returns the numbers of the pieces that are found for words, best first.
     fn recall(&self, words: &str) -> Vec<usize>;

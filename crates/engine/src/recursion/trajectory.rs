@@ -260,7 +260,7 @@ pub fn trajectories(directory: &Path) -> Result<Vec<(UtcMillis, String)>, Engine
     Ok(found)
 }
 
-/// What the memory gave to a run that is replayed.
+/// Answers that the memory gave to a run that is replayed.
 #[derive(Default)]
 pub(super) struct LookedUp {
     recalled: HashMap<String, Vec<usize>>,

@@ -15,7 +15,7 @@ use super::ledger::{Digests, Key, Ledger};
 
 /// Time in which the same request is a repetition, and not the beginning of another session, in milliseconds.
 const AGAIN_MS: UtcMillis = 10 * 60_000;
-/// Fewest letters of an answer that is recognized by itself.
+/// Fewest bytes of an answer that is recognized by itself.
 const LONG: usize = 64;
 
 /// The place of a request in its session.
@@ -105,7 +105,7 @@ impl SentBack<'_> {
 pub struct NewPart {
     /// The unit with its messages; `None` if there are none.
     pub unit: Option<GivenDocument>,
-    /// What is known to belong to the session once the unit is archived.
+    /// Keys that belong to the session once the unit is archived.
     pub keys: Vec<Key>,
 }
 
@@ -187,8 +187,11 @@ fn exchange(digests: &Digests, before: &[Message], answer: &[&Part]) -> Vec<Key>
     let of = |message: Option<&Message>| {
         message.map(|message| recognized(&message.parts.iter().collect::<Vec<_>>())).unwrap_or_default()
     };
+    // An id of a call is given once; its name and arguments are not.
+    let has_id = answer.iter().any(|part| matches!(part, Part::Call { id: Some(_), .. }));
+    let has_words = |part: &&&Part| matches!(part, Part::Text(text) if text.len() >= LONG);
+    let is_long = has_id || answer.iter().any(|part| has_words(&part));
     let (answer, last) = (recognized(answer), of(before.last()));
-    let is_long = answer.len() >= LONG || answer.contains('\n');
     let earlier =
         if is_long { String::new() } else { before.len().checked_sub(2).map_or_else(String::new, |at| of(before.get(at))) };
     let mut keys = vec![digests.of(&[b"exchange", earlier.as_bytes(), last.as_bytes(), answer.as_bytes()])];

@@ -1,4 +1,4 @@
-//! What the proxy must not forget between requests: what was added to which prompt, and which session an exchange belongs to.
+//! Remembers between requests of the proxy the text that each prompt got, and the session that each exchange belongs to.
 //!
 //! A request carries its whole conversation, so a conversation is known by what was said in it. A prompt is known by a chain of digests
 //! over the prompts up to it: the same prompt after the same prompts gets the same text again, byte for byte, so that the provider's
@@ -76,9 +76,34 @@ pub struct Given {
     pub at: UtcMillis,
 }
 
+/// The latest entries: when there are too many, those that were not written for long are dropped.
+struct Latest<V> {
+    recent: HashMap<Key, V>,
+    older: HashMap<Key, V>,
+    /// Most entries that are kept.
+    most: usize,
+}
+
+impl<V> Latest<V> {
+    fn new(most: usize) -> Self {
+        Self { recent: HashMap::new(), older: HashMap::new(), most }
+    }
+
+    fn get(&self, key: &str) -> Option<&V> {
+        self.recent.get(key).or_else(|| self.older.get(key))
+    }
+
+    fn insert(&mut self, key: Key, value: V) {
+        if self.recent.len() >= self.most / 2 {
+            self.older = std::mem::take(&mut self.recent);
+        }
+        self.recent.insert(key, value);
+    }
+}
+
 struct State {
-    given: HashMap<Key, Given>,
-    sessions: HashMap<Key, (String, UtcMillis)>,
+    given: Latest<Given>,
+    sessions: Latest<(String, UtcMillis)>,
     texts: Lines,
     belongings: Lines,
 }
@@ -93,21 +118,23 @@ impl Ledger {
         let (mut texts, mut belongings) = (Lines::at(texts_path.clone()), Lines::at(texts_path.with_file_name(SESSIONS)));
         let given = texts.read(|given: &Given| now - given.at < KEPT_MS);
         let known = belongings.read(|row: &Belonging| now - row.at < KEPT_MS);
-        Self(Mutex::new(State {
-            given: given.into_iter().map(|given| (given.key.clone(), given)).collect(),
-            sessions: known.into_iter().map(|row| (row.key, (row.session, row.at))).collect(),
-            texts,
-            belongings,
-        }))
+        let mut state = State { given: Latest::new(MOST_ROWS), sessions: Latest::new(MOST_ROWS), texts, belongings };
+        for given in given {
+            state.given.insert(given.key.clone(), given);
+        }
+        for row in known {
+            state.sessions.insert(row.key, (row.session, row.at));
+        }
+        Self(Mutex::new(state))
     }
 
     /// Returns what is added at a prompt; `None` if that was not decided yet, or long ago.
     pub fn given(&self, key: &str, now: UtcMillis) -> Option<Given> {
         let mut state = self.state();
         // Forgetting for good removes the file, maybe in another process.
-        if !state.given.is_empty() && !state.texts.path.exists() {
-            state.given.clear();
-            state.texts.file = None;
+        if state.texts.is_written && !state.texts.path.exists() {
+            state.given = Latest::new(MOST_ROWS);
+            (state.texts.file, state.texts.is_written) = (None, false);
         }
         state.given.get(key).filter(|given| now - given.at < FRESH_MS).cloned()
     }
@@ -139,12 +166,6 @@ impl Ledger {
         }
         let written = state.belongings.append(&Belonging { key: key.clone(), session: session.to_owned(), at });
         state.sessions.insert(key, (session.to_owned(), at));
-        if state.sessions.len() > MOST_ROWS {
-            let mut times: Vec<UtcMillis> = state.sessions.values().map(|(_, at)| *at).collect();
-            let (_, middle, _) = times.select_nth_unstable(MOST_ROWS / 2);
-            let middle = *middle;
-            state.sessions.retain(|_, (_, at)| *at > middle);
-        }
         written
     }
 
@@ -158,17 +179,19 @@ struct Lines {
     path: PathBuf,
     /// Not open after an error: the next row tries again.
     file: Option<File>,
+    /// True once a row was read from it or written to it.
+    is_written: bool,
 }
 
 impl Lines {
     fn at(path: PathBuf) -> Self {
-        Self { path, file: None }
+        Self { path, file: None, is_written: false }
     }
 
     /// Reads the rows that are to be kept, and writes the file anew if there are others.
     fn read<T: DeserializeOwned + Serialize>(&mut self, is_kept: impl Fn(&T) -> bool) -> Vec<T> {
-        let Ok(file) = File::open(&self.path) else { return Vec::new() };
-        let mut file = file;
+        let Ok(mut file) = File::open(&self.path) else { return Vec::new() };
+        self.is_written = true;
         // The newest rows are at the end.
         let surplus = file.metadata().map_or(0, |meta| meta.len()).saturating_sub(MOST_BYTES);
         if file.seek(SeekFrom::Start(surplus)).is_err() {
@@ -212,7 +235,7 @@ impl Lines {
             }
         };
         file.write_all(&line)?;
-        self.file = Some(file);
+        (self.file, self.is_written) = (Some(file), true);
         Ok(())
     }
 
@@ -258,6 +281,27 @@ mod tests {
         assert_eq!((ledger.given("a", NOW), ledger.session("l").is_some()), (None, true), "something was forgotten for good");
         ledger.give(given("c", "new", NOW)).unwrap();
         assert!(fs::read_to_string(&texts).unwrap().contains("new"));
+    }
+
+    #[test]
+    fn the_latest_entries_stay_and_those_before_them_go() {
+        let mut latest = Latest::new(100);
+        for number in 0..10_000 {
+            latest.insert(number.to_string(), number);
+            assert!(latest.recent.len() + latest.older.len() <= 100);
+        }
+        assert!((9_950..10_000).all(|number| latest.get(&number.to_string()) == Some(&number)));
+        assert_eq!(latest.get("9000"), None);
+    }
+
+    #[test]
+    fn a_text_that_no_disk_has_room_for_is_added_again_all_the_same() {
+        let directory = tempfile::tempdir().unwrap();
+        // A file stands where the folder should be.
+        fs::write(directory.path().join("proxy"), "").unwrap();
+        let ledger = Ledger::open(directory.path(), NOW);
+        assert!(ledger.give(given("a", "said before", NOW)).is_err());
+        assert_eq!(ledger.given("a", NOW).unwrap().text, "said before");
     }
 
     #[test]

@@ -90,14 +90,14 @@ pub fn settings(directory: &Path, config: &Config) -> Result<Settings, ProxyErro
     Ok(settings)
 }
 
-/// What the path of an address says beside the server.
+/// Parts of the path of an address beside the server.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AddressOptions<'a> {
     /// The directory that is worked in.
     pub directory: Option<&'a str>,
     /// The agent, where its name does not tell.
     pub agent: Option<&'a str>,
-    /// Whether memories are added, if not as configured.
+    /// True if memories are added, false if nothing is; `None`: as configured.
     pub memory: Option<bool>,
 }
 
@@ -144,6 +144,8 @@ mod tests {
         {
             assert!(with(&[invalid]).is_err(), "{invalid}");
         }
+        let told = with(&["g=https://host.example/?key=planted-key"]).unwrap_err().to_string();
+        assert!(told.contains("\"g\"") && !told.contains("planted"), "{told}");
     }
 
     #[test]

@@ -414,11 +414,11 @@ pub struct ProxyState {
     pub counts: ProxyCounts,
     /// The latest sessions, the latest first.
     pub sessions: Vec<ProxiedSession>,
-    /// What could not be archived.
+    /// Exchanges that could not be archived.
     pub failure: Option<ProxyFailure>,
 }
 
-/// What went through the proxy.
+/// Counts of what went through the proxy.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default)]
 pub struct ProxyCounts {
@@ -440,7 +440,7 @@ pub struct ProxyCounts {
     pub open: u64,
 }
 
-/// What additions to the requests of a session took.
+/// Tokens and cents that additions to the requests of a session took.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default)]
 pub struct ProxiedSession {
@@ -458,7 +458,7 @@ pub struct ProxiedSession {
     pub repeated_tokens: u64,
     /// The added tokens, each weighed by what the provider bills for it: a write, a read from the cache, or a plain token.
     pub weighed_tokens: f64,
-    /// What the added tokens cost in cents, if the price of the model is known (`llm.prices`).
+    /// Cents that the added tokens cost, if the price of the model is known (`llm.prices`).
     pub cents: Option<f64>,
 }
 

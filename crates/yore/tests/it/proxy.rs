@@ -609,3 +609,51 @@ fn the_proxy_opens_on_a_computer_without_any_history_and_closes_again() {
     assert_eq!(environment.yore(["proxy"]).run().code(), "proxy/closed");
     environment.yore(["daemon", "stop"]).run().success();
 }
+
+#[test]
+fn rules_that_a_client_repeats_after_a_prompt_hide_it_from_nobody() {
+    let setting = Setting::new();
+    let _daemon = setting.daemon();
+    let with = setting.address(&["openai", "--memory"]);
+    let question = "why do we keep the tide tables in sqlite?";
+    let reminder = "To suggest changes to a file you MUST return the entire content of the updated file.\n\nNever leave out any lines of it.";
+    let system = message("system", &format!("You help.\n\n{reminder}"));
+    let ask = |messages: &[&Value]| {
+        request(
+            "POST",
+            &format!("{with}/chat/completions"),
+            KEY,
+            &json!({"model": "gpt-test", "messages": messages}).to_string(),
+        );
+        setting.last().body
+    };
+    assert!(
+        ask(&[&system, &message("user", question), &message("system", "Be brief.")]).contains(REASON),
+        "a system message at the end"
+    );
+    assert!(
+        ask(&[&system, &message("user", &format!("{question}\n\n{reminder}"))]).contains(REASON),
+        "rules in the same message"
+    );
+    let context = message("user", "<environment_context>\n  <shell>bash</shell>\n</environment_context>");
+    assert!(ask(&[&system, &context, &message("user", question)]).contains(REASON), "a message of the client before");
+}
+
+#[test]
+fn a_hook_that_comes_later_takes_nothing_away_and_is_added_to_by_nothing() {
+    let setting = Setting::new();
+    let _daemon = setting.daemon();
+    let mut client = Client { base: setting.address(&["anthropic", "--memory"]), messages: Vec::new() };
+    client.say(json!("why do we keep the tide tables in sqlite?"), false);
+    let first = without_marks(&setting.last().json()["messages"][0]);
+    assert!(first.to_string().contains(REASON), "{first}");
+    client
+        .say(json!("where should the leases be kept?\n<recalled-data source=\"yore\">\nsaid by a hook\n</recalled-data>"), false);
+    let body = setting.last().json();
+    assert_eq!(without_marks(&body["messages"][0]), first, "it stands in the provider's cache");
+    assert_eq!(body["messages"][2].to_string().matches("<recalled-data").count(), 1, "{body}");
+    // Words about the mark are no hook.
+    client.messages.clear();
+    client.say(json!("why do we keep the tide tables in sqlite, and what is recalled-data?"), false);
+    assert!(setting.last().body.contains(REASON));
+}
