@@ -188,8 +188,18 @@ impl Engine {
         document: GivenDocument,
         request: &IngestRequest,
     ) -> Result<IngestReport, EngineError> {
+        self.put_documents(source, vec![document], request)
+    }
+
+    /// Stores documents like [`Self::put_document`]. An error leaves those before it stored.
+    pub fn put_documents(
+        &self,
+        source: &str,
+        documents: Vec<GivenDocument>,
+        request: &IngestRequest,
+    ) -> Result<IngestReport, EngineError> {
         let source = source_named(source).ok_or_else(|| IngestError::UnknownSource(source.to_owned()))?;
-        Ok(self.ingester()?.put(source, document, request)?)
+        Ok(self.ingester()?.put(source, documents, request)?)
     }
 
     /// Returns the directories by which projects are recognised, as recorded.

@@ -33,6 +33,7 @@ pub mod wire;
 pub use conversation::{Addition, Answer, Conversation, Digest, Message, Part, Place, Protocol, Role, Usage};
 pub use counts::Snapshot;
 pub use memory::{Asked, Exchange, Memory, NoMemory, SESSION_HEADERS, Wants};
+pub use observer::MOST_TOLD;
 pub use route::Route;
 pub use server::{Proxy, serve};
 pub use settings::{Settings, SettingsError, Upstream};

@@ -16,9 +16,9 @@ pub trait Memory: Send + Sync + 'static {
     /// answer after the deadline is thrown away. Several calls may run at once.
     fn additions(&self, asked: &Asked, conversation: &Conversation) -> Vec<Addition>;
 
-    /// Takes a request with its answer, after the answer has ended. May block: one thread calls it, one exchange after another,
-    /// and exchanges that find its queue full are dropped and counted.
-    fn exchanged(&self, exchange: Exchange);
+    /// Takes requests with their answers, after the answers have ended, in the order in which they ended: all that wait, at most
+    /// [`MOST_TOLD`](crate::MOST_TOLD). May block: one thread calls it, and exchanges that find its queue full are dropped and counted.
+    fn exchanged(&self, exchanges: Vec<Exchange>);
 }
 
 /// Parts that a memory needs of a request.
@@ -84,5 +84,5 @@ impl Memory for NoMemory {
         Vec::new()
     }
 
-    fn exchanged(&self, _: Exchange) {}
+    fn exchanged(&self, _: Vec<Exchange>) {}
 }

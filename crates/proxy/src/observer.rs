@@ -1,7 +1,7 @@
 //! Reads the copies of requests and answers on a thread of its own, and tells the memory of them.
 
 use std::{
-    io,
+    io, iter,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Mutex, PoisonError,
@@ -22,8 +22,10 @@ use crate::{
     wire,
 };
 
+/// Most exchanges that the memory is told of at once.
+pub const MOST_TOLD: usize = 64;
 /// Most exchanges that wait for the memory.
-const LONGEST_QUEUE: usize = 64;
+const LONGEST_QUEUE: usize = 256;
 /// Most bytes of them. One exchange alone may be larger.
 const LARGEST_QUEUE: usize = 64 << 20;
 /// Longest body after its coding is undone.
@@ -112,9 +114,10 @@ impl Observer {
         let observer = Self { queue, waiting: waiting.clone(), counts: counts.clone() };
         thread::Builder::new().name("proxy-observer".into()).spawn(move || {
             let _alive = alive;
-            for seen in seen {
-                let weight = seen.weight;
-                tell(&*memory, &counts, seen);
+            while let Ok(first) = seen.recv() {
+                let waited: Vec<Seen> = iter::once(first).chain(seen.try_iter()).take(MOST_TOLD).collect();
+                let weight = waited.iter().map(|seen| seen.weight).sum();
+                tell(&*memory, &counts, waited);
                 waiting.fetch_sub(weight, Relaxed);
             }
         })?;
@@ -132,13 +135,16 @@ impl Observer {
     }
 }
 
-fn tell(memory: &dyn Memory, counts: &Counts, seen: Seen) {
-    let told = catch_unwind(AssertUnwindSafe(|| {
-        if let Some(exchange) = read(counts, seen) {
-            memory.exchanged(exchange);
-        }
-    }));
-    if told.is_err() {
+fn tell(memory: &dyn Memory, counts: &Counts, waited: Vec<Seen>) {
+    let unpanicked = |result: thread::Result<Option<Exchange>>| {
+        result.unwrap_or_else(|_| {
+            count(&counts.failed);
+            None
+        })
+    };
+    let exchanges: Vec<Exchange> =
+        waited.into_iter().filter_map(|seen| unpanicked(catch_unwind(AssertUnwindSafe(|| read(counts, seen))))).collect();
+    if !exchanges.is_empty() && catch_unwind(AssertUnwindSafe(|| memory.exchanged(exchanges))).is_err() {
         count(&counts.failed);
     }
 }

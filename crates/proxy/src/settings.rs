@@ -13,7 +13,7 @@ pub struct Settings {
     pub token: String,
     /// Servers that requests may go to, by their names.
     pub upstreams: BTreeMap<String, Upstream>,
-    /// Longest time that a request waits for the memory. Default: 50 ms.
+    /// Longest time that a request waits for the memory, beside 10 ms for each megabyte that is read. Default: 50 ms.
     pub deadline: Duration,
     /// Longest body of a request, in bytes; longer ones are answered with status 413. Default: 64 MiB.
     pub longest_body: usize,

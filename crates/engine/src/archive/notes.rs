@@ -219,7 +219,7 @@ impl Engine {
             records: note_records(&wanted.note(at)),
         };
         // A note is stored whatever the settings say about capturing from agents.
-        let report = ingester.put_locked(&lock, &Notes, document, &IngestRequest::new(Vec::new()))?;
+        let report = ingester.put_locked(&lock, &Notes, vec![document], &IngestRequest::new(Vec::new()))?;
         drop(lock);
         self.is_stored(&report)?;
         self.relate_as_asked(&wanted.id, request)?;

@@ -130,16 +130,16 @@ impl<'a> Ingest<'a> {
             || self.store.episodes(&Episodes::Native(None, &session))?.iter().any(|known| known.agent != found.source.kind()))
     }
 
-    /// Stores a document that a caller gives, such as a note or a page. For a unit of the same name the new
+    /// Stores documents that a caller gives, such as a note or a page. For a unit of the same name the new
     /// content replaces the old. `state` is kept for [`Store::files`].
     pub(crate) fn put(
         &mut self,
         source: &'static dyn Source,
-        document: GivenDocument,
+        documents: Vec<GivenDocument>,
         request: &IngestRequest,
     ) -> Result<IngestReport, IngestError> {
         let lock = self.begin()?;
-        self.put_locked(&lock, source, document, request)
+        self.put_locked(&lock, source, documents, request)
     }
 
     /// Waits until no other process stores or forgets, and blocks others as long as the returned lock is
@@ -168,11 +168,25 @@ impl<'a> Ingest<'a> {
         &mut self,
         _lock: &IngestLock,
         source: &'static dyn Source,
-        document: GivenDocument,
+        documents: Vec<GivenDocument>,
         request: &IngestRequest,
     ) -> Result<IngestReport, IngestError> {
         let mut report = IngestReport::default();
-        let GivenDocument { name, stamp, state, records } = document;
+        for document in documents {
+            self.put_one(source, document, request, &mut report)?;
+        }
+        note_first_commits(self.store, (self.now)())?;
+        self.store.settle_titles()?;
+        Ok(report)
+    }
+
+    fn put_one(
+        &mut self,
+        source: &'static dyn Source,
+        GivenDocument { name, stamp, state, records }: GivenDocument,
+        request: &IngestRequest,
+        report: &mut IngestReport,
+    ) -> Result<(), IngestError> {
         let stored = self.redacted_name(&name);
         let row = self.store.files(Files::At(source.kind(), &stored))?.pop();
         let unit = Unit {
@@ -187,11 +201,9 @@ impl<'a> Ingest<'a> {
         };
         let found =
             FoundUnit { source, unit, name, stored, row, began: String::new(), content: Content::Given { records, state } };
-        report.files = 1;
-        self.read_unit(&found, request, &mut Silent, &mut report)?;
-        note_first_commits(self.store, (self.now)())?;
-        self.store.settle_titles()?;
-        Ok(report)
+        report.files += 1;
+        self.read_unit(&found, request, &mut Silent, report)?;
+        Ok(())
     }
 
     /// Returns a name (of a file, a title) as it is stored. The same name always gives the same result.

@@ -343,7 +343,7 @@ impl Engine {
             });
             let stamp = Stamp { size: version.text.len() as u64, version: version.at.max(before.saturating_add(1)) };
             let document = GivenDocument { name, stamp, state: String::new(), records };
-            let report = ingester.put_locked(&lock, &Notes, document, &IngestRequest::new(Vec::new()))?;
+            let report = ingester.put_locked(&lock, &Notes, vec![document], &IngestRequest::new(Vec::new()))?;
             if let Some((path, error)) = report.unread().next() {
                 let error = std::io::Error::other(error.clone());
                 return Err(StoreError::Io { path: path.clone(), error }.into());

@@ -175,7 +175,7 @@ impl Memory for Broken {
         Vec::new()
     }
 
-    fn exchanged(&self, _: Exchange) {
+    fn exchanged(&self, _: Vec<Exchange>) {
         let _ = self.0.send(());
         panic!("a mistake in exchanged");
     }
@@ -325,7 +325,7 @@ fn an_answer_too_long_to_keep_passes_whole_and_is_not_told() {
 fn exchanges_that_a_stuck_memory_cannot_take_are_dropped() {
     let (release, held) = mpsc::channel::<()>();
     let told = Arc::new(Mutex::new(0));
-    struct Stuck(Mutex<mpsc::Receiver<()>>, Arc<Mutex<u32>>);
+    struct Stuck(Mutex<mpsc::Receiver<()>>, Arc<Mutex<usize>>);
     impl Memory for Stuck {
         fn wants(&self, _: &yore_proxy::Asked) -> Wants {
             SEES
@@ -333,19 +333,21 @@ fn exchanges_that_a_stuck_memory_cannot_take_are_dropped() {
         fn additions(&self, _: &yore_proxy::Asked, _: &Conversation) -> Vec<Addition> {
             Vec::new()
         }
-        fn exchanged(&self, _: Exchange) {
+        fn exchanged(&self, exchanges: Vec<Exchange>) {
+            assert!(exchanges.len() <= yore_proxy::MOST_TOLD, "{}", exchanges.len());
+            *self.1.lock().unwrap() += exchanges.len();
             let _ = self.0.lock().unwrap().recv();
-            *self.1.lock().unwrap() += 1;
         }
     }
     let world = World::new(Stuck(Mutex::new(held), told.clone()));
-    for _ in 0..100 {
+    world.ask(JSON, QUESTION.as_bytes());
+    eventually("one is in the memory's hands", || *told.lock().unwrap() == 1);
+    for _ in 0..300 {
         world.ask(JSON, QUESTION.as_bytes());
     }
-    eventually("the queue is full", || world.proxy.counts().dropped >= 35);
-    assert_eq!(world.proxy.counts().passed, 100);
+    eventually("the queue is full", || world.proxy.counts().dropped == 300 - 256);
+    assert_eq!(world.proxy.counts().passed, 301);
     drop(release);
-    // One was in the memory's hands, 64 waited.
     drop(world.proxy);
-    assert_eq!(*told.lock().unwrap(), 65);
+    assert_eq!(*told.lock().unwrap(), 1 + 256);
 }

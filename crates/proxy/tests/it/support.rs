@@ -218,7 +218,8 @@ impl Memory for Scripted {
         (self.adds)(asked, conversation)
     }
 
-    fn exchanged(&self, exchange: Exchange) {
-        let _ = self.told.lock().unwrap().send(exchange);
+    fn exchanged(&self, exchanges: Vec<Exchange>) {
+        let told = self.told.lock().unwrap();
+        exchanges.into_iter().for_each(|exchange| drop(told.send(exchange)));
     }
 }

@@ -28,6 +28,7 @@ struct State {
     known: HashMap<String, Vec<String>>,
     order: VecDeque<String>,
     failure: Option<ProxyFailure>,
+    late: u64,
 }
 
 /// The accounts of the sessions since the daemon began.
@@ -84,6 +85,16 @@ impl Account {
         let failure = &mut self.state().failure;
         let times = failure.as_ref().map_or(0, |failure| failure.times) + 1;
         *failure = Some(ProxyFailure { times, last: reason.to_owned() });
+    }
+
+    /// Notes that a prompt got nothing because the memory took too long.
+    pub fn was_late(&self) {
+        self.state().late += 1;
+    }
+
+    /// Returns how many prompts got nothing because the memory took too long.
+    pub fn late(&self) -> u64 {
+        self.state().late
     }
 
     /// Returns the sessions, the latest first, and what went wrong.

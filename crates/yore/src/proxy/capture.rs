@@ -11,7 +11,7 @@ use yore_sources::source::Stamp;
 use yore_sources::source::proxy::{self, ProxiedMessage, ProxiedSession, is_by_client};
 
 use super::client::Client;
-use super::ledger::{Digests, Key, Ledger};
+use super::ledger::{Belonging, Digests, Key, Ledger};
 
 /// Time in which the same request is a repetition, and not the beginning of another session, in milliseconds.
 const AGAIN_MS: UtcMillis = 10 * 60_000;
@@ -105,11 +105,12 @@ impl SentBack<'_> {
 pub struct NewPart {
     /// The unit with its messages; `None` if there are none.
     pub unit: Option<GivenDocument>,
-    /// Keys that belong to the session once the unit is archived.
-    pub keys: Vec<Key>,
+    /// Rows of the ledger that hold if the unit is archived.
+    pub noted: Vec<Belonging>,
 }
 
-/// Returns what is new in an exchange.
+/// Returns what is new in an exchange. The ledger knows its rows from now on, so that the next part does not hold it again: if the
+/// archive fails, the caller takes them back.
 pub fn new_part(exchanged: &Exchanged<'_>, place: &SessionPlace, ledger: &Ledger, digests: &Digests) -> NewPart {
     let Exchanged { conversation, answer, client, began, ended } = *exchanged;
     let mut keys = vec![place.request.clone()];
@@ -153,8 +154,9 @@ pub fn new_part(exchanged: &Exchanged<'_>, place: &SessionPlace, ledger: &Ledger
     let before = messages.iter().rposition(|message| message.role != Role::Assistant).map_or(0, |at| at + 1);
     keys.extend(exchange(digests, &messages[..before], &parts));
     keys.extend(answer.id.as_deref().map(|id| answered(digests, id)));
+    let noted = ledger.note(keys, &place.session, ended);
     if records.len() < 2 {
-        return NewPart { unit: None, keys };
+        return NewPart { unit: None, noted };
     }
     let bytes: Vec<Vec<u8>> = records.iter().map(|record| record.to_string().into_bytes()).collect();
     let parts: Vec<&[u8]> = bytes.iter().map(Vec::as_slice).collect();
@@ -163,7 +165,7 @@ pub fn new_part(exchanged: &Exchanged<'_>, place: &SessionPlace, ledger: &Ledger
     let size = bytes.iter().map(|record| record.len() as u64).sum();
     let name = format!("{}:{}/{}-{version_of_answer}", proxy::KIND, place.session, place.request);
     let unit = GivenDocument { name, stamp: Stamp { size, version }, state: String::new(), records };
-    NewPart { unit: Some(unit), keys }
+    NewPart { unit: Some(unit), noted }
 }
 
 /// An exchange that went through.

@@ -53,7 +53,7 @@ impl Digests {
 
 /// Something belongs to a session: an exchange, an open request, a message.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-struct Belonging {
+pub struct Belonging {
     key: Key,
     session: String,
     at: UtcMillis,
@@ -98,6 +98,11 @@ impl<V> Latest<V> {
             self.older = std::mem::take(&mut self.recent);
         }
         self.recent.insert(key, value);
+    }
+
+    fn remove(&mut self, key: &str) {
+        self.recent.remove(key);
+        self.older.remove(key);
     }
 }
 
@@ -145,7 +150,7 @@ impl Ledger {
     /// The row could not be written. It holds in this process all the same.
     pub fn give(&self, given: Given) -> io::Result<()> {
         let mut state = self.state();
-        let written = state.texts.append(&given);
+        let written = state.texts.append(std::slice::from_ref(&given));
         state.given.insert(given.key.clone(), given);
         written
     }
@@ -155,18 +160,32 @@ impl Ledger {
         self.state().sessions.get(key).cloned()
     }
 
-    /// Notes that something belongs to a session, unless that is known.
+    /// Notes that things belong to a session, until this process ends. Returns the rows that were not known.
+    pub fn note(&self, keys: Vec<Key>, session: &str, at: UtcMillis) -> Vec<Belonging> {
+        let mut state = self.state();
+        let is_known = |known: &(String, UtcMillis)| known.0 == session && at - known.1 < FRESH_MS;
+        let mut noted = Vec::new();
+        for key in keys {
+            if !state.sessions.get(&key).is_some_and(is_known) {
+                state.sessions.insert(key.clone(), (session.to_owned(), at));
+                noted.push(Belonging { key, session: session.to_owned(), at });
+            }
+        }
+        noted
+    }
+
+    /// Keeps rows that were noted.
     ///
     /// # Errors
     /// As [`Self::give`].
-    pub fn belongs(&self, key: Key, session: &str, at: UtcMillis) -> io::Result<()> {
+    pub fn keep(&self, noted: &[Belonging]) -> io::Result<()> {
+        self.state().belongings.append(noted)
+    }
+
+    /// Takes back rows that were noted.
+    pub fn take_back(&self, noted: &[Belonging]) {
         let mut state = self.state();
-        if state.sessions.get(&key).is_some_and(|(known, since)| known == session && at - since < FRESH_MS) {
-            return Ok(());
-        }
-        let written = state.belongings.append(&Belonging { key: key.clone(), session: session.to_owned(), at });
-        state.sessions.insert(key, (session.to_owned(), at));
-        written
+        noted.iter().for_each(|row| state.sessions.remove(&row.key));
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -223,18 +242,21 @@ impl Lines {
         fs::rename(&draft, &self.path)
     }
 
-    fn append(&mut self, row: &impl Serialize) -> io::Result<()> {
-        let mut line = serde_json::to_vec(row)?;
-        line.push(b'\n');
+    fn append<T: Serialize>(&mut self, rows: &[T]) -> io::Result<()> {
+        let mut text = Vec::new();
+        if self.file.is_none() {
+            // The last row may be torn.
+            text.push(b'\n');
+        }
+        for row in rows {
+            serde_json::to_writer(&mut text, row)?;
+            text.push(b'\n');
+        }
         let mut file = match self.file.take() {
             Some(file) => file,
-            None => {
-                // The last row may be torn.
-                line.insert(0, b'\n');
-                self.opened()?
-            }
+            None => self.opened()?,
         };
-        file.write_all(&line)?;
+        file.write_all(&text)?;
         (self.file, self.is_written) = (Some(file), true);
         Ok(())
     }
@@ -266,8 +288,14 @@ mod tests {
         let ledger = Ledger::open(directory.path(), NOW);
         ledger.give(given("a", "said before", NOW)).unwrap();
         ledger.give(given("b", "", NOW - FRESH_MS)).unwrap();
-        ledger.belongs("k".to_owned(), "s1", NOW - KEPT_MS).unwrap();
-        ledger.belongs("l".to_owned(), "s2", NOW).unwrap();
+        for (key, session, at) in [("k", "s1", NOW - KEPT_MS), ("l", "s2", NOW)] {
+            ledger.keep(&ledger.note(vec![key.to_owned()], session, at)).unwrap();
+        }
+        assert!(ledger.note(vec!["l".to_owned()], "s2", NOW).is_empty(), "that is known");
+        let archived_in_vain = ledger.note(vec!["m".to_owned()], "s3", NOW);
+        assert!(ledger.session("m").is_some());
+        ledger.take_back(&archived_in_vain);
+        assert_eq!(ledger.session("m"), None);
         // A crash in the middle of a line.
         let texts = directory.path().join(PROXY_TEXTS);
         OpenOptions::new().append(true).open(&texts).unwrap().write_all(b"{\"key\":").unwrap();

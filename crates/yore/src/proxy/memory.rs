@@ -3,7 +3,9 @@
 use std::cell::LazyCell;
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use yore_core::query::ItemId;
@@ -19,7 +21,7 @@ use yore_sources::source::proxy::{self, KIND, is_by_client};
 use yore_sources::source::source_named;
 
 use super::account::Account;
-use super::capture::{self, Exchanged, words};
+use super::capture::{self, Exchanged, NewPart, words};
 use super::client::Client;
 use super::ledger::{Digests, Given, Key, Ledger};
 use crate::config::{Config, Inject, Layers, load};
@@ -39,6 +41,8 @@ const RULES_HOLD: Duration = Duration::from_secs(5);
 const MOST_DIRECTORIES: usize = 1_000;
 /// Time in which the same first prompt gets the same text again, in milliseconds.
 const BEGINNING_MS: UtcMillis = 10 * 60_000;
+/// Most decisions that are not made yet; one that finds as many is not made.
+const MOST_DECIDING: usize = 8;
 /// Fewest bytes of the system text of an agent that works.
 const RULES: usize = 4_000;
 
@@ -52,6 +56,8 @@ pub struct ProxyMemory {
     ledger: Ledger,
     digests: Digests,
     account: Account,
+    /// Held by each decision that is not made yet.
+    deciding: Arc<()>,
 }
 
 impl ProxyMemory {
@@ -59,7 +65,7 @@ impl ProxyMemory {
     pub fn new(engine: Arc<Engine>, settings: Settings, config: Config, key: [u8; 32]) -> Self {
         let ledger = Ledger::open(engine.directory(), now());
         let (digests, account) = (Digests::new(key), Account::default());
-        Self { engine, settings, config, rules: Mutex::default(), ledger, digests, account }
+        Self { engine, settings, config, rules: Mutex::default(), ledger, digests, account, deciding: Arc::default() }
     }
 
     /// Returns what may be given in a directory, as hooks give it there; `None`: nothing, because nothing may be kept there or its project
@@ -133,50 +139,14 @@ impl ProxyMemory {
         chains
     }
 
-    /// Returns what is given at the last prompt. The text is what a hook would give there.
-    fn given(&self, prompt: &str, at: &At<'_>, known: &[ItemId], is_later: bool, was_given: bool) -> Injection {
-        let At { inject, directory, session } = *at;
-        let (here, session) = (Some(names_of(directory)), Some(session.to_owned()));
-        let occasion = match (is_later, was_given) {
-            (false, _) if goes_on(prompt) => Occasion::GoOn,
-            (_, true) => Occasion::LaterPrompt,
-            (_, false) => Occasion::FirstPrompt,
-        };
-        let allowance = occasion.allowance(inject);
-        if allowance.tokens == 0 {
-            return Injection::default();
-        }
-        if occasion == Occasion::GoOn {
-            let request = BriefRequest { here, session, is_compacted: false };
-            let brief = self.engine.brief(&request).unwrap_or_default();
-            return text::going_on(&brief, known, allowance.tokens);
-        }
-        let trigger = Trigger::Prompt(prompt.to_owned());
-        let request = SuggestRequest {
-            here,
-            session,
-            given: known.to_vec(),
-            is_later: occasion == Occasion::LaterPrompt,
-            ..suggest_request(trigger.clone(), allowance)
-        };
-        match self.engine.suggest(&request) {
-            Ok(suggestions) => text::suggestions(&suggestions, &trigger, allowance.tokens),
-            Err(_) => Injection::default(),
-        }
-    }
-
-    /// Returns the block of the system text: what holds in the project.
-    fn brief(&self, at: &At<'_>) -> Injection {
-        let request =
-            BriefRequest { here: Some(names_of(at.directory)), session: Some(at.session.to_owned()), is_compacted: false };
-        let brief = self.engine.brief(&request).unwrap_or_default();
-        text::brief(&brief, Occasion::Beginning.allowance(at.inject).tokens)
-    }
-
-    /// Decides what is added under a key, and records it; nothing if the memory took longer than it may.
-    fn decide(&self, key: Key, injection: Injection, began: Instant) -> Given {
-        let is_late = began.elapsed().as_millis() >= u128::from(self.config.proxy.patience_ms);
-        let injection = if is_late { Injection::default() } else { injection };
+    /// Decides what is added under a key, and records it; nothing if that takes longer than the memory may, counted from `began`. What
+    /// earlier prompts got is added all the same.
+    fn decide(&self, key: Key, began: Instant, injection: impl FnOnce() -> Injection + Send + 'static) -> Given {
+        let patience = Duration::from_millis(u64::from(self.config.proxy.patience_ms)).saturating_sub(began.elapsed());
+        let injection = self.in_time(patience, injection).unwrap_or_else(|| {
+            self.account.was_late();
+            Injection::default()
+        });
         let given = Given {
             key,
             hash: blake3::hash(injection.text.as_bytes()).to_hex()[..16].to_owned(),
@@ -188,6 +158,22 @@ impl ProxyMemory {
         // Without the row it holds until the daemon ends.
         let _ = self.ledger.give(given.clone());
         given
+    }
+
+    /// Does work on a thread of its own; `None` if it takes longer than `patience`, panics, or too much that took longer is not done yet.
+    fn in_time<T: Send + 'static>(&self, patience: Duration, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        let place = Arc::clone(&self.deciding);
+        if patience.is_zero() || Arc::strong_count(&place) > 1 + MOST_DECIDING {
+            return None;
+        }
+        let (send, done) = sync_channel(1);
+        let work = move || {
+            let _place = place;
+            // Nobody waits for a late one.
+            let _ = send.send(work());
+        };
+        thread::Builder::new().name("proxy-memory".to_owned()).spawn(work).ok()?;
+        done.recv_timeout(patience).ok()
     }
 
     /// Returns whether the agent's own history is read.
@@ -298,10 +284,52 @@ fn is_errand(asked: &Asked, client: &Client, conversation: &Conversation) -> boo
 }
 
 /// Where memories are given: the directory, its session, and what may be given there.
-struct At<'a> {
-    inject: &'a Inject,
-    directory: &'a str,
-    session: &'a str,
+struct Decider {
+    engine: Arc<Engine>,
+    inject: Inject,
+    directory: String,
+    session: String,
+}
+
+impl Decider {
+    /// Returns what is given at the last prompt. The text is what a hook would give there.
+    fn at_prompt(&self, prompt: &str, known: &[ItemId], is_later: bool, was_given: bool) -> Injection {
+        let (here, session) = (Some(names_of(&self.directory)), Some(self.session.clone()));
+        let occasion = match (is_later, was_given) {
+            (false, _) if goes_on(prompt) => Occasion::GoOn,
+            (_, true) => Occasion::LaterPrompt,
+            (_, false) => Occasion::FirstPrompt,
+        };
+        let allowance = occasion.allowance(&self.inject);
+        if allowance.tokens == 0 {
+            return Injection::default();
+        }
+        if occasion == Occasion::GoOn {
+            let request = BriefRequest { here, session, is_compacted: false };
+            let brief = self.engine.brief(&request).unwrap_or_default();
+            return text::going_on(&brief, known, allowance.tokens);
+        }
+        let trigger = Trigger::Prompt(prompt.to_owned());
+        let request = SuggestRequest {
+            here,
+            session,
+            given: known.to_vec(),
+            is_later: occasion == Occasion::LaterPrompt,
+            ..suggest_request(trigger.clone(), allowance)
+        };
+        match self.engine.suggest(&request) {
+            Ok(suggestions) => text::suggestions(&suggestions, &trigger, allowance.tokens),
+            Err(_) => Injection::default(),
+        }
+    }
+
+    /// Returns the block of the system text: what holds in the project.
+    fn brief(&self) -> Injection {
+        let request =
+            BriefRequest { here: Some(names_of(&self.directory)), session: Some(self.session.clone()), is_compacted: false };
+        let brief = self.engine.brief(&request).unwrap_or_default();
+        text::brief(&brief, Occasion::Beginning.allowance(&self.inject).tokens)
+    }
 }
 
 impl Memory for ProxyMemory {
@@ -331,7 +359,11 @@ impl Memory for ProxyMemory {
         let mut known: Vec<ItemId> = Vec::new();
         let mut was_given = false;
         let last = last_said(conversation);
-        let session = LazyCell::new(|| capture::place_of(asked, conversation, &client, &self.ledger, &self.digests, at).session);
+        let decider = LazyCell::new(|| {
+            let session = capture::place_of(asked, conversation, &client, &self.ledger, &self.digests, at).session;
+            let (engine, directory) = (Arc::clone(&self.engine), directory.to_owned());
+            Arc::new(Decider { engine, inject, directory, session })
+        });
         for (at_chain, (number, chain)) in chains.iter().enumerate() {
             let may_decide = is_decided && *number == last;
             if at_chain == 0 && self.config.proxy.brief {
@@ -339,8 +371,8 @@ impl Memory for ProxyMemory {
                 let block = match self.ledger.given(&key, at).filter(fresh) {
                     Some(given) => Some(given),
                     None if may_decide => {
-                        let here = At { inject: &inject, directory, session: &session };
-                        Some(self.decide(key, self.brief(&here), began))
+                        let decider = Arc::clone(&decider);
+                        Some(self.decide(key, began, move || decider.brief()))
                     }
                     None => None,
                 };
@@ -354,10 +386,10 @@ impl Memory for ProxyMemory {
                 // An earlier prompt that got nothing gets nothing: the text before it stands in the provider's cache.
                 None if !may_decide => continue,
                 None => {
-                    let here = At { inject: &inject, directory, session: &session };
                     let prompt = without_rules(typed(&conversation.messages[*number]), conversation);
-                    let injection = self.given(&prompt, &here, &known, at_chain > 0, was_given);
-                    self.decide(chain.clone(), injection, began)
+                    let (decider, known) = (Arc::clone(&decider), known.clone());
+                    let injection = move || decider.at_prompt(&prompt, &known, at_chain > 0, was_given);
+                    self.decide(chain.clone(), began, injection)
                 }
             };
             if !given.text.is_empty() {
@@ -369,7 +401,37 @@ impl Memory for ProxyMemory {
         additions
     }
 
-    fn exchanged(&self, exchange: Exchange) {
+    fn exchanged(&self, exchanges: Vec<Exchange>) {
+        // Nothing is archived twice, and nothing that may not be: the rules are those of now.
+        let is_captured = self.config.proxy.capture && self.settings.own_config().is_ok_and(|config| config.capture.enabled);
+        let request = if is_captured { request(Vec::new(), &self.settings).ok() } else { None };
+        let parts: Vec<_> = exchanges.into_iter().filter_map(|exchange| self.seen(exchange, request.is_some())).collect();
+        let Some(request) = request.filter(|_| !parts.is_empty()) else { return };
+        let (mut units, mut noted) = (Vec::new(), Vec::new());
+        for NewPart { unit, noted: keys } in parts {
+            units.extend(unit);
+            noted.extend(keys);
+        }
+        let failure = match self.engine.put_documents(KIND, units, &request) {
+            Ok(report) if report.files_busy > 0 => Some("another process reads the same session".to_owned()),
+            Ok(report) => report.unread().next().map(|(_, reason)| reason.clone()),
+            Err(error) => Some(error.to_string()),
+        };
+        match failure {
+            // Without the rows, messages are archived twice after the next start.
+            None => drop(self.ledger.keep(&noted)),
+            Some(reason) => {
+                // The next request of a conversation has its messages again.
+                self.ledger.take_back(&noted);
+                self.account.archive_failed(&reason);
+            }
+        }
+    }
+}
+
+impl ProxyMemory {
+    /// Books an exchange, and returns what of it is to be archived, if anything may be.
+    fn seen(&self, exchange: Exchange, is_captured: bool) -> Option<NewPart> {
         let Exchange { asked, conversation, added, answer, began, answered_after, ended_after, .. } = exchange;
         let client = self.client(&asked, &conversation);
         let began = began.duration_since(UNIX_EPOCH).map_or_else(|_| now(), |since| since.as_millis() as UtcMillis);
@@ -378,7 +440,7 @@ impl Memory for ProxyMemory {
         if is_asked && !has_hooks(&conversation) && !is_errand(&asked, &client, &conversation) {
             self.withdraw(&asked, &client, &conversation, &added);
         }
-        let Some(answer) = answer else { return };
+        let answer = answer?;
         let place = capture::place_of(&asked, &conversation, &client, &self.ledger, &self.digests, began);
         self.account.book(&place.session, &asked, &added, &answer, |model| {
             price_of(&format!("{}/{model}", asked.route.upstream), &self.config).map(|price| price.input)
@@ -389,22 +451,10 @@ impl Memory for ProxyMemory {
                 self.receipt(&place.session, &client, &given, answered_after.as_micros() as u64);
             }
         }
-        // Nothing is archived twice, and nothing that may not be: the rules are those of now.
-        let is_captured = self.settings.own_config().is_ok_and(|config| config.capture.enabled);
-        let request = if is_captured { request(Vec::new(), &self.settings).ok() } else { None };
-        let Some(request) = request.filter(|_| self.config.proxy.capture && !self.has_history(&client)) else { return };
+        if !is_captured || self.has_history(&client) {
+            return None;
+        }
         let exchanged = Exchanged { conversation: &conversation, answer: &answer, client: &client, began, ended };
-        let part = capture::new_part(&exchanged, &place, &self.ledger, &self.digests);
-        if let Some(unit) = part.unit
-            && let Err(error) = self.engine.put_document(KIND, unit, &request)
-        {
-            // The next request of the conversation has these messages again.
-            self.account.archive_failed(&error.to_string());
-            return;
-        }
-        for key in part.keys {
-            // Without the row, a message is archived twice after the next start.
-            let _ = self.ledger.belongs(key, &place.session, ended);
-        }
+        Some(capture::new_part(&exchanged, &place, &self.ledger, &self.digests))
     }
 }

@@ -50,7 +50,7 @@ impl OpenProxy {
             counts: ProxyCounts {
                 requests: counts.requests,
                 added: counts.added,
-                late: counts.late,
+                late: counts.late + self.memory.account().late(),
                 failed: counts.failed,
                 unreadable: counts.unreadable,
                 dropped: counts.dropped,
