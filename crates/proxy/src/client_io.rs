@@ -5,9 +5,9 @@ use std::{
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
@@ -30,14 +30,25 @@ impl Patience {
     pub const DEFAULT: Self = Self { head: Duration::from_secs(20), idle: Duration::from_secs(600) };
 }
 
-/// Requests of a connection that are being answered.
+/// What happens on a connection.
+#[derive(Debug, Default)]
+struct State {
+    /// Requests that are being answered.
+    answered: AtomicUsize,
+    /// Bytes that the socket took.
+    written: AtomicU64,
+    /// Times that the socket had taken everything that was to be written.
+    flushed: AtomicU64,
+}
+
+/// Activity of a connection.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Activity(Arc<AtomicUsize>);
+pub(crate) struct Activity(Arc<State>);
 
 impl Activity {
     /// Marks the connection as busy until the mark is dropped.
     pub fn begin(&self) -> Busy {
-        self.0.fetch_add(1, Relaxed);
+        self.0.answered.fetch_add(1, Relaxed);
         Busy(self.clone())
     }
 }
@@ -46,9 +57,17 @@ impl Activity {
 #[derive(Debug)]
 pub(crate) struct Busy(Activity);
 
+impl Busy {
+    /// Returns the bytes that the socket took so far, and how often it had taken everything.
+    pub fn progress(&self) -> (u64, u64) {
+        let State { written, flushed, .. } = &*self.0.0;
+        (written.load(Relaxed), flushed.load(Relaxed))
+    }
+}
+
 impl Drop for Busy {
     fn drop(&mut self) {
-        self.0.0.fetch_sub(1, Relaxed);
+        self.0.0.answered.fetch_sub(1, Relaxed);
     }
 }
 
@@ -77,6 +96,13 @@ impl<S> ClientIo<S> {
         Self { inner, activity, patience, phase: Phase::Head, is_http2: false, has_read: false, timer }
     }
 
+    fn wrote(&self, written: io::Result<usize>) -> Poll<io::Result<usize>> {
+        if let Ok(written) = &written {
+            self.activity.0.written.fetch_add(*written as u64, Relaxed);
+        }
+        Poll::Ready(written)
+    }
+
     fn wait(&mut self, phase: Phase, time: Duration) {
         self.phase = phase;
         self.timer.as_mut().reset(Instant::now() + time);
@@ -87,7 +113,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for ClientIo<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let polled = Pin::new(&mut self.inner).poll_read(cx, buffer);
-        let is_busy = self.activity.0.load(Relaxed) > 0;
+        let is_busy = self.activity.0.answered.load(Relaxed) > 0;
         if is_busy {
             self.phase = Phase::Busy;
         } else if self.phase == Phase::Busy {
@@ -115,11 +141,15 @@ impl<S: AsyncRead + Unpin> AsyncRead for ClientIo<S> {
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for ClientIo<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.inner).poll_write(cx, bytes)
+        let written = ready!(Pin::new(&mut self.inner).poll_write(cx, bytes));
+        self.wrote(written)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_flush(cx)
+        ready!(Pin::new(&mut self.inner).poll_flush(cx))?;
+        // The server flushes its socket once its own buffer is empty.
+        self.activity.0.flushed.fetch_add(1, Relaxed);
+        Poll::Ready(Ok(()))
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -135,7 +165,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for ClientIo<S> {
         cx: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.inner).poll_write_vectored(cx, slices)
+        let written = ready!(Pin::new(&mut self.inner).poll_write_vectored(cx, slices));
+        self.wrote(written)
     }
 }
 

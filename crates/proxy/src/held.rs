@@ -20,7 +20,7 @@ use crate::{
     decode::decode,
     kept::{Budget, Share},
     observer::{LONGEST_DECODED, is_plain},
-    tee::Trouble,
+    tee::{STALLED, Trouble},
     wire,
 };
 
@@ -49,10 +49,14 @@ pub(crate) async fn hold(mut body: Incoming, budget: &Budget, longest: usize, tr
     if known.is_some_and(|length| length > longest || !share.cover(length)) {
         return Some(Held { bytes: Bytes::new(), trailers, rest: Some(body), share });
     }
-    while let Some(frame) = body.frame().await {
-        let Ok(frame) = frame else {
-            trouble.broken.store(true, Relaxed);
-            return None;
+    loop {
+        let frame = match timeout(STALLED, body.frame()).await {
+            Ok(None) => break,
+            Ok(Some(Ok(frame))) => frame,
+            Ok(Some(Err(_))) | Err(_) => {
+                trouble.broken.store(true, Relaxed);
+                return None;
+            }
         };
         match frame.into_data() {
             Ok(data) => {

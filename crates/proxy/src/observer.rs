@@ -168,9 +168,10 @@ fn read(counts: &Counts, Seen { watch, is_whole, ended_after, weight: _ }: Seen)
         count(&counts.unreadable);
         return None;
     };
-    let is_kept = answer.bytes().is_some();
+    let (is_kept, is_empty) = (answer.bytes().is_some(), answer.bytes().is_some_and(<[u8]>::is_empty));
     let answer = if status < 400 { read_answer(&asked, &content_type, &coding, &answer, is_whole) } else { None };
-    if answer.is_none() && status < 400 {
+    // `204 No Content` has nothing to read.
+    if answer.is_none() && status < 400 && !is_empty {
         count(if is_kept { &counts.unreadable } else { &counts.dropped });
     }
     Some(Exchange { asked, conversation, added, answer, status, began, answered_after, ended_after })

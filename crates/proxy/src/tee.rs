@@ -6,7 +6,7 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
@@ -16,9 +16,10 @@ use hyper::{
     body::{Body, Frame, Incoming, SizeHint},
 };
 use thiserror::Error;
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep};
 
 use crate::{
+    client_io::Busy,
     connect::BoxError,
     counts::{Counts, Open, count},
     kept::Kept,
@@ -48,17 +49,23 @@ pub(crate) struct Outgoing {
     room: usize,
     trouble: Arc<Trouble>,
     copy: Option<Arc<Mutex<Kept>>>,
+    /// Ends a body of which nothing comes any more, as long as the upstream waits for it.
+    stalled: Option<Pin<Box<Sleep>>>,
 }
+
+#[derive(Debug, Error)]
+#[error("the rest of the request does not come")]
+struct Stalled;
 
 impl Outgoing {
     /// Returns a body that passes on what arrives, at most `longest` bytes of it.
     pub fn passing(rest: Incoming, longest: usize, trouble: Arc<Trouble>, copy: Option<Arc<Mutex<Kept>>>) -> Self {
-        Self { held: None, trailers: None, rest: Some(rest), room: longest, trouble, copy }
+        Self { held: None, trailers: None, rest: Some(rest), room: longest, trouble, copy, stalled: None }
     }
 
     /// Returns a body of bytes and trailers, followed by what still arrives.
     pub fn held(held: Bytes, trailers: Option<HeaderMap>, rest: Option<Incoming>, room: usize, trouble: Arc<Trouble>) -> Self {
-        Self { held: Some(held).filter(|held| !held.is_empty()), trailers, rest, room, trouble, copy: None }
+        Self { held: Some(held).filter(|held| !held.is_empty()), trailers, rest, room, trouble, copy: None, stalled: None }
     }
 
     fn copied(&self, change: impl FnOnce(&mut Kept)) {
@@ -77,7 +84,13 @@ impl Body for Outgoing {
             return Poll::Ready(Some(Ok(Frame::data(held))));
         }
         if let Some(rest) = &mut self.rest {
-            let polled = std::task::ready!(Pin::new(rest).poll_frame(cx));
+            let Poll::Ready(polled) = Pin::new(rest).poll_frame(cx) else {
+                ready!(self.stalled.get_or_insert_with(|| Box::pin(sleep(STALLED))).as_mut().poll(cx));
+                self.trouble.broken.store(true, Relaxed);
+                self.rest = None;
+                return Poll::Ready(Some(Err(Stalled.into())));
+            };
+            self.stalled = None;
             match polled {
                 Some(Ok(frame)) => {
                     if let Some(data) = frame.data_ref() {
@@ -130,9 +143,12 @@ impl Drop for Outgoing {
     }
 }
 
-/// Time between the end of an answer that broke off and the error for the client. The server throws away what it has not sent yet
-/// when a body fails, and the client would lose bytes that the upstream had sent.
+/// Pace at which an answer that broke off looks whether the client has everything, and the longest time in which a client takes nothing.
+/// The server throws away what it has not sent yet when a body fails, and the client would lose bytes that the upstream had sent.
 const FLUSH: Duration = Duration::from_millis(20);
+const LONGEST_FLUSH: Duration = Duration::from_secs(60);
+/// Longest time in which a client sends nothing of a body that it has begun.
+pub(crate) const STALLED: Duration = Duration::from_secs(120);
 
 /// The body of an answer, on its way to the client.
 #[derive(Debug)]
@@ -140,17 +156,44 @@ pub(crate) struct Passing {
     inner: Incoming,
     counts: Arc<Counts>,
     watch: Option<Watch>,
-    /// The error that broke the answer off, and the time until the client is told.
-    failure: Option<(BoxError, Pin<Box<Sleep>>)>,
+    failure: Option<Failure>,
     /// Held as long as the answer passes.
     _open: Open,
-    _busy: crate::client_io::Busy,
+    busy: Busy,
+}
+
+/// The error that broke an answer off, as long as the client is not told.
+#[derive(Debug)]
+struct Failure {
+    error: BoxError,
+    timer: Pin<Box<Sleep>>,
+    /// Bytes that the client's socket had taken, when it last took some, and how often it had taken everything when the answer broke off.
+    written: u64,
+    at: Instant,
+    flushed: u64,
+}
+
+impl Failure {
+    /// Waits until the client's socket has taken everything.
+    fn poll_flushed(&mut self, busy: &Busy, cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            ready!(self.timer.as_mut().poll(cx));
+            let (written, flushed) = busy.progress();
+            if flushed > self.flushed || self.at.elapsed() > LONGEST_FLUSH {
+                return Poll::Ready(());
+            }
+            if written > self.written {
+                (self.written, self.at) = (written, Instant::now());
+            }
+            self.timer.as_mut().reset(Instant::now() + FLUSH);
+        }
+    }
 }
 
 impl Passing {
-    pub fn new(inner: Incoming, counts: Arc<Counts>, watch: Option<Watch>, busy: crate::client_io::Busy) -> Self {
+    pub fn new(inner: Incoming, counts: Arc<Counts>, watch: Option<Watch>, busy: Busy) -> Self {
         let open = Open::new(counts.clone(), |counts| &counts.open_streams);
-        Self { inner, counts, watch, failure: None, _open: open, _busy: busy }
+        Self { inner, counts, watch, failure: None, _open: open, busy }
     }
 
     fn end(&mut self, is_whole: bool) {
@@ -166,12 +209,14 @@ impl Body for Passing {
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         if self.failure.is_none() {
-            let polled = std::task::ready!(Pin::new(&mut self.inner).poll_frame(cx));
+            let polled = ready!(Pin::new(&mut self.inner).poll_frame(cx));
             match polled {
                 Some(Err(error)) => {
                     count(&self.counts.upstream_errors);
                     self.end(false);
-                    self.failure = Some((error.into(), Box::pin(sleep(FLUSH))));
+                    let (written, flushed) = self.busy.progress();
+                    let (timer, at) = (Box::pin(sleep(FLUSH)), Instant::now());
+                    self.failure = Some(Failure { error: error.into(), timer, written, at, flushed });
                 }
                 Some(Ok(frame)) => {
                     if let (Some(data), Some(watch)) = (frame.data_ref(), &mut self.watch) {
@@ -185,10 +230,11 @@ impl Body for Passing {
                 }
             }
         }
-        if let Some((_, flushed)) = &mut self.failure {
-            std::task::ready!(flushed.as_mut().poll(cx));
+        let Self { failure, busy, .. } = &mut *self;
+        if let Some(failure) = failure {
+            ready!(failure.poll_flushed(busy, cx));
         }
-        Poll::Ready(self.failure.take().map(|(error, _)| Err(error)))
+        Poll::Ready(self.failure.take().map(|Failure { error, .. }| Err(error)))
     }
 
     fn is_end_stream(&self) -> bool {

@@ -66,6 +66,27 @@ fn a_stream_that_its_upstream_breaks_off_breaks_off_for_the_client() {
 }
 
 #[test]
+fn a_slow_client_gets_every_byte_that_came_before_the_answer_broke_off() {
+    const LENGTH: usize = 24 << 20;
+    let address = upstream(|mut peer| {
+        peer.head();
+        peer.send(format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", LENGTH + 1));
+        peer.send(vec![b'x'; LENGTH]);
+    });
+    let (_proxy, port) = plain(address);
+    let mut client = Peer::connect(port);
+    client.send(request(port, "GET /x", "", ""));
+    client.head();
+    let (mut received, mut piece) = (0, vec![0; 64 << 10]);
+    while let Ok(count @ 1..) = client.0.read(&mut piece) {
+        received += count;
+        // Slower than the upstream, so that its last bytes wait in the proxy.
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    assert_eq!(received, LENGTH);
+}
+
+#[test]
 fn an_upstream_that_does_not_answer_gives_502_in_the_clients_own_form() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let (proxy, port) = plain(closed);
