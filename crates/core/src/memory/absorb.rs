@@ -45,7 +45,13 @@ pub enum Absorbed {
 impl Memory {
     /// Returns what becomes of this memory when the same statement arrives again.
     pub fn absorb(&self, incoming: &Self, arrival: Arrival, now: UtcMillis) -> Absorbed {
+        // What the person's own sessions say is theirs, in their words and with the trust that these earn.
+        let is_own_now = self.is_shared() && self.is_in_effect() && !incoming.is_shared();
         match arrival {
+            Arrival::ByHand | Arrival::Extracted { .. } if is_own_now => {
+                let (id, recorded, is_pinned) = (self.id, self.recorded, self.is_pinned);
+                Absorbed::Changed(Box::new(Self { id, recorded, is_pinned, changed: now, ..incoming.clone() }))
+            }
             Arrival::ByHand => self.changed_to(self.noted_again(incoming, now)),
             Arrival::Extracted { says_more } => self.extracted_again(incoming, says_more, now),
             Arrival::FileRead { keeps_words } => self.changed_to(self.read_again(incoming, keeps_words, now)),
@@ -204,6 +210,21 @@ mod tests {
             {
                 assert_eq!(known.absorb(&incoming, EXTRACTED, NOW), Absorbed::Refused, "{known:?}");
             }
+        }
+    }
+
+    #[test]
+    fn what_a_colleague_shared_becomes_the_persons_when_they_say_it_and_lends_it_no_trust() {
+        let mut shared = memory(Lane::Extracted, Status::Holds);
+        (shared.source.kind, shared.confidence) = (SourceKind::Colleague, crate::memory::Confidence::Speculative);
+        shared.details = Some("Trust me.".to_owned());
+        assert!(shared.is_unaccepted());
+        for (incoming, arrival) in
+            [(said(1, SourceKind::User), EXTRACTED), (memory(Lane::Curated, Status::Holds), Arrival::ByHand)]
+        {
+            let own = changed(shared.absorb(&incoming, arrival, NOW));
+            assert_eq!(own, Memory { recorded: shared.recorded, changed: NOW, ..incoming.clone() });
+            assert!(!own.is_shared());
         }
     }
 

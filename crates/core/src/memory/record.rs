@@ -75,6 +75,8 @@ named_enum! {
         Model = "model",
         /// A file of another memory.
         Import = "import",
+        /// A colleague, who shared it in the repository of the project.
+        Colleague = "colleague",
     }
 }
 
@@ -143,6 +145,12 @@ pub struct Source {
     /// Place in an imported file, or any other place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
+    /// Name of the colleague who shared it, as the history of the repository tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
+    /// First digits of the commit that shared it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
 }
 
 /// A piece of evidence.
@@ -324,6 +332,16 @@ impl Memory {
     pub fn is_read_by_agents(&self) -> bool {
         let is_of_rules = self.source.place.as_deref().is_some_and(is_of_rules);
         self.source.kind == SourceKind::Import && is_of_rules && self.evidence.is_empty() && !self.is_pinned
+    }
+
+    /// Returns whether a colleague shared it, and the person has not made it their own.
+    pub fn is_shared(&self) -> bool {
+        self.source.kind == SourceKind::Colleague && self.lane == Lane::Extracted
+    }
+
+    /// Returns whether a colleague shared it whom the person has not accepted: it is found, and changes nothing.
+    pub fn is_unaccepted(&self) -> bool {
+        self.is_shared() && self.confidence == Confidence::Speculative
     }
 
     /// Returns whether it is a question, a problem or a todo that nobody closed.
