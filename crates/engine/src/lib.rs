@@ -65,7 +65,8 @@ pub use llm::dollars;
 pub use memories::{
     AlikeEntities, ConflictPlace, Done, Exported, Extracted, GivenEntity, GivenEvidence, GivenRecords, GivenRelation, Held,
     HeldMemory, HeldRequest, Imported, Judged, MemoryEdit, MemoryList, MergedDuplicates, NamedRelation, NewMemory, OpenConflict,
-    OpenedEntity, OpenedMemory, Reached, Settlement, StoredMemory, Touched, Traversal,
+    OpenedEntity, OpenedMemory, Reached, SHARED_CHECKOUTS, Settlement, SharedRecord, SharedRequest, SharedTaken, StoredMemory,
+    Touched, Traversal,
 };
 #[cfg(feature = "python")]
 pub use recursion::WORKER;

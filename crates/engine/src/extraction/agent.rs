@@ -523,7 +523,7 @@ fn proposal(
             kind: if is_own && is_said { SourceKind::User } else { SourceKind::Agent },
             extractor: Some(by.name()),
             session: Some(session.native_id.clone()),
-            place: None,
+            ..Source::default()
         },
         lane: Lane::Extracted,
         reach: if project.is_none() { Reach::Unknown } else { Reach::Everywhere },

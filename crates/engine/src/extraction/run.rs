@@ -325,7 +325,7 @@ fn memory_of(proposal: Proposal, project: Option<ProjectId>, session: &str, cwd:
             kind: proposal.said_by,
             extractor: Some(format!("{}/{}: {}", rules::NAME, rules::VERSION, proposal.rule)),
             session: Some(session.to_owned()),
-            place: None,
+            ..Source::default()
         },
         lane: Lane::Extracted,
         valid_from: proposal.at,

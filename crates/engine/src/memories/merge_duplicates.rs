@@ -66,6 +66,7 @@ impl Engine {
         let one = Comparable::of(memory, tokenizer);
         for other in self.near(memory)? {
             let may_merge = other.id != memory.id
+                && other.is_shared() == memory.is_shared()
                 && other.is_in_effect()
                 && other.kind == memory.kind
                 && !(is_given(memory) && is_given(&other));

@@ -17,6 +17,7 @@
 //! - `export_jsonl`: exports to JSON lines, and imports them
 //! - `record`: records, edits, confirms, rejects, pins, tags and archives memories
 //! - `retire_or_contest`: resolves a contradiction if it is certain which statement is newer
+//! - `shared`: takes what colleagues share in a project's repository
 //! - `shown`: reads memories for display
 //! - `special_cases`: handles statements that hold only in a project, on a branch or under a condition
 //! - `step`: steps that several operations share
@@ -44,6 +45,7 @@ mod near;
 mod open_conflicts;
 mod record;
 mod retire_or_contest;
+mod shared;
 mod shown;
 mod similar_entities;
 mod special_cases;
@@ -67,6 +69,7 @@ pub(crate) use self::named::FEWEST_DIGITS;
 pub use self::open_conflicts::{ConflictPlace, OpenConflict, Settlement};
 pub(crate) use self::record::FORGET;
 pub use self::record::{Done, GivenEvidence, MemoryEdit, NewMemory};
+pub use self::shared::{SHARED_CHECKOUTS, SharedRecord, SharedRequest, SharedTaken};
 pub use self::shown::{MemoryList, NamedRelation, OpenedMemory, StoredMemory};
 pub use self::similar_entities::AlikeEntities;
 pub(crate) use self::special_cases::TRUNKS;

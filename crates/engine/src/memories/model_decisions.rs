@@ -119,6 +119,9 @@ pub(super) fn carry_out(
     if !one.is_of_same_place(&two) {
         return Ok(Err("they are of different projects"));
     }
+    if one.is_unaccepted() || two.is_unaccepted() || *decision == Decision::Skip && one.is_shared() != two.is_shared() {
+        return Ok(Err("a colleague shared one of them"));
+    }
     if is_settled(tx, one.id, two.id)? {
         return Ok(Err("it was settled how they stand to each other"));
     }

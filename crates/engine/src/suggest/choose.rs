@@ -66,10 +66,12 @@ pub(super) fn news(engine: &Engine, request: &SuggestRequest, mut hits: Vec<Hit>
             Found::Memory(found) => {
                 let memory = &found.memory;
                 let is_own = memory.source.session.is_some() && memory.source.session == request.session;
-                let is_backed = memory.lane == Lane::Curated || !memory.evidence.is_empty();
+                let is_accepted = memory.is_shared() && !memory.is_unaccepted();
+                let is_backed = memory.lane == Lane::Curated || !memory.evidence.is_empty() || is_accepted;
                 // The statement of an extracted memory is made of the words of its evidence.
                 let is_given = |evidence: &Evidence| request.given.contains(&ItemId::Turn(evidence.turn));
-                let is_known = memory.lane == Lane::Extracted && memory.evidence.iter().all(is_given);
+                let is_known =
+                    memory.lane == Lane::Extracted && !memory.evidence.is_empty() && memory.evidence.iter().all(is_given);
                 let at = request.filter.as_of.unwrap_or_else(|| engine.now());
                 let has_place = memory.project.is_some() || memory.is_global();
                 let is_told = is_backed && !is_own && !is_known && has_place && !memory.is_read_by_agents();
