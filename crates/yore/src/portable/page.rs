@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use yore_core::conflict::StatedValue;
 use yore_core::entity::Entity;
-use yore_core::memory::{Confidence, Fields, Lane, Memory, MemoryKind, SourceKind, Status};
+use yore_core::memory::{Confidence, Fields, Lane, MemoryKind, SourceKind, Status};
 use yore_core::note::{NoteKind, Priority};
 use yore_core::relation::{Node, RelationType};
 use yore_core::time::{UtcMillis, format_utc};
@@ -251,7 +251,7 @@ pub fn of_memory(opened: &OpenedMemory) -> String {
         valid_from: memory.valid_from.map(format_utc),
         asserts: memory.asserts.clone(),
         valid_until: memory.valid_until.map(format_utc),
-        fields: fields_of(memory),
+        fields: fields_of(&memory.fields),
         lane: Some(memory.lane.as_str().to_owned()),
         source: Some(memory.source.place.clone().unwrap_or_else(|| memory.source.kind.as_str().to_owned())),
         recorded: Some(format_utc(memory.recorded)),
@@ -263,11 +263,7 @@ pub fn of_memory(opened: &OpenedMemory) -> String {
             .collect(),
         relations: others.map(|relation| told(&relation.name, &relation.node, relation.label.as_deref())).collect(),
     };
-    let mut body = escaped(memory.statement.trim());
-    if let Some(details) = &memory.details {
-        body = format!("{body}\n\n{DETAILS}\n\n{details}");
-    }
-    page(&front, &body)
+    page(&front, &body_of(&memory.statement, memory.details.as_deref()))
 }
 
 /// Returns the page of a note or a context.
@@ -308,7 +304,8 @@ pub fn told(name: &str, node: &Node, label: Option<&str>) -> String {
     format!("{} {} {}{label}", name, node.kind(), node_id(node))
 }
 
-fn page<F: Serialize + DeserializeOwned + PartialEq>(front: &F, body: &str) -> String {
+/// Writes a page whose front matter is read back as it was given.
+pub(crate) fn page<F: Serialize + DeserializeOwned + PartialEq>(front: &F, body: &str) -> String {
     let with = |written: &str| format!("---\n{}\n---\n{body}\n", written.trim_end_matches('\n'));
     let is_same = |page: &String| {
         let (written, rest) = front::split(page);
@@ -352,8 +349,8 @@ pub fn read(text: &str) -> Result<Page, String> {
     match which.as_str() {
         "memory" => {
             let front: MemoryFront = front::read(front)?;
-            let (statement, details) = parts(body);
-            let page = MemoryPage { front, statement: unescaped(statement.trim()), details };
+            let (statement, details) = said_in(body);
+            let page = MemoryPage { front, statement, details };
             page.checked().map(Box::new).map(Page::Memory)
         }
         "entity" => {
@@ -374,6 +371,21 @@ pub fn read(text: &str) -> Result<Page, String> {
             Ok(Page::Note(NotePage { id, project, kind, title, tags, priority, is_by_agent, is_unconfirmed, version, text }))
         }
     }
+}
+
+/// Returns the text below the front matter of a memory.
+pub(crate) fn body_of(statement: &str, details: Option<&str>) -> String {
+    let statement = escaped(statement.trim());
+    match details {
+        Some(details) => format!("{statement}\n\n{DETAILS}\n\n{details}"),
+        None => statement,
+    }
+}
+
+/// Returns the statement and the details of the text below the front matter of a memory.
+pub(crate) fn said_in(body: &str) -> (String, Option<String>) {
+    let (statement, details) = parts(body);
+    (unescaped(statement.trim()), details)
 }
 
 /// Splits the text of a memory at the heading of its details.
@@ -409,7 +421,7 @@ fn unescaped(statement: &str) -> String {
 }
 
 /// Reads one of some names.
-fn named<'n, T>(
+pub(crate) fn named<'n, T>(
     field: &str,
     name: &str,
     read: impl Fn(&str) -> Option<T>,
@@ -418,10 +430,22 @@ fn named<'n, T>(
     read(name.trim()).ok_or_else(|| format!("{field} is {name:?}, expected one of {}", names.collect::<Vec<_>>().join(", ")))
 }
 
-fn fields_of(memory: &Memory) -> Value {
-    let mut fields = serde_json::to_value(&memory.fields).unwrap_or_default();
+/// Returns fields as front matter has them, without the name of their kind; null if there are none.
+pub(crate) fn fields_of(fields: &Fields) -> Value {
+    let mut fields = serde_json::to_value(fields).unwrap_or_default();
     fields.as_object_mut().and_then(|fields| fields.remove("of"));
     if fields.as_object().is_some_and(serde_json::Map::is_empty) { Value::Null } else { fields }
+}
+
+/// Reads the fields of a kind; `None` if none are given.
+///
+/// # Errors
+/// The kind has no such field, or its value is of another type.
+pub(crate) fn fields_in(kind: MemoryKind, given: &Value) -> Result<Option<Fields>, String> {
+    let Value::Object(given) = given else { return Ok(None) };
+    let mut given = given.clone();
+    given.insert("of".to_owned(), Value::from(Fields::name_of(kind)));
+    serde_json::from_value(Value::Object(given)).map(Some).map_err(|error| format!("fields: {error}"))
 }
 
 impl MemoryPage {
@@ -432,7 +456,7 @@ impl MemoryPage {
         self.confidence()?;
         self.time("valid_from", self.front.valid_from.as_deref())?;
         self.time("valid_until", self.front.valid_until.as_deref())?;
-        self.fields(self.kind()?.unwrap_or_default())?;
+        fields_in(self.kind()?.unwrap_or_default(), &self.front.fields)?;
         if self.statement.is_empty() { Err("it has no statement".to_owned()) } else { Ok(self) }
     }
 
@@ -455,14 +479,6 @@ impl MemoryPage {
         words.map(|words| recall_request::time(words).map_err(|expected| format!("{field} is {words:?}, {expected}"))).transpose()
     }
 
-    /// Reads the fields of a kind.
-    fn fields(&self, kind: MemoryKind) -> Result<Option<Fields>, String> {
-        let Value::Object(given) = &self.front.fields else { return Ok(None) };
-        let mut given = given.clone();
-        given.insert("of".to_owned(), Value::from(Fields::name_of(kind)));
-        serde_json::from_value(Value::Object(given)).map(Some).map_err(|error| format!("fields: {error}"))
-    }
-
     /// Returns the time of the last change before the page was written.
     pub fn changed(&self) -> Option<UtcMillis> {
         self.front.changed.as_deref().and_then(|words| recall_request::time(words).ok())
@@ -476,7 +492,7 @@ impl MemoryPage {
         memory.title.clone_from(&self.front.title);
         memory.details.clone_from(&self.details);
         memory.tags.clone_from(&self.front.tags);
-        memory.fields = self.fields(kind)?.unwrap_or_default();
+        memory.fields = fields_in(kind, &self.front.fields)?.unwrap_or_default();
         memory.confidence = self.confidence()?.unwrap_or(Confidence::Verified);
         memory.importance = self.front.importance.unwrap_or(memory.importance);
         memory.is_pinned = self.front.pinned;
@@ -518,7 +534,7 @@ impl MemoryPage {
             names
         };
         let (tags, known_tags) = (sorted(&self.front.tags), sorted(&memory.tags));
-        let fields = self.fields(kind.unwrap_or(memory.kind))?.filter(|fields| *fields != memory.fields);
+        let fields = fields_in(kind.unwrap_or(memory.kind), &self.front.fields)?.filter(|fields| *fields != memory.fields);
         let edit = MemoryEdit {
             statement: (self.statement != memory.statement.trim()).then(|| self.statement.clone()),
             title: text(&self.front.title, &memory.title),
@@ -555,7 +571,7 @@ mod tests {
     use yore_core::conflict::Aspect;
     use yore_core::entity::EntityKind;
     use yore_core::id::{EntityId, EpisodeId, MemoryId, TurnId};
-    use yore_core::memory::{CodeChange, Evidence, Source};
+    use yore_core::memory::{CodeChange, Evidence, Memory, Source};
     use yore_core::note::NoteFacts;
     use yore_engine::{MemoryUse, NamedRelation};
 
@@ -735,7 +751,7 @@ mod tests {
             prop_assert_eq!(changes, Ok(Changes::default()), "{}", page);
             let new = read.as_new().map_err(TestCaseError::fail)?.memory;
             let memory = &opened.stored.memory;
-            let is_told = memory.fields != Fields::None && fields_of(memory) != Value::Null;
+            let is_told = memory.fields != Fields::None && fields_of(&memory.fields) != Value::Null;
             prop_assert!(!is_told || new.fields == memory.fields, "{:?} {}", new.fields, page);
             prop_assert_eq!(
                 (new.kind, new.is_pinned, new.valid_from, new.valid_until, &new.asserts, new.confidence, new.lane),
