@@ -24,6 +24,7 @@ use crate::ipc::wire::{Ingested, Question, Request};
 use crate::llm::ModelsAt;
 use crate::results::DaemonStatus;
 use crate::settings::Settings;
+use crate::shared::refresh;
 
 /// Most memories that are told as replaced.
 const MOST_REPLACED: usize = 100;
@@ -82,9 +83,13 @@ impl Settings {
         options(&self.directory, create, self.config(), self.models())
     }
 
-    /// Returns the memory, through the daemon if one runs.
+    /// Returns the memory, through the daemon if one runs, with what the repository here shares.
     pub fn memory(&self) -> CliResult<MemoryClient> {
-        Ok(MemoryClient::open(&self.directory, &Arc::new(self.config().clone()), self.models())?)
+        let mut memory = MemoryClient::open(&self.directory, &Arc::new(self.config().clone()), self.models())?;
+        if let Some(here) = &self.here {
+            memory.refresh_shared(here);
+        }
+        Ok(memory)
     }
 
     /// Starts the daemon if it should run and does not; waits for nothing.
@@ -219,6 +224,14 @@ impl MemoryClient {
         self.ask(&Request::Recall(Box::new(question)), true, |engine| {
             engine.answer(&settled(engine, request.clone(), may_be_full), is_synced)
         })
+    }
+
+    /// Takes what the repository of a directory shares, if it changed. Whatever goes wrong is tried again the next time.
+    pub fn refresh_shared(&mut self, directory: &Path) {
+        let data = self.directory.clone();
+        if let Some(due) = self.config.share.read.then(|| refresh::due(&data, directory)).flatten() {
+            let _ = refresh::take(due, &data, None, |request| self.take_shared(request));
+        }
     }
 
     /// Returns what became of others when a memory was recorded.

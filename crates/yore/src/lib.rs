@@ -73,6 +73,7 @@ mod render;
 mod results;
 mod retention;
 mod settings;
+mod shared;
 mod spool;
 mod statistics;
 mod upkeep;

@@ -25,9 +25,9 @@ use yore_engine::{
     ForgetRequest, ForgetSelection, Forgotten, FoundContexts, Handoff, HandoffRequest, Held, HeldRequest, Job, LearnRequest,
     Learning, LedgerRow, LoggedUse, Material, MaterialRequest, MemoryEdit, MemoryList, MergeOffer, NewMemory, NoteSummary,
     NotesRequest, OpenConflict, OpenedContext, OpenedEntity, OpenedMemory, ProjectMerged, ProjectQuery, ProjectSummary, Reached,
-    RememberRequest, Remembered, SessionTopics, SessionsRequest, Settlement, ShowAnswer, ShowRequest, SourceFileSummary, Spent,
-    Statistics, StatisticsRequest, StoredMemory, SuggestRequest, Suggestions, TopicsRequest, Touched, Traversal, UpkeepState,
-    Warning, WhichVersion,
+    RememberRequest, Remembered, SessionTopics, SessionsRequest, Settlement, SharedRequest, SharedTaken, ShowAnswer, ShowRequest,
+    SourceFileSummary, Spent, Statistics, StatisticsRequest, StoredMemory, SuggestRequest, Suggestions, TopicsRequest, Touched,
+    Traversal, UpkeepState, Warning, WhichVersion,
 };
 use yore_sources::project_names::ProjectNames;
 
@@ -205,6 +205,8 @@ verbs! {
     /// Archives a memory, or takes it out of the archive.
     Writes archive_memory(id: String, is_archived: bool, cause: Cause) -> Done =>
         |engine| engine.archive_memory(&id, is_archived, &cause);
+    /// Takes the memories that the repository of a project shares.
+    Writes take_shared(request: SharedRequest) -> SharedTaken => |engine| engine.take_shared(&request);
     /// Returns what was held at a time, and what began or ended near it.
     Reads held(request: HeldRequest) -> Held => |engine| engine.held(&request);
     /// Returns the things in code that a memory speaks of and that changed since, as the last check found.

@@ -12,14 +12,22 @@ use crate::results;
 ///
 /// It holds the state of the project: standing notes, standards and preferences, what was last worked on in this project
 /// and where it stopped, the last decisions, what is open, other notes. It is the same text that an agent's hook gives.
+/// With --ci, it is what the repository shares (`yore share`), by kind, with authors and commits: read from the files alone, without a
+/// memory.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// At most N tokens [default: inject.brief_tokens]
     #[arg(long, alias = "tokens", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20_000))]
     budget: Option<u32>,
+    /// Print what the repository shares, from its files alone, as Markdown
+    #[arg(long)]
+    ci: bool,
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    if arguments.ci {
+        return super::share::brief(arguments.budget.map(|budget| budget as usize), context);
+    }
     let budget = arguments.budget.map_or(context.settings.config().inject.brief_tokens, |budget| budget as usize);
     let here = context.settings.project_here();
     let mut memory = context.settings.memory()?;

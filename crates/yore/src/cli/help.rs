@@ -25,7 +25,7 @@ const GROUPS: [Group; 6] = [
     Group {
         name: "Memories",
         first: &["remember", "memories", "review", "forget", "undo", "log"],
-        more: &["redo", "cleanup", "conflicts", "export", "import"],
+        more: &["redo", "cleanup", "conflicts", "export", "import", "share"],
     },
     Group { name: "Learning", first: &["learn"], more: &["rlm", "distil", "models"] },
     Group { name: "Agents", first: &[], more: &["uninstall", "mcp", "proxy", "hook", "status-line"] },

@@ -46,6 +46,7 @@ mod resume;
 mod review;
 mod rlm;
 mod sessions;
+mod share;
 mod show;
 mod stats;
 mod status;
@@ -162,6 +163,7 @@ enum Command {
     Conflicts(conflicts::Arguments),
     Export(export::Arguments),
     Import(import::Arguments),
+    Share(share::Arguments),
     Learn(learn::Arguments),
     Rlm(rlm::Arguments),
     #[command(hide = true)]
@@ -316,6 +318,7 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
         Command::Conflicts(arguments) => conflicts::run(&arguments, context),
         Command::Export(arguments) => export::run(&arguments, context),
         Command::Import(arguments) => import::run(&arguments, context),
+        Command::Share(arguments) => share::run(&arguments, context),
         Command::Learn(arguments) => learn::run(&arguments, context),
         Command::Extract(arguments) => extract::run(&arguments, context),
         Command::Rlm(arguments) => rlm::run(&arguments, context),

@@ -5,7 +5,8 @@
 
 mod command;
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use yore_core::query::ItemId;
@@ -25,6 +26,7 @@ use crate::inject::plan::{Allowance, Occasion};
 use crate::inject::question::suggest_request;
 use crate::inject::text;
 use crate::ipc::client::{Client, NoAnswer};
+use crate::shared::refresh;
 use crate::spool::{self, Event};
 use crate::verbs::Verb;
 
@@ -37,6 +39,8 @@ const BRIEF_PATIENCE: Duration = Duration::from_millis(1_500);
 const LOCK_PATIENCE: Duration = Duration::from_millis(200);
 /// The same when a session begins.
 const BRIEF_LOCK_PATIENCE: Duration = Duration::from_millis(700);
+/// Time in which what a repository shares must be taken.
+const SHARED_PATIENCE: Duration = Duration::from_millis(250);
 /// Longest wait for a writer when the store is read.
 const BUSY: Duration = Duration::from_millis(200);
 /// Bytes of a transcript from which the work counts as a piece of work, however few its prompts.
@@ -277,6 +281,9 @@ impl Wanted {
     ) -> Option<(Injection, Option<SkipReason>)> {
         let allowance = occasion.map(|occasion| occasion.allowance(&self.config.inject));
         let Allowance { tokens: budget, items, floor } = allowance.unwrap_or_default();
+        if matches!(question, Question::Brief(_) | Question::Prompt(_)) {
+            self.take_shared();
+        }
         let here = self.event.cwd.as_deref().map(names_of);
         let session = self.event.session_id.clone();
         let trigger = match question {
@@ -346,6 +353,26 @@ impl Wanted {
             }
         }
         self.passive()?.suggest(&request).ok()
+    }
+
+    /// Has the daemon take what the repository shares, if that changed. Too late an answer is for the next event.
+    fn take_shared(&mut self) {
+        let Some(cwd) = self.event.cwd.clone().filter(|_| self.config.share.read) else { return };
+        let Some(due) = refresh::due(&self.directory, Path::new(&cwd)) else { return };
+        let (until, patience) = (Instant::now() + SHARED_PATIENCE, self.left_of(SHARED_PATIENCE));
+        let Some(client) = &mut self.client else { return };
+        let mut is_late = false;
+        // It stays due if git or the daemon fails.
+        let _ = refresh::take(due, &self.directory, Some(until), |request| {
+            client.ask(&Verb::take_shared { request }, patience).map_err(|_| {
+                is_late = true;
+                io::Error::from(io::ErrorKind::TimedOut)
+            })
+        });
+        if is_late {
+            // The connection may hold a late answer.
+            self.client = None;
+        }
     }
 
     /// Returns what is left of `patience`. Time spent waiting for another hook counts.

@@ -105,6 +105,8 @@ pub fn brief_with(brief: &Brief, budget: usize, waiting: Waiting) -> Injection {
         let told = format!("Not distilled yet: {} sessions here (`yore distil`).", brief.waiting);
         page.section("", std::iter::once((told, Vec::new())));
     }
+    let shared = "Shared in this repository by people that were not accepted here, and may be wrong (`yore share accept`):";
+    page.section(shared, brief.shared.iter().map(brief_memory_line));
     page.section("Before that:", sessions.map(|worked| (format!("- {}", headline(worked)), Vec::new())));
     if waiting == Waiting::Offered {
         page.section("", std::iter::once((offered(brief.waiting), Vec::new())));
@@ -312,6 +314,7 @@ fn statement_line(found: &FoundMemory, words: &str) -> String {
     let memory = &found.memory;
     let sure = if memory.confidence == Confidence::Verified { "" } else { memory.confidence.as_str() };
     let sure = if sure.is_empty() { String::new() } else { format!(", {sure}") };
+    let by = shared_by(memory).unwrap_or_default();
     // A memory that steps back is told in one line.
     let is_brief = found.standing.is_some_and(|standing| standing.tier.is_brief());
     let statement = flowing(words, if is_brief { NOTE_CHARS } else { usize::MAX });
@@ -336,13 +339,26 @@ fn statement_line(found: &FoundMemory, words: &str) -> String {
     }
     let gone = found.changed.iter().find(|one| one.verdict == Verdict::Orphaned);
     marks.extend(gone.map(|one| format!(" (gone since: {})", name(&one.anchor.text))));
-    format!("- [{}] {kind}, {}{sure}: {statement}{marks}", memory.id.short(), day(Some(memory.recorded)))
+    format!("- [{}] {kind}, {}{sure}{by}: {statement}{marks}", memory.id.short(), day(Some(memory.recorded)))
+}
+
+/// Returns who shared a memory, and in which commit.
+fn shared_by(memory: &Memory) -> Option<String> {
+    memory.is_shared().then(|| {
+        let author = memory.source.author.as_deref().map_or_else(|| "somebody".to_owned(), name);
+        let commit = memory.source.commit.as_deref().map(|commit| format!(" in {}", name(commit))).unwrap_or_default();
+        format!(", shared by {author}{commit}")
+    })
 }
 
 /// Returns the line of a memory in a brief. What rules found in the words of a person or an agent is told apart.
 fn brief_memory_line(memory: &Memory) -> (String, Vec<ItemId>) {
     let at = day(Some(memory.valid_from.unwrap_or(memory.recorded)));
-    let by = if memory.lane == Lane::Curated { "" } else { ", extracted" };
+    let by = match shared_by(memory) {
+        Some(by) => by,
+        None if memory.lane == Lane::Curated => String::new(),
+        None => ", extracted".to_owned(),
+    };
     let kind = memory.kind.as_str().replace('_', " ");
     let statement = flowing(&memory.statement, NOTE_CHARS);
     (format!("- [{}] {kind}, {at}{by}: {statement}", memory.id.short()), vec![ItemId::Memory(memory.id)])

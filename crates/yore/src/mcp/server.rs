@@ -31,6 +31,7 @@ use super::toolset::{self, Toolset};
 use super::{completions, prompts, resources};
 use crate::engine_handle::EngineHandle;
 use crate::error::{CliError, CliResult, Exit};
+use crate::shared::refresh;
 
 /// Instructions that an agent gets when it connects.
 const INSTRUCTIONS: &str = "yore remembers every earlier session of this computer's coding agents, word for word. \
@@ -122,6 +123,17 @@ impl Server {
                 message: format!("several projects are possible: {}", several.join(", ")),
                 hint: Some(format!("name the directory that you work in as {field}, or \"{ALL_PROJECTS}\"")),
             });
+        }
+        if let Some(directory) = access.here.as_ref().and_then(ProjectNames::directory).map(PathBuf::from)
+            && access.handle.config().share.read
+            && refresh::due(access.handle.directory(), &directory).is_some()
+        {
+            let refreshed = access.handle.with(move |memory| {
+                memory.refresh_shared(&directory);
+                Ok(())
+            });
+            // Without a memory there is none to bring up to date.
+            let _ = refreshed.await;
         }
         let only_reads = tool.annotations.as_ref().is_some_and(|annotations| annotations.read_only_hint == Some(true));
         let hints = if only_reads { mend(&tool.input_schema, arguments) } else { Vec::new() };

@@ -2,6 +2,7 @@
 
 use std::cell::LazyCell;
 use std::collections::HashMap;
+use std::io;
 use std::path::Path;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,6 +35,7 @@ use crate::inject::question::suggest_request;
 use crate::inject::text;
 use crate::llm::price_of;
 use crate::settings::{Settings, find_project_file};
+use crate::shared::refresh;
 
 /// Time for which the rules of a directory hold after they were read.
 const RULES_HOLD: Duration = Duration::from_secs(5);
@@ -292,8 +294,18 @@ struct Decider {
 }
 
 impl Decider {
+    /// Takes what the repository shares, if that changed.
+    fn take_shared(&self) {
+        let data = self.engine.directory();
+        if let Some(due) = refresh::due(data, Path::new(&self.directory)) {
+            // It stays due if that fails.
+            let _ = refresh::take(due, data, None, |request| self.engine.take_shared(&request).map_err(io::Error::other));
+        }
+    }
+
     /// Returns what is given at the last prompt. The text is what a hook would give there.
     fn at_prompt(&self, prompt: &str, known: &[ItemId], is_later: bool, was_given: bool) -> Injection {
+        self.take_shared();
         let (here, session) = (Some(names_of(&self.directory)), Some(self.session.clone()));
         let occasion = match (is_later, was_given) {
             (false, _) if goes_on(prompt) => Occasion::GoOn,
@@ -325,6 +337,7 @@ impl Decider {
 
     /// Returns the block of the system text: what holds in the project.
     fn brief(&self) -> Injection {
+        self.take_shared();
         let request =
             BriefRequest { here: Some(names_of(&self.directory)), session: Some(self.session.clone()), is_compacted: false };
         let brief = self.engine.brief(&request).unwrap_or_default();

@@ -53,7 +53,17 @@ pub fn kind_of(memory: &Memory) -> String {
     if memory.confidence != Confidence::Verified {
         told.push_str(&format!(", {}", memory.confidence.as_str()));
     }
+    told.extend(shared_by(memory).map(|by| format!(", {by}")));
     told
+}
+
+/// Says which colleague shared a memory, and whether the person accepted them.
+fn shared_by(memory: &Memory) -> Option<String> {
+    memory.is_shared().then(|| {
+        let author = memory.source.author.as_deref().map_or_else(|| "somebody".to_owned(), one_line);
+        let commit = memory.source.commit.as_deref().map(|commit| format!(" in {}", one_line(commit))).unwrap_or_default();
+        format!("shared by {author}{commit}{}", if memory.is_unaccepted() { ", not accepted" } else { "" })
+    })
 }
 
 /// Returns a line for each thing that is known about a memory: its entities, its validity, what it replaced.
@@ -214,6 +224,7 @@ fn standing(memory: &Memory) -> String {
     let mut words =
         vec![memory.status.as_str().to_owned(), memory.lane.as_str().to_owned(), memory.confidence.as_str().to_owned()];
     words.extend(memory.is_pinned.then(|| "pinned".to_owned()));
+    words.extend(shared_by(memory));
     words.extend(memory.cause.as_ref().map(|cause| format!("because {}", one_line(&cause.to_string()))));
     words.extend(validity(memory, exact_time));
     words.push(format!("recorded {}", exact_time(Some(memory.recorded))));

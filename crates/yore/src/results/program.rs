@@ -471,6 +471,68 @@ pub struct ProxyFailure {
     pub last: String,
 }
 
+/// A file that shares or retires a memory, as it was written.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct SharedWritten {
+    /// Short id of the memory; of a retirement, the name of the file that it retires.
+    pub memory: String,
+    /// The file, relative to the repository.
+    pub file: String,
+    /// False if the file was there.
+    pub is_new: bool,
+    /// What would be written, if only that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// An author of shared memories, as the history of the repository tells.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct ShareAuthor {
+    /// Name; `None`: the file is not committed, or the history does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Email address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub email: Option<String>,
+    /// First digits of the commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// Number of files, where authors are listed.
+    pub files: u64,
+    /// True if the person accepted the author in this project.
+    pub is_accepted: bool,
+}
+
+/// A shared memory, as the files of the repository say.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct SharedFileRecord {
+    /// The file, relative to the repository.
+    pub file: String,
+    /// Kind.
+    pub kind: String,
+    /// Statement.
+    pub statement: String,
+    /// Who shared it.
+    pub author: ShareAuthor,
+    /// Who retired it, if that counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retired_by: Option<ShareAuthor>,
+    /// Why it is retired, or should be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Retirements by others that do not count.
+    pub retirements_proposed: u64,
+}
+
+/// A file of the folder of shared memories that is not as it must be.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct ShareFinding {
+    /// The file, relative to the repository.
+    pub file: String,
+    /// What is wrong.
+    pub problem: String,
+}
+
 /// A line by which an agent uses the proxy.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct ProxyLine {

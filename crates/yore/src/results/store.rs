@@ -104,7 +104,7 @@ pub struct MemoryNumbers {
     /// Memories, by lane: curated, extracted.
     #[serde(default)]
     pub by_lane: BTreeMap<String, u64>,
-    /// Memories, by the kind of their source: user, agent, research, deduction, experiment, rule, model, import.
+    /// Memories, by the kind of their source: user, agent, research, deduction, experiment, rule, model, import, colleague.
     #[serde(default)]
     pub by_source: BTreeMap<String, u64>,
     /// Memories, by the name of their project; those that hold everywhere under an empty name.

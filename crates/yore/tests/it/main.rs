@@ -45,6 +45,7 @@ mod reference;
 mod remember;
 mod rlm;
 mod shape;
+mod share;
 mod show;
 mod small_memory;
 mod stats;

@@ -20,6 +20,7 @@ mod output;
 mod proxy;
 mod recall;
 mod redaction;
+mod share;
 mod sources;
 mod store;
 mod up;
@@ -45,6 +46,7 @@ pub use output::{Output, When};
 pub use proxy::Proxy;
 pub use recall::{Recall, RecallEmbedder, RecallScope};
 pub use redaction::Redaction;
+pub use share::Share;
 pub use sources::Sources;
 pub use store::Store;
 pub use up::Up;
@@ -87,6 +89,8 @@ pub struct Config {
     pub http: Http,
     /// The proxy before language models.
     pub proxy: Proxy,
+    /// Memories that colleagues share in repositories.
+    pub share: Share,
     /// Output on a terminal.
     pub output: Output,
     /// The output at the end of `yore up`.
@@ -126,6 +130,7 @@ pub(super) const TABLE: &[&[Key]] = &[
     mcp::KEYS,
     http::KEYS,
     proxy::KEYS,
+    share::KEYS,
     output::KEYS,
     up::KEYS,
     daemon::KEYS,
