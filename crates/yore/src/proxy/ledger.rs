@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -22,8 +22,9 @@ const SESSIONS: &str = "sessions.jsonl";
 const KEPT_MS: UtcMillis = 30 * 24 * 3_600_000;
 /// Time after which a text is not added again: no provider's cache lives as long, and what it says may have changed.
 const FRESH_MS: UtcMillis = 48 * 3_600_000;
-/// Most rows of a file that are kept: the latest ones.
+/// Most rows of a file that are kept, and texts among them: the latest ones.
 const MOST_ROWS: usize = 200_000;
+const MOST_TEXTS: usize = 20_000;
 /// Most bytes of a file that are read.
 const MOST_BYTES: u64 = 256 << 20;
 
@@ -78,8 +79,8 @@ pub struct Given {
 
 /// The latest entries: when there are too many, those that were not written for long are dropped.
 struct Latest<V> {
-    recent: HashMap<Key, V>,
-    older: HashMap<Key, V>,
+    recent: HashMap<u128, V>,
+    older: HashMap<u128, V>,
     /// Most entries that are kept.
     most: usize,
 }
@@ -90,10 +91,13 @@ impl<V> Latest<V> {
     }
 
     fn get(&self, key: &str) -> Option<&V> {
-        self.recent.get(key).or_else(|| self.older.get(key))
+        let key = number(key)?;
+        self.recent.get(&key).or_else(|| self.older.get(&key))
     }
 
-    fn insert(&mut self, key: Key, value: V) {
+    /// Sets an entry. What is no key, as in a row that somebody wrote by hand, is not kept.
+    fn insert(&mut self, key: &str, value: V) {
+        let Some(key) = number(key) else { return };
         if self.recent.len() >= self.most / 2 {
             self.older = std::mem::take(&mut self.recent);
         }
@@ -101,14 +105,21 @@ impl<V> Latest<V> {
     }
 
     fn remove(&mut self, key: &str) {
-        self.recent.remove(key);
-        self.older.remove(key);
+        if let Some(key) = number(key) {
+            self.recent.remove(&key);
+            self.older.remove(&key);
+        }
     }
+}
+
+/// Returns a key as it is held, in a third of the room.
+fn number(key: &str) -> Option<u128> {
+    u128::from_str_radix(key, 16).ok()
 }
 
 struct State {
     given: Latest<Given>,
-    sessions: Latest<(String, UtcMillis)>,
+    sessions: Latest<(Arc<str>, UtcMillis)>,
     texts: Lines,
     belongings: Lines,
 }
@@ -123,12 +134,12 @@ impl Ledger {
         let (mut texts, mut belongings) = (Lines::at(texts_path.clone()), Lines::at(texts_path.with_file_name(SESSIONS)));
         let given = texts.read(|given: &Given| now - given.at < KEPT_MS);
         let known = belongings.read(|row: &Belonging| now - row.at < KEPT_MS);
-        let mut state = State { given: Latest::new(MOST_ROWS), sessions: Latest::new(MOST_ROWS), texts, belongings };
+        let mut state = State { given: Latest::new(MOST_TEXTS), sessions: Latest::new(MOST_ROWS), texts, belongings };
         for given in given {
-            state.given.insert(given.key.clone(), given);
+            state.given.insert(&given.key.clone(), given);
         }
         for row in known {
-            state.sessions.insert(row.key, (row.session, row.at));
+            state.sessions.insert(&row.key, (row.session.into(), row.at));
         }
         Self(Mutex::new(state))
     }
@@ -138,7 +149,7 @@ impl Ledger {
         let mut state = self.state();
         // Forgetting for good removes the file, maybe in another process.
         if state.texts.is_written && !state.texts.path.exists() {
-            state.given = Latest::new(MOST_ROWS);
+            state.given = Latest::new(MOST_TEXTS);
             (state.texts.file, state.texts.is_written) = (None, false);
         }
         state.given.get(key).filter(|given| now - given.at < FRESH_MS).cloned()
@@ -151,23 +162,24 @@ impl Ledger {
     pub fn give(&self, given: Given) -> io::Result<()> {
         let mut state = self.state();
         let written = state.texts.append(std::slice::from_ref(&given));
-        state.given.insert(given.key.clone(), given);
+        state.given.insert(&given.key.clone(), given);
         written
     }
 
     /// Returns the session that something belongs to, and since when that is known.
     pub fn session(&self, key: &str) -> Option<(String, UtcMillis)> {
-        self.state().sessions.get(key).cloned()
+        self.state().sessions.get(key).map(|(session, at)| (session.to_string(), *at))
     }
 
     /// Notes that things belong to a session, until this process ends. Returns the rows that were not known.
     pub fn note(&self, keys: Vec<Key>, session: &str, at: UtcMillis) -> Vec<Belonging> {
         let mut state = self.state();
-        let is_known = |known: &(String, UtcMillis)| known.0 == session && at - known.1 < FRESH_MS;
+        let is_known = |known: &(Arc<str>, UtcMillis)| *known.0 == *session && at - known.1 < FRESH_MS;
+        let shared: Arc<str> = session.into();
         let mut noted = Vec::new();
         for key in keys {
             if !state.sessions.get(&key).is_some_and(is_known) {
-                state.sessions.insert(key.clone(), (session.to_owned(), at));
+                state.sessions.insert(&key, (Arc::clone(&shared), at));
                 noted.push(Belonging { key, session: session.to_owned(), at });
             }
         }
@@ -288,25 +300,25 @@ mod tests {
         let ledger = Ledger::open(directory.path(), NOW);
         ledger.give(given("a", "said before", NOW)).unwrap();
         ledger.give(given("b", "", NOW - FRESH_MS)).unwrap();
-        for (key, session, at) in [("k", "s1", NOW - KEPT_MS), ("l", "s2", NOW)] {
+        for (key, session, at) in [("c1", "s1", NOW - KEPT_MS), ("d1", "s2", NOW)] {
             ledger.keep(&ledger.note(vec![key.to_owned()], session, at)).unwrap();
         }
-        assert!(ledger.note(vec!["l".to_owned()], "s2", NOW).is_empty(), "that is known");
-        let archived_in_vain = ledger.note(vec!["m".to_owned()], "s3", NOW);
-        assert!(ledger.session("m").is_some());
+        assert!(ledger.note(vec!["d1".to_owned()], "s2", NOW).is_empty(), "that is known");
+        let archived_in_vain = ledger.note(vec!["e1".to_owned()], "s3", NOW);
+        assert!(ledger.session("e1").is_some());
         ledger.take_back(&archived_in_vain);
-        assert_eq!(ledger.session("m"), None);
+        assert_eq!(ledger.session("e1"), None);
         // A crash in the middle of a line.
         let texts = directory.path().join(PROXY_TEXTS);
         OpenOptions::new().append(true).open(&texts).unwrap().write_all(b"{\"key\":").unwrap();
         for _ in 0..2 {
             let again = Ledger::open(directory.path(), NOW);
             assert_eq!(again.given("a", NOW).unwrap().text, "said before");
-            assert_eq!((again.given("b", NOW), again.session("k")), (None, None));
-            assert_eq!(again.session("l"), Some(("s2".to_owned(), NOW)));
+            assert_eq!((again.given("b", NOW), again.session("c1")), (None, None));
+            assert_eq!(again.session("d1"), Some(("s2".to_owned(), NOW)));
         }
         fs::remove_file(&texts).unwrap();
-        assert_eq!((ledger.given("a", NOW), ledger.session("l").is_some()), (None, true), "something was forgotten for good");
+        assert_eq!((ledger.given("a", NOW), ledger.session("d1").is_some()), (None, true), "something was forgotten for good");
         ledger.give(given("c", "new", NOW)).unwrap();
         assert!(fs::read_to_string(&texts).unwrap().contains("new"));
     }
@@ -315,7 +327,7 @@ mod tests {
     fn the_latest_entries_stay_and_those_before_them_go() {
         let mut latest = Latest::new(100);
         for number in 0..10_000 {
-            latest.insert(number.to_string(), number);
+            latest.insert(&number.to_string(), number);
             assert!(latest.recent.len() + latest.older.len() <= 100);
         }
         assert!((9_950..10_000).all(|number| latest.get(&number.to_string()) == Some(&number)));
