@@ -65,7 +65,7 @@ pub use llm::dollars;
 pub use memories::{
     AlikeEntities, ConflictPlace, Done, Exported, Extracted, GivenEntity, GivenEvidence, GivenRecords, GivenRelation, Held,
     HeldMemory, HeldRequest, Imported, Judged, MemoryEdit, MemoryList, MergedDuplicates, NamedRelation, NewMemory, OpenConflict,
-    OpenedEntity, OpenedMemory, Reached, SHARED_CHECKOUTS, Settlement, SharedRecord, SharedRequest, SharedTaken, StoredMemory,
+    OpenedEntity, OpenedMemory, Reached, Settlement, SharedRecord, SharedRequest, SharedTaken, StoredMemory, TAKES_SHARED,
     Touched, Traversal,
 };
 #[cfg(feature = "python")]

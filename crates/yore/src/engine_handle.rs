@@ -24,6 +24,7 @@ use crate::ipc::wire::{Ingested, Question, Request};
 use crate::llm::ModelsAt;
 use crate::results::DaemonStatus;
 use crate::settings::Settings;
+use crate::shared::folder::Folder;
 use crate::shared::refresh;
 
 /// Most memories that are told as replaced.
@@ -78,6 +79,12 @@ impl Settings {
         Ok(open(&self.directory, create, self.config(), self.models())?)
     }
 
+    /// Returns whether the repository here shares memories.
+    fn shares_here(&self) -> bool {
+        let here = self.here.as_deref().filter(|_| self.config().share.read);
+        here.and_then(Folder::of).is_some_and(|folder| folder.exists())
+    }
+
     /// Returns the options with which the memory is opened.
     pub fn engine_options(&self, create: bool) -> EngineOptions {
         options(&self.directory, create, self.config(), self.models())
@@ -85,7 +92,15 @@ impl Settings {
 
     /// Returns the memory, through the daemon if one runs, with what the repository here shares.
     pub fn memory(&self) -> CliResult<MemoryClient> {
-        let mut memory = MemoryClient::open(&self.directory, &Arc::new(self.config().clone()), self.models())?;
+        let open = || MemoryClient::open(&self.directory, &Arc::new(self.config().clone()), self.models());
+        let mut memory = match open() {
+            // What a repository shares is something to begin with.
+            Err(EngineError::Store(StoreError::Missing(_))) if self.shares_here() => {
+                self.engine(true)?;
+                open()?
+            }
+            opened => opened?,
+        };
         if let Some(here) = &self.here {
             memory.refresh_shared(here);
         }
@@ -230,7 +245,7 @@ impl MemoryClient {
     pub fn refresh_shared(&mut self, directory: &Path) {
         let data = self.directory.clone();
         if let Some(due) = self.config.share.read.then(|| refresh::due(&data, directory)).flatten() {
-            let _ = refresh::take(due, &data, None, |request| self.take_shared(request));
+            let _ = refresh::take(due, &data, Instant::now() + refresh::PATIENCE, |request| self.take_shared(request));
         }
     }
 

@@ -218,7 +218,7 @@ mod tests {
         let mut shared = memory(Lane::Extracted, Status::Holds);
         (shared.source.kind, shared.confidence) = (SourceKind::Colleague, crate::memory::Confidence::Speculative);
         shared.details = Some("Trust me.".to_owned());
-        assert!(shared.is_unaccepted());
+        assert!(shared.is_shared());
         for (incoming, arrival) in
             [(said(1, SourceKind::User), EXTRACTED), (memory(Lane::Curated, Status::Holds), Arrival::ByHand)]
         {

@@ -145,7 +145,7 @@ pub struct Source {
     /// Place in an imported file, or any other place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// Name of the colleague who shared it, as the history of the repository tells.
+    /// Name and address of the colleague who shared it, as the history of the repository tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
     /// First digits of the commit that shared it.
@@ -337,11 +337,6 @@ impl Memory {
     /// Returns whether a colleague shared it, and the person has not made it their own.
     pub fn is_shared(&self) -> bool {
         self.source.kind == SourceKind::Colleague && self.lane == Lane::Extracted
-    }
-
-    /// Returns whether a colleague shared it whom the person has not accepted: it is found, and changes nothing.
-    pub fn is_unaccepted(&self) -> bool {
-        self.is_shared() && self.confidence == Confidence::Speculative
     }
 
     /// Returns whether it is a question, a problem or a todo that nobody closed.

@@ -136,14 +136,7 @@ fn state_contradiction(
 ) -> Result<bool, EngineError> {
     // One that ceased to be true before the other began is history.
     let ended = |a: &Memory, b: &Memory| a.valid_until.zip(b.valid_from).is_some_and(|(until, from)| until <= from);
-    let is_unaccepted = one.is_unaccepted() || other.is_unaccepted();
-    if one.id == other.id
-        || !one.is_in_effect()
-        || !other.is_in_effect()
-        || ended(one, other)
-        || ended(other, one)
-        || is_unaccepted
-    {
+    if one.id == other.id || !one.is_in_effect() || !other.is_in_effect() || ended(one, other) || ended(other, one) {
         return Ok(false);
     }
     let (from, to) = (Node::Memory(one.id), Node::Memory(other.id));

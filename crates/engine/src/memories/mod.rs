@@ -69,7 +69,7 @@ pub(crate) use self::named::FEWEST_DIGITS;
 pub use self::open_conflicts::{ConflictPlace, OpenConflict, Settlement};
 pub(crate) use self::record::FORGET;
 pub use self::record::{Done, GivenEvidence, MemoryEdit, NewMemory};
-pub use self::shared::{SHARED_CHECKOUTS, SharedRecord, SharedRequest, SharedTaken};
+pub use self::shared::{SharedRecord, SharedRequest, SharedTaken, TAKES_SHARED};
 pub use self::shown::{MemoryList, NamedRelation, OpenedMemory, StoredMemory};
 pub use self::similar_entities::AlikeEntities;
 pub(crate) use self::special_cases::TRUNKS;

@@ -119,7 +119,7 @@ pub(super) fn carry_out(
     if !one.is_of_same_place(&two) {
         return Ok(Err("they are of different projects"));
     }
-    if one.is_unaccepted() || two.is_unaccepted() || *decision == Decision::Skip && one.is_shared() != two.is_shared() {
+    if *decision == Decision::Skip && one.is_shared() != two.is_shared() {
         return Ok(Err("a colleague shared one of them"));
     }
     if is_settled(tx, one.id, two.id)? {
@@ -165,6 +165,9 @@ pub(super) fn carry_out(
                 Some(false) => (two, one),
                 None => return contested(tx, &one, &two, reason, now),
             };
+            if newer.is_shared() && !older.is_shared() {
+                return contested(tx, &newer, &older, reason, now);
+            }
             if newer.status != Status::Holds || newer.confidence == Confidence::Speculative {
                 return Ok(Err("the later one is contested, or a guess"));
             }

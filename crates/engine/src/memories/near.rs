@@ -58,7 +58,7 @@ impl Engine {
         rows.retain(|row| seen.insert(*row));
         let mut near = self.store().outlines(Outlines::Keys(&rows))?;
         // Another project may have got the row of one that was merged.
-        near.retain(|near| near.project == memory.project && !near.is_unaccepted());
+        near.retain(|near| near.project == memory.project);
         Ok(near)
     }
 }

@@ -64,9 +64,6 @@ pub(super) fn settle_by_stated_value(
         // An earlier pair may have retired either of them.
         let Some(own) = tx.memory(id)?.filter(Memory::is_in_effect) else { break };
         let Some(other) = tx.memory(other)?.filter(Memory::is_in_effect) else { continue };
-        if own.is_unaccepted() || other.is_unaccepted() {
-            continue;
-        }
         let Some(of_other) = other.assertion().filter(|of_other| of_other.excludes(&assertion)) else { continue };
         if !own.may_meet(&other) || is_settled(tx, own.id, other.id)? {
             continue;
@@ -116,8 +113,7 @@ fn settle_or_contest(
     now: UtcMillis,
 ) -> Result<(), EngineError> {
     let (Some(known), Some(new)) = (tx.memory(known)?, tx.memory(new)?) else { return Ok(()) };
-    let is_unaccepted = known.is_unaccepted() || new.is_unaccepted();
-    let may_meet = known.may_meet(&new) && known.is_in_effect() && new.is_in_effect() && !is_unaccepted;
+    let may_meet = known.may_meet(&new) && known.is_in_effect() && new.is_in_effect();
     if known.id == new.id || !may_meet || is_settled(tx, known.id, new.id)? {
         return Ok(());
     }
@@ -193,14 +189,14 @@ fn grade_change(
 ) -> Result<bool, EngineError> {
     let (Some(known), Some(new)) = (tx.memory(known)?, tx.memory(new)?) else { return Ok(false) };
     let (older, newer) = if new.is_later_than(&known, now) == Some(false) { (&new, &known) } else { (&known, &new) };
-    let is_unaccepted = older.is_unaccepted() || newer.is_unaccepted();
-    let may_meet =
-        older.is_of_same_place(newer) && !is_unaccepted && special_case(tx, newer, older, ConflictKind::Value)?.is_none();
+    let may_meet = older.is_of_same_place(newer) && special_case(tx, newer, older, ConflictKind::Value)?.is_none();
     if !may_meet || is_settled(tx, known.id, new.id)? {
         return Ok(false);
     }
-    let counts_less =
-        authority(newer) < authority(older) || older.is_pinned || older.lane == Lane::Curated && newer.lane == Lane::Extracted;
+    let counts_less = authority(newer) < authority(older)
+        || older.is_pinned
+        || older.lane == Lane::Curated && newer.lane == Lane::Extracted
+        || newer.is_shared() && !older.is_shared();
     let grade = if counts_less { ChangeGrade::Possible } else { change.grade };
     state_change(tx, older, newer, Change { grade, ..change }, now)
 }
@@ -217,7 +213,8 @@ pub(super) fn may_replace(
     let is_so_now = newer.is_valid_at(now) && newer.true_since(now).is_some_and(|since| since <= now);
     let by_person = older.lane == Lane::Extracted || newer.lane == Lane::Curated && actor == Actor::Person;
     // Of members of a team, each retires their own.
-    let is_own = !newer.is_shared() || older.is_shared() && older.source.author == newer.source.author;
+    let is_own =
+        !newer.is_shared() || older.is_shared() && older.source.author == newer.source.author && older.source.author.is_some();
     let may = newer.is_later_than(older, now) == Some(true)
         && is_so_now
         && authority(newer) >= authority(older)

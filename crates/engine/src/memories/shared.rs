@@ -1,15 +1,15 @@
-//! Takes the memories that colleagues share in files of a project's repository, as one operation.
+//! Takes the memories that accepted colleagues share in files of a project's repository, as one operation.
 //!
-//! A file is somebody else's word. Its memory is one of its own: it adds nothing to what the person's sessions say, and as long as the
-//! person has not accepted its author it is compared with nothing. What the person says in the same words is theirs from then on
-//! ([`yore_core::memory::Memory::absorb`]).
+//! A file is somebody else's word, so nothing of an author whom the person has not accepted gets into the store: such memories are told
+//! from the files alone. One of an accepted author is a memory of its own, below the person's: it adds nothing to what these say, and
+//! retires none. What the person says in the same words is theirs from then on ([`yore_core::memory::Memory::absorb`]).
 
 use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use yore_core::id::{MemoryId, ProjectId};
 use yore_core::memory::{Confidence, Event, Lane, Memory, MemoryKind, PutAway, Replacement, SourceKind, StatusCause, check};
-use yore_core::operation::{Actor, Cause, OperationKind, Record};
+use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
 use yore_core::time::UtcMillis;
 use yore_sources::project_names::ProjectNames;
 
@@ -17,25 +17,22 @@ use super::record::{NewMemory, Prepared};
 use super::retire_or_contest::{change, settle_by_stated_value, settle_by_words};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
-use crate::store::{Memories, MemoryFilter, MemoryOutline, OperationTx, ProjectKey};
+use crate::store::{Memories, MemoryFilter, MemoryOutline, OperationTx};
 
-/// Folder of the data directory that exists once a repository shared memories.
-pub const SHARED_CHECKOUTS: &str = "shared";
 /// Name of what causes the operation.
-const BY: &str = "yore share";
+pub const TAKES_SHARED: &str = "yore share";
 /// Beginning of the cause of a memory that a file retires.
 const RETIRED: &str = "retired by ";
-/// Highest importance, and certainty before and after the person accepted the author: a file cannot claim more.
+/// Highest importance and certainty: a file cannot claim more.
 const MOST_IMPORTANT: f32 = 0.5;
-const UNACCEPTED: f32 = 0.3;
-const ACCEPTED: f32 = 0.7;
+const MOST_CERTAIN: f32 = 0.7;
 
 /// A memory as a file of the repository says it.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct SharedRecord {
     /// The memory. Its source has the file, the author and the commit.
     pub memory: NewMemory,
-    /// True if the person accepted its author.
+    /// True if the person accepted its author; else it is not taken.
     pub is_accepted: bool,
     /// Who retired it, and why, if a file does so that counts.
     pub retired: Option<String>,
@@ -48,19 +45,21 @@ pub struct SharedRequest {
     pub here: ProjectNames,
     /// Its shared memories; those that were taken before and are not here any more are put away.
     pub records: Vec<SharedRecord>,
+    /// Files that are on the branch that everybody has, and in no checkout here: what was taken of them stays.
+    pub elsewhere: Vec<String>,
 }
 
-/// What was taken of the shared memories.
+/// Outcome of the taking of shared memories.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct SharedTaken {
     /// Memories that were recorded.
     pub recorded: u64,
-    /// Memories whose words, author, trust or status changed.
+    /// Memories whose words, author or status changed.
     pub changed: u64,
-    /// Memories that no file has any more.
+    /// Memories that no file of an accepted author has any more.
     pub put_away: u64,
-    /// Memories that stay as they are: known, the person's own, retired before they came, or forgotten for good.
-    pub known: u64,
+    /// Files whose statement the person has, or had and decided about, or forgot for good.
+    pub own: Vec<String>,
     /// Files whose memory cannot be stored, and why.
     pub refused: Vec<(String, String)>,
     /// Number of the operation; `None`: nothing was changed.
@@ -75,6 +74,18 @@ struct Offered<'r> {
     near: Vec<MemoryOutline>,
 }
 
+/// A kind and a statement, which one memory of a project has.
+type Said = (MemoryKind, String);
+
+/// The memories of a project and those that hold everywhere, of any status.
+#[derive(Default)]
+struct Known {
+    /// What the person or their sessions said.
+    own: HashSet<Said>,
+    /// What files said, and the id of its memory.
+    shared: HashMap<Said, MemoryId>,
+}
+
 impl Engine {
     /// Takes the shared memories of a project: records those that are new, changes those whose files or authors changed, puts away those
     /// that are gone.
@@ -82,57 +93,63 @@ impl Engine {
         let now = self.now();
         let mut taken = SharedTaken::default();
         let Some(project) = self.project_of_memory(&request.here)? else { return Ok(taken) };
-        let known = self.known_shared(project)?;
+        let known = self.known_statements(project)?;
         let ingester = self.ingester()?;
         let mut offered: Vec<Offered<'_>> = Vec::new();
         for record in &request.records {
+            let place = || record.memory.memory.source.place.clone().unwrap_or_default();
             match self.prepared(&bounded(record, project), now) {
-                Ok(prepared) if ingester.is_statement_buried(&prepared.memory.statement) => taken.known += 1,
+                Ok(prepared) if known.own.contains(&key(&prepared.memory)) => taken.own.push(place()),
+                Ok(prepared) if ingester.is_statement_buried(&prepared.memory.statement) => taken.own.push(place()),
+                Ok(_) if !record.is_accepted => {}
                 Ok(prepared) => {
-                    let is_compared = record.is_accepted && !known.contains_key(&key(&prepared.memory));
+                    let is_new = !known.shared.contains_key(&key(&prepared.memory));
                     // One is stored even if the search fails.
-                    let near = if is_compared { self.near(&prepared.memory).unwrap_or_default() } else { Vec::new() };
+                    let near = if is_new { self.near(&prepared.memory).unwrap_or_default() } else { Vec::new() };
                     offered.push(Offered { prepared, record, near });
                 }
-                Err(EngineError::Memory(error)) => {
-                    taken.refused.push((record.memory.memory.source.place.clone().unwrap_or_default(), error.to_string()));
-                }
+                Err(EngineError::Memory(error)) => taken.refused.push((place(), error.to_string())),
                 Err(error) => return Err(error),
             }
         }
-        let cause = Cause { actor: Actor::Import, by: BY.to_owned(), input: None };
-        let summary = format!("took {} shared memories", offered.len());
+        let edited = self.edited(known.shared.values())?;
+        let cause = Cause { actor: Actor::Import, by: TAKES_SHARED.to_owned(), input: None };
+        let summary = format!("took what the repository of {} shares", request.here.name);
         let (taken, operation) = self.operate(OperationKind::Import, &cause, summary, |tx| {
             let mut taken = taken.clone();
             let mut met: HashSet<MemoryId> = HashSet::new();
             let mut fresh: Vec<(MemoryId, &Offered<'_>)> = Vec::new();
             for offered in &offered {
                 let memory = &offered.prepared.memory;
-                let holding = tx.same_statement(memory)?.map(|id| tx.memory(id)).transpose()?.flatten();
-                let of_file = known.get(&key(memory)).map(|id| tx.memory(*id)).transpose()?.flatten();
-                // What the person says, and what they decided about a colleague's statement, stays as it is.
-                let of_file = holding.or(of_file);
+                let of_file = known.shared.get(&key(memory)).map(|id| tx.memory(*id)).transpose()?.flatten();
                 met.extend(of_file.as_ref().map(|memory| memory.id));
                 match of_file {
-                    Some(known) if known.is_shared() && renew(tx, &known, offered, now)? => taken.changed += 1,
-                    None if offered.record.retired.is_none() => {
+                    // What the person decided about a colleague's statement stays.
+                    Some(known) if known.is_shared() => {
+                        taken.changed += u64::from(renew(tx, &known, offered, edited.contains(&known.id), now)?);
+                    }
+                    // What was retired before it came is no news. Another process may have recorded it a moment ago.
+                    None if offered.record.retired.is_none() && tx.same_statement(memory)?.is_none() => {
                         check(memory).map_err(MemoryError::from)?;
                         tx.put(&Record::Memory(Box::new(memory.clone())))?;
                         fresh.push((memory.id, offered));
                         taken.recorded += 1;
                     }
-                    _ => taken.known += 1,
+                    _ => {}
                 }
             }
-            for id in known.values().filter(|id| !met.contains(id)) {
+            for id in known.shared.values().filter(|id| !met.contains(id)) {
                 let is_told = |memory: &Memory| memory.is_in_effect() || is_retired(memory);
                 let Some(memory) = tx.memory(*id)?.filter(|memory| memory.is_shared() && is_told(memory)) else { continue };
-                let gone = PutAway::GoneFrom(memory.source.place.clone().unwrap_or_default());
+                let file = memory.source.place.clone().unwrap_or_default();
+                if request.elsewhere.contains(&file) {
+                    continue;
+                }
                 let memory = memory.after(&Event::Confirmed { is_left_alone: true }, now).unwrap_or(memory);
-                change(tx, &memory, &Event::PutAway(gone), Actor::Import, now)?;
+                change(tx, &memory, &Event::PutAway(PutAway::GoneFrom(file)), Actor::Import, now)?;
                 taken.put_away += 1;
             }
-            for (id, offered) in fresh.iter().filter(|(_, offered)| offered.record.is_accepted) {
+            for (id, offered) in &fresh {
                 settle_by_stated_value(tx, *id, Actor::Import, now)?;
                 settle_by_words(tx, *id, &[], offered.near.iter(), Actor::Import, now)?;
             }
@@ -141,32 +158,31 @@ impl Engine {
         Ok(SharedTaken { operation, ..taken })
     }
 
-    /// Returns the latest memories of a project that hold and whose authors are not accepted.
-    pub(crate) fn unaccepted(&self, project: ProjectKey, limit: usize) -> Result<Vec<Memory>, EngineError> {
-        // The memories of most computers are nobody else's.
-        if !self.directory().join(SHARED_CHECKOUTS).exists() {
-            return Ok(Vec::new());
-        }
-        let found = self.store().memories(Memories::Unaccepted(project, limit))?;
-        Ok(found.into_iter().map(|(_, memory)| memory).collect())
-    }
-
-    /// Returns the memories of a project that came from its files, whatever became of them.
-    fn known_shared(&self, project: ProjectId) -> Result<HashMap<Said, MemoryId>, EngineError> {
-        let filter = MemoryFilter { projects: Some(vec![project]), ..MemoryFilter::default() };
-        let memories = self.store().memories(Memories::Meeting(&filter, usize::MAX >> 1))?;
-        let shared = memories.into_iter().map(|(_, memory)| memory).filter(|memory| memory.source.kind == SourceKind::Colleague);
-        let mut known = HashMap::new();
-        // The one that was changed last counts.
-        for memory in shared {
-            known.entry(key(&memory)).or_insert(memory.id);
+    /// Returns what is said in a project and everywhere, whatever became of it.
+    fn known_statements(&self, project: ProjectId) -> Result<Known, EngineError> {
+        let filter = MemoryFilter { projects: Some(vec![project]), with_global: true, ..MemoryFilter::default() };
+        let mut known = Known::default();
+        for (_, memory) in self.store().memories(Memories::Meeting(&filter, usize::MAX >> 1))? {
+            if memory.source.kind == SourceKind::Colleague {
+                // The one that was changed last counts.
+                known.shared.entry(key(&memory)).or_insert(memory.id);
+            } else {
+                known.own.insert(key(&memory));
+            }
         }
         Ok(known)
     }
-}
 
-/// A kind and a statement, which one memory of a project has.
-type Said = (MemoryKind, String);
+    /// Returns those of the memories that somebody here changed last: their words stay.
+    fn edited<'m>(&self, memories: impl Iterator<Item = &'m MemoryId>) -> Result<HashSet<MemoryId>, EngineError> {
+        let mut edited = HashSet::new();
+        for id in memories {
+            let last = self.store().operations(None, Some(Subject::Memory(*id)), 1)?;
+            edited.extend(last.first().is_some_and(|last| last.cause.actor == Actor::Person).then_some(*id));
+        }
+        Ok(edited)
+    }
+}
 
 fn key(memory: &Memory) -> Said {
     (memory.kind, memory.statement.clone())
@@ -180,11 +196,11 @@ fn bounded(record: &SharedRecord, project: ProjectId) -> NewMemory {
     memory.lane = Lane::Extracted;
     memory.source.kind = SourceKind::Colleague;
     memory.importance = memory.importance.min(MOST_IMPORTANT);
+    memory.certainty = memory.certainty.min(MOST_CERTAIN);
     memory.is_pinned = false;
-    (memory.confidence, memory.certainty) = match record.is_accepted {
-        true if memory.confidence != Confidence::Speculative => (Confidence::Inferred, memory.certainty.min(ACCEPTED)),
-        _ => (Confidence::Speculative, memory.certainty.min(UNACCEPTED)),
-    };
+    if memory.confidence == Confidence::Verified {
+        memory.confidence = Confidence::Inferred;
+    }
     NewMemory { evidence: Vec::new(), entities: Vec::new(), related: Vec::new(), stated: Vec::new(), aliases: Vec::new(), ..new }
 }
 
@@ -193,8 +209,14 @@ fn is_retired(memory: &Memory) -> bool {
     matches!(&memory.cause, Some(StatusCause::Stated { words }) if words.starts_with(RETIRED))
 }
 
-/// Brings a shared memory to what its file says now; returns whether that changed anything.
-fn renew(tx: &mut OperationTx<'_, '_>, known: &Memory, offered: &Offered<'_>, now: UtcMillis) -> Result<bool, EngineError> {
+/// Brings a shared memory to what its file says now; returns whether that changed anything. `keeps_words`: a person changed it.
+fn renew(
+    tx: &mut OperationTx<'_, '_>,
+    known: &Memory,
+    offered: &Offered<'_>,
+    keeps_words: bool,
+    now: UtcMillis,
+) -> Result<bool, EngineError> {
     let event = match &offered.record.retired {
         Some(by) if known.is_in_effect() => {
             Some(Event::Replaced { since: None, why: Replacement::Stated(Some(format!("{RETIRED}{by}"))) })
@@ -204,21 +226,23 @@ fn renew(tx: &mut OperationTx<'_, '_>, known: &Memory, offered: &Offered<'_>, no
         None => Some(Event::InFileAgain),
     };
     let given = &offered.prepared.memory;
-    let memory = event.as_ref().and_then(|event| known.after(event, now)).unwrap_or_else(|| known.clone());
-    let valid_until = if memory.is_in_effect() { given.valid_until } else { memory.valid_until };
-    let said = Memory {
-        title: given.title.clone(),
-        details: given.details.clone(),
-        fields: given.fields.clone(),
-        tags: given.tags.clone(),
-        confidence: given.confidence,
-        certainty: given.certainty,
-        source: given.source.clone(),
-        anchors: given.anchors.clone(),
-        asserts: given.asserts.clone(),
-        valid_from: given.valid_from,
-        valid_until,
-        ..known.clone()
+    let said = if keeps_words {
+        Memory { source: given.source.clone(), ..known.clone() }
+    } else {
+        Memory {
+            title: given.title.clone(),
+            details: given.details.clone(),
+            fields: given.fields.clone(),
+            tags: given.tags.clone(),
+            confidence: given.confidence,
+            certainty: given.certainty,
+            source: given.source.clone(),
+            anchors: given.anchors.clone(),
+            asserts: given.asserts.clone(),
+            valid_from: given.valid_from,
+            valid_until: if known.is_in_effect() { given.valid_until } else { known.valid_until },
+            ..known.clone()
+        }
     };
     let is_reworded = said != *known;
     if is_reworded {

@@ -66,9 +66,6 @@ pub struct Brief {
     /// Questions, problems and todos of the project that nobody closed, latest first.
     #[serde(default)]
     pub open: Vec<Memory>,
-    /// What colleagues share in the repository whom the person has not accepted, latest first.
-    #[serde(default)]
-    pub shared: Vec<Memory>,
     /// Categories of the project's memories with several of them, and their numbers, largest first.
     #[serde(default)]
     pub categories: Vec<(String, usize)>,
@@ -86,7 +83,7 @@ pub struct Brief {
 impl Brief {
     /// Returns whether the brief has no content.
     pub fn is_empty(&self) -> bool {
-        let memories = [&self.orders, &self.decided, &self.open, &self.shared];
+        let memories = [&self.orders, &self.decided, &self.open];
         self.standing.is_empty()
             && self.own.is_none()
             && self.dropped.is_empty()
@@ -125,9 +122,6 @@ const NOTES: usize = 12;
 const ORDERS: usize = 8;
 const DECIDED: usize = 4;
 const OPEN: usize = 4;
-/// Most memories of colleagues whom the person has not accepted, and the certainty that none of theirs has.
-const SHARED: usize = 4;
-const OWN: f32 = 0.31;
 /// Times as many memories are read as are told: cold ones are left out.
 const SPARE: usize = 3;
 /// An extracted standard or preference is told from this certainty on.
@@ -234,7 +228,7 @@ fn fill_memories(engine: &Engine, project: Option<ProjectKey>, aged: UtcMillis, 
     tiered.sort_by_key(|(tier, memory)| (!memory.is_pinned, memory.lane != Lane::Curated, *tier));
     brief.orders = tiered.into_iter().map(|(_, memory)| memory).collect();
     brief.orders.truncate(ORDERS);
-    brief.decided = near(&[MemoryKind::Decision], OWN, 2 * DECIDED)?;
+    brief.decided = near(&[MemoryKind::Decision], 0.0, 2 * DECIDED)?;
     for list in [&mut brief.orders, &mut brief.decided] {
         let changed = engine.likely_changed(list)?;
         list.retain(|memory| changed.iter().all(|(old, _)| old.id != memory.id));
@@ -247,8 +241,7 @@ fn fill_memories(engine: &Engine, project: Option<ProjectKey>, aged: UtcMillis, 
         let before = before.filter(|(_, (before, _))| !before.status.is_unlisted());
         brief.decided_before.extend(before.map(|(_, (before, _))| (decision.id, before.statement)));
     }
-    brief.open = near(&MemoryKind::OPEN, OWN, OPEN)?;
-    brief.shared = engine.unaccepted(project, SHARED)?;
+    brief.open = near(&MemoryKind::OPEN, 0.0, OPEN)?;
     Ok(())
 }
 

@@ -66,8 +66,7 @@ pub(super) fn news(engine: &Engine, request: &SuggestRequest, mut hits: Vec<Hit>
             Found::Memory(found) => {
                 let memory = &found.memory;
                 let is_own = memory.source.session.is_some() && memory.source.session == request.session;
-                let is_accepted = memory.is_shared() && !memory.is_unaccepted();
-                let is_backed = memory.lane == Lane::Curated || !memory.evidence.is_empty() || is_accepted;
+                let is_backed = memory.lane == Lane::Curated || !memory.evidence.is_empty() || memory.is_shared();
                 // The statement of an extracted memory is made of the words of its evidence.
                 let is_given = |evidence: &Evidence| request.given.contains(&ItemId::Turn(evidence.turn));
                 let is_known =

@@ -7,6 +7,7 @@ use crate::inject::budget::tokens;
 use crate::inject::learning::Waiting;
 use crate::inject::text;
 use crate::results;
+use crate::shared::refresh::unaccepted;
 
 /// Show the brief that a session beginning here gets
 ///
@@ -33,7 +34,9 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let mut memory = context.settings.memory()?;
     let brief = memory.brief(BriefRequest { here, session: None, is_compacted: false })?;
     let config = context.settings.own_config()?;
-    let given = text::brief_with(&brief, budget, Waiting::of(brief.waiting, &config, &context.settings.directory));
+    let shared = context.settings.here.as_deref().map(|here| unaccepted(&context.settings.directory, here)).unwrap_or_default();
+    let waiting = Waiting::of(brief.waiting, &config, &context.settings.directory);
+    let given = text::brief_with(&brief, budget, waiting, &shared);
     // Counts are no reason to withhold a brief.
     let _ = memory.count_given(given.memories(), None);
     if context.printer.is_json() {

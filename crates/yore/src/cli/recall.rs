@@ -17,8 +17,10 @@ use super::memories::{kind, share, status, tier};
 use crate::config::RecallEmbedder;
 use crate::error::{CliError, CliResult, Exit};
 use crate::recall_request::{self, KINDS, ROLES};
+use crate::render::plain::one_line;
 use crate::render::{text, view};
 use crate::results::{Recalled, words};
+use crate::shared::refresh::{about, unaccepted};
 
 /// Find what was said, and where
 ///
@@ -293,6 +295,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             for line in text::topic_lines(&answer.topics) {
                 context.printer.line(line)?;
             }
+            tell_unaccepted(&question, context)?;
         }
         if arguments.explain {
             let [plan, land, trace] = answer.micros;
@@ -421,4 +424,21 @@ fn probability(text: &str) -> Result<f32, &'static str> {
 /// Returns a request for the passages that answer a question, with the configured settings.
 pub fn request(question: &str, context: &Context) -> RecallRequest {
     recall_request::request(question, context.settings.config(), context.settings.project_here())
+}
+
+/// Tells what people share here about the question whom the person has not accepted, after everything else.
+fn tell_unaccepted(question: &str, context: &mut Context) -> CliResult<()> {
+    let Some(here) = context.settings.here.as_deref().filter(|_| context.settings.config().share.read) else { return Ok(()) };
+    let shared = unaccepted(&context.settings.directory, here);
+    let about = about(&shared, question);
+    if !about.is_empty() {
+        context.printer.line("\nShared in this repository, not accepted by you (`yore share accept`):")?;
+    }
+    for one in about {
+        let author = one.author.as_deref().map_or_else(|| "somebody".to_owned(), text::harmless);
+        let commit = one.commit.as_deref().map(|commit| format!(" in {commit}")).unwrap_or_default();
+        let (kind, statement) = (one.kind.replace('_', "-"), one_line(&one.statement));
+        context.printer.line(format!("  {kind}, by {author}{commit}: {statement}"))?;
+    }
+    Ok(())
 }

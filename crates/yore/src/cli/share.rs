@@ -1,17 +1,20 @@
 //! `yore share`: memories as files in the project's repository.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fs;
 use std::io::BufRead;
 
 use clap::{Args, Subcommand};
+use yore_core::id::ProjectId;
 use yore_core::memory::{Lane, MemoryKind, Status};
 use yore_engine::ingest::settings_key;
-use yore_engine::{MemoryFilter, MemoryList, StoredMemory};
+use yore_engine::{MemoryFilter, MemoryList, ProjectQuery, StoredMemory};
 use yore_sources::git::Git;
 use yore_sources::project_names::ProjectNames;
 use yore_sources::redact::{RedactionCounts, Redactor};
 
 use super::Context;
+use crate::engine_handle::MemoryClient;
 use crate::error::{CliError, CliResult, Exit};
 use crate::inject::budget::tokens;
 use crate::render::memories::kind_name;
@@ -22,7 +25,7 @@ use crate::shared::authors::Author;
 use crate::shared::file::{self, Retirement, SharedFile, SharedMemory};
 use crate::shared::folder::{FOLDER, Folder};
 use crate::shared::machine::Machine;
-use crate::shared::refresh::{self, COMMIT_DIGITS, acceptance, known_files, project_key};
+use crate::shared::refresh::{self, acceptance, file_of, known_files, project_key, short_commit};
 use crate::shared::state::{Known, Standing, standings};
 
 /// Kinds that `--review` proposes: what holds for everybody who works on the project.
@@ -98,8 +101,8 @@ enum Action {
     },
     /// Accept authors: their memories count from now on as those of an agent, in this project
     ///
-    /// Until then they are found and shown with a mark, change nothing, and are given to agents in briefs alone. An author is who the
-    /// history of the repository names: whoever may push to it can write any name.
+    /// Until then they are kept out of your memory: `yore recall` and briefs tell them after everything else, with a mark. An author is who
+    /// the main branch of `origin` names; on other branches anybody can write any name, so that nobody is accepted there.
     Accept {
         /// Email addresses; without any, lists the authors
         #[arg(value_name = "AUTHOR")]
@@ -139,6 +142,10 @@ struct Place {
     here: ProjectNames,
     project: String,
     machine: Machine,
+    /// Entries of the authors that the person accepted.
+    accepted: Vec<String>,
+    /// Address of the person, as git has it here.
+    own_email: String,
 }
 
 impl Place {
@@ -149,7 +156,13 @@ impl Place {
         let here = context.settings.project_here().ok_or_else(outside)?;
         let project = project_key(&here).ok_or_else(outside)?;
         let machine = Machine::new(&folder.root, context.settings.paths.home.as_deref());
-        Ok(Self { folder, here, project, machine })
+        let data = &context.settings.directory;
+        let accepted = refresh::accepted(data).map_err(|error| CliError::io(data, &error))?;
+        let mut own_email = Vec::new();
+        // Without an address nobody is taken for the person.
+        let _ = Git::at(&folder.root).run(&["config", "user.email"], 1_000, &mut own_email);
+        let own_email = String::from_utf8_lossy(&own_email).trim().to_lowercase();
+        Ok(Self { folder, here, project, machine, accepted, own_email })
     }
 
     /// Returns the files of the folder with their authors.
@@ -157,13 +170,19 @@ impl Place {
         known_files(&self.folder, None).map_err(|error| CliError::io(&self.folder.path, &error))
     }
 
-    fn is_accepted(&self, author: &Author, context: &Context) -> bool {
-        refresh::accepted(&context.settings.directory).contains(&acceptance(&self.project, &author.email))
+    fn is_accepted(&self, author: &Author) -> bool {
+        refresh::is_accepted(&self.accepted, &self.project, author)
     }
 }
 
 /// Returns the file of a memory; the error says why it cannot be shared.
-fn prepared(stored: &StoredMemory, place: &Place, with_quotes: bool, context: &Context) -> Result<SharedMemory, String> {
+fn prepared(
+    stored: &StoredMemory,
+    project: Option<ProjectId>,
+    place: &Place,
+    with_quotes: bool,
+    context: &Context,
+) -> Result<SharedMemory, String> {
     let memory = &stored.memory;
     match memory.kind {
         MemoryKind::Preference => return Err("a preference is one person's: it is not shared".to_owned()),
@@ -178,7 +197,7 @@ fn prepared(stored: &StoredMemory, place: &Place, with_quotes: bool, context: &C
     if !memory.is_in_effect() {
         return Err(format!("it is {}", memory.status.as_str()));
     }
-    if memory.project.is_some() && !is_of_project(stored, place) {
+    if memory.project.is_some() && memory.project != project {
         let project = stored.project.as_deref().map_or_else(|| "another project".to_owned(), harmless);
         return Err(format!("it belongs to {project}"));
     }
@@ -206,17 +225,18 @@ fn publishable(text: &str, redactor: &Redactor, place: &Place) -> Result<String,
     place.machine.portable(redacted.as_deref().unwrap_or(text))
 }
 
-/// Returns whether a memory belongs to the project of this directory.
-fn is_of_project(stored: &StoredMemory, place: &Place) -> bool {
-    stored.project.as_deref() == Some(place.here.name.as_str())
+/// Returns the project of this directory, as the memory knows it.
+fn project_of(place: &Place, memory: &mut MemoryClient) -> CliResult<Option<ProjectId>> {
+    Ok(memory.find_project(ProjectQuery::Directory(place.here.clone()))?.map(|project| project.id))
 }
 
 fn share(place: &Place, arguments: &Arguments, context: &mut Context) -> CliResult {
     let mut memory = context.settings.memory()?;
+    let project = project_of(place, &mut memory)?;
     let mut found = Vec::new();
     for id in &arguments.memories {
         let stored = memory.memory(id.clone())?;
-        let shared = prepared(&stored, place, !arguments.no_quotes, context)
+        let shared = prepared(&stored, project, place, !arguments.no_quotes, context)
             .map_err(|reason| refused(&format!("[{}]: {reason}", stored.memory.id.short())))?;
         found.push((stored.memory.id.short(), shared));
     }
@@ -243,7 +263,7 @@ fn write(place: &Place, found: Vec<(String, SharedMemory)>, is_dry_run: bool, co
         } else {
             place.folder.write(&text).map_err(|error| CliError::io(&place.folder.path, &error))?.1
         };
-        told.push(SharedWritten { memory: id, file: format!("{FOLDER}/{name}.md"), is_new, text: is_dry_run.then_some(text) });
+        told.push(SharedWritten { memory: id, file: file_of(&name), is_new, text: is_dry_run.then_some(text) });
     }
     if context.printer.is_json() {
         context.printer.json(&told)?;
@@ -264,7 +284,10 @@ fn write(place: &Place, found: Vec<(String, SharedMemory)>, is_dry_run: bool, co
 
 /// Says what is to be done so that others get the files.
 fn hint_at_commit(place: &Place, context: &mut Context) -> CliResult<()> {
-    let is_ignored = Git::at(&place.folder.root).run(&["check-ignore", "-q", FOLDER], 0, &mut Vec::new()).is_ok();
+    let mut status = Vec::new();
+    // Without git, nothing is said about it.
+    let _ = Git::at(&place.folder.root).run(&["status", "--porcelain", "--ignored", "--", FOLDER], 10_000, &mut status);
+    let is_ignored = status.starts_with(b"!!");
     context.printer.note(if is_ignored {
         format!("git ignores {FOLDER}: nobody gets the files until .gitignore lets them through")
     } else {
@@ -275,6 +298,7 @@ fn hint_at_commit(place: &Place, context: &mut Context) -> CliResult<()> {
 
 fn review(place: &Place, arguments: &Arguments, context: &mut Context) -> CliResult {
     let mut memory = context.settings.memory()?;
+    let project = project_of(place, &mut memory)?;
     let files = place.files()?;
     let known: Vec<&SharedMemory> = files
         .iter()
@@ -290,7 +314,7 @@ fn review(place: &Place, arguments: &Arguments, context: &mut Context) -> CliRes
         let memory = &stored.memory;
         let is_known =
             known.iter().any(|shared| shared.kind == memory.kind && shared.statement.trim() == memory.statement.trim());
-        is_of_project(stored, place) && !memory.is_shared() && !is_known
+        project.is_some() && memory.project == project && !memory.is_shared() && !is_known
     });
     // What a person gave or confirmed comes first.
     candidates.sort_by(|a, b| {
@@ -302,7 +326,7 @@ fn review(place: &Place, arguments: &Arguments, context: &mut Context) -> CliRes
     });
     let mut ready = Vec::new();
     for stored in &candidates {
-        if let Ok(shared) = prepared(stored, place, !arguments.no_quotes, context) {
+        if let Ok(shared) = prepared(stored, project, place, !arguments.no_quotes, context) {
             ready.push((stored.memory.id.short(), shared));
         }
         if ready.len() == arguments.limit {
@@ -344,13 +368,13 @@ fn told(standing: &Standing<'_>) -> SharedFileRecord {
     let by = |author: Option<&Author>| ShareAuthor {
         name: author.map(|author| author.name.clone()),
         email: author.map(|author| author.email.clone()),
-        commit: author.map(|author| author.commit.chars().take(COMMIT_DIGITS).collect()),
+        commit: author.map(short_commit),
         files: 0,
         is_accepted: false,
     };
     let memory = standing.memory;
     SharedFileRecord {
-        file: format!("{FOLDER}/{}.md", standing.name),
+        file: file_of(standing.name),
         kind: memory.kind.as_str().to_owned(),
         statement: memory.statement.clone(),
         author: ShareAuthor { is_accepted: standing.is_accepted, ..by(standing.author) },
@@ -367,7 +391,7 @@ fn list(place: &Place, with_retired: bool, context: &mut Context) -> CliResult {
     let files = place.files()?;
     let mut records: Vec<SharedFileRecord> = Vec::new();
     {
-        let is_accepted = |author: &Author| place.is_accepted(author, context);
+        let is_accepted = |author: &Author| place.is_accepted(author);
         let found = standings(&files, &is_accepted);
         records.extend(found.iter().filter(|standing| with_retired || standing.retired.is_none()).map(told));
     }
@@ -379,16 +403,18 @@ fn list(place: &Place, with_retired: bool, context: &mut Context) -> CliResult {
         .iter()
         .map(|record| {
             let name = record.file.rsplit('/').next().unwrap_or_default().chars().take(NAME_DIGITS).collect();
-            let who = record.author.name.as_deref().map_or_else(|| "not committed".to_owned(), one_line);
+            let who = record.author.name.as_deref().map_or_else(|| "not known".to_owned(), one_line);
             let mut marks = Vec::new();
-            if record.author.name.is_some() && !record.author.is_accepted {
-                marks.push("not accepted".to_owned());
+            match &record.author {
+                ShareAuthor { email: Some(email), .. } if *email == place.own_email => marks.push("yours".to_owned()),
+                ShareAuthor { name: Some(_), is_accepted: false, .. } => marks.push("not accepted".to_owned()),
+                _ => {}
             }
             if let Some(by) = &record.retired_by {
                 marks.push(format!("retired by {}", by.name.as_deref().map_or_else(|| "you".to_owned(), one_line)));
             }
             if record.retirements_proposed > 0 {
-                marks.push("others would retire it".to_owned());
+                marks.push("a retirement does not count yet".to_owned());
             }
             let marks = if marks.is_empty() { String::new() } else { format!("({}) ", marks.join(", ")) };
             let commit = record.author.commit.clone().unwrap_or_default();
@@ -449,7 +475,7 @@ fn retire(place: &Place, named: &[String], because: Option<&str>, by: Option<&st
             let retirement = Retirement { memory: name.clone(), by: by.clone(), reason: because.clone() };
             let text = file::write(&SharedFile::Retired(retirement));
             let (file, is_new) = place.folder.write(&text).map_err(|error| CliError::io(&place.folder.path, &error))?;
-            written.push(SharedWritten { memory: name, file: format!("{FOLDER}/{file}.md"), is_new, text: None });
+            written.push(SharedWritten { memory: name, file: file_of(&file), is_new, text: None });
         }
     }
     if context.printer.is_json() {
@@ -476,7 +502,7 @@ fn take_back(place: &Place, named: &[String], context: &mut Context) -> CliResul
         let retirements = files.iter().filter(retires).map(|known| &known.name);
         for name in names.iter().chain(retirements) {
             if place.folder.remove(name).map_err(|error| CliError::io(&place.folder.path, &error))? {
-                removed.push(format!("{FOLDER}/{name}.md"));
+                removed.push(file_of(&name));
             }
         }
     }
@@ -506,7 +532,7 @@ fn accept(place: &Place, emails: &[String], is_undo: bool, context: &mut Context
                 email: Some(author.email.clone()),
                 commit: None,
                 files: *files,
-                is_accepted: place.is_accepted(author, context),
+                is_accepted: place.is_accepted(author),
             })
             .collect();
         listed.sort_by(|a, b| a.email.cmp(&b.email));
@@ -528,7 +554,7 @@ fn accept(place: &Place, emails: &[String], is_undo: bool, context: &mut Context
         }
         return Ok(if rows.is_empty() { Exit::Nothing } else { Exit::Success });
     }
-    let mut accepted = refresh::accepted(&context.settings.directory);
+    let mut accepted = place.accepted.clone();
     for email in emails {
         let email = email.to_lowercase();
         let entry = acceptance(&place.project, &email);
@@ -554,21 +580,25 @@ fn check(place: &Place, context: &mut Context) -> CliResult {
     let mut findings: Vec<ShareFinding> =
         problems.into_iter().map(|problem| ShareFinding { file: problem.file, problem: problem.reason }).collect();
     // The rules need no key of a memory to find a secret.
-    let redactor = Redactor::new(&[0; 32]);
-    let count = files.len() as u64;
-    for (name, file) in files {
-        let SharedFile::Memory(mut memory) = file else { continue };
+    let patterns = &context.settings.config().redaction.extra_patterns;
+    let redactor = Redactor::with_patterns(&[0; 32], patterns).map_err(|error| CliError::usage(error.to_string(), None))?;
+    // Retirements and entries that yore does not read are published as well.
+    let mut texts: Vec<(String, String)> = fs::read_dir(&place.folder.path)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| Some((entry.file_name().into_string().ok()?, fs::read_to_string(entry.path()).ok()?)))
+        .collect();
+    texts.sort();
+    for (name, text) in texts {
         let mut counts = RedactionCounts::default();
-        let mut named = None;
-        for text in memory.texts_mut() {
-            let _ = redactor.text(text, &mut counts);
-            named = named.or(place.machine.portable(text).err());
-        }
-        let file = format!("{FOLDER}/{name}.md");
+        let _ = redactor.text(&text, &mut counts);
         if counts.total() > 0 {
-            findings.push(ShareFinding { file: file.clone(), problem: "it holds a secret".to_owned() });
+            findings.push(ShareFinding { file: name.clone(), problem: "it holds a secret".to_owned() });
         }
-        findings.extend(named.map(|problem| ShareFinding { file, problem }));
+        if let Err(problem) = place.machine.portable(&text) {
+            findings.push(ShareFinding { file: name, problem });
+        }
     }
     if context.printer.is_json() {
         context.printer.json(&findings)?;
@@ -577,7 +607,7 @@ fn check(place: &Place, context: &mut Context) -> CliResult {
             context.printer.line(format!("{}: {}", harmless(&finding.file), harmless(&finding.problem)))?;
         }
         if findings.is_empty() {
-            context.printer.line(format!("{}, nothing to mend", counted(count, "file")))?;
+            context.printer.line(format!("{}, nothing to mend", counted(files.len() as u64, "file")))?;
         }
     }
     Ok(if findings.is_empty() { Exit::Success } else { Exit::Nothing })
@@ -594,7 +624,7 @@ fn history(place: &Place, named: &str, context: &mut Context) -> CliResult {
     let retires = |known: &&Known| matches!(&known.file, SharedFile::Retired(retirement) if paths.contains(&retirement.memory));
     let retirements: Vec<String> = files.iter().filter(retires).map(|known| known.name.clone()).collect();
     paths.extend(retirements);
-    let paths: Vec<String> = paths.iter().map(|name| format!("{FOLDER}/{name}.md")).collect();
+    let paths: Vec<String> = paths.iter().map(|name| file_of(&name)).collect();
     let mut arguments =
         vec!["log", "--full-history", "--no-renames", "--date=short", "--format=%h %ad %an: %s", "--name-status", "--"];
     arguments.extend(paths.iter().map(String::as_str));
@@ -621,9 +651,9 @@ pub fn brief(budget: Option<usize>, context: &mut Context) -> CliResult {
     let mut by_kind: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for standing in standings(&files, &|_| false).iter().filter(|standing| standing.retired.is_none()) {
         let author = standing.author.map_or_else(
-            || "not committed".to_owned(),
+            || "not known".to_owned(),
             |author| {
-                let commit: String = author.commit.chars().take(COMMIT_DIGITS).collect();
+                let commit = short_commit(author);
                 format!("{}, {commit}", one_line(&author.name))
             },
         );

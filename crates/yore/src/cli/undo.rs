@@ -1,5 +1,6 @@
 use clap::Args;
 use yore_core::operation::Operation;
+use yore_engine::TAKES_SHARED;
 
 use super::Context;
 use super::memories::by_person;
@@ -64,8 +65,10 @@ fn chosen(named: Option<u64>, memory: &mut MemoryClient, choose: fn(&[Operation]
 
 /// Returns the latest operation that is in effect.
 fn latest(operations: &[Operation]) -> Option<u64> {
-    let can_be_undone =
-        |operation: &&Operation| operation.of.is_none() && operation.undone_by.is_none() && !operation.is_forgotten;
+    // What a repository shares is taken by itself, and would be taken again.
+    let can_be_undone = |operation: &&Operation| {
+        operation.of.is_none() && operation.undone_by.is_none() && !operation.is_forgotten && operation.cause.by != TAKES_SHARED
+    };
     operations.iter().find(can_be_undone).map(|operation| operation.number)
 }
 

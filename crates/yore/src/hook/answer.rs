@@ -295,7 +295,8 @@ impl Wanted {
                         Brief { project: brief.project, standing: brief.standing, failing: brief.failing, ..Brief::default() };
                 }
                 let waiting = Waiting::of(brief.waiting, &self.config, &self.directory);
-                let given = text::brief_with(&brief, budget, waiting);
+                let shared = self.event.cwd.as_deref().map(|cwd| refresh::unaccepted(&self.directory, Path::new(cwd)));
+                let given = text::brief_with(&brief, budget, waiting, &shared.unwrap_or_default());
                 if waiting == Waiting::Offered && given.text.contains(&text::offered(brief.waiting)) {
                     learning::note_told(&self.directory);
                 }
@@ -363,7 +364,7 @@ impl Wanted {
         let Some(client) = &mut self.client else { return };
         let mut is_late = false;
         // It stays due if git or the daemon fails.
-        let _ = refresh::take(due, &self.directory, Some(until), |request| {
+        let _ = refresh::take(due, &self.directory, until, |request| {
             client.ask(&Verb::take_shared { request }, patience).map_err(|_| {
                 is_late = true;
                 io::Error::from(io::ErrorKind::TimedOut)

@@ -26,6 +26,7 @@ use super::learning::Waiting;
 use crate::fence::{MARK, clean, name};
 use crate::render::text::{day, merge_offer};
 use crate::results;
+use crate::shared::refresh::Unaccepted;
 
 /// Most characters of a standing note.
 const STANDING_CHARS: usize = 600;
@@ -46,6 +47,8 @@ const OUTCOME_CHARS: usize = 400;
 const WARNING_CHARS: usize = 200;
 const FORM_CHARS: usize = 60;
 
+/// Most memories of people who are not accepted.
+const MOST_SHARED: usize = 4;
 /// From so many sessions that wait to be distilled, the brief says so.
 const MANY_WAIT: u64 = 3;
 
@@ -62,12 +65,12 @@ const LINE_COST: usize = 44;
 /// Returns the brief within a budget of tokens. Whatever does not fit is left out; the most useful parts come
 /// first.
 pub fn brief(brief: &Brief, budget: usize) -> Injection {
-    brief_with(brief, budget, Waiting::Told)
+    brief_with(brief, budget, Waiting::Told, &[])
 }
 
-/// Returns the brief with a line about the sessions that wait, if many do.
-pub fn brief_with(brief: &Brief, budget: usize, waiting: Waiting) -> Injection {
-    if brief.is_empty() {
+/// Returns the brief with a line about the sessions that wait, if many do, and with what people share whom the person has not accepted.
+pub fn brief_with(brief: &Brief, budget: usize, waiting: Waiting, shared: &[Unaccepted]) -> Injection {
+    if brief.is_empty() && shared.is_empty() {
         return Injection::default();
     }
     let about = match &brief.project {
@@ -105,12 +108,12 @@ pub fn brief_with(brief: &Brief, budget: usize, waiting: Waiting) -> Injection {
         let told = format!("Not distilled yet: {} sessions here (`yore distil`).", brief.waiting);
         page.section("", std::iter::once((told, Vec::new())));
     }
-    let shared = "Shared in this repository by people that were not accepted here, and may be wrong (`yore share accept`):";
-    page.section(shared, brief.shared.iter().map(brief_memory_line));
     page.section("Before that:", sessions.map(|worked| (format!("- {}", headline(worked)), Vec::new())));
     if waiting == Waiting::Offered {
         page.section("", std::iter::once((offered(brief.waiting), Vec::new())));
     }
+    let by_others = "Shared in this repository by people who were not accepted here, and may be wrong (`yore share accept`):";
+    page.section(by_others, shared.iter().take(MOST_SHARED).map(|one| (unaccepted_line(one), Vec::new())));
     page.end()
 }
 
@@ -340,6 +343,13 @@ fn statement_line(found: &FoundMemory, words: &str) -> String {
     let gone = found.changed.iter().find(|one| one.verdict == Verdict::Orphaned);
     marks.extend(gone.map(|one| format!(" (gone since: {})", name(&one.anchor.text))));
     format!("- [{}] {kind}, {}{sure}{by}: {statement}{marks}", memory.id.short(), day(Some(memory.recorded)))
+}
+
+/// Returns the line of a memory that somebody shares whom the person has not accepted.
+fn unaccepted_line(one: &Unaccepted) -> String {
+    let author = one.author.as_deref().map_or_else(|| "somebody".to_owned(), name);
+    let commit = one.commit.as_deref().map(|commit| format!(" in {}", name(commit))).unwrap_or_default();
+    format!("- {} by {author}{commit}: {}", one.kind.replace('_', " "), flowing(&one.statement, NOTE_CHARS))
 }
 
 /// Returns who shared a memory, and in which commit.

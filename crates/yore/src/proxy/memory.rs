@@ -289,6 +289,7 @@ fn is_errand(asked: &Asked, client: &Client, conversation: &Conversation) -> boo
 struct Decider {
     engine: Arc<Engine>,
     inject: Inject,
+    reads_shared: bool,
     directory: String,
     session: String,
 }
@@ -297,9 +298,13 @@ impl Decider {
     /// Takes what the repository shares, if that changed.
     fn take_shared(&self) {
         let data = self.engine.directory();
-        if let Some(due) = refresh::due(data, Path::new(&self.directory)) {
+        if self.reads_shared
+            && let Some(due) = refresh::due(data, Path::new(&self.directory))
+        {
             // It stays due if that fails.
-            let _ = refresh::take(due, data, None, |request| self.engine.take_shared(&request).map_err(io::Error::other));
+            let _ = refresh::take(due, data, Instant::now() + refresh::PATIENCE, |request| {
+                self.engine.take_shared(&request).map_err(io::Error::other)
+            });
         }
     }
 
@@ -375,7 +380,7 @@ impl Memory for ProxyMemory {
         let decider = LazyCell::new(|| {
             let session = capture::place_of(asked, conversation, &client, &self.ledger, &self.digests, at).session;
             let (engine, directory) = (Arc::clone(&self.engine), directory.to_owned());
-            Arc::new(Decider { engine, inject, directory, session })
+            Arc::new(Decider { engine, inject, reads_shared: self.config.share.read, directory, session })
         });
         for (at_chain, (number, chain)) in chains.iter().enumerate() {
             let may_decide = is_decided && *number == last;

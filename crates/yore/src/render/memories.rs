@@ -57,12 +57,12 @@ pub fn kind_of(memory: &Memory) -> String {
     told
 }
 
-/// Says which colleague shared a memory, and whether the person accepted them.
+/// Says which colleague shared a memory.
 fn shared_by(memory: &Memory) -> Option<String> {
     memory.is_shared().then(|| {
         let author = memory.source.author.as_deref().map_or_else(|| "somebody".to_owned(), one_line);
         let commit = memory.source.commit.as_deref().map(|commit| format!(" in {}", one_line(commit))).unwrap_or_default();
-        format!("shared by {author}{commit}{}", if memory.is_unaccepted() { ", not accepted" } else { "" })
+        format!("shared by {author}{commit}")
     })
 }
 

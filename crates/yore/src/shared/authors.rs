@@ -33,6 +33,9 @@ pub struct Author {
     pub commit: String,
     /// When it was written, as it says itself.
     pub at: UtcMillis,
+    /// True if the commit is on the branch that everybody has: whoever may push to it vouches for the name. In a fork's branch, anybody
+    /// can write any.
+    pub is_proven: bool,
 }
 
 impl Author {
@@ -57,12 +60,69 @@ pub fn authors(root: &Path, until: Option<Instant>) -> io::Result<HashMap<String
         None => Git::at(root),
     };
     let boundary = boundary(&git, root)?;
-    match git.run(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], MOST_OUTPUT, &mut Vec::new()) {
-        Ok(_) => {}
-        Err(error) if error.kind() == ErrorKind::TimedOut => return Err(error),
-        // Nothing was committed yet.
-        Err(_) => return Ok(HashMap::new()),
+    if !has_commit(&git, "HEAD")? {
+        return Ok(HashMap::new());
     }
+    let everybodys = everybodys_branch(&git)?;
+    let mut found = HashMap::new();
+    if let Some(branch) = everybodys {
+        added(&git, &[branch], &boundary, true, &mut found)?;
+        added(&git, &["HEAD", "--not", branch], &boundary, false, &mut found)?;
+    } else {
+        added(&git, &["HEAD"], &boundary, false, &mut found)?;
+    }
+    Ok(found)
+}
+
+/// Returns the files of the folder on the branch that everybody has, by names without `.md`.
+///
+/// # Errors
+/// As [`authors`].
+pub fn files_of_everybody(root: &Path, until: Option<Instant>) -> io::Result<Vec<String>> {
+    if !root.ancestors().any(|above| above.join(".git").exists()) {
+        return Ok(Vec::new());
+    }
+    let git = match until {
+        Some(until) => Git::until(root, until),
+        None => Git::at(root),
+    };
+    let Some(branch) = everybodys_branch(&git)?.filter(|branch| *branch != "HEAD") else { return Ok(Vec::new()) };
+    let (mut listed, folder) = (Vec::new(), format!("{FOLDER}/"));
+    git.run(&["ls-tree", "--name-only", branch, "--", &folder], MOST_OUTPUT, &mut listed)?;
+    let listed = String::from_utf8_lossy(&listed).into_owned();
+    let names = listed.lines().filter_map(|path| path.strip_prefix(&folder)?.strip_suffix(".md"));
+    Ok(names.filter(|name| is_name(name)).map(str::to_owned).collect())
+}
+
+/// Returns whether a name leads to a commit.
+fn has_commit(git: &Git<'_>, name: &str) -> io::Result<bool> {
+    match git.run(&["rev-parse", "--verify", "--quiet", &format!("{name}^{{commit}}")], MOST_OUTPUT, &mut Vec::new()) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::TimedOut => Err(error),
+        Err(_) => Ok(false),
+    }
+}
+
+/// Returns the branch that everybody has: the main one of `origin`; without any remote, the person's own. `None`: it is not known.
+fn everybodys_branch(git: &Git<'_>) -> io::Result<Option<&'static str>> {
+    for name in ["refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master"] {
+        if has_commit(git, name)? {
+            return Ok(Some(name));
+        }
+    }
+    let mut remotes = Vec::new();
+    git.run(&["for-each-ref", "--count=1", "refs/remotes"], MOST_OUTPUT, &mut remotes)?;
+    Ok(if remotes.is_empty() { Some("HEAD") } else { None })
+}
+
+/// Reads who added which files in some commits.
+fn added(
+    git: &Git<'_>,
+    commits: &[&str],
+    boundary: &HashSet<String>,
+    is_proven: bool,
+    found: &mut HashMap<String, Vec<Author>>,
+) -> io::Result<()> {
     let mut log = Vec::new();
     let arguments = [
         "log",
@@ -78,14 +138,14 @@ pub fn authors(root: &Path, until: Option<Instant>) -> io::Result<HashMap<String
         "--no-color",
         "--encoding=UTF-8",
         "--format=%x01%H%n%at%n%an%n%ae",
-        "--",
-        FOLDER,
     ];
+    let arguments = [&arguments, commits, &["--", FOLDER]].concat();
     if git.run(&arguments, MOST_OUTPUT, &mut log)? == Stop::Full {
         // The oldest commits, which count, come last.
         return Err(io::Error::other(format!("the history of {FOLDER} is too long")));
     }
-    Ok(authors_in(&String::from_utf8_lossy(&log), &boundary))
+    authors_in(&String::from_utf8_lossy(&log), boundary, is_proven, found);
+    Ok(())
 }
 
 /// Returns the oldest commits of a shallow clone; none of a whole one.
@@ -100,8 +160,7 @@ fn boundary(git: &Git<'_>, root: &Path) -> io::Result<HashSet<String>> {
 }
 
 /// Reads commits of four lines (hash, time, name, address) and the files that each adds.
-fn authors_in(log: &str, boundary: &HashSet<String>) -> HashMap<String, Vec<Author>> {
-    let mut found: HashMap<String, Vec<Author>> = HashMap::new();
+fn authors_in(log: &str, boundary: &HashSet<String>, is_proven: bool, found: &mut HashMap<String, Vec<Author>>) {
     let mut author = None;
     let mut lines = log.lines();
     while let Some(line) = lines.next() {
@@ -112,6 +171,7 @@ fn authors_in(log: &str, boundary: &HashSet<String>) -> HashMap<String, Vec<Auth
                 email: shown(email).to_lowercase(),
                 commit: commit.to_owned(),
                 at: at.saturating_mul(1_000),
+                is_proven,
             });
             continue;
         }
@@ -123,13 +183,13 @@ fn authors_in(log: &str, boundary: &HashSet<String>) -> HashMap<String, Vec<Auth
             let known = found.entry(name.to_owned()).or_default();
             match known.iter_mut().find(|known| known.is_same(author)) {
                 // Times and parents need not agree; this order is the same in every clone.
+                Some(known) if known.is_proven && !is_proven => {}
                 Some(known) if (author.at, &author.commit) < (known.at, &known.commit) => known.clone_from(author),
                 Some(_) => {}
                 None => known.push(author.clone()),
             }
         }
     }
-    found
 }
 
 /// Returns a name or an address of a commit as it may be shown.
@@ -233,8 +293,13 @@ mod tests {
         repository.put("staged");
         repository.git(&["add", "-A"]);
         assert_eq!(repository.names(), expected(&[(&lamp, "Mira Osei"), (&rope, "Pier")]));
-        let author =
-            Author { name: "Mira Osei".into(), email: "mira@tides.example".into(), commit: first, at: 1_772_352_000_000 };
+        let author = Author {
+            name: "Mira Osei".into(),
+            email: "mira@tides.example".into(),
+            commit: first,
+            at: 1_772_352_000_000,
+            is_proven: true,
+        };
         assert_eq!(repository.authors()[&lamp], author);
     }
 
@@ -336,7 +401,13 @@ mod tests {
 
     #[test]
     fn without_an_address_the_name_is_the_author() {
-        let author = |name: &str, email: &str| Author { name: name.into(), email: email.into(), commit: "c".into(), at: 0 };
+        let author = |name: &str, email: &str| Author {
+            name: name.into(),
+            email: email.into(),
+            commit: "c".into(),
+            at: 0,
+            is_proven: true,
+        };
         assert!(author("Mira", "m@x").is_same(&author("M. Osei", "m@x")));
         assert!(!author("Mira", "m@x").is_same(&author("Mira", "p@x")));
         assert!(author("Mira", "").is_same(&author("Mira", "")) && !author("Mira", "").is_same(&author("Pier", "")));

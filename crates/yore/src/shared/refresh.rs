@@ -1,29 +1,56 @@
 //! Brings the memory to what the repository of a project shares, whenever that changed.
 //!
-//! For each checkout in which it was looked, a file in the data directory holds the stamp of what was taken. Checkouts of one project on
-//! different branches share different files: what any of them has is shared.
+//! Memories of accepted authors are taken into the memory; those of others are kept beside it, to be told with a mark. For each checkout
+//! in which it was looked, a file in the data directory holds the stamp of what was taken. Checkouts of one project on different branches
+//! share different files: what any of them has is shared.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Instant, UNIX_EPOCH};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use yore_core::memory::{Source, SourceKind};
 use yore_core::scope::ProjectAlias;
-use yore_engine::{SHARED_CHECKOUTS as CHECKOUTS, SharedRecord, SharedRequest, SharedTaken, platform};
+use yore_engine::{SharedRecord, SharedRequest, SharedTaken, platform};
 use yore_sources::project_names::{ProjectNames, names_of};
 
-use super::authors::{Author, authors};
+use super::authors::{Author, authors, files_of_everybody};
 use super::folder::{FOLDER, Folder};
 use super::state::{Known, Standing, standings};
 
+/// Folder of the data directory that holds what was taken from which checkout.
+const CHECKOUTS: &str = "shared";
 /// File of that folder with the entries of accepted authors.
 const ACCEPTED: &str = "accepted.json";
 /// Most characters of the reason of a retirement.
 const REASON_CHARS: usize = 120;
+/// Most memories of authors who are not accepted that are kept, and characters of each.
+const MOST_UNACCEPTED: usize = 500;
+const STATEMENT_CHARS: usize = 500;
+/// Words of a question that a memory must have to be told beside its answer, and most that are told.
+const LEAST_WORDS: usize = 2;
+const MOST_TOLD: usize = 3;
 /// Digits of a commit that are told.
 pub const COMMIT_DIGITS: usize = 10;
+/// Time that git has where nobody waits by the millisecond.
+pub const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A memory that somebody shares whom the person has not accepted.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(default)]
+pub struct Unaccepted {
+    /// Its file, relative to the repository.
+    pub file: String,
+    /// Kind.
+    pub kind: String,
+    /// Statement, cut.
+    pub statement: String,
+    /// Name and address of the author; `None`: not committed, or not known.
+    pub author: Option<String>,
+    /// First digits of the commit.
+    pub commit: Option<String>,
+}
 
 /// A checkout whose shared memories were taken.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -34,6 +61,7 @@ struct Checkout {
     project: String,
     /// What its folder and history were when they were taken.
     stamp: String,
+    unaccepted: Vec<Unaccepted>,
 }
 
 /// Returns the name of a project by which authors are accepted: that of its remote, else of its directory.
@@ -51,10 +79,21 @@ pub fn acceptance(project: &str, email: &str) -> String {
     format!("{project} {email}")
 }
 
+/// Returns whether an author is accepted in a project, as far as the history proves that it is them.
+pub fn is_accepted(entries: &[String], project: &str, author: &Author) -> bool {
+    author.is_proven && !author.email.is_empty() && entries.contains(&acceptance(project, &author.email))
+}
+
 /// Returns the entries of the authors that the person accepted.
-pub fn accepted(data: &Path) -> Vec<String> {
-    let read = fs::read(data.join(CHECKOUTS).join(ACCEPTED)).ok();
-    read.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+///
+/// # Errors
+/// The file is there and cannot be read.
+pub fn accepted(data: &Path) -> io::Result<Vec<String>> {
+    match fs::read(data.join(CHECKOUTS).join(ACCEPTED)) {
+        Ok(bytes) => serde_json::from_slice(&bytes).map_err(io::Error::other),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
 }
 
 /// Stores the entries of the authors that the person accepts.
@@ -76,50 +115,79 @@ pub struct Due {
 pub fn due(data: &Path, directory: &Path) -> Option<Due> {
     let folder = Folder::of(directory)?;
     let known = read_checkout(&checkout_file(data, &folder.root));
-    // Most projects share nothing: that costs two looks.
+    // Most projects share nothing: then little is looked at.
     if known.is_none() && !folder.exists() {
         return None;
     }
-    let accepted = accepted(data);
+    let accepted = accepted(data).unwrap_or_default();
     let stamp = stamp(&folder, &accepted);
-    known.is_none_or(|known| known.stamp != stamp).then_some(Due { folder, stamp, accepted })
+    let is_taken = known.is_some_and(|known| {
+        known.stamp == stamp && checkouts(data).all(|(_, other)| other.project != known.project || other.root.is_dir())
+    });
+    (!is_taken).then_some(Due { folder, stamp, accepted })
 }
 
-/// Takes what a repository shares. `until`: when git must have answered; `take`: hands the memories to the memory.
+/// Takes what a repository shares. `until`: when git must have answered; `take`: gives the memories to the memory.
 ///
 /// # Errors
 /// The folder, the history or the memory could not be read. It stays due.
 pub fn take<E: From<io::Error>>(
     due: Due,
     data: &Path,
-    until: Option<Instant>,
+    until: Instant,
     take: impl FnOnce(SharedRequest) -> Result<SharedTaken, E>,
 ) -> Result<SharedTaken, E> {
     let Due { folder, stamp, accepted } = due;
     let here = folder.root.to_str().map(names_of).unwrap_or_default();
     let Some(project) = project_key(&here) else { return Ok(SharedTaken::default()) };
-    let mut files = known_files(&folder, until)?;
-    for other in checkouts(data).filter(|other| other.project == project && other.root != folder.root && other.root.is_dir()) {
-        let other = Folder { path: other.root.join(FOLDER), root: other.root };
-        // One that cannot be read now is read when it is worked in.
-        files.extend(known_files(&other, until).unwrap_or_default());
+    let mut files = known_files(&folder, Some(until))?;
+    let of_project = || checkouts(data).filter(|(_, other)| other.project == project && other.root != folder.root);
+    for (_, other) in of_project().filter(|(_, other)| other.root.is_dir()) {
+        files.extend(known_files(&Folder { path: other.root.join(FOLDER), root: other.root }, Some(until))?);
     }
-    let is_accepted = |author: &Author| accepted.contains(&acceptance(&project, &author.email));
-    let records = standings(&files, &is_accepted).iter().map(record).collect();
-    let taken = take(SharedRequest { here, records })?;
-    write(&checkout_file(data, &folder.root), &Checkout { root: folder.root, project, stamp })?;
+    let accepts = |author: &Author| is_accepted(&accepted, &project, author);
+    let standings = standings(&files, &accepts);
+    let records = standings.iter().map(record).collect();
+    let elsewhere = files_of_everybody(&folder.root, Some(until))?;
+    let is_here = |name: &String| files.iter().any(|known| known.name == *name);
+    let elsewhere = elsewhere.into_iter().filter(|name| !is_here(name)).map(|name| file_of(&name)).collect();
+    let taken = take(SharedRequest { here, records, elsewhere })?;
+    let is_told = |standing: &&Standing<'_>| {
+        !standing.is_accepted && standing.retired.is_none() && !taken.own.contains(&file_of(standing.name))
+    };
+    let unaccepted = standings.iter().filter(is_told).take(MOST_UNACCEPTED).map(unaccepted_of).collect();
+    for (path, _) in of_project().filter(|(_, other)| !other.root.is_dir()) {
+        fs::remove_file(path)?;
+    }
+    write(&checkout_file(data, &folder.root), &Checkout { root: folder.root.clone(), project, stamp, unaccepted })?;
     Ok(taken)
 }
 
-/// Writes a file of the folder in the data directory.
-fn write<T: Serialize + ?Sized>(path: &Path, content: &T) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        platform::create_private_directory(folder)?;
-    }
-    let draft = path.with_extension(format!("{}.tmp", std::process::id()));
-    let _ = fs::remove_file(&draft);
-    platform::write_new_private_file(&draft, &serde_json::to_vec(content).map_err(io::Error::other)?)?;
-    fs::rename(&draft, path)
+/// Returns what people share in a directory's repository whom the person has not accepted, as it was taken last.
+pub fn unaccepted(data: &Path, directory: &Path) -> Vec<Unaccepted> {
+    let checkout = Folder::of(directory).and_then(|folder| read_checkout(&checkout_file(data, &folder.root)));
+    checkout.map(|checkout| checkout.unaccepted).unwrap_or_default()
+}
+
+/// Returns those of the memories that have most words of a question, at most a few.
+pub fn about<'u>(unaccepted: &'u [Unaccepted], question: &str) -> Vec<&'u Unaccepted> {
+    let asked = words(question);
+    let mut found: Vec<(usize, &Unaccepted)> = unaccepted
+        .iter()
+        .map(|one| (words(&one.statement).iter().filter(|word| asked.contains(word)).count(), one))
+        .filter(|(shared, _)| *shared >= LEAST_WORDS.min(asked.len().max(1)))
+        .collect();
+    found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.file.cmp(&b.1.file)));
+    found.into_iter().take(MOST_TOLD).map(|(_, one)| one).collect()
+}
+
+/// Returns the words of a text that are long enough to tell something, in lower case, each once and without its ending.
+fn words(text: &str) -> Vec<String> {
+    let long = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| word.chars().count() > 3);
+    let mut words: Vec<String> = long.map(|word| word.to_lowercase().chars().take(6).collect()).collect();
+    words.sort();
+    words.dedup();
+    words
 }
 
 /// Returns the files of a folder, each once for each of its authors.
@@ -148,14 +216,39 @@ pub fn known_files(folder: &Folder, until: Option<Instant>) -> io::Result<Vec<Kn
     Ok(known)
 }
 
+/// Returns the path of a file, relative to the repository.
+pub fn file_of(name: &str) -> String {
+    format!("{FOLDER}/{name}.md")
+}
+
+/// Returns the first digits of an author's commit.
+pub fn short_commit(author: &Author) -> String {
+    author.commit.chars().take(COMMIT_DIGITS).collect()
+}
+
+/// Returns the name and the address of an author: names alone can be anybody's.
+pub fn signature(author: &Author) -> String {
+    format!("{} <{}>", author.name, author.email)
+}
+
+fn unaccepted_of(standing: &Standing<'_>) -> Unaccepted {
+    Unaccepted {
+        file: file_of(standing.name),
+        kind: standing.memory.kind.as_str().to_owned(),
+        statement: standing.memory.statement.chars().take(STATEMENT_CHARS).collect(),
+        author: standing.author.map(signature),
+        commit: standing.author.map(short_commit),
+    }
+}
+
 /// Returns what a standing is in the memory.
 fn record(standing: &Standing<'_>) -> SharedRecord {
     let mut memory = standing.memory.as_new();
     memory.memory.source = Source {
         kind: SourceKind::Colleague,
-        place: Some(format!("{FOLDER}/{}.md", standing.name)),
-        author: standing.author.map(|author| author.name.clone()),
-        commit: standing.author.map(|author| author.commit.chars().take(COMMIT_DIGITS).collect()),
+        place: Some(file_of(standing.name)),
+        author: standing.author.map(signature),
+        commit: standing.author.map(short_commit),
         ..Source::default()
     };
     let retired = standing.retired.map(|known| {
@@ -166,26 +259,59 @@ fn record(standing: &Standing<'_>) -> SharedRecord {
     SharedRecord { memory, is_accepted: standing.is_accepted, retired }
 }
 
+/// Writes a file of the folder in the data directory.
+fn write<T: Serialize + ?Sized>(path: &Path, content: &T) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        platform::create_private_directory(folder)?;
+    }
+    let draft = path.with_extension(format!("{}.tmp", std::process::id()));
+    let _ = fs::remove_file(&draft);
+    platform::write_new_private_file(&draft, &serde_json::to_vec(content).map_err(io::Error::other)?)?;
+    fs::rename(&draft, path)
+}
+
 /// Returns what shows that a folder, its history or the accepted authors changed.
 fn stamp(folder: &Folder, accepted: &[String]) -> String {
-    let at = |path: &Path| {
-        let modified = fs::metadata(path).and_then(|meta| meta.modified()).ok()?;
-        modified.duration_since(UNIX_EPOCH).ok().map(|since| since.as_nanos())
+    let mut hasher = blake3::Hasher::new();
+    let mut add = |part: &[u8]| {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part);
     };
-    let git = git_directory(&folder.root);
-    let log = git.and_then(|git| at(&git.join("logs/HEAD")).or_else(|| at(&git.join("HEAD"))));
-    let accepted = blake3::hash(accepted.join("\n").as_bytes()).to_hex();
-    format!("{:?} {log:?} {}", at(&folder.path), &accepted[..16])
+    let changed = |path: &Path| {
+        let meta = fs::metadata(path).ok()?;
+        let at = meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_nanos();
+        Some(format!("{at} {}", meta.len()))
+    };
+    let entries = fs::read_dir(&folder.path).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut files: Vec<String> = entries.map(|path| format!("{} {:?}", path.display(), changed(&path))).collect();
+    files.sort();
+    files.iter().for_each(|file| add(file.as_bytes()));
+    if let Some(git) = git_directory(&folder.root) {
+        let common = fs::read_to_string(git.join("commondir")).map_or_else(|_| git.clone(), |path| git.join(path.trim()));
+        let head = fs::read_to_string(git.join("HEAD")).unwrap_or_default();
+        add(head.as_bytes());
+        let branch = head.strip_prefix("ref:").map(str::trim);
+        for name in
+            branch.into_iter().chain(["refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master"])
+        {
+            add(&fs::read(common.join(name)).unwrap_or_default());
+        }
+        for name in ["packed-refs", "shallow"] {
+            add(changed(&common.join(name)).unwrap_or_default().as_bytes());
+        }
+    }
+    accepted.iter().for_each(|entry| add(entry.as_bytes()));
+    hasher.finalize().to_hex()[..32].to_owned()
 }
 
 /// Returns the git directory of a checkout, which a file names for a worktree.
 fn git_directory(root: &Path) -> Option<PathBuf> {
-    let git = root.join(".git");
+    let git = root.ancestors().map(|above| above.join(".git")).find(|git| git.exists())?;
     if git.is_dir() {
         return Some(git);
     }
     let named = fs::read_to_string(&git).ok()?;
-    Some(root.join(named.strip_prefix("gitdir:")?.trim()))
+    Some(git.parent()?.join(named.strip_prefix("gitdir:")?.trim()))
 }
 
 fn checkout_file(data: &Path, root: &Path) -> PathBuf {
@@ -197,7 +323,8 @@ fn read_checkout(path: &Path) -> Option<Checkout> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 
-fn checkouts(data: &Path) -> impl Iterator<Item = Checkout> {
+fn checkouts(data: &Path) -> impl Iterator<Item = (PathBuf, Checkout)> {
     let files = fs::read_dir(data.join(CHECKOUTS)).into_iter().flatten().flatten().map(|entry| entry.path());
-    files.filter(|path| path.extension().is_some_and(|extension| extension == "json")).filter_map(|path| read_checkout(&path))
+    let ours = files.filter(|path| path.extension().is_some_and(|end| end == "json") && !path.ends_with(ACCEPTED));
+    ours.filter_map(|path| Some((path.clone(), read_checkout(&path)?)))
 }

@@ -97,11 +97,13 @@ pub fn standings<'a>(files: &'a [Known], is_accepted: &dyn Fn(&Author) -> bool) 
         let SharedFile::Memory(memory) = &known.file else { continue };
         let counts = |retirement: &&Known| match (&retirement.author, &known.author) {
             // Whoever adds the same file again does not make it theirs.
-            (Some(by), Some(_)) => is_accepted(by) || adders[known.name.as_str()].iter().all(|author| by.is_same(author)),
+            (Some(by), Some(_)) => {
+                let is_own = |author: &&Author| by.is_same(author) && (by.is_proven || !author.is_proven);
+                is_accepted(by) || adders[known.name.as_str()].iter().all(is_own)
+            }
             (Some(by), None) => is_accepted(by),
-            // Both are of whoever works here.
-            (None, None) => true,
-            (None, Some(_)) => false,
+            // One that is not committed, or whose author the history does not tell, may be anybody's.
+            (None, _) => false,
         };
         let all = retirements.get(known.name.as_str()).cloned().unwrap_or_default();
         let (mut retired, mut proposed): (Vec<&Known>, Vec<&Known>) = all.into_iter().partition(counts);
@@ -144,7 +146,8 @@ mod tests {
 
     fn author(name: &str, at: UtcMillis) -> Option<Author> {
         let email = format!("{name}@tides.example");
-        (name != "nobody").then(|| Author { name: name.to_owned(), email, commit: format!("{name}{at}"), at })
+        let commit = format!("{name}{at}");
+        (name != "nobody").then(|| Author { name: name.to_owned(), email, commit, at, is_proven: true })
     }
 
     fn known(file: SharedFile, author: Option<Author>) -> Known {
@@ -195,6 +198,11 @@ mod tests {
         let files = [retires(&memory, "it is red", "eve", 2), again, memory];
         let found = standings(&files, &|_| false);
         assert_eq!((found.len(), found[0].retired, found[0].proposed.len()), (1, None, 1));
+        // Nor can whoever writes the author's name on a branch of their own.
+        let memory = says("The rope is new.", "", "pier", 9);
+        let mut spoof = retires(&memory, "it is old", "pier", 10);
+        spoof.author.iter_mut().for_each(|author| author.is_proven = false);
+        assert_eq!(standings(&[spoof, memory], &|author| author.is_proven && is_mira(author))[0].retired, None);
     }
 
     #[test]
@@ -210,7 +218,7 @@ mod tests {
         let counts = Some("it is red".to_owned());
         assert_eq!(retired("pier", "pier"), counts, "their own");
         assert_eq!(retired("mira", "pier"), counts, "an accepted author's");
-        assert_eq!(retired("nobody", "nobody"), counts, "neither is committed yet");
+        assert_eq!(retired("nobody", "nobody"), None, "nobody knows whose they are");
         assert_eq!(retired("pier", "mira"), None);
         assert_eq!(retired("ada", "pier"), None);
         assert_eq!(retired("nobody", "pier"), None);

@@ -135,8 +135,6 @@ pub(crate) enum Memories<'q> {
     /// Standards and preferences of a project, and those that hold everywhere, that hold at a time and have one of these words in lower
     /// case; extracted ones only from this certainty on. Those that agents read by themselves are among them.
     Rules { project: Option<ProjectKey>, words: &'q [String], least_certainty: f32, now: UtcMillis, limit: usize },
-    /// Those of a project that hold and that colleagues share whom the person has not accepted, latest first.
-    Unaccepted(ProjectKey, usize),
 }
 
 /// How often a memory was used.
@@ -471,12 +469,6 @@ impl Store {
                          AND coalesce(json_extract(rest, '$.fields.is_closed'), 0) = 0
                      ORDER BY is_pinned DESC, lane = 'curated' DESC, recorded_ms DESC, id DESC LIMIT ?5",
                     params![project, serde_json::Value::from(words).to_string(), f64::from(least_certainty), now, limit as i64],
-                )?,
-                Memories::Unaccepted(project, limit) => view.column(
-                    "SELECT id FROM memory WHERE project_id = ?1 AND status = 'holds' AND lane = 'extracted'
-                         AND json_extract(rest, '$.source.kind') = 'colleague' AND json_extract(rest, '$.confidence') = 'speculative'
-                     ORDER BY recorded_ms DESC, id DESC LIMIT ?2",
-                    params![project, limit as i64],
                 )?,
             };
             keys.into_iter().filter_map(|key| view.keyed(key).transpose()).collect()

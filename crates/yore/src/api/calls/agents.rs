@@ -65,7 +65,7 @@ pub fn brief(caller: &mut Caller<'_>, BriefOf { directory, budget }: BriefOf) ->
     let brief = caller.memory.brief(BriefRequest { here: here(directory.as_deref())?, session: None, is_compacted: false })?;
     let config = caller.config();
     let budget = budget.unwrap_or(config.inject.brief_tokens);
-    let told = text::brief_with(&brief, budget, Waiting::of(brief.waiting, config, &caller.settings.directory));
+    let told = text::brief_with(&brief, budget, Waiting::of(brief.waiting, config, &caller.settings.directory), &[]);
     Ok(Brief {
         project: brief.project,
         tokens: Some(tokens(&told.text) as u64),
