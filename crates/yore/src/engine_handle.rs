@@ -14,7 +14,7 @@ use yore_core::relation::Node;
 use yore_core::time::UtcMillis;
 use yore_engine::{
     Engine, EngineError, EngineOptions, MemoryFilter, MemoryList, OpenConflict, OpenedMemory, RecallAnswer, RecallRequest,
-    ShowRequest, StoreError, StoreOptions, StoredMemory, Surroundings, Touched,
+    SharedTaken, ShowRequest, StoreError, StoreOptions, StoredMemory, Surroundings, Touched,
 };
 
 use crate::config::Config;
@@ -102,7 +102,8 @@ impl Settings {
             opened => opened?,
         };
         if let Some(here) = &self.here {
-            memory.refresh_shared(here);
+            // No command fails because of what others share.
+            let _ = memory.refresh_shared(here);
         }
         Ok(memory)
     }
@@ -241,12 +242,15 @@ impl MemoryClient {
         })
     }
 
-    /// Takes what the repository of a directory shares, if it changed. Whatever goes wrong is tried again the next time.
-    pub fn refresh_shared(&mut self, directory: &Path) {
+    /// Takes what the repository of a directory shares; `None` if nothing changed.
+    ///
+    /// # Errors
+    /// The files, the history or the memory could not be read. It is tried again the next time.
+    pub fn refresh_shared(&mut self, directory: &Path) -> CliResult<Option<SharedTaken>> {
         let data = self.directory.clone();
-        if let Some(due) = self.config.share.read.then(|| refresh::due(&data, directory)).flatten() {
-            let _ = refresh::take(due, &data, Instant::now() + refresh::PATIENCE, |request| self.take_shared(request));
-        }
+        let due = self.config.share.read.then(|| refresh::due(&data, directory)).flatten();
+        let until = Instant::now() + refresh::PATIENCE;
+        due.map(|due| refresh::take(due, &data, until, |request| self.take_shared(request))).transpose()
     }
 
     /// Returns what became of others when a memory was recorded.

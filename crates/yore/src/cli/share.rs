@@ -45,10 +45,10 @@ const FEWEST_DIGITS: usize = 4;
 /// Digits of a file's name that are told.
 const NAME_DIGITS: usize = 10;
 
-/// Share memories with everybody who works on this project, as files in its repository
+/// Share memories with your team, as files in the repository
 ///
-/// Writes each memory as a file of Markdown below `.yore/memories`, named by its content, without ids, paths or names of this computer,
-/// and with secrets redacted. Commit the files: a pull request shows what is shared, and merges never conflict. Whoever has yore and
+/// Writes each memory as a file of Markdown below `.yore/memories`, named by its content, without ids and sessions, with paths below the
+/// project made relative and secrets redacted. Commit the files: a pull request shows what is shared, and merges never conflict. Whoever has yore and
 /// pulls finds the memories in `yore recall`, in briefs and, once they accept the author, in what agents are given. Preferences and
 /// private notes are never shared.
 #[derive(Args, Debug)]

@@ -128,12 +128,8 @@ impl Server {
             && access.handle.config().share.read
             && refresh::due(access.handle.directory(), &directory).is_some()
         {
-            let refreshed = access.handle.with(move |memory| {
-                memory.refresh_shared(&directory);
-                Ok(())
-            });
-            // Without a memory there is none to bring up to date.
-            let _ = refreshed.await;
+            // No call fails because of what others share.
+            let _ = access.handle.with(move |memory| memory.refresh_shared(&directory)).await;
         }
         let only_reads = tool.annotations.as_ref().is_some_and(|annotations| annotations.read_only_hint == Some(true));
         let hints = if only_reads { mend(&tool.input_schema, arguments) } else { Vec::new() };

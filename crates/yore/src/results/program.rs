@@ -524,6 +524,38 @@ pub struct SharedFileRecord {
     pub retirements_proposed: u64,
 }
 
+/// A memory that somebody shares whom the person has not accepted.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct SharedByOther {
+    /// The file, relative to the repository.
+    pub file: String,
+    /// Kind.
+    pub kind: String,
+    /// Statement, cut.
+    pub statement: String,
+    /// Name and address of the author, if the history tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
+    /// First digits of the commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+}
+
+/// What the repository of a directory shares, as it was taken now.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct SharedHere {
+    /// Memories that were recorded.
+    pub recorded: u64,
+    /// Memories that changed.
+    pub changed: u64,
+    /// Memories that no file of an accepted author has any more.
+    pub put_away: u64,
+    /// Files whose memory cannot be stored.
+    pub refused: Vec<ShareFinding>,
+    /// Memories of authors who are not accepted.
+    pub unaccepted: Vec<SharedByOther>,
+}
+
 /// A file of the folder of shared memories that is not as it must be.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct ShareFinding {

@@ -9,6 +9,7 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
 use yore_core::time::UtcMillis;
 use yore_sources::disk::is_missing;
 use yore_sources::git::{Git, Stop};
@@ -23,7 +24,7 @@ const MOST_OUTPUT: usize = 64 * 1024 * 1024;
 const MOST_CHARS: usize = 100;
 
 /// Author of a file, as the commit names them that added it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub struct Author {
     /// Name, without control characters and those that nobody sees.
     pub name: String,

@@ -4,6 +4,7 @@
 //! in which it was looked, a file in the data directory holds the stamp of what was taken. Checkouts of one project on different branches
 //! share different files: what any of them has is shared.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -62,6 +63,8 @@ struct Checkout {
     /// What its folder and history were when they were taken.
     stamp: String,
     unaccepted: Vec<Unaccepted>,
+    /// The proven authors of files: they do not change, and a long history takes seconds to read.
+    authors: HashMap<String, Vec<Author>>,
 }
 
 /// Returns the name of a project by which authors are accepted: that of its remote, else of its directory.
@@ -140,10 +143,18 @@ pub fn take<E: From<io::Error>>(
     let Due { folder, stamp, accepted } = due;
     let here = folder.root.to_str().map(names_of).unwrap_or_default();
     let Some(project) = project_key(&here) else { return Ok(SharedTaken::default()) };
-    let mut files = known_files(&folder, Some(until))?;
+    let path = checkout_file(data, &folder.root);
+    let authors = read_checkout(&path).map(|checkout| checkout.authors).unwrap_or_default();
+    let mut files = files_with(&folder, authors, Some(until))?;
+    let mut authors: HashMap<String, Vec<Author>> = HashMap::new();
+    for known in &files {
+        let proven = known.author.iter().filter(|author| author.is_proven).cloned();
+        authors.entry(known.name.clone()).or_default().extend(proven);
+    }
     let of_project = || checkouts(data).filter(|(_, other)| other.project == project && other.root != folder.root);
     for (_, other) in of_project().filter(|(_, other)| other.root.is_dir()) {
-        files.extend(known_files(&Folder { path: other.root.join(FOLDER), root: other.root }, Some(until))?);
+        let Checkout { root, authors, .. } = other;
+        files.extend(files_with(&Folder { path: root.join(FOLDER), root }, authors, Some(until))?);
     }
     let accepts = |author: &Author| is_accepted(&accepted, &project, author);
     let standings = standings(&files, &accepts);
@@ -156,10 +167,10 @@ pub fn take<E: From<io::Error>>(
         !standing.is_accepted && standing.retired.is_none() && !taken.own.contains(&file_of(standing.name))
     };
     let unaccepted = standings.iter().filter(is_told).take(MOST_UNACCEPTED).map(unaccepted_of).collect();
-    for (path, _) in of_project().filter(|(_, other)| !other.root.is_dir()) {
-        fs::remove_file(path)?;
+    for (gone, _) in of_project().filter(|(_, other)| !other.root.is_dir()) {
+        fs::remove_file(gone)?;
     }
-    write(&checkout_file(data, &folder.root), &Checkout { root: folder.root.clone(), project, stamp, unaccepted })?;
+    write(&path, &Checkout { root: folder.root.clone(), project, stamp, unaccepted, authors })?;
     Ok(taken)
 }
 
@@ -195,14 +206,17 @@ fn words(text: &str) -> Vec<String> {
 /// # Errors
 /// The folder or the history could not be read.
 pub fn known_files(folder: &Folder, until: Option<Instant>) -> io::Result<Vec<Known>> {
+    files_with(folder, HashMap::new(), until)
+}
+
+/// Returns the files of a folder like [`known_files`]; git is asked only if one has none of these authors.
+fn files_with(folder: &Folder, known: HashMap<String, Vec<Author>>, until: Option<Instant>) -> io::Result<Vec<Known>> {
     if !folder.exists() {
         return Ok(Vec::new());
     }
     let (files, _) = folder.read()?;
-    if files.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut authors = authors(&folder.root, until)?;
+    let has_author = |name: &String| known.get(name).is_some_and(|authors| !authors.is_empty());
+    let mut authors = if files.iter().all(|(name, _)| has_author(name)) { known } else { authors(&folder.root, until)? };
     let mut known = Vec::with_capacity(files.len());
     for (name, file) in files {
         match authors.remove(&name) {

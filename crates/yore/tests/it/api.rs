@@ -473,6 +473,7 @@ const CALLS: &[(&str, &str, &str, u16)] = &[
     ("GET", "/material?session={native}", "", 200),
     ("POST", "/distilled", r#"{"session": "{native}", "upto": 1}"#, 200),
     ("POST", "/audit", r#"{"directory": "{directory}"}"#, 200),
+    ("POST", "/shared", r#"{"directory": "{directory}"}"#, 200),
     ("GET", "/categories", "", 200),
     ("GET", "/categories/nothing", "", 404),
     ("GET", "/projects", "", 200),

@@ -19,7 +19,8 @@ use crate::inject::plan::Occasion;
 use crate::inject::question::suggest_request;
 use crate::inject::text;
 use crate::instruction_files::instruction_files;
-use crate::results::{Audit, Brief, DistilReport, Material};
+use crate::results::{Audit, Brief, DistilReport, Material, ShareFinding, SharedByOther, SharedHere};
+use crate::shared::refresh;
 
 /// Returns the routes.
 pub fn routes() -> Vec<Route> {
@@ -36,6 +37,7 @@ pub fn routes() -> Vec<Route> {
             &["record_distilled"],
             distilled,
         ),
+        Route::change(Method::POST, "/shared", "Takes what the repository of a directory shares", &["take_shared"], shared),
         Route::ask("/audit", "Audits the instruction files of agents in a project", &["audit"], audit),
     ]
 }
@@ -248,6 +250,37 @@ pub fn distilled(caller: &mut Caller<'_>, Findings { session, mut rest }: Findin
     let distilled: Distilled = serde_json::from_value(serde_json::Value::Object(rest))
         .map_err(|error| CliError::usage(format!("arguments: {error}"), None))?;
     Ok(DistilReport::from(&caller.memory.record_distilled(distilled)?))
+}
+
+/// A checkout whose repository shares memories.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SharedOf {
+    /// Absolute path of its directory
+    pub directory: String,
+}
+
+/// Takes what accepted authors share, and returns what others do.
+pub fn shared(caller: &mut Caller<'_>, SharedOf { directory }: SharedOf) -> CliResult<SharedHere> {
+    let directory = Path::new(&directory);
+    if !directory.is_absolute() {
+        return Err(CliError::usage("directory: expected an absolute path", None));
+    }
+    let taken = caller.memory.refresh_shared(directory)?.unwrap_or_default();
+    let unaccepted = refresh::unaccepted(&caller.settings.directory, directory).into_iter().map(|one| SharedByOther {
+        file: one.file,
+        kind: one.kind,
+        statement: one.statement,
+        author: one.author,
+        commit: one.commit,
+    });
+    Ok(SharedHere {
+        recorded: taken.recorded,
+        changed: taken.changed,
+        put_away: taken.put_away,
+        refused: taken.refused.into_iter().map(|(file, problem)| ShareFinding { file, problem }).collect(),
+        unaccepted: unaccepted.collect(),
+    })
 }
 
 /// A project whose instruction files are audited.
