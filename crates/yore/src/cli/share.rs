@@ -502,7 +502,7 @@ fn take_back(place: &Place, named: &[String], context: &mut Context) -> CliResul
         let retirements = files.iter().filter(retires).map(|known| &known.name);
         for name in names.iter().chain(retirements) {
             if place.folder.remove(name).map_err(|error| CliError::io(&place.folder.path, &error))? {
-                removed.push(file_of(&name));
+                removed.push(file_of(name));
             }
         }
     }
@@ -624,7 +624,7 @@ fn history(place: &Place, named: &str, context: &mut Context) -> CliResult {
     let retires = |known: &&Known| matches!(&known.file, SharedFile::Retired(retirement) if paths.contains(&retirement.memory));
     let retirements: Vec<String> = files.iter().filter(retires).map(|known| known.name.clone()).collect();
     paths.extend(retirements);
-    let paths: Vec<String> = paths.iter().map(|name| file_of(&name)).collect();
+    let paths: Vec<String> = paths.iter().map(|name| file_of(name)).collect();
     let mut arguments =
         vec!["log", "--full-history", "--no-renames", "--date=short", "--format=%h %ad %an: %s", "--name-status", "--"];
     arguments.extend(paths.iter().map(String::as_str));

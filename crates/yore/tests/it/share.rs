@@ -97,7 +97,7 @@ fn what_one_shares_another_finds_after_a_pull_with_author_and_commit_and_loses_w
     assert!(!found(&bob).contains("SQLite"));
     bob.pull();
     let told = found(&bob);
-    assert!(told.contains(&format!("by Ann <ann@example.org> in ")) && told.contains("not accepted by you"), "{told}");
+    assert!(told.contains("by Ann <ann@example.org> in ") && told.contains("not accepted by you"), "{told}");
     assert!(told.contains(DECISION) && bob.json(&["memories"]).as_array().unwrap().len() == 1, "{told}");
     let brief = bob.yore(&["brief"]).success().stdout;
     assert!(brief.contains("not accepted here") && brief.contains("SQLite") && !brief.contains("Decided lately"), "{brief}");
