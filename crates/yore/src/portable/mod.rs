@@ -11,6 +11,8 @@
 pub mod basic;
 mod common;
 mod detect;
+#[cfg(test)]
+pub mod fields_test;
 pub mod front;
 pub mod page;
 pub mod rules;

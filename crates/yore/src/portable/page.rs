@@ -571,11 +571,12 @@ mod tests {
     use yore_core::conflict::Aspect;
     use yore_core::entity::EntityKind;
     use yore_core::id::{EntityId, EpisodeId, MemoryId, TurnId};
-    use yore_core::memory::{CodeChange, Evidence, Memory, Source};
+    use yore_core::memory::{Evidence, Memory, Source};
     use yore_core::note::NoteFacts;
     use yore_engine::{MemoryUse, NamedRelation};
 
     use super::*;
+    use crate::portable::fields_test::fields;
 
     /// Pieces of texts that YAML, Markdown or these pages could take for something else.
     const PIECES: [&str; 42] = [
@@ -639,42 +640,6 @@ mod tests {
         0..253_402_300_799_999_i64
     }
 
-    /// Fields of a kind, each of them with any texts, and now and then none.
-    fn fields(kind: MemoryKind) -> BoxedStrategy<Fields> {
-        let change = (maybe(), maybe(), maybe(), text(), maybe())
-            .prop_map(|(file, language, before, after, explanation)| CodeChange { file, language, before, after, explanation });
-        let of = match Fields::name_of(kind) {
-            "solution" => (text(), maybe(), maybe(), texts(), prop::collection::vec(change, 0..3), texts())
-                .prop_map(|(problem, error, cause, tried, changes, files)| Fields::Solution {
-                    problem,
-                    error,
-                    cause,
-                    tried,
-                    changes,
-                    files,
-                })
-                .boxed(),
-            "pattern" => (maybe(), maybe(), texts())
-                .prop_map(|(use_case, example, related)| Fields::Pattern { use_case, example, related })
-                .boxed(),
-            "decision" => (maybe(), texts(), texts())
-                .prop_map(|(reason, alternatives, tradeoffs)| Fields::Decision { reason, alternatives, tradeoffs })
-                .boxed(),
-            "standard" => (maybe(), texts(), texts(), maybe())
-                .prop_map(|(category, examples, counter_examples, reason)| Fields::Standard {
-                    category,
-                    examples,
-                    counter_examples,
-                    reason,
-                })
-                .boxed(),
-            "preference" => (maybe(), maybe()).prop_map(|(aspect, corrected)| Fields::Preference { aspect, corrected }).boxed(),
-            "open" => any::<bool>().prop_map(|is_closed| Fields::Open { is_closed }).boxed(),
-            _ => Just(Fields::None).boxed(),
-        };
-        prop_oneof![1 => Just(Fields::None), 4 => of].boxed()
-    }
-
     fn memory() -> impl Strategy<Value = Memory> {
         let kinds = prop::sample::select(MemoryKind::ALL.to_vec());
         let words = (text(), maybe(), maybe(), texts(), texts(), maybe());
@@ -685,7 +650,7 @@ mod tests {
             prop::sample::select(Lane::ALL.to_vec()),
             prop::sample::select(SourceKind::ALL.to_vec()),
         );
-        let fields = kinds.prop_flat_map(|kind| (Just(kind), fields(kind)));
+        let fields = kinds.prop_flat_map(|kind| (Just(kind), fields(kind, || text().boxed())));
         (fields, words, numbers, states).prop_map(|((kind, fields), words, numbers, states)| {
             let (statement, title, details, tags, quotes, place) = words;
             let (importance, is_pinned, valid_from, valid_until, recorded) = numbers;

@@ -68,7 +68,7 @@ pub struct SharedMemory {
     pub valid_from: Option<UtcMillis>,
     /// Until when it was true, in whole seconds.
     pub valid_until: Option<UtcMillis>,
-    /// What it says of something that has one value at a time.
+    /// Its value of something that has one value at a time.
     pub asserts: Option<StatedValue>,
     /// Fields of its kind.
     pub fields: Fields,
@@ -161,7 +161,7 @@ pub fn write(file: &SharedFile) -> String {
 /// # Errors
 /// A description of the fault, in one line.
 pub fn read(text: &str) -> Result<SharedFile, String> {
-    // What a fault quotes may be long, or several lines.
+    // A fault may quote long text, or several lines.
     content_of(text).map_err(|fault| cut(&fault.split_whitespace().collect::<Vec<_>>().join(" "), FAULT_CHARS))
 }
 
@@ -351,6 +351,7 @@ mod tests {
     use yore_core::memory::Evidence;
 
     use super::*;
+    use crate::portable::fields_test::fields;
 
     const LEASES: &str = "---\nyore: shared\nkind: decision\n---\nLeases live in SQLite.\n";
 
@@ -410,44 +411,9 @@ mod tests {
         prop::option::of(text())
     }
 
-    /// Fields of a kind, or none.
-    fn fields(kind: MemoryKind) -> BoxedStrategy<Fields> {
-        let change = (maybe(), maybe(), maybe(), text(), maybe())
-            .prop_map(|(file, language, before, after, explanation)| CodeChange { file, language, before, after, explanation });
-        let of = match Fields::name_of(kind) {
-            "solution" => (text(), maybe(), maybe(), texts(), prop::collection::vec(change, 0..3), texts())
-                .prop_map(|(problem, error, cause, tried, changes, files)| Fields::Solution {
-                    problem,
-                    error,
-                    cause,
-                    tried,
-                    changes,
-                    files,
-                })
-                .boxed(),
-            "pattern" => (maybe(), maybe(), texts())
-                .prop_map(|(use_case, example, related)| Fields::Pattern { use_case, example, related })
-                .boxed(),
-            "decision" => (maybe(), texts(), texts())
-                .prop_map(|(reason, alternatives, tradeoffs)| Fields::Decision { reason, alternatives, tradeoffs })
-                .boxed(),
-            "standard" => (maybe(), texts(), texts(), maybe())
-                .prop_map(|(category, examples, counter_examples, reason)| Fields::Standard {
-                    category,
-                    examples,
-                    counter_examples,
-                    reason,
-                })
-                .boxed(),
-            "preference" => (maybe(), maybe()).prop_map(|(aspect, corrected)| Fields::Preference { aspect, corrected }).boxed(),
-            "open" => any::<bool>().prop_map(|is_closed| Fields::Open { is_closed }).boxed(),
-            _ => Just(Fields::None).boxed(),
-        };
-        prop_oneof![1 => Just(Fields::None), 4 => of].boxed()
-    }
-
     fn memory() -> impl Strategy<Value = SharedMemory> {
-        let kinds = prop::sample::select(MemoryKind::ALL.to_vec()).prop_flat_map(|kind| (Just(kind), fields(kind)));
+        let kinds =
+            prop::sample::select(MemoryKind::ALL.to_vec()).prop_flat_map(|kind| (Just(kind), fields(kind, || text().boxed())));
         let states = (
             prop::sample::select(Confidence::ALL.to_vec()),
             prop::option::of(0..2_000_000_000_000_i64),
