@@ -181,7 +181,7 @@ fn prepared(
     project: Option<ProjectId>,
     place: &Place,
     with_quotes: bool,
-    context: &Context,
+    redactor: &Redactor,
 ) -> Result<SharedMemory, String> {
     let memory = &stored.memory;
     match memory.kind {
@@ -205,18 +205,18 @@ fn prepared(
     if !with_quotes {
         shared.evidence.clear();
     }
-    let redactor = redactor(context)?;
     for text in shared.texts_mut() {
-        *text = publishable(text, &redactor, place)?;
+        *text = publishable(text, redactor, place)?;
     }
     Ok(shared)
 }
 
 /// Returns the rules of redaction. With a key that nobody else has, what a mark stands for cannot be guessed and checked.
-fn redactor(context: &Context) -> Result<Redactor, String> {
-    let key = settings_key(&context.settings.directory).map_err(|error| error.to_string())?;
+fn redactor(context: &Context) -> CliResult<Redactor> {
+    let data = &context.settings.directory;
+    let key = settings_key(data).map_err(|error| CliError::io(data, &error))?;
     let patterns = &context.settings.config().redaction.extra_patterns;
-    Redactor::with_patterns(&key, patterns).map_err(|error| error.to_string())
+    Redactor::with_patterns(&key, patterns).map_err(|error| CliError::usage(error.to_string(), None))
 }
 
 /// Returns a text without secrets and without what is of this computer. Rules may have become better since the words were stored.
@@ -233,10 +233,11 @@ fn project_of(place: &Place, memory: &mut MemoryClient) -> CliResult<Option<Proj
 fn share(place: &Place, arguments: &Arguments, context: &mut Context) -> CliResult {
     let mut memory = context.settings.memory()?;
     let project = project_of(place, &mut memory)?;
+    let redactor = redactor(context)?;
     let mut found = Vec::new();
     for id in &arguments.memories {
         let stored = memory.memory(id.clone())?;
-        let shared = prepared(&stored, project, place, !arguments.no_quotes, context)
+        let shared = prepared(&stored, project, place, !arguments.no_quotes, &redactor)
             .map_err(|reason| refused(&format!("[{}]: {reason}", stored.memory.id.short())))?;
         found.push((stored.memory.id.short(), shared));
     }
@@ -316,7 +317,7 @@ fn review(place: &Place, arguments: &Arguments, context: &mut Context) -> CliRes
             known.iter().any(|shared| shared.kind == memory.kind && shared.statement.trim() == memory.statement.trim());
         project.is_some() && memory.project == project && !memory.is_shared() && !is_known
     });
-    // What a person gave or confirmed comes first.
+    // A person's own and confirmed statements come first.
     candidates.sort_by(|a, b| {
         let rank = |stored: &StoredMemory| (stored.memory.lane != Lane::Curated, !stored.memory.is_pinned);
         rank(a)
@@ -324,9 +325,10 @@ fn review(place: &Place, arguments: &Arguments, context: &mut Context) -> CliRes
             .then(b.memory.importance.total_cmp(&a.memory.importance))
             .then(b.memory.changed.cmp(&a.memory.changed))
     });
+    let redactor = redactor(context)?;
     let mut ready = Vec::new();
     for stored in &candidates {
-        if let Ok(shared) = prepared(stored, project, place, !arguments.no_quotes, context) {
+        if let Ok(shared) = prepared(stored, project, place, !arguments.no_quotes, &redactor) {
             ready.push((stored.memory.id.short(), shared));
         }
         if ready.len() == arguments.limit {
@@ -467,7 +469,8 @@ fn names_of_files(named: &str, place: &Place, files: &[Known], context: &Context
 fn retire(place: &Place, named: &[String], because: Option<&str>, by: Option<&str>, context: &mut Context) -> CliResult {
     let files = place.files()?;
     let by = by.map(|by| names_of_files(by, place, &files, context)).transpose()?.and_then(|names| names.into_iter().next());
-    let words = because.map(|words| publishable(words, &redactor(context)?, place)).transpose();
+    let redactor = redactor(context)?;
+    let words = because.map(|words| publishable(words, &redactor, place)).transpose();
     let because = words.map_err(|reason| refused(&reason))?;
     let mut written = Vec::new();
     for named in named {
@@ -568,7 +571,7 @@ fn accept(place: &Place, emails: &[String], is_undo: bool, context: &mut Context
         }
     }
     refresh::accept(&context.settings.directory, &accepted).map_err(|error| CliError::io(&context.settings.directory, &error))?;
-    // What they shared counts at once.
+    // Their memories count at once.
     let _ = context.settings.memory();
     context.printer.note(if is_undo { "their memories change nothing from now on" } else { "accepted in this project" })?;
     Ok(Exit::Success)
