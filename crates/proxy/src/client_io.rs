@@ -30,7 +30,7 @@ impl Patience {
     pub const DEFAULT: Self = Self { head: Duration::from_secs(20), idle: Duration::from_secs(600) };
 }
 
-/// What happens on a connection.
+/// Counts of a connection.
 #[derive(Debug, Default)]
 struct State {
     /// Requests that are being answered.

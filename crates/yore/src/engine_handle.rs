@@ -94,7 +94,7 @@ impl Settings {
     pub fn memory(&self) -> CliResult<MemoryClient> {
         let open = || MemoryClient::open(&self.directory, &Arc::new(self.config().clone()), self.models());
         let mut memory = match open() {
-            // What a repository shares is something to begin with.
+            // Shared memories are something to begin with.
             Err(EngineError::Store(StoreError::Missing(_))) if self.shares_here() => {
                 self.engine(true)?;
                 open()?

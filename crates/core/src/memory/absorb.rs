@@ -45,7 +45,7 @@ pub enum Absorbed {
 impl Memory {
     /// Returns what becomes of this memory when the same statement arrives again.
     pub fn absorb(&self, incoming: &Self, arrival: Arrival, now: UtcMillis) -> Absorbed {
-        // What the person's own sessions say is theirs, in their words and with the trust that these earn.
+        // A statement of the person's own sessions is theirs, in their words and with the trust that these earn.
         let is_own_now = self.is_shared() && self.is_in_effect() && !incoming.is_shared();
         match arrival {
             Arrival::ByHand | Arrival::Extracted { .. } if is_own_now => {

@@ -212,7 +212,7 @@ pub(super) fn may_replace(
 ) -> Result<bool, EngineError> {
     let is_so_now = newer.is_valid_at(now) && newer.true_since(now).is_some_and(|since| since <= now);
     let by_person = older.lane == Lane::Extracted || newer.lane == Lane::Curated && actor == Actor::Person;
-    // Of members of a team, each retires their own.
+    // Each member of a team retires their own.
     let is_own =
         !newer.is_shared() || older.is_shared() && older.source.author == newer.source.author && older.source.author.is_some();
     let may = newer.is_later_than(older, now) == Some(true)

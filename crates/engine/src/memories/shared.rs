@@ -80,9 +80,9 @@ type Said = (MemoryKind, String);
 /// The memories of a project and those that hold everywhere, of any status.
 #[derive(Default)]
 struct Known {
-    /// What the person or their sessions said.
+    /// Statements of the person and of their sessions.
     own: HashSet<Said>,
-    /// What files said, and the id of its memory.
+    /// Statements of files, each with the id of its memory.
     shared: HashMap<Said, MemoryId>,
 }
 
@@ -124,11 +124,11 @@ impl Engine {
                 let of_file = known.shared.get(&key(memory)).map(|id| tx.memory(*id)).transpose()?.flatten();
                 met.extend(of_file.as_ref().map(|memory| memory.id));
                 match of_file {
-                    // What the person decided about a colleague's statement stays.
+                    // The person may have decided about a colleague's statement, and that stays.
                     Some(known) if known.is_shared() => {
                         taken.changed += u64::from(renew(tx, &known, offered, edited.contains(&known.id), now)?);
                     }
-                    // What was retired before it came is no news. Another process may have recorded it a moment ago.
+                    // A memory that was retired before it came is no news. Another process may have recorded it a moment ago.
                     None if offered.record.retired.is_none() && tx.same_statement(memory)?.is_none() => {
                         check(memory).map_err(MemoryError::from)?;
                         tx.put(&Record::Memory(Box::new(memory.clone())))?;

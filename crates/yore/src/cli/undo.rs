@@ -65,7 +65,7 @@ fn chosen(named: Option<u64>, memory: &mut MemoryClient, choose: fn(&[Operation]
 
 /// Returns the latest operation that is in effect.
 fn latest(operations: &[Operation]) -> Option<u64> {
-    // What a repository shares is taken by itself, and would be taken again.
+    // Shared memories are taken by themselves, and would be taken again.
     let can_be_undone = |operation: &&Operation| {
         operation.of.is_none() && operation.undone_by.is_none() && !operation.is_forgotten && operation.cause.by != TAKES_SHARED
     };

@@ -480,7 +480,7 @@ pub struct SharedWritten {
     pub file: String,
     /// False if the file was there.
     pub is_new: bool,
-    /// What would be written, if only that was asked for.
+    /// The text that would be written, if only that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
@@ -541,7 +541,7 @@ pub struct SharedByOther {
     pub commit: Option<String>,
 }
 
-/// What the repository of a directory shares, as it was taken now.
+/// Shared memories of a directory's repository, as they were taken now.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct SharedHere {
     /// Memories that were recorded.
@@ -561,7 +561,7 @@ pub struct SharedHere {
 pub struct ShareFinding {
     /// The file, relative to the repository.
     pub file: String,
-    /// What is wrong.
+    /// The fault.
     pub problem: String,
 }
 

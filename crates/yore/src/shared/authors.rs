@@ -1,6 +1,6 @@
 //! Finds the authors of shared memories: of each file the commit that added it first, as the history of the repository names it.
 //!
-//! Whoever may push to a repository can write any name and address into a commit. An author is therefore no proof of who wrote a
+//! A person who may push to a repository can write any name and address into a commit. An author is therefore no proof of who wrote a
 //! memory; it is what a review of the repository lets pass. Signatures, which programs check, and `.mailmap` are not read.
 
 use std::collections::{HashMap, HashSet};

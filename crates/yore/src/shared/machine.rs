@@ -1,6 +1,6 @@
 //! Removes from texts what names this computer: paths of the project become relative, the home directory becomes `~`.
 //!
-//! What still names a person's directory is refused, not replaced: only the author knows what the text is to say instead.
+//! A text that still names a person's directory is refused, not changed: only the author knows what it is to say instead.
 //!
 //! - Refused: `/home/NAME/`, `/Users/NAME/`, `C:\Users\NAME\` and the places from which other systems see these, whoever NAME is;
 //!   and the own home and user name in every spelling, also inside other words of a path (`%2Fhome%2FNAME`, `-home-NAME-tide`,

@@ -60,7 +60,7 @@ struct Checkout {
     root: PathBuf,
     /// The project that it belongs to.
     project: String,
-    /// What its folder and history were when they were taken.
+    /// Digest of its folder and history when they were taken.
     stamp: String,
     unaccepted: Vec<Unaccepted>,
     /// The proven authors of files: they do not change, and a long history takes seconds to read.

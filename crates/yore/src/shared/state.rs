@@ -96,7 +96,7 @@ pub fn standings<'a>(files: &'a [Known], is_accepted: &dyn Fn(&Author) -> bool) 
     for known in once.values() {
         let SharedFile::Memory(memory) = &known.file else { continue };
         let counts = |retirement: &&Known| match (&retirement.author, &known.author) {
-            // Whoever adds the same file again does not make it theirs.
+            // A second author who adds the same file does not make it theirs.
             (Some(by), Some(_)) => {
                 let is_own = |author: &&Author| by.is_same(author) && (by.is_proven || !author.is_proven);
                 is_accepted(by) || adders[known.name.as_str()].iter().all(is_own)
