@@ -1,0 +1,120 @@
+//! Work of the server's operator, over all teams: a new epoch after a restored backup, and checks.
+
+use tokio_postgres::Client;
+
+use super::Postgres;
+use super::fault::Fault;
+use crate::store::{StoreError, StoreResult};
+
+/// Row-level security binds the owner of the tables too. A transaction lifts that for the owner alone: the role that serves stays
+/// bound.
+const LIFT_TEAM: &str = "alter table yore.team no force row level security";
+const BIND_TEAM: &str = "alter table yore.team force row level security";
+const LIFT_COUNTED: &str = "
+    alter table yore.team no force row level security;
+    alter table yore.project no force row level security;
+    alter table yore.record no force row level security;
+    alter table yore.forgotten no force row level security;
+    alter table yore.audit no force row level security";
+
+const NEW_EPOCH: &str = "update yore.team set epoch = gen_random_uuid()";
+
+/// Queries that return one line for each fault of the schema.
+const FAULTS_OF_SCHEMA: [&str; 5] = [
+    "select format('table %s: row-level security is not forced', relname) from pg_class
+     where relnamespace = 'yore'::regnamespace and relkind in ('r', 'p') and relname <> 'schema_version'
+       and not (relrowsecurity and relforcerowsecurity)",
+    "select format('table %s: policy %s does not compare the tenant alone', tablename, policyname) from pg_policies
+     where schemaname = 'yore' and not coalesce(qual, with_check) ~
+       '^\\(tenant = \\(NULLIF\\(current_setting\\(''yore\\.tenant''::text, true\\), ''''::text\\)\\)::uuid\\)$'",
+    "select format('table %s: its policies do not cover what they should', relname) from pg_class
+     where relnamespace = 'yore'::regnamespace and relkind in ('r', 'p') and relname <> 'schema_version'
+       and (select string_agg(polcmd::text, '' order by polcmd) from pg_policy where polrelid = pg_class.oid)
+         is distinct from case when relname ~ '^(audit|done|forgotten)(_|$)' then 'ar' else '*' end",
+    "select format('index %s: its first column is not the tenant', indexrelid::regclass) from pg_index
+     join pg_class on pg_class.oid = indrelid
+     join pg_attribute on attrelid = indrelid and attnum = indkey[0]
+     where relnamespace = 'yore'::regnamespace and relname <> 'schema_version' and attname <> 'tenant'",
+    "select format('foreign key %s of %s: it crosses tenants', conname, conrelid::regclass) from pg_constraint
+     join pg_attribute on attrelid = conrelid and attnum = conkey[1]
+     where connamespace = 'yore'::regnamespace and contype = 'f' and attname <> 'tenant'",
+];
+
+/// Queries that return one line for each right that the serving role should not have.
+const FAULTS_OF_ROLE: [&str; 3] = [
+    "select format('role %s bypasses row-level security', rolname) from pg_roles
+     where rolname = current_user and (rolsuper or rolbypassrls)",
+    "select format('role %s can change the schema', current_user)
+     where has_schema_privilege('yore', 'create') and current_user = 'yore_node'",
+    "select format('role %s can change or delete rows of %s', current_user, relname) from pg_class
+     where relnamespace = 'yore'::regnamespace and relkind in ('r', 'p') and current_user = 'yore_node'
+       and has_table_privilege(oid, case when relname in ('team', 'member', 'project', 'record') then 'delete, truncate'
+         when relname in ('token', 'invite') then 'update, truncate' else 'update, delete, truncate' end)",
+];
+
+/// Queries that return one line for each count that does not agree with what it counts.
+const FAULTS_OF_COUNTS: [&str; 4] = [
+    "select format('project %s of team %s: its counts or its last number are wrong', name, tenant) from yore.project,
+     lateral (
+       select coalesce(max(seq), 0) as last, count(text) as texts, coalesce(sum(octet_length(text)), 0) as bytes from yore.record
+       where record.tenant = project.tenant and record.project = project.name) as counted
+     where (project.last, project.texts, project.bytes) <> (counted.last, counted.texts, counted.bytes)",
+    "select format('team %s: its totals are wrong', tenant) from yore.team,
+     lateral (
+       select count(*) as projects, coalesce(sum(texts), 0) as texts, coalesce(sum(bytes), 0) as bytes from yore.project
+       where project.tenant = team.tenant) as counted
+     where (team.projects, team.texts, team.bytes) <> (counted.projects, counted.texts, counted.bytes)",
+    "select format('team %s: numbers of its audit have gaps', tenant) from yore.team,
+     lateral (
+       select count(*) as entries, coalesce(max(seq), 0) as last from yore.audit where audit.tenant = team.tenant) as counted
+     where (audited, audited) <> (entries, last)",
+    "select format('project %s of team %s: %s is forgotten in part', project, tenant, name) from yore.record
+     where is_forgotten <> exists (
+       select from yore.forgotten
+       where forgotten.tenant = record.tenant and forgotten.project = record.project and forgotten.name = record.name)",
+];
+
+impl Postgres {
+    /// Gives every team a new epoch, so that members pull everything again: the operator does that after restoring a backup.
+    /// Returns the number of teams. The login must own the tables; other transactions wait meanwhile.
+    pub async fn new_epoch(&self) -> StoreResult<u64> {
+        self.try_new_epoch().await.map_err(StoreError::from)
+    }
+
+    async fn try_new_epoch(&self) -> Result<u64, Fault> {
+        let mut login = self.connector.login().await?;
+        let transaction = login.transaction().await?;
+        transaction.batch_execute(LIFT_TEAM).await?;
+        let teams = transaction.execute(NEW_EPOCH, &[]).await?;
+        transaction.batch_execute(BIND_TEAM).await?;
+        transaction.commit().await?;
+        Ok(teams)
+    }
+
+    /// Checks that row-level security keeps teams apart, that the role which serves has no more rights than it needs, and that
+    /// counts agree with what they count. Returns the faults. Other transactions wait meanwhile; the login must own the tables.
+    pub async fn problems(&self) -> StoreResult<Vec<String>> {
+        self.try_problems().await.map_err(StoreError::from)
+    }
+
+    async fn try_problems(&self) -> Result<Vec<String>, Fault> {
+        let mut login = self.connector.login().await?;
+        let mut problems = lines(&login, &FAULTS_OF_SCHEMA).await?;
+        let serving = self.pool.get().await?;
+        problems.extend(lines(&serving, &FAULTS_OF_ROLE).await?);
+        drop(serving);
+        let transaction = login.transaction().await?;
+        transaction.batch_execute(LIFT_COUNTED).await?;
+        problems.extend(lines(transaction.client(), &FAULTS_OF_COUNTS).await?);
+        transaction.rollback().await?;
+        Ok(problems)
+    }
+}
+
+async fn lines(client: &Client, statements: &[&str]) -> Result<Vec<String>, Fault> {
+    let mut lines = Vec::new();
+    for statement in statements {
+        lines.extend(client.query(*statement, &[]).await?.iter().map(|row| row.get::<_, String>(0)));
+    }
+    Ok(lines)
+}

@@ -1,0 +1,261 @@
+//! The parts of a request, checked: the caller, the path, the query and the body.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use axum::extract::{FromRequest, FromRequestParts, Query, RawPathParams, Request};
+use axum::http::header::AUTHORIZATION;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
+use serde::de::DeserializeOwned;
+use uuid::Uuid;
+
+use super::gate::{Held, is_long_head};
+use super::refusal::Refusal;
+use super::{App, HOURS, Peer, peer, random, random_uuid};
+use crate::secret::Secret;
+use crate::store::{Caller, Store};
+use crate::wire::{Change, MOST_NAME, MOST_OPERATIONS, Operation, is_name};
+
+/// Refuses a request by its head alone: its length, and a path whose percent-encoding is wrong.
+pub(super) fn check_head(request: &Request) -> Result<(), Refusal> {
+    let (uri, headers) = (request.uri(), request.headers());
+    if is_long_head(uri, headers) {
+        let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
+        return Err(Refusal::new(status, "team/too-long", "the head of the request is too long"));
+    }
+    let is_digits = |rest: &str| rest.len() >= 2 && rest.bytes().take(2).all(|byte| byte.is_ascii_hexdigit());
+    if uri.path().split('%').skip(1).all(is_digits) { Ok(()) } else { Err(wrong_path()) }
+}
+
+fn wrong_path() -> Refusal {
+    Refusal::wrong("team/path", "the path is not percent-encoded UTF-8")
+}
+
+/// An address that has not failed too often.
+pub(super) struct Stranger {
+    pub address: IpAddr,
+}
+
+impl<S: Store> FromRequestParts<Arc<App<S>>> for Stranger {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App<S>>) -> Result<Self, Refusal> {
+        let Peer { address, .. } = peer(&parts.extensions);
+        app.failures.check(address, Instant::now())?;
+        Ok(Self { address })
+    }
+}
+
+impl Stranger {
+    /// Counts a failure, and refuses it.
+    pub fn fail<S>(&self, app: &App<S>, code: &str, message: &str) -> Refusal {
+        app.failures.add(self.address, Instant::now());
+        app.metrics.failures.fetch_add(1, Relaxed);
+        Refusal::new(StatusCode::UNAUTHORIZED, code, message)
+    }
+}
+
+/// The member who asks, by their token.
+pub(super) struct Known {
+    pub caller: Caller,
+    /// Time that the request's work has left.
+    pub left: Duration,
+}
+
+impl<S: Store> FromRequestParts<Arc<App<S>>> for Known {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App<S>>) -> Result<Self, Refusal> {
+        let stranger = Stranger::from_request_parts(parts, app).await?;
+        let secret = some_secret(app, bearer(&parts.headers))?;
+        let (start, deadline) = (Instant::now(), app.settings.limits.deadline);
+        match app.work(deadline, app.store.authenticate(secret.team, secret.hash())).await? {
+            Some(caller) => {
+                peer(&parts.extensions).is_known.store(true, Relaxed);
+                Ok(Self { caller, left: deadline.saturating_sub(start.elapsed()) })
+            }
+            None => Err(stranger.fail(app, "team/token", "a valid token of a team is required")),
+        }
+    }
+}
+
+/// Returns the token of a request, if there is exactly one.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let mut said = headers.get_all(AUTHORIZATION).iter();
+    let (Some(value), None) = (said.next(), said.next()) else { return None };
+    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token)
+}
+
+/// Returns a secret, or else one that nobody has, so that the same work is done for both.
+pub(super) fn some_secret<S>(app: &App<S>, text: Option<&str>) -> Result<Secret, Refusal> {
+    if let Some(secret) = text.and_then(|text| text.parse().ok()) {
+        return Ok(secret);
+    }
+    let made = || Ok(Secret::new(random_uuid()?, random()?));
+    made().map_err(|error| app.no_random(error))
+}
+
+/// A variable segment of a path, decoded.
+async fn segment(parts: &mut Parts) -> Result<String, Refusal> {
+    let params = RawPathParams::from_request_parts(parts, &()).await.map_err(|_| wrong_path())?;
+    params.iter().next().map(|(_, value)| value.to_owned()).ok_or_else(wrong_path)
+}
+
+/// The id in a path.
+pub(super) struct Id(pub Uuid);
+
+impl<S: Store> FromRequestParts<Arc<App<S>>> for Id {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<App<S>>) -> Result<Self, Refusal> {
+        let id = Uuid::try_parse(&segment(parts).await?);
+        Ok(Self(id.map_err(|_| Refusal::wrong("team/id", "the path has no id of a member"))?))
+    }
+}
+
+/// The name of a project in a path.
+pub(super) struct Named(pub String);
+
+impl<S: Store> FromRequestParts<Arc<App<S>>> for Named {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<App<S>>) -> Result<Self, Refusal> {
+        Ok(Self(name("the project", segment(parts).await?)?))
+    }
+}
+
+/// The query.
+pub(super) struct Params<T>(pub T);
+
+impl<S: Store, T: DeserializeOwned> FromRequestParts<Arc<App<S>>> for Params<T> {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<App<S>>) -> Result<Self, Refusal> {
+        let query = Query::try_from_uri(&parts.uri);
+        let Query(params) =
+            query.map_err(|_| Refusal::wrong("team/query", "a value of the query is not a number, or doubled"))?;
+        Ok(Self(params))
+    }
+}
+
+/// A body of at most `MOST` bytes, as JSON.
+pub(super) struct Json<T, const MOST: usize> {
+    pub value: T,
+    /// Its share of the memory, for as long as the value is used.
+    pub _held: Held,
+}
+
+impl<S: Store, T: DeserializeOwned, const MOST: usize> FromRequest<Arc<App<S>>> for Json<T, MOST> {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, app: &Arc<App<S>>) -> Result<Self, Refusal> {
+        let (parts, body) = request.into_parts();
+        let (bytes, held) = app.gate.read(&parts.headers, body, MOST).await?;
+        let value = serde_json::from_slice(&bytes).map_err(|error| Refusal::wrong("team/json", fault(&error)))?;
+        Ok(Self { value, _held: held })
+    }
+}
+
+/// Tells what is wrong with a body, without the part of the message that repeats it.
+fn fault(error: &serde_json::Error) -> String {
+    let at = format!("at line {} column {}", error.line(), error.column());
+    if !error.is_data() {
+        return format!("the body is not JSON {at}");
+    }
+    let message = error.to_string();
+    let message = message.split(" at line ").next().unwrap_or_default();
+    match (message.starts_with("missing field `"), message.rsplit_once(", expected ")) {
+        // Names of fields and types are the program's own.
+        (true, _) => format!("the body has not the right form: {message} {at}"),
+        (false, Some((_, expected))) => format!("the body has not the right form: expected {expected} {at}"),
+        (false, None) => format!("the body has not the right form {at}"),
+    }
+}
+
+/// Returns whether a text can be a name: of 1 to [`MOST_NAME`] characters, none of them a control character.
+pub(super) fn is_plain_name(text: &str) -> bool {
+    !text.trim().is_empty() && text.chars().count() <= MOST_NAME && !text.contains(char::is_control)
+}
+
+/// Returns a name, if it is one.
+pub(super) fn name(whose: &str, text: String) -> Result<String, Refusal> {
+    if is_plain_name(&text) {
+        return Ok(text);
+    }
+    let message = format!("the name of {whose} must have 1 to {MOST_NAME} characters, and no control characters");
+    Err(Refusal::wrong("team/name", message))
+}
+
+/// Returns an address in lower case, if it is one.
+pub(super) fn address(text: &str) -> Result<String, Refusal> {
+    let text = text.to_lowercase();
+    let is_part = |part: &str| !part.is_empty() && !part.contains(|c: char| c == '@' || c.is_whitespace() || c.is_control());
+    let is_address = text.split_once('@').is_some_and(|(local, domain)| is_part(local) && is_part(domain));
+    if is_address && text.chars().count() <= MOST_NAME {
+        return Ok(text);
+    }
+    let message = format!("an address has one @, no spaces, and at most {MOST_NAME} characters");
+    Err(Refusal::wrong("team/address", message))
+}
+
+/// Refuses hours that an invitation cannot have.
+pub(super) fn check_hours(hours: u32) -> Result<(), Refusal> {
+    if HOURS.contains(&hours) {
+        return Ok(());
+    }
+    Err(Refusal::wrong("team/hours", format!("an invitation is valid for {} to {} hours", HOURS.start(), HOURS.end())))
+}
+
+/// Refuses operations that no client makes. Those that a client may well make, the store refuses one by one.
+pub(super) fn check_operations(operations: &[Operation]) -> Result<(), Refusal> {
+    if operations.len() > MOST_OPERATIONS {
+        return Err(Refusal::too_long(format!("a push has at most {MOST_OPERATIONS} operations")));
+    }
+    let named = |operation: &Operation| match &operation.change {
+        Change::Add { name, .. } | Change::TakeBack { name } | Change::Forget { name } => is_name(name),
+    };
+    if operations.iter().all(named) {
+        return Ok(());
+    }
+    Err(Refusal::wrong("team/operation", "the name of a text has 32 hexadecimal digits"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::{NewInvite, Push};
+
+    #[test]
+    fn faults_of_a_body_do_not_repeat_it() {
+        let fault = |body: &str| fault(&serde_json::from_str::<NewInvite>(body).unwrap_err());
+        assert_eq!(fault("{"), "the body is not JSON at line 1 column 1");
+        assert_eq!(fault("{}"), "the body has not the right form: missing field `role` at line 1 column 2");
+        for body in [
+            r#"{"role":"SECRET"}"#,
+            r#"{"role":"SECRET, expected x"}"#,
+            r#"{"role":"owner","hours":"SECRET at line 3"}"#,
+            r#""missing field `SECRET""#,
+            r#"["SECRET"]"#,
+            r#"{"SECRET"}"#,
+        ] {
+            assert!(!fault(body).contains("SECRET"), "{}", fault(body));
+        }
+        let push = r#"{"operations":[{"id":"SECRET","change":{"kind":"add"}}]}"#;
+        let error = serde_json::from_str::<Push>(push).unwrap_err();
+        assert!(!super::fault(&error).contains("SECRET"), "{error}");
+    }
+
+    #[test]
+    fn addresses_are_told_apart_in_lower_case() {
+        assert_eq!(address("Ana@Example.ORG").unwrap(), "ana@example.org");
+        for wrong in ["", "@", "a@", "@b", "a@b@c", "a b@c", "a@b\0", "a@b\u{2028}c", &format!("a@{}", "b".repeat(MOST_NAME))] {
+            assert!(address(wrong).is_err(), "{wrong}");
+        }
+        assert!(is_plain_name(&"ü".repeat(MOST_NAME)) && !is_plain_name(&"ü".repeat(MOST_NAME + 1)));
+        assert!(["", " ", "a\nb", "a\u{85}b"].iter().all(|wrong| !is_plain_name(wrong)));
+    }
+}

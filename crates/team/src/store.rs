@@ -1,0 +1,174 @@
+//! The trait of what a server stores: teams, members, secrets, and the texts that members share.
+//!
+//! Each call is one transaction: a node that dies leaves all of it or nothing. Any number of nodes use one database.
+
+use std::future::Future;
+
+use uuid::Uuid;
+use yore_core::time::UtcMillis;
+
+use crate::wire::{Audited, Me, Member, Operation, Outcome, Project, Pulled, Role};
+
+/// Bounds of a team.
+#[derive(Clone, Copy, Debug)]
+pub struct Quota {
+    /// Most texts that are shared at once.
+    pub texts: u64,
+    /// Most bytes of these.
+    pub bytes: u64,
+    /// Most projects.
+    pub projects: u64,
+    /// Most members that are not removed.
+    pub members: u64,
+}
+
+impl Default for Quota {
+    fn default() -> Self {
+        Self { texts: 2_000_000, bytes: 4 << 30, projects: 5_000, members: 2_000 }
+    }
+}
+
+/// Who asks, as their token tells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Caller {
+    /// Identity and role.
+    pub me: Me,
+    /// Hash of the token.
+    pub token: [u8; 32],
+}
+
+/// An invitation to be stored.
+#[derive(Clone, Debug)]
+pub struct StoredInvite {
+    /// Hash of its secret.
+    pub hash: [u8; 32],
+    /// Role of who joins.
+    pub role: Role,
+    /// Only somebody with this address.
+    pub email: Option<String>,
+    /// When it ends.
+    pub expires: UtcMillis,
+}
+
+/// Somebody who joins, with the hash of the token that they get.
+#[derive(Clone, Debug)]
+pub struct Newcomer {
+    /// Hash of the invitation's secret.
+    pub invite: [u8; 32],
+    /// Hash of the new token.
+    pub token: [u8; 32],
+    /// Name of the person.
+    pub name: String,
+    /// Address, in lower case.
+    pub email: String,
+    /// Name of the computer.
+    pub computer: String,
+}
+
+/// A failure of a store.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The caller's role does not allow it.
+    #[error("your role is {}: this needs {}", .has.as_str(), .needs.as_str())]
+    Role {
+        /// The caller's.
+        has: Role,
+        /// Lowest that may.
+        needs: Role,
+    },
+    /// There is no such member.
+    #[error("no member has this id")]
+    UnknownMember,
+    /// The caller's token was revoked since it was checked.
+    #[error("a valid token of a team is required")]
+    Revoked,
+    /// The last owner must stay.
+    #[error("a team needs an owner: name another one first")]
+    LastOwner,
+    /// A quota is used up.
+    #[error("the team has used up its quota of {0}")]
+    Quota(&'static str),
+    /// The database cannot be reached, or broke off: the same may be asked again.
+    #[error("the database does not answer: {0}")]
+    Unavailable(String),
+    /// The database refused something that should have been right.
+    #[error("the database failed: {0}")]
+    Failed(String),
+}
+
+/// Result of a store.
+pub type StoreResult<T> = Result<T, StoreError>;
+
+/// What a server stores. All times are given by the server's clock; all secrets are hashed by the caller of this trait.
+pub trait Store: Send + Sync + 'static {
+    /// Creates a team and an invitation for its first owner. Needs no member: only the server's operator can.
+    fn create_team(
+        &self,
+        id: Uuid,
+        name: &str,
+        owner: &StoredInvite,
+        now: UtcMillis,
+    ) -> impl Future<Output = StoreResult<()>> + Send;
+
+    /// Returns who has a token; `None`: nobody, or nobody any more.
+    fn authenticate(&self, team: Uuid, token: [u8; 32]) -> impl Future<Output = StoreResult<Option<Caller>>> + Send;
+
+    /// Uses an invitation up: makes a new member of it, or gives a known one (by address, not removed) a further computer, with the
+    /// known role. `None`: it is unknown, used up, ended (`now`), or for another address; one that names no address makes new members only,
+    /// because with it anybody could become anybody. A removed member who is invited again by address is a member again, under the same
+    /// id, with the invitation's role.
+    fn join(&self, team: Uuid, who: &Newcomer, now: UtcMillis) -> impl Future<Output = StoreResult<Option<Me>>> + Send;
+
+    /// Stores an invitation. Owners may invite anybody; others only their own address, which gives the role that they have.
+    fn invite(&self, caller: &Caller, invite: &StoredInvite, now: UtcMillis) -> impl Future<Output = StoreResult<()>> + Send;
+
+    /// Returns all members who are or were, by name, then by id.
+    fn members(&self, caller: &Caller) -> impl Future<Output = StoreResult<Vec<Member>>> + Send;
+
+    /// Takes a member's access: all their tokens, and the invitations that they made. An owner may remove anybody, others themselves.
+    fn remove(&self, caller: &Caller, member: Uuid, now: UtcMillis) -> impl Future<Output = StoreResult<Member>> + Send;
+
+    /// Has what a member shares count for nobody, or count again; only an owner may. It is one operation, and deletes nothing.
+    fn withdraw(
+        &self,
+        caller: &Caller,
+        member: Uuid,
+        is_withdrawn: bool,
+        now: UtcMillis,
+    ) -> impl Future<Output = StoreResult<Member>> + Send;
+
+    /// Revokes the caller's token.
+    fn leave(&self, caller: &Caller, now: UtcMillis) -> impl Future<Output = StoreResult<()>> + Send;
+
+    /// Returns all projects, by name.
+    fn projects(&self, caller: &Caller) -> impl Future<Output = StoreResult<Vec<Project>>> + Send;
+
+    /// Makes changes in a project, in their order, and returns what became of each. An operation whose id was seen in this team is not
+    /// made again and has its earlier outcome. Readers may make none ([`StoreError::Role`]).
+    ///
+    /// - `Add`: refused if the name is not the text's, the text is too long or has a NUL, or it was forgotten in this project. Of a text
+    ///   that the member shares already, nothing changes. A project that is new is created.
+    /// - `TakeBack`: nothing to do if the member does not share it.
+    /// - `Forget`: deletes the text of every member who shares it, if the caller is an owner or nobody else shares it, else it is
+    ///   refused; the name is remembered even if nobody shares it.
+    ///
+    /// Changes of one project are made one after the other, so that whoever pulled up to a number misses none before it.
+    fn push(
+        &self,
+        caller: &Caller,
+        project: &str,
+        operations: &[Operation],
+        now: UtcMillis,
+    ) -> impl Future<Output = StoreResult<Vec<Outcome>>> + Send;
+
+    /// Returns what changed in a project after a number: at most `limit` records and about [`crate::wire::MOST_PAGE`] bytes, at least one
+    /// record if there is any. A project that is not there has no changes.
+    fn pull(&self, caller: &Caller, project: &str, after: u64, limit: usize) -> impl Future<Output = StoreResult<Pulled>> + Send;
+
+    /// Returns entries of the audit before a number, the newest first; only an owner may.
+    fn audit(&self, caller: &Caller, before: Option<u64>, limit: usize)
+    -> impl Future<Output = StoreResult<Vec<Audited>>> + Send;
+
+    /// Answers if the database does.
+    fn ping(&self) -> impl Future<Output = StoreResult<()>> + Send;
+}

@@ -1,0 +1,12 @@
+//! Tests of the server over sockets of this machine, with a store in memory.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails must panic")]
+
+mod connections;
+mod faults;
+mod fuzz;
+mod life;
+mod refused;
+mod stops;
+mod store;
+mod support;
+mod tls;

@@ -1,0 +1,70 @@
+//! Teams, members and operations for tests. Everything has a number, from which its secrets and ids come.
+
+use uuid::Uuid;
+use yore_team::store::{Caller, Newcomer, Store, StoredInvite};
+use yore_team::wire::{Change, Operation, Pulled, Role, name_of};
+
+/// A time of the server's clock.
+pub const NOW: i64 = 1_800_000_000_000;
+
+/// Returns a hash of a secret.
+pub fn hash(words: &str) -> [u8; 32] {
+    *blake3::hash(words.as_bytes()).as_bytes()
+}
+
+/// Returns an invitation that is valid for an hour.
+pub fn invitation(secret: &str, role: Role, email: Option<&str>) -> StoredInvite {
+    StoredInvite { hash: hash(secret), role, email: email.map(str::to_owned), expires: NOW + 3_600_000 }
+}
+
+/// Returns somebody who joins with an invitation from a computer, whose name is the secret of the token.
+pub fn newcomer(secret: &str, email: &str, computer: &str) -> Newcomer {
+    let name = email.split('@').next().unwrap().to_owned();
+    Newcomer { invite: hash(secret), token: hash(computer), name, email: email.to_owned(), computer: computer.to_owned() }
+}
+
+/// Creates a team, and returns its owner.
+pub async fn found(store: &impl Store, team: u128) -> Caller {
+    let team = Uuid::from_u128(team);
+    store.create_team(team, "Team", &invitation("first", Role::Owner, None), NOW).await.unwrap();
+    store.join(team, &newcomer("first", "olga@example.org", "olga-1"), NOW).await.unwrap().unwrap();
+    store.authenticate(team, hash("olga-1")).await.unwrap().unwrap()
+}
+
+/// Invites somebody, has them join, and returns them. The computer is the name with `-1`.
+pub async fn admit(store: &impl Store, owner: &Caller, name: &str, role: Role) -> Caller {
+    let (email, computer) = (format!("{name}@example.org"), format!("{name}-1"));
+    store.invite(owner, &invitation(name, role, Some(&email)), NOW).await.unwrap();
+    store.join(owner.me.team, &newcomer(name, &email, &computer), NOW).await.unwrap().unwrap();
+    store.authenticate(owner.me.team, hash(&computer)).await.unwrap().unwrap()
+}
+
+/// Returns an operation that shares a text.
+pub fn add(id: u128, text: &str) -> Operation {
+    operation(id, Change::Add { name: name_of(text), text: text.to_owned() })
+}
+
+/// Returns an operation that takes a text back.
+pub fn take_back(id: u128, text: &str) -> Operation {
+    operation(id, Change::TakeBack { name: name_of(text) })
+}
+
+/// Returns an operation that forgets a text.
+pub fn forget(id: u128, text: &str) -> Operation {
+    operation(id, Change::Forget { name: name_of(text) })
+}
+
+/// Returns an operation.
+pub fn operation(id: u128, change: Change) -> Operation {
+    Operation { id: Uuid::from_u128(id), change }
+}
+
+/// Returns records as `seq text-or-dash member's-address [forgotten]`.
+pub fn shown(pulled: &Pulled) -> Vec<String> {
+    let email = |id: Uuid| pulled.members.iter().find(|member| member.id == id).unwrap().email.split('@').next().unwrap();
+    let line = |record: &yore_team::wire::Record| {
+        let text = record.text.as_deref().unwrap_or("-");
+        format!("{} {text} {}{}", record.seq, email(record.member), if record.is_forgotten { " forgotten" } else { "" })
+    };
+    pulled.records.iter().map(line).collect()
+}
