@@ -207,6 +207,8 @@ verbs! {
         |engine| engine.archive_memory(&id, is_archived, &cause);
     /// Takes the memories that the repository of a project shares.
     Writes take_shared(request: SharedRequest) -> SharedTaken => |engine| engine.take_shared(&request);
+    /// Returns those of some memories that were forgotten for good.
+    Reads forgotten_memories(ids: Vec<MemoryId>) -> Vec<MemoryId> => |engine| engine.forgotten_memories(&ids);
     /// Returns what was held at a time, and what began or ended near it.
     Reads held(request: HeldRequest) -> Held => |engine| engine.held(&request);
     /// Returns the things in code that a memory speaks of and that changed since, as the last check found.

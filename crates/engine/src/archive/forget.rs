@@ -84,6 +84,12 @@ impl Engine {
         self.alone(|| self.forget_named(request))
     }
 
+    /// Returns those of some memories that were forgotten for good.
+    pub fn forgotten_memories(&self, ids: &[MemoryId]) -> Result<Vec<MemoryId>, EngineError> {
+        let ingester = self.ingester()?;
+        Ok(ids.iter().copied().filter(|id| ingester.is_memory_buried(*id)).collect())
+    }
+
     fn forget_named(&self, request: &ForgetRequest) -> Result<Forgotten, EngineError> {
         let id = request.session.trim();
         let mut found: Vec<(EpisodeKey, String, String)> = self

@@ -248,7 +248,9 @@ fn fold_changed(
     for own in &rows {
         let Some(memory) = believed.get(&ItemKey::Memory(*own)).filter(|memory| memory.is_in_effect()) else { continue };
         for Beside { row, memory: other, standing, .. } in changes(context, memory)? {
-            let is_later = other.is_later_than(memory, context.now) == Some(true);
+            // A colleague's word changes nothing of the person's.
+            let is_bound = other.is_shared() && !memory.is_shared();
+            let is_later = !is_bound && other.is_later_than(memory, context.now) == Some(true);
             let key = ItemKey::Memory(row);
             if is_later && passing(context.store, &mut evaluator, [key])?.contains(&key) {
                 match standing {
@@ -273,7 +275,8 @@ fn fold_changed(
     Ok(())
 }
 
-/// Raises the later of two memories that may be about one state of one thing just above the earlier, unless the question is about the past.
+/// Raises the later of two memories that may be about one state of one thing just above the earlier, and the person's own above a colleague's,
+/// unless the question is about the past.
 fn put_later_first(context: &QueryContext<'_>, plan: &Plan<'_>, ranked: &mut [Ranked], believed: &HashMap<ItemKey, Memory>) {
     let is_state = !matches!(plan.asked_for, AskedFor::List | AskedFor::History) && !asks_for_past(&plan.request.question);
     if plan.request.tuning.newer_first == NewerFirst::Never || !is_state {
@@ -287,8 +290,13 @@ fn put_later_first(context: &QueryContext<'_>, plan: &Plan<'_>, ranked: &mut [Ra
         held.take(MOST_ORDERED).map(|(at, memory)| (at, memory, Statement::of(&memory.statement, &mut tokenizer))).collect();
     for (number, (at, older, earlier)) in first.iter().enumerate() {
         for (later_at, newer, later) in &first[number + 1..] {
+            let goes_first = if newer.is_shared() == older.is_shared() {
+                newer.is_later_than(older, context.now) == Some(true)
+            } else {
+                older.is_shared()
+            };
             let may_change = newer.is_of_same_place(older)
-                && newer.is_later_than(older, context.now) == Some(true)
+                && goes_first
                 && chance_of_change(earlier, later, &|a, b| likeness.of(a, b)) >= SAME_STATE;
             let above = ranked[*at].score * JUST_ABOVE - ranked[*later_at].score;
             if may_change && above > 0.0 {

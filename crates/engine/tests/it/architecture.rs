@@ -649,8 +649,8 @@ fn each_engine_of_storage_and_search_has_one_door() {
     none(complaints, "tantivy is used in `index` only, rusqlite in `store` and `foreign` of the sources only");
 }
 
-/// Where requests are served: MCP, the port, and the routers of the API and the page, without what they call.
-const ASYNC: [&str; 5] = ["mcp", "http", "api/mod.rs", "api/events.rs", "page/mod.rs"];
+/// Where requests are served: MCP, the port, the server of a team, and the routers of the API and the page, without what they call.
+const ASYNC: [&str; 6] = ["mcp", "http", "api/mod.rs", "api/events.rs", "page/mod.rs", "cli/serve.rs"];
 
 #[test]
 fn async_crosses_to_the_engine_in_one_place_and_one_module_prints() {

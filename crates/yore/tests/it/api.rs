@@ -503,6 +503,7 @@ const CALLS: &[(&str, &str, &str, u16)] = &[
     ("POST", "/forget", r#"{"id": "{session}"}"#, 200),
     ("POST", "/forget/selected", r#"{"text": "noon"}"#, 200),
     ("POST", "/forget/cleanup", "{}", 200),
+    ("POST", "/forget/forgotten", r#"{"ids": ["{memory}"]}"#, 200),
 ];
 
 #[test]

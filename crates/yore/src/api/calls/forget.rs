@@ -3,6 +3,7 @@
 use axum::http::Method;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use yore_core::id::MemoryId;
 use yore_core::time::{UtcMillis, format_utc};
 use yore_engine::{ForgetRequest, ForgetSelection, SelectedItem};
 
@@ -10,8 +11,11 @@ use super::time;
 use crate::api::route::{Caller, Route};
 use crate::engine_handle::now;
 use crate::error::{CliError, CliResult};
+use crate::render::plain::harmless;
 use crate::results::{ChosenThing, CleanedMemory, CleanedUp, Forgotten, ForgottenSelection};
 
+/// Most ids of a request.
+const MOST_IDS: usize = 1_000;
 const DAY_MS: UtcMillis = 86_400_000;
 /// Most things of a selection that are named.
 const MOST_NAMED: usize = 100;
@@ -40,7 +44,31 @@ pub fn routes() -> Vec<Route> {
             &["clean_up"],
             clean_up,
         ),
+        Route::ask(
+            "/forget/forgotten",
+            "Returns those of some memories that were forgotten for good",
+            &["forgotten_memories"],
+            forgotten,
+        ),
     ]
+}
+
+/// Memories that may have been forgotten.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ids {
+    /// Whole ids, at most 1,000
+    pub ids: Vec<String>,
+}
+
+/// Returns those that were forgotten for good.
+pub fn forgotten(caller: &mut Caller<'_>, Ids { ids }: Ids) -> CliResult<Vec<String>> {
+    if ids.len() > MOST_IDS {
+        return Err(CliError::usage(format!("ids: expected at most {MOST_IDS}"), None));
+    }
+    let wrong = |id: &str| CliError::usage(format!("ids: {} is not the whole id of a memory", harmless(id)), None);
+    let ids = ids.iter().map(|id| id.parse().map_err(|_| wrong(id))).collect::<CliResult<Vec<MemoryId>>>()?;
+    Ok(caller.memory.forgotten_memories(ids)?.iter().map(ToString::to_string).collect())
 }
 
 fn yes() -> bool {
