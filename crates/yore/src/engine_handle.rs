@@ -25,7 +25,7 @@ use crate::llm::ModelsAt;
 use crate::results::DaemonStatus;
 use crate::settings::Settings;
 use crate::shared::folder::Folder;
-use crate::shared::refresh;
+use crate::shared::{mirror, refresh};
 
 /// Most memories that are told as replaced.
 const MOST_REPLACED: usize = 100;
@@ -79,10 +79,11 @@ impl Settings {
         Ok(open(&self.directory, create, self.config(), self.models())?)
     }
 
-    /// Returns whether the repository here shares memories.
+    /// Returns whether the repository here, or a team, shares memories with the person.
     fn shares_here(&self) -> bool {
         let here = self.here.as_deref().filter(|_| self.config().share.read);
         here.and_then(Folder::of).is_some_and(|folder| folder.exists())
+            || mirror::memberships(&self.directory).is_ok_and(|memberships| !memberships.is_empty())
     }
 
     /// Returns the options with which the memory is opened.
@@ -213,6 +214,12 @@ impl MemoryClient {
             }
         };
         Ok(Self { directory: directory.to_path_buf(), config: Arc::clone(config), models, way })
+    }
+
+    /// Returns the memory inside the daemon.
+    pub fn within(directory: &Path, config: &Arc<Config>, models: ModelsAt, engine: &Arc<Engine>, uses: &Arc<Uses>) -> Self {
+        let way = Way::Within(Arc::clone(engine), Arc::clone(uses));
+        Self { directory: directory.to_path_buf(), config: Arc::clone(config), models, way }
     }
 
     /// The data directory.

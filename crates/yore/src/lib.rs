@@ -28,8 +28,10 @@
 //! - `render`: the only place that prints
 //! - `retention`: when agents delete histories, and how to postpone that
 //! - `results`: data that leaves the program
+//! - `shared`: memories that a team shares
 //! - `settings`: all settings of a command
 //! - `spool`: events that hooks leave for the next reader
+//! - `team`: sharing with a team over its server
 //! - `upkeep`: the jobs of recurring maintenance
 //! - `verbs`: everything that can be asked of the memory, one row each
 //! - `paths`: directories on this platform
@@ -76,6 +78,7 @@ mod settings;
 mod shared;
 mod spool;
 mod statistics;
+mod team;
 mod upkeep;
 mod verbs;
 

@@ -25,14 +25,14 @@ const GROUPS: [Group; 6] = [
     Group {
         name: "Memories",
         first: &["remember", "memories", "review", "forget", "undo", "log"],
-        more: &["redo", "cleanup", "conflicts", "export", "import", "share"],
+        more: &["redo", "cleanup", "conflicts", "export", "import", "share", "team"],
     },
     Group { name: "Learning", first: &["learn"], more: &["rlm", "distil", "models"] },
     Group { name: "Agents", first: &[], more: &["uninstall", "mcp", "proxy", "hook", "status-line"] },
     Group {
         name: "Data",
         first: &["data"],
-        more: &["ingest", "embed", "capture", "daemon", "upkeep", "config", "completions", "replay"],
+        more: &["ingest", "embed", "capture", "daemon", "upkeep", "config", "completions", "replay", "serve"],
     },
 ];
 
@@ -48,8 +48,9 @@ pub fn grouped(command: clap::Command, is_all: bool) -> clap::Command {
             let _ = writeln!(listed, "\n{HEADING}{name}:{RESET}");
         }
         for name in names {
-            let about = command.find_subcommand(name).and_then(clap::Command::get_about).map(ToString::to_string);
-            let _ = writeln!(listed, "  {BOLD}{name:<13}{RESET}{}", about.unwrap_or_default());
+            // A program that was built without a command does not list it.
+            let Some(about) = command.find_subcommand(name).and_then(clap::Command::get_about) else { continue };
+            let _ = writeln!(listed, "  {BOLD}{name:<13}{RESET}{about}");
         }
     }
     command.help_template(format!(

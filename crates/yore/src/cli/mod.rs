@@ -45,12 +45,15 @@ mod replay;
 mod resume;
 mod review;
 mod rlm;
+#[cfg(feature = "team-server")]
+mod serve;
 mod sessions;
 mod share;
 mod show;
 mod stats;
 mod status;
 mod status_line;
+mod team;
 mod topics;
 mod undo;
 mod uninstall;
@@ -164,6 +167,7 @@ enum Command {
     Export(export::Arguments),
     Import(import::Arguments),
     Share(share::Arguments),
+    Team(team::Arguments),
     Learn(learn::Arguments),
     Rlm(rlm::Arguments),
     #[command(hide = true)]
@@ -188,6 +192,8 @@ enum Command {
     Config(config::Arguments),
     Completions(completions::Arguments),
     Replay(replay::Arguments),
+    #[cfg(feature = "team-server")]
+    Serve(serve::Arguments),
     #[command(hide = true)]
     Eval(eval::Arguments),
     #[command(hide = true)]
@@ -319,6 +325,7 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
         Command::Export(arguments) => export::run(&arguments, context),
         Command::Import(arguments) => import::run(&arguments, context),
         Command::Share(arguments) => share::run(&arguments, context),
+        Command::Team(arguments) => team::run(&arguments, context),
         Command::Learn(arguments) => learn::run(&arguments, context),
         Command::Extract(arguments) => extract::run(&arguments, context),
         Command::Rlm(arguments) => rlm::run(&arguments, context),
@@ -340,6 +347,8 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
         Command::Config(arguments) => config::run(&arguments, context),
         Command::Completions(arguments) => completions::run(&arguments, context),
         Command::Replay(arguments) => replay::run(&arguments, context),
+        #[cfg(feature = "team-server")]
+        Command::Serve(arguments) => serve::run(&arguments, context),
         Command::Eval(arguments) => eval::run(&arguments, context),
         Command::PdfText(arguments) => pdf_text::run(&arguments, context),
     }

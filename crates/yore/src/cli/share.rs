@@ -6,14 +6,14 @@ use std::io::BufRead;
 
 use clap::{Args, Subcommand};
 use yore_core::id::ProjectId;
-use yore_core::memory::{Lane, MemoryKind, Status};
-use yore_engine::ingest::settings_key;
+use yore_core::memory::{Lane, Status};
 use yore_engine::{MemoryFilter, MemoryList, ProjectQuery, StoredMemory};
 use yore_sources::git::Git;
 use yore_sources::project_names::ProjectNames;
 use yore_sources::redact::{RedactionCounts, Redactor};
 
 use super::Context;
+use super::team::{self, ProjectShare};
 use crate::engine_handle::MemoryClient;
 use crate::error::{CliError, CliResult, Exit};
 use crate::inject::budget::tokens;
@@ -23,23 +23,12 @@ use crate::render::text;
 use crate::results::{Brief, ShareAuthor, ShareFinding, SharedFileRecord, SharedWritten};
 use crate::shared::authors::Author;
 use crate::shared::file::{self, Retirement, SharedFile, SharedMemory};
-use crate::shared::folder::{FOLDER, Folder};
+use crate::shared::folder::{FOLDER, Folder, project_key};
 use crate::shared::machine::Machine;
-use crate::shared::refresh::{self, acceptance, file_of, known_files, project_key, short_commit};
+use crate::shared::publish::{FOR_EVERYBODY, Publisher};
+use crate::shared::refresh::{self, acceptance, file_of, known_files, short_commit};
 use crate::shared::state::{Known, Standing, standings};
 
-/// Kinds that `--review` proposes: what holds for everybody who works on the project.
-const PROPOSED: [MemoryKind; 9] = [
-    MemoryKind::Decision,
-    MemoryKind::Standard,
-    MemoryKind::Solution,
-    MemoryKind::Pattern,
-    MemoryKind::Fact,
-    MemoryKind::Conclusion,
-    MemoryKind::Insight,
-    MemoryKind::Documentation,
-    MemoryKind::Code,
-];
 /// Fewest digits of a file's name.
 const FEWEST_DIGITS: usize = 4;
 /// Digits of a file's name that are told.
@@ -56,9 +45,18 @@ const NAME_DIGITS: usize = 10;
 pub struct Arguments {
     #[command(subcommand)]
     action: Option<Action>,
-    /// Ids of memories; without any, lists what is shared
+    /// Ids of memories; without any, lists what is shared. `.` shares the project with your team, over its server
     #[arg(value_name = "MEMORY")]
     memories: Vec<String>,
+    /// With `.`: the team, if there are several
+    #[arg(long, value_name = "NAME")]
+    team: Option<String>,
+    /// With `.`: take back what went out from here, and share the project no more
+    #[arg(long, conflicts_with = "dry_run")]
+    stop: bool,
+    /// With `.`: ask nothing
+    #[arg(short, long)]
+    yes: bool,
     /// Show the memories of this project that are not shared, one after the other, and ask
     #[arg(long, conflicts_with = "memories")]
     review: bool,
@@ -122,6 +120,14 @@ enum Action {
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    let of_project =
+        ProjectShare { team: arguments.team.as_deref(), stop: arguments.stop, dry_run: arguments.dry_run, yes: arguments.yes };
+    if arguments.memories == ["."] {
+        return team::share_project(&of_project, context);
+    }
+    if of_project.team.is_some() || of_project.stop || of_project.yes {
+        return Err(CliError::usage("--team, --stop and --yes are for a whole project", Some("`yore share .`")));
+    }
     let place = Place::here(context)?;
     match &arguments.action {
         None if arguments.review => review(&place, arguments, context),
@@ -175,54 +181,12 @@ impl Place {
     }
 }
 
-/// Returns the file of a memory; the error says why it cannot be shared.
-fn prepared(
-    stored: &StoredMemory,
-    project: Option<ProjectId>,
-    place: &Place,
-    with_quotes: bool,
-    redactor: &Redactor,
-) -> Result<SharedMemory, String> {
-    let memory = &stored.memory;
-    match memory.kind {
-        MemoryKind::Preference => return Err("a preference is one person's: it is not shared".to_owned()),
-        MemoryKind::UserInput | MemoryKind::CategorySummary => {
-            return Err(format!("a memory of kind {} is not shared", kind_name(memory.kind)));
-        }
-        _ => {}
-    }
-    if memory.is_shared() {
-        return Err("a colleague shared it".to_owned());
-    }
-    if !memory.is_in_effect() {
-        return Err(format!("it is {}", memory.status.as_str()));
-    }
-    if memory.project.is_some() && memory.project != project {
-        let project = stored.project.as_deref().map_or_else(|| "another project".to_owned(), harmless);
-        return Err(format!("it belongs to {project}"));
-    }
-    let mut shared = file::of_memory(memory);
-    if !with_quotes {
-        shared.evidence.clear();
-    }
-    for text in shared.texts_mut() {
-        *text = publishable(text, redactor, place)?;
-    }
-    Ok(shared)
-}
-
-/// Returns the rules of redaction. With a key that nobody else has, what a mark stands for cannot be guessed and checked.
-fn redactor(context: &Context) -> CliResult<Redactor> {
+/// Returns what prepares the memories of this project to be shared.
+fn publisher(place: &Place, context: &Context) -> CliResult<Publisher> {
     let data = &context.settings.directory;
-    let key = settings_key(data).map_err(|error| CliError::io(data, &error))?;
     let patterns = &context.settings.config().redaction.extra_patterns;
-    Redactor::with_patterns(&key, patterns).map_err(|error| CliError::usage(error.to_string(), None))
-}
-
-/// Returns a text without secrets and without what is of this computer. Rules may have become better since the words were stored.
-fn publishable(text: &str, redactor: &Redactor, place: &Place) -> Result<String, String> {
-    let redacted = redactor.text(text, &mut RedactionCounts::default());
-    place.machine.portable(redacted.as_deref().unwrap_or(text))
+    Publisher::new(data, patterns, &place.folder.root, context.settings.paths.home.as_deref())
+        .map_err(|error| CliError::io(data, &error))
 }
 
 /// Returns the project of this directory, as the memory knows it.
@@ -233,11 +197,12 @@ fn project_of(place: &Place, memory: &mut MemoryClient) -> CliResult<Option<Proj
 fn share(place: &Place, arguments: &Arguments, context: &mut Context) -> CliResult {
     let mut memory = context.settings.memory()?;
     let project = project_of(place, &mut memory)?;
-    let redactor = redactor(context)?;
+    let publisher = publisher(place, context)?;
     let mut found = Vec::new();
     for id in &arguments.memories {
         let stored = memory.memory(id.clone())?;
-        let shared = prepared(&stored, project, place, !arguments.no_quotes, &redactor)
+        let shared = publisher
+            .memory(&stored, project, !arguments.no_quotes)
             .map_err(|reason| refused(&format!("[{}]: {reason}", stored.memory.id.short())))?;
         found.push((stored.memory.id.short(), shared));
     }
@@ -308,7 +273,7 @@ fn review(place: &Place, arguments: &Arguments, context: &mut Context) -> CliRes
             SharedFile::Retired(_) => None,
         })
         .collect();
-    let filter = MemoryFilter { kinds: PROPOSED.to_vec(), statuses: vec![Status::Holds], ..MemoryFilter::default() };
+    let filter = MemoryFilter { kinds: FOR_EVERYBODY.to_vec(), statuses: vec![Status::Holds], ..MemoryFilter::default() };
     let list = MemoryList { filter, here: Some(place.here.clone()), limit: 10_000, ..MemoryList::default() };
     let mut candidates = memory.memories(list)?;
     candidates.retain(|stored| {
@@ -325,10 +290,10 @@ fn review(place: &Place, arguments: &Arguments, context: &mut Context) -> CliRes
             .then(b.memory.importance.total_cmp(&a.memory.importance))
             .then(b.memory.changed.cmp(&a.memory.changed))
     });
-    let redactor = redactor(context)?;
+    let publisher = publisher(place, context)?;
     let mut ready = Vec::new();
     for stored in &candidates {
-        if let Ok(shared) = prepared(stored, project, place, !arguments.no_quotes, &redactor) {
+        if let Ok(shared) = publisher.memory(stored, project, !arguments.no_quotes) {
             ready.push((stored.memory.id.short(), shared));
         }
         if ready.len() == arguments.limit {
@@ -370,7 +335,7 @@ fn told(standing: &Standing<'_>) -> SharedFileRecord {
     let by = |author: Option<&Author>| ShareAuthor {
         name: author.map(|author| author.name.clone()),
         email: author.map(|author| author.email.clone()),
-        commit: author.map(short_commit),
+        commit: author.and_then(short_commit),
         files: 0,
         is_accepted: false,
     };
@@ -469,8 +434,8 @@ fn names_of_files(named: &str, place: &Place, files: &[Known], context: &Context
 fn retire(place: &Place, named: &[String], because: Option<&str>, by: Option<&str>, context: &mut Context) -> CliResult {
     let files = place.files()?;
     let by = by.map(|by| names_of_files(by, place, &files, context)).transpose()?.and_then(|names| names.into_iter().next());
-    let redactor = redactor(context)?;
-    let words = because.map(|words| publishable(words, &redactor, place)).transpose();
+    let publisher = publisher(place, context)?;
+    let words = because.map(|words| publisher.text(words)).transpose();
     let because = words.map_err(|reason| refused(&reason))?;
     let mut written = Vec::new();
     for named in named {
@@ -656,7 +621,7 @@ pub fn brief(budget: Option<usize>, context: &mut Context) -> CliResult {
         let author = standing.author.map_or_else(
             || "not known".to_owned(),
             |author| {
-                let commit = short_commit(author);
+                let commit = short_commit(author).unwrap_or_default();
                 format!("{}, {commit}", one_line(&author.name))
             },
         );

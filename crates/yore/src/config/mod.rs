@@ -64,4 +64,4 @@ pub use load::{Layers, PROJECT_FILE, Resolved, Setting, UserFile, check, default
 pub use names::{COMMAND, FOLDER, ModelPrice, ModelUse, NONE, PURPOSES};
 pub use origin::{FileKind, Origin};
 pub use replace::replace_file;
-pub use section::{CaptureMode, Config, Daemon, Headless, Inject, Llm, RecallEmbedder, RecallScope, Upkeep, When};
+pub use section::{CaptureMode, Config, Daemon, Headless, Inject, Llm, RecallEmbedder, RecallScope, SharedLevel, Upkeep, When};

@@ -7,6 +7,7 @@
 //! - `watch`: notices changes, drains the hooks' spool, runs periodic tasks
 //! - `worker`: takes due jobs from the queue and reads their files; `upkeep`: backups and checks
 //! - `learn`: has a language model read sessions that are quiet, with the person's consent
+//! - `team`: synchronizes with the servers of teams
 //! - `embedder`: has the local model's vectors made in a child process
 //! - `http`: a port for the page, the API and MCP; `proxy`: the one before language models
 //! - `shared`: state that these threads share
@@ -23,6 +24,7 @@ mod process;
 mod proxy;
 mod server;
 mod shared;
+mod team;
 mod upkeep;
 mod watch;
 mod worker;
@@ -94,6 +96,7 @@ pub fn run(settings: &Settings) -> CliResult<()> {
     let no_more_signals = signals.handle();
     let (end, ended) = std::sync::mpsc::channel::<()>();
     let (end_learning, learning_ended) = std::sync::mpsc::channel::<()>();
+    let (end_team, team_ended) = std::sync::mpsc::channel::<()>();
     let shared = &shared;
     std::thread::scope(|scope| {
         #[cfg(unix)]
@@ -102,6 +105,7 @@ pub fn run(settings: &Settings) -> CliResult<()> {
         scope.spawn(|| embedder::run(shared));
         scope.spawn(move || upkeep::run(shared, &ended));
         scope.spawn(move || learn::run(shared, &learning_ended));
+        scope.spawn(move || team::run(shared, &team_ended));
         scope.spawn(|| server::run(shared, &listener, scope));
         if let Some(port) = port {
             http::serve(shared, port, scope);
@@ -111,7 +115,7 @@ pub fn run(settings: &Settings) -> CliResult<()> {
         }
         watch::run(shared, &notices);
         proxy::close(shared);
-        drop((end, end_learning));
+        drop((end, end_learning, end_team));
         // A connection wakes the thread that waits for a client.
         drop(socket::connect(&shared.card.address()));
         http::close(shared);

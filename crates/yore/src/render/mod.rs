@@ -54,6 +54,12 @@ struct Pages {
     notes: Vec<String>,
 }
 
+/// Writes a line of a server's log to standard error, with the time. A log that nobody can read stops nothing.
+#[cfg(feature = "team-server")]
+pub fn log_line(line: &str) {
+    let _ = writeln!(io::stderr(), "{} {}", jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ"), text::harmless(line));
+}
+
 impl Printer {
     /// Creates a printer. `is_json` prints results as JSON and keeps everything else on standard error.
     pub fn new(is_json: bool, color: When, progress: When) -> Self {

@@ -19,6 +19,7 @@
 //! - [`HeldPage`], [`OpenedEntity`], [`ReachedNode`], [`ForgottenSelection`]: what the HTTP API returns besides
 //! - [`Handoff`], [`Resumable`]: work that goes on in another session
 //! - [`Audit`]: faults of instruction files
+//! - [`TeamState`] and others of `team`: what is shared over servers
 //! - [`Measured`]: the result of `yore eval`
 //! - [`compact`]: the form for agents, for whom every word costs tokens
 //!
@@ -46,6 +47,7 @@ mod show;
 mod spoken;
 mod statistics;
 mod store;
+mod team;
 mod topics;
 mod upkeep;
 pub mod words;
@@ -72,6 +74,7 @@ pub use self::show::*;
 pub use self::spoken::*;
 pub use self::statistics::*;
 pub use self::store::*;
+pub use self::team::*;
 pub use self::topics::*;
 pub use self::upkeep::*;
 

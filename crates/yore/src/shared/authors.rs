@@ -1,4 +1,5 @@
-//! Finds the authors of shared memories: of each file the commit that added it first, as the history of the repository names it.
+//! Finds the authors of shared memories: of each file the commit that added it first, as the history of the repository names it. Of a
+//! text that a team's server has, the server names the member.
 //!
 //! A person who may push to a repository can write any name and address into a commit. An author is therefore no proof of who wrote a
 //! memory; it is what a review of the repository lets pass. Signatures, which programs check, and `.mailmap` are not read.
@@ -23,27 +24,58 @@ const MOST_OUTPUT: usize = 64 * 1024 * 1024;
 /// Most characters of a name and of an email address.
 const MOST_CHARS: usize = 100;
 
-/// Author of a file, as the commit names them that added it.
+/// How an author is known.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
+pub enum Via {
+    /// By a commit of the repository.
+    #[default]
+    Commit,
+    /// As a member of a team, by its server.
+    Team {
+        /// The team.
+        name: String,
+        /// True if the member may retire what others share.
+        may_retire: bool,
+    },
+}
+
+/// Author of a file, as the commit that added it or the team's server names them.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub struct Author {
     /// Name, without control characters and those that nobody sees.
     pub name: String,
     /// Email address in lower case: who the author is.
     pub email: String,
-    /// Hash of the commit.
+    /// Hash of the commit; empty for a member of a team.
     pub commit: String,
-    /// When it was written, as it says itself.
+    /// When it was written, as it says itself, or when the server got it.
     pub at: UtcMillis,
     /// True if the commit is on the branch that everybody has: whoever may push to it vouches for the name. In a fork's branch, anybody
     /// can write any.
     pub is_proven: bool,
+    /// How they are known.
+    #[serde(default)]
+    pub via: Via,
 }
 
 impl Author {
-    /// Returns whether two commits are of one author.
+    /// Returns whether two files are of one author.
     pub fn is_same(&self, other: &Self) -> bool {
-        // git takes commits without an address as well.
-        self.email == other.email && (!self.email.is_empty() || self.name == other.name)
+        // A member names their address themselves, so it is no proof that a commit is theirs. git takes commits without an address as well.
+        self.team() == other.team() && self.email == other.email && (!self.email.is_empty() || self.name == other.name)
+    }
+
+    /// Returns the team as whose member they are known.
+    pub fn team(&self) -> Option<&str> {
+        match &self.via {
+            Via::Commit => None,
+            Via::Team { name, .. } => Some(name),
+        }
+    }
+
+    /// Returns whether they may retire what others share, if the person accepted them.
+    pub fn may_retire(&self) -> bool {
+        matches!(self.via, Via::Commit | Via::Team { may_retire: true, .. })
     }
 }
 
@@ -173,6 +205,7 @@ fn authors_in(log: &str, boundary: &HashSet<String>, is_proven: bool, found: &mu
                 commit: commit.to_owned(),
                 at: at.saturating_mul(1_000),
                 is_proven,
+                via: Via::Commit,
             });
             continue;
         }
@@ -300,6 +333,7 @@ mod tests {
             commit: first,
             at: 1_772_352_000_000,
             is_proven: true,
+            via: Via::Commit,
         };
         assert_eq!(repository.authors()[&lamp], author);
     }
@@ -408,6 +442,7 @@ mod tests {
             commit: "c".into(),
             at: 0,
             is_proven: true,
+            via: Via::Commit,
         };
         assert!(author("Mira", "m@x").is_same(&author("M. Osei", "m@x")));
         assert!(!author("Mira", "m@x").is_same(&author("Mira", "p@x")));

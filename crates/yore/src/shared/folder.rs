@@ -179,6 +179,16 @@ impl Folder {
     }
 }
 
+/// Returns the name by which a project is known in whatever directory: that of its remote, else of its directory.
+pub fn project_key(here: &ProjectNames) -> Option<String> {
+    here.aliases.first().map(|(alias, _)| match alias {
+        ProjectAlias::Remote(value)
+        | ProjectAlias::GitDir(value)
+        | ProjectAlias::Directory(value)
+        | ProjectAlias::Name(value) => value.clone(),
+    })
+}
+
 /// Returns whether a directory is a home directory, by the rule of [`ProjectNames::directories_above`].
 fn is_home(directory: &Path) -> bool {
     let below = normalize_directory(&directory.join("x").to_string_lossy());

@@ -12,13 +12,14 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use yore_core::memory::{Source, SourceKind};
-use yore_core::scope::ProjectAlias;
-use yore_engine::{SharedRecord, SharedRequest, SharedTaken, platform};
-use yore_sources::project_names::{ProjectNames, names_of};
+use yore_engine::{SharedRecord, SharedRequest, SharedTaken};
+use yore_sources::project_names::names_of;
 
 use super::authors::{Author, authors, files_of_everybody};
-use super::folder::{FOLDER, Folder};
+use super::folder::{FOLDER, Folder, project_key};
+use super::mirror::{self, Mirror, TeamProject};
 use super::state::{Known, Standing, standings};
+use super::stored::{self, write};
 
 /// Folder of the data directory that holds what was taken from which checkout.
 const CHECKOUTS: &str = "shared";
@@ -67,24 +68,16 @@ struct Checkout {
     authors: HashMap<String, Vec<Author>>,
 }
 
-/// Returns the name of a project by which authors are accepted: that of its remote, else of its directory.
-pub fn project_key(here: &ProjectNames) -> Option<String> {
-    here.aliases.first().map(|(alias, _)| match alias {
-        ProjectAlias::Remote(value)
-        | ProjectAlias::GitDir(value)
-        | ProjectAlias::Directory(value)
-        | ProjectAlias::Name(value) => value.clone(),
-    })
-}
-
 /// Returns the entry by which an author is accepted in a project.
 pub fn acceptance(project: &str, email: &str) -> String {
     format!("{project} {email}")
 }
 
-/// Returns whether an author is accepted in a project, as far as the history proves that it is them.
+/// Returns whether an author is accepted in a project, as far as the history or the team's server proves that it is them.
 pub fn is_accepted(entries: &[String], project: &str, author: &Author) -> bool {
-    author.is_proven && !author.email.is_empty() && entries.contains(&acceptance(project, &author.email))
+    // Who shares a project with a team accepts its members there; its server tells who they are.
+    author.team().is_some()
+        || (author.is_proven && !author.email.is_empty() && entries.contains(&acceptance(project, &author.email)))
 }
 
 /// Returns the entries of the authors that the person accepted.
@@ -92,11 +85,7 @@ pub fn is_accepted(entries: &[String], project: &str, author: &Author) -> bool {
 /// # Errors
 /// The file is there and cannot be read.
 pub fn accepted(data: &Path) -> io::Result<Vec<String>> {
-    match fs::read(data.join(CHECKOUTS).join(ACCEPTED)) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map_err(io::Error::other),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(error),
-    }
+    stored::read(&data.join(CHECKOUTS).join(ACCEPTED))
 }
 
 /// Stores the entries of the authors that the person accepts.
@@ -110,6 +99,8 @@ pub fn accept(data: &Path, entries: &[String]) -> io::Result<()> {
 /// Shared memories that changed since they were taken.
 pub struct Due {
     folder: Folder,
+    /// The project that the person shares with a team.
+    team: Option<TeamProject>,
     stamp: String,
     accepted: Vec<String>,
 }
@@ -118,16 +109,17 @@ pub struct Due {
 pub fn due(data: &Path, directory: &Path) -> Option<Due> {
     let folder = Folder::of(directory)?;
     let known = read_checkout(&checkout_file(data, &folder.root));
+    let team = mirror::project_of(data, || folder.root.to_str().map(names_of).unwrap_or_default());
     // Most projects share nothing: then little is looked at.
-    if known.is_none() && !folder.exists() {
+    if known.is_none() && team.is_none() && !folder.exists() {
         return None;
     }
     let accepted = accepted(data).unwrap_or_default();
-    let stamp = stamp(&folder, &accepted);
+    let stamp = stamp(&folder, &accepted, team.as_ref().map(|team| mirror::mirror_file(data, team)).as_deref());
     let is_taken = known.is_some_and(|known| {
         known.stamp == stamp && checkouts(data).all(|(_, other)| other.project != known.project || other.root.is_dir())
     });
-    (!is_taken).then_some(Due { folder, stamp, accepted })
+    (!is_taken).then_some(Due { folder, team, stamp, accepted })
 }
 
 /// Takes what a repository shares. `until`: when git must have answered; `take`: gives the memories to the memory.
@@ -140,7 +132,7 @@ pub fn take<E: From<io::Error>>(
     until: Instant,
     take: impl FnOnce(SharedRequest) -> Result<SharedTaken, E>,
 ) -> Result<SharedTaken, E> {
-    let Due { folder, stamp, accepted } = due;
+    let Due { folder, team, stamp, accepted } = due;
     let here = folder.root.to_str().map(names_of).unwrap_or_default();
     let Some(project) = project_key(&here) else { return Ok(SharedTaken::default()) };
     let path = checkout_file(data, &folder.root);
@@ -156,6 +148,8 @@ pub fn take<E: From<io::Error>>(
         let Checkout { root, authors, .. } = other;
         files.extend(files_with(&Folder { path: root.join(FOLDER), root }, authors, Some(until))?);
     }
+    let of_team = team.map(|team| mirror::mirror(data, &team)).transpose()?;
+    files.extend(of_team.iter().flat_map(Mirror::known));
     let accepts = |author: &Author| is_accepted(&accepted, &project, author);
     let standings = standings(&files, &accepts);
     let records = standings.iter().map(record).collect();
@@ -164,7 +158,7 @@ pub fn take<E: From<io::Error>>(
     let elsewhere = elsewhere.into_iter().filter(|name| !is_here(name)).map(|name| file_of(&name)).collect();
     let taken = take(SharedRequest { here, records, elsewhere })?;
     let is_told = |standing: &&Standing<'_>| {
-        !standing.is_accepted && standing.retired.is_none() && !taken.own.contains(&file_of(standing.name))
+        !standing.is_accepted && standing.retired.is_none() && !taken.own.contains(&place_of(standing))
     };
     let unaccepted = standings.iter().filter(is_told).take(MOST_UNACCEPTED).map(unaccepted_of).collect();
     for (gone, _) in of_project().filter(|(_, other)| !other.root.is_dir()) {
@@ -235,23 +229,37 @@ pub fn file_of(name: &str) -> String {
     format!("{FOLDER}/{name}.md")
 }
 
-/// Returns the first digits of an author's commit.
-pub fn short_commit(author: &Author) -> String {
-    author.commit.chars().take(COMMIT_DIGITS).collect()
+/// Returns where a standing comes from: the path of its file, or the team and its name there.
+pub fn place_of(standing: &Standing<'_>) -> String {
+    match standing.author.and_then(Author::team) {
+        Some(team) => of_team(team, standing.name),
+        None => file_of(standing.name),
+    }
 }
 
-/// Returns the name and the address of an author: names alone can be anybody's.
+/// Returns the place of a text that a team shares.
+pub fn of_team(team: &str, name: &str) -> String {
+    format!("team {team}: {name}")
+}
+
+/// Returns the first digits of an author's commit; `None` for a member of a team.
+pub fn short_commit(author: &Author) -> Option<String> {
+    author.team().is_none().then(|| author.commit.chars().take(COMMIT_DIGITS).collect())
+}
+
+/// Returns the name and the address of an author, and their team: names alone can be anybody's.
 pub fn signature(author: &Author) -> String {
-    format!("{} <{}>", author.name, author.email)
+    let team = author.team().map(|team| format!(" of {team}")).unwrap_or_default();
+    format!("{} <{}>{team}", author.name, author.email)
 }
 
 fn unaccepted_of(standing: &Standing<'_>) -> Unaccepted {
     Unaccepted {
-        file: file_of(standing.name),
+        file: place_of(standing),
         kind: standing.memory.kind.as_str().to_owned(),
         statement: standing.memory.statement.chars().take(STATEMENT_CHARS).collect(),
         author: standing.author.map(signature),
-        commit: standing.author.map(short_commit),
+        commit: standing.author.and_then(short_commit),
     }
 }
 
@@ -260,9 +268,9 @@ fn record(standing: &Standing<'_>) -> SharedRecord {
     let mut memory = standing.memory.as_new();
     memory.memory.source = Source {
         kind: SourceKind::Colleague,
-        place: Some(file_of(standing.name)),
+        place: Some(place_of(standing)),
         author: standing.author.map(signature),
-        commit: standing.author.map(short_commit),
+        commit: standing.author.and_then(short_commit),
         ..Source::default()
     };
     let retired = standing.retired.map(|known| {
@@ -273,19 +281,8 @@ fn record(standing: &Standing<'_>) -> SharedRecord {
     SharedRecord { memory, is_accepted: standing.is_accepted, retired }
 }
 
-/// Writes a file of the folder in the data directory.
-fn write<T: Serialize + ?Sized>(path: &Path, content: &T) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        platform::create_private_directory(folder)?;
-    }
-    let draft = path.with_extension(format!("{}.tmp", std::process::id()));
-    let _ = fs::remove_file(&draft);
-    platform::write_new_private_file(&draft, &serde_json::to_vec(content).map_err(io::Error::other)?)?;
-    fs::rename(&draft, path)
-}
-
-/// Returns what shows that a folder, its history or the accepted authors changed.
-fn stamp(folder: &Folder, accepted: &[String]) -> String {
+/// Returns what shows that a folder, its history, the copy of what a team shares, or the accepted authors changed.
+fn stamp(folder: &Folder, accepted: &[String], team: Option<&Path>) -> String {
     let mut hasher = blake3::Hasher::new();
     let mut add = |part: &[u8]| {
         hasher.update(&(part.len() as u64).to_le_bytes());
@@ -313,6 +310,9 @@ fn stamp(folder: &Folder, accepted: &[String]) -> String {
         for name in ["packed-refs", "shallow"] {
             add(changed(&common.join(name)).unwrap_or_default().as_bytes());
         }
+    }
+    if let Some(team) = team {
+        add(format!("{} {:?}", team.display(), changed(team)).as_bytes());
     }
     accepted.iter().for_each(|entry| add(entry.as_bytes()));
     hasher.finalize().to_hex()[..32].to_owned()

@@ -99,9 +99,9 @@ pub fn standings<'a>(files: &'a [Known], is_accepted: &dyn Fn(&Author) -> bool) 
             // A second author who adds the same file does not make it theirs.
             (Some(by), Some(_)) => {
                 let is_own = |author: &&Author| by.is_same(author) && (by.is_proven || !author.is_proven);
-                is_accepted(by) || adders[known.name.as_str()].iter().all(is_own)
+                by.may_retire() && is_accepted(by) || adders[known.name.as_str()].iter().all(is_own)
             }
-            (Some(by), None) => is_accepted(by),
+            (Some(by), None) => by.may_retire() && is_accepted(by),
             // One that is not committed, or whose author the history does not tell, may be anybody's.
             (None, _) => false,
         };
@@ -142,12 +142,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::shared::authors::Via;
     use crate::shared::file::{Retirement, name_of, write};
 
     fn author(name: &str, at: UtcMillis) -> Option<Author> {
         let email = format!("{name}@tides.example");
         let commit = format!("{name}{at}");
-        (name != "nobody").then(|| Author { name: name.to_owned(), email, commit, at, is_proven: true })
+        (name != "nobody").then(|| Author { name: name.to_owned(), email, commit, at, is_proven: true, via: Via::Commit })
     }
 
     fn known(file: SharedFile, author: Option<Author>) -> Known {

@@ -188,6 +188,11 @@ impl Runner {
         self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap()
     }
 
+    /// Starts without input and output, but standard error.
+    pub(crate) fn start_with_log(mut self) -> Child {
+        self.command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
     /// Starts without input and output.
     pub(crate) fn start(mut self) -> Child {
         self.command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()

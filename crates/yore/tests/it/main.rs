@@ -50,6 +50,7 @@ mod show;
 mod small_memory;
 mod stats;
 mod status_line;
+mod team;
 mod transcript;
 mod unread;
 mod up;

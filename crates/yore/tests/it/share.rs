@@ -11,7 +11,7 @@ use crate::environment::{Outcome, TestEnvironment};
 const DECISION: &str = "Leases live in SQLite because Redis lost heartbeats.";
 
 /// Runs git as a person.
-fn git(place: &Path, who: &str, arguments: &[&str]) {
+pub fn git(place: &Path, who: &str, arguments: &[&str]) {
     let mut git = Command::new("git");
     let email = format!("user.email={}@example.org", who.to_lowercase());
     git.current_dir(place).args(["-c", &format!("user.name={who}"), "-c", &email]).args(arguments);
@@ -20,14 +20,14 @@ fn git(place: &Path, who: &str, arguments: &[&str]) {
 }
 
 /// A person with a computer of their own and a clone of the repository.
-struct Person {
-    name: &'static str,
-    computer: TestEnvironment,
-    clone: PathBuf,
+pub struct Person {
+    pub name: &'static str,
+    pub computer: TestEnvironment,
+    pub clone: PathBuf,
 }
 
 impl Person {
-    fn new(name: &'static str, origin: &Path) -> Self {
+    pub fn new(name: &'static str, origin: &Path) -> Self {
         let computer = TestEnvironment::new();
         let clone = computer.path("work/pier");
         git(&computer.path("work"), name, &["clone", "-q", origin.to_str().unwrap(), "pier"]);
@@ -36,15 +36,15 @@ impl Person {
         Self { name, computer, clone }
     }
 
-    fn yore(&self, arguments: &[&str]) -> Outcome {
+    pub fn yore(&self, arguments: &[&str]) -> Outcome {
         self.computer.yore(arguments).current_dir(&self.clone).run()
     }
 
-    fn json(&self, arguments: &[&str]) -> Value {
+    pub fn json(&self, arguments: &[&str]) -> Value {
         self.computer.yore(arguments).arg("--json").current_dir(&self.clone).run().json()
     }
 
-    fn remember(&self, kind: &str, statement: &str) -> String {
+    pub fn remember(&self, kind: &str, statement: &str) -> String {
         let done = self.computer.yore(["remember", "--kind", kind, statement, "--json"]).current_dir(&self.clone).run();
         done.success().json()["memory"].as_str().unwrap().to_owned()
     }
@@ -61,7 +61,7 @@ impl Person {
 }
 
 /// A repository that nobody works in.
-fn origin() -> (tempfile::TempDir, PathBuf) {
+pub fn origin() -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("pier.git");
     git(directory.path(), "Pier", &["init", "-q", "--bare", "-b", "main", path.to_str().unwrap()]);
@@ -265,10 +265,8 @@ fn whoever_writes_an_accepted_name_on_a_branch_of_their_own_is_not_believed() {
     assert_eq!(bob.json(&["memories"]).as_array().unwrap().len(), 1);
 }
 
-#[test]
-fn no_planted_secret_and_nothing_of_the_computer_gets_into_the_files() {
-    let (_kept, origin) = origin();
-    let ann = Person::new("Ann", &origin);
+/// Makes 300 statements with secrets of ten kinds, each with its secret.
+pub fn planted() -> Vec<(String, String)> {
     let mut random = 7u64;
     let mut text = |letters: &str, length: usize| -> String {
         (0..length)
@@ -300,6 +298,11 @@ fn no_planted_secret_and_nothing_of_the_computer_gets_into_the_files() {
         planted.push((format!("The mirror is postgres://crane:{url}@db.example.org/pier."), url));
     }
     assert_eq!(planted.len(), 300);
+    planted
+}
+
+/// Stores such statements in a person's memory, as another program's export.
+pub fn import_secrets(person: &Person, planted: &[(String, String)]) {
     let page: String = planted
         .iter()
         .map(|(statement, _)| {
@@ -308,8 +311,16 @@ fn no_planted_secret_and_nothing_of_the_computer_gets_into_the_files() {
                 + "\n"
         })
         .collect();
-    let file = ann.computer.write("work/memory.jsonl", page);
-    ann.yore(&["import", "--format", "mcp-memory", "--project", ".", file.to_str().unwrap()]).success();
+    let file = person.computer.write("work/memory.jsonl", page);
+    person.yore(&["import", "--format", "mcp-memory", "--project", ".", file.to_str().unwrap()]).success();
+}
+
+#[test]
+fn no_planted_secret_and_nothing_of_the_computer_gets_into_the_files() {
+    let (_kept, origin) = origin();
+    let ann = Person::new("Ann", &origin);
+    let planted = planted();
+    import_secrets(&ann, &planted);
     let memories = ann.json(&["memories", "-n", "1000"]);
     let ids: Vec<String> = memories.as_array().unwrap().iter().map(|memory| memory["id"].as_str().unwrap().to_owned()).collect();
     assert!(ids.len() >= 290, "{}", ids.len());

@@ -23,6 +23,7 @@ mod redaction;
 mod share;
 mod sources;
 mod store;
+mod team;
 mod up;
 mod upkeep;
 
@@ -49,6 +50,7 @@ pub use redaction::Redaction;
 pub use share::Share;
 pub use sources::Sources;
 pub use store::Store;
+pub use team::{SharedLevel, Team};
 pub use up::Up;
 pub use upkeep::Upkeep;
 
@@ -91,6 +93,8 @@ pub struct Config {
     pub proxy: Proxy,
     /// Memories that colleagues share in repositories.
     pub share: Share,
+    /// Sharing with a team over its server.
+    pub team: Team,
     /// Output on a terminal.
     pub output: Output,
     /// The output at the end of `yore up`.
@@ -131,6 +135,7 @@ pub(super) const TABLE: &[&[Key]] = &[
     http::KEYS,
     proxy::KEYS,
     share::KEYS,
+    team::KEYS,
     output::KEYS,
     up::KEYS,
     daemon::KEYS,

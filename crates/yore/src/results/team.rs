@@ -1,0 +1,120 @@
+//! Results about teams: what this computer shares over servers, members, and what servers log.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A team that this computer has access to, and its projects here.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct TeamState {
+    /// Its name.
+    pub team: String,
+    /// Address of its server.
+    pub server: String,
+    /// The person's address there.
+    pub email: String,
+    /// owner, member or reader, as the server told it last.
+    pub role: String,
+    /// Its projects that are shared here.
+    pub projects: Vec<TeamProjectState>,
+}
+
+/// A project that is shared with a team.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct TeamProjectState {
+    /// Its name on the server.
+    pub project: String,
+    /// The checkout from which it is shared.
+    pub directory: String,
+    /// `memories`: all that hold for everybody who works on it; `named`: those that the person names.
+    pub level: String,
+    /// Memories that are shared from here.
+    pub sent: u64,
+    /// Texts of others.
+    pub received: u64,
+    /// Changes that wait to be sent.
+    pub waiting: u64,
+    /// Texts that the server refused, and why.
+    pub refused: Vec<ShareRefused>,
+}
+
+/// A text that was not shared.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct ShareRefused {
+    /// Short id of the memory, or the name of its text.
+    pub memory: String,
+    /// Why, in one line.
+    pub reason: String,
+}
+
+/// What sharing a project sends now.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct SharePreview {
+    /// The team.
+    pub team: String,
+    /// The project's name on the server.
+    pub project: String,
+    /// The texts, exactly as they are sent.
+    pub texts: Vec<String>,
+    /// Memories that are held back, and why.
+    pub held_back: Vec<ShareRefused>,
+}
+
+/// What a synchronization did.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct TeamSynced {
+    /// The project's name on the server.
+    pub project: String,
+    /// Changes that were sent.
+    pub sent: u64,
+    /// Changes that were received.
+    pub received: u64,
+    /// Changes that wait still.
+    pub waiting: u64,
+    /// Texts that the server refused now.
+    pub refused: Vec<ShareRefused>,
+    /// Why it ended early.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// A member of a team.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct TeamMember {
+    /// Address.
+    pub email: String,
+    /// Name.
+    pub name: String,
+    /// owner, member or reader.
+    pub role: String,
+    /// When they joined.
+    pub joined: String,
+    /// True if they have no access any more.
+    pub is_removed: bool,
+    /// True if what they share counts for nobody.
+    pub is_withdrawn: bool,
+    /// Computers with access.
+    pub computers: Vec<String>,
+}
+
+/// An invitation.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct TeamInvite {
+    /// The secret, which is told only here.
+    pub invite: String,
+    /// When it ends.
+    pub expires: String,
+}
+
+/// An entry of a team's audit.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct TeamAudited {
+    /// When.
+    pub at: String,
+    /// Address of the member; absent for the server's operator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub member: Option<String>,
+    /// What was done.
+    pub action: String,
+    /// What it was done to.
+    pub subject: String,
+}

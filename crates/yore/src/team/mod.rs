@@ -1,0 +1,15 @@
+//! Sharing with a team over its server.
+//!
+//! - [`remote`]: requests to the server
+//! - [`outgoing`]: which texts of a project are to be shared from here
+//! - [`sync`]: sends what waits, receives what changed
+//!
+//! What is received becomes part of the memory as files of a repository do ([`crate::shared::refresh`]): hooks and recall work offline,
+//! and as fast as without a team.
+
+pub mod outgoing;
+pub mod remote;
+pub mod sync;
+
+#[cfg(test)]
+mod sync_test;

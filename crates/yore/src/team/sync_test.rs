@@ -1,0 +1,228 @@
+//! Members with two computers each, random work, and a network that loses, repeats and reorders: nothing is lost, nothing is there
+//! twice, and in the end all copies are equal.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+use std::path::PathBuf;
+
+use uuid::Uuid;
+use yore_core::id::MemoryId;
+use yore_core::memory::MemoryKind;
+use yore_team::model::Model;
+use yore_team::store::{Caller, Newcomer, Store, StoredInvite};
+use yore_team::wire::{MOST_RECORDS, Outcome, Pulled, Push, Pushed, Role, name_of};
+use yore_testing::Random;
+
+use super::outgoing::Outgoing;
+use super::remote::{Remote, RemoteError};
+use super::sync::sync;
+use crate::config::SharedLevel;
+use crate::shared::file::{self, SharedFile, SharedMemory};
+use crate::shared::mirror::{self, Mirror, TeamProject};
+
+const MEMBERS: usize = 4;
+const COMPUTERS: usize = 2;
+const OPERATIONS: usize = 1_000;
+const DAY_MS: i64 = 86_400_000;
+
+fn wait<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+}
+
+fn text(statement: &str) -> String {
+    let memory = SharedMemory { kind: MemoryKind::Fact, statement: statement.to_owned(), ..SharedMemory::default() };
+    file::write(&SharedFile::Memory(Box::new(memory)))
+}
+
+/// A computer's way to the server.
+struct Network<'a> {
+    model: &'a Model,
+    caller: Caller,
+    random: RefCell<Random>,
+    /// Percentage of messages that get lost, or come again.
+    trouble: usize,
+    /// Requests of this computer that were sent once.
+    old: RefCell<Vec<Push>>,
+}
+
+impl Network<'_> {
+    fn has_trouble(&self) -> bool {
+        self.random.borrow_mut().below(100) < self.trouble
+    }
+
+    fn lost() -> RemoteError {
+        RemoteError::Unreachable { server: "https://yore.example".to_owned(), why: "lost".to_owned() }
+    }
+
+    /// Nodes have clocks that are a day apart.
+    fn now(&self) -> i64 {
+        1_800_000_000_000 + (self.random.borrow_mut().below(2) as i64) * DAY_MS
+    }
+
+    fn make(&self, project: &str, push: &Push) -> Vec<Outcome> {
+        wait(self.model.push(&self.caller, project, &push.operations, self.now())).unwrap()
+    }
+}
+
+impl Remote for Network<'_> {
+    fn push(&self, project: &str, push: &Push) -> Result<Pushed, RemoteError> {
+        if self.has_trouble() {
+            return Err(Self::lost());
+        }
+        // One that a proxy held back arrives late, or arrives twice.
+        if self.has_trouble() {
+            let late = self.old.borrow().get(self.random.borrow_mut().below(1 + self.old.borrow().len())).cloned();
+            late.iter().for_each(|late| drop(self.make(project, late)));
+        }
+        self.old.borrow_mut().push(push.clone());
+        let outcomes = self.make(project, push);
+        if self.has_trouble() {
+            assert_eq!(self.make(project, push), outcomes, "the same request has the same outcome");
+        }
+        if self.has_trouble() { Err(Self::lost()) } else { Ok(Pushed { outcomes }) }
+    }
+
+    fn pull(&self, project: &str, after: u64) -> Result<Pulled, RemoteError> {
+        if self.has_trouble() {
+            return Err(Self::lost());
+        }
+        let limit = 1 + self.random.borrow_mut().below(MOST_RECORDS.min(7));
+        Ok(wait(self.model.pull(&self.caller, project, after, limit)).unwrap())
+    }
+}
+
+/// A computer with its memories.
+struct Computer<'a> {
+    data: PathBuf,
+    network: Network<'a>,
+    outgoing: Outgoing,
+    forgotten: Vec<MemoryId>,
+}
+
+impl Computer<'_> {
+    fn sync(&self, project: &TeamProject) -> bool {
+        let plan = |mirror: &mut Mirror| {
+            mirror.member = self.network.caller.me.member;
+            mirror.team.clone_from(&self.network.caller.me.team_name);
+            self.outgoing.plan(mirror, SharedLevel::Memories, &self.forgotten);
+        };
+        sync(&self.data, project, &self.network, plan).is_ok()
+    }
+
+    fn mirror(&self, project: &TeamProject) -> Mirror {
+        mirror::mirror(&self.data, project).unwrap()
+    }
+}
+
+#[test]
+fn random_work_over_a_bad_network_loses_nothing_and_ends_with_equal_copies() {
+    for seed in 0..3 {
+        run(seed);
+    }
+}
+
+fn run(seed: u64) {
+    let directory = tempfile::tempdir().unwrap();
+    let model = Model::default();
+    let team = Uuid::from_u128(7);
+    let email = |at: usize| format!("member{}@tides.example", at / COMPUTERS);
+    let invite = |at: usize, role| StoredInvite { hash: [at as u8; 32], role, email: Some(email(at)), expires: i64::MAX };
+    wait(model.create_team(team, "tide", &invite(0, Role::Owner), 0)).unwrap();
+    let mut computers: Vec<Computer<'_>> = Vec::new();
+    for at in 0..MEMBERS * COMPUTERS {
+        let (member, token) = (at / COMPUTERS, [100 + at as u8; 32]);
+        if let Some(first) = computers.first() {
+            let role = if member == 0 { Role::Owner } else { Role::Member };
+            wait(model.invite(&first.network.caller, &invite(at, role), 0)).unwrap();
+        }
+        let newcomer = Newcomer {
+            invite: [at as u8; 32],
+            token,
+            name: format!("Member {member}"),
+            email: email(at),
+            computer: format!("computer {at}"),
+        };
+        wait(model.join(team, &newcomer, 0)).unwrap().unwrap();
+        let caller = wait(model.authenticate(team, token)).unwrap().unwrap();
+        let random = RefCell::new(Random::new(seed * 1_000 + at as u64));
+        let network = Network { model: &model, caller, random, trouble: 15, old: RefCell::default() };
+        let data = directory.path().join(at.to_string());
+        std::fs::create_dir(&data).unwrap();
+        computers.push(Computer { data, network, outgoing: Outgoing::default(), forgotten: Vec::new() });
+    }
+    let project = TeamProject {
+        key: "tides.example/tide".to_owned(),
+        root: PathBuf::from("tide"),
+        team,
+        name: "tide".to_owned(),
+        level: SharedLevel::Memories,
+    };
+    let mut random = Random::new(seed);
+    let mut id = 0_u128;
+    for _ in 0..OPERATIONS {
+        let at = random.below(computers.len());
+        let computer = &mut computers[at];
+        let ids: Vec<MemoryId> = computer.outgoing.texts.keys().copied().collect();
+        let statement =
+            |random: &mut Random| text(&format!("Berth {} is dredged in week {}.", random.below(40), random.below(3)));
+        match random.below(10) {
+            0..=2 => {
+                id += 1;
+                computer.outgoing.texts.insert(MemoryId::from_bytes(id.to_be_bytes()), statement(&mut random));
+            }
+            3 if !ids.is_empty() => {
+                computer.outgoing.texts.insert(*random.pick(&ids), statement(&mut random));
+            }
+            4 if !ids.is_empty() => {
+                computer.outgoing.texts.remove(random.pick(&ids));
+            }
+            5 if !ids.is_empty() && random.below(4) == 0 => {
+                let gone = *random.pick(&ids);
+                computer.outgoing.texts.remove(&gone);
+                computer.forgotten.push(gone);
+            }
+            6 if random.below(20) == 0 => {
+                let member = computers[random.below(MEMBERS * COMPUTERS)].network.caller.me.member;
+                wait(model.withdraw(&computers[0].network.caller, member, random.below(2) == 0, 0)).unwrap();
+            }
+            _ => {
+                computer.sync(&project);
+            }
+        }
+    }
+    computers.iter_mut().for_each(|computer| computer.network.trouble = 0);
+    for _ in 0..2 {
+        computers.iter().for_each(|computer| assert!(computer.sync(&project)));
+    }
+    check(&computers, &project, &model);
+}
+
+fn check(computers: &[Computer<'_>], project: &TeamProject, model: &Model) {
+    let mirrors: Vec<Mirror> = computers.iter().map(|computer| computer.mirror(project)).collect();
+    let first = &mirrors[0];
+    for mirror in &mirrors {
+        assert_eq!((&mirror.records, &mirror.members, mirror.after), (&first.records, &first.members, first.after));
+        assert_eq!(mirror.waiting, []);
+        assert_eq!(mirror.forgotten, first.forgotten, "what is forgotten is forgotten everywhere");
+    }
+    let pulled = wait(model.pull(&computers[0].network.caller, &project.name, 0, usize::MAX)).unwrap();
+    assert!(!first.records.is_empty() && !first.forgotten.is_empty(), "the test did something");
+    let held: BTreeSet<(String, Uuid)> =
+        pulled.records.iter().filter(|record| record.text.is_some()).map(|record| (record.name.clone(), record.member)).collect();
+    let copied = first.records.iter().flat_map(|(name, by)| by.keys().map(|member| (name.clone(), *member)));
+    assert_eq!(copied.collect::<BTreeSet<_>>(), held);
+    let mut said: BTreeMap<Uuid, BTreeSet<String>> = BTreeMap::new();
+    for (computer, mirror) in computers.iter().zip(&mirrors) {
+        let member = computer.network.caller.me.member;
+        for name in computer.outgoing.texts.values().map(|text| name_of(text)) {
+            let is_kept_back = mirror.taken_back.contains(&name) || mirror.refused.contains_key(&name);
+            assert!(held.contains(&(name.clone(), member)) || is_kept_back, "{name} of {member} is lost");
+            said.entry(member).or_default().insert(name);
+        }
+    }
+    for (name, member) in &held {
+        assert!(said.get(member).is_some_and(|said| said.contains(name)), "{name} of {member} is said by nobody");
+        assert!(!first.forgotten.contains(name), "{name} was forgotten");
+    }
+}
