@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use uuid::Uuid;
 use yore_core::time::UtcMillis;
 
-use crate::rules::{self, Counts, action};
+use crate::rules::{self, Counts, State, action};
 use crate::store::{Caller, Newcomer, Quota, Store, StoreError, StoreResult, StoredInvite};
 use crate::wire::{Audited, Change, MOST_PAGE, Me, Member, Operation, Outcome, Project, Pulled, Record, Role};
 
@@ -213,26 +213,33 @@ impl Team {
                     return refused(rules::FORGOTTEN);
                 }
                 if !shared.records.get(&(name.clone(), me)).is_some_and(has_text) {
-                    shared.set(name, me, Some(text), false, now);
+                    shared.set(name, me, State::Shared(text), now);
                 }
             }
-            Change::TakeBack { name } => {
+            Change::TakeBack { name, is_withheld } => {
+                let is_withheld = *is_withheld;
+                let changes = |record: &Record| has_text(record) || is_withheld && !record.is_withheld && !record.is_forgotten;
                 if let Some(shared) = self.projects.get_mut(project)
-                    && shared.records.get(&(name.clone(), me)).is_some_and(has_text)
+                    && shared.records.get(&(name.clone(), me)).is_some_and(changes)
                 {
-                    shared.set(name, me, None, false, now);
+                    shared.set(name, me, State::TakenBack { is_withheld }, now);
                 }
             }
             Change::Forget { name } => {
                 let all = self.projects.get(project).map(|shared| shared.records_of(name)).unwrap_or_default();
-                if caller.me.role != Role::Owner && all.iter().any(|record| record.member != me && has_text(record)) {
-                    return refused(rules::SHARED_BY_OTHERS);
+                if caller.me.role != Role::Owner {
+                    if !all.iter().any(|record| record.member == me) {
+                        return refused(rules::NEVER_SHARED);
+                    }
+                    if all.iter().any(|record| record.member != me && has_text(record)) {
+                        return refused(rules::SHARED_BY_OTHERS);
+                    }
                 }
                 let shared = self.projects.entry(project.to_owned()).or_default();
                 shared.forgotten.insert(name.clone());
                 // Those who took it back count too: copies of their text may be left.
                 for record in all.iter().filter(|record| !record.is_forgotten) {
-                    shared.set(name, record.member, None, true, now);
+                    shared.set(name, record.member, State::Forgotten, now);
                 }
             }
         }
@@ -246,11 +253,19 @@ impl Shared {
         self.records.values().filter(|record| record.name == name).cloned().collect()
     }
 
-    fn set(&mut self, name: &str, member: Uuid, text: Option<&String>, is_forgotten: bool, now: UtcMillis) {
+    fn set(&mut self, name: &str, member: Uuid, state: State<'_>, now: UtcMillis) {
         self.last += 1;
         let key = (name.to_owned(), member);
         let at = self.records.get(&key).map_or(now, |record| record.at);
-        let record = Record { seq: self.last, name: name.to_owned(), member, at, text: text.cloned(), is_forgotten };
+        let record = Record {
+            seq: self.last,
+            name: name.to_owned(),
+            member,
+            at,
+            text: state.text().map(str::to_owned),
+            is_forgotten: state.is_forgotten(),
+            is_withheld: state.is_withheld(),
+        };
         self.records.insert(key, record);
     }
 
@@ -277,6 +292,9 @@ impl Store for Model {
         let mut teams = self.teams();
         if teams.contains_key(&id) {
             return Err(StoreError::Failed("a team with this id exists".to_owned()));
+        }
+        if teams.values().any(|team| team.name == name) {
+            return Err(StoreError::TeamExists);
         }
         let mut team = Team {
             id,
@@ -338,6 +356,10 @@ impl Store for Model {
     async fn leave(&self, caller: &Caller, now: UtcMillis) -> StoreResult<()> {
         self.write(caller, |team| {
             team.tokens.remove(&caller.token);
+            let is_owner = |token: &Token| team.members.get(&token.member).is_some_and(|member| member.role == Role::Owner);
+            if caller.me.role == Role::Owner && !team.tokens.values().any(is_owner) {
+                return Err(StoreError::LastOwner);
+            }
             team.note(now, Some(caller.me.member), action::LEAVE, rules::join_subject(&caller.me.email, &caller.me.computer));
             Ok(())
         })
@@ -353,7 +375,7 @@ impl Store for Model {
     }
 
     async fn push(&self, caller: &Caller, project: &str, operations: &[Operation], now: UtcMillis) -> StoreResult<Vec<Outcome>> {
-        rules::require(caller, Role::Member)?;
+        rules::require_push(caller, operations)?;
         self.write(caller, |team| {
             let (texts, bytes) = team.used();
             let projects = team.projects.len();

@@ -3,17 +3,57 @@
 use uuid::Uuid;
 
 use crate::store::{Caller, StoreError, StoreResult, StoredInvite};
-use crate::wire::{Change, MOST_TEXT, Outcome, Role, is_name, name_of};
+use crate::wire::{Change, MOST_TEXT, Operation, Outcome, Role, is_name, name_of};
 
 /// Reason of a refusal: the text was forgotten.
 pub(crate) const FORGOTTEN: &str = "this text was forgotten: nobody can share it again";
 /// Reason of a refusal: a member who is no owner asks to forget a text that others share.
 pub(crate) const SHARED_BY_OTHERS: &str = "others share this text too: only an owner can have it forgotten";
 
+/// Reason of a refusal: a member who is no owner asks to forget a text that they never shared.
+pub(crate) const NEVER_SHARED: &str = "only who shared it, or an owner, can have it forgotten";
+
+/// State of a record that a change gives it.
+#[derive(Clone, Copy)]
+pub(crate) enum State<'a> {
+    /// The member shares the text.
+    Shared(&'a str),
+    /// The member took it back.
+    TakenBack {
+        /// As in [`Change::TakeBack`].
+        is_withheld: bool,
+    },
+    /// It is forgotten.
+    Forgotten,
+}
+
+impl<'a> State<'a> {
+    /// Returns the text that is stored.
+    pub(crate) fn text(self) -> Option<&'a str> {
+        if let Self::Shared(text) = self { Some(text) } else { None }
+    }
+
+    /// Returns whether it is forgotten.
+    pub(crate) fn is_forgotten(self) -> bool {
+        matches!(self, Self::Forgotten)
+    }
+
+    /// Returns whether the member withholds it.
+    pub(crate) fn is_withheld(self) -> bool {
+        matches!(self, Self::TakenBack { is_withheld: true })
+    }
+}
+
 /// Fails if the caller's role is lower than the needed one.
 pub(crate) fn require(caller: &Caller, needs: Role) -> StoreResult<()> {
     let has = caller.me.role;
     if has < needs { Err(StoreError::Role { has, needs }) } else { Ok(()) }
+}
+
+/// Fails if the caller's role does not allow one of the operations.
+pub(crate) fn require_push(caller: &Caller, operations: &[Operation]) -> StoreResult<()> {
+    let adds = |operation: &Operation| matches!(operation.change, Change::Add { .. });
+    require(caller, if operations.iter().any(adds) { Role::Member } else { Role::Reader })
 }
 
 /// Returns the role that an invitation of the caller gives, or fails if the caller may not make it.

@@ -82,6 +82,9 @@ pub enum StoreError {
     /// The caller's token was revoked since it was checked.
     #[error("a valid token of a team is required")]
     Revoked,
+    /// A team with this name exists.
+    #[error("a team with this name exists: choose another one")]
+    TeamExists,
     /// The last owner must stay.
     #[error("a team needs an owner: name another one first")]
     LastOwner,
@@ -101,7 +104,8 @@ pub type StoreResult<T> = Result<T, StoreError>;
 
 /// What a server stores. All times are given by the server's clock; all secrets are hashed by the caller of this trait.
 pub trait Store: Send + Sync + 'static {
-    /// Creates a team and an invitation for its first owner. Needs no member: only the server's operator can.
+    /// Creates a team and an invitation for its first owner. Needs no member: only the server's operator can. The name must be
+    /// one that no team has ([`StoreError::TeamExists`]).
     fn create_team(
         &self,
         id: Uuid,
@@ -137,20 +141,21 @@ pub trait Store: Send + Sync + 'static {
         now: UtcMillis,
     ) -> impl Future<Output = StoreResult<Member>> + Send;
 
-    /// Revokes the caller's token.
+    /// Revokes the caller's token, unless no owner would have one then ([`StoreError::LastOwner`]).
     fn leave(&self, caller: &Caller, now: UtcMillis) -> impl Future<Output = StoreResult<()>> + Send;
 
     /// Returns all projects, by name.
     fn projects(&self, caller: &Caller) -> impl Future<Output = StoreResult<Vec<Project>>> + Send;
 
     /// Makes changes in a project, in their order, and returns what became of each. An operation whose id was seen in this team is not
-    /// made again and has its earlier outcome. Readers may make none ([`StoreError::Role`]).
+    /// made again and has its earlier outcome. Readers may not add: their push is refused as a whole then ([`StoreError::Role`]).
     ///
     /// - `Add`: refused if the name is not the text's, the text is too long or has a NUL, or it was forgotten in this project. Of a text
-    ///   that the member shares already, nothing changes. A project that is new is created.
-    /// - `TakeBack`: nothing to do if the member does not share it.
-    /// - `Forget`: deletes the text of every member who shares it, if the caller is an owner or nobody else shares it, else it is
-    ///   refused; the name is remembered even if nobody shares it.
+    ///   that the member shares already, nothing changes. It clears `is_withheld`. A project that is new is created.
+    /// - `TakeBack`: the record keeps `is_withheld`. Of a text that the member took back before, it sets the mark and never
+    ///   clears it; of one that the member never shared, or that is forgotten, there is nothing to do.
+    /// - `Forget`: deletes the text of every member who shares it, and remembers the name even if nobody shares it. If the caller
+    ///   is no owner, it is refused if they never shared it, or if somebody else shares it.
     ///
     /// Changes of one project are made one after the other, so that whoever pulled up to a number misses none before it.
     fn push(

@@ -42,7 +42,7 @@ const NAME_DIGITS: usize = 32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// Reads what others share.
+    /// Reads what others share, and may take back and forget what they shared themselves before.
     Reader,
     /// Shares as well.
     Member,
@@ -177,8 +177,12 @@ pub enum Change {
     TakeBack {
         /// Its name.
         name: String,
+        /// True if the member wants none of their computers to share it again by itself; false if nothing here says it any more.
+        #[serde(default)]
+        is_withheld: bool,
     },
-    /// Deletes a text for good, everywhere, and lets nobody share it again: the member's own, or, by an owner, anybody's.
+    /// Deletes a text for good, everywhere, and lets nobody share it again: one that the member shares or shared, and
+    /// nobody else shares, or, by an owner, anybody's.
     Forget {
         /// Its name.
         name: String,
@@ -236,6 +240,9 @@ pub struct Record {
     pub text: Option<String>,
     /// True if it is to be deleted for good from every copy.
     pub is_forgotten: bool,
+    /// True if the member took it back so that none of their computers shares it again by itself.
+    #[serde(default)]
+    pub is_withheld: bool,
 }
 
 /// Changes of a project after a number.

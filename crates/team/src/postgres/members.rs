@@ -10,10 +10,8 @@ use crate::rules::{self, action};
 use crate::store::{Caller, Newcomer, StoreError, StoredInvite};
 use crate::wire::{Me, Member, Role};
 
-const CREATE_TEAM: &str = "
-    insert into team (tenant, name, epoch, created) values ($1, $2, gen_random_uuid(), $3) on conflict (tenant) do nothing";
 /// The lock under which members, tokens and invitations change.
-const LOCK_TEAM: &str = "select name, epoch from team where tenant = $1 for no key update";
+pub(super) const LOCK_TEAM: &str = "select name, epoch from team where tenant = $1 for no key update";
 const NOTE: &str = "
     with numbered as (update team set audited = audited + 1 where tenant = $1 returning audited)
     insert into audit (tenant, seq, at, member, action, subject) select $1, audited, $2, $3, $4, $5 from numbered";
@@ -31,6 +29,10 @@ const CALLER: &str = "
     where token.tenant = $1 and token.hash = $2 and not member.is_removed";
 const ADD_TOKEN: &str = "insert into token (tenant, hash, member, computer, created) values ($1, $2, $3, $4, $5)";
 const DROP_TOKEN: &str = "delete from token where tenant = $1 and hash = $2";
+const HAVE_OWNERS_TOKENS: &str = "
+    select exists (
+        select from token join member on member.tenant = token.tenant and member.id = token.member
+        where token.tenant = $1 and member.role = 'owner')";
 const DROP_TOKENS: &str = "delete from token where tenant = $1 and member = $2";
 
 const BY_EMAIL: &str = "select id, role, is_removed from member where tenant = $1 and email = $2";
@@ -47,17 +49,6 @@ const MEMBERS: &str = "
     from member where tenant = $1 and ($2::uuid is null or id = $2) order by name, id";
 
 impl Postgres {
-    pub(super) async fn try_create_team(&self, id: Uuid, name: &str, owner: &StoredInvite, now: UtcMillis) -> Result<(), Fault> {
-        let mut client = self.pool.get().await?;
-        let transaction = begin(&mut client, id).await?;
-        if transaction.execute(CREATE_TEAM, &[&id, &name, &now]).await? == 0 {
-            return Err(Fault::Store(StoreError::Failed("a team with this id exists".to_owned())));
-        }
-        add_invite(&transaction, id, owner, owner.role, None).await?;
-        note(&transaction, id, now, None, action::CREATE, name).await?;
-        Ok(transaction.commit().await?)
-    }
-
     /// Does the same work for a team that is not there as for a token that is not there: its duration tells nothing.
     pub(super) async fn try_authenticate(&self, team: Uuid, token: [u8; 32]) -> Result<Option<Caller>, Fault> {
         let mut client = self.pool.get().await?;
@@ -186,8 +177,11 @@ impl Postgres {
     pub(super) async fn try_leave(&self, caller: &Caller, now: UtcMillis) -> Result<(), Fault> {
         let mut client = self.pool.get().await?;
         let transaction = begin_change(&mut client, caller).await?;
-        let Me { team, member, email, computer, .. } = &caller.me;
+        let Me { team, member, email, role, computer, .. } = &caller.me;
         transaction.execute(DROP_TOKEN, &[team, &&caller.token[..]]).await?;
+        if *role == Role::Owner && !transaction.query_one(HAVE_OWNERS_TOKENS, &[team]).await?.get::<_, bool>(0) {
+            return Err(Fault::Store(StoreError::LastOwner));
+        }
         note(&transaction, *team, now, Some(*member), action::LEAVE, &rules::join_subject(email, computer)).await?;
         Ok(transaction.commit().await?)
     }
@@ -201,8 +195,8 @@ async fn begin_change<'a>(client: &'a mut deadpool_postgres::ClientWrapper, call
     Ok(transaction)
 }
 
-async fn add_invite(
-    transaction: &Transaction<'_>,
+pub(super) async fn add_invite(
+    transaction: &tokio_postgres::Transaction<'_>,
     team: Uuid,
     invite: &StoredInvite,
     role: Role,
@@ -214,8 +208,8 @@ async fn add_invite(
 }
 
 /// Adds an entry to the audit. Its number comes from the team's row, which is locked until the transaction ends.
-async fn note(
-    transaction: &Transaction<'_>,
+pub(super) async fn note(
+    transaction: &tokio_postgres::Transaction<'_>,
     team: Uuid,
     now: UtcMillis,
     member: Option<Uuid>,

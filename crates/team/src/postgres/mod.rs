@@ -3,7 +3,8 @@
 //! - `pool`: connections, TLS, and the role; `migrate`: the schema; `fault`: failures
 //! - `members`: teams, invitations, tokens and members
 //! - `push`: changes of texts, which `plan` decides; `pull`: all that is read
-//! - `operator`: a new epoch after a restored backup, and checks; `purge`: removes the bytes of forgotten texts
+//! - `operator`: new teams, owners' invitations, a new epoch after a restored backup, and checks
+//! - `purge`: removes the bytes of forgotten texts
 //!
 //! Teams are kept apart twice: every statement names the team, and row-level security hides the rows of all others. Each
 //! transaction sets the team that the security compares with, for itself alone. Connections serve as a role that security binds
@@ -147,7 +148,7 @@ impl Store for Postgres {
     }
 
     async fn push(&self, caller: &Caller, project: &str, operations: &[Operation], now: UtcMillis) -> StoreResult<Vec<Outcome>> {
-        rules::require(caller, Role::Member)?;
+        rules::require_push(caller, operations)?;
         retry(|| self.try_push(caller, project, operations, now)).await
     }
 

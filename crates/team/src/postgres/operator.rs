@@ -1,10 +1,14 @@
-//! Work of the server's operator, over all teams: a new epoch after a restored backup, and checks.
+//! Work of the server's operator over all teams: new teams, owners' invitations, a new epoch after a backup, and checks.
 
-use tokio_postgres::Client;
+use tokio_postgres::{Client, Transaction};
+use uuid::Uuid;
+use yore_core::time::UtcMillis;
 
-use super::Postgres;
-use super::fault::Fault;
-use crate::store::{StoreError, StoreResult};
+use super::fault::{Fault, retry};
+use super::members::{LOCK_TEAM, add_invite, note};
+use super::{Postgres, SET_TENANT, begin};
+use crate::rules::{self, action};
+use crate::store::{StoreError, StoreResult, StoredInvite};
 
 /// Row-level security binds the owner of the tables too. A transaction lifts that for the owner alone: the role that serves stays
 /// bound.
@@ -16,6 +20,12 @@ const LIFT_COUNTED: &str = "
     alter table yore.record no force row level security;
     alter table yore.forgotten no force row level security;
     alter table yore.audit no force row level security";
+
+/// Lifting waits for all transactions of the table, and all later ones wait for it.
+const LOGIN_SETTINGS: &str = "set local search_path = yore; set local lock_timeout = '10s'";
+const TEAMS_NAMED: &str = "select tenant from yore.team where name = $1 order by tenant";
+const CREATE_TEAM: &str = "
+    insert into team (tenant, name, epoch, created) values ($1, $2, gen_random_uuid(), $3) on conflict (tenant) do nothing";
 
 const NEW_EPOCH: &str = "update yore.team set epoch = gen_random_uuid()";
 
@@ -75,6 +85,52 @@ const FAULTS_OF_COUNTS: [&str; 4] = [
 ];
 
 impl Postgres {
+    /// Creates a team as the login: the role that serves does not see which names other teams have. Two who create teams wait for
+    /// each other.
+    pub(super) async fn try_create_team(&self, id: Uuid, name: &str, owner: &StoredInvite, now: UtcMillis) -> Result<(), Fault> {
+        let mut login = self.connector.login().await?;
+        let transaction = login.transaction().await?;
+        let is_taken = !teams_named(&transaction, name).await?.is_empty();
+        transaction.execute(SET_TENANT, &[&id]).await?;
+        if transaction.execute(CREATE_TEAM, &[&id, &name, &now]).await? == 0 {
+            return Err(Fault::Store(StoreError::Failed("a team with this id exists".to_owned())));
+        }
+        if is_taken {
+            return Err(Fault::Store(StoreError::TeamExists));
+        }
+        add_invite(&transaction, id, owner, owner.role, None).await?;
+        note(&transaction, id, now, None, action::CREATE, name).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    /// Returns the ids of the teams with a name. The login must own the tables.
+    pub async fn team_named(&self, name: &str) -> StoreResult<Vec<Uuid>> {
+        retry(|| self.try_team_named(name)).await
+    }
+
+    async fn try_team_named(&self, name: &str) -> Result<Vec<Uuid>, Fault> {
+        let mut login = self.connector.login().await?;
+        let transaction = login.transaction().await?;
+        let teams = teams_named(&transaction, name).await?;
+        transaction.rollback().await?;
+        Ok(teams)
+    }
+
+    /// Stores an invitation by the operator: for a team whose owners lost their access.
+    pub async fn add_owner_invite(&self, team: Uuid, invite: &StoredInvite, now: UtcMillis) -> StoreResult<()> {
+        retry(|| self.try_add_owner_invite(team, invite, now)).await
+    }
+
+    async fn try_add_owner_invite(&self, team: Uuid, invite: &StoredInvite, now: UtcMillis) -> Result<(), Fault> {
+        let mut client = self.pool.get().await?;
+        let transaction = begin(&mut client, team).await?;
+        transaction.query(LOCK_TEAM, &[&team]).await?;
+        add_invite(&transaction, team, invite, invite.role, None).await?;
+        let subject = rules::invite_subject(invite.email.as_deref(), invite.role);
+        note(&transaction, team, now, None, action::INVITE, &subject).await?;
+        Ok(transaction.commit().await?)
+    }
+
     /// Gives every team a new epoch, so that members pull everything again: the operator does that after restoring a backup.
     /// Returns the number of teams. The login must own the tables; other transactions wait meanwhile.
     pub async fn new_epoch(&self) -> StoreResult<u64> {
@@ -109,6 +165,15 @@ impl Postgres {
         transaction.rollback().await?;
         Ok(problems)
     }
+}
+
+/// Prepares a transaction of the login, and returns the ids of the teams with a name, by id.
+async fn teams_named(transaction: &Transaction<'_>, name: &str) -> Result<Vec<Uuid>, Fault> {
+    transaction.batch_execute(LOGIN_SETTINGS).await?;
+    transaction.batch_execute(LIFT_TEAM).await?;
+    let teams = transaction.query(TEAMS_NAMED, &[&name]).await?.iter().map(|row| row.get(0)).collect();
+    transaction.batch_execute(BIND_TEAM).await?;
+    Ok(teams)
 }
 
 async fn lines(client: &Client, statements: &[&str]) -> Result<Vec<String>, Fault> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use uuid::Uuid;
 
-use crate::rules::{self, Counts};
+use crate::rules::{self, Counts, State};
 use crate::store::Caller;
 use crate::wire::{Change, Operation, Outcome, Role};
 
@@ -31,13 +31,14 @@ pub(super) struct Held {
     pub(super) bytes: Option<i64>,
     /// True if it is forgotten.
     pub(super) is_forgotten: bool,
+    /// True if the member withholds it.
+    pub(super) is_withheld: bool,
 }
 
 /// A record as it is to be stored.
 pub(super) struct Written<'a> {
     pub(super) seq: i64,
-    pub(super) text: Option<&'a str>,
-    pub(super) is_forgotten: bool,
+    pub(super) state: State<'a>,
 }
 
 /// Changes of a push.
@@ -105,27 +106,34 @@ impl<'a> Planning<'a, '_> {
             Change::Add { name, .. } if self.before.forgotten.contains(name) => return Some(rules::FORGOTTEN),
             Change::Add { name, text } => {
                 if !self.shares(name, me) {
-                    self.write((name.clone(), me), Some(text), false);
+                    self.write((name.clone(), me), State::Shared(text));
                 }
             }
-            Change::TakeBack { name } => {
-                if self.shares(name, me) {
-                    self.write((name.clone(), me), None, false);
+            Change::TakeBack { name, is_withheld } => {
+                let is_withheld = *is_withheld;
+                let changes = |held: &Held| held.bytes.is_some() || is_withheld && !held.is_withheld && !held.is_forgotten;
+                let key = (name.clone(), me);
+                if self.before.records.get(&key).is_some_and(changes) {
+                    self.write(key, State::TakenBack { is_withheld });
                 }
             }
             Change::Forget { name } => {
                 let all = (name.clone(), Uuid::nil())..=(name.clone(), Uuid::max());
                 let all: Vec<(Key, Held)> = self.before.records.range(all).map(|(key, held)| (key.clone(), *held)).collect();
-                let is_shared_by_others = all.iter().any(|((_, member), held)| *member != me && held.bytes.is_some());
-                if is_shared_by_others && self.caller.me.role != Role::Owner {
-                    return Some(rules::SHARED_BY_OTHERS);
+                if self.caller.me.role != Role::Owner {
+                    if !all.iter().any(|((_, member), _)| *member == me) {
+                        return Some(rules::NEVER_SHARED);
+                    }
+                    if all.iter().any(|((_, member), held)| *member != me && held.bytes.is_some()) {
+                        return Some(rules::SHARED_BY_OTHERS);
+                    }
                 }
                 if self.before.forgotten.insert(name.clone()) {
                     self.plan.forgotten.push(name);
                 }
                 // Those who took it back count too: copies of their text may be left.
                 for (key, _) in all.into_iter().filter(|(_, held)| !held.is_forgotten) {
-                    self.write(key, None, true);
+                    self.write(key, State::Forgotten);
                 }
             }
         }
@@ -136,13 +144,14 @@ impl<'a> Planning<'a, '_> {
         self.before.records.get(&(name.to_owned(), member)).is_some_and(|held| held.bytes.is_some())
     }
 
-    fn write(&mut self, key: Key, text: Option<&'a str>, is_forgotten: bool) {
+    fn write(&mut self, key: Key, state: State<'a>) {
         let Plan { last, texts, bytes, written, .. } = &mut self.plan;
-        let held = Held { bytes: text.map(|text| text.len() as i64), is_forgotten };
+        let bytes_now = state.text().map(|text| text.len() as i64);
+        let held = Held { bytes: bytes_now, is_forgotten: state.is_forgotten(), is_withheld: state.is_withheld() };
         let old = self.before.records.insert(key.clone(), held).and_then(|old| old.bytes);
         *texts += i64::from(held.bytes.is_some()) - i64::from(old.is_some());
         *bytes += held.bytes.unwrap_or_default() - old.unwrap_or_default();
         *last += 1;
-        written.insert(key, Written { seq: *last, text, is_forgotten });
+        written.insert(key, Written { seq: *last, state });
     }
 }

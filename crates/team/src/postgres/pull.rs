@@ -12,9 +12,9 @@ const HEAD: &str = "
     from team left join project on project.tenant = team.tenant and project.name = $2 where team.tenant = $1";
 // The first record always fits: the longest text is shorter than a page.
 const PAGE: &str = "
-    select seq, name, member, at, text, is_forgotten from (
+    select seq, name, member, at, text, is_forgotten, is_withheld from (
         select *, sum(coalesce(octet_length(text), 0)) over (order by seq) as bytes from (
-            select seq, name, member, at, text, is_forgotten from record
+            select seq, name, member, at, text, is_forgotten, is_withheld from record
             where tenant = $1 and project = $2 and seq > $3 order by seq limit $4) as next) as next
     where bytes <= $5 order by seq";
 const AUDIT: &str = "
@@ -49,6 +49,7 @@ impl Postgres {
             at: row.get(3),
             text: row.get(4),
             is_forgotten: row.get(5),
+            is_withheld: row.get(6),
         };
         let records: Vec<Record> = page.iter().map(record).collect();
         let last = records.last().map_or(after, |record| record.seq);

@@ -18,10 +18,10 @@ const LOCK_PROJECT: &str = "select last from project where tenant = $1 and name 
 const SEEN: &str = "select id, why from done where tenant = $1 and id = any($2)";
 const FORGOTTEN: &str = "select name from forgotten where tenant = $1 and project = $2 and name = any($3)";
 const RECORDS: &str = "
-    select name, member, octet_length(text)::bigint, is_forgotten from record
+    select name, member, octet_length(text)::bigint, is_forgotten, is_withheld from record
     where tenant = $1 and project = $2 and name = any($3) and member = $4
     union all
-    select name, member, octet_length(text)::bigint, is_forgotten from record
+    select name, member, octet_length(text)::bigint, is_forgotten, is_withheld from record
     where tenant = $1 and project = $2 and name = any($5) and member <> $4";
 
 const CREATE_PROJECT: &str = "
@@ -30,11 +30,12 @@ const CREATE_PROJECT: &str = "
 const UPDATE_PROJECT: &str =
     "update project set last = $3, texts = texts + $4, bytes = bytes + $5 where tenant = $1 and name = $2";
 const WRITE_RECORDS: &str = "
-    insert into record (tenant, project, name, member, seq, at, text, is_forgotten)
-    select $1, $2, name, member, seq, $3, text, is_forgotten
-    from unnest($4::text[], $5::uuid[], $6::bigint[], $7::text[], $8::boolean[]) as new (name, member, seq, text, is_forgotten)
+    insert into record (tenant, project, name, member, seq, at, text, is_forgotten, is_withheld)
+    select $1, $2, name, member, seq, $3, text, is_forgotten, is_withheld
+    from unnest($4::text[], $5::uuid[], $6::bigint[], $7::text[], $8::boolean[], $9::boolean[])
+        as new (name, member, seq, text, is_forgotten, is_withheld)
     on conflict (tenant, project, name, member) do update
-    set seq = excluded.seq, text = excluded.text, is_forgotten = excluded.is_forgotten";
+    set seq = excluded.seq, text = excluded.text, is_forgotten = excluded.is_forgotten, is_withheld = excluded.is_withheld";
 const WRITE_FORGOTTEN: &str = "
     insert into forgotten (tenant, project, name, member, at) select $1, $2, name, $3, $4 from unnest($5::text[]) as new (name)";
 const WRITE_DONE: &str = "
@@ -104,7 +105,7 @@ impl Push<'_> {
         let mut names = HashSet::new();
         let mut names_to_forget = HashSet::new();
         for operation in operations.iter().filter(|operation| !before.seen.contains_key(&operation.id)) {
-            let (Change::Add { name, .. } | Change::TakeBack { name } | Change::Forget { name }) = &operation.change;
+            let (Change::Add { name, .. } | Change::TakeBack { name, .. } | Change::Forget { name }) = &operation.change;
             // Nothing can be stored under anything else, which may even be no text for the database.
             if is_name(name) {
                 names.insert(name.as_str());
@@ -120,7 +121,7 @@ impl Push<'_> {
         let records = transaction.prepare_cached(RECORDS).await?;
         let records = transaction.query(&records, &[&team, &project, &names, &self.caller.me.member, &names_to_forget]).await?;
         before.records = (records.iter())
-            .map(|row| ((row.get(0), row.get(1)), Held { bytes: row.get(2), is_forgotten: row.get(3) }))
+            .map(|row| ((row.get(0), row.get(1)), Held { bytes: row.get(2), is_forgotten: row.get(3), is_withheld: row.get(4) }))
             .collect();
         Ok((before, false))
     }
@@ -144,11 +145,12 @@ impl Push<'_> {
             let names = Vec::from_iter(plan.written.keys().map(|(name, _)| name));
             let members = Vec::from_iter(plan.written.keys().map(|(_, member)| member));
             let seqs = Vec::from_iter(plan.written.values().map(|record| record.seq));
-            let texts = Vec::from_iter(plan.written.values().map(|record| record.text));
-            let are_forgotten = Vec::from_iter(plan.written.values().map(|record| record.is_forgotten));
+            let texts = Vec::from_iter(plan.written.values().map(|record| record.state.text()));
+            let are_forgotten = Vec::from_iter(plan.written.values().map(|record| record.state.is_forgotten()));
+            let are_withheld = Vec::from_iter(plan.written.values().map(|record| record.state.is_withheld()));
             let statement = transaction.prepare_cached(WRITE_RECORDS).await?;
-            let values: [&(dyn tokio_postgres::types::ToSql + Sync); 8] =
-                [&team, &project, &self.now, &names, &members, &seqs, &texts, &are_forgotten];
+            let values: [&(dyn tokio_postgres::types::ToSql + Sync); 9] =
+                [&team, &project, &self.now, &names, &members, &seqs, &texts, &are_forgotten, &are_withheld];
             transaction.execute(&statement, &values).await?;
         }
         if !plan.forgotten.is_empty() {

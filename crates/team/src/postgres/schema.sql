@@ -70,6 +70,7 @@ create table record (
     at bigint not null,
     text text collate "C",
     is_forgotten boolean not null check (not is_forgotten or text is null),
+    is_withheld boolean not null default false check (not is_withheld or text is null and not is_forgotten),
     primary key (tenant, project, name, member),
     unique (tenant, project, seq),
     foreign key (tenant, project) references project,

@@ -1,6 +1,6 @@
 //! Limits of what is in work: requests at once, their time, the memory of long bodies, and failures per address.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::future::{Future, poll_fn};
 use std::net::{IpAddr, Ipv6Addr};
 use std::pin::Pin;
@@ -31,8 +31,13 @@ const BLOCK: usize = 1 << 10;
 const SLOWEST: usize = 64 << 10;
 /// Time over which failures are counted.
 const WINDOW: Duration = Duration::from_secs(60);
+const SECOND: Duration = Duration::from_secs(1);
 /// Most addresses of which failures are counted; the longest known gives way.
 const MOST_ADDRESSES: usize = 10_000;
+/// Most tokens that are remembered as valid; beyond these, all are forgotten.
+const MOST_VALID: usize = 100_000;
+/// Most unknown secrets of one address that the store is asked about in a second, after too many failures.
+const MOST_TRIED: u32 = 20;
 
 /// Limits of the requests of a router.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +50,7 @@ pub struct Limits {
     pub deadline: Duration,
     /// Longest pause of a body that arrives.
     pub stall: Duration,
-    /// Most failures of one address in a minute; after that, it is refused for the rest of the minute.
+    /// Most failures of one address in a minute. For the rest of it, the store is asked about few of its unknown secrets.
     pub failures: u32,
 }
 
@@ -142,48 +147,79 @@ pub(super) fn is_long_head(uri: &Uri, headers: &HeaderMap) -> bool {
     lines + uri.path().len() + uri.query().map_or(0, str::len) > LONGEST_HEAD
 }
 
-/// Failures to authenticate, by address.
+/// Failures to authenticate, by address. Members share an address with whoever sends wrong tokens from there: a token that was
+/// valid here before always passes, and others of a slowed address at a bounded rate.
 pub(super) struct Failures {
     most: u32,
     counted: Mutex<HashMap<IpAddr, (Instant, u32)>>,
+    /// Secrets of slowed addresses that the store was asked about, by address: since when, and how many.
+    tried: Mutex<HashMap<IpAddr, (Instant, u32)>>,
+    /// Hashes of tokens that were valid when they were last sent.
+    valid: Mutex<HashSet<[u8; 32]>>,
 }
 
 impl Failures {
     pub fn new(most: u32) -> Self {
-        Self { most, counted: Mutex::default() }
+        Self { most, counted: Mutex::default(), tried: Mutex::default(), valid: Mutex::default() }
     }
 
-    /// Refuses an address that has failed too often.
-    pub fn check(&self, address: IpAddr, now: Instant) -> Result<(), Refusal> {
+    /// Returns how long an address is slowed, if it has failed too often.
+    pub fn slowed(&self, address: IpAddr, now: Instant) -> Option<Duration> {
         let counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some((since, count)) = counted.get(&network(address)) else { return Ok(()) };
+        let (since, count) = counted.get(&network(address))?;
         let left = WINDOW.saturating_sub(now.saturating_duration_since(*since));
-        if *count < self.most || left.is_zero() {
-            return Ok(());
+        (*count >= self.most && !left.is_zero()).then_some(left)
+    }
+
+    /// Returns whether the store may be asked about a secret of a slowed address.
+    pub fn may_try(&self, address: IpAddr, hash: &[u8; 32], now: Instant) -> bool {
+        let is_valid = self.valid.lock().unwrap_or_else(PoisonError::into_inner).contains(hash);
+        is_valid || count(&self.tried, SECOND, address, now) <= MOST_TRIED
+    }
+
+    /// Notes whether a token is valid.
+    pub fn note(&self, hash: [u8; 32], is_valid: bool) {
+        let mut valid = self.valid.lock().unwrap_or_else(PoisonError::into_inner);
+        if !is_valid {
+            valid.remove(&hash);
+            return;
         }
-        let refusal =
-            Refusal::new(StatusCode::TOO_MANY_REQUESTS, "team/slow-down", "too many wrong tokens came from this address");
-        Err(refusal.after(u32::try_from(left.as_secs()).unwrap_or_default() + 1))
+        if valid.len() >= MOST_VALID {
+            valid.clear();
+        }
+        valid.insert(hash);
     }
 
     /// Counts a failure of an address.
     pub fn add(&self, address: IpAddr, now: Instant) {
-        let address = network(address);
-        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_old = |since: Instant| now.saturating_duration_since(since) >= WINDOW;
-        if counted.len() >= MOST_ADDRESSES && !counted.contains_key(&address) {
-            counted.retain(|_, (since, _)| !is_old(*since));
-            let oldest = counted.iter().min_by_key(|(_, (since, _))| *since).map(|(address, _)| *address);
-            if let Some(oldest) = oldest.filter(|_| counted.len() >= MOST_ADDRESSES) {
-                counted.remove(&oldest);
-            }
-        }
-        let (since, count) = counted.entry(address).or_insert((now, 0));
-        if is_old(*since) {
-            (*since, *count) = (now, 0);
-        }
-        *count = count.saturating_add(1);
+        count(&self.counted, WINDOW, address, now);
     }
+}
+
+/// Returns the refusal of an address that is slowed for a time.
+pub(super) fn slow_down(left: Duration) -> Refusal {
+    let refusal = Refusal::new(StatusCode::TOO_MANY_REQUESTS, "team/slow-down", "too many wrong tokens came from this address");
+    refusal.after(u32::try_from(left.as_secs()).unwrap_or_default() + 1)
+}
+
+/// Counts something of an address, and returns how often that was within a time that began with the first.
+fn count(counted: &Mutex<HashMap<IpAddr, (Instant, u32)>>, window: Duration, address: IpAddr, now: Instant) -> u32 {
+    let address = network(address);
+    let mut counted = counted.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_old = |since: Instant| now.saturating_duration_since(since) >= window;
+    if counted.len() >= MOST_ADDRESSES && !counted.contains_key(&address) {
+        counted.retain(|_, (since, _)| !is_old(*since));
+        let oldest = counted.iter().min_by_key(|(_, (since, _))| *since).map(|(address, _)| *address);
+        if let Some(oldest) = oldest.filter(|_| counted.len() >= MOST_ADDRESSES) {
+            counted.remove(&oldest);
+        }
+    }
+    let (since, count) = counted.entry(address).or_insert((now, 0));
+    if is_old(*since) {
+        (*since, *count) = (now, 0);
+    }
+    *count = count.saturating_add(1);
+    *count
 }
 
 /// Returns the part of an address that one customer of a network has alone: of IPv6, the first 64 bits.
@@ -233,15 +269,29 @@ mod tests {
         let (failures, now) = (Failures::new(3), Instant::now());
         let address = |last: u128| IpAddr::V6(Ipv6Addr::from_bits((7 << 64) + last));
         for last in 0..3 {
-            assert!(failures.check(address(9), now).is_ok());
+            assert_eq!(failures.slowed(address(9), now), None);
             failures.add(address(last), now);
         }
-        assert!(failures.check(address(9), now).is_err(), "all addresses of a network count as one");
-        assert!(failures.check(IpAddr::V6(Ipv6Addr::from_bits(8 << 64)), now).is_ok());
-        assert!(failures.check(address(9), now + WINDOW).is_ok());
+        assert_eq!(failures.slowed(address(9), now), Some(WINDOW), "all addresses of a network count as one");
+        assert_eq!(failures.slowed(IpAddr::V6(Ipv6Addr::from_bits(8 << 64)), now), None);
+        assert_eq!(failures.slowed(address(9), now + WINDOW), None);
         for other in 0..2 * MOST_ADDRESSES as u32 {
             failures.add(IpAddr::V4(other.into()), now + Duration::from_millis(u64::from(other / 1_000)));
         }
         assert_eq!(failures.counted.lock().unwrap().len(), MOST_ADDRESSES);
+    }
+
+    #[test]
+    fn unknown_secrets_of_a_slowed_address_are_tried_at_a_bounded_rate_and_valid_tokens_always() {
+        let (failures, now, address) = (Failures::new(3), Instant::now(), IpAddr::from([1, 1, 1, 1]));
+        failures.note([1; 32], true);
+        for _ in 0..MOST_TRIED {
+            assert!(failures.may_try(address, &[2; 32], now));
+        }
+        assert!(!failures.may_try(address, &[2; 32], now));
+        assert!(failures.may_try(address, &[1; 32], now) && failures.may_try(IpAddr::from([2, 2, 2, 2]), &[2; 32], now));
+        failures.note([1; 32], false);
+        assert!(!failures.may_try(address, &[1; 32], now), "it is not valid any more");
+        assert!(failures.may_try(address, &[2; 32], now + SECOND));
     }
 }

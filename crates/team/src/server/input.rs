@@ -10,9 +10,10 @@ use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use serde::de::DeserializeOwned;
+use unicode_properties::{GeneralCategory, UnicodeGeneralCategory as _};
 use uuid::Uuid;
 
-use super::gate::{Held, is_long_head};
+use super::gate::{Held, is_long_head, slow_down};
 use super::refusal::Refusal;
 use super::{App, HOURS, Peer, peer, random, random_uuid};
 use crate::secret::Secret;
@@ -34,27 +35,44 @@ fn wrong_path() -> Refusal {
     Refusal::wrong("team/path", "the path is not percent-encoded UTF-8")
 }
 
-/// An address that has not failed too often.
+/// Whoever asks, before the secret is checked.
 pub(super) struct Stranger {
-    pub address: IpAddr,
+    address: IpAddr,
 }
 
 impl<S: Store> FromRequestParts<Arc<App<S>>> for Stranger {
     type Rejection = Refusal;
 
-    async fn from_request_parts(parts: &mut Parts, app: &Arc<App<S>>) -> Result<Self, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<App<S>>) -> Result<Self, Refusal> {
         let Peer { address, .. } = peer(&parts.extensions);
-        app.failures.check(address, Instant::now())?;
         Ok(Self { address })
     }
 }
 
 impl Stranger {
+    /// Returns the secret that the store is to be asked about: for no secret, one that nobody has, so that the same work is done
+    /// for both. Of an address that failed too often, only some are asked about.
+    pub fn secret<S>(&self, app: &App<S>, text: Option<&str>) -> Result<Secret, Refusal> {
+        let now = Instant::now();
+        let slowed = app.failures.slowed(self.address, now);
+        match (text.and_then(|text| text.parse::<Secret>().ok()), slowed) {
+            (Some(secret), Some(_)) if !app.failures.may_try(self.address, &secret.hash(), now) => Err(slow_down(Duration::ZERO)),
+            (Some(secret), _) => Ok(secret),
+            (None, Some(left)) => Err(slow_down(left)),
+            (None, None) => {
+                let made = || Ok(Secret::new(random_uuid()?, random()?));
+                made().map_err(|error| app.no_random(error))
+            }
+        }
+    }
+
     /// Counts a failure, and refuses it.
     pub fn fail<S>(&self, app: &App<S>, code: &str, message: &str) -> Refusal {
-        app.failures.add(self.address, Instant::now());
+        let now = Instant::now();
+        let slowed = app.failures.slowed(self.address, now);
+        app.failures.add(self.address, now);
         app.metrics.failures.fetch_add(1, Relaxed);
-        Refusal::new(StatusCode::UNAUTHORIZED, code, message)
+        slowed.map_or_else(|| Refusal::new(StatusCode::UNAUTHORIZED, code, message), slow_down)
     }
 }
 
@@ -70,9 +88,12 @@ impl<S: Store> FromRequestParts<Arc<App<S>>> for Known {
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App<S>>) -> Result<Self, Refusal> {
         let stranger = Stranger::from_request_parts(parts, app).await?;
-        let secret = some_secret(app, bearer(&parts.headers))?;
+        let secret = stranger.secret(app, bearer(&parts.headers))?;
+        let hash = secret.hash();
         let (start, deadline) = (Instant::now(), app.settings.limits.deadline);
-        match app.work(deadline, app.store.authenticate(secret.team, secret.hash())).await? {
+        let caller = app.work(deadline, app.store.authenticate(secret.team, hash)).await?;
+        app.failures.note(hash, caller.is_some());
+        match caller {
             Some(caller) => {
                 peer(&parts.extensions).is_known.store(true, Relaxed);
                 Ok(Self { caller, left: deadline.saturating_sub(start.elapsed()) })
@@ -88,15 +109,6 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (Some(value), None) = (said.next(), said.next()) else { return None };
     let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then_some(token)
-}
-
-/// Returns a secret, or else one that nobody has, so that the same work is done for both.
-pub(super) fn some_secret<S>(app: &App<S>, text: Option<&str>) -> Result<Secret, Refusal> {
-    if let Some(secret) = text.and_then(|text| text.parse().ok()) {
-        return Ok(secret);
-    }
-    let made = || Ok(Secret::new(random_uuid()?, random()?));
-    made().map_err(|error| app.no_random(error))
 }
 
 /// A variable segment of a path, decoded.
@@ -176,9 +188,16 @@ fn fault(error: &serde_json::Error) -> String {
     }
 }
 
-/// Returns whether a text can be a name: of 1 to [`MOST_NAME`] characters, none of them a control character.
+/// Returns whether a character shows nothing and may change how others are shown: with it, two names look alike.
+fn is_hidden(c: char) -> bool {
+    use GeneralCategory::{Control, Format, LineSeparator, ParagraphSeparator};
+    let is_of = matches!(c.general_category(), Control | Format | LineSeparator | ParagraphSeparator);
+    is_of || matches!(c, '\u{2060}'..='\u{206f}')
+}
+
+/// Returns whether a text can be a name: of 1 to [`MOST_NAME`] characters, none of them hidden.
 pub(super) fn is_plain_name(text: &str) -> bool {
-    !text.trim().is_empty() && text.chars().count() <= MOST_NAME && !text.contains(char::is_control)
+    !text.trim().is_empty() && text.chars().count() <= MOST_NAME && !text.contains(is_hidden)
 }
 
 /// Returns a name, if it is one.
@@ -186,20 +205,22 @@ pub(super) fn name(whose: &str, text: String) -> Result<String, Refusal> {
     if is_plain_name(&text) {
         return Ok(text);
     }
-    let message = format!("the name of {whose} must have 1 to {MOST_NAME} characters, and no control characters");
+    let message = format!("the name of {whose} must have 1 to {MOST_NAME} characters, and no control or invisible characters");
     Err(Refusal::wrong("team/name", message))
 }
 
 /// Returns an address in lower case, if it is one.
-pub(super) fn address(text: &str) -> Result<String, Refusal> {
+pub(super) fn plain_address(text: &str) -> Option<String> {
     let text = text.to_lowercase();
-    let is_part = |part: &str| !part.is_empty() && !part.contains(|c: char| c == '@' || c.is_whitespace() || c.is_control());
+    let is_part = |part: &str| !part.is_empty() && !part.contains(|c: char| c == '@' || c.is_whitespace() || is_hidden(c));
     let is_address = text.split_once('@').is_some_and(|(local, domain)| is_part(local) && is_part(domain));
-    if is_address && text.chars().count() <= MOST_NAME {
-        return Ok(text);
-    }
-    let message = format!("an address has one @, no spaces, and at most {MOST_NAME} characters");
-    Err(Refusal::wrong("team/address", message))
+    (is_address && text.chars().count() <= MOST_NAME).then_some(text)
+}
+
+/// Returns an address in lower case, or refuses it.
+pub(super) fn address(text: &str) -> Result<String, Refusal> {
+    let message = || format!("an address has one @, no spaces or invisible characters, and at most {MOST_NAME} characters");
+    plain_address(text).ok_or_else(|| Refusal::wrong("team/address", message()))
 }
 
 /// Refuses hours that an invitation cannot have.
@@ -216,7 +237,7 @@ pub(super) fn check_operations(operations: &[Operation]) -> Result<(), Refusal> 
         return Err(Refusal::too_long(format!("a push has at most {MOST_OPERATIONS} operations")));
     }
     let named = |operation: &Operation| match &operation.change {
-        Change::Add { name, .. } | Change::TakeBack { name } | Change::Forget { name } => is_name(name),
+        Change::Add { name, .. } | Change::TakeBack { name, .. } | Change::Forget { name } => is_name(name),
     };
     if operations.iter().all(named) {
         return Ok(());
@@ -257,5 +278,12 @@ mod tests {
         }
         assert!(is_plain_name(&"ü".repeat(MOST_NAME)) && !is_plain_name(&"ü".repeat(MOST_NAME + 1)));
         assert!(["", " ", "a\nb", "a\u{85}b"].iter().all(|wrong| !is_plain_name(wrong)));
+        let ranges = ['\u{200b}'..='\u{200f}', '\u{2028}'..='\u{202e}', '\u{2060}'..='\u{206f}'];
+        let single = ['\u{ad}', '\u{61c}', '\u{180e}', '\u{feff}', '\u{fff9}', '\u{e0001}', '\u{e0041}'];
+        for hidden in ranges.into_iter().flatten().chain(single) {
+            let text = format!("a{hidden}b");
+            assert!(!is_plain_name(&text) && address(&format!("{text}@c")).is_err() && address(&format!("c@{text}")).is_err());
+        }
+        assert!(["Zoë", "e\u{301}", "山田 太郎", "🦀", "a/b", "עברית"].iter().all(|name| is_plain_name(name)));
     }
 }

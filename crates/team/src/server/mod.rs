@@ -2,7 +2,7 @@
 //!
 //! - `routes`: one handler per route
 //! - `input`: the caller, the path, the query and the body of a request, checked before a handler sees them
-//! - `gate`: how much is in work at once, for how long, and whose wrong tokens are not asked about any more
+//! - `gate`: how much is in work at once, for how long, and how often the store is asked about tokens after wrong ones
 //! - `metrics`: counters
 //! - `refusal`: errors as answers
 //!
@@ -30,6 +30,7 @@ use axum::routing::{MethodRouter, get, post};
 use uuid::Uuid;
 use yore_core::time::UtcMillis;
 
+use crate::postgres::Postgres;
 use crate::secret::Secret;
 use crate::store::{Store, StoreError, StoredInvite};
 use crate::wire::{Invite, MOST_NAME, Role};
@@ -192,15 +193,24 @@ fn peer(extensions: &Extensions) -> Peer {
     extensions.get::<Peer>().cloned().unwrap_or_default()
 }
 
-/// A team could not be created.
+/// A team, or the operator's invitation of an owner, could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateError {
     /// The name is not one.
-    #[error("a team's name has 1 to {MOST_NAME} characters, and no control characters")]
+    #[error("a team's name has 1 to {MOST_NAME} characters, and no control or invisible characters")]
     Name,
+    /// The address is not one.
+    #[error("an address has one @, no spaces or invisible characters, and at most {MOST_NAME} characters")]
+    Address,
     /// The hours are out of range.
     #[error("an invitation is valid for {} to {} hours", HOURS.start(), HOURS.end())]
     Hours,
+    /// No team has the name.
+    #[error("no team has this name")]
+    NoTeam,
+    /// Several teams have the name.
+    #[error("{0} teams have this name")]
+    SeveralTeams(usize),
     /// The operating system gave no random bytes.
     #[error("no random bytes: {0}")]
     Random(#[from] getrandom::Error),
@@ -212,19 +222,50 @@ pub enum CreateError {
 /// Creates a team, and returns its id and the invitation of its first owner. Only the operator of the server can.
 ///
 /// # Errors
-/// Fails if the name or the hours are not allowed, or if the store fails.
+/// Fails if the name or the hours are not allowed, if a team has the name, or if the store fails.
 pub async fn create_team<S: Store>(store: &S, name: &str, hours: u32, now: UtcMillis) -> Result<(Uuid, Invite), CreateError> {
     if !input::is_plain_name(name) {
         return Err(CreateError::Name);
     }
+    let team = random_uuid()?;
+    let (stored, invite) = owner_invite(team, None, hours, now)?;
+    store.create_team(team, name, &stored, now).await?;
+    Ok((team, invite))
+}
+
+/// Invites an owner to a team with a name, and returns its id and the invitation: for a team whose owners lost their access. Only
+/// the operator of the server can. With an address, it is for that one alone; a member who has it gets a further computer, and
+/// keeps their role.
+///
+/// # Errors
+/// Fails if the address or the hours are not allowed, if no team or several have the name, or if the store fails.
+pub async fn invite_owner(
+    store: &Postgres,
+    team_name: &str,
+    email: Option<String>,
+    hours: u32,
+    now: UtcMillis,
+) -> Result<(Uuid, Invite), CreateError> {
+    let email = email.map(|email| input::plain_address(&email).ok_or(CreateError::Address)).transpose()?;
+    let team = match store.team_named(team_name).await?[..] {
+        [team] => team,
+        [] => return Err(CreateError::NoTeam),
+        ref teams => return Err(CreateError::SeveralTeams(teams.len())),
+    };
+    let (stored, invite) = owner_invite(team, email, hours, now)?;
+    store.add_owner_invite(team, &stored, now).await?;
+    Ok((team, invite))
+}
+
+/// Makes an invitation of an owner, as it is stored and as it is shown.
+fn owner_invite(team: Uuid, email: Option<String>, hours: u32, now: UtcMillis) -> Result<(StoredInvite, Invite), CreateError> {
     if !HOURS.contains(&hours) {
         return Err(CreateError::Hours);
     }
-    let team = random_uuid()?;
     let secret = Secret::new(team, random()?);
     let expires = now.saturating_add(i64::from(hours) * HOUR_MS);
-    store.create_team(team, name, &StoredInvite { hash: secret.hash(), role: Role::Owner, email: None, expires }, now).await?;
-    Ok((team, Invite { invite: secret.text(), expires }))
+    let stored = StoredInvite { hash: secret.hash(), role: Role::Owner, email, expires };
+    Ok((stored, Invite { invite: secret.text(), expires }))
 }
 
 /// Returns random bytes.

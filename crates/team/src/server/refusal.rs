@@ -67,6 +67,7 @@ impl<S> App<S> {
             StoreError::Role { .. } => Refusal::new(StatusCode::FORBIDDEN, "team/role", message),
             StoreError::UnknownMember => Refusal::new(StatusCode::NOT_FOUND, "team/member", message),
             StoreError::Revoked => Refusal::new(StatusCode::UNAUTHORIZED, "team/token", message),
+            StoreError::TeamExists => Refusal::wrong("team/exists", message),
             StoreError::LastOwner => Refusal::wrong("team/last-owner", message),
             StoreError::Quota(_) => Refusal::new(StatusCode::TOO_MANY_REQUESTS, "team/quota", message),
             StoreError::Unavailable(_) => {

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 
 use super::gate::{Holding, SHORT};
-use super::input::{Id, Json, Known, Named, Params, Stranger, address, check_hours, check_operations, name, some_secret};
+use super::input::{Id, Json, Known, Named, Params, Stranger, address, check_hours, check_operations, name};
 use super::refusal::Refusal;
 use super::{App, HOUR_MS, peer, random};
 use crate::secret::Secret;
@@ -38,7 +38,7 @@ pub(super) async fn metrics<S: Store>(State(app): Of<S>) -> Response {
 /// `POST /v1/join`.
 pub(super) async fn join<S: Store>(State(app): Of<S>, stranger: Stranger, Json { value, .. }: Json<Join, SHORT>) -> Answer {
     let Join { invite, name: person, email, computer } = value;
-    let invite = some_secret(&app, Some(&invite))?;
+    let invite = stranger.secret(&app, Some(&invite))?;
     let token = Secret::new(invite.team, random().map_err(|error| app.no_random(error))?);
     let who = Newcomer {
         invite: invite.hash(),

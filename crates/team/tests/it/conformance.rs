@@ -6,7 +6,7 @@ use yore_team::store::{Caller, Quota, Store, StoreError};
 use yore_team::wire::{Audited, Change, MOST_PAGE, MOST_TEXT, Member, Outcome, Role, name_of};
 
 use crate::database::{Database, block_on};
-use crate::team::{NOW, add, admit, forget, found, hash, invitation, newcomer, operation, shown, take_back};
+use crate::team::{NOW, add, admit, forget, found, hash, invitation, newcomer, operation, shown, take_back, withhold};
 
 const QUOTA: Quota = Quota { texts: 1_000, bytes: 100 << 20, projects: 100, members: 100 };
 
@@ -38,6 +38,7 @@ stories! {
     member_adds_a_computer_and_keeps_the_role(QUOTA);
     removed_member_has_no_access_and_can_be_invited_again(QUOTA);
     last_owner_stays(QUOTA);
+    last_owner_with_access_does_not_leave(QUOTA);
     withdrawal_marks_a_member_and_deletes_nothing(QUOTA);
     roles_bound_what_a_caller_may_do(QUOTA);
     revoked_token_does_nothing(QUOTA);
@@ -45,6 +46,8 @@ stories! {
     operations_are_made_once(QUOTA);
     wrong_texts_are_refused(QUOTA);
     changes_of_one_name_in_one_batch_follow_each_other(QUOTA);
+    records_that_are_gone_keep_whether_they_are_withheld(QUOTA);
+    readers_take_back_and_forget_their_own(QUOTA);
     forgetting_reaches_all_who_share(QUOTA);
     projects_begin_with_what_is_stored(QUOTA);
     pages_are_bounded_and_miss_nothing(QUOTA);
@@ -69,7 +72,7 @@ async fn invitations_let_one_computer_in_once<S: Store>(store: S) {
     store.ping().await.unwrap();
     let owner = found(&store, 1).await;
     assert_eq!((owner.me.email.as_str(), owner.me.role, owner.me.computer.as_str()), ("olga@example.org", Role::Owner, "olga-1"));
-    assert_eq!(owner.me.team_name, "Team");
+    assert_eq!(owner.me.team_name, "Team 1");
     let again = newcomer("first", "mallory@example.org", "m");
     assert_eq!(store.join(owner.me.team, &again, NOW).await.unwrap(), None);
     assert_eq!(store.authenticate(owner.me.team, hash("m")).await.unwrap(), None);
@@ -83,6 +86,11 @@ async fn invitations_let_one_computer_in_once<S: Store>(store: S) {
     assert!(members.iter().all(|member| !member.is_removed && !member.is_withdrawn));
     let taken = store.create_team(owner.me.team, "Other", &invitation("x", Role::Owner, None), NOW).await;
     assert!(matches!(taken, Err(StoreError::Failed(_))), "{taken:?}");
+    let (id, invite) = (Uuid::from_u128(2), invitation("x", Role::Owner, None));
+    let taken = store.create_team(id, "Team 1", &invite, NOW).await;
+    assert!(matches!(taken, Err(StoreError::TeamExists)), "{taken:?}");
+    // Nothing of it is left.
+    store.create_team(id, "Team 2", &invite, NOW).await.unwrap();
 }
 
 async fn invitations_are_for_their_time_address_and_team<S: Store>(store: S) {
@@ -176,6 +184,25 @@ async fn last_owner_stays<S: Store>(store: S) {
     assert!(matches!(result, Err(StoreError::LastOwner)), "{result:?}");
     // Anybody may remove themselves.
     assert!(store.remove(&bob, bob.me.member, NOW).await.unwrap().is_removed);
+}
+
+async fn last_owner_with_access_does_not_leave<S: Store>(store: S) {
+    let olga = found(&store, 1).await;
+    admit(&store, &olga, "bob", Role::Member).await;
+    let is_last = async |caller: &Caller| match store.leave(caller, NOW).await {
+        Ok(()) => false,
+        Err(error) => matches!(error, StoreError::LastOwner) || panic!("{error}"),
+    };
+    assert!(is_last(&olga).await && store.authenticate(olga.me.team, olga.token).await.unwrap().is_some());
+    // A further computer, or another owner, keeps the access.
+    store.invite(&olga, &invitation("second", Role::Owner, Some("olga@example.org")), NOW).await.unwrap();
+    store.join(olga.me.team, &newcomer("second", "olga@example.org", "olga-2"), NOW).await.unwrap().unwrap();
+    let second = store.authenticate(olga.me.team, hash("olga-2")).await.unwrap().unwrap();
+    assert!(!is_last(&olga).await && is_last(&second).await);
+    let otto = admit(&store, &second, "otto", Role::Owner).await;
+    assert!(!is_last(&second).await);
+    // An owner without a computer is none who could let anybody in.
+    assert!(is_last(&otto).await);
 }
 
 async fn withdrawal_marks_a_member_and_deletes_nothing<S: Store>(store: S) {
@@ -291,7 +318,7 @@ async fn wrong_texts_are_refused<S: Store>(store: S) {
         add(11, &long),
         add(12, ""),
         operation(13, name(&name_of("a\nb"), "a\r\nb")),
-        operation(14, Change::TakeBack { name: "a\0b".to_owned() }),
+        operation(14, Change::TakeBack { name: "a\0b".to_owned(), is_withheld: true }),
     ];
     assert_eq!(store.push(&owner, "p", &good, NOW).await.unwrap(), vec![Outcome::Done; 4]);
     let texts: Vec<_> =
@@ -315,14 +342,74 @@ async fn changes_of_one_name_in_one_batch_follow_each_other<S: Store>(store: S) 
     assert_eq!(pulled(&store, &bob).await, ["5 - bob", "8 b olga", "9 - bob"]);
 }
 
+async fn records_that_are_gone_keep_whether_they_are_withheld<S: Store>(store: S) {
+    let owner = found(&store, 1).await;
+    let bob = admit(&store, &owner, "bob", Role::Member).await;
+    let step = async |by: &Caller, operation, expected: &[&str]| {
+        assert_eq!(store.push(by, "p", &[operation], NOW).await.unwrap(), [Outcome::Done]);
+        assert_eq!(pulled(&store, &bob).await, expected);
+    };
+    step(&bob, withhold(1, "a"), &[]).await;
+    step(&bob, add(2, "a"), &["1 a bob"]).await;
+    step(&bob, take_back(3, "a"), &["2 - bob"]).await;
+    step(&bob, withhold(4, "a"), &["3 - bob withheld"]).await;
+    // What is set stays, until the text is shared again.
+    step(&bob, withhold(5, "a"), &["3 - bob withheld"]).await;
+    step(&bob, take_back(6, "a"), &["3 - bob withheld"]).await;
+    step(&owner, withhold(7, "a"), &["3 - bob withheld"]).await;
+    step(&bob, add(8, "a"), &["4 a bob"]).await;
+    step(&bob, withhold(9, "a"), &["5 - bob withheld"]).await;
+    step(&bob, forget(10, "a"), &["6 - bob forgotten"]).await;
+    step(&bob, withhold(11, "a"), &["6 - bob forgotten"]).await;
+    // In one push too.
+    let batch = [
+        add(12, "b"),
+        withhold(13, "b"),
+        add(14, "c"),
+        withhold(15, "c"),
+        add(16, "c"),
+        add(17, "d"),
+        take_back(18, "d"),
+        withhold(19, "d"),
+    ];
+    store.push(&bob, "p", &batch, NOW).await.unwrap();
+    assert_eq!(pulled(&store, &bob).await[1..], ["8 - bob withheld", "11 c bob", "14 - bob withheld"]);
+}
+
+async fn readers_take_back_and_forget_their_own<S: Store>(store: S) {
+    let owner = found(&store, 1).await;
+    let rita = admit(&store, &owner, "rita", Role::Member).await;
+    store.push(&rita, "p", &[add(1, "a"), add(2, "b"), add(3, "c"), take_back(4, "c")], NOW).await.unwrap();
+    store.push(&owner, "p", &[add(5, "b"), add(6, "d")], NOW).await.unwrap();
+    store.remove(&owner, rita.me.member, NOW).await.unwrap();
+    store.invite(&owner, &invitation("again", Role::Reader, Some("rita@example.org")), NOW).await.unwrap();
+    store.join(owner.me.team, &newcomer("again", "rita@example.org", "rita-2"), NOW).await.unwrap().unwrap();
+    let rita = store.authenticate(owner.me.team, hash("rita-2")).await.unwrap().unwrap();
+
+    let pushed = store.push(&rita, "p", &[take_back(11, "a"), add(12, "e")], NOW).await;
+    assert!(matches!(pushed, Err(StoreError::Role { has: Role::Reader, needs: Role::Member })), "{pushed:?}");
+    assert_eq!(store.push(&rita, "p", &[], NOW).await.unwrap(), []);
+    let batch = [take_back(13, "a"), forget(14, "a"), forget(15, "b"), forget(16, "c"), forget(17, "d"), forget(18, "nobody's")];
+    let outcomes = store.push(&rita, "p", &batch, NOW).await.unwrap();
+    assert_eq!(outcomes.iter().map(refused).collect::<Vec<_>>(), [false, false, true, false, true, true]);
+    let reason = |at: usize| if let Outcome::Refused { why } = &outcomes[at] { why.as_str() } else { "" };
+    assert!(reason(2).starts_with("others share this text too") && reason(4).starts_with("only who shared it"), "{outcomes:?}");
+    let texts: Vec<String> = pulled(&store, &owner).await.iter().map(|line| line.split_once(' ').unwrap().1.to_owned()).collect();
+    assert_eq!(texts, ["b rita", "b olga", "d olga", "- rita forgotten", "- rita forgotten"]);
+    assert_eq!(store.push(&rita, "new", &[forget(19, "a")], NOW).await.unwrap(), [outcomes[4].clone()]);
+    assert_eq!(store.projects(&owner).await.unwrap().len(), 1);
+}
+
 async fn forgetting_reaches_all_who_share<S: Store>(store: S) {
     let owner = found(&store, 1).await;
     let ann = admit(&store, &owner, "ann", Role::Member).await;
     let bob = admit(&store, &owner, "bob", Role::Member).await;
     store.push(&ann, "p", &[add(1, "a"), add(2, "b")], NOW).await.unwrap();
     store.push(&bob, "p", &[add(3, "a"), add(4, "b"), take_back(5, "b")], NOW).await.unwrap();
-    let outcomes = store.push(&bob, "p", &[forget(6, "a"), forget(7, "nobody's"), add(8, "nobody's")], NOW).await.unwrap();
-    assert_eq!(outcomes.iter().map(refused).collect::<Vec<_>>(), [true, false, true]);
+    let outcomes = store.push(&bob, "p", &[forget(6, "a"), forget(7, "nobody's"), add(8, "a")], NOW).await.unwrap();
+    assert_eq!(outcomes.iter().map(refused).collect::<Vec<_>>(), [true, true, false]);
+    let outcomes = store.push(&owner, "p", &[forget(17, "nobody's"), add(18, "nobody's")], NOW).await.unwrap();
+    assert_eq!(outcomes.iter().map(refused).collect::<Vec<_>>(), [false, true]);
     // Ann alone shares b; Bob, who took it back, may have a copy.
     assert_eq!(store.push(&ann, "p", &[forget(9, "b")], NOW).await.unwrap(), [Outcome::Done]);
     let all = pulled(&store, &ann).await;
@@ -447,7 +534,7 @@ async fn audit_lists_the_newest_first<S: Store>(store: S) {
         "4 join bob@example.org on bob-1",
         "3 invite bob@example.org as member",
         "2 join olga@example.org on olga-1",
-        "1 create Team",
+        "1 create Team 1",
     ];
     assert_eq!(shown, expected);
     assert_eq!((all[0].at, all[0].member, all[8].member), (NOW + 5, Some(owner.me.member), None));

@@ -4,11 +4,13 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Transaction};
 use uuid::Uuid;
 use yore_team::postgres::Postgres;
-use yore_team::store::{Quota, Store, StoreError};
+use yore_team::secret::Secret;
+use yore_team::server::{CreateError, create_team, invite_owner};
+use yore_team::store::{Newcomer, Quota, Store, StoreError};
 use yore_team::wire::Role;
 
 use crate::database::{Database, Server, block_on, connect};
-use crate::team::{NOW, add, admit, forget, found, invitation};
+use crate::team::{NOW, add, admit, forget, found, invitation, newcomer};
 
 const TABLES: &str = "
     select table_name::text from information_schema.tables
@@ -169,7 +171,11 @@ fn login_that_can_create_roles_serves_as_another() {
         admin.batch_execute("create role restricted login password 'secret' in role yore_node").await.unwrap();
         let url = url.replace(&login, "restricted");
         let restricted = Postgres::connect(&url, Quota::default()).await.unwrap();
-        found(&restricted, 2).await;
+        let owner = found(&store, 2).await;
+        admit(&restricted, &owner, "bob", Role::Member).await;
+        // It is no operator's: it does not see which names are taken.
+        let refusal = restricted.create_team(Uuid::from_u128(3), "Team 3", &invitation("x", Role::Owner, None), NOW).await;
+        assert!(matches!(&refusal, Err(StoreError::Failed(why)) if why.contains("must be owner")), "{refusal:?}");
     });
 }
 
@@ -211,6 +217,68 @@ fn problems_are_found() {
             let problems = store.problems().await.unwrap();
             assert!(problems.iter().any(|line| line.contains(expected)), "{damage}: {problems:?}");
         }
+    });
+}
+
+#[test]
+fn operator_lets_an_owner_in_again() {
+    block_on(async {
+        let Some(database) = Database::new().await else { return };
+        // As a login that row-level security binds.
+        let store = Postgres::connect(&database.owner_with("").await, Quota::default()).await.unwrap();
+        let (owner, other) = (found(&store, 1).await, found(&store, 2).await);
+        let taken = create_team(&store, "Team 2", 1, NOW).await;
+        assert!(matches!(taken, Err(CreateError::Store(StoreError::TeamExists))), "{taken:?}");
+        assert_eq!(store.team_named("Team 2").await.unwrap(), [other.me.team]);
+
+        let wrong = invite_owner(&store, "Team 3", None, 1, NOW).await;
+        assert!(matches!(wrong, Err(CreateError::NoTeam)), "{wrong:?}");
+        let wrong = invite_owner(&store, "Team 1", Some("nobody".to_owned()), 1, NOW).await;
+        assert!(matches!(wrong, Err(CreateError::Address)), "{wrong:?}");
+        let wrong = invite_owner(&store, "Team 1", None, 0, NOW).await;
+        assert!(matches!(wrong, Err(CreateError::Hours)), "{wrong:?}");
+        for (email, joins, role) in
+            [(None, "new@example.org", Role::Owner), (Some("Olga@example.org"), "olga@example.org", Role::Owner)]
+        {
+            let (team, invite) = invite_owner(&store, "Team 1", email.map(str::to_owned), 1, NOW).await.unwrap();
+            assert_eq!(team, owner.me.team);
+            let secret: Secret = invite.invite.parse().unwrap();
+            assert_eq!(secret.team, team);
+            let who = Newcomer { invite: secret.hash(), ..newcomer("", joins, &format!("{joins} again")) };
+            let me = store.join(team, &who, NOW).await.unwrap().unwrap();
+            assert_eq!((me.role, me.email.as_str()), (role, joins));
+        }
+        assert_eq!(store.members(&owner).await.unwrap().len(), 2);
+        let audit = store.audit(&owner, None, 4).await.unwrap();
+        assert_eq!((audit[1].member, audit[1].subject.as_str()), (None, "olga@example.org as owner"));
+        assert_eq!((audit[3].member, audit[3].subject.as_str()), (None, "anybody as owner"));
+
+        // Nothing but the creation compares names.
+        let admin = database.admin().await;
+        admin.batch_execute("update yore.team set name = 'Team 1'").await.unwrap();
+        let wrong = invite_owner(&store, "Team 1", None, 1, NOW).await;
+        assert!(matches!(wrong, Err(CreateError::SeveralTeams(2))), "{wrong:?}");
+        assert_eq!(store.problems().await.unwrap(), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn of_two_who_create_a_team_of_one_name_one_succeeds() {
+    block_on(async {
+        let Some(database) = Database::new().await else { return };
+        let store = std::sync::Arc::new(database.store(Quota::default()).await);
+        let creates: Vec<_> = (0..6)
+            .map(|_| {
+                let store = std::sync::Arc::clone(&store);
+                tokio::spawn(async move { create_team(&*store, "Team", 1, NOW).await.is_ok() })
+            })
+            .collect();
+        let mut created = 0;
+        for create in creates {
+            created += u32::from(create.await.unwrap());
+        }
+        assert_eq!((created, store.team_named("Team").await.unwrap().len()), (1, 1));
+        assert_eq!(store.problems().await.unwrap(), Vec::<String>::new());
     });
 }
 

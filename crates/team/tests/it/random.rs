@@ -86,7 +86,7 @@ enum Call {
 fn call() -> impl Strategy<Value = Call> {
     let role = prop::sample::select(Role::ALL.to_vec());
     let by = any::<prop::sample::Index>().prop_map(|index| index.index(1 << 20));
-    let made = (prop::option::weighted(0.2, 0..1_000_usize), 0..9_u8, 0..5_u8);
+    let made = (prop::option::weighted(0.2, 0..1_000_usize), 0..10_u8, 0..5_u8);
     let made = made.prop_map(|(earlier, kind, text)| Made { earlier, kind, text });
     prop_oneof![
         3 => (by.clone(), role, prop::option::weighted(0.8, 0..EMAILS.len()), 0..3_i64)
@@ -145,7 +145,7 @@ fn operations(world: &mut World, made: &[Made]) -> Vec<Operation> {
         let change = match kind {
             0..5 => Change::Add { name, text },
             5 => Change::Add { name, text: format!("{text}\0") },
-            6 | 7 => Change::TakeBack { name },
+            6..9 => Change::TakeBack { name, is_withheld: *kind > 6 },
             _ => Change::Forget { name },
         };
         operations.push(Operation { id, change });
@@ -238,7 +238,7 @@ async fn begin(store: &impl Store, case: u32) -> (World, Vec<Uuid>) {
         let invitation = StoredInvite { hash: invite, role, email: Some(EMAILS[email].to_owned()), expires: NOW * 2 };
         match world.callers.iter().find(|caller| caller.me.team == team) {
             Some(owner) => store.invite(owner, &invitation, world.now).await.unwrap(),
-            None => store.create_team(team, "team", &invitation, world.now).await.unwrap(),
+            None => store.create_team(team, &team.to_string(), &invitation, world.now).await.unwrap(),
         }
         let name = EMAILS[email][..1].to_owned();
         let who = Newcomer { invite, token, name, email: EMAILS[email].to_owned(), computer: "computer".to_owned() };

@@ -26,7 +26,8 @@ pub fn newcomer(secret: &str, email: &str, computer: &str) -> Newcomer {
 /// Creates a team, and returns its owner.
 pub async fn found(store: &impl Store, team: u128) -> Caller {
     let team = Uuid::from_u128(team);
-    store.create_team(team, "Team", &invitation("first", Role::Owner, None), NOW).await.unwrap();
+    let name = format!("Team {}", team.as_u128());
+    store.create_team(team, &name, &invitation("first", Role::Owner, None), NOW).await.unwrap();
     store.join(team, &newcomer("first", "olga@example.org", "olga-1"), NOW).await.unwrap().unwrap();
     store.authenticate(team, hash("olga-1")).await.unwrap().unwrap()
 }
@@ -46,7 +47,12 @@ pub fn add(id: u128, text: &str) -> Operation {
 
 /// Returns an operation that takes a text back.
 pub fn take_back(id: u128, text: &str) -> Operation {
-    operation(id, Change::TakeBack { name: name_of(text) })
+    operation(id, Change::TakeBack { name: name_of(text), is_withheld: false })
+}
+
+/// Returns an operation that takes a text back and withholds it.
+pub fn withhold(id: u128, text: &str) -> Operation {
+    operation(id, Change::TakeBack { name: name_of(text), is_withheld: true })
 }
 
 /// Returns an operation that forgets a text.
@@ -59,12 +65,14 @@ pub fn operation(id: u128, change: Change) -> Operation {
     Operation { id: Uuid::from_u128(id), change }
 }
 
-/// Returns records as `seq text-or-dash member's-address [forgotten]`.
+/// Returns records as `seq text-or-dash member's-address [forgotten] [withheld]`.
 pub fn shown(pulled: &Pulled) -> Vec<String> {
     let email = |id: Uuid| pulled.members.iter().find(|member| member.id == id).unwrap().email.split('@').next().unwrap();
     let line = |record: &yore_team::wire::Record| {
         let text = record.text.as_deref().unwrap_or("-");
-        format!("{} {text} {}{}", record.seq, email(record.member), if record.is_forgotten { " forgotten" } else { "" })
+        let marks = [(record.is_forgotten, " forgotten"), (record.is_withheld, " withheld")];
+        let marks: String = marks.iter().filter(|(is_so, _)| *is_so).map(|(_, mark)| *mark).collect();
+        format!("{} {text} {}{marks}", record.seq, email(record.member))
     };
     pulled.records.iter().map(line).collect()
 }

@@ -101,11 +101,12 @@ fn a_team_lives() {
 
     // Texts are taken back and forgotten.
     let named = |number: usize| name_of(&texts[number]);
-    assert_eq!(world.push(&desktop, &[Change::TakeBack { name: named(1) }]), [Outcome::Done]);
+    assert_eq!(world.push(&desktop, &[Change::TakeBack { name: named(1), is_withheld: true }]), [Outcome::Done]);
     assert!(matches!(&world.push(&member, &[Change::Forget { name: named(0) }])[..], [Outcome::Refused { .. }]));
     assert_eq!(world.push(&owner, &[Change::Forget { name: named(0) }]), [Outcome::Done]);
     let changed = world.pull(&reader, &format!("?after={after}")).records;
     assert_eq!(changed.iter().filter(|record| record.text.is_none()).count(), 3);
+    assert_eq!(changed.iter().filter(|record| record.is_withheld && record.name == named(1)).count(), 1);
     assert_eq!(changed.iter().filter(|record| record.is_forgotten && record.name == named(0)).count(), 2);
     assert!(matches!(&world.push(&member, &changes[..1])[..], [Outcome::Refused { .. }]));
 
@@ -158,6 +159,7 @@ fn each_role_may_do_its_own() {
     let member = server.add(&owner, "member", "member@example.org");
     let reader = server.add(&owner, "reader", "reader@example.org");
     let push = json!({"operations": [{"id": super::support::id(), "change": add("text")}]});
+    let gone = json!({"operations": [{"id": super::support::id(), "change": {"kind": "take-back", "name": name_of("text")}}]});
     let invite = json!({"role": "reader", "hours": 1});
     let own = json!({"role": "owner", "email": "member@example.org", "hours": 1});
     let on = |what: &str| format!("/v1/members/{}/{what}", owner.id);
@@ -168,11 +170,13 @@ fn each_role_may_do_its_own() {
         ("GET", "/v1/projects/p/pull".to_owned(), None, [200, 200, 200]),
         ("GET", "/v1/audit".to_owned(), None, [403, 403, 200]),
         ("POST", "/v1/projects/p/push".to_owned(), Some(&push), [403, 200, 200]),
+        ("POST", "/v1/projects/p/push".to_owned(), Some(&gone), [200, 200, 200]),
         ("POST", "/v1/invites".to_owned(), Some(&invite), [403, 403, 200]),
         ("POST", "/v1/invites".to_owned(), Some(&own), [403, 200, 200]),
         ("POST", on("withdraw"), None, [403, 403, 200]),
         ("POST", on("restore"), None, [403, 403, 200]),
         ("POST", on("remove"), None, [403, 403, 400]),
+        ("POST", "/v1/leave".to_owned(), None, [204, 204, 400]),
     ] {
         for (who, expected) in [&reader, &member, &owner].into_iter().zip(status) {
             let reply = server.ask(method, &path, Some(&who.token), body);
@@ -185,6 +189,7 @@ fn each_role_may_do_its_own() {
     }
     let unknown = server.ask("POST", &format!("/v1/members/{}/remove", super::support::id()), Some(&owner.token), None);
     assert_eq!(unknown.problem(404), "team/member");
+    let reader = server.add(&owner, "reader", "reader@example.org");
     let itself = server.ask("POST", &format!("/v1/members/{}/remove", reader.id), Some(&reader.token), None);
     assert!(itself.ok::<Member>().is_removed);
 }

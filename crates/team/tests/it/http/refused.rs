@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use yore_team::server::{CreateError, Limits, ServerSettings, create_team};
+use yore_team::store::StoreError;
 use yore_team::wire::{MOST_BODY, MOST_NAME, MOST_OPERATIONS, MOST_TEXT, Pulled, Pushed};
 
 use super::support::{Client, NOW, Person, Server, add, block_on, id, request, settings};
@@ -73,6 +74,8 @@ fn malformed_requests_are_refused_and_change_nothing() {
         ("POST", joins, join("name", json!("")), 400, "team/name"),
         ("POST", joins, join("name", json!("SECRET\0")), 400, "team/name"),
         ("POST", joins, join("computer", json!("\u{7f}")), 400, "team/name"),
+        ("POST", joins, join("computer", json!("a\u{202e}b")), 400, "team/name"),
+        ("POST", joins, join("email", json!("a\u{200b}@c")), 400, "team/address"),
         ("POST", joins, join("computer", json!(long)), 400, "team/name"),
         ("POST", joins, join("computer", json!(7)), 400, "team/json"),
         ("POST", joins, join("email", json!("nobody")), 400, "team/address"),
@@ -109,6 +112,7 @@ fn malformed_requests_are_refused_and_change_nothing() {
         ("GET", "/v1/projects/%ff/pull", String::new(), 400, "team/path"),
         ("GET", "/v1/projects/%C3/pull", String::new(), 400, "team/path"),
         ("GET", "/v1/projects/a%00/pull", String::new(), 400, "team/name"),
+        ("GET", "/v1/projects/a%E2%80%8B/pull", String::new(), 400, "team/name"),
         ("POST", "/v1/projects/a%0A/push", "{\"operations\":[]}".to_owned(), 400, "team/name"),
         ("GET", "/v1/projects/%20/pull", String::new(), 400, "team/name"),
         ("GET", &format!("/v1/projects/{long}/pull"), String::new(), 400, "team/name"),
@@ -222,7 +226,9 @@ fn each_route_refuses_every_wrong_token_alike() {
         let reply = server.ask(method, &path, Some(&other.token), body.as_ref());
         match reply.status {
             404 => assert_eq!(reply.problem(404), "team/member", "{path}"),
-            status => assert!(path == "/v1/leave" && status == 204 || status == 200, "{path}: {status}"),
+            // Nor may their last owner leave.
+            400 => assert_eq!((reply.problem(400).as_str(), path.as_str()), ("team/last-owner", "/v1/leave")),
+            status => assert_eq!(status, 200, "{path}"),
         }
         assert_eq!(reply.status == 404, path.starts_with("/v1/members/"), "{path}");
         let told = reply.text();
@@ -232,7 +238,7 @@ fn each_route_refuses_every_wrong_token_alike() {
 }
 
 #[test]
-fn an_address_with_many_failures_is_refused_without_the_database() {
+fn an_address_with_many_failures_is_slowed_and_its_members_are_not() {
     let (server, mut serving) = settings();
     serving.behind_proxy = true;
     let limits = Limits { failures: 3, ..server.limits };
@@ -245,15 +251,29 @@ fn an_address_with_many_failures_is_refused_without_the_database() {
     for _ in 0..3 {
         assert_eq!(ask("1.1.1.1", "x").problem(401), "team/token");
     }
+    // Malformed tokens are refused without the database.
     let calls = server.store.calls();
-    let slowed = ask("1.1.1.1", &owner.token);
+    let slowed = ask("1.1.1.1", "x");
     assert_eq!((slowed.problem(429).as_str(), server.store.calls()), ("team/slow-down", calls));
     assert!((1..=60).contains(&slowed.header("retry-after").unwrap().parse::<u32>().unwrap()));
+    // Of others, some are looked up, and the valid one passes, however many there are.
+    assert_eq!(ask("1.1.1.1", &owner.token).status, 200);
+    let wrong = format!("yore-team-{}-{}", owner.team.simple(), "0".repeat(64));
+    for _ in 0..30 {
+        assert_eq!(ask("1.1.1.1", &wrong).problem(429), "team/slow-down");
+        assert_eq!(ask("1.1.1.1", &owner.token).status, 200);
+    }
     assert_eq!(ask("2.2.2.2", &owner.token).status, 200);
-    // Invitations count as well.
-    let body = br#"{"invite":"x","name":"a","email":"a@b","computer":"c"}"#;
-    let statuses: Vec<u16> = (0..5).map(|_| server.raw(&request("POST", "/v1/join", None, Some(body))).status).collect();
+    // Invitations count as well, and a valid one passes.
+    let invited = server.ask("POST", "/v1/invites", Some(&owner.token), Some(&json!({"role": "member", "hours": 1})));
+    let invite = invited.ok::<Value>()["invite"].as_str().unwrap().to_owned();
+    let join = |invite: &str| {
+        let body = json!({"invite": invite, "name": "a", "email": "a@b", "computer": "c"}).to_string();
+        server.raw(&request("POST", "/v1/join", None, Some(body.as_bytes())))
+    };
+    let statuses: Vec<u16> = (0..5).map(|_| join("x").status).collect();
     assert_eq!(statuses, [401, 401, 401, 429, 429]);
+    assert_eq!((join(&wrong).status, join(&invite).status), (429, 200));
 }
 
 #[test]
@@ -281,4 +301,8 @@ fn teams_are_created_with_a_name_and_hours_only() {
         assert!(matches!(block_on(create_team(&server.store, "a", hours, NOW)), Err(CreateError::Hours)));
     }
     assert_eq!(server.store.calls(), 0);
+    assert!(matches!(block_on(create_team(&server.store, "a\u{200b}", 1, NOW)), Err(CreateError::Name)));
+    block_on(create_team(&server.store, "a", 1, NOW)).unwrap();
+    let again = block_on(create_team(&server.store, "a", 1, NOW));
+    assert!(matches!(again, Err(CreateError::Store(StoreError::TeamExists))), "{again:?}");
 }
