@@ -4,11 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
+use uuid::Uuid;
 use yore_core::time::format_utc;
 use yore_team::postgres::Postgres;
 use yore_team::serve::{Listening, ServeError, Serving, SocketAddr, TlsFiles};
-use yore_team::server::{ServerSettings, create_team, router, system_clock};
+use yore_team::server::{CreateError, ServerSettings, create_team, invite_owner, router, system_clock};
 use yore_team::store::{Quota, StoreError};
+use yore_team::wire::Invite;
 
 use super::Context;
 use crate::error::{CliError, CliResult, Exit};
@@ -65,6 +67,17 @@ enum Action {
         #[arg(long, default_value_t = 48)]
         hours: u32,
     },
+    /// Print an invitation for another owner of a team, whose owners lost their access
+    InviteOwner {
+        /// Its name
+        name: String,
+        /// Only somebody with this address
+        #[arg(long)]
+        email: Option<String>,
+        /// Hours that the invitation is valid
+        #[arg(long, default_value_t = 48)]
+        hours: u32,
+    },
     /// Say that the database was restored from a backup: every computer compares and sends again what was lost
     Restored,
     /// Remove the bytes of forgotten texts from the database's files; others wait meanwhile
@@ -86,18 +99,11 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             None => serve_teams(arguments, store, context).await,
             Some(Action::CreateTeam { name, hours }) => {
                 let created = create_team(&store, name, *hours, system_clock()).await;
-                let (_, invite) = created.map_err(|error| serve_error(error.to_string(), None))?;
-                if context.printer.is_json() {
-                    context.printer.json(&TeamInvite { invite: invite.invite, expires: format_utc(invite.expires) })?;
-                } else {
-                    context.printer.line(&invite.invite)?;
-                    context.printer.note(format!(
-                        "it makes whoever joins with it the owner of {}, once, until {}",
-                        harmless(name),
-                        format_utc(invite.expires)
-                    ))?;
-                }
-                Ok(Exit::Success)
+                print_invite(name, created, context)
+            }
+            Some(Action::InviteOwner { name, email, hours }) => {
+                let invited = invite_owner(&store, name, email.clone(), *hours, system_clock()).await;
+                print_invite(name, invited, context)
             }
             Some(Action::Restored) => {
                 store.new_epoch().await.map_err(|error| of_store(&error))?;
@@ -121,12 +127,28 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
                     context.printer.line(harmless(problem))?;
                 }
                 if problems.is_empty() {
-                    context.printer.line("nothing to mend")?;
+                    context
+                        .printer
+                        .line("teams are kept apart, the role that serves has no more rights than it needs, and counts agree")?;
                 }
                 Ok(if problems.is_empty() { Exit::Success } else { Exit::Nothing })
             }
         }
     })
+}
+
+/// Prints the invitation of an owner.
+fn print_invite(team: &str, made: Result<(Uuid, Invite), CreateError>, context: &mut Context) -> CliResult {
+    let (_, invite) = made.map_err(|error| serve_error(error.to_string(), None))?;
+    let expires = format_utc(invite.expires);
+    if context.printer.is_json() {
+        context.printer.json(&TeamInvite { invite: invite.invite, expires })?;
+    } else {
+        context.printer.line(&invite.invite)?;
+        let team = harmless(team);
+        context.printer.note(format!("it makes whoever joins with it an owner of {team}, once, until {expires}"))?;
+    }
+    Ok(Exit::Success)
 }
 
 async fn serve_teams(arguments: &Arguments, store: Postgres, context: &mut Context) -> CliResult {

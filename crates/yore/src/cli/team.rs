@@ -5,10 +5,13 @@ use std::io::BufRead;
 use std::path::Path;
 
 use clap::{Args, Subcommand};
+use yore_core::id::MemoryId;
 use yore_core::time::format_utc;
+use yore_engine::ProjectQuery;
 use yore_sources::git::Git;
 use yore_sources::project_names::{ProjectNames, names_of};
-use yore_team::wire::{Change, Join, Member, NewInvite, Role, name_of};
+use yore_team::secret::{NoSecret, Secret};
+use yore_team::wire::{Change, Join, MOST_NAME, Member, NewInvite, Role, name_of};
 
 use super::Context;
 use crate::config::{self, FileKind, PROJECT_FILE, SharedLevel};
@@ -19,8 +22,9 @@ use crate::shared::file::{self, SharedFile};
 use crate::shared::folder::{Folder, project_key};
 use crate::shared::mirror::{self, Membership, Mirror, TeamProject};
 use crate::shared::publish::Publisher;
-use crate::team::outgoing::Outgoing;
-use crate::team::remote::{RemoteError, Server};
+use crate::shared::refresh::of_team;
+use crate::team::outgoing::{Outgoing, Text};
+use crate::team::remote::{Remote, RemoteError, Server};
 use crate::team::sync::sync_project;
 
 /// Most memories that a question before sharing shows.
@@ -158,16 +162,16 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         }
         Some(Action::Invite { email, role, hours, team }) => {
             let new = NewInvite { role: *role, email: email.as_ref().map(|email| email.to_lowercase()), hours: *hours };
-            let invite = server(&membership(team.team.as_deref(), context)?)?.invite(&new).map_err(told)?;
+            let membership = membership(team.team.as_deref(), context)?;
+            let invite = server(&membership)?.invite(&new).map_err(told)?;
             if context.printer.is_json() {
                 context.printer.json(&TeamInvite { invite: invite.invite, expires: format_utc(invite.expires) })?;
             } else {
-                context.printer.line(&invite.invite)?;
-                context.printer.note(format!(
-                    "it lets one computer in until {}: `yore team join {} INVITATION`",
-                    format_utc(invite.expires),
-                    membership(team.team.as_deref(), context)?.server
-                ))?;
+                context.printer.line(harmless(&invite.invite))?;
+                let until = format_utc(invite.expires);
+                context
+                    .printer
+                    .note(format!("it lets one computer in until {until}: `yore team join {} INVITATION`", membership.server))?;
             }
             Ok(Exit::Success)
         }
@@ -199,21 +203,18 @@ fn server(membership: &Membership) -> CliResult<Server> {
     Server::of(membership).map_err(told)
 }
 
-/// Returns the access to a team by its name, or to the only one.
+/// Returns the access to a team by its name, or to the only one. A repository has no say in it.
 fn membership(team: Option<&str>, context: &Context) -> CliResult<Membership> {
     let known = mirror::memberships(&context.settings.directory).map_err(failed(context))?;
-    let configured = Some(context.settings.config().team.name.as_str()).filter(|name| !name.is_empty());
-    let wanted = team.or(configured);
-    let mut found = known.iter().filter(|membership| wanted.is_none_or(|name| membership.me.team_name == name));
+    let mut found = known.iter().filter(|membership| team.is_none_or(|name| membership.me.team_name == name));
     match (found.next(), found.next()) {
         (Some(one), None) => Ok(one.clone()),
-        (None, _) if known.is_empty() => Err(CliError::usage(
-            "this computer is in no team",
-            Some("`yore team join SERVER INVITATION`; `yore team` lists teams"),
-        )),
+        (None, _) if known.is_empty() => {
+            Err(CliError::usage("this computer is in no team", Some("`yore team join SERVER INVITATION`")))
+        }
         (None, _) => {
-            let message = format!("this computer is in no team that is named {}", harmless(wanted.unwrap_or_default()));
-            Err(CliError::usage(message, Some("`yore team` lists the teams")))
+            let message = format!("this computer is in no team that is named {}", harmless(team.unwrap_or_default()));
+            Err(CliError::usage(message, Some("`yore team` lists the teams; --team names one")))
         }
         (Some(_), Some(_)) => Err(CliError::usage("this computer is in several teams", Some("name one with --team"))),
     }
@@ -252,14 +253,32 @@ fn join(address: &str, invite: Option<&str>, who: [Option<&str>; 3], context: &m
     };
     let computer = computer.unwrap_or_else(|| computer_name(context));
     let server = Server::new(address).map_err(told)?;
-    let joined = server.join(&Join { invite, name, email, computer }).map_err(told)?;
+    let secret: Secret = invite.parse().map_err(|error: NoSecret| CliError::usage(error.to_string(), None))?;
     let data = context.settings.directory.clone();
     let _lock = mirror::lock(&data).map_err(failed(context))?;
     let mut known = mirror::memberships(&data).map_err(failed(context))?;
-    known.retain(|membership| membership.me.team != joined.me.team);
+    if let Some(membership) = known.iter().find(|membership| membership.me.team == secret.team) {
+        let message = format!("this computer is in the team {} already", one_line(&membership.me.team_name));
+        return Err(CliError::usage(message, Some("`yore team leave` gives up its access, to join again")));
+    }
+    // The invitation can be used once: what it gives must not be lost because nothing can be written.
+    mirror::write_memberships(&data, &known).map_err(failed(context))?;
+    let joined = server.join(&Join { invite, name, email, computer }).map_err(told)?;
+    let is_of_team = |team| team == secret.team;
+    if !is_of_team(joined.me.team) || !joined.token.parse::<Secret>().is_ok_and(|token| is_of_team(token.team)) {
+        return Err(told(server.foreign()));
+    }
     let team = one_line(&joined.me.team_name);
     let role = joined.me.role.as_str();
-    known.push(Membership { server: server.address().to_owned(), token: joined.token, me: joined.me });
+    let is_named_alike = known.iter().any(|membership| membership.me.team_name == joined.me.team_name);
+    let membership = Membership { server: server.address().to_owned(), token: joined.token, me: joined.me };
+    if is_named_alike {
+        // Memories are told apart by the names of their teams.
+        self::server(&membership)?.leave().map_err(told)?;
+        let message = format!("this computer is in another team that is named {team}");
+        return Err(CliError::usage(message, Some("leave that one first: `yore team leave`")));
+    }
+    known.push(membership);
     mirror::write_memberships(&data, &known).map_err(failed(context))?;
     if context.printer.is_json() {
         context.printer.json(&states(context)?)?;
@@ -434,8 +453,12 @@ fn leave(team: Option<&str>, context: &mut Context) -> CliResult {
     let membership = membership(team, context)?;
     match server(&membership)?.leave() {
         // Without access already, there is nothing to give up.
-        Err(RemoteError::Refused { status: 401, .. }) => {}
-        left => left.map_err(told)?,
+        Ok(()) | Err(RemoteError::Refused { status: 401, .. }) => {}
+        Err(error @ RemoteError::Refused { .. }) => return Err(told(error)),
+        Err(error) => context.printer.note(format!(
+            "{}: its server keeps the access of this computer until an owner removes it",
+            harmless(&error.to_string())
+        ))?,
     }
     let data = context.settings.directory.clone();
     let _lock = mirror::lock(&data).map_err(failed(context))?;
@@ -473,46 +496,80 @@ fn publisher(root: &Path, context: &Context) -> CliResult<Publisher> {
 pub fn share_project(options: &ProjectShare<'_>, context: &mut Context) -> CliResult {
     let (folder, here, key) = checkout(context)?;
     let data = context.settings.directory.clone();
-    let projects = mirror::projects(&data).map_err(failed(context))?;
     if options.stop {
-        return stop(projects, &key, context);
+        return stop(&key, context);
     }
-    let membership = membership(options.team, context)?;
     let configured = context.settings.config().team.clone();
+    let named = options.team.or(Some(configured.name.as_str()).filter(|name| !name.is_empty()));
+    let membership = membership(named, context)?;
     let is_path = key.starts_with('/') || key.contains(":/") || key.contains('\\');
-    let name =
-        Some(configured.project).filter(|name| !name.is_empty()).unwrap_or(if is_path { here.name.clone() } else { key.clone() });
-    let project =
-        TeamProject { key: key.clone(), root: folder.root.clone(), team: membership.me.team, name, level: configured.level };
+    let of_remote = if is_path { here.name.clone() } else { key.clone() };
+    let name = Some(configured.project).filter(|name| !name.is_empty()).unwrap_or(of_remote);
+    if name.chars().count() > MOST_NAME {
+        let message = format!("the project's name has more than {MOST_NAME} characters");
+        return Err(CliError::usage(message, Some("`yore config set --shared team.project NAME` gives another one")));
+    }
+    let root = folder.root.clone();
+    let project = TeamProject { key, root, team: membership.me.team, name, level: configured.level, is_stopped: false };
+    refuse_confusion(&project, &mirror::projects(&data).map_err(failed(context))?)?;
     let publisher = publisher(&folder.root, context)?;
     let mut memory = context.settings.memory()?;
-    let known = mirror::mirror(&data, &project).map_err(failed(context))?;
+    let known = mirror::mirror_or_new(&data, &project).map_err(failed(context))?;
     let outgoing = Outgoing::of(&mut memory, &here, &publisher, &known.named)?.unwrap_or_default();
-    let is_shared = projects.contains(&project);
-    let texts: Vec<String> =
-        if project.level == SharedLevel::Memories { outgoing.texts.values().cloned().collect() } else { Vec::new() };
-    let held_back: Vec<ShareRefused> =
-        outgoing.held_back.iter().map(|(id, reason)| ShareRefused { memory: id.short(), reason: reason.clone() }).collect();
+    let preview = previewed(&membership, &project, &known, &outgoing);
     if options.dry_run {
-        return preview(SharePreview { team: membership.me.team_name, project: project.name, texts, held_back }, context);
+        return show_preview(&preview, context);
     }
-    if !is_shared && !options.yes && !agrees(&membership, &project, &texts, &held_back, context)? {
-        context.printer.line("nothing was shared")?;
+    let is_shared = mirror::projects(&data).map_err(failed(context))?.contains(&project);
+    if !is_shared && !options.yes && !agrees(&preview, project.level, context)? {
+        context.printer.line("nothing was changed")?;
         return Ok(Exit::Nothing);
     }
     {
         let _lock = mirror::lock(&data).map_err(failed(context))?;
         let mut projects = mirror::projects(&data).map_err(failed(context))?;
-        projects.retain(|known| known.key != key);
+        refuse_confusion(&project, &projects)?;
+        projects.retain(|known| known.key != project.key);
         projects.push(project.clone());
         mirror::write_projects(&data, &projects).map_err(failed(context))?;
-        let mut copy = mirror::mirror(&data, &project).map_err(failed(context))?;
-        copy.team.clone_from(&membership.me.team_name);
-        copy.member = membership.me.member;
-        mirror::write_mirror(&data, &project, &copy).map_err(failed(context))?;
     }
     announce(&folder.root, &membership, &project, context)?;
-    report_sync(vec![project], context)
+    let shared = report_sync(vec![project], context);
+    context.settings.wake_daemon();
+    shared
+}
+
+/// Refuses a project that is shared in another way already, or whose name another one has.
+fn refuse_confusion(project: &TeamProject, known: &[TeamProject]) -> CliResult<()> {
+    let is_same = |other: &TeamProject| other.team == project.team && other.name == project.name;
+    if let Some(other) = known.iter().find(|other| other.key == project.key && !is_same(other)) {
+        let message = format!("this project is shared as {} with a team", one_line(&other.name));
+        return Err(CliError::usage(message, Some("`yore share . --stop` takes that back first")));
+    }
+    if let Some(other) = known.iter().find(|other| other.key != project.key && is_same(other)) {
+        let message = format!("{} is shared under this name already: {}", other.root.display(), one_line(&other.name));
+        return Err(CliError::usage(message, Some("`yore config set --shared team.project NAME` gives this one its own")));
+    }
+    Ok(())
+}
+
+/// Returns what a synchronization would send now.
+fn previewed(membership: &Membership, project: &TeamProject, known: &Mirror, outgoing: &Outgoing) -> SharePreview {
+    let mut copy = Mirror { member: membership.me.member, ..known.clone() };
+    if known.role().unwrap_or(membership.me.role) != Role::Reader {
+        outgoing.plan(&mut copy, project.level, &[]);
+    }
+    let (mut texts, mut taken_back) = (Vec::new(), 0);
+    for waiting in copy.waiting {
+        match waiting.operation.change {
+            Change::Add { text, .. } if !text.is_empty() => texts.push(text),
+            Change::TakeBack { .. } | Change::Forget { .. } => taken_back += 1,
+            Change::Add { .. } => {}
+        }
+    }
+    let held_back =
+        outgoing.held_back.iter().map(|(id, reason)| ShareRefused { memory: id.short(), reason: reason.clone() }).collect();
+    SharePreview { team: membership.me.team_name.clone(), project: project.name.clone(), texts, taken_back, held_back }
 }
 
 /// Writes into the project's file with whom it is shared, unless that stands there.
@@ -522,52 +579,68 @@ fn announce(root: &Path, membership: &Membership, project: &TeamProject, context
     if told.name == membership.me.team_name && told.project == project.name {
         return Ok(());
     }
-    let written = config::set(&file, FileKind::Project, "team.name", &membership.me.team_name)
-        .and_then(|()| config::set(&file, FileKind::Project, "team.project", &project.name));
+    // A link of a repository could lead anywhere.
+    let is_link = file.symlink_metadata().is_ok_and(|meta| meta.is_symlink());
+    let written = if is_link {
+        Err("it is a link".to_owned())
+    } else {
+        config::set(&file, FileKind::Project, "team.name", &membership.me.team_name)
+            .and_then(|()| config::set(&file, FileKind::Project, "team.project", &project.name))
+            .map_err(|error| error.to_string())
+    };
     context.printer.note(match written {
         Ok(()) => format!("{PROJECT_FILE} says so: commit it, so that colleagues see with whom the project is shared"),
-        Err(error) => format!("{PROJECT_FILE} does not say so: {}", harmless(&error.to_string())),
+        Err(error) => format!("{PROJECT_FILE} does not say so: {}", harmless(&error)),
     })?;
     Ok(())
 }
 
-fn stop(mut projects: Vec<TeamProject>, key: &str, context: &mut Context) -> CliResult {
+/// Shares a project no more: stores that first, so that it holds whatever becomes of the server.
+fn stop(key: &str, context: &mut Context) -> CliResult {
     let data = context.settings.directory.clone();
-    let Some(at) = projects.iter().position(|project| project.key == key) else {
-        context.printer.note("this project is shared with no team")?;
-        return Ok(Exit::Nothing);
+    let project = {
+        let _lock = mirror::lock(&data).map_err(failed(context))?;
+        let mut projects = mirror::projects(&data).map_err(failed(context))?;
+        let Some(project) = projects.iter_mut().find(|project| project.key == key) else {
+            context.printer.note("this project is shared with no team")?;
+            return Ok(Exit::Nothing);
+        };
+        project.is_stopped = true;
+        let project = project.clone();
+        mirror::write_projects(&data, &projects).map_err(failed(context))?;
+        project
     };
-    let project = projects.remove(at);
-    let membership =
-        mirror::memberships(&data).map_err(failed(context))?.into_iter().find(|membership| membership.me.team == project.team);
-    // What went out from here is taken back while there is access; else it stays, and that is told.
-    let taken_back = match &membership {
-        Some(membership) => {
-            let remote = server(membership)?;
-            let plan = |mirror: &mut Mirror| {
-                mirror.waiting.clear();
-                for name in std::mem::take(&mut mirror.sent).into_values().collect::<std::collections::BTreeSet<_>>() {
-                    mirror.outdated.insert(name.clone());
-                    mirror.change(Change::TakeBack { name });
-                }
-            };
-            crate::team::sync::sync(&data, &project, &remote, plan).map_err(|error| error.told(&data))?.sent
+    {
+        let _lock = mirror::lock_of(&data, &project).map_err(failed(context))?;
+        let mut copy = mirror::mirror_or_new(&data, &project).map_err(failed(context))?;
+        let ids: Vec<MemoryId> = copy.sent.keys().copied().collect();
+        ids.into_iter().for_each(|id| copy.take_back(id, false));
+        mirror::write_mirror(&data, &project, &copy).map_err(failed(context))?;
+    }
+    let home = context.settings.paths.home.clone();
+    let mut memory = context.settings.memory()?;
+    match sync_project(&mut memory, home.as_deref(), &project) {
+        Ok(done) if done.waiting == 0 => {
+            context.printer.line(format!("{} taken back; the project is shared no more", counted(done.sent, "text")))?;
         }
-        None => 0,
-    };
-    let _lock = mirror::lock(&data).map_err(failed(context))?;
-    mirror::write_projects(&data, &projects).map_err(failed(context))?;
-    mirror::remove_mirror(&data, &project).map_err(failed(context))?;
-    context.printer.line(format!("{} taken back; the project is shared no more", counted(taken_back, "memory")))?;
-    if membership.is_none() {
-        context.printer.note("this computer has no access to the team: what was shared stays on its server")?;
+        Ok(_) => context.printer.line("the project is shared no more; the rest is taken back later")?,
+        Err(error) if error.code == "team/token" => {
+            context.printer.line("the project is shared no more")?;
+            context.printer.note("this computer has no access to the team: what was shared stays on its server")?;
+        }
+        Err(error) => {
+            context
+                .printer
+                .line("the project is shared no more; what went out from here is taken back when the server answers")?;
+            return Err(error);
+        }
     }
     Ok(Exit::Success)
 }
 
-fn preview(preview: SharePreview, context: &mut Context) -> CliResult {
+fn show_preview(preview: &SharePreview, context: &mut Context) -> CliResult {
     if context.printer.is_json() {
-        context.printer.json(&preview)?;
+        context.printer.json(preview)?;
         return Ok(Exit::Success);
     }
     for text in &preview.texts {
@@ -575,6 +648,9 @@ fn preview(preview: SharePreview, context: &mut Context) -> CliResult {
     }
     let (team, project) = (one_line(&preview.team), one_line(&preview.project));
     context.printer.note(format!("{} would go to {team}, as {project}", counted(preview.texts.len() as u64, "text")))?;
+    if preview.taken_back > 0 {
+        context.printer.note(format!("{} would be taken back", counted(preview.taken_back, "text")))?;
+    }
     for held in &preview.held_back {
         context.printer.note(format!("[{}] is held back: {}", held.memory, one_line(&held.reason)))?;
     }
@@ -582,31 +658,29 @@ fn preview(preview: SharePreview, context: &mut Context) -> CliResult {
 }
 
 /// Shows what would go, and asks.
-fn agrees(
-    membership: &Membership,
-    project: &TeamProject,
-    texts: &[String],
-    held_back: &[ShareRefused],
-    context: &mut Context,
-) -> CliResult<bool> {
-    for text in texts.iter().take(SHOWN) {
+fn agrees(preview: &SharePreview, level: SharedLevel, context: &mut Context) -> CliResult<bool> {
+    for text in preview.texts.iter().take(SHOWN) {
         let statement = match file::read(text) {
             Ok(SharedFile::Memory(memory)) => memory.statement,
             _ => String::new(),
         };
         context.printer.line(format!("- {}", one_line(&statement)))?;
     }
-    if texts.len() > SHOWN {
-        context.printer.line(format!("- and {} more; --dry-run shows each as it is sent", texts.len() - SHOWN))?;
+    if preview.texts.len() > SHOWN {
+        context.printer.line(format!("- and {} more; --dry-run shows each as it is sent", preview.texts.len() - SHOWN))?;
     }
-    if !held_back.is_empty() {
-        context.printer.line(format!("{} held back: --dry-run says why", counted(held_back.len() as u64, "memory")))?;
+    if !preview.held_back.is_empty() {
+        context.printer.line(format!("{} held back: --dry-run says why", counted(preview.held_back.len() as u64, "memory")))?;
     }
-    let (team, name) = (one_line(&membership.me.team_name), one_line(&project.name));
-    context.printer.prompt(format!(
-        "share {}, and those to come, with the team {team} as {name}? y: yes, enter: no ",
-        counted(texts.len() as u64, "memory")
-    ))?;
+    if preview.taken_back > 0 {
+        context.printer.line(format!("{} taken back", counted(preview.taken_back, "text")))?;
+    }
+    let (team, name) = (one_line(&preview.team), one_line(&preview.project));
+    let what = match level {
+        SharedLevel::Named => "the memories that you name".to_owned(),
+        SharedLevel::Memories => format!("{}, and those to come,", counted(preview.texts.len() as u64, "memory")),
+    };
+    context.printer.prompt(format!("share {what} with the team {team} as {name}? y: yes, enter: no "))?;
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer).map_err(CliError::from)?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
@@ -632,7 +706,7 @@ fn named(ids: &[String], action: Named, context: &mut Context) -> CliResult {
     let project = mirror::project_of(&data, || here.clone()).ok_or_else(not_shared)?;
     let publisher = publisher(&folder.root, context)?;
     let mut memory = context.settings.memory()?;
-    let known = memory.find_project(yore_engine::ProjectQuery::Directory(here))?.map(|project| project.id);
+    let known = memory.find_project(ProjectQuery::Directory(here))?.map(|project| project.id);
     let mut found = Vec::new();
     for id in ids {
         let stored = memory.memory(id.clone())?;
@@ -640,42 +714,51 @@ fn named(ids: &[String], action: Named, context: &mut Context) -> CliResult {
             code: "share/refused".to_owned(),
             ..CliError::usage(format!("[{}]: {reason}", stored.memory.id.short()), None)
         };
-        let place = stored.memory.source.place.clone().filter(|_| stored.memory.is_shared());
+        let prepared = publisher.memory(&stored, known, true);
         let text = match action {
-            Named::Share => {
-                let shared = publisher.memory(&stored, known, true).map_err(refused)?;
-                Some(file::write(&SharedFile::Memory(Box::new(shared))))
-            }
-            Named::TakeBack | Named::Forget => None,
+            Named::Share => Some(Text::of(prepared.map_err(refused)?)),
+            Named::TakeBack | Named::Forget => prepared.ok().map(Text::of),
         };
+        let place = stored.memory.source.place.clone().filter(|_| stored.memory.is_shared());
         found.push((stored.memory.id, place, text));
     }
     {
-        let _lock = mirror::lock(&data).map_err(failed(context))?;
-        let mut copy = mirror::mirror(&data, &project).map_err(failed(context))?;
+        let _lock = mirror::lock_of(&data, &project).map_err(failed(context))?;
+        let mut copy = mirror::mirror_or_new(&data, &project).map_err(failed(context))?;
+        if matches!(action, Named::Share) && copy.role() == Some(Role::Reader) {
+            return Err(CliError::usage("you are a reader in this team: readers share nothing", None));
+        }
         for (id, place, text) in found {
+            let claim = text.as_ref().map(|text| text.claim.clone());
             match (action, text) {
                 (Named::Share, Some(text)) => {
-                    let name = name_of(&text);
-                    copy.taken_back.remove(&name);
+                    let name = name_of(&text.text);
+                    for withheld in [&name, &text.claim] {
+                        copy.withheld.remove(withheld);
+                    }
                     copy.refused.remove(&name);
                     copy.named.insert(id);
-                    copy.sent.insert(id, name.clone());
-                    copy.change(Change::Add { name, text });
+                    // The comparison with what is shared has it sent.
+                    copy.planned = None;
                 }
                 (Named::TakeBack, _) => {
                     copy.named.remove(&id);
-                    let name = copy.sent.remove(&id).ok_or_else(|| not_from_here(&id.short()))?;
-                    copy.taken_back.insert(name.clone());
-                    copy.change(Change::TakeBack { name });
+                    if !copy.sent.contains_key(&id) {
+                        return Err(not_from_here(&id.short()));
+                    }
+                    copy.withheld.extend(claim);
+                    copy.take_back(id, true);
                 }
                 _ => {
-                    let prefix = crate::shared::refresh::of_team(&copy.team, "");
+                    let prefix = of_team(&copy.team, "");
                     let of_others = place.and_then(|place| place.strip_prefix(&prefix).map(str::to_owned));
                     copy.named.remove(&id);
-                    let name = copy.sent.remove(&id).or(of_others).ok_or_else(|| not_from_here(&id.short()))?;
-                    copy.taken_back.insert(name.clone());
-                    copy.change(Change::Forget { name });
+                    copy.withheld.extend(claim.filter(|_| of_others.is_none()));
+                    match of_others {
+                        Some(name) => copy.change(Change::Forget { name }),
+                        None if copy.sent.contains_key(&id) || copy.earlier.contains_key(&id) => copy.forget(id),
+                        None => return Err(not_from_here(&id.short())),
+                    }
                 }
             }
         }
@@ -741,5 +824,6 @@ fn report_sync(projects: Vec<TeamProject>, context: &mut Context) -> CliResult {
             context.printer.note(format!("{}: {} to be sent later", one_line(&one.project), counted(one.waiting, "change")))?;
         }
     }
-    problem.map_or(Ok(Exit::Success), Err)
+    let is_refused = done.iter().any(|one| !one.refused.is_empty());
+    problem.map_or(Ok(if is_refused { Exit::Nothing } else { Exit::Success }), Err)
 }

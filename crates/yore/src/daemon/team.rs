@@ -15,8 +15,17 @@ use crate::team::sync::sync_project;
 
 /// Delay before the first synchronization, so that histories are read first.
 const BEFORE_FIRST: Duration = Duration::from_secs(5);
-/// Longest interval after failures, as a multiple of the usual one.
-const MOST_PATIENT: u32 = 16;
+/// Most turns that are left out after failures.
+const MOST_LEFT_OUT: u32 = 15;
+
+/// What the thread knows of a project that could not be synchronized.
+struct Failing {
+    /// The problem that the log has.
+    told: String,
+    /// Turns that are left out before the next try, and how many it will be after that.
+    left_out: u32,
+    next: u32,
+}
 
 /// Synchronizes until the daemon ends.
 pub fn run(shared: &Shared<'_>, ended: &Receiver<()>) {
@@ -25,52 +34,54 @@ pub fn run(shared: &Shared<'_>, ended: &Receiver<()>) {
         return;
     }
     let mut wait = BEFORE_FIRST.min(interval);
-    let (mut failures, mut told) = (0, HashMap::new());
+    let mut failing = HashMap::new();
     while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(wait) {
-        let is_done = catch_unwind(AssertUnwindSafe(|| turn(shared, &mut told))).unwrap_or(false);
-        failures = if is_done { 0 } else { failures + 1 };
-        wait = interval * (1 << u32::min(failures, MOST_PATIENT.ilog2()));
+        wait = interval;
+        if catch_unwind(AssertUnwindSafe(|| turn(shared, &mut failing))).is_err() {
+            shared.log.error("team: internal error, please report it");
+        }
     }
 }
 
-/// Synchronizes every project; returns whether all could be. `told`: the problem of each that the log has.
-fn turn(shared: &Shared<'_>, told: &mut HashMap<String, String>) -> bool {
+/// Synchronizes every project, those that fail ever more seldom.
+fn turn(shared: &Shared<'_>, failing: &mut HashMap<String, Failing>) {
     let data = &shared.settings.directory;
     let projects = match mirror::projects(data) {
         Ok(projects) => projects,
-        Err(error) => {
-            shared.log.error(format!("team: {error}"));
-            return false;
-        }
+        Err(error) => return shared.log.error(format!("team: {error}")),
     };
     if projects.is_empty() {
-        return true;
+        return;
     }
     let config = Arc::new(shared.config.clone());
     // It is no use of the memory, which would keep the daemon from ending when it is idle.
     let uses = Arc::new(Uses::new());
     let mut memory = MemoryClient::within(data, &config, shared.settings.models(), &shared.engine, &uses);
-    let mut is_done = true;
     for project in projects {
         if shared.is_stopping() {
-            return true;
+            return;
+        }
+        if let Some(failing) = failing.get_mut(&project.key).filter(|failing| failing.left_out > 0) {
+            failing.left_out -= 1;
+            continue;
         }
         match sync_project(&mut memory, shared.settings.paths.home.as_deref(), &project) {
             Ok(synced) => {
-                told.remove(&project.name);
+                failing.remove(&project.key);
                 if synced.sent + synced.received > 0 {
                     shared.log.info(format!("team: {} changes sent, {} received", synced.sent, synced.received));
                 }
             }
             Err(error) => {
-                is_done = false;
+                let before = failing.get(&project.key);
                 // A server that is away for weeks is told once.
-                if told.get(&project.name) != Some(&error.message) {
+                if before.is_none_or(|before| before.told != error.message) {
                     shared.log.error(format!("team: {} [{}]", error.message, error.code));
-                    told.insert(project.name, error.message);
                 }
+                let left_out = before.map_or(0, |before| before.next);
+                let next = (2 * left_out + 1).min(MOST_LEFT_OUT);
+                failing.insert(project.key, Failing { told: error.message, left_out, next });
             }
         }
     }
-    is_done
 }

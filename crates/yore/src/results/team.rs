@@ -55,6 +55,8 @@ pub struct SharePreview {
     pub project: String,
     /// The texts, exactly as they are sent.
     pub texts: Vec<String>,
+    /// Texts that would be taken back or forgotten.
+    pub taken_back: u64,
     /// Memories that are held back, and why.
     pub held_back: Vec<ShareRefused>,
 }

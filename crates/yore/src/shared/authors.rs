@@ -226,8 +226,8 @@ fn authors_in(log: &str, boundary: &HashSet<String>, is_proven: bool, found: &mu
     }
 }
 
-/// Returns a name or an address of a commit as it may be shown.
-fn shown(text: &str) -> String {
+/// Returns a name or an address of a commit, or of a member of a team, as it may be shown.
+pub(super) fn shown(text: &str) -> String {
     harmless(&text.replace('\t', " ")).trim().chars().take(MOST_CHARS).collect()
 }
 

@@ -13,13 +13,14 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 use yore_core::id::MemoryId;
+use yore_core::time::UtcMillis;
 use yore_engine::platform::{self, FileLock};
 use yore_sources::disk::is_missing;
 use yore_sources::project_names::ProjectNames;
 use yore_team::wire::{self, Change, Me, Operation, Record, Role};
 
-use super::authors::{Author, Via};
-use super::file;
+use super::authors::{Author, Via, shown};
+use super::file::{self, SharedFile, SharedMemory};
 use super::folder::project_key;
 use super::state::Known;
 use super::stored::{read, write};
@@ -55,6 +56,9 @@ pub struct TeamProject {
     pub name: String,
     /// What is shared.
     pub level: SharedLevel,
+    /// True if it is shared no more: what went out from here is taken back, and then it is dropped.
+    #[serde(default)]
+    pub is_stopped: bool,
 }
 
 /// A member's copy of a project. Texts of members whose memories are withdrawn stay in it, and count for nothing.
@@ -75,20 +79,23 @@ pub struct Mirror {
     pub records: BTreeMap<String, BTreeMap<Uuid, Shared>>,
     /// Memories that the person named to be shared.
     pub named: BTreeSet<MemoryId>,
-    /// Names of the person's own texts that they took back, here or on another computer: they are not sent again by themselves.
+    /// Claims ([`claim_of`]), or names of texts, that the person took back or had forgotten, here or on another computer: they are not sent
+    /// again by themselves.
+    pub withheld: BTreeSet<String>,
+    /// Names of texts that this computer took back. A server that was restored from a backup may have them again.
     pub taken_back: BTreeSet<String>,
-    /// Names of texts that this computer took back because no memory says them any more: they may be sent again.
-    pub outdated: BTreeSet<String>,
-    /// Changes that wait to be sent, in their order.
-    pub waiting: Vec<Operation>,
-    /// What the memory had when it was last compared with what is shared: the number of its last operation, the level, and the program.
-    pub planned: Option<String>,
-    /// What this computer shared: memories, and the names of their texts.
-    pub sent: BTreeMap<MemoryId, String>,
     /// Names of texts that the team forgot for good.
     pub forgotten: BTreeSet<String>,
     /// Those of them that are to be forgotten here still.
     pub owed: BTreeSet<String>,
+    /// Changes that wait to be sent, in their order.
+    pub waiting: Vec<Waiting>,
+    /// What the memory had when it was last compared with what is shared.
+    pub planned: Option<String>,
+    /// What this computer shared: memories, and the names of their texts.
+    pub sent: BTreeMap<MemoryId, String>,
+    /// Names of earlier texts of memories that this computer shared.
+    pub earlier: BTreeMap<MemoryId, BTreeSet<String>>,
     /// Changes that the server refused: names, and why.
     pub refused: BTreeMap<String, String>,
 }
@@ -97,16 +104,44 @@ pub struct Mirror {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shared {
     /// Since when, by the server's clock.
-    pub at: i64,
+    pub at: UtcMillis,
     /// The text.
     pub text: String,
+}
+
+impl Shared {
+    /// Returns what it claims, if it is a memory.
+    fn claim(&self) -> Option<String> {
+        match file::read(&self.text) {
+            Ok(SharedFile::Memory(memory)) => Some(claim_of(&memory)),
+            _ => None,
+        }
+    }
+}
+
+/// A change that waits to be sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiting {
+    /// The change.
+    pub operation: Operation,
+    /// True if it was sent, perhaps in vain.
+    pub is_tried: bool,
+}
+
+/// Returns what a memory claims, whatever its tags, quotes and certainty are: a hash of kind and statement, because the words may be
+/// forgotten for good.
+pub fn claim_of(memory: &SharedMemory) -> String {
+    let words = memory.statement.split_whitespace().collect::<Vec<_>>().join(" ");
+    wire::name_of(&format!("{}\n{words}", memory.kind.as_str()))
 }
 
 impl Mirror {
     /// Takes a change that the server tells.
     pub fn take(&mut self, record: Record) {
-        self.after = self.after.max(record.seq);
         let is_own = record.member == self.member;
+        if record.is_forgotten && self.forgotten.insert(record.name.clone()) {
+            self.owed.insert(record.name.clone());
+        }
         match record.text {
             // A server that was restored from a backup has it again.
             Some(_) if self.forgotten.contains(&record.name) => {}
@@ -117,25 +152,61 @@ impl Mirror {
                 self.records.entry(record.name).or_default().insert(record.member, Shared { at: record.at, text });
             }
             None => {
-                if let Some(by) = self.records.get_mut(&record.name) {
-                    by.remove(&record.member);
-                    if by.is_empty() {
-                        self.records.remove(&record.name);
-                    }
-                }
-                if record.is_forgotten && self.forgotten.insert(record.name.clone()) {
-                    self.owed.insert(record.name.clone());
-                }
-                if is_own && !self.outdated.contains(&record.name) {
-                    self.taken_back.insert(record.name);
+                let by = self.records.get_mut(&record.name);
+                let gone = by.and_then(|by| by.remove(&record.member));
+                self.records.retain(|name, by| *name != record.name || !by.is_empty());
+                if is_own && (record.is_withheld || record.is_forgotten) {
+                    let claim = gone.and_then(|gone| gone.claim());
+                    self.withheld.insert(claim.unwrap_or(record.name));
+                } else if is_own && !self.taken_back.contains(&record.name) {
+                    // Another computer of the person says it no more; this one may.
+                    self.sent.retain(|_, name| *name != record.name);
+                    self.planned = None;
                 }
             }
         }
     }
 
-    /// Has a change wait until it is sent.
+    /// Has a change wait until it is sent. One that takes a text back makes a waiting change that shares it void, so that it does not leave.
     pub fn change(&mut self, change: Change) {
-        self.waiting.push(Operation { id: Uuid::now_v7(), change });
+        if let Change::TakeBack { name: gone, .. } | Change::Forget { name: gone } = &change {
+            let is_void = |waiting: &Waiting| matches!(&waiting.operation.change, Change::Add { name, .. } if name == gone);
+            self.waiting.retain(|waiting| !is_void(waiting) || waiting.is_tried);
+            for waiting in self.waiting.iter_mut().filter(|waiting| is_void(waiting)) {
+                // It may still be on its way. The server knows its id from now on, and refuses it: the name is not that of this text.
+                waiting.operation.change = Change::Add { name: gone.clone(), text: String::new() };
+            }
+            self.taken_back.insert(gone.clone());
+        }
+        self.waiting.push(Waiting { operation: Operation { id: Uuid::now_v7(), change }, is_tried: false });
+    }
+
+    /// Takes back what this computer shared of a memory. `is_withheld`: the person wants it not to be shared again by itself.
+    pub fn take_back(&mut self, id: MemoryId, is_withheld: bool) {
+        let Some(name) = self.sent.remove(&id) else { return };
+        self.earlier.entry(id).or_default().insert(name.clone());
+        // Another memory may say the same.
+        if is_withheld || self.sent.values().all(|other| *other != name) {
+            self.sent.retain(|_, other| *other != name);
+            self.change(Change::TakeBack { name, is_withheld });
+        }
+    }
+
+    /// Has everything forgotten for good that this computer ever shared of a memory.
+    pub fn forget(&mut self, id: MemoryId) {
+        let names =
+            self.earlier.remove(&id).unwrap_or_default().into_iter().chain(self.sent.remove(&id)).collect::<BTreeSet<_>>();
+        for name in names {
+            self.sent.retain(|_, other| *other != name);
+            self.withheld.insert(name.clone());
+            self.change(Change::Forget { name });
+        }
+    }
+
+    /// Returns whether the person wants an own text not to be shared again by itself.
+    pub fn is_withheld(&self, name: &str) -> bool {
+        let own = self.records.get(name).and_then(|by| by.get(&self.member));
+        self.withheld.contains(name) || own.and_then(Shared::claim).is_some_and(|claim| self.withheld.contains(&claim))
     }
 
     /// Returns the names of the person's own texts that the server has.
@@ -152,15 +223,15 @@ impl Mirror {
     /// Returns the texts of others, and of the person's other computers, with their authors.
     pub fn known(&self) -> Vec<Known> {
         let mut known = Vec::new();
-        let sent: BTreeSet<&String> = self.sent.values().collect();
+        let sent: BTreeSet<&String> = self.sent.values().chain(&self.taken_back).collect();
         for member in self.members.iter().filter(|member| !member.is_withdrawn) {
             let texts = self.records.iter().filter_map(|(name, by)| Some((name, by.get(&member.id)?)));
             for (name, shared) in texts.filter(|(name, _)| member.id != self.member || !sent.contains(name)) {
                 // The server reads nothing in texts, and a newer program may write what this one does not know.
                 let Ok(file) = file::read(&shared.text) else { continue };
                 let author = Author {
-                    name: member.name.clone(),
-                    email: member.email.clone(),
+                    name: shown(&member.name),
+                    email: shown(&member.email).to_lowercase(),
                     commit: String::new(),
                     at: shared.at,
                     is_proven: true,
@@ -209,7 +280,7 @@ pub fn write_projects(data: &Path, projects: &[TeamProject]) -> io::Result<()> {
 pub fn project_of(data: &Path, here: impl FnOnce() -> ProjectNames) -> Option<TeamProject> {
     let projects = projects(data).ok().filter(|projects| !projects.is_empty())?;
     let key = project_key(&here())?;
-    projects.into_iter().find(|project| project.key == key)
+    projects.into_iter().find(|project| project.key == key && !project.is_stopped)
 }
 
 /// Returns the copy of a project; an empty one if nothing was received or sent yet.
@@ -239,19 +310,46 @@ pub fn remove_mirror(data: &Path, project: &TeamProject) -> io::Result<()> {
     }
 }
 
+/// Returns the copy of a project; one that is damaged is set aside, and everything is received again.
+///
+/// # Errors
+/// The file is there, and cannot be read or set aside.
+pub fn mirror_or_new(data: &Path, project: &TeamProject) -> io::Result<Mirror> {
+    mirror(data, project).or_else(|error| {
+        let path = mirror_file(data, project);
+        let is_damaged = std::fs::read(&path).is_ok();
+        if !is_damaged {
+            return Err(error);
+        }
+        std::fs::rename(&path, path.with_extension("damaged")).map(|()| Mirror::default())
+    })
+}
+
 /// Returns the path of a project's copy.
 pub fn mirror_file(data: &Path, project: &TeamProject) -> PathBuf {
     let hash = blake3::hash(format!("{} {}", project.team, project.name).as_bytes()).to_hex();
     folder(data).join(format!("{}.json", &hash[..16]))
 }
 
-/// Keeps other processes from changing any of these files; waits until they are done.
+/// Keeps other processes from changing the lists of teams and projects; waits until they are done.
 ///
 /// # Errors
 /// The lock cannot be made.
 pub fn lock(data: &Path) -> io::Result<FileLock> {
+    locked(data, Path::new(LOCK))
+}
+
+/// Keeps other processes from changing the copy of a project, and from synchronizing it; waits until they are done.
+///
+/// # Errors
+/// The lock cannot be made.
+pub fn lock_of(data: &Path, project: &TeamProject) -> io::Result<FileLock> {
+    locked(data, &mirror_file(data, project).with_extension("lock"))
+}
+
+fn locked(data: &Path, name: &Path) -> io::Result<FileLock> {
     platform::create_private_directory(&folder(data))?;
-    let lock = FileLock::open(&folder(data).join(LOCK))?;
+    let lock = FileLock::open(&folder(data).join(name))?;
     lock.wait()?;
     Ok(lock)
 }

@@ -19,6 +19,10 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Most bytes of an answer: a page of records, whose texts may be escaped.
 const MOST_BYTES: u64 = 64 << 20;
 
+/// Most characters of a server's code and message.
+const MOST_CODE: usize = 40;
+const MOST_MESSAGE: usize = 500;
+
 /// Reason why a server did not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteError {
@@ -82,6 +86,9 @@ pub trait Remote {
     /// # Errors
     /// There was no answer, or the server refused.
     fn pull(&self, project: &str, after: u64) -> Result<Pulled, RemoteError>;
+
+    /// Returns the error of an answer that is none of a working server.
+    fn foreign(&self) -> RemoteError;
 }
 
 /// A server, as a computer with a token sees it.
@@ -185,21 +192,24 @@ impl Server {
             None => request,
         };
         let answer = self.client.ask(&request).map_err(|error| unreachable(&self.address, &error))?;
-        let foreign = || RemoteError::Foreign { server: self.address.clone() };
         if (200..300).contains(&answer.status) {
             // An answer that tells nothing has no body.
             let body = if answer.body.is_empty() { b"null" } else { answer.body.as_slice() };
-            return serde_json::from_slice(body).map_err(|_| foreign());
+            return serde_json::from_slice(body).map_err(|_| self.foreign());
         }
         let status = answer.status;
         match serde_json::from_slice::<Problem>(&answer.body) {
-            Ok(Problem { code, message }) => Err(RemoteError::Refused { status, code, message }),
+            Ok(Problem { code, message }) => {
+                let is_plain = code.len() <= MOST_CODE && code.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'-' | b'/'));
+                let code = if is_plain { code } else { "team/refused".to_owned() };
+                Err(RemoteError::Refused { status, code, message: message.chars().take(MOST_MESSAGE).collect() })
+            }
             // What stands before the server may answer for it.
             Err(_) if status >= 500 => {
                 let why = format!("status {status}");
                 Err(RemoteError::Unreachable { server: self.address.clone(), why })
             }
-            Err(_) => Err(foreign()),
+            Err(_) => Err(self.foreign()),
         }
     }
 }
@@ -211,6 +221,10 @@ impl Remote for Server {
 
     fn pull(&self, project: &str, after: u64) -> Result<Pulled, RemoteError> {
         self.get(&format!("/v1/projects/{}/pull?after={after}&limit={MOST_RECORDS}", encoded(project)))
+    }
+
+    fn foreign(&self) -> RemoteError {
+        RemoteError::Foreign { server: self.address.clone() }
     }
 }
 

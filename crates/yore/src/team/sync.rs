@@ -1,32 +1,40 @@
 //! Brings a project's copy and the server of a team together: receives what changed, sends what waits, and forgets what is forgotten.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
 use yore_core::id::MemoryId;
 use yore_engine::{ForgetRequest, MemoryFilter, MemoryList};
 use yore_sources::project_names::{ProjectNames, names_of};
-use yore_team::wire::{Change, MOST_OPERATIONS, Operation, Outcome, Push, Role, name_of};
+use yore_team::wire::{Change, MOST_OPERATIONS, Me, Operation, Outcome, Pulled, Push, Role, is_name, name_of};
 
 use super::outgoing::Outgoing;
 use super::remote::{Remote, RemoteError, Server};
 use crate::engine_handle::MemoryClient;
 use crate::error::{CliError, CliResult};
 use crate::shared::folder::project_key;
-use crate::shared::mirror::{self, Mirror, TeamProject};
+use crate::shared::mirror::{self, Membership, Mirror, TeamProject, Waiting};
 use crate::shared::publish::Publisher;
 use crate::shared::refresh::of_team;
 
 /// Most bytes of texts in a request.
 const MOST_BYTES: usize = 4 << 20;
+/// Most texts, and bytes of texts, of a project that are received: a server must not fill this computer.
+const MOST_TEXTS_HELD: usize = 300_000;
+const MOST_BYTES_HELD: usize = 512 << 20;
+/// Most members that a server may tell.
+const MOST_MEMBERS: usize = 10_000;
+/// Characters of a reason, and most reasons that are kept.
+const REASON_CHARS: usize = 200;
+const MOST_REASONS: usize = 1_000;
 
 /// Outcome of a synchronization.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Synced {
     /// Changes that were sent.
     pub sent: u64,
-    /// Changes that were received.
+    /// Changes of others that were received.
     pub received: u64,
     /// Changes that the server refused now: names, and why.
     pub refused: Vec<(String, String)>,
@@ -43,20 +51,29 @@ pub enum SyncError {
     /// The server.
     #[error(transparent)]
     Remote(#[from] RemoteError),
+    /// The memory.
+    #[error("{}", .0.message)]
+    Memory(CliError),
 }
 
 impl SyncError {
     /// Returns the error as a person sees it. `data`: the data directory.
-    pub fn told(&self, data: &Path) -> CliError {
+    pub fn told(self, data: &Path) -> CliError {
         match self {
-            Self::File(error) => CliError::io(data, error),
+            Self::File(error) => CliError::io(data, &error),
             Self::Remote(error) => error.told(),
+            Self::Memory(error) => error,
         }
+    }
+
+    /// Returns whether this computer has no access any more.
+    fn is_shut_out(&self) -> bool {
+        matches!(self, Self::Remote(RemoteError::Refused { status: 401, .. }))
     }
 }
 
 /// Synchronizes a project with its team: sends the memories that are to be shared, takes what others share into the memory, and forgets
-/// what the team forgot.
+/// what the team forgot. One that is shared no more is dropped when everything is taken back.
 ///
 /// # Errors
 /// The memory, a file or the server failed. Changes that wait do so until the next time.
@@ -64,8 +81,12 @@ pub fn sync_project(memory: &mut MemoryClient, home: Option<&Path>, project: &Te
     let data = memory.directory().to_owned();
     let failed = |error| CliError::io(&data, &error);
     let memberships = mirror::memberships(&data).map_err(failed)?;
-    let membership = memberships.into_iter().find(|membership| membership.me.team == project.team).ok_or_else(|| {
-        CliError::usage("you left the team of this project", Some("`yore share . --stop` removes what it shared from here"))
+    let membership = memberships.into_iter().find(|membership| membership.me.team == project.team);
+    if project.is_stopped {
+        return take_back_all(memory, membership.as_ref(), project);
+    }
+    let membership = membership.ok_or_else(|| {
+        CliError::usage("you left the team of this project", Some("`yore share . --stop` drops what it shares"))
     })?;
     let server = Server::of(&membership).map_err(|error| error.told())?;
     let here = project.root.to_str().map(names_of).unwrap_or_default();
@@ -73,29 +94,77 @@ pub fn sync_project(memory: &mut MemoryClient, home: Option<&Path>, project: &Te
         let message = format!("{} is not a checkout of the shared project any more", project.root.display());
         return Err(CliError::usage(message, Some("`yore share .` in another checkout names that one")));
     }
-    let patterns = memory.config().redaction.extra_patterns.clone();
-    let publisher = Publisher::new(&data, &patterns, &project.root, home).map_err(failed)?;
-    let known = mirror::mirror(&data, project).map_err(failed)?;
-    let last = memory.operations(None, None, 1)?.first().map_or(0, |operation| operation.number);
-    let (role, version) = (known.role(), env!("CARGO_PKG_VERSION"));
-    let state = format!("{last} {:?} {role:?} {version} {:?} {}", project.level, known.named, patterns.join(" "));
-    // Reading and redacting all memories takes a second for thousands.
-    let is_due = known.planned.as_ref() != Some(&state);
-    let outgoing = if is_due { Outgoing::of(memory, &here, &publisher, &known.named)? } else { None };
-    let is_gone = |id: &&MemoryId| outgoing.as_ref().is_some_and(|outgoing| !outgoing.texts.contains_key(id));
-    let gone: Vec<MemoryId> = known.sent.keys().filter(is_gone).copied().collect();
-    let forgotten = if gone.is_empty() { Vec::new() } else { memory.forgotten_memories(gone)? };
-    let done = sync(&data, project, &server, |mirror| {
-        let Some(outgoing) = outgoing else { return };
-        if mirror.role() != Some(Role::Reader) {
-            outgoing.plan(mirror, project.level, &forgotten);
-        }
-        mirror.planned = Some(state);
-    });
+    let done = sync(&data, project, &membership.me, &server, |mirror| plan(memory, home, project, &here, mirror));
     // Without a server, what it sent earlier is taken all the same.
+    let taken = memory.refresh_shared(&project.root);
+    forget_owed(project, &here, memory)?;
+    let done = done.map_err(|error| error.told(&data))?;
+    taken.map(|_| done)
+}
+
+/// Has the changes wait that are due.
+fn plan(
+    memory: &mut MemoryClient,
+    home: Option<&Path>,
+    project: &TeamProject,
+    here: &ProjectNames,
+    mirror: &mut Mirror,
+) -> CliResult<()> {
+    let patterns = memory.config().redaction.extra_patterns.clone();
+    let last = memory.operations(None, None, 1)?.first().map_or(0, |operation| operation.number);
+    let (role, version) = (mirror.role(), env!("CARGO_PKG_VERSION"));
+    let state = format!("{last} {:?} {role:?} {version} {:?} {}", project.level, mirror.named, patterns.join(" "));
+    // Reading and redacting all memories takes a second for thousands.
+    if mirror.planned.as_ref() == Some(&state) {
+        return Ok(());
+    }
+    let data = memory.directory().to_owned();
+    let publisher = Publisher::new(&data, &patterns, &project.root, home).map_err(|error| CliError::io(&data, &error))?;
+    let outgoing = Outgoing::of(memory, here, &publisher, &mirror.named)?;
+    let shared: BTreeSet<MemoryId> = mirror.sent.keys().chain(mirror.earlier.keys()).copied().collect();
+    let is_gone = |id: &MemoryId| outgoing.as_ref().is_none_or(|outgoing| !outgoing.texts.contains_key(id));
+    let gone: Vec<MemoryId> = shared.into_iter().filter(is_gone).collect();
+    let forgotten = if gone.is_empty() { Vec::new() } else { memory.forgotten_memories(gone)? };
+    match outgoing {
+        Some(outgoing) if role != Some(Role::Reader) => outgoing.plan(mirror, project.level, &forgotten),
+        // A memory that does not know the project, or is not to share it, takes nothing back by itself.
+        _ => forgotten.iter().for_each(|id| mirror.forget(*id)),
+    }
+    mirror.planned = Some(state);
+    Ok(())
+}
+
+/// Sends what takes everything back that went out from here, and drops the project when nothing waits, or nobody can be asked.
+fn take_back_all(memory: &mut MemoryClient, membership: Option<&Membership>, project: &TeamProject) -> CliResult<Synced> {
+    let data = memory.directory().to_owned();
+    let failed = |error| CliError::io(&data, &error);
+    let done = match membership {
+        None => Ok(Synced::default()),
+        Some(membership) => {
+            let server = Server::of(membership).map_err(|error| error.told())?;
+            match sync(&data, project, &membership.me, &server, |_| Ok(())) {
+                Err(error) if error.is_shut_out() => {
+                    drop_project(&data, project).map_err(failed)?;
+                    return Err(error.told(&data));
+                }
+                done => done,
+            }
+        }
+    };
+    let done = done.map_err(|error| error.told(&data))?;
+    if done.waiting == 0 {
+        drop_project(&data, project).map_err(failed)?;
+    }
     memory.refresh_shared(&project.root)?;
-    forget_owed(&data, project, &here, memory)?;
-    done.map_err(|error| error.told(&data))
+    Ok(done)
+}
+
+fn drop_project(data: &Path, project: &TeamProject) -> io::Result<()> {
+    let _lock = mirror::lock(data)?;
+    let mut projects = mirror::projects(data)?;
+    projects.retain(|known| known.key != project.key || !known.is_stopped);
+    mirror::write_projects(data, &projects)?;
+    mirror::remove_mirror(data, project)
 }
 
 /// Synchronizes a project. `plan` has the changes wait that are due now.
@@ -105,98 +174,168 @@ pub fn sync_project(memory: &mut MemoryClient, home: Option<&Path>, project: &Te
 pub fn sync(
     data: &Path,
     project: &TeamProject,
+    me: &Me,
     remote: &impl Remote,
-    plan: impl FnOnce(&mut Mirror),
+    plan: impl FnOnce(&mut Mirror) -> CliResult<()>,
 ) -> Result<Synced, SyncError> {
-    let _lock = mirror::lock(data)?;
-    let mut mirror = mirror::mirror(data, project)?;
+    let _lock = mirror::lock_of(data, project)?;
+    // While this process waited, another one may have stopped it.
+    let is_current = mirror::projects(data)?.iter().any(|known| known == project);
+    if !is_current {
+        return Ok(Synced::default());
+    }
+    let mut mirror = mirror::mirror_or_new(data, project)?;
     let before = mirror.clone();
+    if mirror.member != me.member {
+        // Of whoever this computer was in the team before, nothing can be taken back.
+        let Mirror { named, withheld, .. } = mirror;
+        mirror = Mirror { member: me.member, named, withheld, ..Mirror::default() };
+    }
+    mirror.team.clone_from(&me.team_name);
     let mut done = Synced::default();
     // What the server has decides what is to be sent.
     let received = receive(&mut mirror, &project.name, remote);
-    plan(&mut mirror);
+    let planned = plan(&mut mirror);
     // One that is written anew is taken into the memory anew.
     if mirror != before {
         mirror::write_mirror(data, project, &mirror)?;
     }
     done.received += received?;
-    while !mirror.waiting.is_empty() {
-        let operations = next(&mirror.waiting);
-        let pushed = remote.push(&project.name, &Push { operations: operations.clone() })?;
-        let outcomes = pushed.outcomes.into_iter().zip(&operations);
-        let count = outcomes.len();
-        if count == 0 {
-            break;
-        }
-        for (outcome, operation) in outcomes {
-            match outcome {
-                Outcome::Done => done.sent += 1,
-                Outcome::Refused { why } => done.refused.extend(refused(&mut mirror, operation, why)),
-            }
-        }
-        mirror.waiting.drain(..count);
-        mirror::write_mirror(data, project, &mirror)?;
-    }
+    planned.map_err(SyncError::Memory)?;
+    let sent = send(data, project, &mut mirror, remote, &mut done);
     if done.sent > 0 {
         done.received += receive(&mut mirror, &project.name, remote)?;
         mirror::write_mirror(data, project, &mirror)?;
     }
     done.waiting = mirror.waiting.len() as u64;
-    Ok(done)
+    sent.map(|()| done)
 }
 
-/// Receives all changes; returns their number.
-fn receive(mirror: &mut Mirror, project: &str, remote: &impl Remote) -> Result<u64, RemoteError> {
-    let mut received = 0;
-    // The person's own texts, if the server has an older state of its data than this copy, and what it has again.
-    let mut before: Option<BTreeMap<String, String>> = None;
-    let mut again = BTreeSet::new();
+/// Sends the changes that wait. If those that share are refused as a whole, those that take back go alone.
+fn send(
+    data: &Path,
+    project: &TeamProject,
+    mirror: &mut Mirror,
+    remote: &impl Remote,
+    done: &mut Synced,
+) -> Result<(), SyncError> {
+    let mut refusal = None;
     loop {
-        let pulled = remote.pull(project, mirror.after)?;
-        let is_other = mirror.epoch.is_some_and(|epoch| epoch != pulled.epoch);
-        if is_other || pulled.last < mirror.after {
-            if before.is_none() {
-                let own =
-                    mirror.records.iter().filter_map(|(name, by)| Some((name.clone(), by.get(&mirror.member)?.text.clone())));
-                before = Some(own.collect());
-            }
-            mirror.records.clear();
-            mirror.after = 0;
-            mirror.epoch = Some(pulled.epoch);
-            continue;
-        }
-        mirror.epoch = Some(pulled.epoch);
-        mirror.members = pulled.members;
-        for record in pulled.records {
-            // A text under another name is none of a working server.
-            if record.text.as_ref().is_none_or(|text| name_of(text) == record.name) {
-                received += 1;
-                if record.text.is_some() && mirror.forgotten.contains(&record.name) {
-                    again.insert(record.name.clone());
-                }
-                mirror.take(record);
-            }
-        }
-        mirror.after = mirror.after.max(pulled.last);
-        if pulled.is_complete {
+        let operations = next(&mirror.waiting, refusal.is_some());
+        if operations.is_empty() {
             break;
         }
+        let ids: BTreeSet<_> = operations.iter().map(|operation| operation.id).collect();
+        let mut is_new = false;
+        for waiting in mirror.waiting.iter_mut().filter(|waiting| ids.contains(&waiting.operation.id)) {
+            is_new |= !waiting.is_tried;
+            waiting.is_tried = true;
+        }
+        if is_new {
+            mirror::write_mirror(data, project, mirror)?;
+        }
+        let pushed = match remote.push(&project.name, &Push { operations: operations.clone() }) {
+            Err(RemoteError::Refused { status: status @ (403 | 429), code, message }) if refusal.is_none() => {
+                refusal = Some(RemoteError::Refused { status, code, message });
+                continue;
+            }
+            pushed => pushed?,
+        };
+        if pushed.outcomes.len() != operations.len() {
+            return Err(remote.foreign().into());
+        }
+        mirror.waiting.retain(|waiting| !ids.contains(&waiting.operation.id));
+        for (outcome, operation) in pushed.outcomes.into_iter().zip(&operations) {
+            match outcome {
+                Outcome::Done => done.sent += 1,
+                Outcome::Refused { why } => done.refused.extend(refused(mirror, operation, &why)),
+            }
+        }
+        mirror::write_mirror(data, project, mirror)?;
     }
+    refusal.map_or(Ok(()), |refusal| Err(refusal.into()))
+}
+
+/// Receives all changes; returns the number of those of others.
+fn receive(mirror: &mut Mirror, project: &str, remote: &impl Remote) -> Result<u64, RemoteError> {
+    let first = remote.pull(project, mirror.after)?;
+    if mirror.epoch.is_none_or(|epoch| epoch == first.epoch) {
+        mirror.epoch = Some(first.epoch);
+        return pages(mirror, project, remote, Some(first), &mut BTreeSet::new());
+    }
+    // The server has another state of its data: everything is received again, and only then compared.
+    let mut next = mirror.clone();
+    (next.epoch, next.after, next.planned) = (Some(first.epoch), 0, None);
+    next.records.clear();
+    let mut again = BTreeSet::new();
+    let received = pages(&mut next, project, remote, None, &mut again)?;
+    let own = next.own();
     for name in again {
-        mirror.change(Change::Forget { name });
+        next.change(Change::Forget { name });
     }
-    let own = mirror.own();
-    for (name, text) in before.into_iter().flatten().filter(|(name, _)| !own.contains(name)) {
-        let is_changing = mirror.waiting.iter().any(|operation| name_in(&operation.change) == name);
-        if !mirror.taken_back.contains(&name) && !mirror.forgotten.contains(&name) && !is_changing {
-            mirror.change(Change::Add { name, text });
+    for name in own.intersection(&mirror.taken_back) {
+        let is_withheld = next.is_withheld(name);
+        next.change(Change::TakeBack { name: name.clone(), is_withheld });
+    }
+    let texts = mirror.records.iter().filter_map(|(name, by)| Some((name, &by.get(&mirror.member)?.text)));
+    for (name, text) in texts.filter(|(name, _)| !own.contains(*name)) {
+        let is_changing = next.waiting.iter().any(|waiting| name_in(&waiting.operation.change) == name);
+        if !mirror.taken_back.contains(name) && !next.forgotten.contains(name) && !is_changing {
+            next.change(Change::Add { name: name.clone(), text: text.clone() });
         }
     }
+    *mirror = next;
     Ok(received)
 }
 
-/// Returns the next changes that one request may have.
-fn next(waiting: &[Operation]) -> Vec<Operation> {
+/// Receives pages until the last one; returns the number of changes of others. `again`: names that are forgotten, shared there, and to be
+/// forgotten there by this member.
+fn pages(
+    mirror: &mut Mirror,
+    project: &str,
+    remote: &impl Remote,
+    mut first: Option<Pulled>,
+    again: &mut BTreeSet<String>,
+) -> Result<u64, RemoteError> {
+    let mut received = 0;
+    let sizes = mirror.records.values().flat_map(|by| by.values()).map(|shared| shared.text.len());
+    let (mut texts, mut bytes) = sizes.fold((0, 0), |(texts, bytes), size| (texts + 1, bytes + size));
+    loop {
+        let pulled = match first.take() {
+            Some(first) => first,
+            None => remote.pull(project, mirror.after)?,
+        };
+        // An endless or a changing answer is none of a working server.
+        let is_endless = !pulled.is_complete && pulled.last <= mirror.after;
+        if is_endless || mirror.epoch != Some(pulled.epoch) || pulled.members.len() > MOST_MEMBERS {
+            return Err(remote.foreign());
+        }
+        mirror.members = pulled.members;
+        for record in pulled.records {
+            let is_right = record.text.as_ref().map_or(is_name(&record.name), |text| name_of(text) == record.name);
+            if !is_right {
+                return Err(remote.foreign());
+            }
+            (texts, bytes) = (texts + 1, bytes + record.text.as_ref().map_or(0, String::len));
+            if texts > MOST_TEXTS_HELD || bytes > MOST_BYTES_HELD {
+                return Err(remote.foreign());
+            }
+            received += u64::from(record.member != mirror.member);
+            let may_forget = record.member == mirror.member || mirror.role() == Some(Role::Owner);
+            if record.text.is_some() && may_forget && mirror.forgotten.contains(&record.name) {
+                again.insert(record.name.clone());
+            }
+            mirror.take(record);
+        }
+        mirror.after = mirror.after.max(pulled.last);
+        if pulled.is_complete {
+            return Ok(received);
+        }
+    }
+}
+
+/// Returns the next changes that one request may have. `withdraws_only`: only those that share nothing.
+fn next(waiting: &[Waiting], withdraws_only: bool) -> Vec<Operation> {
     let mut left = MOST_BYTES;
     let fits = |operation: &&Operation| {
         let size = match &operation.change {
@@ -207,53 +346,67 @@ fn next(waiting: &[Operation]) -> Vec<Operation> {
         left = left.saturating_sub(size);
         fits
     };
-    waiting.iter().take(MOST_OPERATIONS).take_while(fits).cloned().collect()
+    let operations = waiting.iter().map(|waiting| &waiting.operation);
+    let due = operations.filter(|operation| !withdraws_only || !matches!(operation.change, Change::Add { .. }));
+    due.take(MOST_OPERATIONS).take_while(fits).cloned().collect()
 }
 
-/// Notes that the server refused a change; returns its name and the reason.
-fn refused(mirror: &mut Mirror, operation: &Operation, why: String) -> Option<(String, String)> {
+/// Notes that the server refused a change; returns its name and the reason, unless the change was void.
+fn refused(mirror: &mut Mirror, operation: &Operation, why: &str) -> Option<(String, String)> {
     let name = name_in(&operation.change).to_owned();
-    if matches!(operation.change, Change::Forget { .. }) {
-        // Others share it as well: then the person's own is taken back at least.
-        if mirror.own().contains(&name) {
-            mirror.change(Change::TakeBack { name: name.clone() });
+    let why: String = why.chars().take(REASON_CHARS).collect();
+    match &operation.change {
+        Change::Add { text, .. } if text.is_empty() => return None,
+        Change::Add { .. } => {
+            mirror.sent.retain(|_, sent| *sent != name);
+            if mirror.refused.len() < MOST_REASONS {
+                mirror.refused.insert(name.clone(), why.clone());
+            }
         }
-    } else {
-        mirror.refused.insert(name.clone(), why.clone());
+        // Others share it as well: then the person's own is taken back at least.
+        Change::Forget { .. } if mirror.own().contains(&name) => {
+            mirror.change(Change::TakeBack { name: name.clone(), is_withheld: true });
+        }
+        Change::Forget { .. } | Change::TakeBack { .. } => {}
     }
     Some((name, why))
 }
 
 fn name_in(change: &Change) -> &str {
     match change {
-        Change::Add { name, .. } | Change::TakeBack { name } | Change::Forget { name } => name,
+        Change::Add { name, .. } | Change::TakeBack { name, .. } | Change::Forget { name } => name,
     }
 }
 
-/// Forgets for good what the team forgot, after it was taken into the memory; returns the number of memories.
-///
-/// # Errors
-/// The memory or a file failed. It is owed until it succeeds.
-pub fn forget_owed(data: &Path, project: &TeamProject, here: &ProjectNames, memory: &mut MemoryClient) -> CliResult<u64> {
-    let failed = |error| CliError::io(data, &error);
-    let _lock = mirror::lock(data).map_err(failed)?;
-    let mut mirror = mirror::mirror(data, project).map_err(failed)?;
+/// Forgets for good what the team forgot, as far as it came from there: the person's own memories stay.
+fn forget_owed(project: &TeamProject, here: &ProjectNames, memory: &mut MemoryClient) -> CliResult<()> {
+    let data = memory.directory().to_owned();
+    let failed = |error| CliError::io(&data, &error);
+    let _lock = mirror::lock_of(&data, project).map_err(failed)?;
+    let mut mirror = mirror::mirror(&data, project).map_err(failed)?;
     if mirror.owed.is_empty() {
-        return Ok(0);
+        return Ok(());
     }
     let places: Vec<String> = mirror.owed.iter().map(|name| of_team(&mirror.team, name)).collect();
-    let list =
-        MemoryList { filter: MemoryFilter::default(), here: Some(here.clone()), limit: usize::MAX >> 1, ..MemoryList::default() };
-    let mut forgotten = 0;
-    for stored in memory.memories(list)? {
-        let is_owed = stored.memory.source.place.as_ref().is_some_and(|place| places.contains(place));
-        if is_owed && stored.memory.is_shared() {
-            let session = stored.memory.id.to_string();
-            memory.forget(ForgetRequest { session, is_hard: true, is_dry_run: false, restore: false, keep_tombstones: true })?;
-            forgotten += 1;
+    // Those that were forgotten softly are told only if they are asked for.
+    for is_forgotten in [false, true] {
+        let filter = MemoryFilter { is_forgotten: Some(is_forgotten), ..MemoryFilter::default() };
+        let list = MemoryList { filter, here: Some(here.clone()), limit: usize::MAX >> 1, ..MemoryList::default() };
+        for stored in memory.memories(list)? {
+            let is_owed = stored.memory.source.place.as_ref().is_some_and(|place| places.contains(place));
+            if is_owed && stored.memory.is_shared() {
+                let session = stored.memory.id.to_string();
+                // The same words may be shared again in another text, and be the person's own: the copy knows what must not come back.
+                memory.forget(ForgetRequest {
+                    session,
+                    is_hard: true,
+                    is_dry_run: false,
+                    restore: false,
+                    keep_tombstones: false,
+                })?;
+            }
         }
     }
     mirror.owed.clear();
-    mirror::write_mirror(data, project, &mirror).map_err(failed)?;
-    Ok(forgotten)
+    mirror::write_mirror(&data, project, &mirror).map_err(failed)
 }

@@ -14,11 +14,11 @@ use yore_team::store::{Caller, Newcomer, Store, StoredInvite};
 use yore_team::wire::{MOST_RECORDS, Outcome, Pulled, Push, Pushed, Role, name_of};
 use yore_testing::Random;
 
-use super::outgoing::Outgoing;
+use super::outgoing::{Outgoing, Text};
 use super::remote::{Remote, RemoteError};
 use super::sync::sync;
 use crate::config::SharedLevel;
-use crate::shared::file::{self, SharedFile, SharedMemory};
+use crate::shared::file::SharedMemory;
 use crate::shared::mirror::{self, Mirror, TeamProject};
 
 const MEMBERS: usize = 4;
@@ -30,9 +30,8 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
 }
 
-fn text(statement: &str) -> String {
-    let memory = SharedMemory { kind: MemoryKind::Fact, statement: statement.to_owned(), ..SharedMemory::default() };
-    file::write(&SharedFile::Memory(Box::new(memory)))
+fn text(statement: &str) -> Text {
+    Text::of(SharedMemory { kind: MemoryKind::Fact, statement: statement.to_owned(), ..SharedMemory::default() })
 }
 
 /// A computer's way to the server.
@@ -90,6 +89,10 @@ impl Remote for Network<'_> {
         let limit = 1 + self.random.borrow_mut().below(MOST_RECORDS.min(7));
         Ok(wait(self.model.pull(&self.caller, project, after, limit)).unwrap())
     }
+
+    fn foreign(&self) -> RemoteError {
+        RemoteError::Foreign { server: "https://yore.example".to_owned() }
+    }
 }
 
 /// A computer with its memories.
@@ -103,11 +106,20 @@ struct Computer<'a> {
 impl Computer<'_> {
     fn sync(&self, project: &TeamProject) -> bool {
         let plan = |mirror: &mut Mirror| {
-            mirror.member = self.network.caller.me.member;
-            mirror.team.clone_from(&self.network.caller.me.team_name);
             self.outgoing.plan(mirror, SharedLevel::Memories, &self.forgotten);
+            Ok(())
         };
-        sync(&self.data, project, &self.network, plan).is_ok()
+        sync(&self.data, project, &self.network.caller.me, &self.network, plan).is_ok()
+    }
+
+    /// The person takes a memory back that is shared from here.
+    fn take_back(&self, project: &TeamProject, id: MemoryId) {
+        let mut mirror = self.mirror(project);
+        if let (true, Some(text)) = (mirror.sent.contains_key(&id), self.outgoing.texts.get(&id)) {
+            mirror.withheld.insert(text.claim.clone());
+            mirror.take_back(id, true);
+            mirror::write_mirror(&self.data, project, &mirror).unwrap();
+        }
     }
 
     fn mirror(&self, project: &TeamProject) -> Mirror {
@@ -129,6 +141,14 @@ fn run(seed: u64) {
     let email = |at: usize| format!("member{}@tides.example", at / COMPUTERS);
     let invite = |at: usize, role| StoredInvite { hash: [at as u8; 32], role, email: Some(email(at)), expires: i64::MAX };
     wait(model.create_team(team, "tide", &invite(0, Role::Owner), 0)).unwrap();
+    let project = TeamProject {
+        key: "tides.example/tide".to_owned(),
+        root: PathBuf::from("tide"),
+        team,
+        name: "tide".to_owned(),
+        level: SharedLevel::Memories,
+        is_stopped: false,
+    };
     let mut computers: Vec<Computer<'_>> = Vec::new();
     for at in 0..MEMBERS * COMPUTERS {
         let (member, token) = (at / COMPUTERS, [100 + at as u8; 32]);
@@ -149,15 +169,9 @@ fn run(seed: u64) {
         let network = Network { model: &model, caller, random, trouble: 15, old: RefCell::default() };
         let data = directory.path().join(at.to_string());
         std::fs::create_dir(&data).unwrap();
+        mirror::write_projects(&data, std::slice::from_ref(&project)).unwrap();
         computers.push(Computer { data, network, outgoing: Outgoing::default(), forgotten: Vec::new() });
     }
-    let project = TeamProject {
-        key: "tides.example/tide".to_owned(),
-        root: PathBuf::from("tide"),
-        team,
-        name: "tide".to_owned(),
-        level: SharedLevel::Memories,
-    };
     let mut random = Random::new(seed);
     let mut id = 0_u128;
     for _ in 0..OPERATIONS {
@@ -182,7 +196,8 @@ fn run(seed: u64) {
                 computer.outgoing.texts.remove(&gone);
                 computer.forgotten.push(gone);
             }
-            6 if random.below(20) == 0 => {
+            6 if !ids.is_empty() && random.below(4) == 0 => computer.take_back(&project, *random.pick(&ids)),
+            7 if random.below(20) == 0 => {
                 let member = computers[random.below(MEMBERS * COMPUTERS)].network.caller.me.member;
                 wait(model.withdraw(&computers[0].network.caller, member, random.below(2) == 0, 0)).unwrap();
             }
@@ -192,7 +207,7 @@ fn run(seed: u64) {
         }
     }
     computers.iter_mut().for_each(|computer| computer.network.trouble = 0);
-    for _ in 0..2 {
+    for _ in 0..3 {
         computers.iter().for_each(|computer| assert!(computer.sync(&project)));
     }
     check(&computers, &project, &model);
@@ -215,8 +230,9 @@ fn check(computers: &[Computer<'_>], project: &TeamProject, model: &Model) {
     let mut said: BTreeMap<Uuid, BTreeSet<String>> = BTreeMap::new();
     for (computer, mirror) in computers.iter().zip(&mirrors) {
         let member = computer.network.caller.me.member;
-        for name in computer.outgoing.texts.values().map(|text| name_of(text)) {
-            let is_kept_back = mirror.taken_back.contains(&name) || mirror.refused.contains_key(&name);
+        for (name, claim) in computer.outgoing.texts.values().map(|text| (name_of(&text.text), &text.claim)) {
+            let is_withheld = mirror.withheld.contains(&name) || mirror.withheld.contains(claim);
+            let is_kept_back = is_withheld || mirror.forgotten.contains(&name) || mirror.refused.contains_key(&name);
             assert!(held.contains(&(name.clone(), member)) || is_kept_back, "{name} of {member} is lost");
             said.entry(member).or_default().insert(name);
         }

@@ -130,7 +130,7 @@ fn what_a_member_shares_reaches_the_others_who_use_it_without_the_server_and_los
     let preview = ann.yore(&["share", ".", "--dry-run"]).success().stdout;
     assert!(preview.contains(DECISION) && !preview.contains("short answers"), "{preview}");
     assert_eq!(server.sql("select count(*) from yore.record").trim(), "0", "nothing leaves before it is said");
-    assert_eq!(ann.yore(&["share", "."]).stdout.lines().last(), Some("nothing was shared"), "nobody agreed");
+    assert_eq!(ann.yore(&["share", "."]).stdout.lines().last(), Some("nothing was changed"), "nobody agreed");
     ann.yore(&["share", ".", "--yes"]).success();
     assert_eq!(server.sql("select count(*) from yore.record").trim(), "1");
     let project = fs::read_to_string(ann.clone.join(".yore.toml")).unwrap();
@@ -183,6 +183,63 @@ fn what_a_member_shares_reaches_the_others_who_use_it_without_the_server_and_los
     assert!(!bob.yore(&["memories"]).stdout.contains("heartbeats"), "what the team shared counts no more");
     ann.yore(&["share", ".", "--stop"]).success();
     assert_eq!(server.sql("select count(*) from yore.record where text is not null").trim(), "1", "Bob's stays");
+}
+
+#[test]
+fn computers_mend_a_server_that_was_restored_from_a_backup_and_another_one_cannot_take_its_place() {
+    let Some(mut server) = Server::start() else { return };
+    let (_kept, origin) = origin();
+    let (ann, bob) = (Person::new("Ann", &origin), Person::new("Bob", &origin));
+    let old = ann.remember("decision", DECISION);
+    let kept = ann.remember("decision", "The pier has nine lamps.");
+    join(&ann, &server, &server.team("Pier"));
+    let for_bob = invite(&ann, "bob@example.org");
+    join(&bob, &server, &for_bob);
+    ann.yore(&["share", ".", "--yes"]).success();
+    bob.remember("fact", "The third lamp is broken.");
+    bob.yore(&["share", ".", "--yes"]).success();
+    let backup = server.work.path().join("backup.sql");
+    let dump = Command::new(server.programs.join("bin/pg_dump")).args([&server.database, "-f"]).arg(&backup).status();
+    assert!(dump.unwrap().success());
+    ann.yore(&["team", "forget", &old]).success();
+    ann.yore(&["team", "take-back", &kept]).success();
+    bob.remember("fact", "The crane was painted in May.");
+    bob.yore(&["team", "sync"]).success();
+    let state = "select count(*) filter (where is_forgotten), count(text) from yore.record";
+    assert_eq!(server.sql(state).trim(), "1|2");
+
+    server.close();
+    server.sql("drop schema yore cascade");
+    let restored = Command::new(server.programs.join("bin/psql")).args([&server.database, "-qf"]).arg(&backup).output();
+    assert!(restored.unwrap().status.success());
+    assert_eq!(server.sql(state).trim(), "0|3");
+    server.operator.yore(["serve", "restored"]).env("YORE_DATABASE", &server.database).run().success();
+    server.open();
+    for person in [&bob, &ann, &bob, &ann] {
+        person.yore(&["team", "sync"]).success();
+    }
+    assert_eq!(server.sql(state).trim(), "1|2", "{}", server.sql("select name, is_forgotten, text from yore.record"));
+    assert!(ann.yore(&["memories"]).stdout.contains("painted in May"));
+    assert!(!bob.yore(&["memories"]).stdout.contains("Redis") && !bob.yore(&["memories"]).stdout.contains("nine lamps"));
+
+    // The id of a team is no secret: whoever has a server of their own must not become it.
+    let invitation = invite(&ann, "ann@example.org");
+    let refused = ann.yore(&["team", "join", "http://127.0.0.1:1", &invitation, "--name", "Ann", "--email", "ann@example.org"]);
+    assert!(refused.ends_with(2).stderr.contains("in the team Pier already"));
+
+    // What is stopped without the server is taken back when it answers, and shared by nothing until then.
+    server.close();
+    ann.yore(&["share", ".", "--stop"]).ends_with(4);
+    ann.remember("fact", "The buoy is green.");
+    ann.yore(&["team", "sync"]).ends_with(4);
+    server.open();
+    bob.yore(&["share", ".", "--stop"]).success();
+    ann.yore(&["team", "sync"]).success();
+    assert_eq!(server.sql("select count(text) from yore.record").trim(), "0");
+    assert!(ann.json(&["team"])[0]["projects"].as_array().unwrap().is_empty());
+    assert!(ann.yore(&["team", "leave"]).ends_with(2).stderr.contains("owner"), "the last owner stays");
+    let another = server.operator.yore(["serve", "invite-owner", "Pier"]).env("YORE_DATABASE", &server.database).run();
+    assert!(another.success().stdout.starts_with("yore-team-"));
 }
 
 #[test]
