@@ -18,8 +18,9 @@ use serde_json::Value;
 
 /// Most packages in `Cargo.lock`, including yore's own. Each is code that runs with access to the user's data
 /// and adds seconds to every build, so a new one is a decision. The last steps: from 475, Python for language
-/// models (monty, and the parser that it has from ruff); from 550, the proxy (HTTP/2, TLS without blocking, brotli).
-const BUDGET: usize = 565;
+/// models (monty, and the parser that it has from ruff); from 550, the proxy (HTTP/2, TLS without blocking, brotli); from 565, the
+/// server of a team (a PostgreSQL driver, its pool and TLS).
+const BUDGET: usize = 600;
 
 /// Packages that must not be used, with the reason.
 const BANNED: [(&str, &str); 6] = [
