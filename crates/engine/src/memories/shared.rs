@@ -114,7 +114,7 @@ impl Engine {
         }
         let edited = self.edited(known.shared.values())?;
         let cause = Cause { actor: Actor::Import, by: TAKES_SHARED.to_owned(), input: None };
-        let summary = format!("took what the repository of {} shares", request.here.name);
+        let summary = format!("took what others share about {}", request.here.name);
         let (taken, operation) = self.operate(OperationKind::Import, &cause, summary, |tx| {
             let mut taken = taken.clone();
             let mut met: HashSet<MemoryId> = HashSet::new();

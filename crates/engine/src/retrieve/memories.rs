@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use yore_core::conflict::{ChangeGrade, Statement, chance_of_change};
+use yore_core::conflict::{Change, ChangeGrade, Statement, chance_of_change};
 use yore_core::id::MemoryId;
 use yore_core::memory::dynamics::State;
 use yore_core::memory::{AnchorVerdict, Memory, MemoryKind, Status, Verdict};
@@ -290,14 +290,14 @@ fn put_later_first(context: &QueryContext<'_>, plan: &Plan<'_>, ranked: &mut [Ra
         held.take(MOST_ORDERED).map(|(at, memory)| (at, memory, Statement::of(&memory.statement, &mut tokenizer))).collect();
     for (number, (at, older, earlier)) in first.iter().enumerate() {
         for (later_at, newer, later) in &first[number + 1..] {
+            let like = |a: &str, b: &str| likeness.of(a, b);
             let goes_first = if newer.is_shared() == older.is_shared() {
-                newer.is_later_than(older, context.now) == Some(true)
+                newer.is_later_than(older, context.now) == Some(true) && chance_of_change(earlier, later, &like) >= SAME_STATE
             } else {
-                older.is_shared()
+                // One of two subjects would push a colleague's better answer down.
+                older.is_shared() && Change::of(earlier, later, &like).is_some()
             };
-            let may_change = newer.is_of_same_place(older)
-                && goes_first
-                && chance_of_change(earlier, later, &|a, b| likeness.of(a, b)) >= SAME_STATE;
+            let may_change = newer.is_of_same_place(older) && goes_first;
             let above = ranked[*at].score * JUST_ABOVE - ranked[*later_at].score;
             if may_change && above > 0.0 {
                 ranked[*later_at].add(ScorePart { part: Part::Newer, value: above });
