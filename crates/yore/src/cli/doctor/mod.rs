@@ -2,6 +2,7 @@
 //!
 //! - `memory`: store, archive, indexes, permissions
 //! - `models`: the configured language models
+//! - `team`: what is shared with teams
 //! - `proxy`: whether the proxy is open and reaches its servers
 //! - `retention`: how soon agents delete transcripts that are not archived
 //! - `capture`: the last read of each agent, what waits, what cannot be read
@@ -24,6 +25,7 @@ mod process;
 mod proxy;
 mod retention;
 mod self_test;
+mod team;
 mod versions;
 
 use clap::Args;
@@ -73,6 +75,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     told.extend(daemon::examine(context)?);
     told.extend(models::examine(arguments.models, context)?);
     told.extend(proxy::examine(arguments.models, context)?);
+    told.extend(team::examine(context));
     told.extend(agents::examine(context));
     let worst = told.iter().map(|told| told.severity).max().unwrap_or(Severity::Fine);
     if context.printer.is_json() {

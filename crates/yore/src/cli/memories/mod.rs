@@ -230,8 +230,10 @@ fn row(stored: &StoredMemory) -> Vec<String> {
     if memory.status != Status::Holds {
         marks.push(memory.status.as_str().to_owned());
     }
-    if memory.lane == Lane::Extracted {
-        marks.push("extracted".to_owned());
+    match &memory.source.author {
+        Some(author) if memory.is_shared() => marks.push(format!("by {}", one_line(author))),
+        _ if memory.lane == Lane::Extracted => marks.push("extracted".to_owned()),
+        _ => {}
     }
     if memory.is_pinned {
         marks.push("pinned".to_owned());
