@@ -70,7 +70,12 @@ impl Postgres {
     pub(super) async fn try_join(&self, team: Uuid, who: &Newcomer, now: UtcMillis) -> Result<Option<Me>, Fault> {
         let mut client = self.pool.get().await?;
         let transaction = begin(&mut client, team).await?;
+        // Whoever has no invitation must not keep the team's members waiting.
+        if transaction.query_opt(GET_INVITE, &[&team, &&who.invite[..], &now]).await?.is_none() {
+            return Ok(None);
+        }
         let locked = transaction.query_opt(LOCK_TEAM, &[&team]).await?;
+        // Another one may have used it up meanwhile.
         let invite = transaction.query_opt(GET_INVITE, &[&team, &&who.invite[..], &now]).await?;
         let (Some(locked), Some(invite)) = (locked, invite) else { return Ok(None) };
         let invited: Option<String> = invite.get(1);

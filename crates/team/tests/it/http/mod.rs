@@ -1,4 +1,4 @@
-//! Tests of the server over sockets of this machine, with a store in memory.
+//! Tests of the server over sockets of this machine, with a store in memory; in `tenants`, on PostgreSQL.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails must panic")]
 
 mod connections;
@@ -9,4 +9,5 @@ mod refused;
 mod stops;
 mod store;
 mod support;
+mod tenants;
 mod tls;
