@@ -257,14 +257,20 @@ fn join(address: &str, invite: Option<&str>, who: [Option<&str>; 3], context: &m
     let data = context.settings.directory.clone();
     let _lock = mirror::lock(&data).map_err(failed(context))?;
     let mut known = mirror::memberships(&data).map_err(failed(context))?;
-    if let Some(membership) = known.iter().find(|membership| membership.me.team == secret.team) {
+    let is_of_team = |team| team == secret.team;
+    if let Some(membership) = known.iter().find(|membership| is_of_team(membership.me.team)) {
+        let is_shut_out = matches!(self::server(membership)?.members(), Err(RemoteError::Refused { status: 401, .. }));
+        if is_shut_out && membership.server == server.address() {
+            known.retain(|membership| !is_of_team(membership.me.team));
+        }
+    }
+    if let Some(membership) = known.iter().find(|membership| is_of_team(membership.me.team)) {
         let message = format!("this computer is in the team {} already", one_line(&membership.me.team_name));
         return Err(CliError::usage(message, Some("`yore team leave` gives up its access, to join again")));
     }
     // The invitation can be used once: what it gives must not be lost because nothing can be written.
     mirror::write_memberships(&data, &known).map_err(failed(context))?;
     let joined = server.join(&Join { invite, name, email, computer }).map_err(told)?;
-    let is_of_team = |team| team == secret.team;
     if !is_of_team(joined.me.team) || !joined.token.parse::<Secret>().is_ok_and(|token| is_of_team(token.team)) {
         return Err(told(server.foreign()));
     }
@@ -469,7 +475,13 @@ fn leave(team: Option<&str>, context: &mut Context) -> CliResult {
         mirror::projects(&data).map_err(failed(context))?.into_iter().partition(|project| project.team == membership.me.team);
     mirror::write_projects(&data, &left).map_err(failed(context))?;
     for project in &gone {
-        mirror::remove_mirror(&data, project).map_err(failed(context))?;
+        let _lock = mirror::lock_of(&data, project).map_err(failed(context))?;
+        let copy = mirror::mirror_or_new(&data, project).map_err(failed(context))?;
+        if !copy.waiting.is_empty() {
+            let waiting = counted(copy.waiting.len() as u64, "change");
+            context.printer.note(format!("{}: {waiting} were not sent", one_line(&project.name)))?;
+        }
+        mirror::write_mirror(&data, project, &copy.without_texts()).map_err(failed(context))?;
     }
     context.printer.note(format!(
         "this computer has no access to {} any more, and what others shared there counts no more",

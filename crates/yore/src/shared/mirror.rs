@@ -157,7 +157,8 @@ impl Mirror {
                 self.records.retain(|name, by| *name != record.name || !by.is_empty());
                 if is_own && (record.is_withheld || record.is_forgotten) {
                     let claim = gone.and_then(|gone| gone.claim());
-                    self.withheld.insert(claim.unwrap_or(record.name));
+                    self.withheld.insert(claim.unwrap_or_else(|| record.name.clone()));
+                    self.sent.retain(|_, name| *name != record.name);
                 } else if is_own && !self.taken_back.contains(&record.name) {
                     // Another computer of the person says it no more; this one may.
                     self.sent.retain(|_, name| *name != record.name);
@@ -200,6 +201,28 @@ impl Mirror {
             self.sent.retain(|_, other| *other != name);
             self.withheld.insert(name.clone());
             self.change(Change::Forget { name });
+        }
+    }
+
+    /// Returns what is to be kept when this computer leaves the team: what it shared, so that it can take that back if it joins again, and no
+    /// texts.
+    pub fn without_texts(mut self) -> Self {
+        let (shares, withdraws): (Vec<Waiting>, Vec<Waiting>) =
+            self.waiting.into_iter().partition(|waiting| matches!(waiting.operation.change, Change::Add { .. }));
+        for waiting in shares {
+            if let Change::Add { name, .. } = waiting.operation.change {
+                self.sent.retain(|_, sent| *sent != name);
+            }
+        }
+        Self {
+            waiting: withdraws,
+            epoch: None,
+            after: 0,
+            members: Vec::new(),
+            records: BTreeMap::new(),
+            planned: None,
+            refused: BTreeMap::new(),
+            ..self
         }
     }
 

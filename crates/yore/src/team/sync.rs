@@ -142,7 +142,12 @@ fn take_back_all(memory: &mut MemoryClient, membership: Option<&Membership>, pro
         None => Ok(Synced::default()),
         Some(membership) => {
             let server = Server::of(membership).map_err(|error| error.told())?;
-            match sync(&data, project, &membership.me, &server, |_| Ok(())) {
+            let take_back = |mirror: &mut Mirror| {
+                let ids: Vec<MemoryId> = mirror.sent.keys().copied().collect();
+                ids.into_iter().for_each(|id| mirror.take_back(id, false));
+                Ok(())
+            };
+            match sync(&data, project, &membership.me, &server, take_back) {
                 Err(error) if error.is_shut_out() => {
                     drop_project(&data, project).map_err(failed)?;
                     return Err(error.told(&data));
@@ -162,7 +167,12 @@ fn take_back_all(memory: &mut MemoryClient, membership: Option<&Membership>, pro
 fn drop_project(data: &Path, project: &TeamProject) -> io::Result<()> {
     let _lock = mirror::lock(data)?;
     let mut projects = mirror::projects(data)?;
+    let before = projects.len();
     projects.retain(|known| known.key != project.key || !known.is_stopped);
+    if projects.len() == before {
+        // It is shared again meanwhile.
+        return Ok(());
+    }
     mirror::write_projects(data, &projects)?;
     mirror::remove_mirror(data, project)
 }
@@ -256,21 +266,30 @@ fn send(
     refusal.map_or(Ok(()), |refusal| Err(refusal.into()))
 }
 
+/// Names of texts that the server told when everything was received again.
+#[derive(Default)]
+struct Told {
+    /// Those that are forgotten here, and are to be forgotten there by this member.
+    again: BTreeSet<String>,
+    /// The person's own ones that are gone there.
+    gone: BTreeSet<String>,
+}
+
 /// Receives all changes; returns the number of those of others.
 fn receive(mirror: &mut Mirror, project: &str, remote: &impl Remote) -> Result<u64, RemoteError> {
     let first = remote.pull(project, mirror.after)?;
     if mirror.epoch.is_none_or(|epoch| epoch == first.epoch) {
         mirror.epoch = Some(first.epoch);
-        return pages(mirror, project, remote, Some(first), &mut BTreeSet::new());
+        return pages(mirror, project, remote, Some(first), &mut Told::default());
     }
     // The server has another state of its data: everything is received again, and only then compared.
     let mut next = mirror.clone();
     (next.epoch, next.after, next.planned) = (Some(first.epoch), 0, None);
     next.records.clear();
-    let mut again = BTreeSet::new();
-    let received = pages(&mut next, project, remote, None, &mut again)?;
+    let mut told = Told::default();
+    let received = pages(&mut next, project, remote, None, &mut told)?;
     let own = next.own();
-    for name in again {
+    for name in told.again {
         next.change(Change::Forget { name });
     }
     for name in own.intersection(&mirror.taken_back) {
@@ -280,7 +299,9 @@ fn receive(mirror: &mut Mirror, project: &str, remote: &impl Remote) -> Result<u
     let texts = mirror.records.iter().filter_map(|(name, by)| Some((name, &by.get(&mirror.member)?.text)));
     for (name, text) in texts.filter(|(name, _)| !own.contains(*name)) {
         let is_changing = next.waiting.iter().any(|waiting| name_in(&waiting.operation.change) == name);
-        if !mirror.taken_back.contains(name) && !next.forgotten.contains(name) && !is_changing {
+        let is_gone = told.gone.contains(name) || mirror.taken_back.contains(name) || next.forgotten.contains(name);
+        // What another computer of the person shared is that one's to send.
+        if mirror.sent.values().any(|sent| sent == name) && !is_gone && !is_changing && !mirror.is_withheld(name) {
             next.change(Change::Add { name: name.clone(), text: text.clone() });
         }
     }
@@ -288,14 +309,13 @@ fn receive(mirror: &mut Mirror, project: &str, remote: &impl Remote) -> Result<u
     Ok(received)
 }
 
-/// Receives pages until the last one; returns the number of changes of others. `again`: names that are forgotten, shared there, and to be
-/// forgotten there by this member.
+/// Receives pages until the last one; returns the number of changes of others.
 fn pages(
     mirror: &mut Mirror,
     project: &str,
     remote: &impl Remote,
     mut first: Option<Pulled>,
-    again: &mut BTreeSet<String>,
+    told: &mut Told,
 ) -> Result<u64, RemoteError> {
     let mut received = 0;
     let sizes = mirror.records.values().flat_map(|by| by.values()).map(|shared| shared.text.len());
@@ -323,7 +343,10 @@ fn pages(
             received += u64::from(record.member != mirror.member);
             let may_forget = record.member == mirror.member || mirror.role() == Some(Role::Owner);
             if record.text.is_some() && may_forget && mirror.forgotten.contains(&record.name) {
-                again.insert(record.name.clone());
+                told.again.insert(record.name.clone());
+            }
+            if record.text.is_none() && record.member == mirror.member {
+                told.gone.insert(record.name.clone());
             }
             mirror.take(record);
         }
