@@ -37,10 +37,15 @@ pub fn write<T: Serialize + ?Sized>(path: &Path, content: &T) -> io::Result<()> 
         platform::create_private_directory(folder)?;
     }
     remove_drafts(path);
+    let content = serde_json::to_vec(content).map_err(io::Error::other)?;
+    // A process whose clock differs from that of the files may have taken the draft for an old one.
+    replace(path, &content).or_else(|error| if is_missing(&error) { replace(path, &content) } else { Err(error) })
+}
+
+fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let draft = path.with_extension(format!("{}.{DRAFT}", std::process::id()));
     let _ = fs::remove_file(&draft);
-    let content = serde_json::to_vec(content).map_err(io::Error::other)?;
-    let written = platform::write_new_private_file(&draft, &content).and_then(|()| fs::rename(&draft, path));
+    let written = platform::write_new_private_file(&draft, content).and_then(|()| fs::rename(&draft, path));
     if written.is_err() {
         let _ = fs::remove_file(&draft);
     }
