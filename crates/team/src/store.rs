@@ -102,7 +102,7 @@ pub enum StoreError {
 /// Result of a store.
 pub type StoreResult<T> = Result<T, StoreError>;
 
-/// What a server stores. All times are given by the server's clock; all secrets are hashed by the caller of this trait.
+/// The store of a server. All times are given by the server's clock; all secrets are hashed by the caller of this trait.
 pub trait Store: Send + Sync + 'static {
     /// Creates a team and an invitation for its first owner. Needs no member: only the server's operator can. The name must be
     /// one that no team has ([`StoreError::TeamExists`]).

@@ -38,7 +38,7 @@ pub const MOST_NAME: usize = 200;
 /// Digits of the name of a text: 128 bits of its hash.
 const NAME_DIGITS: usize = 32;
 
-/// What a member may do.
+/// The rights of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
@@ -205,14 +205,14 @@ pub struct Push {
     pub operations: Vec<Operation>,
 }
 
-/// What became of changes, in their order.
+/// The outcomes of changes, in their order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pushed {
     /// One for each operation.
     pub outcomes: Vec<Outcome>,
 }
 
-/// What became of a change.
+/// The outcome of a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Outcome {
@@ -271,7 +271,7 @@ pub struct Audited {
     pub member: Option<Uuid>,
     /// Such as `invite`, `join`, `push`, `remove`.
     pub action: String,
-    /// What it was done to: an address, a project, counts; never the text of a memory.
+    /// The thing that it was done to: an address, a project, counts; never the text of a memory.
     pub subject: String,
 }
 

@@ -66,7 +66,7 @@ enum Action {
         /// Only somebody with this address; your own for a further computer of yours
         #[arg(long)]
         email: Option<String>,
-        /// What they may do: reader, member or owner
+        /// Role: reader, member or owner
         #[arg(long, default_value = "member", value_parser = role)]
         role: Role,
         /// Hours that it is valid
@@ -698,7 +698,7 @@ fn agrees(preview: &SharePreview, level: SharedLevel, context: &mut Context) -> 
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-/// What is to be done with memories that the person names.
+/// The action on memories that the person names.
 #[derive(Clone, Copy)]
 enum Named {
     Share,

@@ -18,7 +18,7 @@ const BEFORE_FIRST: Duration = Duration::from_secs(5);
 /// Most turns that are left out after failures.
 const MOST_LEFT_OUT: u32 = 15;
 
-/// What the thread knows of a project that could not be synchronized.
+/// The thread's knowledge of a project that could not be synchronized.
 struct Failing {
     /// The problem that the log has.
     told: String,

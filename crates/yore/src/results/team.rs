@@ -46,7 +46,7 @@ pub struct ShareRefused {
     pub reason: String,
 }
 
-/// What sharing a project sends now.
+/// Texts that sharing a project sends now.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct SharePreview {
     /// The team.
@@ -61,7 +61,7 @@ pub struct SharePreview {
     pub held_back: Vec<ShareRefused>,
 }
 
-/// What a synchronization did.
+/// The outcome of a synchronization.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct TeamSynced {
     /// The project's name on the server.
@@ -115,8 +115,8 @@ pub struct TeamAudited {
     /// Address of the member; absent for the server's operator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub member: Option<String>,
-    /// What was done.
+    /// The action.
     pub action: String,
-    /// What it was done to.
+    /// The thing that it was done to.
     pub subject: String,
 }

@@ -24,11 +24,14 @@ use yore_core::memory::{CodeChange, Confidence, Fields, Lane, Memory, MemoryKind
 use yore_core::text::cut;
 use yore_core::time::{RecordedTime, UtcMillis, format_utc};
 use yore_engine::NewMemory;
+use yore_team::wire::MOST_TEXT;
+/// The name of a file, without `.md`, is the name that its text has on a team's server.
+pub use yore_team::wire::{is_name, name_of};
 
 use crate::portable::{front, page};
 
 /// Largest file, in bytes.
-pub const MOST_BYTES: usize = 256 * 1024;
+pub const MOST_BYTES: usize = MOST_TEXT;
 /// Digits of a file's name: 128 bits of its hash.
 const NAME_DIGITS: usize = 32;
 /// Most quotes, and characters of a quote.
@@ -218,16 +221,6 @@ fn memory_in(front: MemoryFront, body: &str) -> Result<SharedMemory, String> {
 fn time(field: &str, words: &str) -> Result<UtcMillis, String> {
     let expected = || format!("{field} is {words:?}, expected a time such as 2026-01-31T12:00:00Z");
     RecordedTime::parse(words).utc.ok_or_else(expected)
-}
-
-/// Returns the name of the file with this content, without `.md`. Line ends of Windows, which git may write, change nothing.
-pub fn name_of(text: &str) -> String {
-    blake3::hash(text.replace("\r\n", "\n").as_bytes()).to_hex()[..NAME_DIGITS].to_owned()
-}
-
-/// Returns whether a text has the form of the name of a file.
-pub fn is_name(text: &str) -> bool {
-    text.len() == NAME_DIGITS && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// Returns a memory as it may be shared, with its best quotes.

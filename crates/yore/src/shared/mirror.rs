@@ -54,7 +54,7 @@ pub struct TeamProject {
     pub team: Uuid,
     /// Its name on the server.
     pub name: String,
-    /// What is shared.
+    /// The extent of what is shared.
     pub level: SharedLevel,
     /// True if it is shared no more: what went out from here is taken back, and then it is dropped.
     #[serde(default)]
@@ -90,9 +90,9 @@ pub struct Mirror {
     pub owed: BTreeSet<String>,
     /// Changes that wait to be sent, in their order.
     pub waiting: Vec<Waiting>,
-    /// What the memory had when it was last compared with what is shared.
+    /// The memory's state when it was last compared with what is shared.
     pub planned: Option<String>,
-    /// What this computer shared: memories, and the names of their texts.
+    /// Texts that this computer shared: memories, and the names of their texts.
     pub sent: BTreeMap<MemoryId, String>,
     /// Names of earlier texts of memories that this computer shared.
     pub earlier: BTreeMap<MemoryId, BTreeSet<String>>,

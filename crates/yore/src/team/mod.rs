@@ -4,7 +4,7 @@
 //! - [`outgoing`]: which texts of a project are to be shared from here
 //! - [`sync`]: sends what waits, receives what changed
 //!
-//! What is received becomes part of the memory as files of a repository do ([`crate::shared::refresh`]): hooks and recall work offline,
+//! Received texts become part of the memory as files of a repository do ([`crate::shared::refresh`]): hooks and recall work offline,
 //! and as fast as without a team.
 
 pub mod outgoing;

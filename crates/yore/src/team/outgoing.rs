@@ -61,7 +61,7 @@ impl Outgoing {
         let filter = MemoryFilter { kinds: FOR_EVERYBODY.to_vec(), statuses, ..MemoryFilter::default() };
         let list = MemoryList { filter, here: Some(here.clone()), limit: usize::MAX >> 1, ..MemoryList::default() };
         let mut candidates = memory.memories(list)?;
-        // What holds everywhere is the person's.
+        // Memories that hold everywhere are the person's.
         candidates.retain(|stored| stored.memory.project == project && !stored.memory.is_shared());
         let listed: BTreeSet<MemoryId> = candidates.iter().map(|stored| stored.memory.id).collect();
         for id in named.difference(&listed) {
@@ -111,7 +111,7 @@ impl Outgoing {
             });
             gone.collect()
         };
-        // What another computer of the person shares, or this one before it left, need not be sent. If that one says it no more, this one
+        // Texts that another computer of the person shares, or this one before it left, need not be sent. If that one says it no more, this one
         // shares it again.
         let own: BTreeSet<String> = mirror.own().difference(&leaving(mirror)).cloned().collect();
         let mut sent: BTreeSet<String> = mirror.sent.values().chain(&own).cloned().collect();

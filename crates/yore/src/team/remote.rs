@@ -73,7 +73,7 @@ impl RemoteError {
     }
 }
 
-/// What synchronization asks of a server.
+/// Requests of synchronization to a server.
 pub trait Remote {
     /// Sends changes of a project.
     ///

@@ -180,7 +180,7 @@ fn drop_project(data: &Path, project: &TeamProject) -> io::Result<()> {
 /// Synchronizes a project. `plan` has the changes wait that are due now.
 ///
 /// # Errors
-/// What kept it from ending. Changes that wait do so until the next time.
+/// The fault that kept it from ending. Changes that wait do so until the next time.
 pub fn sync(
     data: &Path,
     project: &TeamProject,
@@ -197,13 +197,13 @@ pub fn sync(
     let mut mirror = mirror::mirror_or_new(data, project)?;
     let before = mirror.clone();
     if mirror.member != me.member {
-        // Of whoever this computer was in the team before, nothing can be taken back.
+        // A former member's texts cannot be taken back with this member's token.
         let Mirror { named, withheld, .. } = mirror;
         mirror = Mirror { member: me.member, named, withheld, ..Mirror::default() };
     }
     mirror.team.clone_from(&me.team_name);
     let mut done = Synced::default();
-    // What the server has decides what is to be sent.
+    // The server's state decides what is to be sent.
     let received = receive(&mut mirror, &project.name, remote);
     let planned = plan(&mut mirror);
     // One that is written anew is taken into the memory anew.
@@ -300,7 +300,7 @@ fn receive(mirror: &mut Mirror, project: &str, remote: &impl Remote) -> Result<u
     for (name, text) in texts.filter(|(name, _)| !own.contains(*name)) {
         let is_changing = next.waiting.iter().any(|waiting| name_in(&waiting.operation.change) == name);
         let is_gone = told.gone.contains(name) || mirror.taken_back.contains(name) || next.forgotten.contains(name);
-        // What another computer of the person shared is that one's to send.
+        // The person's other computers send again what they shared.
         if mirror.sent.values().any(|sent| sent == name) && !is_gone && !is_changing && !mirror.is_withheld(name) {
             next.change(Change::Add { name: name.clone(), text: text.clone() });
         }
