@@ -6,7 +6,7 @@
 //! - `named`: enums with stored names
 //! - nouns: [`id`], [`time`], [`schedule`], [`scope`], [`episode`], [`event`], [`exchange`], [`note`], [`query`], [`level`]; [`memory`], [`entity`],
 //!   [`relation`], and [`operation`], by which they change; [`handoff`] (what one session hands to another, or to itself),
-//!   [`category`] (what is known of a subject, and its summary)
+//!   [`category`] (what is known of a subject, and its summary), [`insight`] (what happens again and again)
 //! - numbers: [`text`] (tokens, word pieces, chunks), [`rank`] (one order from several lists),
 //!   [`pack`] (the passages of an answer), [`metrics`] (how good is a ranking), [`relevance`] (whether a memory
 //!   is worth telling unasked), [`context`] (whether a context bears on a question), [`files`] (files that mattered), [`graph`] (random
@@ -32,6 +32,7 @@ pub mod files;
 pub mod graph;
 pub mod handoff;
 pub mod id;
+pub mod insight;
 pub mod level;
 pub mod memory;
 pub mod metrics;

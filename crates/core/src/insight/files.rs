@@ -1,0 +1,122 @@
+//! Finds files that are opened before each change of another one.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::{Happened, Insight, InsightKind, Offer, sorted};
+use crate::memory::MemoryKind;
+use crate::time::UtcMillis;
+
+/// Fewest sessions that changed a file.
+const FEWEST_CHANGES: usize = 4;
+/// Least share of these sessions that opened the other file before.
+const NEARLY_ALL: f64 = 0.8;
+/// Most share of all sessions that open the other file: one that is opened in any case tells nothing.
+const SELDOM: f64 = 0.4;
+/// Least ratio of the two shares.
+const RATIO: f64 = 2.5;
+/// Most files of one insight.
+const MOST_FILES: usize = 3;
+
+/// A file that a tool opened or changed. Touches are given session by session, each in order.
+#[derive(Clone, Copy, Debug)]
+pub struct Touch<'a, Turn> {
+    /// The session.
+    pub session: i64,
+    /// Its time.
+    pub at: Option<UtcMillis>,
+    /// The file.
+    pub path: &'a str,
+    /// True if it was changed.
+    pub is_written: bool,
+    /// The turn.
+    pub turn: Turn,
+}
+
+/// Returns for each file the files that nearly every session opened before it changed that file, and few others opened at all.
+pub fn read_before<Turn: Clone>(touches: &[Touch<'_, Turn>]) -> Vec<Insight<Turn>> {
+    let mut first_open: HashMap<(i64, &str), usize> = HashMap::new();
+    let mut first_change: BTreeMap<&str, BTreeMap<i64, usize>> = BTreeMap::new();
+    let mut opened_in: HashMap<&str, BTreeSet<i64>> = HashMap::new();
+    let mut by_session: HashMap<i64, BTreeSet<&str>> = HashMap::new();
+    for (place, touch) in touches.iter().enumerate() {
+        first_open.entry((touch.session, touch.path)).or_insert(place);
+        opened_in.entry(touch.path).or_default().insert(touch.session);
+        by_session.entry(touch.session).or_default().insert(touch.path);
+        if touch.is_written {
+            first_change.entry(touch.path).or_default().entry(touch.session).or_insert(place);
+        }
+    }
+    let all = by_session.len() as f64;
+    let mut found = Vec::new();
+    let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (path, changes) in &first_change {
+        if changes.len() < FEWEST_CHANGES {
+            continue;
+        }
+        let mut before: BTreeMap<&str, usize> = BTreeMap::new();
+        for (session, place) in changes {
+            for other in &by_session[session] {
+                if first_open[&(*session, *other)] < *place && !is_same_stem(other, path) {
+                    *before.entry(other).or_default() += 1;
+                }
+            }
+        }
+        let share = |count: usize| count as f64 / changes.len() as f64;
+        let usual = |other: &str| opened_in[other].len() as f64 / all;
+        let mut telling: Vec<(&str, usize)> = before
+            .into_iter()
+            .filter(|(other, count)| {
+                share(*count) >= NEARLY_ALL && usual(other) <= SELDOM && share(*count) >= RATIO * usual(other)
+            })
+            .collect();
+        telling.sort_by(|a, b| b.1.cmp(&a.1).then(usual(a.0).total_cmp(&usual(b.0))).then(a.0.cmp(b.0)));
+        telling.truncate(MOST_FILES);
+        let Some((_, least)) = telling.iter().min_by_key(|(_, count)| *count) else { continue };
+        // A file and its test need the same.
+        let others: Vec<&str> = telling.iter().map(|(other, _)| *other).collect();
+        if told.iter().any(|(known, files)| is_same_stem(known, path) && *files == others) {
+            continue;
+        }
+        told.push((path, others));
+        let happened = |(session, place): (&i64, &usize)| {
+            let touch = &touches[*place];
+            Happened { session: *session, at: touch.at, place: touch.turn.clone() }
+        };
+        let insight = Insight::of(InsightKind::ReadBefore, (*path).to_owned(), changes.iter().map(happened).collect());
+        let names = listed(&telling.iter().map(|(other, _)| format!("`{other}`")).collect::<Vec<_>>());
+        let (sessions, of) = (*least, changes.len());
+        found.push(Insight {
+            statement: format!(
+                "Before a change of `{path}`, {names} {} opened in {sessions} of {of} sessions.",
+                if telling.len() == 1 { "was" } else { "were" }
+            ),
+            sessions,
+            of,
+            offer: Offer::new(
+                MemoryKind::Insight,
+                format!("Whoever changes `{path}` needs {names} as well ({sessions} of {of} sessions)."),
+            ),
+            ..insight
+        });
+    }
+    sorted(found)
+}
+
+/// Returns names as a list in a sentence.
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// Returns whether one file is named after the other, as a test is: everybody knows that they belong together.
+fn is_same_stem(one: &str, other: &str) -> bool {
+    fn stem(path: &str) -> String {
+        let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        let name = name.split('.').next().unwrap_or(name).to_lowercase();
+        ["_tests", "_test", "test_", "_spec", "-test", "-spec"].iter().fold(name, |name, part| name.replace(part, ""))
+    }
+    stem(one) == stem(other)
+}

@@ -1,0 +1,124 @@
+//! Finds instructions that the person gave in several sessions.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::{FEWEST_SESSIONS, Happened, Insight, InsightKind, LONGEST, Offer, counted, sorted};
+use crate::memory::MemoryKind;
+use crate::text::{cut, is_stop_word};
+use crate::time::UtcMillis;
+
+/// Least share of all words of two sentences that both have if they say the same.
+const SAME: f64 = 0.7;
+/// Fewest and most words of an instruction.
+const FEWEST_WORDS: usize = 3;
+const MOST_WORDS: usize = 40;
+
+/// Fewest words that ask for something.
+const FEWEST_TELLING: usize = 2;
+/// Words by which somebody only agrees or goes on.
+const NODS: [&str; 17] = [
+    "again", "ahead", "continue", "do", "go", "good", "now", "ok", "okay", "please", "pls", "proceed", "sure", "thanks", "that",
+    "yeah", "yes",
+];
+
+/// A sentence of the person.
+#[derive(Clone, Debug)]
+pub struct Said<'a, Turn> {
+    /// The session.
+    pub session: i64,
+    /// Its time.
+    pub at: Option<UtcMillis>,
+    /// The turn.
+    pub turn: Turn,
+    /// Its words.
+    pub text: &'a str,
+}
+
+/// A sentence and its repetitions.
+struct Group<'a, Turn> {
+    words: BTreeSet<String>,
+    happened: Vec<Happened<Turn>>,
+    /// The latest form.
+    text: &'a str,
+    at: Option<UtcMillis>,
+}
+
+/// Returns the sentences that the person said in several sessions in nearly the same words.
+pub fn repeated<Turn: Clone>(said: &[Said<'_, Turn>]) -> Vec<Insight<Turn>> {
+    let mut groups: Vec<Group<'_, Turn>> = Vec::new();
+    // Groups by each of their words, rarest words are looked up first.
+    let mut by_word: HashMap<String, Vec<usize>> = HashMap::new();
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    let split: Vec<BTreeSet<String>> = said.iter().map(|one| words(one.text)).collect();
+    for word in split.iter().flatten() {
+        *counts.entry(word.clone()).or_default() += 1;
+    }
+    for (one, words) in said.iter().zip(split) {
+        let is_sentence =
+            (FEWEST_WORDS..=MOST_WORDS).contains(&one.text.split_whitespace().count()) && words.len() >= FEWEST_WORDS;
+        let telling = words.iter().filter(|word| !NODS.contains(&word.as_str()) && !is_stop_word(word)).count();
+        if !is_sentence || telling < FEWEST_TELLING {
+            continue;
+        }
+        let happened = Happened { session: one.session, at: one.at, place: one.turn.clone() };
+        // Two sentences with so many words in common share one of the rarest of either.
+        let mut rarest: Vec<&String> = words.iter().collect();
+        rarest.sort_by_key(|word| (counts[*word], (*word).clone()));
+        rarest.truncate(words.len() - (words.len() as f64 * SAME).ceil() as usize + 1);
+        let candidates: BTreeSet<usize> = rarest.iter().filter_map(|word| by_word.get(*word)).flatten().copied().collect();
+        let same = candidates.into_iter().find(|at| is_same(&groups[*at].words, &words));
+        match same {
+            Some(at) => {
+                let group = &mut groups[at];
+                group.happened.push(happened);
+                if one.at >= group.at {
+                    (group.text, group.at) = (one.text, one.at);
+                }
+            }
+            None => {
+                for word in &words {
+                    by_word.entry(word.clone()).or_default().push(groups.len());
+                }
+                groups.push(Group { words, happened: vec![happened], text: one.text, at: one.at });
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for group in groups {
+        let key = group.words.into_iter().collect::<Vec<_>>().join(" ");
+        let insight = Insight::of(InsightKind::Instruction, key, group.happened);
+        if insight.sessions >= FEWEST_SESSIONS {
+            let text = cut(group.text.trim(), LONGEST);
+            found.push(Insight {
+                statement: format!("You said in {}: “{text}”", counted(insight.sessions, "session")),
+                offer: Offer::new(MemoryKind::Preference, text),
+                ..insight
+            });
+        }
+    }
+    sorted(found)
+}
+
+/// Returns the different words of a sentence, without case and marks.
+fn words(text: &str) -> BTreeSet<String> {
+    let word = |word: &str| word.trim_matches(|letter: char| !letter.is_alphanumeric()).to_lowercase();
+    text.split_whitespace().map(word).filter(|word| !word.is_empty()).collect()
+}
+
+fn is_same(one: &BTreeSet<String>, other: &BTreeSet<String>) -> bool {
+    let common = one.intersection(other).count() as f64;
+    common >= SAME * (one.len() + other.len()) as f64 / (1.0 + SAME)
+}
+
+/// Returns whether a statement says an instruction already.
+fn says(statement: &str, instruction: &str) -> bool {
+    let (statement, instruction) = (words(statement), words(instruction));
+    is_same(&statement, &instruction) || instruction.is_subset(&statement)
+}
+
+impl<Turn> Insight<Turn> {
+    /// Returns whether one of some statements says what this insight offers already.
+    pub fn is_said_by(&self, mut statements: impl Iterator<Item = impl AsRef<str>>) -> bool {
+        self.offer.as_ref().is_some_and(|offer| statements.any(|statement| says(statement.as_ref(), &offer.statement)))
+    }
+}

@@ -1,0 +1,198 @@
+//! Tests of insights: what must be found, and what must be left alone.
+
+use super::*;
+use crate::command::{Attempt, CauseKind, Failed};
+use crate::time::DAY_MS;
+
+type Run = (i64, Attempt<usize>);
+
+/// Makes an attempt; `error`: it failed with that line, and `next` passed then.
+fn run(session: i64, command: &str, error: Option<&str>, next: Option<&str>) -> Run {
+    let failed = error.map(|error| Failed {
+        kind: CauseKind::Other,
+        cause: format!("run {command}"),
+        error: error.to_owned(),
+        next: next.map(str::to_owned),
+    });
+    let program = command.split(' ').next().unwrap().to_owned();
+    let (command, directory, exit) = (command.to_owned(), String::new(), None);
+    (session, Attempt { command, program, directory, version: None, exit, failed, turn: 0 })
+}
+
+fn tried(runs: &[Run]) -> Vec<Tried<'_, usize>> {
+    runs.iter().map(|(session, attempt)| Tried { session: *session, at: Some(*session * DAY_MS), attempt }).collect()
+}
+
+#[test]
+fn the_same_error_at_other_places_is_one_and_another_error_is_not() {
+    let same = [
+        "cmd/tide.go:42:3: Error return value of `file.Close` is not checked (errcheck)",
+        "gauge/mod.go:7:11: Error return value of `w.Write` is not checked (errcheck)",
+        "main.go:107: Error return value of 'os.Remove' is not checked (errcheck)",
+    ];
+    for error in same {
+        assert_eq!(pattern(error), "Error return value of … is not checked (errcheck)");
+    }
+    assert_ne!(pattern("gauge.go:7: result of `f` is not used"), pattern(same[0]));
+    assert_eq!(pattern("expected 3 berths, got 14"), pattern("expected 7 berths, got 2"));
+    assert_eq!(pattern("gauge.go:7: G104: Errors unhandled in session-12"), "G104: Errors unhandled in session-N");
+    assert_eq!(pattern("can't find the tide, don't know why"), "can't find the tide, don't know why");
+    assert_eq!(pattern("«größe» is “ein Wort” and `open"), "«größe» is … and `open");
+}
+
+#[test]
+fn an_error_of_three_sessions_is_told_with_its_command_and_what_ended_it() {
+    let error = |file: &str| format!("{file}.go:3: unused variable `x` in function");
+    let mut runs: Vec<Run> = (0..3).map(|day| run(day, "make lint", Some(&error(&format!("file{day}"))), None)).collect();
+    runs.insert(1, run(0, "make lint", None, None));
+    let found = errors(&tried(&runs));
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].sessions, found[0].times, found[0].last), (3, 3, Some(2 * DAY_MS)));
+    assert_eq!(
+        found[0].statement,
+        "`make lint` reported “unused variable … in function” in 3 sessions; the command passed later in 1 of them."
+    );
+    runs[0].1.failed.as_mut().unwrap().next = Some("make fmt lint".to_owned());
+    assert!(errors(&tried(&runs))[0].statement.ends_with("in 3 sessions; `make fmt lint` passed instead."));
+    // Two sessions are no pattern, however often it happened there, and a heading is no error.
+    let twice: Vec<Run> = (0..9).map(|number| run(number % 2, "make lint", Some(&error("a")), None)).collect();
+    assert!(errors(&tried(&twice)).is_empty());
+    let heading: Vec<Run> = (0..4).map(|day| run(day, "make test", Some("Error Trace: /tmp/a.go:3"), None)).collect();
+    assert!(errors(&tried(&heading)).is_empty());
+}
+
+#[test]
+fn a_command_whose_first_run_usually_fails_is_told_and_one_that_fails_later_is_not() {
+    let mut runs = Vec::new();
+    for day in 0..4 {
+        runs.push(run(day, "make test", (day != 1).then_some("no database is running here"), None));
+        runs.push(run(day, "make build", None, None));
+        runs.push(run(day, "make build", Some("a later change broke it"), None));
+    }
+    let found = first_tries(&tried(&runs));
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].key.as_str(), found[0].sessions, found[0].of), ("make test", 3, 4));
+    assert_eq!(
+        found[0].statement,
+        "The first run of `make test` failed in 3 of 4 sessions, last with “no database is running here”."
+    );
+    // Half of the sessions is no rule.
+    let half: Vec<Run> = (0..6).map(|day| run(day, "make test", (day % 2 == 0).then_some("it failed here"), None)).collect();
+    assert!(first_tries(&tried(&half)).is_empty());
+}
+
+/// Returns touches of sessions that each open some files in order; one with `!` is changed.
+fn touches<'a>(sessions: &[&'a [&'a str]]) -> Vec<Touch<'a, usize>> {
+    let of = |(session, files): (usize, &&'a [&'a str])| {
+        let touch = move |path: &&'a str| Touch {
+            session: session as i64,
+            at: Some(session as i64 * DAY_MS),
+            path: path.trim_end_matches('!'),
+            is_written: path.ends_with('!'),
+            turn: session,
+        };
+        files.iter().map(touch).collect::<Vec<_>>()
+    };
+    sessions.iter().enumerate().flat_map(of).collect()
+}
+
+#[test]
+fn a_file_that_is_opened_before_each_change_of_another_is_told_unless_it_always_is() {
+    let change: &[&str] = &["readme.md", "tide.rs", "gauge.rs!", "gauge_test.rs!"];
+    let other: &[&str] = &["readme.md", "pier.rs!"];
+    let sessions = [change, change, change, change, other, other, other, other, other, other, other, other];
+    let found = read_before(&touches(&sessions));
+    let statements: Vec<&str> = found.iter().map(|insight| insight.statement.as_str()).collect();
+    // Its test belongs to it, and everybody opens the readme.
+    assert_eq!(statements, ["Before a change of `gauge.rs`, `tide.rs` was opened in 4 of 4 sessions."]);
+    // After the change it is no preparation.
+    let after: &[&str] = &["gauge.rs!", "tide.rs"];
+    assert!(read_before(&touches(&[after, after, after, after, other, other, other, other, other])).is_empty());
+}
+
+fn said<'a>(sessions: &[&[&'a str]]) -> Vec<Said<'a, usize>> {
+    let of = |(session, texts): (usize, &&[&'a str])| {
+        let said = move |text: &&'a str| Said { session: session as i64, at: Some(session as i64), turn: session, text };
+        texts.iter().map(said).collect::<Vec<_>>()
+    };
+    sessions.iter().enumerate().flat_map(of).collect()
+}
+
+#[test]
+fn an_instruction_in_nearly_the_same_words_counts_once_a_session() {
+    let found = repeated(&said(&[
+        &["Run the linter before you commit.", "run the linter before you commit"],
+        &["Please run the linter before you commit!"],
+        &["Fix the gauge."],
+        &["Always run the linter before you commit"],
+    ]));
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].sessions, found[0].times), (3, 4));
+    let offer = found[0].offer.as_ref().unwrap();
+    assert_eq!((offer.kind, offer.statement.as_str()), (MemoryKind::Preference, "Always run the linter before you commit"));
+    assert!(found[0].is_said_by(["The linter is green.", "Run the linter before you commit."].into_iter()));
+    assert!(!found[0].is_said_by(["Run the tests before you push."].into_iter()));
+}
+
+#[test]
+fn short_and_different_sentences_are_no_repetition() {
+    assert!(repeated(&said(&[&["go on"], &["go on"], &["go on"], &["yes, please"]])).is_empty());
+    let nods = ["yes, please do", "yes please do that now", "ok, go ahead and do it"];
+    assert!(nods.iter().all(|nod| repeated(&said(&[&[*nod], &[*nod], &[*nod]])).is_empty()));
+    assert_eq!(
+        repeated(&said(&[&["commit please and push"], &["commit and push please"], &["please commit and push"]])).len(),
+        1
+    );
+    let other = ["add the tide gauge to the map", "add the pier to the list of berths", "add a test of the crane"];
+    assert!(repeated(&said(&[&[other[0]], &[other[1]], &[other[2]]])).is_empty());
+}
+
+proptest::proptest! {
+    #[test]
+    fn groups_of_repeated_sentences_are_those_of_comparing_all(
+        sentences in proptest::collection::vec(proptest::collection::vec(0usize..7, 3..6), 3..14)
+    ) {
+        const WORDS: [&str; 7] = ["run", "linter", "before", "commit", "gauge", "pier", "always"];
+        let texts: Vec<String> = sentences
+            .iter()
+            .map(|words| words.iter().map(|word| WORDS[*word]).collect::<Vec<_>>().join(" "))
+            .collect();
+        let said: Vec<Said<'_, usize>> =
+            texts.iter().enumerate().map(|(at, text)| Said { session: at as i64, at: Some(at as i64), turn: at, text }).collect();
+        for insight in repeated(&said) {
+            proptest::prop_assert!(insight.sessions >= FEWEST_SESSIONS && insight.times >= insight.sessions);
+            proptest::prop_assert!(insight.places.len() <= 5 && insight.first <= insight.last);
+        }
+        // A sentence of three words or more that is said three times is always found.
+        for text in &texts {
+            let is_long = text.split(' ').collect::<std::collections::HashSet<_>>().len() >= 3;
+            let times = texts.iter().filter(|other| *other == text).count();
+            if is_long && times >= 3 {
+                proptest::prop_assert!(repeated(&said).iter().map(|insight| insight.times).max() >= Some(times));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_decision_that_was_replaced_soon_or_twice_is_told_once_and_others_are_not() {
+    let pair = |older: (u32, &'static str, i64), newer: (u32, &'static str, i64)| Replacement {
+        older: (older.0, older.1, older.2 * DAY_MS),
+        newer: (newer.0, newer.1, newer.2 * DAY_MS),
+    };
+    let (sqlite, files, postgres) =
+        ((1, "Leases live in SQLite.", 0), (2, "Leases live in files.", 40), (3, "Leases live in PostgreSQL.", 90));
+    let found = reversals(&[pair(files, postgres), pair(sqlite, files)]);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].places, [3, 2, 1]);
+    assert_eq!(
+        found[0].statement,
+        "“Leases live in files.” was replaced 50 days later by “Leases live in PostgreSQL.”. It was the second change."
+    );
+    let soon = reversals(&[pair((5, "Berths have names.", 10), (6, "Berths have numbers.", 13))]);
+    assert_eq!(soon[0].statement, "“Berths have names.” was replaced 3 days later by “Berths have numbers.”.");
+    assert!(reversals(&[pair(sqlite, files)]).is_empty(), "a decision that held for weeks was no mistake");
+    // Records that replace each other in a circle end.
+    let circle = reversals(&[pair((8, "a", 1), (9, "b", 2)), pair((9, "b", 2), (8, "a", 1))]);
+    assert!(circle.len() <= 1);
+}
