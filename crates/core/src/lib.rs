@@ -11,13 +11,14 @@
 //!   [`pack`] (the passages of an answer), [`metrics`] (how good is a ranking), [`relevance`] (whether a memory
 //!   is worth telling unasked), [`context`] (whether a context bears on a question), [`files`] (files that mattered), [`graph`] (random
 //!   walks), [`strength`] (how strong the evidence is), [`span`] (where a conversation changes its topic), [`conflict`] (whether two
-//!   statements can both hold), [`vector`] (inner products)
+//!   statements can both hold), [`vector`] (inner products), [`account`] (what memory is worth)
 
 #![forbid(unsafe_code)]
 
 #[macro_use]
 mod named;
 
+pub mod account;
 pub mod category;
 pub mod command;
 pub mod conflict;
