@@ -14,6 +14,7 @@ use yore_core::text::{Question, Tokenizer, asked_for};
 use yore_core::time::UtcMillis;
 
 use crate::budget::{Ledger, Terms};
+use crate::category_trees::KeptTrees;
 use crate::embed::{EmbedCache, LoadOptions, ModelFolder, Reranker, TextEmbedder};
 use crate::embedding::{self, EmbedReport, Running, TextModel};
 use crate::error::EngineError;
@@ -134,6 +135,7 @@ pub struct Engine {
     dropped: Mutex<Vec<Arc<Dropped>>>,
     /// The times that recall took since they were last stored.
     recall_times: Mutex<RecallTimes>,
+    kept_trees: Mutex<KeptTrees>,
 }
 
 impl std::fmt::Debug for LexicalIndex {
@@ -162,6 +164,7 @@ impl Engine {
             tokenizer: Mutex::default(),
             dropped: Mutex::default(),
             recall_times: Mutex::default(),
+            kept_trees: Mutex::default(),
         };
         // What fails here is tried again, and reported, by the commands that write; `doctor` tells of it.
         let _ = engine.settle_forgetting();
@@ -620,6 +623,11 @@ impl Engine {
         self.options.now
     }
 
+    /// Returns the trees of categories that this process keeps.
+    pub(crate) fn kept_trees(&self) -> &Mutex<KeptTrees> {
+        &self.kept_trees
+    }
+
     /// Returns the constants of the memories' dynamics.
     pub(crate) fn dynamics(&self) -> &Dynamics {
         &self.options.dynamics
@@ -854,11 +862,12 @@ impl Engine {
         })
     }
 
-    pub(crate) fn index_health(&self) -> Result<IndexHealth, EngineError> {
+    /// Returns the health of the full-text index, which should hold so many turns and memories.
+    pub(crate) fn index_health(&self, expected: u64) -> Result<IndexHealth, EngineError> {
         let index = self.index()?;
         Ok(IndexHealth {
             indexed: index.len(),
-            expected: self.store.indexable_items()?,
+            expected,
             queued: self.store.waiting(Queue::Text, 1_000_000)? as u64,
             bytes: directory_bytes(index.directory()),
         })

@@ -11,6 +11,7 @@ mod ask;
 mod audit;
 mod budget;
 mod categories;
+mod category_trees;
 mod deepen;
 pub mod embed;
 mod embedding;

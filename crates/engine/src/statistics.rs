@@ -98,9 +98,10 @@ impl Engine {
         };
         let wanted = Wanted { project, history: request.life.map(weeks) };
         let name = self.store().projects()?.into_iter().find(|known| Some(known.key) == project).map(|known| known.name);
+        let store = self.store().stats(&wanted)?;
         Ok(Statistics {
-            store: self.store().stats(&wanted)?,
-            index: self.index_health()?,
+            index: self.index_health(store.indexable)?,
+            store,
             vectors: self.vector_health()?,
             directory_bytes: self.directory_bytes(),
             life: request.life.map(|life| self.life(request, life, name.as_deref())).transpose()?,

@@ -34,15 +34,18 @@ pub struct Choice<'c> {
 ///
 /// The category must have a name, alias or word of the subject, or its description must be much alike (`vector`, of the subject; `embed` as for
 /// [`super::tree`]).
-pub fn chosen<'c>(
+///
+/// # Errors
+/// The error of `summary`.
+pub fn chosen<'c, E>(
     tree: &'c [Category],
     subject: &str,
     embed: &dyn Fn(&str) -> Option<Vec<f32>>,
-    summary: &dyn Fn(&Category) -> Summary,
-) -> Option<Choice<'c>> {
+    summary: &dyn Fn(&Category) -> Result<Summary, E>,
+) -> Result<Option<Choice<'c>>, E> {
     let asked: Vec<String> = words(subject).filter(|word| !is_stop_word(word)).collect();
     if asked.is_empty() {
-        return None;
+        return Ok(None);
     }
     let all = || tree.iter().flat_map(Category::with_children).filter(|category| category.name != GENERAL);
     let known = all().map(|category| (named(category, &asked), category)).filter(|(score, _)| *score > 0.0);
@@ -50,16 +53,14 @@ pub fn chosen<'c>(
     let best = known.max_by(|(a, one), (b, other)| {
         a.total_cmp(b).then(other.members.len().cmp(&one.members.len())).then(other.name.cmp(&one.name))
     });
-    let category = match best {
-        Some((_, category)) => category,
-        None => {
-            let vector = embed(subject)?;
-            let alike = |category: &&Category| embed(&category.about).map_or(0.0, |about| dot(&about, &vector));
-            let seeds = all().filter(|category| category.is_seed).map(|category| (alike(&category), category));
-            seeds.filter(|(alike, _)| *alike >= ALIKE).max_by(|(a, _), (b, _)| a.total_cmp(b))?.1
-        }
+    let alike = || {
+        let vector = embed(subject)?;
+        let alike = |category: &Category| embed(&category.about).map_or(0.0, |about| dot(&about, &vector));
+        let seeds = all().filter(|category| category.is_seed).map(|category| (alike(category), category));
+        seeds.filter(|(alike, _)| *alike >= ALIKE).max_by(|(a, _), (b, _)| a.total_cmp(b))
     };
-    let summary = summary(category);
+    let Some((_, category)) = best.or_else(alike) else { return Ok(None) };
+    let summary = summary(category)?;
     let told: Vec<String> = summary.lines.iter().flat_map(|line| words(&line.text)).collect();
     let covers = |word: &String| match () {
         () if is_name(category, word) => 1.0,
@@ -69,7 +70,7 @@ pub fn chosen<'c>(
     };
     let covered = asked.iter().map(covers).sum::<f32>() / asked.len() as f32;
     let is_sufficient = covered >= SUFFICIENT && summary.lines.len() >= FEWEST_LINES;
-    Some(Choice { category, summary, covered, is_sufficient })
+    Ok(Some(Choice { category, summary, covered, is_sufficient }))
 }
 
 /// Returns the share of the words that name a category or are strongly of it.

@@ -1,8 +1,10 @@
-//! Categories of memories and their summaries, computed from the memories in effect whenever somebody asks: nothing is stored.
+//! Categories of memories and their summaries, computed from the memories in effect when somebody asks: nothing is stored.
 //!
 //! [`yore_core::category`] has the formulas. Here the memories are read, with their standing and the vectors of the built-in table.
+//! A process keeps the tree of categories until a memory changes; a summary is always made anew, from the members of its category.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use yore_core::category::{Category, Choice, GENERAL, Item, Member, Summary, chosen, tree};
@@ -13,6 +15,7 @@ use yore_core::relation::Node;
 use yore_core::time::UtcMillis;
 use yore_sources::project_names::ProjectNames;
 
+use crate::category_trees::Tree;
 use crate::embed::StaticTable;
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -125,8 +128,8 @@ impl Engine {
     /// # Errors
     /// If a project is not known, or the store cannot be read.
     pub fn categories(&self, request: &CategoriesRequest) -> Result<Vec<CategoryOutline>, EngineError> {
-        let known = self.known_for_categories(self.scope_of_categories(request)?.as_deref(), MOST_MEMORIES)?;
-        Ok(tree(&known.items(), &embed).iter().map(CategoryOutline::from).collect())
+        let tree = self.category_tree(self.scope_of_categories(request)?.as_deref())?;
+        Ok(tree.categories.iter().map(CategoryOutline::from).collect())
     }
 
     /// Returns the category with a name or alias, whatever the case, with its summary; `None` if there is none.
@@ -134,17 +137,19 @@ impl Engine {
     /// # Errors
     /// As [`Self::categories`].
     pub fn category_summary(&self, request: &CategoriesRequest, name: &str) -> Result<Option<CategorySummary>, EngineError> {
-        let known = self.known_for_summaries(self.scope_of_categories(request)?.as_deref())?;
-        let (items, name) = (known.items(), name.trim().to_lowercase());
-        let tree = tree(&items, &embed);
-        let all = || tree.iter().flat_map(Category::with_children);
+        let tree = self.category_tree(self.scope_of_categories(request)?.as_deref())?;
+        let name = name.trim().to_lowercase();
+        let all = || tree.categories.iter().flat_map(Category::with_children);
         let found = all().find(|category| category.name == name);
         let found = found.or_else(|| all().find(|category| category.aliases.contains(&name)));
-        Ok(found.map(|category| CategorySummary {
-            category: CategoryOutline::from(category),
-            summary: category.summary(&items),
-            members: category.members.clone(),
-        }))
+        let summarised = |category: &Category| {
+            Ok(CategorySummary {
+                category: CategoryOutline::from(category),
+                summary: self.summary_of_category(&tree, category)?,
+                members: category.members.clone(),
+            })
+        };
+        found.map(summarised).transpose()
     }
 
     /// Returns the summary of the category that a subject means, among the memories of projects (`None`: of all).
@@ -153,10 +158,8 @@ impl Engine {
         projects: Option<&[ProjectKey]>,
         subject: &str,
     ) -> Result<Option<SubjectSummary>, EngineError> {
-        let known = self.known_for_summaries(projects)?;
-        let items = known.items();
-        let tree = tree(&items, &embed);
-        let chosen = chosen(&tree, subject, &embed, &|category| category.summary(&items));
+        let tree = self.category_tree(projects)?;
+        let chosen = chosen(&tree.categories, subject, &embed, &|category| self.summary_of_category(&tree, category))?;
         Ok(chosen.map(|Choice { category, summary, is_sufficient, .. }| SubjectSummary {
             name: category.name.clone(),
             summary,
@@ -183,10 +186,29 @@ impl Engine {
         Ok(here.flatten().map(|project| vec![project]))
     }
 
+    /// Returns the categories of the memories of projects: the kept ones if no memory changed since they were computed.
+    fn category_tree(&self, projects: Option<&[ProjectKey]>) -> Result<Arc<Tree>, EngineError> {
+        let (stamp, now) = (self.store().memory_stamp()?, self.now());
+        let mut kept = self.kept_trees().lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = kept.current(projects, stamp, now) {
+            return Ok(known);
+        }
+        // Whoever asks meanwhile waits for this tree instead of computing it as well.
+        let known = self.known_for_categories(projects, MOST_MEMORIES)?;
+        let categories = tree(&known.items(), &embed);
+        let tree = Arc::new(Tree { categories, memories: known.memories.iter().map(|memory| memory.id).collect() });
+        kept.keep(projects, stamp, now, &tree);
+        Ok(tree)
+    }
+
     /// Reads the memories in effect of projects, and those that hold everywhere, that are so now.
     fn known_for_categories(&self, projects: Option<&[ProjectKey]>, limit: usize) -> Result<Known, EngineError> {
+        self.known_of(Outlines::InEffect(projects, limit))
+    }
+
+    fn known_of(&self, wanted: Outlines<'_>) -> Result<Known, EngineError> {
         let now = self.now();
-        let outlines = self.store().outlines(Outlines::InEffect(projects, limit))?;
+        let outlines = self.store().outlines(wanted)?;
         let mut memories: Vec<Memory> = outlines.iter().map(|outline| (**outline).clone()).collect();
         memories.retain(|memory| memory.is_valid_at(now) && !memory.is_closed());
         let ids: Vec<MemoryId> = memories.iter().map(|memory| memory.id).collect();
@@ -207,23 +229,48 @@ impl Engine {
         Ok(Known { standings, vectors, entities, memories, against: HashMap::new(), replaced: HashMap::new() })
     }
 
-    /// Does [`Self::known_for_categories`], and reads what a summary tells beside: statements that were replaced, and that contradict.
-    fn known_for_summaries(&self, projects: Option<&[ProjectKey]>) -> Result<Known, EngineError> {
-        let known = self.known_for_categories(projects, MOST_MEMORIES)?;
-        let memories = &known.memories;
-        let statements: HashMap<MemoryId, &str> = memories.iter().map(|memory| (memory.id, memory.statement.as_str())).collect();
+    /// Computes the summary of a category from its members, with the statements that these replaced and that contradict them.
+    fn summary_of_category(&self, tree: &Tree, category: &Category) -> Result<Summary, EngineError> {
+        let ids: Vec<MemoryId> = category.members.iter().map(|member| member.id).collect();
+        let known = self.known_of(Outlines::Ids(&ids))?;
+        let known = Known { against: self.against(tree, &known.memories)?, replaced: self.replaced(&known.memories)?, ..known };
+        let places: HashMap<MemoryId, usize> = known.memories.iter().enumerate().map(|(at, memory)| (memory.id, at)).collect();
+        let placed = |member: &Member| Some(Member { item: *places.get(&member.id)?, ..*member });
+        let members = category.members.iter().filter_map(placed).collect();
+        let category = Category { members, children: Vec::new(), ..category.clone() };
+        Ok(category.summary(&known.items()))
+    }
+
+    /// Returns the memories of a tree that contradict some, with their statements.
+    fn against(&self, tree: &Tree, memories: &[Memory]) -> Result<HashMap<MemoryId, Vec<(MemoryId, String)>>, EngineError> {
+        let mut statements: HashMap<MemoryId, String> =
+            memories.iter().map(|memory| (memory.id, memory.statement.clone())).collect();
+        let wanted: HashSet<MemoryId> = memories.iter().map(|memory| memory.id).collect();
         let mut against: HashMap<MemoryId, Vec<(MemoryId, String)>> = HashMap::new();
         for relation in self.store().relations(Relations::Contradicting)? {
             let (Node::Memory(one), Node::Memory(other)) = (&relation.from, &relation.to) else { continue };
             for (of, by) in [(one, other), (other, one)] {
-                if let (true, Some(statement)) = (statements.contains_key(of), statements.get(by)) {
-                    let known = against.entry(*of).or_default();
-                    if known.iter().all(|(id, _)| id != by) {
-                        known.push((*by, (*statement).to_owned()));
-                    }
+                if !wanted.contains(of) || !tree.memories.contains(by) {
+                    continue;
+                }
+                if !statements.contains_key(by)
+                    && let Some(memory) = self.told_memory(*by)?
+                {
+                    statements.insert(*by, memory.statement);
+                }
+                let known = against.entry(*of).or_default();
+                if let Some(statement) = statements.get(by)
+                    && known.iter().all(|(id, _)| id != by)
+                {
+                    known.push((*by, statement.clone()));
                 }
             }
         }
+        Ok(against)
+    }
+
+    /// Returns the statement whose place each of some memories took last, and until when that held.
+    fn replaced(&self, memories: &[Memory]) -> Result<HashMap<MemoryId, (String, Option<UtcMillis>)>, EngineError> {
         let places: HashMap<MemoryId, &Memory> = memories.iter().map(|memory| (memory.id, memory)).collect();
         let mut replaced = HashMap::new();
         for relation in self.store().relations(Relations::Superseding)? {
@@ -236,6 +283,6 @@ impl Engine {
             });
             replaced.extend(older.map(|older| (newer.id, (older.statement, older.valid_until))));
         }
-        Ok(Known { against, replaced, ..known })
+        Ok(replaced)
     }
 }

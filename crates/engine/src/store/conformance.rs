@@ -661,6 +661,9 @@ fn records(open: Open<'_>) {
     assert!(store.memories(Memories::TakenBack(session)).unwrap().is_empty());
     let outlined = |found: Vec<MemoryOutline>| found.iter().map(|outline| outline.id).collect::<Vec<_>>();
     assert_eq!(outlined(store.outlines(Outlines::Keys(&keys)).unwrap()), [second.id, first.id]);
+    assert_eq!(outlined(store.outlines(Outlines::Ids(&[first.id, second.id])).unwrap()), [second.id], "the first is superseded");
+    let stamp = store.memory_stamp().unwrap();
+    assert_eq!(store.memory_stamp().unwrap(), stamp, "nothing changed");
     let [successor, predecessor] = [Named::SuccessorOf(first.id), Named::PredecessorsOf(second.id, None, 5)]
         .map(|wanted| store.named_outlines(wanted).unwrap().remove(0));
     assert_eq!((successor.0, predecessor.1.0.id, successor.1.1), (keys[0], first.id, Some(project.name)));
@@ -714,6 +717,7 @@ fn records(open: Open<'_>) {
     assert_eq!(store.operation(numbers[1]).unwrap().unwrap().1.len(), 4);
     for number in [numbers[1], numbers[0]] {
         store.undo(number, Undoing::Undo, &Cause::default(), NOON).unwrap().unwrap();
+        assert_ne!(store.memory_stamp().unwrap(), stamp);
     }
     assert_eq!(store.statement_facts(9).unwrap().memories, 0);
 }
@@ -921,6 +925,9 @@ fn extraction(open: Open<'_>) {
     assert!(found(Attempts::Failed(&causes), failures[0].at).is_empty(), "it came later");
     let passes = found(Attempts::Passed("gh", "pr diff"), None);
     assert_eq!(passes.iter().map(|known| &known.attempt).collect::<Vec<_>>(), [&attempts[1]]);
+    let latest = found(Attempts::Latest(99), None);
+    assert!(latest.len() >= failures.len() + passes.len() && latest.is_sorted_by_key(|attempt| std::cmp::Reverse(attempt.at)));
+    assert_eq!(found(Attempts::Latest(1), None), latest[..1]);
     assert_eq!(found(Attempts::Versioned("gh"), None)[0].attempt.version.as_deref(), Some("2.4"));
     let events = |filter: &EventFilter<'_>| {
         let found = store.events(filter).unwrap();
@@ -1032,7 +1039,7 @@ fn queues(open: Open<'_>) {
     let queued = store.queued(Queue::Text, start(), 100).unwrap();
     let wanted: HashSet<&str> = queued.iter().filter_map(|queued| Some(queued.item.as_ref()?.text.as_str())).collect();
     assert_eq!(wanted, HashSet::from([&talk.asked, &talk.answered, &talk.aside].map(|turn| turn.text.as_str())));
-    assert_eq!(store.indexable_items().unwrap(), 3, "recall returns no reminder");
+    assert_eq!(store.stats(&Wanted::default()).unwrap().indexable, 3, "recall returns no reminder");
     let (first, last) = store.queue_ends().unwrap().unwrap();
     assert_eq!((first, last), (queued[0].place, queued[queued.len() - 1].place));
     let heads = store.item_heads(&[queued[0].key]).unwrap();
@@ -1062,7 +1069,7 @@ fn whole_feed(open: Open<'_>) {
         after = page[page.len() - 1].0;
         items.extend(page.into_iter().map(|(key, _)| key));
     }
-    assert_eq!(items.len() as u64, store.indexable_items().unwrap());
+    assert_eq!(items.len() as u64, store.stats(&Wanted::default()).unwrap().indexable);
     for (queue, why) in [(Queue::Text, Again::Text), (Queue::Vectors, Again::Vectors(STATIC_LIST | MODEL_LIST))] {
         store.drop_queued(queue, QueuePlace::new(i64::MAX)).unwrap();
         store.queue_again(why).unwrap();

@@ -63,7 +63,8 @@ pub use statements::counts::{GrowthWeek, MemoryCounts, UsedMemory, Uses};
 pub(crate) use statements::entities::Relations;
 pub(crate) use statements::extraction::Shape;
 pub(crate) use statements::found_memories::{
-    Beside, EntityName, EntityNames, EvidenceOf, EvidenceRow, MemoryOutline, Named, NamedMemory, Outlines, Past, Stands,
+    Beside, EntityName, EntityNames, EvidenceOf, EvidenceRow, MemoryOutline, MemoryStamp, Named, NamedMemory, Outlines, Past,
+    Stands,
 };
 pub(crate) use statements::judged::{Compared, UnjudgedMemory};
 pub(crate) use statements::memories::{Memories, TimesHeld};

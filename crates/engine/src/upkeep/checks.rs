@@ -9,7 +9,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::ingest::{Keys, damaged_blobs};
 use crate::platform;
-use crate::store::{BlobKey, DATABASE_FILE, RowKey, StoreError, backup};
+use crate::store::{BlobKey, DATABASE_FILE, RowKey, StoreError, Wanted, backup};
 use yore_sources::disk::is_there;
 use yore_sources::foreign::{changed_within, size_with_log};
 use yore_sources::source::ReaderOptions;
@@ -354,7 +354,7 @@ impl Engine {
     }
 
     fn examine_indexes(&self, findings: &mut Vec<Finding>) -> Result<(), EngineError> {
-        let health = self.index_health()?;
+        let health = self.index_health(self.store().stats(&Wanted::default())?.indexable)?;
         findings.push(if health.queued > 0 {
             Finding::IndexBehind(health.queued)
         } else if health.indexed != health.expected {

@@ -439,6 +439,7 @@ impl Statistics {
         let StoreStats {
             agents,
             roles,
+            indexable: _,
             projects,
             memories,
             shared_turns,

@@ -1,8 +1,11 @@
 //! Counts what the store holds, and renames what names a person.
 
+use std::collections::BTreeMap;
+
 use yore_core::time::UtcMillis;
 
-use super::episodes::IS_REPLACED;
+use super::episodes::IS_RECALLED;
+use crate::store::local::transaction::View;
 use crate::store::statements::counts;
 use crate::store::{GrowthWeek, MemoryCounts, ProjectKey, Store, StoreResult, Uses, WeeksWanted};
 
@@ -72,6 +75,9 @@ pub struct StoreStats {
     pub agents: Vec<AgentCount>,
     /// Counts by role.
     pub roles: Vec<EpisodeCount>,
+    /// Number of turns and memories of all projects that the full-text index should hold.
+    #[serde(default)]
+    pub indexable: u64,
     /// Number of projects.
     pub projects: u64,
     /// Memories.
@@ -166,34 +172,12 @@ impl Store {
         let project = wanted.project;
         self.read(|view| {
             let sum = |sql: &'static str| view.value::<Option<i64>>(sql, []).map(|sum| sum.unwrap_or(0) as u64);
+            let turns = turns_by_episode(view, project)?;
             Ok(StoreStats {
-                agents: view.all(
-                    &format!(
-                        "SELECT episode.agent, count(DISTINCT CASE WHEN kind = 'session' THEN episode.id END),
-                            count(DISTINCT CASE WHEN kind = 'subagent' THEN episode.id END),
-                            count(DISTINCT CASE WHEN kind = 'document' THEN episode.id END), count(turn.id)
-                     FROM episode LEFT JOIN turn ON turn.episode_id = episode.id AND NOT {IS_REPLACED}
-                     WHERE forgotten_ms IS NULL AND (?1 IS NULL OR episode.project_id = ?1) GROUP BY 1 ORDER BY 5 DESC"
-                    ),
-                    [project],
-                    |row| {
-                        Ok(AgentCount {
-                            agent: row.get(0)?,
-                            sessions: count(row, 1)?,
-                            subagents: count(row, 2)?,
-                            documents: count(row, 3)?,
-                            turns: count(row, 4)?,
-                        })
-                    },
-                )?,
-                roles: view.all(
-                    &format!(
-                        "SELECT role, count(*) FROM turn WHERE NOT {IS_REPLACED} AND (?1 IS NULL OR project_id = ?1)
-                         GROUP BY 1 ORDER BY 2 DESC"
-                    ),
-                    [project],
-                    |row| Ok(EpisodeCount { role: row.get(0)?, turns: count(row, 1)? }),
-                )?,
+                agents: agents(view, project, &turns)?,
+                roles: roles(&turns),
+                indexable: turns.iter().filter(|turns| turns.is_indexed).map(|turns| turns.stored).sum::<u64>()
+                    + view.count("SELECT count(*) FROM memory", [])?,
                 projects: view.count("SELECT count(*) FROM project WHERE ?1 IS NULL OR id = ?1", [project])?,
                 memories: counts::memories(view, project)?,
                 shared_turns: sum("SELECT count(*) FROM turn_share")?,
@@ -228,6 +212,79 @@ impl Store {
             })
         })
     }
+}
+
+/// Turns of one role, of sessions of one agent.
+struct Turns {
+    agent: String,
+    role: String,
+    /// True if the sessions are not forgotten and belong to the project that is counted.
+    is_of_episodes: bool,
+    /// True if the turns belong to the project that is counted.
+    is_of_project: bool,
+    /// True if the index should have them.
+    is_indexed: bool,
+    /// Number of them.
+    stored: u64,
+    /// Number without those of versions of notes that newer ones replaced.
+    current: u64,
+}
+
+/// Counts all turns in one pass over them.
+fn turns_by_episode(view: &View<'_>, project: Option<ProjectKey>) -> StoreResult<Vec<Turns>> {
+    let sql = format!(
+        "SELECT agent, role, forgotten_ms IS NULL AND (?1 IS NULL OR episode.project_id IS ?1), ?1 IS NULL OR turn.project_id IS ?1,
+             forgotten_ms IS NULL AND {IS_RECALLED}, sum(stored), sum(stored - replaced)
+         FROM (SELECT episode_id, role, project_id, count(*) AS stored, 0 AS replaced FROM turn GROUP BY 1, 2, 3
+               UNION ALL SELECT turn.episode_id, role, turn.project_id, 0, count(*) FROM note_version JOIN turn ON turn.id = turn_id
+               WHERE until_ms IS NOT NULL GROUP BY 1, 2, 3) AS turn
+         JOIN episode ON episode.id = episode_id GROUP BY 1, 2, 3, 4, 5"
+    );
+    view.all(&sql, [project], |row| {
+        Ok(Turns {
+            agent: row.get(0)?,
+            role: row.get(1)?,
+            is_of_episodes: row.get(2)?,
+            is_of_project: row.get(3)?,
+            is_indexed: row.get(4)?,
+            stored: count(row, 5)?,
+            current: count(row, 6)?,
+        })
+    })
+}
+
+/// Returns the counts by agent, the agent of most turns first.
+fn agents(view: &View<'_>, project: Option<ProjectKey>, turns: &[Turns]) -> StoreResult<Vec<AgentCount>> {
+    let sql = "SELECT agent, sum(kind = 'session'), sum(kind = 'subagent'), sum(kind = 'document') FROM episode
+               WHERE forgotten_ms IS NULL AND (?1 IS NULL OR project_id = ?1) GROUP BY 1";
+    let mut agents = view.all(sql, [project], |row| {
+        let agent: String = row.get(0)?;
+        let of_agent = turns.iter().filter(|turns| turns.is_of_episodes && turns.agent == agent);
+        Ok(AgentCount {
+            turns: of_agent.map(|turns| turns.current).sum(),
+            agent,
+            sessions: count(row, 1)?,
+            subagents: count(row, 2)?,
+            documents: count(row, 3)?,
+        })
+    })?;
+    agents.sort_by(|a, b| b.turns.cmp(&a.turns).then_with(|| a.agent.cmp(&b.agent)));
+    Ok(agents)
+}
+
+/// Returns the counts by role, the role of most turns first.
+fn roles(turns: &[Turns]) -> Vec<EpisodeCount> {
+    let mut roles: BTreeMap<&str, u64> = BTreeMap::new();
+    for turns in turns.iter().filter(|turns| turns.is_of_project) {
+        *roles.entry(&turns.role).or_default() += turns.current;
+    }
+    let mut roles: Vec<EpisodeCount> = roles
+        .into_iter()
+        .filter(|(_, turns)| *turns > 0)
+        .map(|(role, turns)| EpisodeCount { role: role.to_owned(), turns })
+        .collect();
+    roles.sort_by_key(|role| std::cmp::Reverse(role.turns));
+    roles
 }
 
 pub(in crate::store) fn count(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<u64> {

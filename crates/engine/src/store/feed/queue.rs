@@ -200,17 +200,4 @@ impl Store {
                 .map(drop),
         })
     }
-
-    /// Returns the number of turns and memories that the index should hold.
-    pub(crate) fn indexable_items(&self) -> StoreResult<u64> {
-        self.read(|view| {
-            view.count(
-                &format!(
-                    "SELECT (SELECT count(*) FROM memory) + count(*) FROM turn JOIN episode ON episode.id = turn.episode_id
-                 WHERE episode.forgotten_ms IS NULL AND {IS_RECALLED}"
-                ),
-                [],
-            )
-        })
-    }
 }

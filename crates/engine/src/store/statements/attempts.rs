@@ -62,6 +62,8 @@ pub(crate) enum Attempts<'q> {
     Passed(&'q str, &'q str),
     /// The last of a program whose version is known.
     Versioned(&'q str),
+    /// All, at most so many.
+    Latest(i64),
 }
 
 impl Store {
@@ -95,6 +97,7 @@ impl Store {
                 params![project, program, until, 1],
                 attempt,
             ),
+            Attempts::Latest(most) => view.all(&sql("?2 = ?2"), params![project, 0, until, most], attempt),
         })
     }
 }

@@ -60,6 +60,8 @@ pub(crate) enum EvidenceOf<'q> {
 pub(crate) enum Outlines<'q> {
     /// The outlines of these memories, in their order.
     Keys(&'q [MemoryKey]),
+    /// The outlines of these memories that hold or are contested, in their order.
+    Ids(&'q [MemoryId]),
     /// The latest memories about an entity, at most so many.
     About(EntityId, usize),
     /// The latest memories that were recorded after one, at most so many.
@@ -92,6 +94,15 @@ pub(crate) struct StatementFacts {
     pub has_entities: bool,
     /// True if an answer has some memories only if it is asked for their status.
     pub has_unlisted: bool,
+}
+
+/// Numbers of which one changes with each change of memories, entities and relations, and when something is forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MemoryStamp {
+    operation: i64,
+    changed: UtcMillis,
+    memories: i64,
+    forgotten_episodes: i64,
 }
 
 /// The entities whose names a caller wants.
@@ -156,6 +167,11 @@ impl View<'_> {
             Outlines::Keys(keys) => {
                 let sql = format!("SELECT {COLUMNS} {FROM} WHERE memory.id = ?1");
                 keys.iter().filter_map(|key| self.first(&sql, [key], memory_of).transpose()).collect::<StoreResult<_>>()?
+            }
+            Outlines::Ids(ids) => {
+                let sql = format!("SELECT {COLUMNS} {FROM} WHERE memory.uid = ?1 AND memory.status IN ('holds', 'contested')");
+                let one = |id: &MemoryId| self.first(&sql, [id.as_bytes()], memory_of).transpose();
+                ids.iter().filter_map(one).collect::<StoreResult<_>>()?
             }
             Outlines::About(entity, limit) => {
                 let sql = format!(
@@ -296,6 +312,17 @@ impl Store {
                     || has("SELECT 1 FROM memory WHERE status = 'proposed'")?,
             })
         })
+    }
+
+    /// Returns the numbers by which a caller sees that something about memories changed.
+    pub(crate) fn memory_stamp(&self) -> StoreResult<MemoryStamp> {
+        let sql = "SELECT (SELECT coalesce(max(number), 0) FROM operation), (SELECT coalesce(max(changed_ms), 0) FROM memory),
+                       (SELECT count(*) FROM memory), (SELECT count(*) FROM episode WHERE forgotten_ms IS NOT NULL)";
+        let stamp = |row: &Row<'_>| {
+            let (operation, changed) = (row.get(0)?, row.get(1)?);
+            Ok(MemoryStamp { operation, changed, memories: row.get(2)?, forgotten_episodes: row.get(3)? })
+        };
+        Ok(self.read(|view| view.all(sql, [], stamp))?.remove(0))
     }
 
     /// Returns entities with the names by which they were looked for: their own, or that of the alias. `with_degrees`: with the numbers of their
