@@ -21,8 +21,10 @@ mod extraction;
 mod handoff;
 mod index;
 pub mod ingest;
+mod insights;
 pub mod llm;
 mod memories;
+mod outcomes;
 pub mod platform;
 mod recursion;
 mod retrieve;
@@ -62,6 +64,7 @@ pub use index::vector::{
     VectorSearch, VectorWriter, Written,
 };
 pub use index::{CompiledFilter, IndexError, SyncReport};
+pub use insights::{FoundInsight, InsightsRequest};
 pub use llm::dollars;
 pub use memories::{
     AlikeEntities, ConflictPlace, Done, Exported, Extracted, GivenEntity, GivenEvidence, GivenRecords, GivenRelation, Held,
@@ -69,6 +72,7 @@ pub use memories::{
     OpenedEntity, OpenedMemory, Reached, Settlement, SharedRecord, SharedRequest, SharedTaken, StoredMemory, TAKES_SHARED,
     Touched, Traversal,
 };
+pub use outcomes::{OutcomesRequest, SessionOutcome};
 #[cfg(feature = "python")]
 pub use recursion::WORKER;
 pub use recursion::{

@@ -22,7 +22,7 @@ const HEAD: usize = 4_000;
 const HEADINGS: usize = 5;
 
 /// Beginnings of what programs say at the beginning of a session.
-const NOTICES: [&str; 3] = ["Caveat:", "This session is being continued", "[Request interrupted"];
+const NOTICES: [&str; 4] = ["Caveat:", "Operation stopped by hook", "This session is being continued", "[Request interrupted"];
 /// Signs with which a line begins that was copied from somewhere: quotations, tables, marked-up text, terminals, data.
 const COPIED: [char; 10] = ['>', '|', '<', '{', '}', '[', '$', '❯', '⎿', '⏺'];
 /// Beginnings of lines of code blocks, stack traces and differences.

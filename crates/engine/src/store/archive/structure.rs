@@ -7,6 +7,7 @@ use rusqlite::{Row, params};
 use yore_core::episode::{FileAction, FileUse, Outcome, Role, ToolUse, Turn};
 use yore_core::exchange::is_prose;
 use yore_core::files::{Opened, relative};
+use yore_core::id::TurnId;
 use yore_core::query::Filter;
 use yore_core::text::{CodeBlock, code_blocks, error_lines, language_name, paths};
 use yore_core::time::UtcMillis;
@@ -39,6 +40,7 @@ pub(crate) struct FileEvent {
     pub path: String,
     pub is_written: bool,
     pub project: Option<ProjectKey>,
+    pub turn: TurnId,
 }
 
 /// A message by a person in a session.
@@ -52,6 +54,8 @@ pub(crate) struct Prompt {
     /// Time as the agent wrote it.
     pub recorded: String,
     pub project: Option<String>,
+    pub project_row: Option<ProjectKey>,
+    pub turn: TurnId,
     pub text: String,
     /// Text of the message before it, by a person or an agent.
     pub before: String,
@@ -349,7 +353,8 @@ impl Store {
         let paths = paths.map(|paths| serde_json::Value::from(paths).to_string());
         self.read(|view| {
             view.all(
-                "SELECT path.text, cwd.text, turn_file.action, turn.episode_id, turn.position, turn.at_ms, turn.project_id FROM path
+                "SELECT path.text, cwd.text, turn_file.action, turn.episode_id, turn.position, turn.at_ms, turn.project_id, turn.uid
+                 FROM path
                  JOIN turn_file ON turn_file.path_id = path.id JOIN turn ON turn.id = turn_file.turn_id
                  JOIN episode ON episode.id = turn.episode_id LEFT JOIN label AS cwd ON cwd.id = turn.cwd_id
                  WHERE turn_file.action <> 'mentioned' AND turn.at_ms IS NOT NULL AND episode.kind = 'session'
@@ -359,7 +364,7 @@ impl Store {
                 |row| {
                     let Opened { path, is_written } = opened(row)?;
                     let (episode, position, at, project) = (row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?);
-                    Ok(FileEvent { path, is_written, episode, position, at, project })
+                    Ok(FileEvent { path, is_written, episode, position, at, project, turn: TurnId::from_bytes(row.get(7)?) })
                 },
             )
         })
@@ -374,7 +379,7 @@ impl Store {
                      (SELECT words FROM turn_text WHERE turn_id = turn.id),
                      (SELECT words FROM turn_text WHERE turn_id = (
                          SELECT id FROM turn AS before WHERE before.episode_id = turn.episode_id AND before.position < turn.position
-                             AND before.role IN ('human', 'assistant') ORDER BY before.position DESC LIMIT 1))
+                             AND before.role IN ('human', 'assistant') ORDER BY before.position DESC LIMIT 1)), turn.project_id, turn.uid
                  FROM turn JOIN episode ON episode.id = turn.episode_id LEFT JOIN project ON project.id = turn.project_id
                  WHERE turn.role = 'human' AND turn.at_ms IS NOT NULL AND episode.kind = 'session'
                    AND episode.forgotten_ms IS NULL ORDER BY turn.episode_id, turn.position",
@@ -389,6 +394,8 @@ impl Store {
                         project: row.get(5)?,
                         text: text(row.get(6)?),
                         before: text(row.get(7)?),
+                        project_row: row.get(8)?,
+                        turn: TurnId::from_bytes(row.get(9)?),
                     })
                 },
             )
