@@ -5,14 +5,16 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use yore_core::files::rank_files;
+use yore_core::files::{Opened, rank_files};
 use yore_core::query::{Filter, SearchMode};
 use yore_core::scope::ScopeChoice;
+use yore_core::text::is_stop_word;
+use yore_core::time::UtcMillis;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::retrieve::{Hit, RecallRequest, opened_in_exchanges};
-use crate::store::{FileEvent, Prompt};
+use crate::retrieve::{Hit, RecallRequest};
+use crate::store::{EpisodeKey, FileEvent, Prompt, SessionFilter, SessionOrder, Store, TurnKey, Turns};
 
 /// Numbers of suggested files at which a prompt is judged.
 pub const CUTS: [usize; 4] = [1, 3, 5, 10];
@@ -22,6 +24,9 @@ const LEAST_WORDS: usize = 4;
 const LEAST_OPENINGS: usize = 200;
 /// Characters of a prompt that are asked.
 const PROMPT_CHARS: usize = 600;
+/// Most words of a prompt that are looked for as grep does it, and shortest of them.
+const GREPPED_WORDS: usize = 12;
+const SHORTEST_GREPPED: usize = 3;
 /// Hits of other sessions that vote, and hits that are read to find so many.
 const VOTING: usize = 20;
 const READ: usize = 40;
@@ -57,7 +62,7 @@ pub struct ReplayReport {
     pub prompts: usize,
     /// Number of prompts for which a file had been opened in an earlier session: the others cannot be helped.
     pub helpable: usize,
-    /// Memory, what is often opened, what was opened last.
+    /// yore, its full text alone, grep, what is often opened, what was opened last.
     pub rows: Vec<ReplayRow>,
 }
 
@@ -83,8 +88,9 @@ impl Engine {
         cases.retain(|case| (request.is_wanted)(&case.prompt.session, &case.prompt.recorded));
         cases.sort_by_key(|case| std::cmp::Reverse(case.prompt.at));
         cases.truncate(request.limit);
-        let mut judged = [Judged::default(), Judged::default(), Judged::default()];
+        let mut judged: [Judged; 5] = Default::default();
         let mut helpable = 0;
+        let grep = if cases.is_empty() { Grep::default() } else { Grep::read(self.store())? };
         for (done, case) in cases.iter().enumerate() {
             if !observer(done, cases.len()) {
                 break;
@@ -96,21 +102,32 @@ impl Engine {
             let mut recent: Vec<&str> = past.iter().rev().map(|event| event.path.as_str()).collect();
             let mut seen = HashSet::new();
             recent.retain(|path| seen.insert(*path));
-            let mut exchanges = opened_in_exchanges(self.store(), &self.hits_of_others(case.prompt, request)?)?;
-            for opened in &mut exchanges {
-                opened.retain(|file| is_named_like_a_file(&file.path));
-            }
             let total = popular.iter().map(|(_, count)| count).sum();
-            let remembered = rank_files(&exchanges, &popular, total);
-            judged[0].add(case, remembered.iter().map(|file| file.path.as_str()));
+            let rows_of = |hits: &[Hit]| hits.iter().filter_map(Hit::turn_key).collect::<Vec<_>>();
+            let full_text = ReplayRequest { mode: SearchMode::Lexical, ..request.clone() };
+            let found = [
+                rows_of(&self.hits_of_others(case.prompt, request)?),
+                rows_of(&self.hits_of_others(case.prompt, &full_text)?),
+                grep.find(case.prompt),
+            ];
+            for (judged, turns) in judged.iter_mut().zip(found) {
+                let opened = |turn: &TurnKey| -> Result<Vec<Opened>, EngineError> {
+                    let mut opened = self.store().exchange_work(*turn, false)?.opened;
+                    opened.retain(|file| is_named_like_a_file(&file.path));
+                    Ok(opened)
+                };
+                let exchanges: Vec<Vec<Opened>> = turns.iter().map(opened).collect::<Result<_, _>>()?;
+                let ranked = rank_files(&exchanges, &popular, total);
+                judged.add(case, ranked.iter().map(|file| file.path.as_str()));
+            }
             let mut often = popular;
             often.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-            judged[1].add(case, often.iter().map(|(path, _)| path.as_str()));
-            judged[2].add(case, recent.into_iter());
+            judged[3].add(case, often.iter().map(|(path, _)| path.as_str()));
+            judged[4].add(case, recent.into_iter());
         }
-        let [memory, often, last] = judged;
-        let rows = vec![memory.row("memory"), often.row("opened often"), last.row("opened last")];
-        Ok(ReplayReport { prompts: memory.prompts, helpable, rows })
+        let names = ["yore", "full text", "grep", "opened often", "opened last"];
+        let rows = judged.iter().zip(names).map(|(judged, name)| judged.row(name)).collect();
+        Ok(ReplayReport { prompts: judged[0].prompts, helpable, rows })
     }
 
     /// Returns what memory finds for a prompt in other sessions.
@@ -137,6 +154,68 @@ impl Engine {
             .take(VOTING)
             .collect())
     }
+}
+
+/// All messages by their words: what a person has without a memory who greps the transcripts of a project.
+#[derive(Default)]
+struct Grep {
+    messages: Vec<Message>,
+    /// Places of the messages that have a word.
+    by_word: HashMap<String, Vec<u32>>,
+}
+
+struct Message {
+    turn: TurnKey,
+    episode: EpisodeKey,
+    at: UtcMillis,
+    project: Option<String>,
+}
+
+impl Grep {
+    fn read(store: &Store) -> Result<Self, EngineError> {
+        let mut grep = Self::default();
+        let filter = SessionFilter { without_documents: true, ..SessionFilter::default() };
+        for session in store.sessions(&filter, SessionOrder::Oldest, usize::MAX >> 1)? {
+            for turn in store.turns(Turns::OfEpisode(session.row))? {
+                let Some(at) = turn.time.utc else { continue };
+                let place = grep.messages.len() as u32;
+                let words: HashSet<String> = words(&turn.text).chain(words(&turn.tool_text)).collect();
+                for word in words {
+                    grep.by_word.entry(word).or_default().push(place);
+                }
+                grep.messages.push(Message { turn: turn.row, episode: session.row, at, project: session.project.clone() });
+            }
+        }
+        Ok(grep)
+    }
+
+    /// Returns the messages of other sessions of the project that have most words of a prompt, the latest first among equals.
+    fn find(&self, prompt: &Prompt) -> Vec<TurnKey> {
+        let asked: String = prompt.text.chars().take(PROMPT_CHARS).collect();
+        let mut looked_for: Vec<String> = Vec::new();
+        for word in words(&asked).filter(|word| !is_stop_word(word)) {
+            if looked_for.len() < GREPPED_WORDS && !looked_for.contains(&word) {
+                looked_for.push(word);
+            }
+        }
+        let mut counts: HashMap<u32, usize> = HashMap::new();
+        for place in looked_for.iter().filter_map(|word| self.by_word.get(word)).flatten() {
+            let message = &self.messages[*place as usize];
+            let is_of_project = prompt.project.is_none() || message.project == prompt.project;
+            if message.at < prompt.at && message.episode != prompt.episode && is_of_project {
+                *counts.entry(*place).or_default() += 1;
+            }
+        }
+        let mut found: Vec<(usize, UtcMillis, u32)> =
+            counts.into_iter().map(|(place, count)| (count, self.messages[place as usize].at, place)).collect();
+        found.sort_unstable_by(|a, b| b.cmp(a));
+        found.into_iter().take(VOTING).map(|(.., place)| self.messages[place as usize].turn).collect()
+    }
+}
+
+fn words(text: &str) -> impl Iterator<Item = String> + '_ {
+    let parts = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    parts.filter(|word| word.len() >= SHORTEST_GREPPED).map(str::to_lowercase)
 }
 
 /// Returns the prompts with something to find.

@@ -35,8 +35,9 @@ fn memory_names_the_file_that_was_opened_when_the_same_was_asked_before() {
     let request = ReplayRequest { limit: 1, context: 0, mode: SearchMode::Static, is_wanted: |_, _| true };
     let report = memory.engine().replay(&request, &mut |_, _| true).unwrap();
     assert_eq!((report.prompts, report.helpable), (1, 1), "{report:?}");
-    let at_1: Vec<f64> = report.rows.iter().map(|row| row.hits[0]).collect();
-    assert_eq!(at_1[..2], [1.0, 0.0], "by memory, not by how often a file is opened: {report:?}");
+    let at_1: Vec<(&str, f64)> = report.rows.iter().map(|row| (row.name, row.hits[0])).collect();
+    let expected = [("yore", 1.0), ("full text", 1.0), ("grep", 1.0), ("opened often", 0.0), ("opened last", 1.0)];
+    assert_eq!(at_1, expected, "by memory, not by how often a file is opened: {report:?}");
     let stopped = memory.engine().replay(&request, &mut |_, _| false).unwrap();
     assert_eq!(stopped.prompts, 0, "nothing is judged after a stop");
 }

@@ -10,8 +10,9 @@ use crate::results::{ReplayWay, Replayed};
 /// Measure, on your own history, which files memory would have named
 ///
 /// At each earlier prompt, only what was said before it in other sessions is searched. What it should name are the
-/// files that the agent then opened for the first time in its session and that the prompt does not name. Beside it:
-/// the files that are opened most often, and those opened last.
+/// files that the agent then opened for the first time in its session and that the prompt does not name. Beside it: full
+/// text alone, grep (the messages with most of the prompt's words), the files that are opened most often, and those opened
+/// last. The table holds numbers alone, so it can be shown to anybody.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// At most N prompts, the newest ones
