@@ -63,6 +63,8 @@ pub struct IngestReport {
     pub files_gone: u64,
     /// Number of files that the configuration excludes.
     pub files_excluded: u64,
+    /// Number of files that were left for later, because only the newest were to be read.
+    pub files_left: u64,
     /// Number of bytes read.
     pub bytes_read: u64,
     /// Number of lines archived.
@@ -124,6 +126,27 @@ impl IngestReport {
         self.failures.iter().chain(&self.passing)
     }
 
+    /// Returns the result of this ingestion and of a second one of the same roots, which found unchanged what this one had read.
+    #[must_use]
+    pub fn followed_by(self, second: Self) -> Self {
+        let first = Self {
+            files: 0,
+            files_unchanged: 0,
+            files_empty: 0,
+            files_busy: 0,
+            files_excluded: 0,
+            files_left: 0,
+            failures: Vec::new(),
+            passing: Vec::new(),
+            by_source: BTreeMap::new(),
+            empty_roots: Vec::new(),
+            ..self
+        };
+        let mut both = Self { files_unchanged: second.files_unchanged.saturating_sub(first.files_read), ..second };
+        both.merge(first);
+        both
+    }
+
     /// Adds the result of another ingestion.
     pub fn merge(&mut self, other: Self) {
         self.files += other.files;
@@ -134,6 +157,7 @@ impl IngestReport {
         self.files_rewritten += other.files_rewritten;
         self.files_gone += other.files_gone;
         self.files_excluded += other.files_excluded;
+        self.files_left += other.files_left;
         self.bytes_read += other.bytes_read;
         self.lines += other.lines;
         self.lines_excluded += other.lines_excluded;

@@ -34,6 +34,8 @@ pub struct IngestRequest {
     pub is_dry_run: bool,
     /// If set, only units with these names, as [`yore_sources::source::Unit::name`] returns them.
     pub only: Option<Arc<HashSet<String>>>,
+    /// If set, of the units that were never read only the newest ones, of so many bytes in all, and at least one.
+    pub newest_bytes: Option<u64>,
 }
 
 impl IngestRequest {
@@ -46,6 +48,7 @@ impl IngestRequest {
             policy: Arc::default(),
             is_dry_run: false,
             only: None,
+            newest_bytes: None,
         }
     }
 }

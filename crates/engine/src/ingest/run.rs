@@ -75,7 +75,8 @@ impl<'a> Ingest<'a> {
         let _lock = if request.is_dry_run { None } else { Some(self.lock_ingestion(observer)?) };
         // Something may have been forgotten while other processes held the lock.
         self.tombstones = self.store.tombstones()?;
-        let found = self.discover(request, &mut report)?;
+        let mut found = self.discover(request, &mut report)?;
+        report.files_left = request.newest_bytes.map_or(0, |bytes| leave_older(&mut found, bytes));
         observer.found(found.len(), found.iter().map(|found| found.unit.stamp.size).sum());
         let mut unfinished: HashSet<&Path> = HashSet::new();
         for unit in &found {
@@ -113,7 +114,7 @@ impl<'a> Ingest<'a> {
             self.store.settle_titles()?;
             note_first_commits(self.store, (self.now)())?;
         }
-        if !request.is_dry_run && !report.is_cancelled && request.only.is_none() {
+        if !request.is_dry_run && !report.is_cancelled && request.only.is_none() && report.files_left == 0 {
             self.note_gone(request, &found, &mut report)?;
         }
         Ok(report)
@@ -319,4 +320,22 @@ fn allows_parent(policy: &CapturePolicy, path: &Path, known: &mut HashMap<PathBu
     let is_allowed = parent.to_str().map_or_else(|| policy.allows_unknown(), |parent| policy.allows_directory(parent));
     known.insert(parent.to_path_buf(), is_allowed);
     is_allowed
+}
+
+/// Removes units that were never read, up to the newest ones of so many bytes; returns the number of removed units.
+///
+/// Copies of a conversation begin at one time and stay together: the first unit with a message owns it.
+fn leave_older(found: &mut Vec<FoundUnit>, bytes: u64) -> u64 {
+    let mut taken = 0;
+    let mut oldest = None;
+    for new in found.iter().rev().filter(|found| found.row.is_none() && !found.unit.closes_file) {
+        taken += new.unit.stamp.size;
+        if oldest.is_some() && taken > bytes {
+            let (oldest, before) = (oldest.unwrap_or_default(), found.len());
+            found.retain(|found| found.row.is_some() || !found.unit.closes_file && found.began >= oldest);
+            return (before - found.len()) as u64;
+        }
+        oldest = Some(new.began.clone());
+    }
+    0
 }

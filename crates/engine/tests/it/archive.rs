@@ -226,6 +226,39 @@ fn older_copy_does_not_bring_back_an_older_title() {
 }
 
 #[test]
+fn newest_files_are_read_first_with_the_copies_of_their_sessions_and_the_rest_later() {
+    const DAY: i64 = 86_400_000;
+    let memory = Memory::new();
+    let day = |number: i64| SessionBuilder::new(70 + number.unsigned_abs()).at(Memory::now() - 20 * DAY + number * DAY).turns(6);
+    let sessions: Vec<SessionBuilder> = (0..4).map(day).collect();
+    for (number, session) in sessions.iter().enumerate() {
+        memory.write(&format!("projects/p/{number}.jsonl"), session.text());
+    }
+    // A copy of the newest begins when that one does.
+    memory.write("projects/p/copy.jsonl", sessions[3].text());
+    let read = |newest_bytes| {
+        let roots = vec![SourceRoot { source: "claude-code".to_owned(), path: memory.sources() }];
+        memory.engine().ingest(&IngestRequest { newest_bytes, ..IngestRequest::new(roots) }, &mut Silent).unwrap()
+    };
+    let first = read(Some(1));
+    assert_eq!((first.files, first.files_read, first.files_left), (2, 2, 3));
+    assert!(!memory.turns(sessions[3].id()).is_empty());
+    assert!(memory.turns(sessions[2].id()).is_empty());
+    let second = read(Some(u64::MAX));
+    assert_eq!((second.files, second.files_read, second.files_unchanged, second.files_left), (5, 3, 2, 0));
+    let both = first.followed_by(second);
+    assert_eq!((both.files, both.files_read, both.files_unchanged, both.files_left), (5, 5, 0, 0));
+    memory.index();
+    let whole = Memory::new();
+    for (number, session) in sessions.iter().enumerate() {
+        whole.write(&format!("projects/p/{number}.jsonl"), session.text());
+    }
+    whole.write("projects/p/copy.jsonl", sessions[3].text());
+    assert_eq!(whole.learn().turns_added, both.turns_added);
+    assert_same(&whole.words(), &memory.words());
+}
+
+#[test]
 fn deleted_file_stays_archived() {
     let session = SessionBuilder::new(41).turns(20);
     let memory = one_shot(session.text().as_bytes());

@@ -349,14 +349,14 @@ fn found(request: &IngestRequest) -> IngestReport {
     report
 }
 
-/// Archives and indexes, with a progress bar.
+/// Archives and indexes, with a progress bar. `newest_bytes` as in [`IngestRequest`].
 pub fn read_histories(
     engine: &Engine,
     roots: Vec<SourceRoot>,
-    is_dry_run: bool,
+    newest_bytes: Option<u64>,
     context: &Context,
 ) -> CliResult<(IngestReport, SyncReport)> {
-    let request = IngestRequest { is_dry_run, ..request(roots, &context.settings)? };
+    let request = IngestRequest { newest_bytes, ..request(roots, &context.settings)? };
     read_told(engine, &request, false, context)
 }
 

@@ -52,7 +52,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if !arguments.no_sources {
         let engine = context.settings.engine(false)?;
         let roots = known_roots(&engine, &context.settings)?;
-        let (read, _) = read_histories(&engine, roots, false, context)?;
+        let (read, _) = read_histories(&engine, roots, None, context)?;
         turns = read.turns_added;
     }
     let lost_for_good: Vec<_> = report.lost.iter().filter(|(_, _, is_there)| !is_there).collect();

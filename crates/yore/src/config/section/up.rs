@@ -1,11 +1,11 @@
-//! `[up]`: the output of `yore up`.
+//! `[up]`: the order in which `yore up` reads, and its output.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::key::{Key, ProjectMay, Shape};
 
-/// The output at the end of `yore up`.
+/// What `yore up` reads first, and its output.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Up {
@@ -13,11 +13,13 @@ pub struct Up {
     pub ask_question: bool,
     /// Shows an example if there are no conversations yet.
     pub example_when_empty: bool,
+    /// Mebibytes of the newest conversations that can be searched before the rest is read, if there are more; 0: everything at once.
+    pub newest_mib: u64,
 }
 
 impl Default for Up {
     fn default() -> Self {
-        Self { ask_question: true, example_when_empty: true }
+        Self { ask_question: true, example_when_empty: true, newest_mib: 40 }
     }
 }
 
@@ -25,4 +27,5 @@ impl Default for Up {
 pub(super) const KEYS: &[Key] = &[
     Key::new("up.ask_question", Shape::Switch, ProjectMay::Set),
     Key::new("up.example_when_empty", Shape::Switch, ProjectMay::Set),
+    Key::new("up.newest_mib", Shape::Count { min: 0, max: 100_000 }, ProjectMay::Nothing),
 ];
