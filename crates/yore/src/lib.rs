@@ -1,6 +1,7 @@
 //! `yore`: a long-term memory for AI coding agents. This is the table of contents; the program is [`run`], and
 //! nothing else is meant for other crates, but for what the example `mcp_conformance` is made of.
 //!
+//! - `account`: what memory was worth, and what it cost
 //! - `api`: the HTTP API, one file for each group of routes
 //! - `agents`: the hooks of every agent, one file each
 //! - `cli`: one file per command
@@ -39,6 +40,7 @@
 //! - `example`: an invented project, for a computer without history
 //! - `fuzz`: the parsers of foreign text; built for the fuzzers only
 
+mod account;
 mod agents;
 mod api;
 mod cli;

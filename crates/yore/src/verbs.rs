@@ -22,12 +22,13 @@ use yore_engine::{
     AlikeEntities, AskAnswer, AskRequest, AuditReport, AuditRequest, Brief, BriefRequest, CategoriesRequest, CategoryOutline,
     CategorySummary, CleanedUp, CodeReport, CommandRequest, ConflictPlace, ContextPage, ContextPlace, ContextReading,
     ContextSearch, ContextTree, DeepenRequest, Deepened, DistilReport, Distilled, Done, Engine, EngineError, EpisodeSummary,
-    ForgetRequest, ForgetSelection, Forgotten, FoundContexts, Handoff, HandoffRequest, Held, HeldRequest, Job, LearnRequest,
-    Learning, LedgerRow, LoggedUse, Material, MaterialRequest, MemoryEdit, MemoryList, MergeOffer, NewMemory, NoteSummary,
-    NotesRequest, OpenConflict, OpenedContext, OpenedEntity, OpenedMemory, ProjectMerged, ProjectQuery, ProjectSummary, Reached,
-    RememberRequest, Remembered, SessionTopics, SessionsRequest, Settlement, SharedRequest, SharedTaken, ShowAnswer, ShowRequest,
-    SourceFileSummary, Spent, Statistics, StatisticsRequest, StoredMemory, SuggestRequest, Suggestions, TopicsRequest, Touched,
-    Traversal, UpkeepState, Warning, WhichVersion,
+    ForgetRequest, ForgetSelection, Forgotten, FoundContexts, FoundInsight, Handoff, HandoffRequest, Held, HeldRequest,
+    InsightsRequest, Job, LearnRequest, Learning, LedgerRow, LoggedUse, Material, MaterialRequest, MemoryEdit, MemoryList,
+    MergeOffer, NewMemory, NoteSummary, NotesRequest, OpenConflict, OpenedContext, OpenedEntity, OpenedMemory, OutcomesRequest,
+    ProjectMerged, ProjectQuery, ProjectSummary, Reached, RememberRequest, Remembered, SessionOutcome, SessionTopics,
+    SessionsRequest, Settlement, SharedRequest, SharedTaken, ShowAnswer, ShowRequest, SourceFileSummary, Spent, Statistics,
+    StatisticsRequest, StoredMemory, SuggestRequest, Suggestions, TopicsRequest, Touched, Traversal, UpkeepState, Warning,
+    WhichVersion,
 };
 use yore_sources::project_names::ProjectNames;
 
@@ -124,6 +125,10 @@ verbs! {
     /// Returns a category with its summary; `None` if there is none.
     Reads category_summary(request: CategoriesRequest, name: String) -> Option<CategorySummary> =>
         |engine| engine.category_summary(&request, &name);
+    /// Returns what sessions took until their first lasting change, and their errors.
+    Reads outcomes(request: OutcomesRequest) -> Vec<SessionOutcome> => |engine| engine.outcomes(&request);
+    /// Finds what happens again and again in the work of projects.
+    Reads insights(request: InsightsRequest) -> Vec<FoundInsight> => |engine| engine.insights(&request);
     /// Forgets a session, a note or a memory.
     Writes forget(request: ForgetRequest) -> Forgotten => |engine| engine.forget(&request);
     /// Forgets everything that meets conditions.

@@ -16,11 +16,11 @@ struct Group {
 
 /// Every command that is not hidden, in the order of help, completions and reference.
 const GROUPS: [Group; 6] = [
-    Group { name: "Start", first: &["up", "install", "status", "doctor"], more: &["stats"] },
+    Group { name: "Start", first: &["up", "tour", "install", "status", "doctor"], more: &["stats", "account"] },
     Group {
         name: "Ask",
         first: &["recall", "ask", "show", "sessions", "today", "week"],
-        more: &["resume", "handoff", "audit", "brief", "topics", "categories", "projects", "page"],
+        more: &["resume", "handoff", "audit", "brief", "topics", "categories", "insights", "projects", "page"],
     },
     Group {
         name: "Memories",

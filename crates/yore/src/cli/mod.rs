@@ -1,5 +1,6 @@
 //! The command line: the table of commands, their global options, and dispatch; one file for each command.
 
+mod account;
 mod ask;
 mod audit;
 mod brief;
@@ -27,6 +28,7 @@ mod help;
 mod hook;
 mod import;
 mod ingest;
+mod insights;
 mod install;
 mod language_model;
 mod learn;
@@ -55,6 +57,7 @@ mod status;
 mod status_line;
 mod team;
 mod topics;
+mod tour;
 mod undo;
 mod uninstall;
 mod up;
@@ -135,10 +138,12 @@ fn key_value(text: &str) -> Result<(String, String), String> {
 #[derive(Debug, Subcommand)]
 enum Command {
     Up(up::Arguments),
+    Tour(tour::Arguments),
     Install(install::Arguments),
     Status(status::Arguments),
     Doctor(doctor::Arguments),
     Stats(stats::Arguments),
+    Account(account::Arguments),
     #[command(alias = "search")]
     Recall(recall::Arguments),
     Ask(ask::Arguments),
@@ -152,6 +157,7 @@ enum Command {
     Brief(brief::Arguments),
     Topics(topics::Arguments),
     Categories(categories::Arguments),
+    Insights(insights::Arguments),
     Projects(projects::Arguments),
     Page(browse::Arguments),
     #[command(alias = "note")]
@@ -215,7 +221,7 @@ impl Command {
         match self {
             Self::Memories(arguments) => arguments.is_list(),
             Self::Recall(_) | Self::Show(_) | Self::Sessions(_) | Self::Today(_) | Self::Week(_) | Self::Topics(_) => true,
-            Self::Brief(_) | Self::Categories(_) | Self::Projects(_) | Self::Log(_) => true,
+            Self::Brief(_) | Self::Categories(_) | Self::Insights(_) | Self::Projects(_) | Self::Log(_) => true,
             _ => false,
         }
     }
@@ -295,10 +301,12 @@ fn report(printer: &mut Printer, error: CliError) -> CliError {
 fn dispatch(command: Command, context: &mut Context) -> CliResult {
     match command {
         Command::Up(arguments) => up::run(&arguments, context),
+        Command::Tour(arguments) => tour::run(&arguments, context),
         Command::Install(arguments) => install::run(&arguments, context),
         Command::Status(arguments) => status::run(&arguments, context),
         Command::Doctor(arguments) => doctor::run(&arguments, context),
         Command::Stats(arguments) => stats::run(&arguments, context),
+        Command::Account(arguments) => account::run(&arguments, context),
         Command::Recall(arguments) => recall::run(&arguments, context),
         Command::Ask(arguments) => ask::run(&arguments, context),
         Command::Show(arguments) => show::run(&arguments, context),
@@ -311,6 +319,7 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
         Command::Brief(arguments) => brief::run(&arguments, context),
         Command::Topics(arguments) => topics::run(&arguments, context),
         Command::Categories(arguments) => categories::run(&arguments, context),
+        Command::Insights(arguments) => insights::run(&arguments, context),
         Command::Page(arguments) => browse::run(&arguments, context),
         Command::Projects(arguments) => projects::run(&arguments, context),
         Command::Remember(arguments) => remember::run(&arguments, context),

@@ -17,7 +17,7 @@ use super::Context;
 use crate::config::{self, FileKind, PROJECT_FILE, SharedLevel};
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::plain::{counted, harmless, one_line};
-use crate::results::{SharePreview, ShareRefused, TeamAudited, TeamInvite, TeamMember, TeamProjectState, TeamState, TeamSynced};
+use crate::results::{SharePreview, ShareRefused, TeamAudited, TeamInvite, TeamMember, TeamState, TeamSynced};
 use crate::shared::file::{self, SharedFile};
 use crate::shared::folder::{Folder, project_key};
 use crate::shared::mirror::{self, Membership, Mirror, TeamProject};
@@ -25,6 +25,7 @@ use crate::shared::publish::Publisher;
 use crate::shared::refresh::of_team;
 use crate::team::outgoing::{Outgoing, Text};
 use crate::team::remote::{Remote, RemoteError, Server};
+use crate::team::state;
 use crate::team::sync::sync_project;
 
 /// Most memories that a question before sharing shows.
@@ -297,44 +298,7 @@ fn join(address: &str, invite: Option<&str>, who: [Option<&str>; 3], context: &m
 
 /// Returns the teams of this computer, with their projects.
 fn states(context: &Context) -> CliResult<Vec<TeamState>> {
-    let data = &context.settings.directory;
-    let projects = mirror::projects(data).map_err(failed(context))?;
-    let mut states = Vec::new();
-    for membership in mirror::memberships(data).map_err(failed(context))? {
-        let mut state = TeamState {
-            team: membership.me.team_name.clone(),
-            server: membership.server,
-            email: membership.me.email,
-            role: membership.me.role.as_str().to_owned(),
-            projects: Vec::new(),
-        };
-        for project in projects.iter().filter(|project| project.team == membership.me.team) {
-            let mirror = mirror::mirror(data, project).map_err(failed(context))?;
-            state.projects.push(project_state(project, &mirror));
-        }
-        states.push(state);
-    }
-    Ok(states)
-}
-
-fn project_state(project: &TeamProject, mirror: &Mirror) -> TeamProjectState {
-    let level = match project.level {
-        SharedLevel::Named => "named",
-        SharedLevel::Memories => "memories",
-    };
-    TeamProjectState {
-        project: project.name.clone(),
-        directory: project.root.display().to_string(),
-        level: level.to_owned(),
-        sent: mirror.sent.len() as u64,
-        received: mirror.known().len() as u64,
-        waiting: mirror.waiting.len() as u64,
-        refused: refused(mirror.refused.iter()),
-    }
-}
-
-fn refused<'a>(refused: impl Iterator<Item = (&'a String, &'a String)>) -> Vec<ShareRefused> {
-    refused.map(|(memory, reason)| ShareRefused { memory: memory.clone(), reason: reason.clone() }).collect()
+    state::states(&context.settings.directory).map_err(failed(context))
 }
 
 fn show(context: &mut Context) -> CliResult {
@@ -806,7 +770,7 @@ fn report_sync(projects: Vec<TeamProject>, context: &mut Context) -> CliResult {
                 sent: synced.sent,
                 received: synced.received,
                 waiting: synced.waiting,
-                refused: refused(synced.refused.iter().map(|(name, why)| (name, why))),
+                refused: state::refused(synced.refused.iter().map(|(name, why)| (name, why))),
                 problem: None,
             },
             Err(error) => {

@@ -5,7 +5,9 @@ use yore_core::episode::Role;
 use yore_core::memory::Status;
 use yore_core::scope::ScopeChoice;
 use yore_engine::ingest::{IngestReport, IngestRequest, Silent, SourceRoot};
-use yore_engine::{Engine, ExtractRequest, MemoryCounts, RecallAnswer, RecallRequest, SessionsRequest, StatisticsRequest};
+use yore_engine::{
+    Engine, ExtractRequest, MemoryCounts, RecallAnswer, RecallRequest, SessionsRequest, StatisticsRequest, SyncReport,
+};
 use yore_sources::source::{NothingKnown, SOURCES, source_named};
 
 use super::data::scan;
@@ -60,18 +62,18 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         }
     }
     let engine = context.settings.engine(true)?;
-    let (mut report, mut sync) = read_histories(&engine, roots.clone(), false, context)?;
+    let (mut report, mut sync, is_answered) = read_newest_first(&engine, &roots, context)?;
     // The archived histories name directories in which agents without a place of their own may have worked.
     let more: Vec<SourceRoot> =
         known_roots(&engine, &context.settings)?.into_iter().filter(|root| !roots.contains(root)).collect();
     if !more.is_empty() {
         let found;
-        (found, sync) = read_histories(&engine, more, false, context)?;
+        (found, sync) = read_histories(&engine, more, None, context)?;
         report.merge(found);
     }
     extract_here(&engine, context)?;
     let statistics = engine.statistics(&StatisticsRequest::default())?;
-    let answer = if context.settings.config().up.ask_question { first_answer(&engine, context)? } else { None };
+    let answer = if is_answered { None } else { first_answer(&engine, context)? };
     if context.printer.is_json() {
         context.printer.json(&Begun {
             ingestion: Ingestion::of(&report, &sync, false).without(&context.settings.paths.unread_agents()),
@@ -157,6 +159,31 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     context.settings.wake_daemon();
     learn::offer(context)?;
     Ok(Exit::Success)
+}
+
+/// Reads the histories. If there is much of them, the newest sessions come first, and a question is answered before the rest is read; returns
+/// whether one was.
+fn read_newest_first(
+    engine: &Engine,
+    roots: &[SourceRoot],
+    context: &mut Context,
+) -> CliResult<(IngestReport, SyncReport, bool)> {
+    // A program that reads the result waits for all of it.
+    let bytes = if context.printer.is_json() { 0 } else { context.settings.config().up.newest_mib << 20 };
+    let newest = (bytes > 0).then_some(bytes);
+    let (first, sync) = read_histories(engine, roots.to_vec(), newest, context)?;
+    if first.files_left == 0 {
+        return Ok((first, sync, false));
+    }
+    let (read, left) = (text::counted(first.files_read, "file"), text::count(first.files_left));
+    context.printer.line(format!("the newest {read} can be searched; the other {left} are being read"))?;
+    let answer = first_answer(engine, context)?;
+    if let Some((question, answer)) = &answer {
+        tell_answer(question, answer, context)?;
+        context.printer.line("")?;
+    }
+    let (whole, sync) = read_histories(engine, roots.to_vec(), None, context)?;
+    Ok((first.followed_by(whole), sync, answer.is_some()))
 }
 
 /// Tells how many memories were found, and how to review them.
@@ -251,6 +278,9 @@ fn kept(report: &IngestReport, source: &str, roots: &[SourceRoot]) -> String {
 /// Returns a question that a recent session answers, and the answer: the title of one of the recent sessions
 /// with the most turns, if the first result comes from that session.
 fn first_answer(engine: &Engine, context: &Context) -> CliResult<Option<(String, RecallAnswer)>> {
+    if !context.settings.config().up.ask_question {
+        return Ok(None);
+    }
     let mut sessions = engine.sessions(&SessionsRequest { limit: 20, ..SessionsRequest::default() })?;
     sessions.sort_by_key(|session| std::cmp::Reverse(session.turns));
     let asked = sessions.into_iter().filter(|session| session.title.as_deref().is_some_and(is_askable));
@@ -297,18 +327,7 @@ fn with_example(context: &mut Context) -> CliResult {
         });
     }
     let directory = context.settings.directory.join("example");
-    let sources = directory.join("transcripts");
-    for (name, content) in example::TRANSCRIPTS {
-        let path = sources.join("projects").join(name);
-        if let Some(parent) = path.parent() {
-            yore_engine::platform::create_private_directory(parent).map_err(|error| CliError::io(parent, &error))?;
-        }
-        crate::config::replace_file(&path, content).map_err(|error| CliError::io(&path, &error))?;
-    }
-    let engine = crate::engine_handle::open(&directory, true, context.settings.config(), context.settings.models())?;
-    let report =
-        engine.ingest(&IngestRequest::new(vec![SourceRoot { source: "claude-code".to_owned(), path: sources }]), &mut Silent)?;
-    let sync = engine.sync_index(5_000, &mut |_| {})?;
+    let (engine, report, sync) = read_example(&directory, context)?;
     let mut request = recall::request(example::QUESTION, context);
     request.limit = 3;
     request.packing = Some(text::packing(EXAMPLE_TOKENS));
@@ -334,6 +353,23 @@ fn with_example(context: &mut Context) -> CliResult {
     context.printer.line(format!("\nnext: ask it more with `yore --data-dir \"{}\" recall \"…\"`,", directory.display()))?;
     context.printer.line("or read your own transcripts with `yore ingest PATH`")?;
     Ok(Exit::Success)
+}
+
+/// Reads the example project into a memory of its own.
+pub fn read_example(directory: &Path, context: &Context) -> CliResult<(Engine, IngestReport, SyncReport)> {
+    let sources = directory.join("transcripts");
+    for (name, content) in example::TRANSCRIPTS {
+        let path = sources.join("projects").join(name);
+        if let Some(parent) = path.parent() {
+            yore_engine::platform::create_private_directory(parent).map_err(|error| CliError::io(parent, &error))?;
+        }
+        crate::config::replace_file(&path, content).map_err(|error| CliError::io(&path, &error))?;
+    }
+    let engine = crate::engine_handle::open(directory, true, context.settings.config(), context.settings.models())?;
+    let report =
+        engine.ingest(&IngestRequest::new(vec![SourceRoot { source: "claude-code".to_owned(), path: sources }]), &mut Silent)?;
+    let sync = engine.sync_index(5_000, &mut |_| {})?;
+    Ok((engine, report, sync))
 }
 
 #[cfg(test)]

@@ -45,6 +45,8 @@ const SHARED_PATIENCE: Duration = Duration::from_millis(250);
 const BUSY: Duration = Duration::from_millis(200);
 /// Bytes of a transcript from which the work counts as a piece of work, however few its prompts.
 const LONG_TRANSCRIPT: u64 = 60_000;
+/// The occasion by which it is drawn whether a whole session is held out.
+const WHOLE_SESSION: &str = "session";
 /// Two hooks for one event are called within this time, in milliseconds.
 const AT_ONCE_MS: i64 = 10_000;
 
@@ -205,13 +207,16 @@ impl Wanted {
 
     /// Returns whether the answer to a question is withheld by chance: the person switched that on to see what comes without it.
     fn is_held_out(&self, question: &Question, key: Option<&[u8; 32]>, past: &[Entry]) -> bool {
-        let share = self.config.inject.holdout;
+        let (share, of_sessions) = (self.config.inject.holdout, self.config.inject.holdout_sessions);
         let (Some(key), Some(session)) = (key, self.event.session_id.as_deref().filter(|session| *session != DOCTOR)) else {
             return false;
         };
         let number = past.iter().filter(|entry| entry.kind == Some(question.kind())).count();
         let occasion = format!("{} {number}", question.kind().as_str());
-        *question != Question::Distil && share > 0.0 && ledger::is_held_out(key, session, &occasion, share)
+        // A question to the agent is no memory.
+        *question != Question::Distil
+            && (share > 0.0 && ledger::is_held_out(key, session, &occasion, share)
+                || of_sessions > 0.0 && ledger::is_held_out(key, session, WHOLE_SESSION, of_sessions))
     }
 
     /// Returns an entry of the ledger for a question, without an answer.

@@ -7,7 +7,7 @@ use crate::config::{CaptureMode, Config, Layers, load_only};
 use crate::paths::Paths;
 
 /// The keys that a hook reads.
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 19] = [
     "capture.enabled",
     "capture.mode",
     "capture.projects",
@@ -17,6 +17,7 @@ const KEYS: [&str; 18] = [
     "inject.enabled",
     "inject.on_command",
     "inject.holdout",
+    "inject.holdout_sessions",
     "inject.on_edit",
     "inject.on_error",
     "inject.brief_tokens",

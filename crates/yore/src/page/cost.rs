@@ -13,8 +13,9 @@ use crate::api::route::{Caller, Nothing};
 use crate::engine_handle::now;
 use crate::error::CliResult;
 use crate::llm::offset_minutes;
+use crate::render::account::quantity_in_words;
 use crate::render::text::counted;
-use crate::results::{BudgetDay, BudgetRow, Taken, TokenDay};
+use crate::results::{Account, BudgetDay, BudgetRow, Taken, TokenDay};
 
 /// Days that the charts show.
 const DAYS: i32 = 30;
@@ -30,9 +31,11 @@ fn cost(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
     let learning = calls::learning(caller, Nothing {})?;
     let rows = calls::days(caller, calls::Days { days: Some(DAYS as u32) })?;
     let days = calls::given(caller, Nothing {})?;
+    let account = calls::worth(caller, calls::OfSessions::default())?;
     let body = html! {
         h1 { "Cost" }
         (sums(&budget, &learning, &days))
+        (worth(&account))
         (charts(&days, today()))
         (taken(&rows))
     };
@@ -92,6 +95,33 @@ fn sums(budget: &BudgetDay, learning: &LearningState, days: &[TokenDay]) -> Mark
                 @if learning.with.is_some() && learning.auto { ", in the background" }
             }
             dt { "Read" } dd { (counted(learning.sessions_read, "session")) " by a model so far; " (counted(learning.waiting.sessions, "session")) " wait" }
+        }
+    }
+}
+
+/// Returns what memory was worth: the comparison of sessions with it and without.
+fn worth(account: &Account) -> Markup {
+    html! {
+        h2 { "What memory was worth" }
+        @if account.with + account.without == 0 {
+            p { "Hooks gave no session anything in the last 90 days." }
+        } @else {
+            p {
+                (counted(account.with, "session")) " with memory, " (counted(account.without, "session")) " held out by chance. "
+                @if account.holdout_sessions == 0.0 {
+                    code { "yore config set inject.holdout_sessions 0.2" } " gives a fifth of the sessions nothing, so that they can be compared."
+                }
+            }
+            div.table tabindex="0" role="region" aria-label="Sessions with memory and without" { table {
+                thead { tr {
+                    th scope="col" { "In a session" } th.number scope="col" { "With" } th.number scope="col" { "Without" }
+                    th.number scope="col" { "Difference (95 %)" } th scope="col" { "Shown" }
+                } }
+                tbody { @for quantity in &account.quantities {
+                    @let [with, without, difference, shown] = quantity_in_words(quantity);
+                    tr { th scope="row" { (quantity.title) } td.number { (with) } td.number { (without) } td.number { (difference) } td { (shown) } }
+                } }
+            } }
         }
     }
 }

@@ -6,14 +6,16 @@ use super::view::Content;
 use crate::error::CliError;
 
 /// Views in the navigation: path, name, and the key that opens it after `g`.
-pub const NAVIGATION: [(&str, &str, &str); 10] = [
+pub const NAVIGATION: [(&str, &str, &str); 12] = [
     ("", "Search", "f"),
     ("sessions", "Sessions", "s"),
     ("memories", "Memories", "m"),
     ("inbox", "Inbox", "i"),
     ("receipts", "Receipts", "r"),
     ("categories", "Categories", "c"),
+    ("insights", "Insights", "n"),
     ("projects", "Projects", "p"),
+    ("team", "Team", "t"),
     ("cost", "Cost", "k"),
     ("health", "Health", "h"),
     ("settings", "Settings", "e"),

@@ -17,6 +17,7 @@ mod forms;
 mod graph;
 mod health;
 mod inbox;
+mod insights;
 mod layout;
 mod markdown;
 mod marker;
@@ -30,6 +31,7 @@ mod receipts;
 mod search;
 mod sessions;
 mod settings;
+mod team;
 mod timeline;
 mod view;
 
@@ -75,10 +77,12 @@ fn views() -> Vec<Row> {
         memories::views(),
         receipts::views(),
         categories::views(),
+        insights::views(),
         projects::views(),
         cost::views(),
         health::views(),
         settings::views(),
+        team::views(),
         memory::views(),
         timeline::views(),
         inbox::views(),

@@ -1,12 +1,13 @@
 //! [`Printer`]: everything that the program prints.
 //!
 //! - [`Printer`]: text for people or JSON for programs, to one stream
-//! - [`changes`]: describes what an operation changed; [`memories`]: formats memories
+//! - [`account`]: a quantity of the account; [`changes`]: describes what an operation changed; [`memories`]: formats memories
 //! - [`plain`]: numbers, times and tables, and text that cannot steer a terminal
 //! - [`text`]: formats turns, times, sizes and tables for people
 //! - [`window`]: fits text into the window of a terminal, and shows long text in a pager
 //! - [`progress`]: a progress bar on a terminal, nothing elsewhere
 
+pub mod account;
 pub mod changes;
 pub mod deep;
 pub mod ingest;

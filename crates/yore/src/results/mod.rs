@@ -12,8 +12,8 @@
 //! - [`Remembered`], [`Forgotten`], [`Brief`], [`SessionCost`]: what was done, and given
 //! - [`Finding`], [`Setting`], [`Installation`], [`Model`], [`Daemon`] and others of `program`: the program itself
 //! - [`ContextIndex`], [`HybridAnswer`] and others of `compat`: what the compatibility tools return
-//! - [`MemoryLife`]: growth, use, tokens and times of the memory
-//! - [`MemoryCategory`], [`CategorySummary`]: categories of memories
+//! - [`MemoryLife`]: growth, use, tokens and times of the memory; [`Account`]: what it was worth
+//! - [`MemoryCategory`], [`CategorySummary`]: categories of memories; [`Insight`]: what happens again and again
 //! - [`UpkeepJob`], [`UpkeepDone`], [`CleanedUp`]: recurring maintenance, and what was cleaned up
 //! - [`LearnDone`], [`LearnState`]: learning by a language model
 //! - [`HeldPage`], [`OpenedEntity`], [`ReachedNode`], [`ForgottenSelection`]: what the HTTP API returns besides
@@ -25,6 +25,7 @@
 //!
 //! `--json` writes every field. Agents get a selection: fields that are `None` are left out for them.
 
+mod account;
 mod actions;
 mod answer;
 mod audit;
@@ -38,6 +39,7 @@ mod distil;
 mod eval;
 mod handoff;
 mod held;
+mod insights;
 mod learn;
 mod list;
 mod memory;
@@ -52,6 +54,7 @@ mod topics;
 mod upkeep;
 pub mod words;
 
+pub use self::account::*;
 pub use self::actions::*;
 pub use self::answer::*;
 pub use self::audit::*;
@@ -65,6 +68,7 @@ pub use self::distil::*;
 pub use self::eval::*;
 pub use self::handoff::*;
 pub use self::held::*;
+pub use self::insights::*;
 pub use self::learn::*;
 pub use self::list::*;
 pub use self::memory::*;

@@ -35,6 +35,19 @@ pub struct TeamProjectState {
     pub waiting: u64,
     /// Texts that the server refused, and why.
     pub refused: Vec<ShareRefused>,
+    /// Who shared the received texts, by address; the person's other computers are among them.
+    pub authors: Vec<TeamAuthor>,
+}
+
+/// Somebody who shares texts with this computer.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct TeamAuthor {
+    /// Address.
+    pub email: String,
+    /// Name.
+    pub name: String,
+    /// Number of texts.
+    pub texts: u64,
 }
 
 /// A text that was not shared.

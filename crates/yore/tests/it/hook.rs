@@ -381,6 +381,31 @@ fn what_is_held_out_is_not_given_and_is_noted_with_the_reason() {
 }
 
 #[test]
+fn a_session_is_held_out_as_a_whole_or_not_at_all() {
+    let environment = TestEnvironment::new();
+    Transcript::new("4a5b0001-3f08-4714-9c34-5c452003a142", "/home/dev/tide")
+        .human("why does the gauge lag behind?")
+        .assistant("The gauge lags behind because it is read once an hour.")
+        .write(&environment.projects());
+    environment.ingest(&environment.projects());
+    let own = "[inject]\nholdout_sessions = 0.5\n";
+    let mut told = 0;
+    for number in 0..24 {
+        let session = format!("c{number}");
+        let is_told = !brief(&environment, &session, own).is_empty();
+        told += usize::from(is_told);
+        let said = json!({
+            "session_id": session, "cwd": "/home/dev/tide", "hook_event_name": "UserPromptSubmit", "prompt": "why does the gauge lag behind?",
+        });
+        let file = environment.write("own.toml", own);
+        let hook = environment.yore(["hook", "claude-code", "UserPromptSubmit"]).env("YORE_CONFIG", file);
+        let prompt = hook.env("YORE_DAEMON__USE", "no").stdin(said.to_string()).run().success();
+        assert!(is_told || prompt.stdout.is_empty(), "{number}: {}", prompt.stdout);
+    }
+    assert!((3..=21).contains(&told), "{told} of 24");
+}
+
+#[test]
 fn first_prompt_is_told_what_was_decided_and_one_that_only_goes_on_where_work_stands() {
     let environment = TestEnvironment::new();
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/example/projects");

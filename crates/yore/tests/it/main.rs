@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 #![allow(clippy::print_stderr, reason = "what is skipped or measured is told")]
 
+mod account;
 mod agent;
 mod agent_life;
 mod agent_matcher;
@@ -26,6 +27,7 @@ mod handoff;
 mod hook;
 mod http;
 mod ingest;
+mod insights;
 mod install;
 mod language_model;
 mod learn;

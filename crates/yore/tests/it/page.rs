@@ -14,7 +14,7 @@ use crate::http::Daemon;
 use crate::transcript::Transcript;
 
 /// Views that need no id.
-const VIEWS: [&str; 14] = [
+const VIEWS: [&str; 16] = [
     "",
     "?q=pelican",
     "sessions",
@@ -23,7 +23,9 @@ const VIEWS: [&str; 14] = [
     "inbox",
     "receipts",
     "categories",
+    "insights",
     "projects",
+    "team",
     "cost",
     "health",
     "settings",

@@ -107,6 +107,49 @@ fn later_up_takes_only_what_is_new() {
 }
 
 #[test]
+fn newest_sessions_answer_a_question_before_the_rest_is_read_and_the_report_is_of_all() {
+    let environment = computer_with_history();
+    let long = "planks and more planks of the pier, ".repeat(30_000);
+    for (number, subject) in ["barges", "cranes", "docks"].iter().enumerate() {
+        let session = format!("7d0c4a4d-02b{number}-4c56-8d55-2b9d3f4a330{number}");
+        Transcript::new(&session, "/home/dev/harbour")
+            .at(1_772_528_400_000 + 86_400_000 * number as i64)
+            .human(&format!("how many {subject} does the harbour have?"))
+            .assistant(&format!("{long} The harbour has {number} {subject}."))
+            .title(&format!("Number of {subject} in the harbour"))
+            .write(&environment.projects());
+    }
+    environment.yore(["config", "set", "up.newest_mib", "1"]).run().success();
+    let shown = environment.yore(["up"]).run().success().shown();
+    let at = |words: &str| shown.find(words).unwrap_or_else(|| panic!("{words} is missing in {shown}"));
+    assert!(shown.starts_with("the newest 1 file can be searched; the other 5 are being read"), "{shown}");
+    assert!(at("for example, yore recall \"Number of docks") < at("6 files: 6 read, 0 unchanged"), "{shown}");
+    assert_eq!(shown.matches("for example").count(), 1, "{shown}");
+    assert!(shown.contains("claude-code: 5 sessions, 1 side conversation, 18 turns"), "{shown}");
+    assert!(environment.yore(["up"]).run().success().shown().starts_with("6 files: 0 read, 6 unchanged"));
+}
+
+#[test]
+fn the_tour_shows_each_step_and_leaves_nothing_behind() {
+    let environment = TestEnvironment::new();
+    let shown = environment.yore(["tour"]).run().success().stdout;
+    for words in [
+        "1 of 8",
+        "8 of 8",
+        "$ yore recall --all \"why did we move the cache out of redis?\"",
+        "the curve cache moves out of Redis into the process",
+        "The curve cache lives in the process, not in Redis.",
+        "yore up  ",
+    ] {
+        assert!(shown.contains(words), "{words} is missing in {shown}");
+    }
+    let of = |command: &str| shown.split(command).nth(1).unwrap().split(" of 8").next().unwrap();
+    assert!(of("$ yore hook claude-code").contains("Redis was shared with the cameras"), "{shown}");
+    assert!(of("$ yore undo").contains("undid operation 1"), "{shown}");
+    assert!(!environment.data().join("tour").exists() && !environment.database().exists());
+}
+
+#[test]
 fn retention_follows_the_agents_settings() {
     let environment = computer_with_history();
     environment.write("home/.claude/settings.json", json!({"cleanupPeriodDays": 5}).to_string());

@@ -7,10 +7,12 @@ use serde::{Deserialize, Serialize};
 use yore_core::time::format_utc;
 use yore_engine::{LearnRequest, Spent};
 
+use super::time;
+use crate::account::account;
 use crate::api::route::{Caller, Nothing, Route};
 use crate::error::{CliError, CliResult};
 use crate::llm::{limits, offset_minutes};
-use crate::results::{BudgetDay, BudgetRow, LearnWaiting, Taken, TokenDay, token_days};
+use crate::results::{Account, BudgetDay, BudgetRow, LearnWaiting, Taken, TokenDay, token_days};
 use crate::statistics::{GIVEN_DAYS, given_by_day};
 
 const DAY_MS: i64 = 86_400_000;
@@ -37,6 +39,12 @@ pub fn routes() -> Vec<Route> {
             "Lists tokens given to agents and taken by models, by day, of the last 30 days",
             &["ledger", "day"],
             given,
+        ),
+        Route::get(
+            "/account",
+            "Returns what sessions took with memory and without, and what memory cost",
+            &["outcomes", "ledger", "day"],
+            worth,
         ),
         Route::get("/learning", "Returns what waits for a language model, and what one found", &["learning"], learning),
     ]
@@ -80,6 +88,22 @@ pub fn given(caller: &mut Caller<'_>, _: Nothing) -> CliResult<Vec<TokenDay>> {
     }
     let spent: Vec<(i64, Spent)> = spent.into_iter().collect();
     Ok(token_days(&given_by_day(caller.memory, None)?, &spent))
+}
+
+/// The sessions that an account is of.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct OfSessions {
+    /// Only of these projects
+    pub project: Vec<String>,
+    /// Only sessions last used at or after this time; 90 days ago unless it is given
+    pub since: Option<String>,
+}
+
+/// Returns what memory was worth, and what it cost.
+pub fn worth(caller: &mut Caller<'_>, OfSessions { project, since }: OfSessions) -> CliResult<Account> {
+    let since = time("since", since.as_deref())?;
+    account(caller.memory, project, since)
 }
 
 /// The work that waits for a language model, and what one found.

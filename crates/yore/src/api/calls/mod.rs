@@ -3,7 +3,7 @@
 //! - `memories`: memories, conflicts and what waits for a person; `changes`: the log, undo and redo
 //! - `entities`: entities and relations; `forget`: forgetting
 //! - `notes`: notes and contexts; `agents`: what agents get unasked, and what they tell
-//! - `categories`, `projects`; `receipts`: what sessions were given; `cost`: what models took
+//! - `categories`, `insights`, `projects`; `receipts`: what sessions were given; `cost`: what models took
 //! - `upkeep`: the memory itself: sizes, sources, jobs; `health`: what is wrong with it; `settings`
 //! - `recall`: search, answers, levels; `sessions`: sessions, turns, topics, handoffs
 //! - `reading`: how arguments are read
@@ -17,6 +17,7 @@ pub mod cost;
 pub mod entities;
 pub mod forget;
 pub mod health;
+pub mod insights;
 pub mod memories;
 pub mod notes;
 pub mod projects;
@@ -25,6 +26,7 @@ pub mod recall;
 pub mod receipts;
 pub mod sessions;
 pub mod settings;
+pub mod team;
 pub mod upkeep;
 
 pub use self::reading::{all_named, by_person, limit, named, none, place, time};
@@ -40,6 +42,7 @@ pub fn routes() -> Vec<Route> {
         notes::routes(),
         agents::routes(),
         categories::routes(),
+        insights::routes(),
         projects::routes(),
         receipts::routes(),
         cost::routes(),
@@ -48,6 +51,7 @@ pub fn routes() -> Vec<Route> {
         forget::routes(),
         health::routes(),
         settings::routes(),
+        team::routes(),
     ]
     .into_iter()
     .flatten()

@@ -27,6 +27,8 @@ pub struct Inject {
     /// Share of occasions, 0 to 0.5, on which nothing is given though something could be, drawn by chance for each kind of occasion: what
     /// then happens is the measure of what memory is worth. 0: none.
     pub holdout: f64,
+    /// Share of sessions, 0 to 0.5, to which hooks give nothing, drawn by chance: `yore account` compares them with the others. 0: none.
+    pub holdout_sessions: f64,
 }
 
 impl Default for Inject {
@@ -40,6 +42,7 @@ impl Default for Inject {
             on_error: true,
             on_command: true,
             holdout: 0.0,
+            holdout_sessions: 0.0,
         }
     }
 }
@@ -54,4 +57,5 @@ pub(super) const KEYS: &[Key] = &[
     Key::new("inject.on_error", Shape::Switch, ProjectMay::Turn(false)),
     Key::new("inject.on_command", Shape::Switch, ProjectMay::Turn(false)),
     Key::new("inject.holdout", Shape::Number { min: 0.0, max: 0.5 }, ProjectMay::Nothing),
+    Key::new("inject.holdout_sessions", Shape::Number { min: 0.0, max: 0.5 }, ProjectMay::Nothing),
 ];
