@@ -121,11 +121,8 @@ impl Engine {
                 }));
             };
             if wants(InsightKind::Error) || wants(InsightKind::FirstTry) {
-                let (errors, first_tries) = self.of_commands(project.key)?;
-                for (kind, insights) in [(InsightKind::Error, errors), (InsightKind::FirstTry, first_tries)] {
-                    if wants(kind) {
-                        add(insights);
-                    }
+                for insights in self.of_commands(project.key)? {
+                    add(insights.into_iter().filter(|insight| wants(insight.kind)).collect());
                 }
             }
             if wants(InsightKind::ReadBefore) {
@@ -142,7 +139,7 @@ impl Engine {
     }
 
     /// Returns the errors that come up again, and the commands that fail at the first try.
-    fn of_commands(&self, project: ProjectKey) -> Result<(Vec<Insight<String>>, Vec<Insight<String>>), EngineError> {
+    fn of_commands(&self, project: ProjectKey) -> Result<[Vec<Insight<String>>; 2], EngineError> {
         let mut stored = self.store().attempts(project, Attempts::Latest(MOST_COMMANDS), None)?;
         stored.sort_by_key(|stored| (stored.episode, stored.attempt.turn));
         let at: HashMap<_, String> = stored.iter().map(|stored| (stored.attempt.turn, stored.id.short())).collect();
@@ -156,7 +153,7 @@ impl Engine {
         let mut first_tries: Vec<Insight<String>> = named(first_tries(&tried));
         // A command that fails first with one error is told once.
         first_tries.retain(|one| !errors.iter().any(|error| one.places.iter().all(|place| error.places.contains(place))));
-        Ok((errors, first_tries))
+        Ok([errors, first_tries])
     }
 
     /// Returns the instructions that the person repeats and that no memory says.
@@ -234,7 +231,7 @@ impl Engine {
                 newer: (newer.id, newer.statement.as_str(), since(newer)),
             })
             .collect();
-        Ok(reversals(&told).into_iter().map(|insight| placed(insight, |id| id.short())).collect())
+        Ok(reversals(&told).into_iter().map(|insight| placed(insight, MemoryId::short)).collect())
     }
 }
 
