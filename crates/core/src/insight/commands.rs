@@ -10,6 +10,11 @@ use crate::time::UtcMillis;
 
 /// Least share of the sessions with a command in which its first run failed.
 const OFTEN: f64 = 0.6;
+/// Least share of the sessions that ran a command in which it reported an error, and the share from which on that is often.
+const LEAST_SHARE: f64 = 0.1;
+const OFTEN_SHARE: f64 = 0.2;
+/// First words that two forms of one command have in common.
+const LIKE_WORDS: usize = 2;
 /// Fewest words of an error that say something.
 const FEWEST_WORDS: usize = 2;
 /// Fields of a line of a log.
@@ -30,59 +35,107 @@ pub struct Tried<'a, Turn> {
     pub attempt: &'a Attempt<Turn>,
 }
 
-/// Returns the errors that came up in several sessions, with the commands that reported them and what ended them.
+/// What is known of an error.
+struct Known<Turn> {
+    happened: Vec<Happened<Turn>>,
+    /// The forms in which it was reported, the commands that reported it, and those that passed next, each with its number.
+    forms: BTreeMap<String, usize>,
+    commands: BTreeMap<String, usize>,
+    next: BTreeMap<String, usize>,
+    /// Sessions in which the same command passed later.
+    passed: HashSet<i64>,
+}
+
+/// Returns the errors that came up in several sessions, and in a good part of those that ran the command, with what passed then.
 pub fn errors<Turn: Clone>(tried: &[Tried<'_, Turn>]) -> Vec<Insight<Turn>> {
-    struct Known<Turn> {
-        happened: Vec<Happened<Turn>>,
-        commands: BTreeMap<String, usize>,
-        next: BTreeMap<String, usize>,
-        ended: HashSet<i64>,
-    }
     let mut known: HashMap<String, Known<Turn>> = HashMap::new();
-    let last_passes = last_passes(tried);
     for (place, one) in tried.iter().enumerate() {
         let Some(failed) = &one.attempt.failed else { continue };
-        let pattern = pattern(&failed.error);
-        if !tells(&pattern) {
+        let form = pattern(&failed.error);
+        if !tells(&form) {
             continue;
         }
-        let known = known.entry(pattern).or_insert_with(|| Known {
+        let known = known.entry(rule(&form).unwrap_or(&form).to_owned()).or_insert_with(|| Known {
             happened: Vec::new(),
+            forms: BTreeMap::new(),
             commands: BTreeMap::new(),
             next: BTreeMap::new(),
-            ended: HashSet::new(),
+            passed: HashSet::new(),
         });
         known.happened.push(Happened { session: one.session, at: one.at, place: one.attempt.turn.clone() });
+        *known.forms.entry(form).or_default() += 1;
         *known.commands.entry(one.attempt.command.clone()).or_default() += 1;
-        if let Some(next) = &failed.next {
-            *known.next.entry(next.clone()).or_default() += 1;
-        }
-        if failed.next.is_some() || last_passes.get(&(one.session, one.attempt.command.as_str())).is_some_and(|at| *at > place) {
-            known.ended.insert(one.session);
+        match failed.next.clone().or_else(|| passed_next(tried, place)) {
+            Some(next) if next == one.attempt.command => drop(known.passed.insert(one.session)),
+            Some(next) => *known.next.entry(next).or_default() += 1,
+            None => {}
         }
     }
     let mut found = Vec::new();
-    for (pattern, Known { happened, commands, next, ended }) in known {
-        let insight = Insight::of(InsightKind::Error, pattern, happened);
-        if insight.sessions < FEWEST_SESSIONS {
+    for (key, Known { happened, forms, commands, next, passed }) in known {
+        let insight = Insight::of(InsightKind::Error, key, happened);
+        let ran = tried.iter().filter(|one| commands.contains_key(&one.attempt.command)).map(|one| one.session);
+        let of = ran.collect::<HashSet<_>>().len();
+        let share = insight.sessions as f64 / of.max(1) as f64;
+        if insight.sessions < FEWEST_SESSIONS || share < LEAST_SHARE {
             continue;
         }
-        let Some(command) = most(&commands) else { continue };
-        let error = cut(&insight.key, LONGEST);
-        let instead = most(&next).map(|next| format!("; `{next}` passed instead")).unwrap_or_default();
-        let end = match ended.len() {
-            _ if !instead.is_empty() => instead.clone(),
-            0 => "; no session tells what ended it".to_owned(),
-            of => format!("; the command passed later in {of} of them"),
+        let (Some(error), command) = (most(&forms), common(&commands)) else { continue };
+        let error = cut(error, LONGEST);
+        // One other form may be an accident.
+        let instead = most(&next).filter(|form| next[*form] > 1 || passed.is_empty());
+        let end = match instead {
+            Some(next) => format!("; then `{next}` passed"),
+            None if !passed.is_empty() => format!("; the same command passed later in {} of them", passed.len()),
+            None => String::new(),
         };
-        let statement = format!("`{command}` reported “{error}” in {}{end}.", counted(insight.sessions, "session"));
+        let often = if share >= OFTEN_SHARE { "often" } else { "sometimes" };
+        let statement =
+            format!("`{command}` reported “{error}” in {} of the {of} that ran it{end}.", counted(insight.sessions, "session"));
+        let instead = instead.map(|next| format!("; then `{next}` passed")).unwrap_or_default();
         let offer = Offer::new(
             MemoryKind::Problem,
-            format!("`{command}` often reports “{error}” ({}){instead}.", counted(insight.sessions, "session")),
+            format!("`{command}` {often} reports “{error}” ({} of {of} sessions){instead}.", insight.sessions),
         );
-        found.push(Insight { statement, offer, ..insight });
+        found.push(Insight { statement, offer, of, ..insight });
     }
     sorted(found)
+}
+
+/// Returns the command that ended a failure: the next one of the same program in the session that passed, if it does the same in another form
+/// or is the same.
+fn passed_next<Turn>(tried: &[Tried<'_, Turn>], failure: usize) -> Option<String> {
+    let failed = &tried[failure];
+    let later = tried[failure + 1..].iter().take_while(|one| one.session == failed.session);
+    let mut passed = later.filter(|one| one.attempt.failed.is_none() && one.attempt.program == failed.attempt.program);
+    let begins = |command: &str| command.split_whitespace().take(LIKE_WORDS).map(str::to_owned).collect::<Vec<_>>();
+    let likes = begins(&failed.attempt.command);
+    passed.find(|one| begins(&one.attempt.command) == likes).map(|one| one.attempt.command.clone())
+}
+
+/// Returns the command that most of the failures have in common: the most frequent one, or the words with which all begin.
+fn common(commands: &BTreeMap<String, usize>) -> String {
+    let all: usize = commands.values().sum();
+    let Some(first) = most(commands) else { return String::new() };
+    if commands[first] * 2 >= all {
+        return first.clone();
+    }
+    let mut words: Vec<&str> = first.split_whitespace().collect();
+    for command in commands.keys() {
+        let same = command.split_whitespace().zip(&words).take_while(|(one, other)| one == *other).count();
+        words.truncate(same);
+    }
+    match words.is_empty() {
+        true => first.clone(),
+        false => format!("{} {OTHER}", words.join(" ")),
+    }
+}
+
+/// Returns the name of a linter's rule at the end of an error, in parentheses: however it is worded, it is one error.
+fn rule(form: &str) -> Option<&str> {
+    let name = form.strip_suffix(')')?.rsplit_once(" (")?.1;
+    let is_name = name.len() >= 3 && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+    is_name.then(|| &form[form.len() - name.len() - 2..])
 }
 
 /// Returns the commands whose first run in a session usually fails, with the last error.
@@ -100,6 +153,15 @@ pub fn first_tries<Turn: Clone>(tried: &[Tried<'_, Turn>]) -> Vec<Insight<Turn>>
         let last = failures.iter().max_by_key(|one| one.at).and_then(|one| one.attempt.failed.as_ref());
         let Some(last) = last.filter(|_| failures.len() >= FEWEST_SESSIONS) else { continue };
         if (failures.len() as f64) < OFTEN * firsts.len() as f64 {
+            continue;
+        }
+        // A command that reports a state, such as that of checks, fails each time with other words.
+        let mut forms: BTreeMap<String, usize> = BTreeMap::new();
+        for failed in failures.iter().filter_map(|one| one.attempt.failed.as_ref()) {
+            let form = pattern(&failed.error);
+            *forms.entry(rule(&form).unwrap_or(&form).to_owned()).or_default() += 1;
+        }
+        if !most(&forms).is_some_and(|form| tells(form) && forms[form] * 2 > failures.len()) {
             continue;
         }
         let happened = |one: &&&Tried<'_, Turn>| Happened { session: one.session, at: one.at, place: one.attempt.turn.clone() };
@@ -121,12 +183,6 @@ pub fn first_tries<Turn: Clone>(tried: &[Tried<'_, Turn>]) -> Vec<Insight<Turn>>
         });
     }
     sorted(found)
-}
-
-/// Returns the place of the last run of each command in each session that passed.
-fn last_passes<'a, Turn>(tried: &[Tried<'a, Turn>]) -> HashMap<(i64, &'a str), usize> {
-    let passed = tried.iter().enumerate().filter(|(_, one)| one.attempt.failed.is_none());
-    passed.map(|(place, one)| ((one.session, one.attempt.command.as_str()), place)).collect()
 }
 
 /// Returns the most frequent one, the shortest among equals.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{Happened, Insight, InsightKind, Offer, sorted};
 use crate::memory::MemoryKind;
-use crate::time::UtcMillis;
+use crate::time::{DAY_MS, UtcMillis};
 
 /// Fewest sessions that changed a file.
 const FEWEST_CHANGES: usize = 4;
@@ -14,8 +14,10 @@ const NEARLY_ALL: f64 = 0.8;
 const SELDOM: f64 = 0.4;
 /// Least ratio of the two shares.
 const RATIO: f64 = 2.5;
-/// Most files of one insight.
-const MOST_FILES: usize = 3;
+/// Least share of these sessions that changed both.
+const BOTH: f64 = 0.5;
+/// Shortest time from the first of these sessions to the last: what is opened during one piece of work belongs to that.
+const LEAST_SPAN: UtcMillis = 7 * DAY_MS;
 
 /// A file that a tool opened or changed. Touches are given session by session, each in order.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +34,8 @@ pub struct Touch<'a, Turn> {
     pub turn: Turn,
 }
 
-/// Returns for each file the files that nearly every session opened before it changed that file, and few others opened at all.
+/// Returns for each file another one that nearly every session opened before it changed that file, that most of them changed too, and that few others
+/// opened at all.
 pub fn read_before<Turn: Clone>(touches: &[Touch<'_, Turn>]) -> Vec<Insight<Turn>> {
     let mut first_open: HashMap<(i64, &str), usize> = HashMap::new();
     let mut first_change: BTreeMap<&str, BTreeMap<i64, usize>> = BTreeMap::new();
@@ -48,7 +51,7 @@ pub fn read_before<Turn: Clone>(touches: &[Touch<'_, Turn>]) -> Vec<Insight<Turn
     }
     let all = by_session.len() as f64;
     let mut found = Vec::new();
-    let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut told: Vec<(&str, &str)> = Vec::new();
     for (path, changes) in &first_change {
         if changes.len() < FEWEST_CHANGES {
             continue;
@@ -62,53 +65,50 @@ pub fn read_before<Turn: Clone>(touches: &[Touch<'_, Turn>]) -> Vec<Insight<Turn
             }
         }
         let share = |count: usize| count as f64 / changes.len() as f64;
+        let changed_in = |other: &str| first_change.get(other);
         let usual = |other: &str| opened_in[other].len() as f64 / all;
         let mut telling: Vec<(&str, usize)> = before
             .into_iter()
             .filter(|(other, count)| {
-                share(*count) >= NEARLY_ALL && usual(other) <= SELDOM && share(*count) >= RATIO * usual(other)
+                let both = changes.keys().filter(|session| changed_in(other).is_some_and(|known| known.contains_key(*session)));
+                share(*count) >= NEARLY_ALL
+                    && usual(other) <= SELDOM
+                    && share(*count) >= RATIO * usual(other)
+                    && both.count() as f64 >= BOTH * changes.len() as f64
             })
             .collect();
-        telling.sort_by(|a, b| b.1.cmp(&a.1).then(usual(a.0).total_cmp(&usual(b.0))).then(a.0.cmp(b.0)));
-        telling.truncate(MOST_FILES);
-        let Some((_, least)) = telling.iter().min_by_key(|(_, count)| *count) else { continue };
+        // Among those that belong to it, the one that others open least.
+        telling.sort_by(|a, b| usual(a.0).total_cmp(&usual(b.0)).then(b.1.cmp(&a.1)).then(a.0.cmp(b.0)));
+        let Some((other, sessions)) = telling.first().copied() else { continue };
         // A file and its test need the same.
-        let others: Vec<&str> = telling.iter().map(|(other, _)| *other).collect();
-        if told.iter().any(|(known, files)| is_same_stem(known, path) && *files == others) {
+        if told.iter().any(|(known, file)| is_same_stem(known, path) && *file == other) {
             continue;
         }
-        told.push((path, others));
+        told.push((path, other));
         let happened = |(session, place): (&i64, &usize)| {
             let touch = &touches[*place];
             Happened { session: *session, at: touch.at, place: touch.turn.clone() }
         };
         let insight = Insight::of(InsightKind::ReadBefore, (*path).to_owned(), changes.iter().map(happened).collect());
-        let names = listed(&telling.iter().map(|(other, _)| format!("`{other}`")).collect::<Vec<_>>());
-        let (sessions, of) = (*least, changes.len());
+        let span = insight.first.zip(insight.last).map_or(0, |(first, last)| last - first);
+        if span < LEAST_SPAN {
+            continue;
+        }
+        let of = changes.len();
         found.push(Insight {
             statement: format!(
-                "Before a change of `{path}`, {names} {} opened in {sessions} of {of} sessions.",
-                if telling.len() == 1 { "was" } else { "were" }
+                "Before a change of `{path}`, `{other}` was opened in {sessions} of {of} sessions, and mostly changed as well."
             ),
             sessions,
             of,
             offer: Offer::new(
                 MemoryKind::Insight,
-                format!("Whoever changes `{path}` needs {names} as well ({sessions} of {of} sessions)."),
+                format!("`{other}` belongs to `{path}`: whoever changed this needed that as well ({sessions} of {of} sessions)."),
             ),
             ..insight
         });
     }
     sorted(found)
-}
-
-/// Returns names as a list in a sentence.
-fn listed(names: &[String]) -> String {
-    match names {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
 }
 
 /// Returns whether one file is named after the other, as a test is: everybody knows that they belong together.

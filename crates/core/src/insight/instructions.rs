@@ -14,7 +14,7 @@ const FEWEST_WORDS: usize = 3;
 const MOST_WORDS: usize = 40;
 
 /// Fewest words that ask for something.
-const FEWEST_TELLING: usize = 2;
+const FEWEST_TELLING: usize = 3;
 /// Words by which somebody only agrees or goes on.
 const NODS: [&str; 17] = [
     "again", "ahead", "continue", "do", "go", "good", "now", "ok", "okay", "please", "pls", "proceed", "sure", "thanks", "that",
@@ -57,7 +57,10 @@ pub fn repeated<Turn: Clone>(said: &[Said<'_, Turn>]) -> Vec<Insight<Turn>> {
         let is_sentence =
             (FEWEST_WORDS..=MOST_WORDS).contains(&one.text.split_whitespace().count()) && words.len() >= FEWEST_WORDS;
         let telling = words.iter().filter(|word| !NODS.contains(&word.as_str()) && !is_stop_word(word)).count();
-        if !is_sentence || telling < FEWEST_TELLING {
+        // An address or a number belongs to one task.
+        let is_of_task = one.text.contains("://")
+            || one.text.split_whitespace().any(|word| word.bytes().filter(u8::is_ascii_digit).count() > 1);
+        if !is_sentence || is_of_task || telling < FEWEST_TELLING {
             continue;
         }
         let happened = Happened { session: one.session, at: one.at, place: one.turn.clone() };

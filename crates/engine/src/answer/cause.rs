@@ -10,7 +10,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::retrieve::{Hit, RecallRequest, ViewRow};
 use crate::rules::{Sentence, Words, cut, plain, sentences};
-use crate::store::{ShownTurn, Turns};
+use crate::store::{ShownTurn, TurnKey, Turns};
 
 /// Hits that are looked at, and most rows.
 const SEARCHED: usize = 10;
@@ -24,6 +24,9 @@ const AROUND: usize = 6;
 /// Longest row, in characters, and most sentences of it.
 const ROW_CHARS: usize = 420;
 const MOST_SENTENCES: usize = 4;
+/// Least worth of a sentence that tells a cause alone, and most characters of it.
+const CAUSE: f32 = 2.0;
+const CAUSE_CHARS: usize = 200;
 
 impl Engine {
     pub(super) fn cause_rows(&self, asked: &Asked<'_>) -> Result<Rows, EngineError> {
@@ -83,6 +86,25 @@ impl Engine {
         told.sort_by_key(|(_, at, _)| *at);
         let text = told.into_iter().map(|(_, _, text)| text).collect::<Vec<_>>().join(" ");
         Ok((!text.is_empty()).then(|| cut(&text, ROW_CHARS)))
+    }
+
+    /// Returns the sentence of the agent after a turn, in the same exchange, that best tells a cause or what mended it.
+    pub(crate) fn cause_after(&self, turn: TurnKey) -> Result<Option<String>, EngineError> {
+        let Some(failed) = self.store().turns(Turns::Keys(&[turn]))?.pop() else { return Ok(None) };
+        let mut turns = self.store().turns(Turns::Around(turn, AROUND))?;
+        turns.retain(|turn| turn.role == Role::Assistant && turn.time.utc >= failed.time.utc);
+        turns.sort_by_key(|turn| (turn.time.utc, turn.line));
+        let mut best: Option<(f32, String)> = None;
+        for turn in &turns {
+            let words = Words::of(&turn.text);
+            for sentence in sentences(&turn.text, words) {
+                let worth = worth(&sentence, words);
+                if worth >= CAUSE && best.as_ref().is_none_or(|(known, _)| worth > *known) {
+                    best = Some((worth, plain(sentence.text)));
+                }
+            }
+        }
+        Ok(best.map(|(_, text)| cut(&text, CAUSE_CHARS)))
     }
 
     /// Returns the last message of the agent in the exchange of a hit.

@@ -121,7 +121,7 @@ impl Engine {
                 }));
             };
             if wants(InsightKind::Error) || wants(InsightKind::FirstTry) {
-                for insights in self.of_commands(project.key)? {
+                for insights in self.of_commands(project.key, request.limit)? {
                     add(insights.into_iter().filter(|insight| wants(insight.kind)).collect());
                 }
             }
@@ -139,7 +139,7 @@ impl Engine {
     }
 
     /// Returns the errors that come up again, and the commands that fail at the first try.
-    fn of_commands(&self, project: ProjectKey) -> Result<[Vec<Insight<String>>; 2], EngineError> {
+    fn of_commands(&self, project: ProjectKey, limit: usize) -> Result<[Vec<Insight<String>>; 2], EngineError> {
         let mut stored = self.store().attempts(project, Attempts::Latest(MOST_COMMANDS), None)?;
         stored.sort_by_key(|stored| (stored.episode, stored.attempt.turn));
         let at: HashMap<_, String> = stored.iter().map(|stored| (stored.attempt.turn, stored.id.short())).collect();
@@ -149,7 +149,19 @@ impl Engine {
             .collect();
         let named =
             |insights: Vec<Insight<_>>| insights.into_iter().map(|insight| placed(insight, |turn| at[turn].clone())).collect();
-        let errors: Vec<Insight<String>> = named(errors(&tried));
+        let mut errors = errors(&tried);
+        for error in errors.iter_mut().take(limit) {
+            for place in &error.places {
+                if let Some(cause) = self.cause_after(*place)? {
+                    error.statement.push_str(&format!(" The agent said then: “{cause}”"));
+                    if let Some(offer) = &mut error.offer {
+                        offer.statement.push_str(&format!(" Once the cause was: “{cause}”"));
+                    }
+                    break;
+                }
+            }
+        }
+        let errors: Vec<Insight<String>> = named(errors);
         let mut first_tries: Vec<Insight<String>> = named(first_tries(&tried));
         // A command that fails first with one error is told once.
         first_tries.retain(|one| !errors.iter().any(|error| one.places.iter().all(|place| error.places.contains(place))));

@@ -42,7 +42,8 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             let wanted =
                 wanted.ok_or_else(|| CliError::usage(format!("unknown command {names:?}"), Some("`yore --help` lists them")))?;
             let mut page = Vec::new();
-            clap_mangen::Man::new(wanted.clone()).render(&mut page)?;
+            let source = format!("yore {}", env!("CARGO_PKG_VERSION"));
+            clap_mangen::Man::new(wanted.clone()).source(source).render(&mut page)?;
             context.printer.bytes(&page)?;
             return Ok(Exit::Success);
         }

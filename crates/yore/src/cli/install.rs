@@ -109,6 +109,12 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if !is_yore(&program.path) {
         return Err(nameless(&program));
     }
+    if let Some(client) = cache_of(&program.path).filter(|_| !is_dry) {
+        return Err(CliError::usage(
+            format!("this program is in a cache of {client}, which removes it one day: agents could not find it then"),
+            Some("install it to stay (`npm install -g`, `pip install`, `uv tool install`), and run `yore install` again"),
+        ));
+    }
     let mut reports = Vec::new();
     with_machine(context, scope, |machine| {
         let mut installer = Installer::open(machine, &program, scope, &context.settings.directory, Purpose::Put, is_dry)
@@ -194,6 +200,19 @@ pub(super) fn with_machine<T>(context: &Context, scope: Scope, act: impl FnOnce(
 /// Returns the repository that contains a directory, else the directory.
 fn project_root(directory: &Path) -> PathBuf {
     directory.ancestors().find(|path| path.join(".git").exists()).unwrap_or(directory).to_path_buf()
+}
+
+/// Returns the package client in whose cache a program lies: it was run without being installed.
+fn cache_of(program: &str) -> Option<&'static str> {
+    let parts: Vec<&str> = program.split(['/', '\\']).collect();
+    let has = |names: &[&str]| parts.windows(names.len()).any(|window| window == names);
+    let is_of_uv = parts.iter().any(|part| part.starts_with("archive-v")) && parts.contains(&"uv");
+    match () {
+        () if has(&["_npx"]) => Some("npx"),
+        () if parts.iter().any(|part| part.starts_with("dlx-")) => Some("pnpm"),
+        () if is_of_uv => Some("uvx"),
+        () => None,
+    }
 }
 
 /// Returns this program as agents should call it: by its name if the search path leads to it, which stays
@@ -374,5 +393,24 @@ pub(super) fn result(report: &Report, with_diff: bool) -> InstalledAgent {
         files: report.files.iter().map(file).collect(),
         advice: report.advice.iter().map(ToString::to_string).collect(),
         needless: report.needless.iter().map(ToString::to_string).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cache_of;
+
+    #[test]
+    fn a_program_in_the_cache_of_a_package_client_is_recognised_and_an_installed_one_is_not() {
+        for (path, client) in [
+            ("/home/ann/.npm/_npx/5f3c/node_modules/yore-memory-linux-x64/bin/yore", Some("npx")),
+            ("/home/ann/.cache/uv/archive-v0/Zx81/bin/yore", Some("uvx")),
+            ("/home/ann/.cache/pnpm/dlx-4711/node_modules/.bin/yore", Some("pnpm")),
+            ("/home/ann/.local/share/uv/tools/yore-memory/bin/yore", None),
+            ("/usr/lib/node_modules/yore-memory/node_modules/yore-memory-linux-x64/bin/yore", None),
+            ("/usr/bin/yore", None),
+        ] {
+            assert_eq!(cache_of(path), client, "{path}");
+        }
     }
 }

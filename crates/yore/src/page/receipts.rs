@@ -45,7 +45,7 @@ fn outline(session: &ReceiptOutline) -> Markup {
         li.item data-item {
             div.meta {
                 @if let Some(agent) = &cost.agent { span.kind { (agent) } }
-                @if let Some(project) = &cost.project { span.project { (project) } }
+                @if let Some(project) = &cost.project { a.project href={ "receipts?project=" (parts::segment(project)) } { (project) } }
                 (parts::time(session.last.as_deref()))
             }
             a.statement href={ "receipts/" (parts::segment(&cost.session)) } { (session.title.as_deref().unwrap_or(&cost.session)) }

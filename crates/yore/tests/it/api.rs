@@ -487,6 +487,7 @@ const CALLS: &[(&str, &str, &str, u16)] = &[
     ("POST", "/projects/unmerge", "{}", 200),
     ("GET", "/team", "", 200),
     ("GET", "/receipts", "", 200),
+    ("GET", "/receipts?project=tide", "", 200),
     ("GET", "/receipts/nothing", "", 404),
     ("GET", "/budget", "", 200),
     ("GET", "/budget/days?days=3", "", 200),

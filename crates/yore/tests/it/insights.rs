@@ -38,7 +38,7 @@ fn what_happens_in_three_sessions_is_told_with_its_evidence_and_becomes_a_memory
     let told = call(&environment, &["insights"]).success().stdout;
     for words in [
         "Errors that come up again",
-        "`make lint` reported “Error return value of … is not checked (errcheck)” in 3 sessions; the command passed later in 3 of them.",
+        "`make lint` reported “Error return value of … is not checked (errcheck)” in 3 sessions of the 3 that ran it; the same command passed later in 3 of them.",
         "You said in 3 sessions: “Run the linter before you commit anything.”",
     ] {
         assert!(told.contains(words), "{words} is missing in {told}");

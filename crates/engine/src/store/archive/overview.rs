@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use yore_core::episode::Role;
 use yore_core::time::UtcMillis;
 
 use super::episodes::IS_RECALLED;
@@ -283,7 +284,9 @@ fn roles(turns: &[Turns]) -> Vec<EpisodeCount> {
         .filter(|(_, turns)| *turns > 0)
         .map(|(role, turns)| EpisodeCount { role: role.to_owned(), turns })
         .collect();
-    roles.sort_by_key(|role| std::cmp::Reverse(role.turns));
+    // Among equals in the order in which they are defined.
+    let place = |role: &EpisodeCount| Role::ALL.iter().position(|known| known.as_str() == role.role);
+    roles.sort_by_key(|role| (std::cmp::Reverse(role.turns), place(role)));
     roles
 }
 

@@ -10,6 +10,7 @@ use yore_core::query::ItemId;
 use yore_core::relevance::TriggerKind;
 use yore_core::time::{UtcMillis, format_utc};
 use yore_engine::{LoggedUse, SessionsRequest, ShowRequest, Surroundings};
+use yore_sources::project_names::names_of;
 
 use super::{limit, none, place};
 use crate::api::route::{Caller, Route};
@@ -45,6 +46,8 @@ pub fn routes() -> Vec<Route> {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct List {
+    /// Only sessions that worked in projects with these names
+    pub project: Vec<String>,
     /// Most sessions, 1 to 500
     pub limit: Option<usize>,
     /// The cursor at the end of the page before
@@ -68,10 +71,14 @@ pub struct ReceiptOutline {
 }
 
 /// Lists receipts, without their answers.
-pub fn list(caller: &mut Caller<'_>, List { limit: given, after }: List) -> CliResult<Page<ReceiptOutline>> {
+pub fn list(caller: &mut Caller<'_>, List { project, limit: given, after }: List) -> CliResult<Page<ReceiptOutline>> {
     let limit = limit(given, 30)?;
     let directory = &caller.settings.directory;
-    let known = receipts::known(directory).into_iter().map(|(id, changed)| {
+    let is_of_project = |id: &str| {
+        let name = || Some(names_of(receipts::directory_of(&ledger::read(directory, id))?).name);
+        project.is_empty() || name().is_some_and(|name| project.contains(&name))
+    };
+    let known = receipts::known(directory).into_iter().filter(|(id, _)| is_of_project(id)).map(|(id, changed)| {
         let at = changed.duration_since(UNIX_EPOCH).ok().and_then(|since| i64::try_from(since.as_millis()).ok());
         (id, at)
     });
