@@ -115,10 +115,13 @@ fn start(context: &mut Context) -> CliResult {
 pub fn stop_for(context: &Context) -> CliResult<bool> {
     let was_running = card::is_running(&context.settings.directory);
     if was_running {
-        let asked =
-            client::connect_any(&context.settings.directory).map(|mut client| client.ask::<Value>(&Request::Stop, PATIENCE));
         let until = Instant::now() + ENDING;
-        while card::is_running(&context.settings.directory) && Instant::now() < until && matches!(asked, Some(Ok(_))) {
+        let mut is_asked = false;
+        while card::is_running(&context.settings.directory) && Instant::now() < until {
+            // One that is only starting does not listen yet.
+            is_asked = is_asked
+                || client::connect_any(&context.settings.directory)
+                    .is_some_and(|mut client| client.ask::<Value>(&Request::Stop, PATIENCE).is_ok());
             std::thread::sleep(Duration::from_millis(20));
         }
         if card::is_running(&context.settings.directory) {
