@@ -13,8 +13,8 @@ const OFTEN: f64 = 0.6;
 /// Least share of the sessions that ran a command in which it reported an error, and the share from which on that is often.
 const LEAST_SHARE: f64 = 0.1;
 const OFTEN_SHARE: f64 = 0.2;
-/// First words that two forms of one command have in common.
-const LIKE_WORDS: usize = 2;
+/// Fewest words of a command that is a shorter form of another.
+const LEAST_WORDS: usize = 2;
 /// Fewest words of an error that say something.
 const FEWEST_WORDS: usize = 2;
 /// Fields of a line of a log.
@@ -102,15 +102,17 @@ pub fn errors<Turn: Clone>(tried: &[Tried<'_, Turn>]) -> Vec<Insight<Turn>> {
     sorted(found)
 }
 
-/// Returns the command that ended a failure: the next one of the same program in the session that passed, if it does the same in another form
-/// or is the same.
+/// Returns the command that ended a failure: the next one in the session that passed and is the same, with or without some words.
 fn passed_next<Turn>(tried: &[Tried<'_, Turn>], failure: usize) -> Option<String> {
     let failed = &tried[failure];
     let later = tried[failure + 1..].iter().take_while(|one| one.session == failed.session);
     let mut passed = later.filter(|one| one.attempt.failed.is_none() && one.attempt.program == failed.attempt.program);
-    let begins = |command: &str| command.split_whitespace().take(LIKE_WORDS).map(str::to_owned).collect::<Vec<_>>();
-    let likes = begins(&failed.attempt.command);
-    passed.find(|one| begins(&one.attempt.command) == likes).map(|one| one.attempt.command.clone())
+    let words: HashSet<&str> = failed.attempt.command.split_whitespace().collect();
+    let is_form = |command: &str| {
+        let other: HashSet<&str> = command.split_whitespace().collect();
+        other.is_superset(&words) || words.is_superset(&other) && other.len() >= LEAST_WORDS
+    };
+    passed.find(|one| is_form(&one.attempt.command)).map(|one| one.attempt.command.clone())
 }
 
 /// Returns the command that most of the failures have in common: the most frequent one, or the words with which all begin.

@@ -9,7 +9,7 @@ use super::view::{Asked, Rows};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::retrieve::{Hit, RecallRequest, ViewRow};
-use crate::rules::{Sentence, Words, cut, plain, sentences};
+use crate::rules::{Sentence, Words, content_words, cut, plain, sentences};
 use crate::store::{ShownTurn, TurnKey, Turns};
 
 /// Hits that are looked at, and most rows.
@@ -26,6 +26,9 @@ const ROW_CHARS: usize = 420;
 const MOST_SENTENCES: usize = 4;
 /// Least worth of a sentence that tells a cause alone, and most characters of it.
 const CAUSE: f32 = 2.0;
+/// Worth of a sentence that says in plain words that it tells the cause, and fewest words of the error that any other has.
+const PLAIN_CAUSE: f32 = 3.0;
+const ABOUT: usize = 2;
 const CAUSE_CHARS: usize = 200;
 
 impl Engine {
@@ -88,8 +91,10 @@ impl Engine {
         Ok((!text.is_empty()).then(|| cut(&text, ROW_CHARS)))
     }
 
-    /// Returns the sentence of the agent after a turn, in the same exchange, that best tells a cause or what mended it.
-    pub(crate) fn cause_after(&self, turn: TurnKey) -> Result<Option<String>, EngineError> {
+    /// Returns the sentence of the agent after a turn, in the same exchange, that best tells the cause of an error or what mended it. Unless it says
+    /// so in plain words, it must have words of the error.
+    pub(crate) fn cause_after(&self, turn: TurnKey, error: &str) -> Result<Option<String>, EngineError> {
+        let of_error: HashSet<String> = content_words(error).collect();
         let Some(failed) = self.store().turns(Turns::Keys(&[turn]))?.pop() else { return Ok(None) };
         let mut turns = self.store().turns(Turns::Around(turn, AROUND))?;
         turns.retain(|turn| turn.role == Role::Assistant && turn.time.utc >= failed.time.utc);
@@ -99,7 +104,9 @@ impl Engine {
             let words = Words::of(&turn.text);
             for sentence in sentences(&turn.text, words) {
                 let worth = worth(&sentence, words);
-                if worth >= CAUSE && best.as_ref().is_none_or(|(known, _)| worth > *known) {
+                let common = content_words(sentence.text).filter(|word| of_error.contains(word)).count();
+                let is_about = common >= ABOUT || worth >= PLAIN_CAUSE;
+                if worth >= CAUSE && is_about && best.as_ref().is_none_or(|(known, _)| worth > *known) {
                     best = Some((worth, plain(sentence.text)));
                 }
             }

@@ -152,7 +152,7 @@ impl Engine {
         let mut errors = errors(&tried);
         for error in errors.iter_mut().take(limit) {
             for place in &error.places {
-                if let Some(cause) = self.cause_after(*place)? {
+                if let Some(cause) = self.cause_after(*place, &error.statement)? {
                     error.statement.push_str(&format!(" The agent said then: “{cause}”"));
                     if let Some(offer) = &mut error.offer {
                         offer.statement.push_str(&format!(" Once the cause was: “{cause}”"));
