@@ -65,7 +65,8 @@ pub fn errors<Turn: Clone>(tried: &[Tried<'_, Turn>]) -> Vec<Insight<Turn>> {
         known.happened.push(Happened { session: one.session, at: one.at, place: one.attempt.turn.clone() });
         *known.forms.entry(form).or_default() += 1;
         *known.commands.entry(one.attempt.command.clone()).or_default() += 1;
-        match failed.next.clone().or_else(|| passed_next(tried, place)) {
+        let next = failed.next.clone().filter(|next| is_form(next, &one.attempt.command));
+        match next.or_else(|| passed_next(tried, place)) {
             Some(next) if next == one.attempt.command => drop(known.passed.insert(one.session)),
             Some(next) => *known.next.entry(next).or_default() += 1,
             None => {}
@@ -74,13 +75,17 @@ pub fn errors<Turn: Clone>(tried: &[Tried<'_, Turn>]) -> Vec<Insight<Turn>> {
     let mut found = Vec::new();
     for (key, Known { happened, forms, commands, next, passed }) in known {
         let insight = Insight::of(InsightKind::Error, key, happened);
-        let ran = tried.iter().filter(|one| commands.contains_key(&one.attempt.command)).map(|one| one.session);
-        let of = ran.collect::<HashSet<_>>().len();
+        let Some(command) = common(&commands) else { continue };
+        let is_run = |one: &&Tried<'_, Turn>| match command.strip_suffix(OTHER) {
+            Some(begins) => one.attempt.command.starts_with(begins),
+            None => commands.contains_key(&one.attempt.command),
+        };
+        let of = tried.iter().filter(is_run).map(|one| one.session).collect::<HashSet<_>>().len();
         let share = insight.sessions as f64 / of.max(1) as f64;
         if insight.sessions < FEWEST_SESSIONS || share < LEAST_SHARE {
             continue;
         }
-        let (Some(error), command) = (most(&forms), common(&commands)) else { continue };
+        let Some(error) = most(&forms) else { continue };
         let error = cut(error, LONGEST);
         // One other form may be an accident.
         let instead = most(&next).filter(|form| next[*form] > 1 || passed.is_empty());
@@ -107,30 +112,28 @@ fn passed_next<Turn>(tried: &[Tried<'_, Turn>], failure: usize) -> Option<String
     let failed = &tried[failure];
     let later = tried[failure + 1..].iter().take_while(|one| one.session == failed.session);
     let mut passed = later.filter(|one| one.attempt.failed.is_none() && one.attempt.program == failed.attempt.program);
-    let words: HashSet<&str> = failed.attempt.command.split_whitespace().collect();
-    let is_form = |command: &str| {
-        let other: HashSet<&str> = command.split_whitespace().collect();
-        other.is_superset(&words) || words.is_superset(&other) && other.len() >= LEAST_WORDS
-    };
-    passed.find(|one| is_form(&one.attempt.command)).map(|one| one.attempt.command.clone())
+    passed.find(|one| is_form(&one.attempt.command, &failed.attempt.command)).map(|one| one.attempt.command.clone())
 }
 
-/// Returns the command that most of the failures have in common: the most frequent one, or the words with which all begin.
-fn common(commands: &BTreeMap<String, usize>) -> String {
+/// Returns whether a command is another one with or without some words.
+fn is_form(command: &str, of: &str) -> bool {
+    let (words, others): (HashSet<&str>, HashSet<&str>) = (command.split_whitespace().collect(), of.split_whitespace().collect());
+    words.is_superset(&others) || others.is_superset(&words) && words.len() >= LEAST_WORDS
+}
+
+/// Returns the command that most of the failures have in common: the most frequent one, or the words, two at least, with which all begin.
+fn common(commands: &BTreeMap<String, usize>) -> Option<String> {
     let all: usize = commands.values().sum();
-    let Some(first) = most(commands) else { return String::new() };
+    let first = most(commands)?;
     if commands[first] * 2 >= all {
-        return first.clone();
+        return Some(first.clone());
     }
     let mut words: Vec<&str> = first.split_whitespace().collect();
     for command in commands.keys() {
         let same = command.split_whitespace().zip(&words).take_while(|(one, other)| one == *other).count();
         words.truncate(same);
     }
-    match words.is_empty() {
-        true => first.clone(),
-        false => format!("{} {OTHER}", words.join(" ")),
-    }
+    (words.len() >= LEAST_WORDS).then(|| format!("{} {OTHER}", words.join(" ")))
 }
 
 /// Returns the name of a linter's rule at the end of an error, in parentheses: however it is worded, it is one error.

@@ -11,7 +11,7 @@ const FEWEST_CHANGES: usize = 4;
 /// Least share of these sessions that opened the other file before.
 const NEARLY_ALL: f64 = 0.8;
 /// Most share of all sessions that open the other file: one that is opened in any case tells nothing.
-const SELDOM: f64 = 0.4;
+const SELDOM: f64 = 0.25;
 /// Least ratio of the two shares.
 const RATIO: f64 = 2.5;
 /// Least share of these sessions that changed both.
@@ -59,7 +59,7 @@ pub fn read_before<Turn: Clone>(touches: &[Touch<'_, Turn>]) -> Vec<Insight<Turn
         let mut before: BTreeMap<&str, usize> = BTreeMap::new();
         for (session, place) in changes {
             for other in &by_session[session] {
-                if first_open[&(*session, *other)] < *place && !is_same_stem(other, path) {
+                if first_open[&(*session, *other)] < *place && !is_same_stem(other, path) && !is_test_beside(path, other) {
                     *before.entry(other).or_default() += 1;
                 }
             }
@@ -97,18 +97,27 @@ pub fn read_before<Turn: Clone>(touches: &[Touch<'_, Turn>]) -> Vec<Insight<Turn
         let of = changes.len();
         found.push(Insight {
             statement: format!(
-                "Before a change of `{path}`, `{other}` was opened in {sessions} of {of} sessions, and mostly changed as well."
+                "Before a change of `{path}`, `{other}` was opened in {sessions} of {of} sessions; mostly both were changed."
             ),
             sessions,
             of,
             offer: Offer::new(
                 MemoryKind::Insight,
-                format!("`{other}` belongs to `{path}`: whoever changed this needed that as well ({sessions} of {of} sessions)."),
+                format!("`{path}` is usually changed along with `{other}` ({sessions} of {of} sessions opened that first)."),
             ),
             ..insight
         });
     }
     sorted(found)
+}
+
+/// Returns whether a file is a test in the folder of another one: that it needs the code is known.
+fn is_test_beside(path: &str, other: &str) -> bool {
+    fn parts(path: &str) -> (&str, &str) {
+        path.rsplit_once(['/', '\\']).unwrap_or(("", path))
+    }
+    let ((folder, name), (other_folder, _)) = (parts(path), parts(other));
+    folder == other_folder && (name.contains("test") || name.contains("spec"))
 }
 
 /// Returns whether one file is named after the other, as a test is: everybody knows that they belong together.

@@ -1,6 +1,6 @@
 //! Finds instructions that the person gave in several sessions.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{FEWEST_SESSIONS, Happened, Insight, InsightKind, LONGEST, Offer, counted, sorted};
 use crate::memory::MemoryKind;
@@ -34,19 +34,21 @@ pub struct Said<'a, Turn> {
     pub text: &'a str,
 }
 
+/// Fewest sessions with the very same words: else nobody can say in which words it holds.
+const VERBATIM: usize = 2;
+
 /// A sentence and its repetitions.
 struct Group<'a, Turn> {
     words: BTreeSet<String>,
     happened: Vec<Happened<Turn>>,
-    /// The latest form.
-    text: &'a str,
-    at: Option<UtcMillis>,
+    /// The forms in which it was said: words, sessions, and the latest text.
+    forms: BTreeMap<BTreeSet<String>, (BTreeSet<i64>, &'a str)>,
 }
 
 /// Returns the sentences that the person said in several sessions in nearly the same words.
 pub fn repeated<Turn: Clone>(said: &[Said<'_, Turn>]) -> Vec<Insight<Turn>> {
     let mut groups: Vec<Group<'_, Turn>> = Vec::new();
-    // Groups by each of their words, rarest words are looked up first.
+    // Groups by their rarest words: two sentences that say the same share one of them (prefix filter; S. Chaudhuri and others, 2006).
     let mut by_word: HashMap<String, Vec<usize>> = HashMap::new();
     let mut counts: HashMap<String, usize> = HashMap::new();
     let split: Vec<BTreeSet<String>> = said.iter().map(|one| words(one.text)).collect();
@@ -64,7 +66,6 @@ pub fn repeated<Turn: Clone>(said: &[Said<'_, Turn>]) -> Vec<Insight<Turn>> {
             continue;
         }
         let happened = Happened { session: one.session, at: one.at, place: one.turn.clone() };
-        // Two sentences with so many words in common share one of the rarest of either.
         let mut rarest: Vec<&String> = words.iter().collect();
         rarest.sort_by_key(|word| (counts[*word], (*word).clone()));
         rarest.truncate(words.len() - (words.len() as f64 * SAME).ceil() as usize + 1);
@@ -74,15 +75,16 @@ pub fn repeated<Turn: Clone>(said: &[Said<'_, Turn>]) -> Vec<Insight<Turn>> {
             Some(at) => {
                 let group = &mut groups[at];
                 group.happened.push(happened);
-                if one.at >= group.at {
-                    (group.text, group.at) = (one.text, one.at);
-                }
+                let form = group.forms.entry(words).or_insert((BTreeSet::new(), one.text));
+                form.0.insert(one.session);
+                form.1 = one.text;
             }
             None => {
-                for word in &words {
+                for word in rarest {
                     by_word.entry(word.clone()).or_default().push(groups.len());
                 }
-                groups.push(Group { words, happened: vec![happened], text: one.text, at: one.at });
+                let forms = BTreeMap::from([(words.clone(), (BTreeSet::from([one.session]), one.text))]);
+                groups.push(Group { words, happened: vec![happened], forms });
             }
         }
     }
@@ -90,8 +92,12 @@ pub fn repeated<Turn: Clone>(said: &[Said<'_, Turn>]) -> Vec<Insight<Turn>> {
     for group in groups {
         let key = group.words.into_iter().collect::<Vec<_>>().join(" ");
         let insight = Insight::of(InsightKind::Instruction, key, group.happened);
-        if insight.sessions >= FEWEST_SESSIONS {
-            let text = cut(group.text.trim(), LONGEST);
+        let usual = group.forms.into_values().max_by_key(|(sessions, _)| sessions.len());
+        if let Some((same, text)) = usual
+            && same.len() >= VERBATIM
+            && insight.sessions >= FEWEST_SESSIONS
+        {
+            let text = cut(text.trim(), LONGEST);
             found.push(Insight {
                 statement: format!("You said in {}: “{text}”", counted(insight.sessions, "session")),
                 offer: Offer::new(MemoryKind::Preference, text),

@@ -26,8 +26,7 @@ const ROW_CHARS: usize = 420;
 const MOST_SENTENCES: usize = 4;
 /// Least worth of a sentence that tells a cause alone, and most characters of it.
 const CAUSE: f32 = 2.0;
-/// Worth of a sentence that says in plain words that it tells the cause, and fewest words of the error that any other has.
-const PLAIN_CAUSE: f32 = 3.0;
+/// Fewest words of the error that it has.
 const ABOUT: usize = 2;
 const CAUSE_CHARS: usize = 200;
 
@@ -91,8 +90,8 @@ impl Engine {
         Ok((!text.is_empty()).then(|| cut(&text, ROW_CHARS)))
     }
 
-    /// Returns the sentence of the agent after a turn, in the same exchange, that best tells the cause of an error or what mended it. Unless it says
-    /// so in plain words, it must have words of the error.
+    /// Returns the sentence of the agent after a turn, in the same exchange, that best tells the cause of an error or what mended it, and has
+    /// words of that error.
     pub(crate) fn cause_after(&self, turn: TurnKey, error: &str) -> Result<Option<String>, EngineError> {
         let of_error: HashSet<String> = content_words(error).collect();
         let Some(failed) = self.store().turns(Turns::Keys(&[turn]))?.pop() else { return Ok(None) };
@@ -105,8 +104,7 @@ impl Engine {
             for sentence in sentences(&turn.text, words) {
                 let worth = worth(&sentence, words);
                 let common = content_words(sentence.text).filter(|word| of_error.contains(word)).count();
-                let is_about = common >= ABOUT || worth >= PLAIN_CAUSE;
-                if worth >= CAUSE && is_about && best.as_ref().is_none_or(|(known, _)| worth > *known) {
+                if worth >= CAUSE && common >= ABOUT && best.as_ref().is_none_or(|(known, _)| worth > *known) {
                     best = Some((worth, plain(sentence.text)));
                 }
             }

@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
-use yore_core::id::MemoryId;
+use yore_core::id::{MemoryId, ProjectId};
 use yore_core::insight::{
     FEWEST_SESSIONS, Insight, InsightKind, Offer, Replacement, Said, Touch, Tried, errors, first_tries, read_before, repeated,
     reversals,
@@ -132,7 +132,7 @@ impl Engine {
                 add(self.of_instructions(project.key, &recorded.prompts)?);
             }
             if wants(InsightKind::Reversal) {
-                add(self.of_reversals(project.key)?);
+                add(self.of_reversals(project.id)?);
             }
         }
         Ok(found)
@@ -202,25 +202,24 @@ impl Engine {
     }
 
     /// Returns the decisions that were reversed.
-    fn of_reversals(&self, project: ProjectKey) -> Result<Vec<Insight<String>>, EngineError> {
-        let current = self.store().outlines(Outlines::InEffect(Some(&[project]), MOST_MEMORIES))?;
+    fn of_reversals(&self, project_id: ProjectId) -> Result<Vec<Insight<String>>, EngineError> {
         let is_decision = |memory: &Memory| matches!(memory.kind, MemoryKind::Decision | MemoryKind::Standard);
-        let current: HashMap<MemoryId, Memory> =
-            current.iter().filter(|memory| is_decision(memory)).map(|memory| (memory.id, (**memory).clone())).collect();
-        let pairs: Vec<(MemoryId, MemoryId)> = self
-            .store()
-            .relations(Relations::Superseding)?
-            .iter()
-            .filter_map(|relation| match (&relation.from, &relation.to) {
-                (Node::Memory(newer), Node::Memory(older)) => Some((*newer, *older)),
-                _ => None,
-            })
-            .collect();
-        let by_newer: HashMap<MemoryId, MemoryId> = pairs.into_iter().collect();
+        let mut by_newer: HashMap<MemoryId, MemoryId> = HashMap::new();
+        for relation in self.store().relations(Relations::Superseding)? {
+            if let (Node::Memory(newer), Node::Memory(older)) = (relation.from, relation.to) {
+                by_newer.insert(newer, older);
+            }
+        }
+        let replaced_ones: HashSet<MemoryId> = by_newer.values().copied().collect();
         // From what holds now backwards, as far as decisions of this project go.
         let mut replaced: Vec<(Memory, Memory)> = Vec::new();
-        for memory in current.into_values() {
-            let mut newer = memory;
+        for last in by_newer.keys().filter(|newer| !replaced_ones.contains(newer)) {
+            let Some(mut newer) = self.told_memory(*last)?.filter(|memory| is_decision(memory) && memory.is_in_effect()) else {
+                continue;
+            };
+            if newer.project != Some(project_id) {
+                continue;
+            }
             while let Some(older) = by_newer.get(&newer.id) {
                 let older = self.told_memory(*older)?;
                 let Some(older) = older.filter(|older| {
