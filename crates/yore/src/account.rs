@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use yore_core::account::compare;
 use yore_core::relevance::SkipReason;
 use yore_core::time::UtcMillis;
-use yore_engine::{OutcomesRequest, SessionOutcome, Spent};
+use yore_engine::{OutcomesRequest, SessionOutcome, SessionsRequest, Spent};
 
 use crate::engine_handle::{MemoryClient, now};
 use crate::error::CliResult;
@@ -19,6 +19,8 @@ use crate::results::{Account, Quantity, Taken};
 /// Days that are counted unless a caller says otherwise.
 pub const DAYS: i64 = 90;
 const DAY_MS: i64 = 86_400_000;
+/// Most sessions that are looked at, the last used ones.
+const MOST_SESSIONS: usize = 2_000;
 
 /// A quantity of a session; `None`: it has none.
 type Value = fn(&SessionOutcome) -> Option<f64>;
@@ -71,12 +73,19 @@ pub fn account(memory: &mut MemoryClient, projects: Vec<String>, since: Option<U
     let mut account = Account { holdout_sessions: memory.config().inject.holdout_sessions, ..Account::default() };
     let mut outcomes = Vec::new();
     if !groups.is_empty() {
-        let request = OutcomesRequest { projects, since: Some(since), sessions: None };
-        for outcome in memory.outcomes(request)? {
-            // A ledger's name is made of the session's id.
-            let name = ledger::path(&directory, &outcome.session);
-            let name = name.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            if let Some((group, tokens)) = groups.get(&name) {
+        // A ledger's name is made of the session's id.
+        let group_of = |session: &str| groups.get(ledger::path(&directory, session).file_stem()?.to_str()?);
+        let listed = SessionsRequest {
+            projects: projects.clone(),
+            since: Some(since),
+            without_documents: true,
+            limit: MOST_SESSIONS,
+            ..SessionsRequest::default()
+        };
+        let ids = memory.sessions(listed)?.into_iter().map(|session| session.native_id);
+        let sessions: Vec<String> = ids.filter(|session| group_of(session).is_some()).collect();
+        for outcome in memory.outcomes(OutcomesRequest { projects, since: Some(since), sessions })? {
+            if let Some((group, tokens)) = group_of(&outcome.session) {
                 account.with += u64::from(*group == Group::With);
                 account.without += u64::from(*group == Group::Without);
                 account.given_tokens += tokens;
@@ -114,7 +123,7 @@ mod tests {
         let of_tool = Entry { tokens: 50, ..Entry::default() };
         assert_eq!(group(&[silent.clone(), given.clone()]), Some(Group::With));
         assert_eq!(group(&[silent.clone(), held.clone()]), Some(Group::Without));
-        // What an agent asked for itself decides nothing.
+        // The answers that an agent asked for decide nothing.
         assert_eq!(group(&[held.clone(), of_tool.clone()]), Some(Group::Without));
         assert_eq!(group(&[of_tool]), None);
         assert_eq!(group(&[given, held]), None);

@@ -1,4 +1,4 @@
-//! What sessions took, as their transcripts record it, for the account of what memory is worth.
+//! Reads from transcripts how much work sessions took, for the account of what memory is worth.
 
 use std::collections::{HashMap, HashSet};
 
@@ -26,11 +26,11 @@ pub struct OutcomesRequest {
     pub projects: Vec<String>,
     /// Only sessions that were last used at or after this time.
     pub since: Option<UtcMillis>,
-    /// Only sessions with these ids of their agents; `None`: all.
-    pub sessions: Option<Vec<String>>,
+    /// The agents' own ids of the sessions.
+    pub sessions: Vec<String>,
 }
 
-/// What a session took.
+/// The work of a session.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct SessionOutcome {
     /// The agent's own id of the session.
@@ -41,7 +41,7 @@ pub struct SessionOutcome {
     pub project: Option<String>,
     /// When it began.
     pub started: Option<UtcMillis>,
-    /// What it took.
+    /// The amounts of that work.
     pub outcome: Outcome,
     /// Errors of its commands that an earlier session of the project had met.
     pub known_errors: u64,
@@ -53,8 +53,7 @@ impl Engine {
     /// # Errors
     /// If a project is not known, or the store cannot be read.
     pub fn outcomes(&self, request: &OutcomesRequest) -> Result<Vec<SessionOutcome>, EngineError> {
-        let wanted: Option<HashSet<&str>> =
-            request.sessions.as_ref().map(|sessions| sessions.iter().map(String::as_str).collect());
+        let wanted: HashSet<&str> = request.sessions.iter().map(String::as_str).collect();
         let mut sessions = self.sessions(&SessionsRequest {
             projects: request.projects.clone(),
             since: request.since,
@@ -62,7 +61,7 @@ impl Engine {
             limit: MOST_SESSIONS,
             ..SessionsRequest::default()
         })?;
-        sessions.retain(|session| wanted.as_ref().is_none_or(|wanted| wanted.contains(session.native_id.as_str())));
+        sessions.retain(|session| wanted.contains(session.native_id.as_str()));
         let known_errors = self.known_errors()?;
         let mut outcomes = Vec::new();
         for session in sessions {

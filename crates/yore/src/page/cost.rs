@@ -22,7 +22,7 @@ const DAYS: i32 = 30;
 
 /// Returns the views.
 pub fn views() -> Vec<Row> {
-    vec![Row { path: "/cost", view: cost }]
+    vec![Row { path: "/cost", view: cost }, Row { path: "/account", view: account }]
 }
 
 fn cost(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
@@ -31,15 +31,20 @@ fn cost(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
     let learning = calls::learning(caller, Nothing {})?;
     let rows = calls::days(caller, calls::Days { days: Some(DAYS as u32) })?;
     let days = calls::given(caller, Nothing {})?;
-    let account = calls::worth(caller, calls::OfSessions::default())?;
     let body = html! {
         h1 { "Cost" }
         (sums(&budget, &learning, &days))
-        (worth(&account))
+        p { a href="account" { "What memory was worth" } ": sessions with memory against those that were held out." }
         (charts(&days, today()))
         (taken(&rows))
     };
     Ok(Content::new("Cost", body))
+}
+
+/// Shows the account, which reads the sessions that hooks gave something.
+fn account(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
+    let account = calls::worth(caller, input.read()?)?;
+    Ok(Content::new("Account", worth(&account)))
 }
 
 /// Returns the day that it is here.
@@ -102,7 +107,7 @@ fn sums(budget: &BudgetDay, learning: &LearningState, days: &[TokenDay]) -> Mark
 /// Returns what memory was worth: the comparison of sessions with it and without.
 fn worth(account: &Account) -> Markup {
     html! {
-        h2 { "What memory was worth" }
+        h1 { "What memory was worth" }
         @if account.with + account.without == 0 {
             p { "Hooks gave no session anything in the last 90 days." }
         } @else {

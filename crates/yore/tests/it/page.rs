@@ -14,7 +14,7 @@ use crate::http::Daemon;
 use crate::transcript::Transcript;
 
 /// Views that need no id.
-const VIEWS: [&str; 16] = [
+const VIEWS: [&str; 17] = [
     "",
     "?q=pelican",
     "sessions",
@@ -27,6 +27,7 @@ const VIEWS: [&str; 16] = [
     "projects",
     "team",
     "cost",
+    "account",
     "health",
     "settings",
     "entities",

@@ -43,7 +43,7 @@ pub fn routes() -> Vec<Route> {
         Route::get(
             "/account",
             "Returns what sessions took with memory and without, and what memory cost",
-            &["outcomes", "ledger", "day"],
+            &["sessions", "outcomes", "ledger", "day"],
             worth,
         ),
         Route::get("/learning", "Returns what waits for a language model, and what one found", &["learning"], learning),
