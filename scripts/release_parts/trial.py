@@ -27,7 +27,7 @@ ANSWER = "the curve cache moves out of Redis into the process"
 SETTINGS = '{\n  // mine\n  "model": "opus",\n}\n'
 TAKE_OUT = "{program} uninstall all && {program} daemon stop"
 DATA = re.compile(r"home/dev/\.local/share/yore(/|$)")
-# What package managers write about any package, and caches of theirs.
+# Records that package managers write about any package, and their caches.
 RECORDS = re.compile(r"var/(lib/dpkg|lib/apt|log|cache)/|home/dev/\.(npm|cache/uv|cache/pip|local/share/uv)(/|$)|.*__pycache__")
 
 

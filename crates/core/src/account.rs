@@ -19,7 +19,7 @@ const HIGH: usize = SAMPLES - 1 - LOW;
 /// Bytes of a token, about.
 const TOKEN_BYTES: u64 = 4;
 
-/// What a session took. Amounts until the first lasting change are `None` if nothing was changed.
+/// The work that a session took. Amounts until the first lasting change are `None` if nothing was changed.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct Outcome {
     /// Calls of tools.
@@ -68,7 +68,7 @@ pub fn outcome(turns: &[TurnShape<'_>], taken_back: &HashSet<&str>) -> Outcome {
 }
 
 named_enum! {
-    /// What a comparison shows.
+    /// The result of a comparison.
     Verdict {
         /// There are too few sessions.
         Unknown = "unknown",
@@ -92,7 +92,7 @@ pub struct Compared {
     pub difference: Option<f64>,
     /// The interval that holds the difference with 95 % confidence.
     pub interval: Option<(f64, f64)>,
-    /// What that shows.
+    /// The result.
     pub verdict: Verdict,
 }
 

@@ -31,11 +31,11 @@ pub struct Tried<'a, Turn> {
     pub session: i64,
     /// Its time.
     pub at: Option<UtcMillis>,
-    /// What was tried.
+    /// The attempt.
     pub attempt: &'a Attempt<Turn>,
 }
 
-/// What is known of an error.
+/// The occurrences of an error, with what passed next.
 struct Known<Turn> {
     happened: Vec<Happened<Turn>>,
     /// The forms in which it was reported, the commands that reported it, and those that passed next, each with its number.
@@ -89,15 +89,14 @@ pub fn errors<Turn: Clone>(tried: &[Tried<'_, Turn>]) -> Vec<Insight<Turn>> {
         let error = cut(error, LONGEST);
         // One other form may be an accident.
         let instead = most(&next).filter(|form| next[*form] > 1 || passed.is_empty());
-        let end = match instead {
-            Some(next) => format!("; then `{next}` passed"),
-            None if !passed.is_empty() => format!("; the same command passed later in {} of them", passed.len()),
-            None => String::new(),
+        let instead = instead.map(|next| format!("; then `{next}` passed")).unwrap_or_default();
+        let end = match instead.is_empty() && !passed.is_empty() {
+            true => format!("; the same command passed later in {} of them", passed.len()),
+            false => instead.clone(),
         };
         let often = if share >= OFTEN_SHARE { "often" } else { "sometimes" };
         let statement =
             format!("`{command}` reported “{error}” in {} of the {of} that ran it{end}.", counted(insight.sessions, "session"));
-        let instead = instead.map(|next| format!("; then `{next}` passed")).unwrap_or_default();
         let offer = Offer::new(
             MemoryKind::Problem,
             format!("`{command}` {often} reports “{error}” ({} of {of} sessions){instead}.", insight.sessions),

@@ -126,6 +126,14 @@ impl<Place> Insight<Place> {
     }
 }
 
+impl<Place> Insight<Place> {
+    /// Returns the insight with other names of its places.
+    pub fn placed<Other>(self, name: impl Fn(&Place) -> Other) -> Insight<Other> {
+        let Self { kind, key, statement, sessions, of, times, first, last, places, offer } = self;
+        Insight { kind, key, statement, sessions, of, times, first, last, places: places.iter().map(name).collect(), offer }
+    }
+}
+
 /// Sorts insights: those of most sessions first, then those that happened last.
 fn sorted<Place>(mut found: Vec<Insight<Place>>) -> Vec<Insight<Place>> {
     found.sort_by(|a, b| {

@@ -193,7 +193,7 @@ impl Engine {
         if let Some(known) = kept.current(projects, stamp, now) {
             return Ok(known);
         }
-        // Whoever asks meanwhile waits for this tree instead of computing it as well.
+        // Callers that ask meanwhile wait for this tree instead of computing it as well.
         let known = self.known_for_categories(projects, MOST_MEMORIES)?;
         let categories = tree(&known.items(), &embed);
         let tree = Arc::new(Tree { categories, memories: known.memories.iter().map(|memory| memory.id).collect() });

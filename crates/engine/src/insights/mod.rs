@@ -7,12 +7,10 @@ use std::collections::{HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 use yore_core::id::{MemoryId, ProjectId};
 use yore_core::insight::{
-    FEWEST_SESSIONS, Insight, InsightKind, Offer, Replacement, Said, Touch, Tried, errors, first_tries, read_before, repeated,
-    reversals,
+    FEWEST_SESSIONS, Insight, InsightKind, Replacement, Said, Touch, Tried, errors, first_tries, read_before, repeated, reversals,
 };
 use yore_core::memory::{Memory, MemoryKind, Status};
 use yore_core::relation::Node;
-use yore_core::time::UtcMillis;
 use yore_sources::project_names::ProjectNames;
 
 use crate::engine::Engine;
@@ -48,28 +46,12 @@ pub struct InsightsRequest {
 pub struct FoundInsight {
     /// Its id: the same when it is found again.
     pub id: String,
-    /// Its kind.
-    pub kind: InsightKind,
     /// Name of the project.
     pub project: String,
     /// Id of the project.
     pub project_id: String,
-    /// The statement, as a sentence.
-    pub statement: String,
-    /// Number of sessions in which it happened; of a reversal, number of changes.
-    pub sessions: usize,
-    /// Number of sessions in which it could have happened; 0 if that is not counted.
-    pub of: usize,
-    /// Number of times that it happened.
-    pub times: usize,
-    /// When it first happened.
-    pub first: Option<UtcMillis>,
-    /// When it last happened.
-    pub last: Option<UtcMillis>,
-    /// Ids of turns that show it, the latest first; of a reversal, of memories.
-    pub evidence: Vec<String>,
-    /// The memory that may be made of it; `None`: it is in memory already.
-    pub offer: Option<Offer>,
+    /// The insight; its places are short ids of turns, of a reversal of memories.
+    pub insight: Insight<String>,
 }
 
 /// All that sessions record, read once for all projects.
@@ -104,20 +86,8 @@ impl Engine {
             let mut add = |insights: Vec<Insight<String>>| {
                 found.extend(insights.into_iter().take(request.limit).map(|insight| {
                     let id = blake3::hash(format!("{}\n{}\n{}", project.id, insight.kind.as_str(), insight.key).as_bytes());
-                    FoundInsight {
-                        id: id.to_hex()[..8].to_owned(),
-                        kind: insight.kind,
-                        project: project.name.clone(),
-                        project_id: project.id.to_string(),
-                        statement: insight.statement,
-                        sessions: insight.sessions,
-                        of: insight.of,
-                        times: insight.times,
-                        first: insight.first,
-                        last: insight.last,
-                        evidence: insight.places,
-                        offer: insight.offer,
-                    }
+                    let (project, project_id) = (project.name.clone(), project.id.to_string());
+                    FoundInsight { id: id.to_hex()[..8].to_owned(), project, project_id, insight }
                 }));
             };
             if wants(InsightKind::Error) || wants(InsightKind::FirstTry) {
@@ -148,7 +118,7 @@ impl Engine {
             .map(|stored| Tried { session: stored.episode.get(), at: stored.at, attempt: &stored.attempt })
             .collect();
         let named =
-            |insights: Vec<Insight<_>>| insights.into_iter().map(|insight| placed(insight, |turn| at[turn].clone())).collect();
+            |insights: Vec<Insight<_>>| insights.into_iter().map(|insight| insight.placed(|turn| at[turn].clone())).collect();
         let mut errors = errors(&tried);
         for error in errors.iter_mut().take(limit) {
             for place in &error.places {
@@ -242,7 +212,7 @@ impl Engine {
                 newer: (newer.id, newer.statement.as_str(), since(newer)),
             })
             .collect();
-        Ok(reversals(&told).into_iter().map(|insight| placed(insight, MemoryId::short)).collect())
+        Ok(reversals(&told).into_iter().map(|insight| insight.placed(MemoryId::short)).collect())
     }
 }
 
@@ -265,20 +235,4 @@ fn of_files(project: ProjectKey, files: &[FileEvent]) -> Vec<Insight<String>> {
 /// Returns the beginning of a message, by which it is known again.
 fn beginning(text: &str) -> &str {
     &text[..text.floor_char_boundary(SHORT_MESSAGE / 2)]
-}
-
-/// Returns an insight with other names of its places.
-fn placed<Place>(insight: Insight<Place>, name: impl Fn(&Place) -> String) -> Insight<String> {
-    Insight {
-        places: insight.places.iter().map(name).collect(),
-        kind: insight.kind,
-        key: insight.key,
-        statement: insight.statement,
-        sessions: insight.sessions,
-        of: insight.of,
-        times: insight.times,
-        first: insight.first,
-        last: insight.last,
-        offer: insight.offer,
-    }
 }

@@ -64,13 +64,13 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     }
     let has_projects = found.iter().any(|insight| insight.project_id != found[0].project_id);
     for kind in InsightKind::ALL {
-        let of_kind: Vec<&FoundInsight> = found.iter().filter(|insight| insight.kind == *kind).collect();
+        let of_kind: Vec<&FoundInsight> = found.iter().filter(|found| found.insight.kind == *kind).collect();
         if of_kind.is_empty() {
             continue;
         }
         context.printer.line(format!("{}{}{}", text::BOLD, kind.heading(), text::RESET))?;
         for insight in of_kind {
-            context.printer.line(format!("[{}] {}", insight.id, text::harmless(&insight.statement)))?;
+            context.printer.line(format!("[{}] {}", insight.id, text::harmless(&insight.insight.statement)))?;
             context.printer.line(format!("  {}{}{}", text::DIM, text::harmless(&place(insight, has_projects)), text::RESET))?;
         }
         context.printer.line("")?;
@@ -80,16 +80,16 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 }
 
 /// Returns when an insight happened, where, and what shows it.
-fn place(insight: &FoundInsight, has_projects: bool) -> String {
-    let mut parts = Vec::new();
+fn place(found: &FoundInsight, has_projects: bool) -> String {
+    let (insight, mut parts) = (&found.insight, Vec::new());
     if insight.times > insight.sessions {
         parts.push(format!("{} times", text::count(insight.times as u64)));
     }
     parts.push(format!("last {}", text::day(insight.last)));
     if has_projects {
-        parts.push(insight.project.clone());
+        parts.push(found.project.clone());
     }
-    parts.push(format!("see {}", insight.evidence.join(", ")));
+    parts.push(format!("see {}", insight.places.join(", ")));
     if insight.offer.is_none() {
         parts.push("in memory".to_owned());
     }
@@ -104,15 +104,15 @@ fn keep(found: Option<FoundInsight>, id: &str, context: &mut Context) -> CliResu
         message,
         hint: Some(hint.to_owned()),
     };
-    let Some(insight) = found else {
+    let Some(FoundInsight { project_id, insight, .. }) = found else {
         return Err(refused(format!("no insight has the id {id}"), "`yore insights --all` lists them"));
     };
     let Some(offer) = insight.offer else {
         return Err(refused(format!("insight {id} is about memories that are there already"), "`yore show ID` shows them"));
     };
     let mut new = NewMemory::new(offer.kind, offer.statement);
-    new.project = Some(insight.project_id);
-    new.evidence = insight.evidence.into_iter().map(|turn| GivenEvidence { turn, quote: None }).collect();
+    new.project = Some(project_id);
+    new.evidence = insight.places.into_iter().map(|turn| GivenEvidence { turn, quote: None }).collect();
     let mut memory = context.settings.memory()?;
     let done = memory.add_memory(new, memories::by_person("insights --keep"))?;
     if context.printer.is_json() {

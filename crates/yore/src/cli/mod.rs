@@ -396,7 +396,7 @@ fn context(global: &Global, command: &Command) -> CliResult<Context> {
         }
         Ok(loaded) => loaded,
     };
-    // What touches no data needs no place for it.
+    // A command that touches no data needs no place for it.
     let unused = matches!(command, Command::Completions(_)).then(PathBuf::new);
     let directory = global.data_dir.clone().or_else(|| paths.data.clone()).or(unused).ok_or_else(|| {
         CliError::usage("no home directory for the data", Some("name a data directory with --data-dir or YORE_HOME"))

@@ -6,7 +6,7 @@ use yore_core::account::Compared;
 
 use super::Taken;
 
-/// What memory was worth, and what it cost (`yore account`).
+/// The worth of memory, and its cost (`yore account`).
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Account {
     /// Share of sessions to which hooks give nothing, as it is set now.

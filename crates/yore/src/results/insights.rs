@@ -16,7 +16,7 @@ pub struct Insight {
     pub project: String,
     /// Id of the project.
     pub project_id: String,
-    /// What happened, as a sentence.
+    /// The statement, as a sentence.
     pub statement: String,
     /// Number of sessions in which it happened; of a reversal, number of changes.
     pub sessions: u64,
@@ -44,19 +44,19 @@ pub struct Offer {
 }
 
 impl From<&FoundInsight> for Insight {
-    fn from(found: &FoundInsight) -> Self {
+    fn from(FoundInsight { id, project, project_id, insight: found }: &FoundInsight) -> Self {
         Self {
-            id: found.id.clone(),
+            id: id.clone(),
             kind: found.kind.as_str().to_owned(),
-            project: found.project.clone(),
-            project_id: found.project_id.clone(),
+            project: project.clone(),
+            project_id: project_id.clone(),
             statement: found.statement.clone(),
             sessions: found.sessions as u64,
             of: found.of as u64,
             times: found.times as u64,
             first: found.first.map(format_utc),
             last: found.last.map(format_utc),
-            evidence: found.evidence.clone(),
+            evidence: found.places.clone(),
             offer: found
                 .offer
                 .as_ref()

@@ -1,4 +1,4 @@
-//! What this computer shares with teams, as its copies of the projects tell without a network.
+//! Reads from the copies of projects, without a network, what this computer shares with teams.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -322,7 +322,7 @@ impl Store {
             let (operation, changed) = (row.get(0)?, row.get(1)?);
             Ok(MemoryStamp { operation, changed, memories: row.get(2)?, forgotten_episodes: row.get(3)? })
         };
-        Ok(self.read(|view| view.all(sql, [], stamp))?.remove(0))
+        self.read(|view| view.one(sql, [], stamp))
     }
 
     /// Returns entities with the names by which they were looked for: their own, or that of the alias. `with_degrees`: with the numbers of their

@@ -97,7 +97,7 @@ pub struct Config {
     pub team: Team,
     /// Output on a terminal.
     pub output: Output,
-    /// The output at the end of `yore up`.
+    /// The order in which `yore up` reads, and its output.
     pub up: Up,
     /// The background process.
     pub daemon: Daemon,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::key::{Key, ProjectMay, Shape};
 
-/// What `yore up` reads first, and its output.
+/// The order in which `yore up` reads, and its output.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Up {
