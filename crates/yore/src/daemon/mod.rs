@@ -106,13 +106,14 @@ pub fn run(settings: &Settings) -> CliResult<()> {
         scope.spawn(move || upkeep::run(shared, &ended));
         scope.spawn(move || learn::run(shared, &learning_ended));
         scope.spawn(move || team::run(shared, &team_ended));
-        scope.spawn(|| server::run(shared, &listener, scope));
         if let Some(port) = port {
             http::serve(shared, port, scope);
         }
         if let Some(port) = proxy_port {
             proxy::serve(shared, port);
         }
+        // After the ports have made their tokens, which a client may read as soon as the daemon answers.
+        scope.spawn(|| server::run(shared, &listener, scope));
         watch::run(shared, &notices);
         proxy::close(shared);
         drop((end, end_learning, end_team));
