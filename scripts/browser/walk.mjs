@@ -10,7 +10,8 @@
 //     enter         URL that opens a session, visited once; null for none. Every page gets its cookies
 //     base          URL of the page's root. Paths are relative to it: "", "sessions", "?q=x"; a full URL stays as it is
 //     out           folder for screenshots, or null
-//     reference     folder with NAME.png of earlier screenshots, or null
+//     reference     folder with NAME.png of earlier screenshots, grey and a quarter as wide and high, or null
+//     bless         true: the pictures of this walk become the reference
 //     tolerance     share of pixels that may differ from the reference (0.02)
 //     pages         [{name, path, width, height, scheme: "dark" or "light", script: is JavaScript on, steps, axe: run axe}]
 //     cross_origin  paths of the base that pages of other origins try to read, with the session's cookies
@@ -44,7 +45,7 @@
 //         sticking_out      at most five elements that reach over the window's edge, as selectors
 //         heap_mb, nodes    after the steps and a garbage collection
 //         screenshot        path, or null
-//         reference         {share, within}: pixels that differ, 1 if the size does; null without a reference
+//         reference         {share, within}: pixels that differ, 1 if there is no reference; null if none was asked for
 //         axe               {violations: [{id, impact, help, count, nodes: [target]}], incomplete: [{id, count}]}, or null
 //     cross_origin  [{url, from: "same-site" or "cross-site", checks: [{kind, read, status, cookie, detail}]}]
 //         same-site is another port of 127.0.0.1, to which SameSite cookies go; cross-site is localhost.
@@ -594,11 +595,15 @@ async function walkPage(context, wanted, found, job, packages) {
             const file = path.join(job.out, `${wanted.name}.png`);
             await page.screenshot({ path: file, animations: 'disabled', timeout: 2 * STEP_MS });
             found.screenshot = file;
-            const reference = job.reference && path.join(job.reference, `${wanted.name}.png`);
-            if (reference && fs.existsSync(reference)) {
-                const share = difference(packages, fs.readFileSync(reference), fs.readFileSync(file));
-                found.reference = { share, within: share <= (job.tolerance ?? 0.02) };
-            }
+        });
+    }
+    if (job.reference) {
+        await attempt('reference', 3 * STEP_MS, async () => {
+            const now = reduced(packages, await page.screenshot({ animations: 'disabled', caret: 'hide', timeout: 2 * STEP_MS }));
+            const file = path.join(job.reference, `${wanted.name}.png`);
+            if (job.bless) fs.writeFileSync(file, now);
+            const share = fs.existsSync(file) ? difference(packages, fs.readFileSync(file), now) : 1;
+            found.reference = { share: Number(share.toFixed(4)), within: share <= (job.tolerance ?? 0.02) };
         });
     }
     if (wanted.axe) {
@@ -616,6 +621,30 @@ async function walkPage(context, wanted, found, job, packages) {
             };
         });
     }
+}
+
+/** Times a picture of reference is less wide and high: so small, a font's other edges and a moved pixel make no difference. */
+const REDUCED = 4;
+
+/** The picture in grey, reduced: each pixel is the mean of those in its place. */
+function reduced({ PNG }, bytes) {
+    const full = PNG.sync.read(bytes);
+    const [width, height] = [Math.floor(full.width / REDUCED), Math.floor(full.height / REDUCED)];
+    const small = new PNG({ width, height });
+    for (let y = 0; y < height; y += 1) {
+        for (let x = 0; x < width; x += 1) {
+            let sum = 0;
+            for (let dy = 0; dy < REDUCED; dy += 1) {
+                for (let dx = 0; dx < REDUCED; dx += 1) {
+                    const at = ((y * REDUCED + dy) * full.width + x * REDUCED + dx) * 4;
+                    sum += full.data[at] + full.data[at + 1] + full.data[at + 2];
+                }
+            }
+            small.data.fill(Math.round(sum / 3 / REDUCED ** 2), (y * width + x) * 4, (y * width + x) * 4 + 3);
+            small.data[(y * width + x) * 4 + 3] = 255;
+        }
+    }
+    return PNG.sync.write(small, { colorType: 0 });
 }
 
 /** Share of the pixels that differ. */

@@ -34,12 +34,17 @@ const VIEWS: [&str; 17] = [
     "log",
 ];
 
+/// Share of the pixels in which a view may differ from its picture: days, ids and folders are those of the run.
+const TOLERANCE: f64 = 0.03;
+
 /// Drives a browser over the page of a daemon.
 struct Walker<'d, 'e> {
     environment: &'e TestEnvironment,
     daemon: &'d Daemon<'e>,
     folder: PathBuf,
     browser: Browser<'d, 'e>,
+    /// Folder of the pictures that screenshots are compared with.
+    reference: Option<PathBuf>,
 }
 
 /// Returns the folder of the driver; if there is none, prints that the test is skipped.
@@ -60,7 +65,7 @@ fn folder() -> Option<PathBuf> {
 
 impl<'d, 'e> Walker<'d, 'e> {
     fn new(environment: &'e TestEnvironment, daemon: &'d Daemon<'e>, folder: PathBuf) -> Self {
-        Self { environment, daemon, folder, browser: Browser::open(environment, daemon) }
+        Self { environment, daemon, folder, browser: Browser::open(environment, daemon), reference: None }
     }
 
     /// Walks over pages; returns the result.
@@ -70,8 +75,9 @@ impl<'d, 'e> Walker<'d, 'e> {
             "enter": format!("{origin}{}", link(self.environment)),
             "base": format!("{origin}{}/", self.browser.base),
             "out": null,
-            "reference": null,
-            "tolerance": 0.02,
+            "reference": self.reference,
+            "bless": std::env::var_os("YORE_BLESS").is_some(),
+            "tolerance": TOLERANCE,
             "pages": pages,
             "cross_origin": cross_origin,
         });
@@ -91,16 +97,22 @@ impl<'d, 'e> Walker<'d, 'e> {
 
     /// Walks over pages; returns what is wrong with each.
     fn faults(&self, pages: &[Value]) -> Vec<String> {
-        let mut numbered = pages.to_vec();
-        for (number, page) in numbered.iter_mut().enumerate() {
-            // Names are those of files.
-            page["name"] = number.to_string().into();
+        let mut named = pages.to_vec();
+        for (number, page) in named.iter_mut().enumerate() {
+            // Names are those of files, each once.
+            page["name"] = if self.reference.is_some() { picture_of(page) } else { number.to_string() }.into();
         }
-        let result = self.walk(&numbered, &[]);
+        let result = self.walk(&named, &[]);
         let mut faults: Vec<String> = Vec::new();
-        for page in result["pages"].as_array().unwrap() {
-            let number: usize = page["name"].as_str().unwrap().parse().unwrap();
-            let at = pages[number]["name"].as_str().unwrap();
+        for (page, wanted) in result["pages"].as_array().unwrap().iter().zip(pages) {
+            let at = wanted["name"].as_str().unwrap();
+            if page["reference"]["within"] == false {
+                faults.push(format!(
+                    "{at}: differs from {}.png in {} of the pixels; if that is intended, YORE_BLESS=1 renews it",
+                    picture_of(wanted),
+                    page["reference"]["share"]
+                ));
+            }
             if page["status"] != 200 {
                 faults.push(format!("{at}: status {}", page["status"]));
             }
@@ -133,6 +145,23 @@ impl<'d, 'e> Walker<'d, 'e> {
         }
         faults
     }
+}
+
+/// Returns the file name of the picture of a page, without ids.
+fn picture_of(page: &Value) -> String {
+    let place = page["path"].as_str().unwrap();
+    let view = match place.split(['/', '?']).next() {
+        Some("") | None => {
+            if place.is_empty() {
+                "front"
+            } else {
+                "search"
+            }
+        }
+        Some(view) => view,
+    };
+    let is_one = if place.contains('/') { "-one" } else { "" };
+    format!("{view}{is_one}-{}", page["width"])
 }
 
 /// A page to walk to, wide and light, with scripts.
@@ -203,7 +232,8 @@ fn every_view_is_sound_in_a_browser() {
     let Some(folder) = folder() else { return };
     let environment = memory();
     let daemon = Daemon::start(&environment);
-    let walker = Walker::new(&environment, &daemon, folder);
+    let mut walker = Walker::new(&environment, &daemon, folder);
+    walker.reference = Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("../testing/fixtures/page/views"));
     let mut paths: Vec<String> = VIEWS.iter().map(|&view| view.to_owned()).collect();
     paths.push(format!("session/{}", sessions(&environment)[0]));
     paths.push(format!("memories/{}", memories(&environment)[0]));
