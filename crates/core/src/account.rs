@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::episode::{FileAction, Role};
+use crate::episode::{FileAction, Outcome as CallOutcome, Role, ToolUse};
 use crate::exchange::TurnShape;
 
 /// Fewest sessions of each kind that are compared.
@@ -36,27 +36,41 @@ pub struct Outcome {
     pub errors: u64,
 }
 
-/// Reads what a session took from its turns. A change of a file that `taken_back` names does not last.
-pub fn outcome(turns: &[TurnShape<'_>], taken_back: &HashSet<&str>) -> Outcome {
+/// Returns the turns all of whose calls of tools failed: such a call opened and changed nothing.
+pub fn failed_calls(turns: &[TurnShape<'_>]) -> HashSet<usize> {
+    let is_failure =
+        |turn: &TurnShape<'_>, tool: &ToolUse| turn.is_error || !matches!(tool.outcome, None | Some(CallOutcome::Done));
+    let results = turns.iter().flat_map(|turn| turn.tools.iter().map(move |tool| (turn, tool)));
+    let failed: HashSet<&str> =
+        results.filter(|(turn, tool)| is_failure(turn, tool)).filter_map(|(_, tool)| tool.call_id.as_deref()).collect();
+    let has_failed = |turn: &TurnShape<'_>, tool: &ToolUse| {
+        is_failure(turn, tool) || tool.call_id.as_deref().is_some_and(|id| failed.contains(id))
+    };
+    let all_failed = |turn: &TurnShape<'_>| !turn.tools.is_empty() && turn.tools.iter().all(|tool| has_failed(turn, tool));
+    turns.iter().enumerate().filter(|(_, turn)| all_failed(turn)).map(|(at, _)| at).collect()
+}
+
+/// Reads what a session took from its turns. `lasting`: the changes that last, as the index of a turn and a file.
+pub fn outcome(turns: &[TurnShape<'_>], lasting: &HashSet<(usize, &str)>) -> Outcome {
     let mut outcome = Outcome::default();
+    let failed = failed_calls(turns);
+    let changing: HashSet<usize> = lasting.iter().map(|(at, _)| *at).collect();
     let mut tokens = 0;
     let mut opened: HashSet<&str> = HashSet::new();
     let began = turns.iter().filter(|turn| turn.role == Role::Human).find_map(|turn| turn.at);
-    for turn in turns {
+    for (at, turn) in turns.iter().enumerate() {
         if turn.role == Role::ToolResult {
             outcome.errors += u64::from(turn.is_error);
         }
-        let lasts = |path: &str| !taken_back.iter().any(|known| path == *known || path.ends_with(&format!("/{known}")));
-        let changes = turn.files.iter().any(|file| file.action == FileAction::Written && lasts(&file.path));
         if outcome.calls_before_change.is_none() {
-            if changes {
+            if changing.contains(&at) {
                 outcome.calls_before_change = Some(outcome.tool_calls);
                 outcome.tokens_before_change = Some(tokens);
                 outcome.files_before_change = Some(opened.len() as u64);
                 outcome.minutes_before_change = turn.at.zip(began).map(|(at, began)| (at - began).max(0) as f64 / 60_000.0);
             } else {
-                opened
-                    .extend(turn.files.iter().filter(|file| file.action != FileAction::Mentioned).map(|file| file.path.as_str()));
+                let files = turn.files.iter().filter(|file| file.action != FileAction::Mentioned && !failed.contains(&at));
+                opened.extend(files.map(|file| file.path.as_str()));
                 tokens += (turn.text.len() + turn.tool_text.len()) as u64 / TOKEN_BYTES;
             }
         }
@@ -159,7 +173,8 @@ mod tests {
 
     #[test]
     fn amounts_are_counted_until_the_first_change_that_lasts() {
-        let tool = [ToolUse { call_id: None, name: "Edit".to_owned(), outcome: None }];
+        let call = |id: &str| [ToolUse { call_id: Some(id.to_owned()), name: "Edit".to_owned(), outcome: None }];
+        let (tool, failed) = (call("one"), call("two"));
         let (read, wrong, right) = (
             [file("/home/dev/tide/src/gauge.rs", FileAction::Read)],
             [file("/home/dev/tide/src/pier.rs", FileAction::Written)],
@@ -168,17 +183,20 @@ mod tests {
         let turns = [
             turn(Role::Human, 0, &[], &[]),
             turn(Role::Assistant, 30_000, &tool, &read),
-            turn(Role::ToolResult, 60_000, &tool, &[]),
+            turn(Role::Assistant, 50_000, &failed, &wrong),
+            turn(Role::ToolResult, 60_000, &failed, &[]),
             turn(Role::Assistant, 90_000, &tool, &wrong),
             turn(Role::Assistant, 120_000, &tool, &right),
             turn(Role::Assistant, 150_000, &tool, &read),
         ];
-        let lasting = outcome(&turns, &HashSet::from(["src/pier.rs"]));
-        assert_eq!((lasting.tool_calls, lasting.errors), (4, 1));
-        assert_eq!((lasting.calls_before_change, lasting.minutes_before_change), (Some(2), Some(2.0)));
-        assert_eq!((lasting.files_before_change, lasting.tokens_before_change), (Some(2), Some(12)));
-        assert_eq!(outcome(&turns, &HashSet::new()).calls_before_change, Some(1));
-        assert_eq!(outcome(&turns[..3], &HashSet::new()).calls_before_change, None);
+        assert_eq!(failed_calls(&turns), HashSet::from([2, 3]));
+        let last = outcome(&turns, &HashSet::from([(5, right[0].path.as_str())]));
+        assert_eq!((last.tool_calls, last.errors), (5, 1));
+        assert_eq!((last.calls_before_change, last.minutes_before_change), (Some(3), Some(2.0)));
+        assert_eq!((last.files_before_change, last.tokens_before_change), (Some(2), Some(15)));
+        assert_eq!(outcome(&turns[..2], &HashSet::new()).calls_before_change, None);
+        let unread = outcome(&turns[2..], &HashSet::from([(3, right[0].path.as_str())]));
+        assert_eq!(unread.files_before_change, Some(1), "the call that failed opened nothing, the one after it did");
     }
 
     #[test]

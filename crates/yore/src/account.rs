@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use yore_core::account::compare;
-use yore_core::relevance::SkipReason;
+use yore_core::relevance::{SkipReason, TriggerKind};
 use yore_core::time::UtcMillis;
 use yore_engine::{OutcomesRequest, SessionOutcome, SessionsRequest, Spent};
 
@@ -47,9 +47,14 @@ enum Group {
     Without,
 }
 
+/// Returns what hooks gave a session of memory: not the answers of tools, nor the question whether it has something to record.
+fn of_hooks(entries: &[Entry]) -> impl Iterator<Item = &Entry> + Clone {
+    entries.iter().filter(|entry| entry.kind.is_some_and(|kind| kind != TriggerKind::Distil))
+}
+
 /// Returns the group of a session by its ledger; `None`: there was nothing to give, or some occasions were held out alone.
 fn group(entries: &[Entry]) -> Option<Group> {
-    let mut of_hooks = entries.iter().filter(|entry| entry.kind.is_some());
+    let mut of_hooks = of_hooks(entries);
     let is_given = of_hooks.clone().any(|entry| entry.tokens > 0);
     let is_held_out = of_hooks.any(|entry| entry.skipped == Some(SkipReason::HeldOut));
     match (is_given, is_held_out) {
@@ -67,7 +72,7 @@ pub fn account(memory: &mut MemoryClient, projects: Vec<String>, since: Option<U
     for (name, _) in receipts::known(&directory) {
         let entries = ledger::read(&directory, &name);
         if let Some(group) = group(&entries) {
-            groups.insert(name, (group, entries.iter().map(|entry| entry.tokens as u64).sum()));
+            groups.insert(name, (group, of_hooks(&entries).map(|entry| entry.tokens as u64).sum()));
         }
     }
     let mut account = Account { holdout_sessions: memory.config().inject.holdout_sessions, ..Account::default() };
@@ -111,10 +116,8 @@ pub fn account(memory: &mut MemoryClient, projects: Vec<String>, since: Option<U
 
 #[cfg(test)]
 mod tests {
-    use yore_core::account::Outcome;
-    use yore_core::relevance::TriggerKind;
-
     use super::*;
+    use yore_core::account::Outcome;
 
     #[test]
     fn sessions_are_grouped_by_what_hooks_gave_them_and_mixed_ones_are_left_out() {
@@ -126,6 +129,9 @@ mod tests {
         // The answers that an agent asked for decide nothing.
         assert_eq!(group(&[held.clone(), of_tool.clone()]), Some(Group::Without));
         assert_eq!(group(&[of_tool]), None);
+        let asked = Entry { kind: Some(TriggerKind::Distil), ..given.clone() };
+        assert_eq!(group(&[held.clone(), asked.clone()]), Some(Group::Without), "the question gives nothing");
+        assert_eq!(group(&[asked]), None);
         assert_eq!(group(&[given, held]), None);
         assert_eq!(group(&[silent]), None);
     }

@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use yore_core::account::{Outcome, outcome};
-use yore_core::event::EventKind;
 use yore_core::insight::pattern;
 use yore_core::time::UtcMillis;
 
@@ -12,7 +11,8 @@ use crate::archive::SessionsRequest;
 use crate::archive::sessions::ConversationTurns;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::store::{Attempts, EpisodeKey, EventFilter};
+use crate::rules::lasting_changes;
+use crate::store::{Attempts, EpisodeKey};
 
 /// Most commands of a project that are read, the latest ones.
 const MOST_COMMANDS: i64 = 50_000;
@@ -61,16 +61,16 @@ impl Engine {
             limit: MOST_SESSIONS,
             ..SessionsRequest::default()
         })?;
+        // The errors that were met before are those of all sessions, read up to now.
+        self.divide_changed(&sessions.iter().map(|session| session.row).collect::<Vec<_>>(), &mut || true)?;
         sessions.retain(|session| wanted.contains(session.native_id.as_str()));
         let known_errors = self.known_errors()?;
         let mut outcomes = Vec::new();
         for session in sessions {
             let turns = ConversationTurns::read(self.store(), session.row)?;
-            let filter = EventFilter { kinds: &[EventKind::TakenBack], episodes: Some(&[session.row]), ..EventFilter::default() };
-            let events = self.store().events(&filter)?;
-            let taken_back: HashSet<&str> = events.iter().map(|event| event.event.name.as_str()).collect();
+            let shapes = turns.shapes();
             outcomes.push(SessionOutcome {
-                outcome: outcome(&turns.shapes(), &taken_back),
+                outcome: outcome(&shapes, &lasting_changes(&shapes)),
                 known_errors: known_errors.get(&session.row).copied().unwrap_or_default(),
                 session: session.native_id,
                 agent: session.agent,

@@ -21,6 +21,7 @@ mod attempt;
 mod commit;
 mod context;
 mod event;
+mod lasting;
 mod milestone;
 mod names;
 mod option;
@@ -45,6 +46,7 @@ use yore_core::text::Tokenizer;
 
 pub use self::attempt::{attempts, directories};
 pub use self::event::{Call, calls, command as command_in, events};
+pub use self::lasting::lasting_changes;
 pub use self::names::{StatedRelation, aliases, entities, stated};
 pub use self::own::{is_title, own_bytes, own_title, own_title_among, own_words, title, title_among};
 pub use self::passed_commands::{form, steps};

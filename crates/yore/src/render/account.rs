@@ -22,8 +22,14 @@ pub fn quantity_in_words(quantity: &Quantity) -> [String; 4] {
     [mean(quantity.with, quantity.mean_with), mean(quantity.without, quantity.mean_without), difference, shown.to_owned()]
 }
 
+/// Returns a number with as many digits as tell something: minutes may be fractions of one.
 fn number(value: f64) -> String {
-    if value.abs() >= 100.0 { count(value.abs().round() as u64) } else { format!("{value:.1}") }
+    match value.abs() {
+        100.0.. => count(value.abs().round() as u64),
+        1.0.. | 0.0 => format!("{value:.1}"),
+        0.1.. => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
 }
 
 fn signed(value: f64) -> String {
@@ -44,6 +50,7 @@ mod tests {
         let (low, high): (Vec<f64>, Vec<f64>) = ((0..10).map(f64::from).collect(), (1_000..1_010).map(f64::from).collect());
         assert_eq!(of(&low[..3], &high), ["1.0", "1,005", "", "not known yet"]);
         assert_eq!(of(&[], &high)[0], "-");
+        assert_eq!([0.0, 0.0387, 0.125, 2.0, 99.94, 1_000.4].map(number), ["0.0", "0.039", "0.12", "2.0", "99.9", "1,000"]);
         let told = of(&low, &high);
         assert!(told[2].starts_with("-1,000 (-1,00") && told[3] == "less with memory", "{told:?}");
         assert_eq!(of(&low, &low)[3], "no difference seen");
