@@ -51,6 +51,7 @@ pub fn run(upkeep: Upkeep, engine: &Engine, config: &Config, go_on: &(dyn Fn() -
         Upkeep::Extract => extract(engine, config, go_on),
         Upkeep::CheckCode => check_code(engine, go_on),
         Upkeep::MergeDuplicates => merge_duplicates(engine, go_on),
+        Upkeep::Insights => Ok(Report::counted(&[("found", engine.renew_insights().map_err(failed)?)])),
         Upkeep::CheckStore => check_store(engine, go_on),
         Upkeep::Optimise => engine.optimise_store().map(|()| Report::default()).map_err(failed),
         Upkeep::Compact => compact(engine, go_on),

@@ -127,8 +127,10 @@ verbs! {
         |engine| engine.category_summary(&request, &name);
     /// Returns what sessions took until their first lasting change, and their errors.
     Reads outcomes(request: OutcomesRequest) -> Vec<SessionOutcome> => |engine| engine.outcomes(&request);
-    /// Finds what happens again and again in the work of projects.
+    /// Returns what happens again and again in the work of projects.
     Reads insights(request: InsightsRequest) -> Vec<FoundInsight> => |engine| engine.insights(&request);
+    /// Finds what happens again and again, and keeps it; returns the number.
+    Writes renew_insights() -> u64 => Engine::renew_insights;
     /// Forgets a session, a note or a memory.
     Writes forget(request: ForgetRequest) -> Forgotten => |engine| engine.forget(&request);
     /// Forgets everything that meets conditions.

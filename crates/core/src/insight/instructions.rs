@@ -119,15 +119,41 @@ fn is_same(one: &BTreeSet<String>, other: &BTreeSet<String>) -> bool {
     common >= SAME * (one.len() + other.len()) as f64 / (1.0 + SAME)
 }
 
-/// Returns whether a statement says an instruction already.
-fn says(statement: &str, instruction: &str) -> bool {
-    let (statement, instruction) = (words(statement), words(instruction));
-    is_same(&statement, &instruction) || instruction.is_subset(&statement)
+/// Statements that are known, by their words.
+#[derive(Debug, Default)]
+pub struct KnownStatements {
+    words: Vec<BTreeSet<String>>,
+    by_word: HashMap<String, Vec<usize>>,
 }
 
-impl<Turn> Insight<Turn> {
-    /// Returns whether one of some statements says what this insight offers already.
-    pub fn is_said_by(&self, mut statements: impl Iterator<Item = impl AsRef<str>>) -> bool {
-        self.offer.as_ref().is_some_and(|offer| statements.any(|statement| says(statement.as_ref(), &offer.statement)))
+impl<'a> FromIterator<&'a str> for KnownStatements {
+    fn from_iter<Statements: IntoIterator<Item = &'a str>>(statements: Statements) -> Self {
+        let mut known = Self::default();
+        for statement in statements {
+            let words = words(statement);
+            for word in &words {
+                known.by_word.entry(word.clone()).or_default().push(known.words.len());
+            }
+            known.words.push(words);
+        }
+        known
+    }
+}
+
+impl KnownStatements {
+    /// Returns whether one of them says what an insight offers already.
+    pub fn say<Turn>(&self, insight: &Insight<Turn>) -> bool {
+        let Some(offer) = &insight.offer else { return false };
+        let instruction = words(&offer.statement);
+        let mut common: HashMap<usize, usize> = HashMap::new();
+        for at in instruction.iter().filter_map(|word| self.by_word.get(word)).flatten() {
+            *common.entry(*at).or_default() += 1;
+        }
+        // One that says the same, or more, has at least this share of the words.
+        let fewest = SAME * instruction.len() as f64;
+        common.into_iter().any(|(at, common)| {
+            let statement = &self.words[at];
+            common as f64 >= fewest && (is_same(statement, &instruction) || instruction.is_subset(statement))
+        })
     }
 }

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::commands::{Tried, errors, first_tries, pattern};
 pub use self::files::{Touch, read_before};
-pub use self::instructions::{Said, repeated};
+pub use self::instructions::{KnownStatements, Said, repeated};
 pub use self::reversals::{Replacement, reversals};
 use crate::memory::MemoryKind;
 use crate::time::UtcMillis;

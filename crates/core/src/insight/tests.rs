@@ -161,8 +161,10 @@ fn an_instruction_in_nearly_the_same_words_counts_once_a_session() {
     assert_eq!((found[0].sessions, found[0].times), (4, 5));
     let offer = found[0].offer.as_ref().unwrap();
     assert_eq!((offer.kind, offer.statement.as_str()), (MemoryKind::Preference, "Run the linter, before you commit!"));
-    assert!(found[0].is_said_by(["The linter is green.", "Run the linter before you commit."].into_iter()));
-    assert!(!found[0].is_said_by(["Run the tests before you push."].into_iter()));
+    let known = |statements: &[&'static str]| statements.iter().copied().collect::<KnownStatements>();
+    assert!(known(&["The linter is green.", "Run the linter before you commit."]).say(&found[0]));
+    assert!(known(&["Always run the linter before you commit anything to the branch of a colleague."]).say(&found[0]));
+    assert!(!known(&["Run the tests before you push.", ""]).say(&found[0]));
 }
 
 #[test]

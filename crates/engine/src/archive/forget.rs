@@ -493,7 +493,7 @@ impl Engine {
     }
 
     /// Opens the lock that a process holds while it forgets for good.
-    fn forgetting_turn(&self) -> Result<FileLock, EngineError> {
+    pub(crate) fn forgetting_turn(&self) -> Result<FileLock, EngineError> {
         let locks = self.directory().join("locks");
         let path = locks.join("forget.turn");
         let open = platform::create_private_directory(&locks).and_then(|()| FileLock::open(&path));

@@ -7,7 +7,8 @@ use std::collections::{HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 use yore_core::id::{MemoryId, ProjectId};
 use yore_core::insight::{
-    FEWEST_SESSIONS, Insight, InsightKind, Replacement, Said, Touch, Tried, errors, first_tries, read_before, repeated, reversals,
+    FEWEST_SESSIONS, Insight, InsightKind, KnownStatements, Replacement, Said, Touch, Tried, errors, first_tries, read_before,
+    repeated, reversals,
 };
 use yore_core::memory::{Memory, MemoryKind, Status};
 use yore_core::relation::Node;
@@ -17,12 +18,16 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::retrieve::{project_here, projects_named};
 use crate::rules::{Words, is_title, is_typed, own_words, sentences};
-use crate::store::{Attempts, FileEvent, Outlines, ProjectKey, Prompt, Relations, RowKey as _};
+use crate::store::{
+    Attempts, FileEvent, INSIGHTS, INSIGHTS_BEGUN, Outlines, ProjectKey, Prompt, Relations, RowKey as _, StoredProject,
+};
 
 /// Most commands of a project that are read, the latest ones.
 const MOST_COMMANDS: i64 = 50_000;
 /// Most memories of a project that are compared with an instruction.
 const MOST_MEMORIES: usize = 20_000;
+/// Most insights of each kind and project that upkeep keeps.
+const MOST_KEPT: usize = 20;
 /// A message that is no longer is typed anew each time.
 const SHORT_MESSAGE: usize = 160;
 /// A longer message is a text that was written elsewhere.
@@ -39,6 +44,14 @@ pub struct InsightsRequest {
     pub kinds: Vec<InsightKind>,
     /// Most of each kind and project.
     pub limit: usize,
+    /// True: they are found now, in all that is recorded, which takes seconds. Else those that upkeep found last.
+    pub anew: bool,
+}
+
+impl InsightsRequest {
+    fn wants(&self, kind: InsightKind) -> bool {
+        self.kinds.is_empty() || self.kinds.contains(&kind)
+    }
 }
 
 /// An insight into the work of a project.
@@ -54,6 +67,13 @@ pub struct FoundInsight {
     pub insight: Insight<String>,
 }
 
+impl FoundInsight {
+    /// Returns its texts.
+    pub(crate) fn texts(&mut self) -> impl Iterator<Item = &mut String> {
+        self.insight.offer.iter_mut().map(|offer| &mut offer.statement).chain([&mut self.insight.statement])
+    }
+}
+
 /// All that sessions record, read once for all projects.
 struct Recorded {
     files: Vec<FileEvent>,
@@ -61,18 +81,68 @@ struct Recorded {
 }
 
 impl Engine {
-    /// Finds the insights into the work of projects, by project, and by kind those of most sessions first.
+    /// Returns the insights into the work of projects, by project, and by kind those of most sessions first.
     ///
     /// # Errors
     /// If a project is not known, or the store cannot be read.
     pub fn insights(&self, request: &InsightsRequest) -> Result<Vec<FoundInsight>, EngineError> {
-        let wants = |kind: InsightKind| request.kinds.is_empty() || request.kinds.contains(&kind);
         let named = projects_named(self.store(), &request.projects)?;
         let here = request.here.as_ref().map(|here| project_here(self.store(), here)).transpose()?.flatten();
-        let is_wanted = |key: ProjectKey| match request.projects.is_empty() {
-            true => request.here.is_none() || here == Some(key),
-            false => named.contains(&key),
+        let mut projects = self.store().projects()?;
+        projects.retain(|project| match request.projects.is_empty() {
+            true => request.here.is_none() || here == Some(project.key),
+            false => named.contains(&project.key),
+        });
+        let mut found = match request.anew {
+            true => self.find_insights(request, projects)?,
+            false => self.kept_insights(request, &projects)?,
         };
+        self.redact_again(found.iter_mut().flat_map(FoundInsight::texts))?;
+        Ok(found)
+    }
+
+    /// Finds the insights of all projects and keeps them; returns their number. They are not kept if anything was forgotten meanwhile.
+    ///
+    /// # Errors
+    /// If the store cannot be read or written.
+    pub fn renew_insights(&self) -> Result<u64, EngineError> {
+        let run = uuid::Uuid::now_v7().simple().to_string();
+        self.store().set_index_state(INSIGHTS_BEGUN, &run)?;
+        let request = InsightsRequest { limit: MOST_KEPT, anew: true, ..InsightsRequest::default() };
+        let found = self.insights(&request)?;
+        let turn = self.forgetting_turn()?;
+        // Where locks do not work, another process may forget between the two steps.
+        let _ = turn.wait();
+        if self.store().index_state(INSIGHTS_BEGUN)?.as_ref() == Some(&run) {
+            self.store().set_index_state(INSIGHTS, &serde_json::json!(found).to_string())?;
+        }
+        Ok(found.len() as u64)
+    }
+
+    /// Returns the insights that upkeep found last, to be redacted again; none if it found none yet, or something was forgotten since.
+    pub(crate) fn kept_insights(
+        &self,
+        request: &InsightsRequest,
+        projects: &[StoredProject],
+    ) -> Result<Vec<FoundInsight>, EngineError> {
+        let kept = self.store().index_state(INSIGHTS)?;
+        // Those that another version kept may have another form.
+        let mut found: Vec<FoundInsight> = kept.and_then(|kept| serde_json::from_str(&kept).ok()).unwrap_or_default();
+        let mut counts: HashMap<(String, InsightKind), usize> = HashMap::new();
+        found.retain_mut(|found| {
+            let kind = found.insight.kind;
+            let Some(project) = projects.iter().find(|project| project.id.to_string() == found.project_id) else { return false };
+            found.project.clone_from(&project.name);
+            let count = counts.entry((found.project_id.clone(), kind)).or_default();
+            *count += 1;
+            *count <= request.limit && request.wants(kind)
+        });
+        Ok(found)
+    }
+
+    /// Finds insights in all that is recorded of projects.
+    fn find_insights(&self, request: &InsightsRequest, projects: Vec<StoredProject>) -> Result<Vec<FoundInsight>, EngineError> {
+        let wants = |kind| request.wants(kind);
         let mut recorded = Recorded { files: Vec::new(), prompts: Vec::new() };
         if wants(InsightKind::ReadBefore) {
             recorded.files = self.store().file_events(None)?;
@@ -82,7 +152,7 @@ impl Engine {
             recorded.prompts = self.store().prompts()?;
         }
         let mut found = Vec::new();
-        for project in self.store().projects()?.into_iter().filter(|project| is_wanted(project.key)) {
+        for project in projects {
             let mut add = |insights: Vec<Insight<String>>| {
                 found.extend(insights.into_iter().take(request.limit).map(|insight| {
                     let id = blake3::hash(format!("{}\n{}\n{}", project.id, insight.kind.as_str(), insight.key).as_bytes());
@@ -164,9 +234,9 @@ impl Engine {
         let mut found = repeated(&said);
         if !found.is_empty() {
             let known = self.store().outlines(Outlines::InEffect(Some(&[project]), MOST_MEMORIES))?;
-            let known: Vec<&Memory> = known.iter().map(|outline| &**outline).collect();
-            let is_rule = |memory: &&&Memory| matches!(memory.kind, MemoryKind::Standard | MemoryKind::Preference);
-            found.retain(|insight| !insight.is_said_by(known.iter().filter(is_rule).map(|memory| memory.statement.as_str())));
+            let rules = known.iter().filter(|memory| matches!(memory.kind, MemoryKind::Standard | MemoryKind::Preference));
+            let known: KnownStatements = rules.map(|memory| memory.statement.as_str()).collect();
+            found.retain(|insight| !known.say(insight));
         }
         Ok(found)
     }

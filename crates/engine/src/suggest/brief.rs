@@ -6,22 +6,24 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 use yore_core::episode::Role;
 use yore_core::id::MemoryId;
+use yore_core::insight::InsightKind;
 use yore_core::memory::dynamics::Tier;
 use yore_core::memory::{Lane, Memory, MemoryKind};
 use yore_core::note::NoteKind;
 use yore_core::scope::ScopeChoice;
 use yore_core::text::word_count;
-use yore_core::time::UtcMillis;
+use yore_core::time::{DAY_MS, UtcMillis};
 
 use crate::archive::notes::{NoteSummary, NotesRequest};
 use crate::archive::projects::MergeOffer;
 use crate::error::EngineError;
 use crate::handoff::HandoffSection;
+use crate::insights::{FoundInsight, InsightsRequest};
 use crate::retrieve::{keep_own_words, project_here};
 use crate::rules::{is_title, own_title_among};
 use crate::store::{
-    EpisodeSummary, Exceptions, Memories, MemoryKey, Named, ProjectKey, SessionFilter, SessionOrder, ShownTurn, Store, Titles,
-    TurnCount, Turns,
+    EpisodeSummary, Exceptions, Memories, MemoryKey, Named, ProjectKey, SessionFilter, SessionOrder, ShownTurn, Store,
+    StoredProject, Titles, TurnCount, Turns,
 };
 use crate::upkeep::UpkeepState;
 use crate::{Engine, Said};
@@ -69,6 +71,9 @@ pub struct Brief {
     /// Categories of the project's memories with several of them, and their numbers, largest first.
     #[serde(default)]
     pub categories: Vec<(String, usize)>,
+    /// Commands of the project that fail again and again, those of most sessions first.
+    #[serde(default)]
+    pub insights: Vec<FoundInsight>,
     /// Number of sessions of the project that no agent has distilled yet.
     #[serde(default)]
     pub waiting: u64,
@@ -122,6 +127,9 @@ const NOTES: usize = 12;
 const ORDERS: usize = 8;
 const DECIDED: usize = 4;
 const OPEN: usize = 4;
+/// Maximum number of insights, and time of work in the project after which one that did not happen again is not told.
+const INSIGHTS: usize = 2;
+const FRESH_INSIGHT_MS: UtcMillis = 30 * DAY_MS;
 /// Times as many memories are read as are told: cold ones are left out.
 const SPARE: usize = 3;
 /// An extracted standard or preference is told from this certainty on.
@@ -177,7 +185,10 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
     }
     let Some(project) = project else { return Ok(brief) };
     brief.categories = engine.large_categories(project)?;
-    brief.project = store.projects()?.into_iter().find(|known| known.key == project).map(|known| known.name);
+    if let Some(known) = store.projects()?.into_iter().find(|known| known.key == project) {
+        brief.insights = insights(engine, &known, aged)?;
+        brief.project = Some(known.name);
+    }
     for episode in lately {
         if brief.sessions.len() == SESSIONS {
             break;
@@ -192,6 +203,18 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
         }
     }
     Ok(brief)
+}
+
+/// Returns what an agent of the project would run into: errors of commands, and commands that fail at the first try. `aged`: the time
+/// when the project was last worked in.
+fn insights(engine: &Engine, project: &StoredProject, aged: UtcMillis) -> Result<Vec<FoundInsight>, EngineError> {
+    let kinds = vec![InsightKind::Error, InsightKind::FirstTry];
+    let wanted = InsightsRequest { kinds, limit: usize::MAX, ..InsightsRequest::default() };
+    let mut found = engine.kept_insights(&wanted, std::slice::from_ref(project))?;
+    found.retain(|found| found.insight.last.is_some_and(|last| aged.saturating_sub(last) < FRESH_INSIGHT_MS));
+    found.sort_by_key(|found| std::cmp::Reverse(found.insight.sessions));
+    found.truncate(INSIGHTS);
+    Ok(found)
 }
 
 /// Adds memories that hold: of standards and preferences also those that hold everywhere, of the rest those of the project. Cold ones

@@ -31,6 +31,7 @@ pub use self::suggestion::{SuggestRequest, Suggestion, Suggestions, TakenBack, T
 
 use crate::archive::notes::NotesRequest;
 use crate::error::EngineError;
+use crate::insights::FoundInsight;
 use crate::retrieve::project_here;
 use crate::store::Queue;
 use crate::{Engine, Found};
@@ -55,7 +56,8 @@ impl Engine {
             let said = worked.asked.iter_mut().chain(&mut worked.stopped).map(|said| &mut said.text);
             said.chain(&mut worked.session.title).chain(&mut worked.files)
         });
-        self.redact_again(notes.chain(worked))?;
+        let insights = brief.insights.iter_mut().flat_map(FoundInsight::texts);
+        self.redact_again(notes.chain(worked).chain(insights))?;
         Ok(brief)
     }
 

@@ -17,6 +17,8 @@ pub enum Upkeep {
     CheckCode,
     /// Merge memories that say the same.
     MergeDuplicates,
+    /// Find what happens again and again.
+    Insights,
     /// Check the database.
     CheckStore,
     /// Renew the database's statistics.
@@ -26,7 +28,7 @@ pub enum Upkeep {
 }
 
 /// Name, cadence and description of each job, in the order in which jobs that are due at once are run.
-const TABLE: [(Upkeep, &str, Cadence, &str); 8] = [
+const TABLE: [(Upkeep, &str, Cadence, &str); 9] = [
     (
         Upkeep::Backup,
         "backup",
@@ -47,6 +49,7 @@ const TABLE: [(Upkeep, &str, Cadence, &str); 8] = [
         Cadence::Nightly,
         "merges memories that say the same; the one that is kept gets the evidence of both",
     ),
+    (Upkeep::Insights, "insights", Cadence::Nightly, "finds what happens again and again, for the page and the brief"),
     (Upkeep::CheckStore, "check-store", Cadence::Weekly, "has SQLite check the whole database"),
     (Upkeep::Optimise, "optimise", Cadence::Weekly, "renews the statistics by which SQLite plans its queries"),
     (Upkeep::Compact, "compact", Cadence::Monthly, "rewrites the database if more than a fifth of it is free"),
@@ -107,6 +110,7 @@ mod tests {
             Upkeep::Extract,
             Upkeep::CheckCode,
             Upkeep::MergeDuplicates,
+            Upkeep::Insights,
             Upkeep::CheckStore,
             Upkeep::Optimise,
             Upkeep::Compact,

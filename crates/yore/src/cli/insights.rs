@@ -43,11 +43,16 @@ fn kind(name: &str) -> Result<InsightKind, String> {
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let here = if arguments.all { None } else { context.settings.project_here() };
     let mut memory = context.settings.memory()?;
-    let request =
-        InsightsRequest { projects: arguments.projects.clone(), here, kinds: arguments.kinds.clone(), limit: arguments.limit };
+    let request = InsightsRequest {
+        projects: arguments.projects.clone(),
+        here,
+        kinds: arguments.kinds.clone(),
+        limit: arguments.limit,
+        anew: true,
+    };
     if let Some(id) = &arguments.keep {
         // Its project may be another one, and it may stand far down.
-        let request = InsightsRequest { projects: Vec::new(), here: None, kinds: Vec::new(), limit: usize::MAX };
+        let request = InsightsRequest { limit: usize::MAX, anew: true, ..InsightsRequest::default() };
         let found = memory.insights(request)?.into_iter().find(|insight| insight.id == *id);
         return keep(found, id, context);
     }

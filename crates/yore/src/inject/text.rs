@@ -16,8 +16,8 @@ use yore_core::id::MemoryId;
 use yore_core::memory::{Confidence, Lane, Memory, Verdict};
 use yore_core::query::ItemId;
 use yore_engine::{
-    Against, Brief, ExchangeHits, Found, FoundMemory, Hit, NoteSummary, Packing, Passage, Said, Suggestion, Suggestions,
-    TakenBack, Trigger, UpkeepState, Warning, Worked, exchanges,
+    Against, Brief, ExchangeHits, Found, FoundInsight, FoundMemory, Hit, NoteSummary, Packing, Passage, Said, Suggestion,
+    Suggestions, TakenBack, Trigger, UpkeepState, Warning, Worked, exchanges,
 };
 use yore_sources::source::note::KIND;
 
@@ -104,6 +104,7 @@ pub fn brief_with(brief: &Brief, budget: usize, waiting: Waiting, shared: &[Unac
     page.section("Decided lately:", brief.decided.iter().map(|memory| line_with_before(memory, brief)));
     page.section("Notes:", brief.notes.iter().map(|note| note_line(note, NOTE_CHARS)));
     page.section("", summaries(&brief.categories).map(|line| (line, Vec::new())).into_iter());
+    page.section("Again and again here:", brief.insights.iter().map(insight_line));
     if brief.waiting >= MANY_WAIT && waiting == Waiting::Told {
         let told = format!("Not distilled yet: {} sessions here (`yore distil`).", brief.waiting);
         page.section("", std::iter::once((told, Vec::new())));
@@ -132,6 +133,14 @@ pub fn going_on(brief: &Brief, known: &[ItemId], budget: usize) -> Injection {
         page.section("Decided lately:", brief.decided.iter().map(|memory| line_with_before(memory, brief)).filter(is_new));
     }
     page.end()
+}
+
+/// Returns the line of an insight, in the words of the memory that may be made of it, with the last turn that shows it.
+fn insight_line(found: &FoundInsight) -> (String, Vec<ItemId>) {
+    let insight = &found.insight;
+    let words = insight.offer.as_ref().map_or(&insight.statement, |offer| &offer.statement);
+    let shown = insight.places.first().map(|turn| format!("[{}] ", name(turn))).unwrap_or_default();
+    (format!("- {shown}{}", flowing(words, NOTE_CHARS)), Vec::new())
 }
 
 /// Returns the line that names the summaries that there are.

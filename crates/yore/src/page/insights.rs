@@ -21,8 +21,9 @@ fn list(caller: &mut Caller<'_>, input: &Input) -> CliResult<Content> {
     let body = html! {
         h1 { "Insights" }
         @if found.is_empty() {
-            section.empty { p { "Nothing happened in three sessions of a project yet." } }
+            section.empty { p { "Upkeep looks for them every night: what happened in three sessions or more of a project." } }
         }
+        div.actions { (parts::change_saying("Find them now", "insights", &json!({}), None, "All sessions were looked at")) }
         @for kind in InsightKind::ALL {
             @let of_kind: Vec<&Insight> = found.iter().filter(|insight| insight.kind == kind.as_str()).collect();
             @if !of_kind.is_empty() {

@@ -477,6 +477,7 @@ const CALLS: &[(&str, &str, &str, u16)] = &[
     ("GET", "/categories", "", 200),
     ("GET", "/categories/nothing", "", 404),
     ("GET", "/insights?kind=error", "", 200),
+    ("POST", "/insights", "{}", 200),
     ("GET", "/projects", "", 200),
     ("GET", "/projects/names", "", 200),
     ("GET", "/projects/find?name=tide", "", 200),

@@ -66,6 +66,27 @@ fn what_happens_in_three_sessions_is_told_with_its_evidence_and_becomes_a_memory
 }
 
 #[test]
+fn what_upkeep_found_is_in_the_brief_until_a_session_of_it_is_forgotten() {
+    let environment = harbour();
+    let line = "`make lint` often reports “Error return value of … is not checked (errcheck)” (3 of 3 sessions)";
+    assert!(!call(&environment, &["brief"]).success().stdout.contains("Again and again"));
+    call(&environment, &["upkeep", "run", "insights"]).success();
+    let brief = call(&environment, &["brief"]).success().stdout;
+    assert!(brief.contains("Again and again here:") && brief.contains(line), "{brief}");
+    assert!(!brief.contains("You said"), "what the person repeats is no news to the agent: {brief}");
+    let forget = ["forget", "5eed0000-0000-4000-8000-000000000000"];
+    call(&environment, &forget).success();
+    assert!(!call(&environment, &["brief"]).success().stdout.contains("Again and again"));
+    call(&environment, &["upkeep", "run", "insights"]).success();
+    assert!(!call(&environment, &["brief"]).success().stdout.contains("Again and again"), "two sessions are too few");
+    call(&environment, &["forget", "--restore", forget[1]]).success();
+    call(&environment, &["upkeep", "run", "insights"]).success();
+    assert!(call(&environment, &["brief"]).success().stdout.contains(line));
+    call(&environment, &["forget", "--hard", "--session", forget[1]]).success();
+    assert!(!call(&environment, &["brief"]).success().stdout.contains("Again and again"));
+}
+
+#[test]
 fn nothing_is_told_of_other_projects_and_of_forgotten_sessions() {
     let environment = harbour();
     environment.write("work/reef/.git/HEAD", "ref: refs/heads/main\n");

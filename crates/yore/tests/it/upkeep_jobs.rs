@@ -13,8 +13,8 @@ use crate::environment::TestEnvironment;
 use crate::small_memory::Memory;
 use crate::transcript::Transcript;
 
-const JOBS: [&str; 8] =
-    ["backup", "check-index", "extract", "check-code", "merge-duplicates", "check-store", "optimise", "compact"];
+const JOBS: [&str; 9] =
+    ["backup", "check-index", "extract", "check-code", "merge-duplicates", "insights", "check-store", "optimise", "compact"];
 
 fn names(jobs: &Value) -> Vec<&str> {
     jobs.as_array().unwrap().iter().map(|job| job["job"].as_str().unwrap()).collect()

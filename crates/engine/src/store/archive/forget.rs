@@ -131,7 +131,7 @@ impl Store {
                     [episode],
                 )?;
             }
-            Ok(())
+            tx.drop_insights()
         })
     }
 
@@ -282,7 +282,7 @@ impl WriteTx<'_> {
             self.execute("DELETE FROM turn_text WHERE turn_id = ?1", [turn])?;
             self.execute("DELETE FROM turn WHERE id = ?1", [turn])?;
         }
-        Ok(())
+        self.drop_insights()
     }
 
     /// Removes the turns of a document that its new reading does not return any more; the archive keeps the

@@ -5,6 +5,11 @@ use rusqlite::params;
 use crate::store::local::transaction::WriteTx;
 use crate::store::{Store, StoreResult};
 
+/// Name of the insights that upkeep found last. They are dropped whenever anything is removed from the memory.
+pub(crate) const INSIGHTS: &str = "insights";
+/// Name of the run of upkeep that is finding them. It is dropped with them, so that the run keeps nothing of what was removed.
+pub(crate) const INSIGHTS_BEGUN: &str = "insights-begun";
+
 impl Store {
     /// Returns a fact about an index, such as the tokenizer version that built it.
     pub(crate) fn index_state(&self, name: &str) -> StoreResult<Option<String>> {
@@ -57,6 +62,11 @@ impl Store {
 }
 
 impl WriteTx<'_> {
+    /// Removes the kept insights: they may repeat words of what is removed, and are found again.
+    pub(in crate::store) fn drop_insights(&self) -> StoreResult<()> {
+        self.execute("DELETE FROM index_state WHERE name IN (?1, ?2)", [INSIGHTS, INSIGHTS_BEGUN]).map(drop)
+    }
+
     /// Sets a fact about an index.
     pub(in crate::store) fn set_state(&self, name: &str, value: &str) -> StoreResult<()> {
         self.execute(

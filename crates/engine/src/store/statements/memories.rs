@@ -389,7 +389,8 @@ impl WriteTx<'_> {
 
     /// Removes a memory.
     pub(super) fn remove_memory(&self, id: MemoryId) -> StoreResult<()> {
-        self.execute("DELETE FROM memory WHERE uid = ?1", [id.as_bytes()]).map(drop)
+        self.execute("DELETE FROM memory WHERE uid = ?1", [id.as_bytes()])?;
+        self.drop_insights()
     }
 }
 

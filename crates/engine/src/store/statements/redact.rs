@@ -94,6 +94,9 @@ impl Store {
                     tx.execute(sql, params![operation, position, new])?;
                 }
             }
+            if !is_dry_run {
+                tx.drop_insights()?;
+            }
             if changed > 0 && !is_dry_run {
                 tx.fill_assertions()?;
                 // They repeat what a memory names, and are found out again.
