@@ -83,7 +83,8 @@ def contents(request: Request) -> Contents:
     if library := licences.rust_library():
         texts["LICENSES-rust-library.html"] = Entry(library)
     documents = {f"docs/{name}": entry for name, entry in entries_of(ROOT / "docs").items() if name not in NOT_FOR_USERS}
-    documents["README.md"] = Entry((ROOT / "README.md").read_bytes())
+    for name in ("README.md", "SECURITY.md"):
+        documents[name] = Entry((ROOT / name).read_bytes())
     completions = {shell: says("completions", shell) for shell in ("bash", "zsh", "fish")}
     return Contents(request.program.read_bytes(), man, completions, texts, documents, licences.bill(crates, request.target))
 
