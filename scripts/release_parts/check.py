@@ -206,14 +206,22 @@ CHECKS = (two_packagings_give_equal_bytes, wheel_lists_all_its_files, bill_names
           launcher_passes_arguments_and_the_exit_status, npm_installs_from_a_registry_what_fits)
 
 
+# These sign with a throwaway key.
+SIGNING = (installer_downloads_and_checks_the_signature, changed_file_is_not_as_signed)
+
+
 def main() -> int:
     failed = []
-    for check in CHECKS:
+    chosen = CHECKS
+    if not shutil.which("minisign"):
+        chosen = [check for check in CHECKS if check not in SIGNING]
+        print(f"SKIPPED: minisign is missing (Debian's package of that name): {', '.join(check.__name__ for check in SIGNING)}")
+    for check in chosen:
         with tempfile.TemporaryDirectory() as folder:
             try:
                 check(Path(folder))
             except Exception:
                 traceback.print_exc()
                 failed.append(check.__name__)
-    print(f"{len(CHECKS) - len(failed)} passed, {len(failed)} failed")
+    print(f"{len(chosen) - len(failed)} passed, {len(failed)} failed")
     return 1 if failed else 0
