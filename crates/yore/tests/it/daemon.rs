@@ -580,7 +580,7 @@ fn copy_of_a_data_directory_is_not_the_daemons() {
     drop(daemon);
 }
 
-/// Copies the files below a directory, without sockets.
+/// Copies the files below a directory, without sockets and what a daemon removes meanwhile.
 fn copy_files(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
@@ -588,7 +588,10 @@ fn copy_files(from: &Path, to: &Path) {
         if kind.is_dir() {
             copy_files(&entry.path(), &to.join(entry.file_name()));
         } else if kind.is_file() {
-            std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+            match std::fs::copy(entry.path(), to.join(entry.file_name())) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                copied => drop(copied.unwrap()),
+            }
         }
     }
 }
