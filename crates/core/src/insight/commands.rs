@@ -75,26 +75,27 @@ pub fn errors<Turn: Clone>(tried: &[Tried<'_, Turn>]) -> Vec<Insight<Turn>> {
     let mut found = Vec::new();
     for (key, Known { happened, forms, commands, next, passed }) in known {
         let insight = Insight::of(InsightKind::Error, key, happened);
-        let Some(command) = common(&commands) else { continue };
-        let is_run = |one: &&Tried<'_, Turn>| match command.strip_suffix(OTHER) {
-            Some(begins) => one.attempt.command.starts_with(begins),
-            None => commands.contains_key(&one.attempt.command),
-        };
+        let Some(command) = usual(&commands) else { continue };
+        let is_run = |one: &&Tried<'_, Turn>| commands.contains_key(&one.attempt.command);
         let of = tried.iter().filter(is_run).map(|one| one.session).collect::<HashSet<_>>().len();
         let share = insight.sessions as f64 / of.max(1) as f64;
         if insight.sessions < FEWEST_SESSIONS || share < LEAST_SHARE {
             continue;
         }
-        let Some(error) = most(&forms) else { continue };
-        let error = cut(error, LONGEST);
+        let Some(error) = in_common(&forms) else { continue };
+        let error = cut(&error, LONGEST);
         // One other form may be an accident.
-        let instead = most(&next).filter(|form| next[*form] > 1 || passed.is_empty());
+        let instead = most(&next).filter(|form| next[*form] > 1);
         let instead = instead.map(|next| format!("; then `{next}` passed")).unwrap_or_default();
         let end = match instead.is_empty() && !passed.is_empty() {
             true => format!("; the same command passed later in {} of them", passed.len()),
             false => instead.clone(),
         };
-        let often = if share >= OFTEN_SHARE { "often" } else { "sometimes" };
+        let often = match share {
+            1.0.. => "always",
+            OFTEN_SHARE.. => "often",
+            _ => "sometimes",
+        };
         let statement =
             format!("`{command}` reported “{error}” in {} of the {of} that ran it{end}.", counted(insight.sessions, "session"));
         let offer = Offer::new(
@@ -114,25 +115,64 @@ fn passed_next<Turn>(tried: &[Tried<'_, Turn>], failure: usize) -> Option<String
     passed.find(|one| is_form(&one.attempt.command, &failed.attempt.command)).map(|one| one.attempt.command.clone())
 }
 
-/// Returns whether a command is another one with or without some words.
+/// Returns whether a command is another one with or without some words. One of several commands in a line is none: it may have passed
+/// before the one that failed.
 fn is_form(command: &str, of: &str) -> bool {
     let (words, others): (HashSet<&str>, HashSet<&str>) = (command.split_whitespace().collect(), of.split_whitespace().collect());
-    words.is_superset(&others) || others.is_superset(&words) && words.len() >= LEAST_WORDS
+    let is_one = !of.contains(['&', ';', '|']);
+    words.is_superset(&others) || is_one && others.is_superset(&words) && words.len() >= LEAST_WORDS
 }
 
-/// Returns the command that most of the failures have in common: the most frequent one, or the words, two at least, with which all begin.
-fn common(commands: &BTreeMap<String, usize>) -> Option<String> {
-    let all: usize = commands.values().sum();
-    let first = most(commands)?;
-    if commands[first] * 2 >= all {
-        return Some(first.clone());
+/// Returns the command of at least half of the failures; else what they have in common tells nothing.
+fn usual(commands: &BTreeMap<String, usize>) -> Option<&String> {
+    most(commands).filter(|command| commands[*command] * 2 >= commands.values().sum())
+}
+
+/// Returns the words of the most frequent form of an error that all forms have, with a mark for the others.
+fn in_common(forms: &BTreeMap<String, usize>) -> Option<String> {
+    let mut words: Vec<&str> = Vec::new();
+    for word in most(forms)?.split_whitespace() {
+        let is_in_all = forms.keys().all(|form| form.split_whitespace().any(|other| other == word));
+        match is_in_all {
+            true => words.push(word),
+            false if words.last() != Some(&OTHER) => words.push(OTHER),
+            false => {}
+        }
     }
-    let mut words: Vec<&str> = first.split_whitespace().collect();
-    for command in commands.keys() {
-        let same = command.split_whitespace().zip(&words).take_while(|(one, other)| one == *other).count();
-        words.truncate(same);
-    }
-    (words.len() >= LEAST_WORDS).then(|| format!("{} {OTHER}", words.join(" ")))
+    Some(words.join(" "))
+}
+
+/// Returns the names in an error: what it quotes, words that are no usual ones, such as `parentErr` or `os.Close`, and the linter's rule.
+fn names(error: &str) -> HashSet<&str> {
+    let quoted = QUOTES.iter().flat_map(|(open, close)| {
+        error.split(*open).skip(1).step_by(if open == close { 2 } else { 1 }).filter_map(|rest| rest.split(*close).next())
+    });
+    let bare = error.split_whitespace().map(|word| word.trim_matches(|letter: char| !letter.is_alphanumeric()));
+    let is_name = |word: &&str| {
+        let inner = || word.chars().skip(1);
+        word.len() > 3 && inner().any(|letter| letter.is_uppercase() || letter == '_' || letter == '.') && !is_file(word)
+    };
+    let rule = error.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (")).map(|(_, rule)| rule);
+    quoted.filter(|name| name.len() > 2).chain(bare.filter(is_name)).chain(rule).collect()
+}
+
+/// Returns whether a sentence speaks of an error and does not only repeat it: it has one of the names in it, and as many other words.
+///
+/// ```
+/// let error = "cmd/tide.go:42:3: Error return value of `file.Close` is not checked (errcheck)";
+/// assert!(yore_core::insight::speaks_of("The issue is that errcheck wants each result.", error));
+/// assert!(yore_core::insight::speaks_of("Ah, `file.Close` returns an error there.", error));
+/// assert!(!yore_core::insight::speaks_of("Ah, the issue is that `parentErr` is not nil at line 777.", error));
+/// assert!(!yore_core::insight::speaks_of("The return value of file.Close is not checked.", error));
+/// ```
+pub fn speaks_of(sentence: &str, error: &str) -> bool {
+    let words = |text: &str| -> HashSet<String> {
+        let bare = |word: &str| word.trim_matches(|letter: char| !letter.is_alphanumeric()).to_lowercase();
+        text.split_whitespace().map(bare).filter(|word| !word.is_empty()).collect()
+    };
+    let (said, reported) = (words(sentence), words(error));
+    let repeated = said.intersection(&reported).count();
+    names(error).into_iter().any(|name| sentence.contains(name)) && repeated * 2 <= said.len()
 }
 
 /// Returns the name of a linter's rule at the end of an error, in parentheses: however it is worded, it is one error.

@@ -14,8 +14,11 @@ const NEARLY_ALL: f64 = 0.8;
 const SELDOM: f64 = 0.25;
 /// Least ratio of the two shares.
 const RATIO: f64 = 2.5;
-/// Least share of these sessions that changed both.
-const BOTH: f64 = 0.5;
+/// Least share of these sessions that changed both, and number of the newest ones that all did: else the tie may be over.
+const BOTH: f64 = 0.8;
+const NEWEST: usize = 2;
+/// Most files that a session changes that says something: in a wide change everything is touched.
+const WIDE: usize = 12;
 /// Shortest time from the first of these sessions to the last: what is opened during one piece of work belongs to that.
 const LEAST_SPAN: UtcMillis = 7 * DAY_MS;
 
@@ -50,6 +53,13 @@ pub fn read_before<Turn: Clone>(touches: &[Touch<'_, Turn>]) -> Vec<Insight<Turn
         }
     }
     let all = by_session.len() as f64;
+    let mut widths: HashMap<i64, usize> = HashMap::new();
+    for session in first_change.values().flat_map(BTreeMap::keys) {
+        *widths.entry(*session).or_default() += 1;
+    }
+    for changes in first_change.values_mut() {
+        changes.retain(|session, _| widths[session] <= WIDE);
+    }
     let mut found = Vec::new();
     let mut told: Vec<(&str, &str)> = Vec::new();
     for (path, changes) in &first_change {
@@ -70,11 +80,12 @@ pub fn read_before<Turn: Clone>(touches: &[Touch<'_, Turn>]) -> Vec<Insight<Turn
         let mut telling: Vec<(&str, usize)> = before
             .into_iter()
             .filter(|(other, count)| {
-                let both = changes.keys().filter(|session| changed_in(other).is_some_and(|known| known.contains_key(*session)));
+                let changed_both = |session: &i64| changed_in(other).is_some_and(|known| known.contains_key(session));
                 share(*count) >= NEARLY_ALL
                     && usual(other) <= SELDOM
                     && share(*count) >= RATIO * usual(other)
-                    && both.count() as f64 >= BOTH * changes.len() as f64
+                    && changes.keys().filter(|session| changed_both(session)).count() as f64 >= BOTH * changes.len() as f64
+                    && newest_first(changes, touches).take(NEWEST).all(|session| changed_both(&session))
             })
             .collect();
         // Among those that belong to it, the one that others open least.
@@ -89,7 +100,9 @@ pub fn read_before<Turn: Clone>(touches: &[Touch<'_, Turn>]) -> Vec<Insight<Turn
             let touch = &touches[*place];
             Happened { session: *session, at: touch.at, place: touch.turn.clone() }
         };
-        let insight = Insight::of(InsightKind::ReadBefore, (*path).to_owned(), changes.iter().map(happened).collect());
+        // A session that opened the other file later shows nothing.
+        let shown = changes.iter().filter(|(session, place)| first_open.get(&(**session, other)).is_some_and(|at| at < *place));
+        let insight = Insight::of(InsightKind::ReadBefore, (*path).to_owned(), shown.map(happened).collect());
         let span = insight.first.zip(insight.last).map_or(0, |(first, last)| last - first);
         if span < LEAST_SPAN {
             continue;
@@ -109,6 +122,13 @@ pub fn read_before<Turn: Clone>(touches: &[Touch<'_, Turn>]) -> Vec<Insight<Turn
         });
     }
     sorted(found)
+}
+
+/// Returns the sessions that changed a file, the newest first.
+fn newest_first<Turn>(changes: &BTreeMap<i64, usize>, touches: &[Touch<'_, Turn>]) -> impl Iterator<Item = i64> {
+    let mut sessions: Vec<i64> = changes.keys().copied().collect();
+    sessions.sort_by_key(|session| std::cmp::Reverse((touches[changes[session]].at, *session)));
+    sessions.into_iter()
 }
 
 /// Returns whether a file is a test in the folder of another one: that it needs the code is known.

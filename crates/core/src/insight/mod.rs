@@ -16,7 +16,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::commands::{Tried, errors, first_tries, pattern};
+pub use self::commands::{Tried, errors, first_tries, pattern, speaks_of};
 pub use self::files::{Touch, read_before};
 pub use self::instructions::{KnownStatements, Said, repeated};
 pub use self::reversals::{Replacement, reversals};

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use yore_core::id::{MemoryId, ProjectId};
 use yore_core::insight::{
     FEWEST_SESSIONS, Insight, InsightKind, KnownStatements, Replacement, Said, Touch, Tried, errors, first_tries, read_before,
-    repeated, reversals,
+    repeated, reversals, speaks_of,
 };
 use yore_core::memory::{Memory, MemoryKind, Status};
 use yore_core::relation::Node;
@@ -192,7 +192,10 @@ impl Engine {
         let mut errors = errors(&tried);
         for error in errors.iter_mut().take(limit) {
             for place in &error.places {
-                if let Some(cause) = self.cause_after(*place, &error.statement)? {
+                let reported =
+                    stored.iter().find(|stored| stored.attempt.turn == *place).and_then(|stored| stored.attempt.failed.as_ref());
+                let Some(reported) = reported.map(|failed| failed.error.as_str()) else { continue };
+                if let Some(cause) = self.cause_after(*place, reported)?.filter(|cause| speaks_of(cause, reported)) {
                     error.statement.push_str(&format!(" The agent said then: “{cause}”"));
                     if let Some(offer) = &mut error.offer {
                         offer.statement.push_str(&format!(" Once the cause was: “{cause}”"));

@@ -68,7 +68,7 @@ fn what_happens_in_three_sessions_is_told_with_its_evidence_and_becomes_a_memory
 #[test]
 fn what_upkeep_found_is_in_the_brief_until_a_session_of_it_is_forgotten() {
     let environment = harbour();
-    let line = "`make lint` often reports “Error return value of … is not checked (errcheck)” (3 of 3 sessions)";
+    let line = "`make lint` always reports “Error return value of … is not checked (errcheck)” (3 of 3 sessions)";
     assert!(!call(&environment, &["brief"]).success().stdout.contains("Again and again"));
     call(&environment, &["upkeep", "run", "insights"]).success();
     let brief = call(&environment, &["brief"]).success().stdout;
