@@ -175,8 +175,14 @@ pub fn restore(options: &EngineOptions, which: Option<&Path>) -> Result<Restored
     };
     let mut damaged = Vec::new();
     let mut chosen = None;
+    let mut newer = None;
     for candidate in candidates {
         let problem = match backup::problem(&candidate.path, is_whole) {
+            // Of a version that was gone back from: an older backup will do.
+            Err(error @ StoreError::Newer { .. }) if which.is_none() => {
+                newer = newer.or(Some(error));
+                continue;
+            }
             Err(StoreError::Foreign(_)) if which.is_some() => Some("it is a database, but not yore's".to_owned()),
             checked => checked?,
         };
@@ -189,7 +195,10 @@ pub fn restore(options: &EngineOptions, which: Option<&Path>) -> Result<Restored
             Some(_) => damaged.push(candidate.path),
         }
     }
-    let Some(from) = chosen else { return Err(EngineError::NoBackup { directory: data.clone(), damaged }) };
+    let Some(from) = chosen else {
+        let none = EngineError::NoBackup { directory: data.clone(), damaged };
+        return Err(newer.map_or(none, EngineError::from));
+    };
     let now = (options.now)();
     let draft = data.join("yore.db.restoring");
     copy_private(&from.path, &draft)?;

@@ -236,8 +236,16 @@ fn damaged_backup_is_passed_over_for_an_older_one_and_none_is_an_error() {
     fs::write(&second.path, &bytes).unwrap();
     memory.close();
     let restored = restore(&Memory::options(memory.data()), None).unwrap();
-    assert_eq!((restored.from.path, restored.damaged), (first.path.clone(), vec![second.path]));
-    fs::write(&first.path, b"").unwrap();
+    assert_eq!((restored.from.path, restored.damaged), (first.path.clone(), vec![second.path.clone()]));
+    // What a later version wrote is no use to this one.
+    let third = first.path.with_file_name("yore-4102444800000-99.db");
+    fs::copy(&first.path, &third).unwrap();
+    Connection::open(&third).unwrap().pragma_update(None, "user_version", 999).unwrap();
+    assert_eq!(backups(&memory.data())[0].path, third);
+    assert_eq!(restore(&Memory::options(memory.data()), None).unwrap().from.path, first.path);
+    fs::remove_file(&first.path).unwrap();
+    fs::remove_file(&second.path).unwrap();
+    assert_eq!(restore(&Memory::options(memory.data()), None).unwrap_err().code(), "store/newer");
     let empty = tempfile::tempdir().unwrap();
     assert_eq!(restore(&Memory::options(empty.path().to_path_buf()), None).unwrap_err().code(), "no-backup");
 }
