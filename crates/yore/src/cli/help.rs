@@ -16,7 +16,7 @@ struct Group {
 
 /// Every command that is not hidden, in the order of help, completions and reference.
 const GROUPS: [Group; 6] = [
-    Group { name: "Start", first: &["up", "tour", "install", "status", "doctor"], more: &["stats", "account"] },
+    Group { name: "Start", first: &["up", "tour", "install", "status", "doctor"], more: &["stats", "account", "self"] },
     Group {
         name: "Ask",
         first: &["recall", "ask", "show", "sessions", "today", "week"],

@@ -37,6 +37,7 @@ mod mcp;
 mod memories;
 mod models;
 mod old_names;
+mod own_version;
 mod page;
 mod pdf_text;
 mod projects;
@@ -144,6 +145,8 @@ enum Command {
     Doctor(doctor::Arguments),
     Stats(stats::Arguments),
     Account(account::Arguments),
+    #[command(name = "self")]
+    OwnVersion(own_version::Arguments),
     #[command(alias = "search")]
     Recall(recall::Arguments),
     Ask(ask::Arguments),
@@ -210,7 +213,7 @@ impl Command {
     /// Returns whether the command works with the defaults if the settings cannot be read.
     fn needs_no_settings(&self) -> bool {
         match self {
-            Self::Completions(_) | Self::PdfText(_) => true,
+            Self::Completions(_) | Self::PdfText(_) | Self::OwnVersion(_) => true,
             Self::Config(arguments) => arguments.needs_no_settings(),
             _ => false,
         }
@@ -306,6 +309,7 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
         Command::Status(arguments) => status::run(&arguments, context),
         Command::Doctor(arguments) => doctor::run(&arguments, context),
         Command::Stats(arguments) => stats::run(&arguments, context),
+        Command::OwnVersion(arguments) => own_version::run(&arguments, context),
         Command::Account(arguments) => account::run(&arguments, context),
         Command::Recall(arguments) => recall::run(&arguments, context),
         Command::Ask(arguments) => ask::run(&arguments, context),

@@ -51,7 +51,7 @@ pub struct Client {
 pub fn connect(directory: &Path) -> Option<Client> {
     let card = Card::read(directory)?;
     if card.protocol != PROTOCOL || card.version != env!("CARGO_PKG_VERSION") {
-        if is_older(&card.version) && is_running(directory) {
+        if is_older(&card.version, env!("CARGO_PKG_VERSION")) && is_running(directory) {
             let _ = ask_to_stop(&card);
         }
         return None;
@@ -73,9 +73,10 @@ fn open(card: &Card) -> Option<Stream> {
     receive.recv_timeout(HANDSHAKE).ok()?.ok()
 }
 
-fn is_older(version: &str) -> bool {
+/// Returns whether a version is older than another, by its numbers.
+pub fn is_older(version: &str, than: &str) -> bool {
     let numbers = |version: &str| -> Vec<u64> { version.split(['.', '-', '+']).map_while(|part| part.parse().ok()).collect() };
-    numbers(version) < numbers(env!("CARGO_PKG_VERSION"))
+    numbers(version) < numbers(than)
 }
 
 fn ask_to_stop(card: &Card) -> Option<()> {
@@ -231,9 +232,9 @@ mod tests {
 
     #[test]
     fn versions_are_compared_by_number() {
-        assert!(is_older("0.0.9"));
-        assert!(!is_older(env!("CARGO_PKG_VERSION")));
-        assert!(!is_older("99.0.0"));
-        assert!(is_older("nonsense"));
+        assert!(is_older("0.0.9", "0.1.0") && is_older("0.9.0", "0.10.0"));
+        assert!(!is_older("0.1.0", "0.1.0"));
+        assert!(!is_older("99.0.0", "0.1.0"));
+        assert!(is_older("nonsense", "0.1.0"));
     }
 }

@@ -37,6 +37,7 @@ mod mcp_peers;
 mod memories;
 mod models;
 mod output;
+mod own_version;
 mod page;
 mod pdf;
 mod plugin;

@@ -21,7 +21,7 @@ mod entered;
 mod handshake;
 mod memory;
 mod models;
-mod process;
+pub(super) mod process;
 mod proxy;
 mod retention;
 mod self_test;

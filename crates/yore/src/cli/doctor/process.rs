@@ -18,7 +18,7 @@ const LAST_WORDS: Duration = Duration::from_millis(300);
 pub(super) const GUARD: &str = "YORE_DOCTOR";
 
 /// The outcome of a run.
-pub(super) struct Ran {
+pub(in crate::cli) struct Ran {
     pub ending: Ending,
     pub stdout: String,
     pub stderr: String,
@@ -26,7 +26,7 @@ pub(super) struct Ran {
 }
 
 /// The end of a run.
-pub(super) enum Ending {
+pub(in crate::cli) enum Ending {
     /// It ended by itself with this exit code, or by a signal without one.
     Ended(Option<i32>),
     /// It did not end in time.
@@ -36,7 +36,7 @@ pub(super) enum Ending {
 }
 
 /// Runs a program to its end, or kills it at the deadline.
-pub(super) fn run(mut command: Command, stdin: &[u8], deadline: Duration) -> Ran {
+pub(in crate::cli) fn run(mut command: Command, stdin: &[u8], deadline: Duration) -> Ran {
     let began = Instant::now();
     let mut child = match start(&mut command) {
         Ok(child) => child,
