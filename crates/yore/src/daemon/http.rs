@@ -4,7 +4,9 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::Scope;
+use std::time::{Duration, Instant};
 
+use yore_engine::CategoriesRequest;
 use yore_sources::project_names::names_of;
 
 use super::log::Log;
@@ -21,6 +23,11 @@ use crate::ipc::wire::PageLink;
 use crate::mcp::http::Mcp;
 use crate::mcp::{self, Server, Toolset, chat_reader, deep_reader};
 use crate::page;
+
+/// Interval in which it is looked whether the tree of categories is still current, and time for which somebody who was heard looks at the
+/// page.
+const LOOK: Duration = Duration::from_secs(1);
+const LOOKED_AT: Duration = Duration::from_secs(600);
 
 /// Opens the configured port.
 pub fn open(directory: &Path, config: &Config, log: &Log) -> io::Result<Listener> {
@@ -85,7 +92,21 @@ fn begin<'scope, 'env>(
     std::thread::Builder::new()
         .name("http".to_owned())
         .spawn_scoped(scope, move || run(shared, listener, token, &known, signal))?;
+    let known = Arc::clone(&browsers);
+    std::thread::Builder::new().name("categories".to_owned()).spawn_scoped(scope, move || keep_current(shared, &known))?;
     Ok(OpenPort { origin, browsers, shutdown })
+}
+
+/// Computes the tree of categories anew after each change, while somebody looks at the page: it takes half a second with 20,000 memories,
+/// for which no view should wait.
+fn keep_current(shared: &Shared<'_>, browsers: &Browsers) {
+    while !shared.is_stopping() {
+        if browsers.was_heard(LOOKED_AT, Instant::now()) {
+            // The view tells what is wrong.
+            let _ = shared.engine.categories(&CategoriesRequest::default());
+        }
+        shared.sleep(LOOK);
+    }
 }
 
 /// Serves MCP, the API and the page until `shutdown`.

@@ -104,6 +104,12 @@ impl Browsers {
         Ok(Some(value))
     }
 
+    /// Returns whether a browser was heard within this time.
+    pub fn was_heard(&self, within: Duration, now: Instant) -> bool {
+        let sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        sessions.iter().any(|session| now.saturating_duration_since(session.heard) < within)
+    }
+
     /// Returns the browser that sent these values of the header `Cookie`.
     pub fn know<'a>(&self, cookies: impl Iterator<Item = &'a [u8]>, now: Instant) -> Option<Known> {
         let said: Vec<&[u8]> = cookies
@@ -147,6 +153,7 @@ mod tests {
     fn a_browser_is_known_by_its_cookie_until_it_is_silent_for_long() {
         let (browsers, now) = (Browsers::new().unwrap(), Instant::now());
         let value = browsers.enter(code(&browsers.link().unwrap()), now).unwrap().unwrap();
+        assert!(browsers.was_heard(SESSION_LIFE, now) && !browsers.was_heard(SESSION_LIFE, now + SESSION_LIFE));
         let cookie = cookie_of(&value);
         let know = |header: &str, at| browsers.know(std::iter::once(header.as_bytes()), at).map(|known| known.csrf);
         assert!(know(&cookie, now).is_some());
