@@ -28,9 +28,9 @@ fn terminal() -> Vec<Line> {
     let printed = asked.stdout.replace(transcripts.to_str().unwrap(), "~/.claude");
     let mut lines = vec![("#9ece6a", format!("$ yore recall -n 2 \"{QUESTION}\""))];
     for line in printed.lines() {
-        let color = if line.starts_with("    ") && line.contains(".jsonl:") {
+        let color = if line.starts_with("  ") && line.contains(".jsonl:") {
             "#737aa2"
-        } else if line.starts_with("    ") {
+        } else if line.starts_with("  ") {
             "#c0caf5"
         } else {
             "#7aa2f7"
