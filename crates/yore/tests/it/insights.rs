@@ -74,6 +74,13 @@ fn what_upkeep_found_is_in_the_brief_until_a_session_of_it_is_forgotten() {
     let brief = call(&environment, &["brief"]).success().stdout;
     assert!(brief.contains("Again and again here:") && brief.contains(line), "{brief}");
     assert!(!brief.contains("You said"), "what the person repeats is no news to the agent: {brief}");
+    // A document that is read again, and a memory that is undone, forget nothing.
+    for words in ["# Pier\n\nThe pier is long.", "# Pier\n\nThe pier is short."] {
+        environment.ingest(&environment.write("work/harbor/pier.md", words));
+    }
+    call(&environment, &["remember", "--kind", "fact", "The crane leans."]).success();
+    call(&environment, &["undo"]).success();
+    assert!(call(&environment, &["brief"]).success().stdout.contains(line));
     let forget = ["forget", "5eed0000-0000-4000-8000-000000000000"];
     call(&environment, &forget).success();
     assert!(!call(&environment, &["brief"]).success().stdout.contains("Again and again"));

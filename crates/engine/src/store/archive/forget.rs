@@ -165,8 +165,7 @@ impl Store {
                     tx.forget_node(&Node::Context(id))?;
                 }
             }
-            // A question may repeat words of what is forgotten.
-            tx.execute("UPDATE memory_access SET question = NULL WHERE question IS NOT NULL", [])?;
+            tx.forget_repetitions()?;
             for message in what.messages {
                 tx.delete_copies(what.agent, message)?;
             }
@@ -282,6 +281,12 @@ impl WriteTx<'_> {
             self.execute("DELETE FROM turn_text WHERE turn_id = ?1", [turn])?;
             self.execute("DELETE FROM turn WHERE id = ?1", [turn])?;
         }
+        Ok(())
+    }
+
+    /// Removes what may repeat words of anything that is forgotten for good: questions, and insights.
+    pub(in crate::store) fn forget_repetitions(&self) -> StoreResult<()> {
+        self.execute("UPDATE memory_access SET question = NULL WHERE question IS NOT NULL", [])?;
         self.drop_insights()
     }
 

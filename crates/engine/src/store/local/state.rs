@@ -5,7 +5,7 @@ use rusqlite::params;
 use crate::store::local::transaction::WriteTx;
 use crate::store::{Store, StoreResult};
 
-/// Name of the insights that upkeep found last. They are dropped whenever anything is removed from the memory.
+/// Name of the insights that upkeep found last. They are dropped whenever anything is forgotten.
 pub(crate) const INSIGHTS: &str = "insights";
 /// Name of the run of upkeep that is finding them. It is dropped with them, so that the run keeps nothing of what was removed.
 pub(crate) const INSIGHTS_BEGUN: &str = "insights-begun";

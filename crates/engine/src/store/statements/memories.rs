@@ -389,8 +389,7 @@ impl WriteTx<'_> {
 
     /// Removes a memory.
     pub(super) fn remove_memory(&self, id: MemoryId) -> StoreResult<()> {
-        self.execute("DELETE FROM memory WHERE uid = ?1", [id.as_bytes()])?;
-        self.drop_insights()
+        self.execute("DELETE FROM memory WHERE uid = ?1", [id.as_bytes()]).map(drop)
     }
 }
 

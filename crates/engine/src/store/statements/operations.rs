@@ -562,7 +562,7 @@ impl Store {
             }
             let what = if ids.len() == 1 { "a memory".to_owned() } else { format!("{} memories", ids.len()) };
             tx.log_forgetting(&format!("forgot {what}"), at)?;
-            tx.execute("UPDATE memory_access SET question = NULL WHERE question IS NOT NULL", [])?;
+            tx.forget_repetitions()?;
             tx.set_state("purge", "owed")?;
             tx.set_state("purge-vectors", "owed")?;
             tx.release_vectors()?;
