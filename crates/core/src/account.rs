@@ -50,11 +50,10 @@ pub fn failed_calls(turns: &[TurnShape<'_>]) -> HashSet<usize> {
     turns.iter().enumerate().filter(|(_, turn)| all_failed(turn)).map(|(at, _)| at).collect()
 }
 
-/// Reads what a session took from its turns. `lasting`: the changes that last, as the index of a turn and a file.
-pub fn outcome(turns: &[TurnShape<'_>], lasting: &HashSet<(usize, &str)>) -> Outcome {
+/// Reads what a session took from its turns. `lasting`: the indexes of those that made a change that lasts.
+pub fn outcome(turns: &[TurnShape<'_>], lasting: &HashSet<usize>) -> Outcome {
     let mut outcome = Outcome::default();
     let failed = failed_calls(turns);
-    let changing: HashSet<usize> = lasting.iter().map(|(at, _)| *at).collect();
     let mut tokens = 0;
     let mut opened: HashSet<&str> = HashSet::new();
     let began = turns.iter().filter(|turn| turn.role == Role::Human).find_map(|turn| turn.at);
@@ -63,7 +62,7 @@ pub fn outcome(turns: &[TurnShape<'_>], lasting: &HashSet<(usize, &str)>) -> Out
             outcome.errors += u64::from(turn.is_error);
         }
         if outcome.calls_before_change.is_none() {
-            if changing.contains(&at) {
+            if lasting.contains(&at) {
                 outcome.calls_before_change = Some(outcome.tool_calls);
                 outcome.tokens_before_change = Some(tokens);
                 outcome.files_before_change = Some(opened.len() as u64);
@@ -190,12 +189,12 @@ mod tests {
             turn(Role::Assistant, 150_000, &tool, &read),
         ];
         assert_eq!(failed_calls(&turns), HashSet::from([2, 3]));
-        let last = outcome(&turns, &HashSet::from([(5, right[0].path.as_str())]));
+        let last = outcome(&turns, &HashSet::from([5]));
         assert_eq!((last.tool_calls, last.errors), (5, 1));
         assert_eq!((last.calls_before_change, last.minutes_before_change), (Some(3), Some(2.0)));
         assert_eq!((last.files_before_change, last.tokens_before_change), (Some(2), Some(15)));
         assert_eq!(outcome(&turns[..2], &HashSet::new()).calls_before_change, None);
-        let unread = outcome(&turns[2..], &HashSet::from([(3, right[0].path.as_str())]));
+        let unread = outcome(&turns[2..], &HashSet::from([3]));
         assert_eq!(unread.files_before_change, Some(1), "the call that failed opened nothing, the one after it did");
     }
 

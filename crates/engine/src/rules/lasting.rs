@@ -1,6 +1,6 @@
 //! Finds the changes of files that lasted: their call did not fail, and no later command took them back before they were committed.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use yore_core::account::failed_calls;
 use yore_core::episode::{FileAction, Outcome};
@@ -27,13 +27,14 @@ enum Effect<'c> {
     Unstash,
 }
 
-/// Returns the changes that lasted: the index of the turn that made one, and the file.
-pub fn lasting_changes<'t>(turns: &[TurnShape<'t>]) -> HashSet<(usize, &'t str)> {
+/// Returns the indexes of the turns that made a change that lasted.
+pub fn lasting_changes(turns: &[TurnShape<'_>]) -> HashSet<usize> {
     let failed = failed_calls(turns);
-    let runs: BTreeMap<usize, _> = runs(turns);
-    let mut lasting: HashSet<(usize, &'t str)> = HashSet::new();
-    let mut open: Vec<(usize, &'t str)> = Vec::new();
-    let mut stashed: Vec<Vec<(usize, &'t str)>> = Vec::new();
+    let runs = runs(turns);
+    // Each is the turn and the file.
+    let mut lasting: Vec<(usize, &str)> = Vec::new();
+    let mut open: Vec<(usize, &str)> = Vec::new();
+    let mut stashed: Vec<Vec<(usize, &str)>> = Vec::new();
     for (at, turn) in turns.iter().enumerate() {
         if !failed.contains(&at) {
             let written = turn.files.iter().filter(|file| file.action == FileAction::Written);
@@ -42,7 +43,7 @@ pub fn lasting_changes<'t>(turns: &[TurnShape<'t>]) -> HashSet<(usize, &'t str)>
         let Some(run) = runs.get(&at).filter(|run| run.outcome == Some(Outcome::Done) && !turn.is_error) else { continue };
         for step in steps(run.command) {
             match effect(step) {
-                Some(Effect::Commit) => lasting.extend(open.drain(..)),
+                Some(Effect::Commit) => lasting.append(&mut open),
                 Some(Effect::TakeBack(named)) => open.retain(|(_, path)| !named.iter().any(|named| is_in(path, named))),
                 Some(Effect::TakeAllBack) => open.clear(),
                 Some(Effect::Stash) => stashed.push(std::mem::take(&mut open)),
@@ -51,8 +52,8 @@ pub fn lasting_changes<'t>(turns: &[TurnShape<'t>]) -> HashSet<(usize, &'t str)>
             }
         }
     }
-    lasting.extend(open);
-    lasting
+    lasting.append(&mut open);
+    lasting.into_iter().map(|(turn, _)| turn).collect()
 }
 
 /// Returns whether a path is a file that a command names, or lies in a folder that it names.
@@ -156,7 +157,7 @@ mod tests {
             turns.push(TurnShape { tools: &step.tools[0], files: &step.files, ..shape(Role::ToolCall, step.input.as_str()) });
             turns.push(TurnShape { tools: &step.tools[1], is_error: step.is_error, ..shape(Role::ToolResult, "") });
         }
-        let mut lasting: Vec<usize> = lasting_changes(&turns).into_iter().map(|(turn, _)| turn / 2).collect();
+        let mut lasting: Vec<usize> = lasting_changes(&turns).into_iter().map(|turn| turn / 2).collect();
         lasting.sort_unstable();
         lasting
     }
