@@ -58,6 +58,19 @@ impl Model {
         Self { quota, ..Self::default() }
     }
 
+    /// Returns a copy that shares nothing with this store.
+    pub fn backup(&self) -> Self {
+        let teams = self.teams().clone();
+        Self { teams: Arc::new(Mutex::new(teams)), quota: self.quota }
+    }
+
+    /// Puts a backup in the place of the content, with another epoch for every team.
+    pub fn restore(&self, backup: &Self, epoch: Uuid) {
+        let mut teams = backup.teams().clone();
+        teams.values_mut().for_each(|team| team.epoch = epoch);
+        *self.teams() = teams;
+    }
+
     fn teams(&self) -> MutexGuard<'_, BTreeMap<Uuid, Team>> {
         self.teams.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -225,10 +238,12 @@ impl Team {
                     shared.set(name, me, State::TakenBack { is_withheld }, now);
                 }
             }
+            Change::Forget { name } if self.projects.get(project).is_some_and(|shared| shared.forgotten.contains(name)) => {}
             Change::Forget { name } => {
                 let all = self.projects.get(project).map(|shared| shared.records_of(name)).unwrap_or_default();
-                if caller.me.role != Role::Owner {
-                    if !all.iter().any(|record| record.member == me) {
+                let role = caller.me.role;
+                if role != Role::Owner {
+                    if role == Role::Reader && !all.iter().any(|record| record.member == me) {
                         return refused(rules::NEVER_SHARED);
                     }
                     if all.iter().any(|record| record.member != me && has_text(record)) {
@@ -237,6 +252,9 @@ impl Team {
                 }
                 let shared = self.projects.entry(project.to_owned()).or_default();
                 shared.forgotten.insert(name.clone());
+                if all.is_empty() {
+                    shared.set(name, me, State::Forgotten, now);
+                }
                 // Those who took it back count too: copies of their text may be left.
                 for record in all.iter().filter(|record| !record.is_forgotten) {
                     shared.set(name, record.member, State::Forgotten, now);

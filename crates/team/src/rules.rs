@@ -10,7 +10,7 @@ pub(crate) const FORGOTTEN: &str = "this text was forgotten: nobody can share it
 /// Reason of a refusal: a member who is no owner asks to forget a text that others share.
 pub(crate) const SHARED_BY_OTHERS: &str = "others share this text too: only an owner can have it forgotten";
 
-/// Reason of a refusal: a member who is no owner asks to forget a text that they never shared.
+/// Reason of a refusal: a reader asks to forget a text that they never shared.
 pub(crate) const NEVER_SHARED: &str = "only who shared it, or an owner, can have it forgotten";
 
 /// State of a record that a change gives it.

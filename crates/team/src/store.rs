@@ -154,8 +154,9 @@ pub trait Store: Send + Sync + 'static {
     ///   that the member shares already, nothing changes. It clears `is_withheld`. A project that is new is created.
     /// - `TakeBack`: the record keeps `is_withheld`. Of a text that the member took back before, it sets the mark and never
     ///   clears it; of one that the member never shared, or that is forgotten, there is nothing to do.
-    /// - `Forget`: deletes the text of every member who shares it, and remembers the name even if nobody shares it. If the caller
-    ///   is no owner, it is refused if they never shared it, or if somebody else shares it.
+    /// - `Forget`: deletes the text of every member who shares it, and remembers the name even if nobody shares it. A name that nobody is
+    ///   known to have shared is recorded as the caller's, so that every copy learns of it: a restored backup may lack its texts. If the
+    ///   caller is no owner, it is refused if somebody else shares it; if a reader, also if they never shared it.
     ///
     /// Changes of one project are made one after the other, so that whoever pulled up to a number misses none before it.
     fn push(

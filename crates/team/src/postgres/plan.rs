@@ -117,19 +117,24 @@ impl<'a> Planning<'a, '_> {
                     self.write(key, State::TakenBack { is_withheld });
                 }
             }
+            Change::Forget { name } if self.before.forgotten.contains(name) => {}
             Change::Forget { name } => {
                 let all = (name.clone(), Uuid::nil())..=(name.clone(), Uuid::max());
                 let all: Vec<(Key, Held)> = self.before.records.range(all).map(|(key, held)| (key.clone(), *held)).collect();
-                if self.caller.me.role != Role::Owner {
-                    if !all.iter().any(|((_, member), _)| *member == me) {
+                let role = self.caller.me.role;
+                if role != Role::Owner {
+                    if role == Role::Reader && !all.iter().any(|((_, member), _)| *member == me) {
                         return Some(rules::NEVER_SHARED);
                     }
                     if all.iter().any(|((_, member), held)| *member != me && held.bytes.is_some()) {
                         return Some(rules::SHARED_BY_OTHERS);
                     }
                 }
-                if self.before.forgotten.insert(name.clone()) {
-                    self.plan.forgotten.push(name);
+                self.before.forgotten.insert(name.clone());
+                self.plan.forgotten.push(name);
+                // Nobody is known to have shared it: a restored backup lacks what came after it, and copies may be left.
+                if all.is_empty() {
+                    self.write((name.clone(), me), State::Forgotten);
                 }
                 // Those who took it back count too: copies of their text may be left.
                 for (key, _) in all.into_iter().filter(|(_, held)| !held.is_forgotten) {

@@ -15,7 +15,6 @@ use uuid::Uuid;
 use yore_core::id::MemoryId;
 use yore_core::time::UtcMillis;
 use yore_engine::platform::{self, FileLock};
-use yore_sources::disk::is_missing;
 use yore_sources::project_names::ProjectNames;
 use yore_team::wire::{self, Change, Me, Operation, Record, Role};
 
@@ -128,6 +127,12 @@ pub struct Waiting {
     pub is_tried: bool,
 }
 
+impl Waiting {
+    fn shares(&self, text: &str) -> bool {
+        matches!(&self.operation.change, Change::Add { name, .. } if name == text)
+    }
+}
+
 /// Returns what a memory claims, whatever its tags, quotes and certainty are: a hash of kind and statement, because the words may be
 /// forgotten for good.
 pub fn claim_of(memory: &SharedMemory) -> String {
@@ -158,28 +163,54 @@ impl Mirror {
                 if is_own && (record.is_withheld || record.is_forgotten) {
                     let claim = gone.and_then(|gone| gone.claim());
                     self.withheld.insert(claim.unwrap_or_else(|| record.name.clone()));
-                    self.sent.retain(|_, name| *name != record.name);
-                } else if is_own && !self.taken_back.contains(&record.name) {
+                    self.void_add(&record.name);
+                    self.count_as_earlier(|name| *name == record.name);
+                } else if is_own && !self.taken_back.contains(&record.name) && !self.is_to_be_shared(&record.name) {
                     // Another computer of the person says it no more; this one may.
-                    self.sent.retain(|_, name| *name != record.name);
+                    self.count_as_earlier(|name| *name == record.name);
                     self.planned = None;
                 }
             }
         }
     }
 
+    /// Takes note that the server made a change. It may be restored from an earlier backup before it tells the change itself.
+    pub fn acknowledge(&mut self, change: &Change) {
+        match change {
+            Change::Add { name, .. } => drop(self.taken_back.remove(name)),
+            Change::TakeBack { name, .. } | Change::Forget { name } => drop(self.taken_back.insert(name.clone())),
+        }
+        if let Change::Forget { name } = change
+            && self.forgotten.insert(name.clone())
+        {
+            self.owed.insert(name.clone());
+        }
+    }
+
     /// Has a change wait until it is sent. One that takes a text back makes a waiting change that shares it void, so that it does not leave.
     pub fn change(&mut self, change: Change) {
-        if let Change::TakeBack { name: gone, .. } | Change::Forget { name: gone } = &change {
-            let is_void = |waiting: &Waiting| matches!(&waiting.operation.change, Change::Add { name, .. } if name == gone);
-            self.waiting.retain(|waiting| !is_void(waiting) || waiting.is_tried);
-            for waiting in self.waiting.iter_mut().filter(|waiting| is_void(waiting)) {
-                // It may still be on its way. The server knows its id from now on, and refuses it: the name is not that of this text.
-                waiting.operation.change = Change::Add { name: gone.clone(), text: String::new() };
-            }
-            self.taken_back.insert(gone.clone());
+        if let Change::TakeBack { name, .. } | Change::Forget { name } = &change {
+            self.void_add(name);
+            self.taken_back.insert(name.clone());
         }
         self.waiting.push(Waiting { operation: Operation { id: Uuid::now_v7(), change }, is_tried: false });
+    }
+
+    /// Counts texts as shared by this computer no more. Copies of them may be left, so that forgetting their memories for good reaches them.
+    pub fn count_as_earlier(&mut self, is_gone: impl Fn(&String) -> bool) {
+        let gone: Vec<(MemoryId, String)> = self.sent.extract_if(.., |_, name| is_gone(name)).collect();
+        for (id, name) in gone {
+            self.earlier.entry(id).or_default().insert(name);
+        }
+    }
+
+    /// Has no waiting change share a text.
+    fn void_add(&mut self, name: &str) {
+        self.waiting.retain(|waiting| waiting.is_tried || !waiting.shares(name));
+        for waiting in self.waiting.iter_mut().filter(|waiting| waiting.shares(name)) {
+            // It may still be on its way. The server knows its id from now on, and refuses it: the name is not that of this text.
+            waiting.operation.change = Change::Add { name: name.to_owned(), text: String::new() };
+        }
     }
 
     /// Takes back what this computer shared of a memory. `is_withheld`: the person wants it not to be shared again by itself.
@@ -204,19 +235,21 @@ impl Mirror {
         }
     }
 
-    /// Returns what is to be kept when this computer leaves the team: what it shared, so that it can take that back if it joins again, and no
-    /// texts.
+    /// Returns what is to be kept when this computer shares the project no more: what it shared, took back and had forgotten, so that it stays
+    /// so if the project is shared again, and no texts.
     pub fn without_texts(mut self) -> Self {
         let (shares, withdraws): (Vec<Waiting>, Vec<Waiting>) =
             self.waiting.into_iter().partition(|waiting| matches!(waiting.operation.change, Change::Add { .. }));
-        for waiting in shares {
+        // One that was sent in vain may have arrived: the next time, it is known whether the server has it.
+        for waiting in shares.into_iter().filter(|waiting| !waiting.is_tried) {
             if let Change::Add { name, .. } = waiting.operation.change {
                 self.sent.retain(|_, sent| *sent != name);
+                // A restored server may have it of an earlier time.
+                self.taken_back.insert(name);
             }
         }
         Self {
             waiting: withdraws,
-            epoch: None,
             after: 0,
             members: Vec::new(),
             records: BTreeMap::new(),
@@ -230,6 +263,11 @@ impl Mirror {
     pub fn is_withheld(&self, name: &str) -> bool {
         let own = self.records.get(name).and_then(|by| by.get(&self.member));
         self.withheld.contains(name) || own.and_then(Shared::claim).is_some_and(|claim| self.withheld.contains(&claim))
+    }
+
+    /// Returns whether a change waits that shares a text.
+    pub fn is_to_be_shared(&self, name: &str) -> bool {
+        self.waiting.iter().any(|waiting| waiting.shares(name))
     }
 
     /// Returns the names of the person's own texts that the server has.
@@ -320,17 +358,6 @@ pub fn mirror(data: &Path, project: &TeamProject) -> io::Result<Mirror> {
 /// The file cannot be written.
 pub fn write_mirror(data: &Path, project: &TeamProject, mirror: &Mirror) -> io::Result<()> {
     write(&mirror_file(data, project), mirror)
-}
-
-/// Removes the copy of a project.
-///
-/// # Errors
-/// The file is there and cannot be removed.
-pub fn remove_mirror(data: &Path, project: &TeamProject) -> io::Result<()> {
-    match std::fs::remove_file(mirror_file(data, project)) {
-        Err(error) if !is_missing(&error) => Err(error),
-        _ => Ok(()),
-    }
 }
 
 /// Returns the copy of a project; one that is damaged is set aside, and everything is received again.

@@ -174,7 +174,10 @@ fn drop_project(data: &Path, project: &TeamProject) -> io::Result<()> {
         return Ok(());
     }
     mirror::write_projects(data, &projects)?;
-    mirror::remove_mirror(data, project)
+    // What was taken back or forgotten stays so if the project is shared again, or the server is restored from a backup.
+    let _lock = mirror::lock_of(data, project)?;
+    let mirror = mirror::mirror_or_new(data, project)?;
+    mirror::write_mirror(data, project, &Mirror { named: BTreeSet::new(), ..mirror.without_texts() })
 }
 
 /// Synchronizes a project. `plan` has the changes wait that are due now.
@@ -257,7 +260,10 @@ fn send(
         mirror.waiting.retain(|waiting| !ids.contains(&waiting.operation.id));
         for (outcome, operation) in pushed.outcomes.into_iter().zip(&operations) {
             match outcome {
-                Outcome::Done => done.sent += 1,
+                Outcome::Done => {
+                    done.sent += 1;
+                    mirror.acknowledge(&operation.change);
+                }
                 Outcome::Refused { why } => done.refused.extend(refused(mirror, operation, &why)),
             }
         }
@@ -269,42 +275,57 @@ fn send(
 /// Names of texts that the server told when everything was received again.
 #[derive(Default)]
 struct Told {
-    /// Those that are forgotten here, and are to be forgotten there by this member.
-    again: BTreeSet<String>,
-    /// The person's own ones that are gone there.
-    gone: BTreeSet<String>,
+    /// Those that are forgotten there.
+    forgotten: BTreeSet<String>,
+    /// The person's, as far as they are not forgotten.
+    own: BTreeSet<String>,
+    /// Those that others share.
+    of_others: BTreeSet<String>,
+}
+
+impl Told {
+    /// Returns whether a text that was forgotten is to be forgotten again, by this member.
+    fn is_forgotten_no_more(&self, name: &String, role: Option<Role>) -> bool {
+        let may_forget = match role {
+            Some(Role::Owner) => true,
+            Some(Role::Member) => !self.of_others.contains(name),
+            Some(Role::Reader) | None => false,
+        };
+        !self.forgotten.contains(name) && (may_forget || self.own.contains(name))
+    }
 }
 
 /// Receives all changes; returns the number of those of others.
 fn receive(mirror: &mut Mirror, project: &str, remote: &impl Remote) -> Result<u64, RemoteError> {
     let first = remote.pull(project, mirror.after)?;
-    if mirror.epoch.is_none_or(|epoch| epoch == first.epoch) {
-        mirror.epoch = Some(first.epoch);
+    // A server that was restored from a backup has another state of its data.
+    let is_restored = mirror.epoch.is_some_and(|epoch| epoch != first.epoch);
+    mirror.epoch.get_or_insert(first.epoch);
+    if !is_restored && mirror.after > 0 {
         return pages(mirror, project, remote, Some(first), &mut Told::default());
     }
-    // The server has another state of its data: everything is received again, and only then compared.
+    // Everything is received again, and only then compared.
     let mut next = mirror.clone();
     (next.epoch, next.after, next.planned) = (Some(first.epoch), 0, None);
     next.records.clear();
     let mut told = Told::default();
     let received = pages(&mut next, project, remote, None, &mut told)?;
-    let own = next.own();
-    for name in told.again {
-        next.change(Change::Forget { name });
-    }
-    for name in own.intersection(&mirror.taken_back) {
-        let is_withheld = next.is_withheld(name);
-        next.change(Change::TakeBack { name: name.clone(), is_withheld });
-    }
-    let texts = mirror.records.iter().filter_map(|(name, by)| Some((name, &by.get(&mirror.member)?.text)));
-    for (name, text) in texts.filter(|(name, _)| !own.contains(*name)) {
-        let is_changing = next.waiting.iter().any(|waiting| name_in(&waiting.operation.change) == name);
-        let is_gone = told.gone.contains(name) || mirror.taken_back.contains(name) || next.forgotten.contains(name);
-        // The person's other computers send again what they shared.
-        if mirror.sent.values().any(|sent| sent == name) && !is_gone && !is_changing && !mirror.is_withheld(name) {
-            next.change(Change::Add { name: name.clone(), text: text.clone() });
+    if is_restored {
+        // What came after the backup is not known there, but copies of it may be left.
+        let role = next.role();
+        for name in mirror.forgotten.iter().filter(|name| told.is_forgotten_no_more(name, role)) {
+            next.change(Change::Forget { name: name.clone() });
+        }
+        let own = next.own();
+        let taken_back = mirror.taken_back.iter().filter(|name| own.contains(*name));
+        for name in taken_back.filter(|name| mirror.sent.values().all(|sent| sent != *name)) {
+            let is_withheld = next.is_withheld(name);
+            next.change(Change::TakeBack { name: name.clone(), is_withheld });
         }
     }
+    // What is missing there is planned anew.
+    let own = next.own();
+    next.count_as_earlier(|name| !own.contains(name) && !mirror.is_to_be_shared(name));
     *mirror = next;
     Ok(received)
 }
@@ -341,12 +362,13 @@ fn pages(
                 return Err(remote.foreign());
             }
             received += u64::from(record.member != mirror.member);
-            let may_forget = record.member == mirror.member || mirror.role() == Some(Role::Owner);
-            if record.text.is_some() && may_forget && mirror.forgotten.contains(&record.name) {
-                told.again.insert(record.name.clone());
-            }
-            if record.text.is_none() && record.member == mirror.member {
-                told.gone.insert(record.name.clone());
+            let is_own = record.member == mirror.member;
+            if record.is_forgotten {
+                told.forgotten.insert(record.name.clone());
+            } else if is_own {
+                told.own.insert(record.name.clone());
+            } else if record.text.is_some() {
+                told.of_others.insert(record.name.clone());
             }
             mirror.take(record);
         }
@@ -386,11 +408,10 @@ fn refused(mirror: &mut Mirror, operation: &Operation, why: &str) -> Option<(Str
                 mirror.refused.insert(name.clone(), why.clone());
             }
         }
-        // Others share it as well: then the person's own is taken back at least.
-        Change::Forget { .. } if mirror.own().contains(&name) => {
-            mirror.change(Change::TakeBack { name: name.clone(), is_withheld: true });
-        }
-        Change::Forget { .. } | Change::TakeBack { .. } => {}
+        // Others share it as well: then the person's own is taken back at least. The copy does not tell whether it is there: it takes nothing
+        // that is forgotten.
+        Change::Forget { .. } => mirror.change(Change::TakeBack { name: name.clone(), is_withheld: true }),
+        Change::TakeBack { .. } => {}
     }
     Some((name, why))
 }

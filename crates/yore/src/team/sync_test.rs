@@ -1,5 +1,5 @@
-//! Members with two computers each, random work, and a network that loses, repeats and reorders: nothing is lost, nothing is there
-//! twice, and in the end all copies are equal.
+//! Members with two computers each, random work, and a network that loses, repeats and reorders, computers that leave, and a server that
+//! is restored from a backup: nothing is lost, nothing is there twice, and in the end all copies are equal.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -101,6 +101,8 @@ struct Computer<'a> {
     network: Network<'a>,
     outgoing: Outgoing,
     forgotten: Vec<MemoryId>,
+    /// Names of texts that were said once, got to the server, and were forgotten for good.
+    dead: BTreeSet<String>,
 }
 
 impl Computer<'_> {
@@ -110,6 +112,13 @@ impl Computer<'_> {
             Ok(())
         };
         sync(&self.data, project, &self.network.caller.me, &self.network, plan).is_ok()
+    }
+
+    /// The computer leaves the team and joins again, or the project is stopped and shared again.
+    fn begin_anew(&self, project: &TeamProject) {
+        // Its token is revoked.
+        self.network.old.borrow_mut().clear();
+        mirror::write_mirror(&self.data, project, &self.mirror(project).without_texts()).unwrap();
     }
 
     /// The person takes a memory back that is shared from here.
@@ -130,11 +139,19 @@ impl Computer<'_> {
 #[test]
 fn random_work_over_a_bad_network_loses_nothing_and_ends_with_equal_copies() {
     for seed in 0..3 {
-        run(seed);
+        run(seed, false);
     }
 }
 
-fn run(seed: u64) {
+#[test]
+fn a_restored_server_gets_back_what_it_lost_and_nothing_that_was_taken_back_or_forgotten() {
+    for seed in 0..3 {
+        run(seed, true);
+    }
+}
+
+/// `restores`: in the middle, the server is restored from a backup.
+fn run(seed: u64, restores: bool) {
     let directory = tempfile::tempdir().unwrap();
     let model = Model::default();
     let team = Uuid::from_u128(7);
@@ -170,11 +187,19 @@ fn run(seed: u64) {
         let data = directory.path().join(at.to_string());
         std::fs::create_dir(&data).unwrap();
         mirror::write_projects(&data, std::slice::from_ref(&project)).unwrap();
-        computers.push(Computer { data, network, outgoing: Outgoing::default(), forgotten: Vec::new() });
+        computers.push(Computer { data, network, outgoing: Outgoing::default(), forgotten: Vec::new(), dead: BTreeSet::new() });
     }
     let mut random = Random::new(seed);
     let mut id = 0_u128;
-    for _ in 0..OPERATIONS {
+    let mut backup = None;
+    for operation in 0..OPERATIONS {
+        if restores && operation == OPERATIONS / 3 {
+            backup = Some(model.backup());
+        } else if restores && operation == OPERATIONS * 2 / 3 {
+            model.restore(backup.as_ref().unwrap(), Uuid::from_u128(operation as u128));
+            // A request from before is another one for a server that never had it.
+            computers.iter().for_each(|computer| computer.network.old.borrow_mut().clear());
+        }
         let at = random.below(computers.len());
         let computer = &mut computers[at];
         let ids: Vec<MemoryId> = computer.outgoing.texts.keys().copied().collect();
@@ -183,7 +208,9 @@ fn run(seed: u64) {
         match random.below(10) {
             0..=2 => {
                 id += 1;
-                computer.outgoing.texts.insert(MemoryId::from_bytes(id.to_be_bytes()), statement(&mut random));
+                // Half of them are said once.
+                let said = if random.below(2) == 0 { statement(&mut random) } else { text(&format!("Buoy {id} is green.")) };
+                computer.outgoing.texts.insert(MemoryId::from_bytes(id.to_be_bytes()), said);
             }
             3 if !ids.is_empty() => {
                 computer.outgoing.texts.insert(*random.pick(&ids), statement(&mut random));
@@ -193,7 +220,12 @@ fn run(seed: u64) {
             }
             5 if !ids.is_empty() && random.below(4) == 0 => {
                 let gone = *random.pick(&ids);
-                computer.outgoing.texts.remove(&gone);
+                let said = computer.outgoing.texts.remove(&gone).unwrap().text;
+                let pulled = wait(model.pull(&computer.network.caller, &project.name, 0, usize::MAX)).unwrap();
+                let is_there = pulled.records.iter().any(|record| record.text.as_ref() == Some(&said));
+                if said.contains("Buoy") && is_there {
+                    computer.dead.insert(name_of(&said));
+                }
                 computer.forgotten.push(gone);
             }
             6 if !ids.is_empty() && random.below(4) == 0 => computer.take_back(&project, *random.pick(&ids)),
@@ -201,32 +233,41 @@ fn run(seed: u64) {
                 let member = computers[random.below(MEMBERS * COMPUTERS)].network.caller.me.member;
                 wait(model.withdraw(&computers[0].network.caller, member, random.below(2) == 0, 0)).unwrap();
             }
+            8 if random.below(10) == 0 => computer.begin_anew(&project),
             _ => {
                 computer.sync(&project);
             }
         }
     }
     computers.iter_mut().for_each(|computer| computer.network.trouble = 0);
-    for _ in 0..3 {
+    for _ in 0..5 {
         computers.iter().for_each(|computer| assert!(computer.sync(&project)));
     }
-    check(&computers, &project, &model);
+    check(&computers, &project, &model, restores);
 }
 
-fn check(computers: &[Computer<'_>], project: &TeamProject, model: &Model) {
+fn check(computers: &[Computer<'_>], project: &TeamProject, model: &Model, was_restored: bool) {
     let mirrors: Vec<Mirror> = computers.iter().map(|computer| computer.mirror(project)).collect();
-    let first = &mirrors[0];
-    for mirror in &mirrors {
-        assert_eq!((&mirror.records, &mirror.members, mirror.after), (&first.records, &first.members, first.after));
-        assert_eq!(mirror.waiting, []);
-        assert_eq!(mirror.forgotten, first.forgotten, "what is forgotten is forgotten everywhere");
-    }
     let pulled = wait(model.pull(&computers[0].network.caller, &project.name, 0, usize::MAX)).unwrap();
-    assert!(!first.records.is_empty() && !first.forgotten.is_empty(), "the test did something");
     let held: BTreeSet<(String, Uuid)> =
         pulled.records.iter().filter(|record| record.text.is_some()).map(|record| (record.name.clone(), record.member)).collect();
-    let copied = first.records.iter().flat_map(|(name, by)| by.keys().map(|member| (name.clone(), *member)));
-    assert_eq!(copied.collect::<BTreeSet<_>>(), held);
+    let forgotten: BTreeSet<&String> = mirrors.iter().flat_map(|mirror| &mirror.forgotten).collect();
+    for mirror in &mirrors {
+        assert_eq!(mirror.members, mirrors[0].members);
+        assert_eq!(mirror.after, mirrors[0].after);
+        assert_eq!(mirror.waiting, []);
+        assert_eq!(mirror.owed.iter().find(|name| !mirror.forgotten.contains(*name)), None);
+        let copied = mirror.records.iter().flat_map(|(name, by)| by.keys().map(|member| (name.clone(), *member)));
+        let missing: Vec<_> = held.difference(&copied.clone().collect()).cloned().collect();
+        assert!(missing.iter().all(|(name, _)| mirror.forgotten.contains(name)), "{missing:?} are missing in a copy");
+        assert_eq!(copied.filter(|copied| !held.contains(copied)).collect::<Vec<_>>(), []);
+        // Others may share what was forgotten before a backup was restored, if they say it too.
+        if !was_restored {
+            assert_eq!(mirror.forgotten, mirrors[0].forgotten, "what is forgotten is forgotten everywhere");
+            assert!(held.iter().all(|(name, _)| !mirror.forgotten.contains(name)), "nothing forgotten is shared");
+        }
+    }
+    assert!(!held.is_empty() && !forgotten.is_empty(), "the test did something");
     let mut said: BTreeMap<Uuid, BTreeSet<String>> = BTreeMap::new();
     for (computer, mirror) in computers.iter().zip(&mirrors) {
         let member = computer.network.caller.me.member;
@@ -239,6 +280,10 @@ fn check(computers: &[Computer<'_>], project: &TeamProject, model: &Model) {
     }
     for (name, member) in &held {
         assert!(said.get(member).is_some_and(|said| said.contains(name)), "{name} of {member} is said by nobody");
-        assert!(!first.forgotten.contains(name), "{name} was forgotten");
+    }
+    let dead = computers.iter().flat_map(|computer| &computer.dead);
+    for name in dead {
+        let held = mirrors.iter().filter(|mirror| !mirror.forgotten.contains(name)).count();
+        assert_eq!(held, 0, "{name} was shared and forgotten for good, and {held} copies do not know it");
     }
 }

@@ -95,7 +95,7 @@ impl Things {
     fn sayable(&self) -> Vec<String> {
         let names = self.texts.iter().map(|text| name_of(text));
         let words = self.projects.iter().chain(&self.texts).chain(&self.addresses);
-        words.cloned().chain(names).chain([self.team.to_string()]).collect()
+        words.cloned().chain(names).chain(self.names.iter().cloned()).chain([self.team.to_string()]).collect()
     }
 }
 
@@ -281,13 +281,19 @@ impl World {
     fn assert_tells_nothing(&self, request: &str, reply: &Reply) {
         let told = format!("{}{}", reply.head, reply.text());
         assert!(reply.status < 500, "{request}\n{told}");
-        let lower = told.to_ascii_lowercase();
+        let mut lower = told.to_ascii_lowercase();
+        let told_as_json = serde_json::from_slice::<Value>(&reply.body).ok();
+        // Names that the own team's people had forgotten come back as such.
+        let records = told_as_json.as_ref().and_then(|told| told["records"].as_array()).into_iter().flatten();
+        for record in records.filter(|record| record["is_forgotten"] == true && record["text"].is_null()) {
+            lower = lower.replace(record["name"].as_str().unwrap(), "");
+        }
         assert!(!lower.contains(MARKER), "the marker is told:\n{request}\n{told}");
         for word in lower.split(|c: char| !c.is_ascii_alphanumeric()) {
             assert!(!self.words.contains(word), "{word} is told:\n{request}\n{told}");
         }
-        let Ok(value) = serde_json::from_slice::<Value>(&reply.body) else { return };
-        let mut left = vec![("", &value)];
+        let Some(value) = &told_as_json else { return };
+        let mut left = vec![("", value)];
         while let Some((key, value)) = left.pop() {
             match value {
                 Value::Array(values) => left.extend(values.iter().map(|value| (key, value))),
