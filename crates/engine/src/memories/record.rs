@@ -353,13 +353,28 @@ impl Engine {
             if is_persons {
                 (changed.lane, changed.source.kind) = (Lane::Curated, Default::default());
             }
+            // Another memory may have the words already: then that one takes its place.
+            let twin = match tx.same_statement(&changed)? {
+                Some(twin) if twin != id => tx.memory(twin)?,
+                _ => None,
+            };
+            let is_known = twin.is_some();
+            if let Some(twin) = twin {
+                changed = match twin.absorb(&changed, Arrival::ByHand, now) {
+                    Absorbed::Changed(joined) => *joined,
+                    Absorbed::Known | Absorbed::Refused => twin,
+                };
+            }
             check(&changed).map_err(MemoryError::from)?;
             tx.put(&Record::Memory(Box::new(changed.clone())))?;
             for relation in tx.relations_of(&Node::Memory(id))? {
-                pass_on(tx, relation, id, fresh, now)?;
+                pass_on(tx, relation, id, changed.id, now)?;
             }
-            about_only(tx, fresh, edit.entities.as_deref(), now)?;
+            about_only(tx, changed.id, edit.entities.as_deref(), now)?;
             supersede(tx, &known, &changed, Replacement::Stated(None), now)?;
+            if is_known {
+                return Ok(changed.id);
+            }
             settle_by_stated_value(tx, fresh, cause.actor, now)?;
             near.extend(position.since(tx)?);
             let names: Vec<String> = edit.entities.iter().flatten().cloned().chain(rules::entities(&changed.statement)).collect();
@@ -617,7 +632,7 @@ fn pass_on(
     let moved = Relation { id: draw_relation(now)?, from: moved(&relation.from), to: moved(&relation.to), ..relation.clone() };
     let moved = moved.normalised();
     tx.remove(Subject::Relation(relation.id))?;
-    if tx.relation_between(&moved.from, moved.relation_type, &moved.to)?.is_none() {
+    if moved.from != moved.to && tx.relation_between(&moved.from, moved.relation_type, &moved.to)?.is_none() {
         tx.put(&Record::Relation(Box::new(moved)))?;
     }
     Ok(())

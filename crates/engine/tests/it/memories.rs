@@ -86,6 +86,26 @@ fn a_memory_rests_on_words_that_stand_in_a_turn() {
 }
 
 #[test]
+fn a_correction_into_the_words_of_another_memory_leaves_one_that_has_what_both_had() {
+    let memory = Memory::new();
+    let engine = memory.engine();
+    let add = |statement: &str, entity: &str| {
+        let new = NewMemory { entities: vec![entity.to_owned()], ..NewMemory::new(MemoryKind::Fact, statement) };
+        engine.add_memory(&new, &by_hand()).unwrap().memory
+    };
+    let (right, wrong) = (add("The crane is on pier 4.", "harbour"), add("The crane stands idle.", "crane"));
+    let edit = MemoryEdit { statement: Some("The crane is on pier 4.".to_owned()), ..MemoryEdit::default() };
+    let done = engine.edit_memory(&wrong.to_string(), &edit, &by_hand()).unwrap();
+    assert_eq!(done.memory, right);
+    let (old, new) = (engine.memory(&wrong.to_string()).unwrap(), engine.memory(&right.to_string()).unwrap());
+    assert_eq!((old.memory.status, new.memory.status), (Status::Superseded, Status::Holds));
+    let about = new.relations.iter().filter(|relation| relation.relation_type.as_str() == "about").count();
+    assert_eq!(about, 2, "{:?}", new.relations);
+    engine.undo(done.operation.unwrap(), &by_hand()).unwrap();
+    assert_eq!(engine.memory(&wrong.to_string()).unwrap().memory.status, Status::Holds);
+}
+
+#[test]
 fn a_correction_takes_the_place_of_the_old_words_which_stay_readable() {
     let memory = Memory::new();
     let engine = memory.engine();
