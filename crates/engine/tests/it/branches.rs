@@ -159,6 +159,37 @@ fn rewound() -> SessionBuilder {
     session
 }
 
+#[test]
+fn what_led_to_an_approved_plan_was_not_left() {
+    for (prompt, left) in [
+        ("Implement the following plan:\n\n# Move the tide cache to SQLite", vec![]),
+        ("Where should the lamp cache live?", vec!["Where should the tide cache live?", "In SQLite. Here is the plan."]),
+    ] {
+        let mut session = SessionBuilder::new(53).cwd("/home/dev/harbour");
+        session.human("Where should the tide cache live?");
+        session.assistant("In SQLite. Here is the plan.");
+        let begun = session.human(prompt);
+        session.assistant("The cache is in SQLite.");
+        session.human("Run the tests of the cache.");
+        session.assistant("They pass.");
+        // The prompt begins in an empty context.
+        let lines = session.lines().iter().map(|line| {
+            let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
+            if line["uuid"] == begun.as_str() {
+                line["parentUuid"] = serde_json::Value::Null;
+            }
+            format!("{line}\n")
+        });
+        let memory = Memory::new();
+        memory.write("projects/p/a.jsonl", &lines.collect::<String>());
+        memory.learn();
+        let turns = memory.turns(session.id());
+        let marked: Vec<&str> =
+            turns.iter().filter(|turn| turn.caveat == Some(Caveat::TakenBack)).map(|turn| turn.text.as_str()).collect();
+        assert_eq!(marked, left, "{prompt}");
+    }
+}
+
 fn statements(memory: &Memory) -> Vec<(String, Status)> {
     let mut all = memory.engine().memories(&MemoryList { limit: 100, ..MemoryList::default() }).unwrap();
     all.sort_by_key(|known| known.memory.valid_from);

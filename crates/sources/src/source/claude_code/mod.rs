@@ -904,6 +904,9 @@ impl ClaudeReader {
     }
 }
 
+/// The words with which Claude Code begins the message that carries out an approved plan.
+const PLAN: &str = "Implement the following plan:";
+
 /// Returns the kind of a line in the chain.
 fn kind_in_chain(value: &Value, kind: &str) -> Kind {
     let is_true = |key: &str| value[key].as_bool() == Some(true);
@@ -922,6 +925,10 @@ fn kind_in_chain(value: &Value, kind: &str) -> Kind {
                 }
             }
             let is_silent = texts.iter().all(|text| text.trim().is_empty());
+            // An approved plan is carried out in an empty context: what led to it was not left.
+            if texts.iter().any(|text| text.trim_start().starts_with(PLAN)) {
+                return Kind::Compaction;
+            }
             match classify_all(&texts).role {
                 Role::Human | Role::System => Kind::Prompt,
                 Role::Summary => Kind::Compaction,
