@@ -269,18 +269,31 @@ fn differing(first: &Clause, second: &Clause, of_first: &Claims, of_second: &Cla
     found
 }
 
+/// Stems of the words that tell that a thing changed.
+static CHANGING_STEMS: LazyLock<BTreeSet<String>> = LazyLock::new(|| stems(&[CHANGING]));
 /// Stems of the words that give a thing its value, or tell that it changed: no part of what the thing is.
-static GIVING_STEMS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+static GIVING_STEMS: LazyLock<BTreeSet<String>> = LazyLock::new(|| stems(&[GIVING, VERBS, CHANGING]));
+
+fn stems(lists: &[&[&str]]) -> BTreeSet<String> {
     let (mut tokenizer, mut tokens, mut stems) = (Tokenizer::default(), Tokens::default(), BTreeSet::new());
-    for word in GIVING.iter().chain(VERBS).chain(CHANGING) {
+    for word in lists.iter().copied().flatten() {
         tokenizer.tokenize(word, &mut tokens);
         stems.extend(tokens.iter().map(|token| token.text.to_owned()));
     }
     stems
-});
+}
+
+/// Most words of a clause of which each may make another thing of its value. A longer one is talk, and names much beside its thing.
+const MOST_QUALIFIED: usize = 7;
 
 /// Returns whether a word that only one of two clauses has makes another thing of it: the port of metrics is not that of the service.
+/// Where one says that something changed, both are of the same thing.
 fn are_qualified_apart(first: &Clause, second: &Clause) -> bool {
+    let says_change = |clause: &Clause| !clause.words.is_disjoint(&CHANGING_STEMS);
+    let is_talk = first.words.len().max(second.words.len()) > MOST_QUALIFIED;
+    if is_talk || says_change(first) || says_change(second) {
+        return false;
+    }
     let own = |clause: &Clause, other: &Clause| -> Vec<String> {
         let is_own = |word: &&String| !GIVING_STEMS.contains(*word) && !clause.conditional.contains(*word);
         clause.words.difference(&other.words).filter(is_own).cloned().collect()
@@ -397,6 +410,25 @@ mod tests {
             ("The gallery has 8 cards on the first page.", "There are 10 cards in the gallery."),
         ] {
             assert_eq!(kind(first, second), Some(ConflictKind::Value), "{first} | {second}");
+        }
+    }
+
+    #[test]
+    fn in_talk_and_beside_a_word_of_change_other_words_tell_nothing_apart() {
+        for (first, second, expected) in [
+            (
+                "I've set it to 100 requests per minute for the harbour API.",
+                "I'm trying to update my API to handle the new limit of 120 requests per minute.",
+                Some(ConflictKind::Value),
+            ),
+            (
+                "I'm planning the survey of the quay and have a deadline of April 1.",
+                "I need to change my plan to reflect the new deadline of April 5 for the survey.",
+                Some(ConflictKind::Temporal),
+            ),
+            ("The gauge keeps logs for 30 days.", "The gauge keeps backups for 90 days.", None),
+        ] {
+            assert_eq!(kind(first, second), expected, "{first} | {second}");
         }
     }
 

@@ -20,6 +20,7 @@ use yore_core::time::UtcMillis;
 use super::step::{draw_relation, kind_and_name};
 use crate::embed::TextLikeness;
 use crate::error::{EngineError, MemoryError};
+use crate::rules::is_done_once;
 use crate::store::{MemoryOutline, OperationTx, Outlines};
 
 /// Words that a reason tells, and its longest length in characters.
@@ -174,7 +175,7 @@ pub(super) fn conflicts_with_known<'m>(
     }
     let mut tokenizer = Tokenizer::default();
     let claims = Claims::of(&memory.statement, &mut tokenizer);
-    let statement = Statement::of(&memory.statement, &mut tokenizer);
+    let statement = Statement::claim_of(&memory.statement, &mut tokenizer);
     let likeness = TextLikeness::default();
     let near: Vec<&MemoryOutline> = near.collect();
     let ids: HashSet<MemoryId> = near.iter().map(|near| near.id).collect();
@@ -186,9 +187,11 @@ pub(super) fn conflicts_with_known<'m>(
         }
         let conflict = Claims::of(&other.statement, &mut tokenizer).conflict(&claims);
         let conflict = conflict.filter(|conflict| is_certain(conflict, shares_entity));
-        // An entity may have hundreds of memories, and this comparison costs more than that of words.
-        let change = ids.contains(&other.id).then(|| {
-            let known = Statement::of(&other.statement, &mut tokenizer);
+        // An entity may have hundreds of memories, and this comparison costs more than that of words. Plans and commits that are alike are
+        // about the same parts, and none of them changes what another did.
+        let is_of_records = is_done_once(memory) || is_done_once(other);
+        let change = (ids.contains(&other.id) && !is_of_records).then(|| {
+            let known = Statement::claim_of(&other.statement, &mut tokenizer);
             let is_earlier = memory.is_later_than(other, now) == Some(false);
             let (earlier, later) = if is_earlier { (&statement, &known) } else { (&known, &statement) };
             Change::of(earlier, later, &|a, b| likeness.of(a, b))

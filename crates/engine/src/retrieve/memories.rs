@@ -20,6 +20,7 @@ use super::texts::Texts;
 use crate::embed::TextLikeness;
 use crate::error::EngineError;
 use crate::index::{CompiledFilter, Evaluator};
+use crate::rules::is_done_once;
 use crate::store::{
     Beside, EntityNames, EpisodeKey, EvidenceOf, EvidenceRow, Exceptions, ItemKey, Memories, MemoryKey, Named, Past, Relations,
     Stands, Store, StoreResult, StoredVerdict, TurnKey, Turns, Vitals,
@@ -284,7 +285,7 @@ fn put_later_first(context: &QueryContext<'_>, plan: &Plan<'_>, ranked: &mut [Ra
     }
     ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
     let memories = ranked.iter().enumerate().filter_map(|(at, ranked)| Some((at, believed.get(&ranked.key())?)));
-    let held = memories.filter(|(_, memory)| memory.is_in_effect() && memory.kind.is_state());
+    let held = memories.filter(|(_, memory)| memory.is_in_effect() && memory.kind.is_state() && !is_done_once(memory));
     let (likeness, mut tokenizer) = (TextLikeness::default(), Tokenizer::default());
     let first: Vec<(usize, &Memory, Statement)> =
         held.take(MOST_ORDERED).map(|(at, memory)| (at, memory, Statement::of(&memory.statement, &mut tokenizer))).collect();

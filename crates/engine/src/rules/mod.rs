@@ -42,6 +42,7 @@ use std::collections::HashMap;
 use yore_core::conflict::{Repetition, Statement};
 use yore_core::episode::{Outcome, Role};
 use yore_core::exchange::TurnShape;
+use yore_core::memory::Memory;
 use yore_core::text::Tokenizer;
 
 pub use self::attempt::{attempts, directories};
@@ -88,10 +89,23 @@ const REMOVED: [&str; 13] = [
     "release",
 ];
 
+/// Names of rules that record what was done once. What was done later changes nothing about it.
+const DONE_ONCE: [&str; 3] = ["approved plan", "commit with a reason", "refused tool call"];
+
 /// Returns whether a rule that was removed since had found what this extractor recorded.
 pub fn is_removed(extractor: &str) -> bool {
-    let rule = extractor.strip_prefix(NAME).and_then(|rest| rest.strip_prefix('/')?.split_once(": "));
-    rule.is_some_and(|(_, rule)| REMOVED.contains(&rule))
+    rule_of(extractor).is_some_and(|rule| REMOVED.contains(&rule))
+}
+
+/// Returns whether a rule recorded with a memory what was done once, and not what holds.
+pub fn is_done_once(memory: &Memory) -> bool {
+    let rule = memory.source.extractor.as_deref().and_then(rule_of);
+    rule.is_some_and(|rule| DONE_ONCE.contains(&rule))
+}
+
+fn rule_of(extractor: &str) -> Option<&str> {
+    let (_, rule) = extractor.strip_prefix(NAME)?.strip_prefix('/')?.split_once(": ")?;
+    Some(rule)
 }
 
 /// A conversation as rules read it.

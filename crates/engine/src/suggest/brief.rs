@@ -22,7 +22,7 @@ use crate::insights::{FoundInsight, InsightsRequest};
 use crate::retrieve::{keep_own_words, project_here};
 use crate::rules::{is_title, own_title_among};
 use crate::store::{
-    EpisodeSummary, Exceptions, Memories, MemoryKey, Named, ProjectKey, SessionFilter, SessionOrder, ShownTurn, Store,
+    EpisodeSummary, Exceptions, Memories, MemoryKey, Named, ProjectKey, SessionFilter, SessionOrder, ShownTurn, Stands, Store,
     StoredProject, Titles, TurnCount, Turns,
 };
 use crate::upkeep::UpkeepState;
@@ -65,6 +65,9 @@ pub struct Brief {
     /// The statement whose place the decision with this id took.
     #[serde(default)]
     pub decided_before: Vec<(MemoryId, String)>,
+    /// Pairs of these that contradict each other, and nobody settled which one holds.
+    #[serde(default)]
+    pub contradicting: Vec<(MemoryId, MemoryId)>,
     /// Questions, problems and todos of the project that nobody closed, latest first.
     #[serde(default)]
     pub open: Vec<Memory>,
@@ -113,6 +116,8 @@ pub struct Worked {
     pub files: Vec<String>,
 }
 
+/// Most memories that are read of those that stand against one.
+const MOST_BESIDE: usize = 10;
 /// Most tokens of what a compaction left out.
 const DROPPED_TOKENS: usize = 200;
 /// Maximum number of sessions in a brief.
@@ -177,6 +182,7 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
     let is_other = |episode: &&EpisodeSummary| request.session.as_deref() != Some(episode.native_id.as_str());
     let aged = last_used(&lately, request.session.as_deref());
     fill_memories(engine, project, aged, &mut brief)?;
+    fill_contradicting(store, &mut brief)?;
     if request.is_compacted
         && let Some(session) = &request.session
     {
@@ -265,6 +271,17 @@ fn fill_memories(engine: &Engine, project: Option<ProjectKey>, aged: UtcMillis, 
         brief.decided_before.extend(before.map(|(_, (before, _))| (decision.id, before.statement)));
     }
     brief.open = near(&MemoryKind::OPEN, 0.0, OPEN)?;
+    Ok(())
+}
+
+/// Adds which of the memories contradict each other.
+fn fill_contradicting(store: &Store, brief: &mut Brief) -> Result<(), EngineError> {
+    let listed: Vec<MemoryId> = brief.orders.iter().chain(&brief.decided).map(|memory| memory.id).collect();
+    for id in &listed {
+        let mut others = store.beside(*id, MOST_BESIDE)?;
+        others.retain(|other| matches!(other.standing, Stands::Against | Stands::Change(_)) && listed.contains(&other.memory.id));
+        brief.contradicting.extend(others.into_iter().map(|other| (*id, other.memory.id)));
+    }
     Ok(())
 }
 

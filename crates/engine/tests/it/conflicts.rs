@@ -43,6 +43,44 @@ fn status_of(memory: &Memory, id: &str) -> Status {
 }
 
 #[test]
+fn rules_that_contradict_each_other_are_marked_in_the_brief() {
+    let memory = Memory::new();
+    let engine = memory.engine();
+    let one = add(engine, MemoryKind::Standard, "Never force-push to main.", 1_000, Actor::Person);
+    let other = add(engine, MemoryKind::Standard, "Force-push to main is allowed.", 2_000, Actor::Person);
+    add(engine, MemoryKind::Standard, "Run the tide tests before every commit.", 3_000, Actor::Person);
+    let brief = engine.brief(&BriefRequest::default()).unwrap();
+    let pairs: Vec<_> = brief.contradicting.iter().map(|(of, by)| (of.to_string(), by.to_string())).collect();
+    assert!(pairs.contains(&(one.clone(), other.clone())) && pairs.contains(&(other, one)), "{pairs:?} {:?}", brief.orders);
+    assert_eq!(pairs.len(), 2);
+}
+
+#[test]
+fn approved_plans_and_commits_change_nothing_that_others_did() {
+    let memory = Memory::new();
+    let engine = memory.engine();
+    let add = |title: &str, goal: &str, rule: &str, at: i64| {
+        let mut new = NewMemory::new(MemoryKind::Decision, format!("Approved plan: {title}. {goal}"));
+        new.memory.valid_from = Some(at);
+        new.memory.lane = Lane::Extracted;
+        new.memory.source.extractor = Some(format!("rules/4: {rule}"));
+        new.entities = vec!["gauge".to_owned()];
+        engine.add_memory(&new, &by(Actor::Agent)).unwrap();
+    };
+    let plans = [
+        ("Read gauges by radio", "Add a reader that asks each gauge for its level once an hour."),
+        ("Show tides on a map", "Remove the table of tides and compute each tide from the levels."),
+        ("Remove the stored path of a report", "Currently, we store `report_path` in the state of each gauge."),
+        ("`tide reset` command", "Add a new command `tide reset` that deletes the levels of a gauge."),
+    ];
+    for (at, (title, goal)) in plans.into_iter().enumerate() {
+        add(title, goal, if at % 2 == 0 { "approved plan" } else { "commit with a reason" }, 1_000 * (at as i64 + 1));
+    }
+    let told: Vec<_> = open(&memory).into_iter().map(|one| (one.older.memory.statement, one.newer.memory.statement)).collect();
+    assert_eq!(told, []);
+}
+
+#[test]
 fn two_values_of_one_thing_contradict_each_other_and_what_happened_does_not() {
     let memory = Memory::new();
     let engine = memory.engine();

@@ -388,7 +388,9 @@ fn line_with_before(memory: &Memory, brief: &Brief) -> (String, Vec<ItemId>) {
     let (line, ids) = brief_memory_line(memory);
     let before = brief.decided_before.iter().find(|(id, _)| *id == memory.id);
     let before = before.map(|(_, before)| format!(" (before: {})", flowing(before, PAST_CHARS))).unwrap_or_default();
-    (format!("{line}{before}"), ids)
+    let against = brief.contradicting.iter().find(|(id, _)| *id == memory.id);
+    let against = against.map(|(_, other)| format!(" (may contradict [{}]: ask which holds)", other.short())).unwrap_or_default();
+    (format!("{line}{before}{against}"), ids)
 }
 
 fn headline(worked: &Worked) -> String {

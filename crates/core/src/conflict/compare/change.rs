@@ -45,9 +45,6 @@ pub struct Change {
 const LIKELY: f32 = 0.8;
 const POSSIBLE: f32 = 0.7;
 
-/// Most words of a statement that is graded: the longest that the weights were fitted on. A longer one makes several claims.
-const MOST_WORDS: usize = 28;
-
 /// Places of two features.
 const NAMES_BEFORE: usize = 10;
 const SAYS_CHANGE: usize = 11;
@@ -63,7 +60,7 @@ impl Change {
     /// Returns the change that the later of two statements may make to the earlier; `None` if both say the same, or likely stand side by
     /// side.
     pub fn of(earlier: &Statement, later: &Statement, likeness: Likeness<'_>) -> Option<Self> {
-        let is_long = [earlier, later].iter().any(|statement| statement.words.len() > MOST_WORDS);
+        let is_long = earlier.is_long() || later.is_long();
         let is_same = || Repetition::of(earlier, later) == Some(Repetition::Same);
         if is_long || is_of_other_environment(earlier, later) || is_same() {
             return None;

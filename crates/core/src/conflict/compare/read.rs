@@ -1,7 +1,7 @@
 //! Reads a statement into the words by which it is compared: each with its stem, its kind and, for a number, its unit.
 
 use super::lists::Lists;
-use crate::text::{TokenKind, Tokenizer, Tokens};
+use crate::text::{TokenKind, Tokenizer, Tokens, fragments};
 
 /// The kind of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +78,28 @@ const BEFORE_NUMBER: [char; 8] = ['$', '€', '~', 'v', '<', '>', '+', '-'];
 /// Most letters of a unit that is written with its number: "50mb".
 const UNIT_LETTERS: usize = 4;
 
+/// Most words of a statement that is graded as a change: the longest that the weights were fitted on. A longer one makes several claims.
+const MOST_WORDS: usize = 28;
+/// Fewest words of a first sentence that makes a claim of its own.
+const FEWEST_WORDS: usize = 4;
+
 impl Statement {
+    /// Reads the first sentence of a statement: it makes the claim, and others explain it. The whole of one that is long, or begins with a few
+    /// words.
+    pub fn claim_of(text: &str, tokenizer: &mut Tokenizer) -> Self {
+        let whole = Self::of(text, tokenizer);
+        let first = fragments(text).into_iter().next().map(|range| &text[range]);
+        match first.filter(|_| !whole.is_long()).map(|first| Self::of(first, tokenizer)) {
+            Some(first) if first.words.len() >= FEWEST_WORDS => first,
+            _ => whole,
+        }
+    }
+
+    /// Returns whether it makes several claims, so that it is not graded.
+    pub(super) fn is_long(&self) -> bool {
+        self.words.len() > MOST_WORDS
+    }
+
     /// Reads a statement.
     pub fn of(text: &str, tokenizer: &mut Tokenizer) -> Self {
         let read = &text[..text.floor_char_boundary(READ)];
