@@ -226,6 +226,7 @@ impl Reader<'_> {
     fn period_at(&self, at: usize) -> Option<(Date, Date, usize)> {
         self.part_of_month(at)
             .or_else(|| self.week_of(at))
+            .or_else(|| self.date_of_weekday(at))
             .or_else(|| self.relative_at(at))
             .or_else(|| self.days_of_month(at))
             .or_else(|| self.date(at))
@@ -235,6 +236,9 @@ impl Reader<'_> {
 
     /// Does the same for periods whose names depend on the day.
     fn relative_at(&self, at: usize) -> Option<(Date, Date, usize)> {
+        if self.date_of_weekday(at).is_some() {
+            return None;
+        }
         self.relative(at).or_else(|| self.ago(at)).or_else(|| self.weekday(at))
     }
 
@@ -406,7 +410,8 @@ impl Reader<'_> {
         };
         let (year, more) = self.year_after(at + used);
         let is_clear = |word: &str| !AMBIGUOUS.contains(&word) && !AMBIGUOUS.iter().any(|month| word == &month[..3]);
-        let is_placed = at > 0 && (self.word(at - 1) == "on" || BEFORE_MONTH.contains(&self.word(at - 1)));
+        let before = if at > 0 { self.word(at - 1) } else { "" };
+        let is_placed = before == "on" || BEFORE_MONTH.contains(&before) || weekday_named(before).is_some();
         let has_ordinal =
             (at..at + used).any(|at| self.word(at).ends_with(['t', 'd', 'h']) && day_of_month(self.word(at)).is_some());
         if year.is_none() && !is_placed && !has_ordinal && !(at..at + used).all(|at| is_clear(self.word(at))) {
@@ -428,6 +433,14 @@ impl Reader<'_> {
             || self.word(at).len() > 3 && !is_ambiguous;
         let first = is_clear.then(|| self.month_in(month, year)).flatten()?;
         Some((first, next_month(first)?, 1 + more))
+    }
+
+    /// "Monday 20 July", "Tuesday, the 21st of July": the date says which one.
+    fn date_of_weekday(&self, at: usize) -> Option<(Date, Date, usize)> {
+        weekday_named(self.word(at))?;
+        let used = 1 + usize::from(self.word(at + 1) == "the");
+        let (from, to, more) = self.date(at + used)?;
+        Some((from, to, used + more))
     }
 
     fn weekday(&self, at: usize) -> Option<(Date, Date, usize)> {
@@ -562,6 +575,10 @@ mod tests {
             ("on 20 and 21 january", "2026-01-20..2026-01-22"),
             ("feb 6 to 10 2025", "2025-02-06..2025-02-11"),
             ("january 13-15", "2026-01-13..2026-01-16"),
+            ("on Tuesday 20 January", "2026-01-20..2026-01-21"),
+            ("Wednesday, the 4th of February 2026", "2026-02-04..2026-02-05"),
+            ("on Monday, May 5", "2025-05-05..2025-05-06"),
+            ("am Montag, 2. Februar", "2026-02-02..2026-02-03"),
             ("was war am 18. Februar 2026", "2026-02-18..2026-02-19"),
             ("letzte Woche", "2026-02-23..2026-03-02"),
             ("vorgestern", "2026-03-02..2026-03-03"),
@@ -575,10 +592,13 @@ mod tests {
     #[test]
     fn words_of_a_period_are_told_and_whether_they_depend_on_the_day() {
         let now: Zoned = NOW.parse().unwrap();
-        let text = "What did — we fix last week, on Friday, two days ago or on 2026-01-22?";
+        let text = "What did — we fix last week, on Friday, two days ago, on Tuesday 20 January or on 2026-01-22?";
         let named = named_periods(text, &now);
         let told: Vec<(&str, bool)> = named.iter().map(|named| (&text[named.place.clone()], named.is_relative)).collect();
-        assert_eq!(told, [("last week", true), ("Friday", true), ("two days ago", true), ("2026-01-22", false)]);
+        assert_eq!(
+            told,
+            [("last week", true), ("Friday", true), ("two days ago", true), ("Tuesday 20 January", false), ("2026-01-22", false),]
+        );
     }
 
     #[test]

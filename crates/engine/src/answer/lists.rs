@@ -23,6 +23,8 @@ const ROW_CHARS: usize = 220;
 const LIKELY: f32 = 0.5;
 /// Most memories that a search proposes for a subject.
 const SEARCHED: usize = 20;
+/// Beginning of the error that a tool of an agent gives for a call that it cannot carry out.
+const OF_AGENTS_TOOLS: &str = "<tool_use_error>";
 /// Most files of a list.
 const MOST_FILES: usize = 12;
 
@@ -60,8 +62,11 @@ impl Engine {
             // Errors that came back.
             folded.sort_by_key(|known| std::cmp::Reverse((known.sessions.len(), known.count)));
             if asked.subject.is_empty() {
-                folded.retain(|known| known.count > 1);
+                // What the tools of an agent say of its own calls is no error of the work.
+                folded.retain(|known| known.count > 1 && !known.latest.event.text.starts_with(OF_AGENTS_TOOLS));
             }
+        } else {
+            folded.sort_by_key(|known| std::cmp::Reverse(known.latest.event.at));
         }
         Ok(Rows { rows: folded.into_iter().map(row_of_event).collect(), all, ..Rows::default() })
     }

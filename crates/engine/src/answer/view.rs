@@ -228,14 +228,23 @@ impl Engine {
             false => self.rows(&asked)?,
         };
         // A list that has nothing about the subject tells the latest.
-        let is_widened =
-            rows.is_empty() && all > 0 && asked.wanted.is_several && !asked.subject.is_empty() && !NARROW.contains(&kind);
+        let is_widened = rows.is_empty()
+            && all > 0
+            && asked.wanted.is_several
+            && !asked.wanted.is_guess
+            && !asked.subject.is_empty()
+            && !NARROW.contains(&kind);
         if is_widened {
             let wanted = WantedAnswer { subject: String::new(), ..asked.wanted.clone() };
             rows = self.rows(&Asked { wanted, subject: Subject::of("", ""), projects: asked.projects.clone(), ..asked })?.rows;
             rows.truncate(MOST_WIDENED);
         }
-        if rows.is_empty() && all == 0 {
+        if rows.is_empty() && asked.wanted.is_guess {
+            return Ok((AnswerKind::Passages, None));
+        }
+        // That nothing of a list is recorded is an answer.
+        let is_list = !NARROW.contains(&kind) && request.answer_kind.is_none();
+        if rows.is_empty() && all == 0 && !is_list {
             return Ok((kind, None));
         }
         let total = rows.len();

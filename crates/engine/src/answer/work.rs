@@ -16,12 +16,12 @@ use crate::retrieve::ViewRow;
 use crate::rules::{cut, own_words, plain, title};
 use crate::store::{EpisodeKey, EpisodeSummary, EventFilter, SessionFilter, SessionOrder, ShownTurn, StoredEvent, Turns};
 
-/// Most sessions of a period, on a subject, and of the last ones.
+/// Most sessions of a period unless more are wanted, on a subject, and of the last ones.
 const MOST_OF_PERIOD: usize = 10;
 const MOST_OF_SUBJECT: usize = 6;
 const MOST_LAST: usize = 4;
 /// Fewest turns of a session with work in it.
-const FEWEST_TURNS: u64 = 3;
+const FEWEST_TURNS: u64 = 2;
 /// Characters that all rows share, and the fewest of each.
 const ROOM: usize = 1_100;
 const LEAST_ROOM: usize = 100;
@@ -46,7 +46,7 @@ impl Engine {
         }
         let most = match (has_period, asked.subject.is_empty()) {
             (_, false) => MOST_OF_SUBJECT,
-            (true, true) => MOST_OF_PERIOD,
+            (true, true) => MOST_OF_PERIOD.max(asked.request.limit),
             (false, true) => MOST_LAST,
         };
         if !asked.subject.is_empty() {
@@ -62,9 +62,10 @@ impl Engine {
         }
         let count = sessions.len();
         if has_period {
-            // The sessions in which most was done stay.
-            sessions.sort_by_key(|session| std::cmp::Reverse(session.turns));
-            sessions.truncate(MOST_OF_PERIOD);
+            // The sessions in which most was done stay, and the last one.
+            let last = sessions.iter().max_by_key(|session| session.updated).map(|session| session.row);
+            sessions.sort_by_key(|session| (Some(session.row) != last, std::cmp::Reverse(session.turns)));
+            sessions.truncate(most);
             sessions.sort_by_key(|session| std::cmp::Reverse(session.updated));
         }
         sessions.truncate(most);

@@ -80,6 +80,9 @@ const COUNTED_UNSHAPED: usize = 100_000;
 /// Maximum number of turns counted that wait for an index.
 const COUNTED_PENDING: usize = 10_000;
 
+/// Fewest hits by which an answer is judged, so that one that is limited to fewer is judged the same.
+const FEWEST_JUDGED: usize = 10;
+
 /// Answers a query.
 pub(crate) fn recall(
     context: &QueryContext<'_>,
@@ -87,6 +90,9 @@ pub(crate) fn recall(
     request: &RecallRequest,
 ) -> Result<RecallAnswer, EngineError> {
     let began = Instant::now();
+    let limit = request.limit;
+    let judged = (limit < FEWEST_JUDGED && !request.is_bare).then(|| RecallRequest { limit: FEWEST_JUDGED, ..request.clone() });
+    let request = judged.as_ref().unwrap_or(request);
     let mut plan = plan::plan(context, tokenizer, request)?;
     if let Some(period) = period_of_change(context, tokenizer, request)? {
         plan.add_period(period);
@@ -113,6 +119,7 @@ pub(crate) fn recall(
     let (evidence, confidence) =
         if request.is_bare { Default::default() } else { strength::judge(context, &plan, &mut hits, &addresses, tokenizer)? };
     let is_refused = !request.is_bare && !hits.is_empty() && strength::refuse(context, &plan, confidence, &mut hits);
+    hits.truncate(limit);
     sessions.retain(|session| hits.iter().any(|hit| hit.place.as_ref().is_some_and(|place| place.episode == session.episode)));
     let is_weak = hits.is_empty() || Strength::of(confidence) == Strength::Weak;
     let unmet = if is_weak && !request.is_bare { strength::unmet_words(context, request, tokenizer)? } else { Vec::new() };

@@ -263,17 +263,18 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             if let Some(view) = &answer.view {
                 context.printer.line(view::heading(view))?;
                 let most = match (context.printer.window(), arguments.limit) {
-                    (None, _) => VIEW_CHARS,
+                    (None, None) => VIEW_CHARS,
                     (Some(_), None) => WINDOW_CHARS,
-                    (Some(_), Some(_)) => usize::MAX,
+                    (_, Some(_)) => usize::MAX,
                 };
                 let rows = view::rows(view, most);
                 let left = view.rows.len() - rows.len();
                 for row in rows {
                     context.printer.line(row)?;
                 }
-                if left > 0 && context.printer.window().is_some() {
-                    context.printer.line(format!("{}and {left} more: -n {}{}", text::DIM, view.rows.len(), text::RESET))?;
+                if left > 0 {
+                    let (dim, reset) = context.printer.window().map_or(("", ""), |_| (text::DIM, text::RESET));
+                    context.printer.line(format!("{dim}and {left} more: -n {}{reset}", view.rows.len()))?;
                 }
                 let is_beside = !view.rows.is_empty() && !answer.hits.is_empty();
                 context.printer.line(if is_beside { "\nWhat was said about it:" } else { "" })?;

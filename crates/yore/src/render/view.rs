@@ -21,7 +21,11 @@ pub fn heading(view: &View) -> String {
     };
     let (one, what) = match view.kind {
         AnswerKind::Commands => match view.purpose {
-            Some(purpose) => return format!("Commands that were run here and passed: what {}", purpose.said()),
+            Some(purpose) => {
+                let was_run = view.rows.iter().any(|row| row.state.as_ref().is_some_and(|state| state.starts_with("passed")));
+                let which = if was_run { "were run here and passed" } else { "documents of the project name" };
+                return format!("Commands that {which}: what {}", purpose.said());
+            }
             None => ("command", "commands"),
         },
         AnswerKind::Cause => return "The same or a like error before, and what came of it".to_owned(),
@@ -54,7 +58,7 @@ pub fn heading(view: &View) -> String {
         return format!("No {one}{subject}{period} is recorded{all}{latest}");
     }
     let first = match (view.kind, view.rows.len()) {
-        (AnswerKind::Work, shown) if shown < view.all => format!(" (of {})", view.all),
+        (AnswerKind::Work, shown) if shown < view.all => format!(" (of {}; `-n {}` lists all)", view.all, view.all),
         (_, shown) if shown < view.total => format!(", the first {shown}"),
         _ => String::new(),
     };

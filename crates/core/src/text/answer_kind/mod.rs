@@ -28,6 +28,8 @@ pub struct WantedAnswer {
     pub is_several: bool,
     /// States to which a list is limited; empty: all.
     pub states: Vec<EventState>,
+    /// True if only a name of a list beside other words, or a period, told the kind: without anything of it, passages answer.
+    pub is_guess: bool,
 }
 
 /// A phrase as its words; a word with `true` is only a beginning.
@@ -49,7 +51,7 @@ static CUES: LazyLock<HashMap<&'static str, Vec<Phrase>>> = LazyLock::new(|| {
 });
 
 /// The lists, and the sections of their names, in the order in which they are tried.
-const LISTS: [(AnswerKind, &str); 13] = [
+const LISTS: [(AnswerKind, &str); 14] = [
     (AnswerKind::Todos, "todos"),
     (AnswerKind::Questions, "questions"),
     (AnswerKind::Refusals, "refusals"),
@@ -63,15 +65,20 @@ const LISTS: [(AnswerKind, &str); 13] = [
     (AnswerKind::Errors, "errors"),
     (AnswerKind::Problems, "problems"),
     (AnswerKind::Files, "files"),
+    // Of things that are open, those that are named come first.
+    (AnswerKind::Todos, "open"),
 ];
 
 /// Words that limit a list to a state.
-const STATES: [(&str, EventState); 8] = [
+const STATES: [(&str, EventState); 11] = [
     ("merged", EventState::Merged),
+    ("merge", EventState::Merged),
     ("gemergt", EventState::Merged),
     ("gemerged", EventState::Merged),
     ("closed", EventState::Closed),
+    ("close", EventState::Closed),
     ("approved", EventState::Approved),
+    ("approve", EventState::Approved),
     ("genehmigt", EventState::Approved),
     ("open", EventState::Opened),
     ("offene", EventState::Opened),
@@ -98,6 +105,7 @@ pub fn wanted_answer(question: &str, periods: &[NamedPeriod]) -> WantedAnswer {
         subject: words.subject(&[]),
         is_several: false,
         states: Vec::new(),
+        is_guess: false,
     };
     if is_error_message(question) || error_line(question).is_some() {
         return WantedAnswer { kind: AnswerKind::Cause, ..passages() };
@@ -124,15 +132,19 @@ pub fn wanted_answer(question: &str, periods: &[NamedPeriod]) -> WantedAnswer {
         }
         let subject = words.subject(&[section]);
         if asks_for_list || subject.split_whitespace().count() <= BARE_LIST {
-            let states = STATES.iter().filter(|(word, _)| words.all.iter().any(|known| known.text == *word));
-            let is_several = words.has_several(section);
-            return WantedAnswer { kind, subject, is_several, states: states.map(|(_, state)| *state).collect(), ..passages() };
+            // Not the first word of "merge request".
+            let is_of_name = |at: usize| words.all.get(at + 1).is_some_and(|next| next.text.starts_with("request"));
+            let is_said = |word: &str| words.all.iter().enumerate().any(|(at, known)| known.text == word && !is_of_name(at));
+            let states = STATES.iter().filter(|(word, _)| is_said(word));
+            let states = states.map(|(_, state)| *state).collect();
+            let is_guess = !asks_for_list && !subject.is_empty();
+            return WantedAnswer { kind, subject, is_several: words.has_several(section), states, is_guess, ..passages() };
         }
     }
     // A period is asked about for what was done in it.
     if !periods.is_empty() && !asks_how && !words.has("past method") {
         let subject = words.subject(&["work", "list", "overview"]);
-        return WantedAnswer { kind: AnswerKind::Work, subject, ..passages() };
+        return WantedAnswer { kind: AnswerKind::Work, subject, is_guess: !asks_for_list, ..passages() };
     }
     let is_of_thing = words.begins("what it is") && words.subject(&["what it is"]).split_whitespace().count() == 1;
     if words.has("overview") || is_of_thing {
@@ -168,6 +180,7 @@ pub fn wanted_as(kind: AnswerKind, question: &str, periods: &[NamedPeriod]) -> W
         subject,
         is_several: true,
         states: Vec::new(),
+        is_guess: false,
     }
 }
 
@@ -305,7 +318,29 @@ mod tests {
         ] {
             assert_eq!(wanted(question).subject, subject, "{question}");
         }
-        assert_eq!(wanted("merged prs").states, [EventState::Merged]);
+        for (question, states) in [
+            ("merged prs", vec![EventState::Merged]),
+            ("which PRs did we merge", vec![EventState::Merged]),
+            ("which merge requests were closed", vec![EventState::Closed]),
+            ("which plans did I approve", vec![EventState::Approved]),
+            ("all merge requests", vec![]),
+            ("approved plans", vec![EventState::Approved]),
+        ] {
+            assert_eq!(wanted(question).states, states, "{question}");
+        }
+    }
+
+    #[test]
+    fn a_name_of_a_list_beside_other_words_is_a_guess() {
+        for question in ["tabs in zebra files", "tree-sitter parse errors", "deploy zebra on friday", "recurring errors in ci"] {
+            assert!(wanted(question).is_guess, "{question}");
+        }
+        for question in ["open todos", "which errors about the gauge came back", "what did we do on friday", "on friday?"] {
+            assert!(!wanted(question).is_guess, "{question}");
+        }
+        assert_eq!(wanted("which PRs are still open").kind, AnswerKind::PullRequests);
+        assert_eq!(wanted("what is still open").kind, AnswerKind::Todos);
+        assert_eq!(wanted("errors that keep coming back").subject, "");
     }
 
     proptest! {

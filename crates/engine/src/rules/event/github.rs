@@ -102,8 +102,11 @@ fn is_version(tag: &str) -> bool {
 fn commit(line: &str) -> Option<Told> {
     let (place, subject) = line.strip_prefix('[')?.split_once("] ")?;
     let hash = place.split_whitespace().last()?;
-    let is_hash = hash.len() >= 7 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-    (is_hash && place.contains(' ')).then(|| Told::new(EventKind::Commit, EventState::Done, hash, subject))
+    (is_hash(hash) && place.contains(' ')).then(|| Told::new(EventKind::Commit, EventState::Done, hash, subject))
+}
+
+fn is_hash(word: &str) -> bool {
+    word.len() >= 7 && word.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Returns the pull request whose merge a line of a log shows.
@@ -114,12 +117,11 @@ fn merged(line: &str) -> Option<Told> {
         let branch = rest.split_whitespace().next().unwrap_or_default();
         return Some(Told::new(EventKind::PullRequest, EventState::WasMerged, number_in(number)?, branch));
     }
-    // A squashed one: `1a2b3c4 title (#12)`.
-    let (title, number) = line.strip_suffix(')')?.rsplit_once(" (#")?;
-    let title = title
-        .split_once(' ')
-        .filter(|(hash, _)| hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
-        .map_or(title, |(_, title)| title);
+    // A squashed one: `1a2b3c4 title (#12)`, perhaps with the hashes of its parents.
+    let (mut title, number) = line.strip_suffix(')')?.rsplit_once(" (#")?;
+    while let Some((_, rest)) = title.split_once(' ').filter(|(hash, _)| is_hash(hash)) {
+        title = rest;
+    }
     Some(Told::new(EventKind::PullRequest, EventState::WasMerged, number_in(number)?, title))
 }
 
