@@ -6,6 +6,7 @@ use yore_engine::ingest::{IngestError, PatternError};
 use yore_engine::{EngineError, IndexError, MemoryError, ProjectNameError, StoreError};
 
 use crate::config::ConfigError;
+use crate::example;
 use crate::results::words;
 
 /// Exit codes. Documented in `docs/cli.md`; scripts rely on them.
@@ -184,6 +185,14 @@ fn memory_advice(error: &MemoryError) -> (Exit, Option<String>) {
 
 fn store_advice(error: &StoreError) -> (Exit, Option<String>) {
     let (exit, hint) = match error {
+        StoreError::Missing(directory) if directory.join(example::FOLDER).is_dir() => {
+            let example = directory.join(example::FOLDER);
+            let hint = format!(
+                "no history was read yet; the example project answers with `yore --no-daemon --data-dir \"{}\" …`",
+                example.display()
+            );
+            return (Exit::Data, Some(hint));
+        }
         StoreError::Missing(_) => (Exit::Data, "run `yore up` first, or name the data directory with --data-dir or YORE_HOME"),
         StoreError::Newer { .. } => (Exit::Data, "install the newer yore again, or use another data directory"),
         StoreError::TooOld { .. } => (

@@ -20,5 +20,8 @@ pub const TRANSCRIPTS: [(&str, &str); 4] = [
     ),
 ];
 
+/// Folder of the data directory with the memory of the example project.
+pub const FOLDER: &str = "example";
+
 /// The question that `up` asks about the example.
 pub const QUESTION: &str = "why did we move the cache out of redis?";

@@ -53,7 +53,13 @@ fn turn(is_on: bool, place: &Where, context: &mut Context) -> CliResult<()> {
     let Some(project) = &place.project else {
         let file = user_file(context)?;
         config::set(&file, FileKind::User, "capture.enabled", if is_on { "true" } else { "false" })?;
-        return Ok(context.printer.note(format!("capture is {word}, in {}", file.display()))?);
+        context.printer.note(format!("capture is {word}, in {}", file.display()))?;
+        let excluded = if is_on { own_list("capture.exclude_projects", context)? } else { Vec::new() };
+        for project in excluded {
+            let project = text::harmless(&project);
+            context.printer.note(format!("{project} stays off: `yore capture on --project \"{project}\"`"))?;
+        }
+        return Ok(());
     };
     let directory = directory(project, context)?;
     if place.shared {

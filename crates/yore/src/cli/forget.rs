@@ -168,6 +168,9 @@ fn selected(arguments: &Arguments, context: &mut Context) -> CliResult {
         let lost = if outcome.is_hard { "lose their quotes of it" } else { "stay" };
         context.printer.line(format!("  {kept} on more as well {lost}"))?;
     }
+    if is_dry_run && arguments.project.is_empty() && arguments.query.is_some() {
+        context.printer.line("  in all projects; -p . looks only at this one")?;
+    }
     let rows: Vec<Vec<String>> = outcome
         .selected
         .iter()

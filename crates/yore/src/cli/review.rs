@@ -56,8 +56,9 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     }
     let mut input = std::io::stdin().lock();
     if !pairs.is_empty() {
-        let what = text::counted(pairs.len() as u64, "pair");
-        context.printer.line(format!("{what} of which one may change or contradict the other\n"))?;
+        let shown = if pairs.len() < pairs_total { format!("{} of ", pairs.len()) } else { String::new() };
+        let what = text::counted(pairs_total as u64, "pair");
+        context.printer.line(format!("{shown}{what} of which one may change or contradict the other\n"))?;
     }
     for pair in &pairs {
         for line in super::conflicts::pair_lines(pair) {

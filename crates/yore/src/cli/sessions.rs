@@ -40,6 +40,9 @@ pub struct Arguments {
     /// Also list sessions that only programs held
     #[arg(long)]
     programs: bool,
+    /// Also list files, pages and notes
+    #[arg(long)]
+    documents: bool,
     /// Also list forgotten sessions that can be restored
     #[arg(long)]
     forgotten: bool,
@@ -70,6 +73,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         with_subagents: arguments.subagents,
         with_programs: arguments.programs,
         with_forgotten: arguments.forgotten,
+        without_documents: !arguments.documents,
         text: arguments.text.clone(),
         order: if arguments.oldest { SessionOrder::Oldest } else { SessionOrder::Recent },
         after,

@@ -326,7 +326,7 @@ fn with_example(context: &mut Context) -> CliResult {
             ..CliError::usage("no history of a known agent on this computer", Some("name a path: `yore ingest PATH`"))
         });
     }
-    let directory = context.settings.directory.join("example");
+    let directory = context.settings.directory.join(example::FOLDER);
     let (engine, report, sync) = read_example(&directory, context)?;
     let mut request = recall::request(example::QUESTION, context);
     request.limit = 3;
@@ -350,7 +350,9 @@ fn with_example(context: &mut Context) -> CliResult {
         context.printer.line(line)?;
     }
     tell_answer(example::QUESTION, &answer, context)?;
-    context.printer.line(format!("\nnext: ask it more with `yore --data-dir \"{}\" recall \"…\"`,", directory.display()))?;
+    context
+        .printer
+        .line(format!("\nnext: ask it more with `yore --no-daemon --data-dir \"{}\" recall \"…\"`,", directory.display()))?;
     context.printer.line("or read your own transcripts with `yore ingest PATH`")?;
     Ok(Exit::Success)
 }
