@@ -118,6 +118,8 @@ pub struct Worked {
 
 /// Most memories that are read of those that stand against one.
 const MOST_BESIDE: usize = 10;
+/// Time without work from which on nothing ages.
+const PAUSE_MS: i64 = 30 * DAY_MS;
 /// Most tokens of what a compaction left out.
 const DROPPED_TOKENS: usize = 200;
 /// Maximum number of sessions in a brief.
@@ -180,7 +182,7 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
         None => Vec::new(),
     };
     let is_other = |episode: &&EpisodeSummary| request.session.as_deref() != Some(episode.native_id.as_str());
-    let aged = last_used(&lately, request.session.as_deref());
+    let aged = worked_until(&lately, request.session.as_deref());
     fill_memories(engine, project, aged, &mut brief)?;
     fill_contradicting(store, &mut brief)?;
     if request.is_compacted
@@ -289,13 +291,17 @@ fn fill_contradicting(store: &Store, brief: &mut Brief) -> Result<(), EngineErro
 /// not fade.
 pub(super) fn aged(engine: &Engine, project: ProjectKey, session: Option<&str>) -> Result<UtcMillis, EngineError> {
     let filter = SessionFilter { projects: &[project], ..SessionFilter::default() };
-    Ok(last_used(&lately(engine.store(), filter, LOOKED_AT)?, session))
+    Ok(worked_until(&lately(engine.store(), filter, LOOKED_AT)?, session))
 }
 
-/// Returns the time at which other sessions were last used; the latest possible time if there are none.
-fn last_used(sessions: &[EpisodeSummary], session: Option<&str>) -> UtcMillis {
+/// Returns the time at which other sessions were last used, less the pauses between them; the latest possible time if there are none.
+fn worked_until(sessions: &[EpisodeSummary], session: Option<&str>) -> UtcMillis {
     let others = sessions.iter().filter(|other| session != Some(other.native_id.as_str()));
-    others.filter_map(|other| other.updated).max().unwrap_or(UtcMillis::MAX)
+    let mut times: Vec<UtcMillis> = others.filter_map(|other| other.updated).collect();
+    times.sort_unstable_by_key(|at| std::cmp::Reverse(*at));
+    let pause = |pair: &[UtcMillis]| pair[0].saturating_sub(pair[1]).saturating_sub(PAUSE_MS).max(0);
+    let pauses = times.windows(2).map(pause).fold(0, UtcMillis::saturating_add);
+    times.first().map_or(UtcMillis::MAX, |last| last.saturating_sub(pauses))
 }
 
 /// Sessions that people had, last used first.

@@ -109,6 +109,37 @@ fn a_cold_memory_is_in_no_brief_unless_it_is_pinned_and_is_found_by_asking() {
 }
 
 #[test]
+fn after_a_pause_of_months_what_was_decided_before_it_is_still_in_the_brief() {
+    let mut memory = Memory::new();
+    let work = |memory: &mut Memory, number: u64, at: i64| {
+        let mut session = SessionBuilder::new(number).cwd("/home/dev/harbour").at(at);
+        session.human("Check the berth leases, and tell me whether all of them end in time.");
+        session.assistant("All of them do: the longest ends in an hour, and the sweeper runs every five minutes.");
+        memory.write(&format!("projects/harbour/{number}.jsonl"), &session.text());
+        memory.learn();
+    };
+    work(&mut memory, 7, Memory::now() - DAY);
+    let here = names_of("/home/dev/harbour");
+    let mut new = NewMemory::new(MemoryKind::Decision, "Berth leases are kept in SQLite.");
+    (new.memory.lane, new.here) = (Lane::Extracted, Some(here.clone()));
+    let id = memory.engine().add_memory(&new, &Cause::default()).unwrap().memory.to_string();
+    let decided = |memory: &Memory| {
+        let request = BriefRequest { here: Some(here.clone()), ..BriefRequest::default() };
+        let brief = memory.engine().brief(&request).unwrap();
+        brief.decided.iter().map(|decided| decided.statement.clone()).collect::<Vec<_>>()
+    };
+    later!(memory, 400);
+    work(&mut memory, 8, Memory::now() + 400 * DAY);
+    assert!(standing(&memory, &id).tier >= Tier::Cold);
+    assert_eq!(decided(&memory), ["Berth leases are kept in SQLite."]);
+    // Work that went on for as long, without a pause, leaves it behind.
+    for month in 1..16 {
+        work(&mut memory, 20 + month, Memory::now() + 25 * month as i64 * DAY);
+    }
+    assert!(decided(&memory).is_empty());
+}
+
+#[test]
 fn lists_and_recall_filter_by_tier_and_by_the_least_decay_score() {
     let mut memory = Memory::new();
     let old = add(&memory, MemoryKind::Fact, Lane::Extracted, "The old crane is on pier three.");
