@@ -42,7 +42,7 @@ const AMBIGUOUS: [&str; 2] = ["may", "march"];
 /// Words before a month that make it a time.
 const BEFORE_MONTH: [&str; 10] = ["in", "of", "since", "until", "before", "after", "during", "last", "this", "by"];
 /// German words of time, and the English ones as which they are read.
-const GERMAN: [(&str, &str); 45] = [
+const GERMAN: [(&str, &str); 47] = [
     ("heute", "today"),
     ("gestern", "yesterday"),
     ("letzte", "last"),
@@ -72,6 +72,8 @@ const GERMAN: [(&str, &str); 45] = [
     ("mitte", "mid"),
     ("ende", "late"),
     ("am", "on"),
+    ("dem", "the"),
+    ("den", "the"),
     ("im", "in"),
     ("seit", "since"),
     ("januar", "january"),
@@ -579,6 +581,8 @@ mod tests {
             ("Wednesday, the 4th of February 2026", "2026-02-04..2026-02-05"),
             ("on Monday, May 5", "2025-05-05..2025-05-06"),
             ("am Montag, 2. Februar", "2026-02-02..2026-02-03"),
+            ("am Donnerstag, dem 29. Januar", "2026-01-29..2026-01-30"),
+            ("mittwoch den 22. januar 2025", "2025-01-22..2025-01-23"),
             ("was war am 18. Februar 2026", "2026-02-18..2026-02-19"),
             ("letzte Woche", "2026-02-23..2026-03-02"),
             ("vorgestern", "2026-03-02..2026-03-03"),

@@ -58,6 +58,11 @@ impl Engine {
             asked.subject.is_in(&format!("{} {}", event.name, event.text)) && asked.wants(event.state)
         };
         let mut folded: Vec<Folded> = folded.into_iter().filter(is_of).collect();
+        // What a list showed then was done at another time.
+        let was_done = |known: &Folded| !known.latest.event.state.is_only_seen();
+        if (asked.since.is_some() || asked.until.is_some()) && folded.iter().any(was_done) {
+            folded.retain(was_done);
+        }
         if kind == EventKind::Error {
             // Errors that came back.
             folded.sort_by_key(|known| std::cmp::Reverse((known.sessions.len(), known.count)));

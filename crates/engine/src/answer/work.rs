@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use yore_core::episode::Role;
-use yore_core::event::EventKind;
+use yore_core::event::{EventKind, EventState};
 use yore_core::query::Wanted;
 use yore_core::text::fragments;
 use yore_core::time::UtcMillis;
@@ -29,6 +29,8 @@ const LEAST_ROOM: usize = 100;
 const MANY_ROOM: usize = 240;
 /// Hits of a search for a subject.
 const SEARCHED: usize = 40;
+/// Steps of an agent's plan that a row names.
+const MOST_STEPS: usize = 6;
 /// Commits and the like that a row names.
 const MOST_NAMED: usize = 3;
 
@@ -70,7 +72,7 @@ impl Engine {
         }
         sessions.truncate(most);
         let rows: Vec<EpisodeKey> = sessions.iter().map(|session| session.row).collect();
-        let kinds = [EventKind::Commit, EventKind::PullRequest, EventKind::Release, EventKind::Issue];
+        let kinds = [EventKind::Commit, EventKind::PullRequest, EventKind::Release, EventKind::Issue, EventKind::Todo];
         let events =
             self.store().events(&EventFilter { kinds: &kinds, projects: None, episodes: Some(&rows), ..asked.events() })?;
         let mut by_session: HashMap<EpisodeKey, Vec<StoredEvent>> = HashMap::new();
@@ -111,7 +113,8 @@ impl Engine {
     }
 }
 
-/// Makes the row of a session: its title, what the person asked first, what the agent said last, and commits and the like.
+/// Makes the row of a session: its title, what the person asked first, what the agent said last, steps that were done, and commits and the
+/// like.
 fn row_of(session: &EpisodeSummary, turns: &[ShownTurn], events: &[StoredEvent], asked: &Asked<'_>, room: usize) -> ViewRow {
     let is_in = |at: Option<UtcMillis>| {
         at.is_none_or(|at| asked.since.is_none_or(|since| at >= since) && asked.until.is_none_or(|until| at < until))
@@ -139,6 +142,11 @@ fn row_of(session: &EpisodeSummary, turns: &[ShownTurn], events: &[StoredEvent],
     }
     if let Some(outcome) = outcome(&turns).filter(|_| room > LEAST_ROOM) {
         details.push(format!("outcome: {}", cut(&outcome, room / 2)));
+    }
+    let done = |known: &&StoredEvent| known.event.kind == EventKind::Todo && known.event.state == EventState::Done;
+    let steps: Vec<String> = events.iter().filter(done).map(|known| cut(&known.event.name, room / 8)).take(MOST_STEPS).collect();
+    if !steps.is_empty() && room > MANY_ROOM {
+        details.push(cut(&format!("done: {}", steps.join(" · ")), room / 2));
     }
     let mut named: Vec<String> = Vec::new();
     for kind in [EventKind::Release, EventKind::PullRequest, EventKind::Commit, EventKind::Issue] {

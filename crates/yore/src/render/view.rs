@@ -1,10 +1,13 @@
 //! Formats an answer in kind for people and agents.
 
 use yore_core::query::AnswerKind;
+use yore_core::text::cut;
 use yore_engine::{View, ViewRow};
 
 use super::plain::{counted, day, harmless, one_line, time};
 
+/// Characters of a subject that are repeated.
+const SUBJECT_CHARS: usize = 100;
 /// Milliseconds of a day.
 const DAY: i64 = 86_400_000;
 
@@ -12,7 +15,7 @@ const DAY: i64 = 86_400_000;
 pub fn heading(view: &View) -> String {
     let subject = match view.subject.trim() {
         "" => String::new(),
-        subject => format!(" about “{}”", one_line(subject)),
+        subject => format!(" about “{}”", cut(&one_line(subject), SUBJECT_CHARS)),
     };
     let period = match view.period {
         Some((start, end)) if end - start <= DAY => format!(" on {}", day(Some(start))),
@@ -58,7 +61,10 @@ pub fn heading(view: &View) -> String {
         return format!("No {one}{subject}{period} is recorded{all}{latest}");
     }
     let first = match (view.kind, view.rows.len()) {
-        (AnswerKind::Work, shown) if shown < view.all => format!(" (of {}; `-n {}` lists all)", view.all, view.all),
+        (AnswerKind::Work, shown) if shown < view.all && view.subject.is_empty() => {
+            format!(" (of {}; `-n {}` lists all)", view.all, view.all)
+        }
+        (AnswerKind::Work, shown) if shown < view.all => format!(" (of {})", view.all),
         (_, shown) if shown < view.total => format!(", the first {shown}"),
         _ => String::new(),
     };
