@@ -100,7 +100,7 @@ pub fn in_words(reason: SkipReason) -> &'static str {
         SkipReason::Floor => "no match is relevant enough",
         SkipReason::Known => "the session has it already",
         SkipReason::Short => "too few words to search for",
-        SkipReason::SameSubject => "it goes on with the same subject",
+        SkipReason::SameSubject => "it goes on with the same subject, as far as the session was read",
         SkipReason::Budget => "it does not fit the budget",
         SkipReason::ProjectUnknown => "the project is not known",
         SkipReason::IndexBehind => "the index is behind",
