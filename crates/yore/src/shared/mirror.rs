@@ -133,11 +133,11 @@ impl Waiting {
     }
 }
 
-/// Returns what a memory claims, whatever its tags, quotes and certainty are: a hash of kind and statement, because the words may be
+/// Returns what a memory claims, whatever its kind, tags, quotes and certainty are: a hash of the statement, because the words may be
 /// forgotten for good.
 pub fn claim_of(memory: &SharedMemory) -> String {
     let words = memory.statement.split_whitespace().collect::<Vec<_>>().join(" ");
-    wire::name_of(&format!("{}\n{words}", memory.kind.as_str()))
+    wire::name_of(&words)
 }
 
 impl Mirror {
@@ -168,7 +168,6 @@ impl Mirror {
                 } else if is_own && !self.taken_back.contains(&record.name) && !self.is_to_be_shared(&record.name) {
                     // Another computer of the person says it no more; this one may.
                     self.count_as_earlier(|name| *name == record.name);
-                    self.planned = None;
                 }
             }
         }
@@ -196,11 +195,13 @@ impl Mirror {
         self.waiting.push(Waiting { operation: Operation { id: Uuid::now_v7(), change }, is_tried: false });
     }
 
-    /// Counts texts as shared by this computer no more. Copies of them may be left, so that forgetting their memories for good reaches them.
+    /// Counts texts as shared by this computer no more, until it shares them again. Copies of them may be left, so that forgetting their
+    /// memories for good reaches them.
     pub fn count_as_earlier(&mut self, is_gone: impl Fn(&String) -> bool) {
         let gone: Vec<(MemoryId, String)> = self.sent.extract_if(.., |_, name| is_gone(name)).collect();
         for (id, name) in gone {
             self.earlier.entry(id).or_default().insert(name);
+            self.planned = None;
         }
     }
 

@@ -306,11 +306,12 @@ fn receive(mirror: &mut Mirror, project: &str, remote: &impl Remote) -> Result<u
     }
     // Everything is received again, and only then compared.
     let mut next = mirror.clone();
-    (next.epoch, next.after, next.planned) = (Some(first.epoch), 0, None);
+    (next.epoch, next.after) = (Some(first.epoch), 0);
     next.records.clear();
     let mut told = Told::default();
-    let received = pages(&mut next, project, remote, None, &mut told)?;
+    let received = pages(&mut next, project, remote, (mirror.after == 0).then_some(first), &mut told)?;
     if is_restored {
+        next.planned = None;
         // What came after the backup is not known there, but copies of it may be left.
         let role = next.role();
         for name in mirror.forgotten.iter().filter(|name| told.is_forgotten_no_more(name, role)) {

@@ -150,6 +150,16 @@ fn a_restored_server_gets_back_what_it_lost_and_nothing_that_was_taken_back_or_f
     }
 }
 
+#[test]
+fn words_that_were_taken_back_are_not_shared_as_a_memory_of_another_kind() {
+    let of = |kind| Text::of(SharedMemory { kind, statement: "The crane is green.".to_owned(), ..SharedMemory::default() });
+    let mut mirror = Mirror::default();
+    mirror.withheld.insert(of(MemoryKind::Fact).claim);
+    let texts = BTreeMap::from([(MemoryId::from_bytes([1; 16]), of(MemoryKind::Decision))]);
+    Outgoing { texts, ..Outgoing::default() }.plan(&mut mirror, SharedLevel::Memories, &[]);
+    assert_eq!((mirror.waiting, mirror.sent), (Vec::new(), BTreeMap::new()));
+}
+
 /// `restores`: in the middle, the server is restored from a backup.
 fn run(seed: u64, restores: bool) {
     let directory = tempfile::tempdir().unwrap();
