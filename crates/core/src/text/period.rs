@@ -361,15 +361,23 @@ impl Reader<'_> {
         Some((from, to.max(from), used + more))
     }
 
-    /// "the week of February 9": the one that has that day.
+    /// "the week of February 9", "the weekend of 15 February", "the week that began on 9 February": the one that has that day.
     fn week_of(&self, at: usize) -> Option<(Date, Date, usize)> {
         let (week, of) = (self.word(at), self.word(at + 1));
-        if week != "week" || !matches!(of, "of" | "from" | "vom" | "starting" | "beginning") {
+        if week == "weekend" && matches!(of, "of" | "vom") {
+            let (day, _, used) = self.date(at + 2)?;
+            let monday = day.checked_sub(i64::from(day.weekday().to_monday_zero_offset()).days()).ok()?;
+            return Some((monday.checked_add(5.days()).ok()?, monday.checked_add(1.week()).ok()?, used + 2));
+        }
+        let is_begun = of == "that" && matches!(self.word(at + 2), "began" | "begins" | "started" | "starts");
+        if week != "week" || !is_begun && !matches!(of, "of" | "from" | "vom" | "starting" | "beginning") {
             return None;
         }
-        let (day, _, used) = self.date(at + 2)?;
+        let before = if is_begun { 3 } else { 2 };
+        let before = before + usize::from(self.word(at + before) == "on");
+        let (day, _, used) = self.date_of_weekday(at + before).or_else(|| self.date(at + before))?;
         let monday = day.checked_sub(i64::from(day.weekday().to_monday_zero_offset()).days()).ok()?;
-        Some((monday, monday.checked_add(1.week()).ok()?, used + 2))
+        Some((monday, monday.checked_add(1.week()).ok()?, used + before))
     }
 
     /// "20 and 21 July", "Feb 6 to 10", "January 13-15".
@@ -439,7 +447,9 @@ impl Reader<'_> {
 
     /// "Monday 20 July", "Tuesday, the 21st of July": the date says which one.
     fn date_of_weekday(&self, at: usize) -> Option<(Date, Date, usize)> {
-        weekday_named(self.word(at))?;
+        let word = self.word(at);
+        weekday_named(word)
+            .or_else(|| WEEKDAYS.iter().find(|(name, _)| is_short_for(word, name)).map(|(_, weekday)| *weekday))?;
         let used = 1 + usize::from(self.word(at + 1) == "the");
         let (from, to, more) = self.date(at + used)?;
         Some((from, to, used + more))
@@ -492,6 +502,11 @@ fn next_month(first: Date) -> Option<Date> {
 fn month_named(word: &str) -> Option<i8> {
     let is_month = |month: &str| word == month || word == &month[..3] || word == "sept" && month == "september";
     MONTHS.iter().position(|month| is_month(month)).map(|at| at as i8 + 1)
+}
+
+/// Returns whether a word is the beginning of the name of a weekday: "tue", "thurs".
+fn is_short_for(word: &str, weekday: &str) -> bool {
+    (3..=5).contains(&word.len()) && weekday.starts_with(word)
 }
 
 fn weekday_named(word: &str) -> Option<Weekday> {
@@ -574,6 +589,11 @@ mod tests {
             ("on 2026-01-22", "2026-01-22..2026-01-23"),
             ("in 2024", "2024-01-01..2025-01-01"),
             ("in the week of February 11", "2026-02-09..2026-02-16"),
+            ("thu 29 jan, what was done", "2026-01-29..2026-01-30"),
+            ("tue feb 10", "2026-02-10..2026-02-11"),
+            ("on the weekend of 15 February", "2026-02-14..2026-02-16"),
+            ("the week that began on 9 February 2026", "2026-02-09..2026-02-16"),
+            ("the week starting on Monday, February 9", "2026-02-09..2026-02-16"),
             ("on 20 and 21 january", "2026-01-20..2026-01-22"),
             ("feb 6 to 10 2025", "2025-02-06..2025-02-11"),
             ("january 13-15", "2026-01-13..2026-01-16"),

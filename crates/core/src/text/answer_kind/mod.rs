@@ -12,6 +12,10 @@ use crate::query::AnswerKind;
 
 /// Most words that a question for a list may have beside the name of the list, if no word asks for one.
 const BARE_LIST: usize = 2;
+/// Most words that a question for a command may have beside those that ask.
+const MOST_OF_COMMAND: usize = 5;
+/// Most words of the subject of a list, or of the work of a period: more words ask for what was said.
+const MOST_OF_SUBJECT: usize = 3;
 /// Most words of a question that is looked at: a longer text is a task or a log.
 const MOST_WORDS: usize = 40;
 
@@ -121,8 +125,11 @@ pub fn wanted_answer(question: &str, periods: &[NamedPeriod]) -> WantedAnswer {
     let asks_how = words.has("method") && !words.has("past method");
     let purpose = Purpose::ALL.iter().copied().find(|purpose| words.has(&format!("purpose {}", purpose.as_str())));
     let asks_for_every = words.has("every purpose") && (asks_how || words.has("list"));
-    if asks_how && purpose.is_some() || asks_for_every {
-        let subject = words.subject(&["method", "every purpose"]);
+    let subject = words.subject(&["method", "every purpose"]);
+    // A longer question is about more than how something is run.
+    let count = |subject: &str| subject.split_whitespace().count();
+    let is_short = count(&subject) <= MOST_OF_COMMAND;
+    if asks_how && purpose.is_some() && is_short || asks_for_every {
         return WantedAnswer { kind: AnswerKind::Commands, purpose: purpose.filter(|_| !asks_for_every), subject, ..passages() };
     }
     let asks_for_list = words.has("list");
@@ -131,22 +138,25 @@ pub fn wanted_answer(question: &str, periods: &[NamedPeriod]) -> WantedAnswer {
             continue;
         }
         let subject = words.subject(&[section]);
-        if asks_for_list || subject.split_whitespace().count() <= BARE_LIST {
+        if asks_for_list || count(&subject) <= BARE_LIST {
             // Not the first word of "merge request".
             let is_of_name = |at: usize| words.all.get(at + 1).is_some_and(|next| next.text.starts_with("request"));
             let is_said = |word: &str| words.all.iter().enumerate().any(|(at, known)| known.text == word && !is_of_name(at));
             let states = STATES.iter().filter(|(word, _)| is_said(word));
             let states = states.map(|(_, state)| *state).collect();
-            let is_guess = !asks_for_list && !subject.is_empty();
+            let is_guess = !subject.is_empty() && (!asks_for_list || count(&subject) > MOST_OF_SUBJECT);
             return WantedAnswer { kind, subject, is_several: words.has_several(section), states, is_guess, ..passages() };
         }
     }
     // A period is asked about for what was done in it.
     if !periods.is_empty() && !asks_how && !words.has("past method") {
         let subject = words.subject(&["work", "list", "overview"]);
-        return WantedAnswer { kind: AnswerKind::Work, subject, is_guess: !asks_for_list, ..passages() };
+        if count(&subject) <= MOST_OF_SUBJECT {
+            return WantedAnswer { kind: AnswerKind::Work, subject, is_guess: !asks_for_list, ..passages() };
+        }
+        return passages();
     }
-    let is_of_thing = words.begins("what it is") && words.subject(&["what it is"]).split_whitespace().count() == 1;
+    let is_of_thing = words.begins("what it is") && count(&words.subject(&["what it is"])) == 1;
     if words.has("overview") || is_of_thing {
         let subject = words.subject(&["overview", "what it is"]);
         return WantedAnswer { kind: AnswerKind::Overview, subject, ..passages() };
@@ -297,6 +307,7 @@ mod tests {
                     "how did we fix the failing tests",
                     "redis cache",
                     "how does the release work",
+                    "how can i make the hooks of the gauge use my working copy instead of the installed binary",
                     "",
                 ],
             ),
