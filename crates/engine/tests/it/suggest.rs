@@ -533,8 +533,14 @@ fn memories_of_a_project_that_rests_are_told_and_those_that_nobody_needs_while_i
     assert!(is_told(&memory));
     memory.open_at(|| Memory::now() + 4_000 * 86_400_000);
     assert!(is_told(&memory), "nobody worked in the project since");
-    let at = Memory::now() + 3_999 * 86_400_000;
-    memory.write("projects/p/later.jsonl", SessionBuilder::new(91).cwd(TIDE).at(at).turns(20).text());
+    let work = |number: u64, day: i64| {
+        let session = SessionBuilder::new(1_000 + number).cwd(TIDE).at(Memory::now() + day * 86_400_000).turns(4);
+        memory.write(&format!("projects/p/later{number}.jsonl"), session.text());
+    };
+    work(0, 3_999);
+    memory.learn();
+    assert!(is_told(&memory), "a pause is no work");
+    (1..138).for_each(|number| work(number, 29 * number as i64));
     memory.learn();
     assert!(!is_told(&memory), "it was not needed in years of work");
 }

@@ -128,8 +128,13 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if projects.len() > LISTED_PROJECTS {
         context.printer.line(format!("  and {} more", text::count((projects.len() - LISTED_PROJECTS) as u64)))?;
     }
-    for offer in engine.merge_offers()?.iter().take(LISTED_PROJECTS) {
-        context.printer.line(format!("  {}", text::merge_offer(offer)))?;
+    match engine.merge_offers()?.as_slice() {
+        [] => {}
+        [offer] => context.printer.line(format!("  {}", text::merge_offer(offer)))?,
+        offers => context.printer.line(format!(
+            "  the folders of {} projects are gone, and each may go on in another one: `yore projects` lists them",
+            offers.len()
+        ))?,
     }
     context.printer.line(format!(
         "\nkept in {}: {} for {} of transcripts",

@@ -232,7 +232,7 @@ fn computer_without_history_gets_an_example_kept_apart() {
     [c522264d5a] assistant fair
       The camera recordings filled Redis until the kernel killed it, and systemd gave up after five restarts. Our `/curve` has a `?` on the cache, so a missing *cache* became a missing *answer*, although the numbers were all in SQLite and could have been summed in 42 ms.
 
-    next: ask it more with `yore --data-dir "[root]/data/example" recall "…"`,
+    next: ask it more with `yore --no-daemon --data-dir "[root]/data/example" recall "…"`,
     or read your own transcripts with `yore ingest PATH`
     "#);
     assert!(environment.data().join("example").join("yore.db").exists());
