@@ -181,7 +181,7 @@ fn what_led_to_an_approved_plan_was_not_left() {
             format!("{line}\n")
         });
         let memory = Memory::new();
-        memory.write("projects/p/a.jsonl", &lines.collect::<String>());
+        memory.write("projects/p/a.jsonl", lines.collect::<String>());
         memory.learn();
         let turns = memory.turns(session.id());
         let marked: Vec<&str> =

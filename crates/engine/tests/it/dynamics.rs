@@ -115,7 +115,7 @@ fn after_a_pause_of_months_what_was_decided_before_it_is_still_in_the_brief() {
         let mut session = SessionBuilder::new(number).cwd("/home/dev/harbour").at(at);
         session.human("Check the berth leases, and tell me whether all of them end in time.");
         session.assistant("All of them do: the longest ends in an hour, and the sweeper runs every five minutes.");
-        memory.write(&format!("projects/harbour/{number}.jsonl"), &session.text());
+        memory.write(&format!("projects/harbour/{number}.jsonl"), session.text());
         memory.learn();
     };
     work(&mut memory, 7, Memory::now() - DAY);
