@@ -147,6 +147,15 @@ mod tests {
     }
 
     #[test]
+    fn first_sentence_makes_the_claim_but_for_a_question() {
+        let mut tokenizer = Tokenizer::default();
+        let mut words = |text| Statement::claim_of(text, &mut tokenizer).texts().join(" ");
+        assert_eq!(words("Leases live in SQLite now. Redis lost heartbeats."), "leases live in sqlite now");
+        assert_eq!(words("Where should leases live? Chosen: SQLite."), "where should leases live chosen sqlite");
+        assert_eq!(words("Leases moved. They live in SQLite."), "leases moved they live in sqlite");
+    }
+
+    #[test]
     fn what_says_the_same_again_changes_nothing() {
         let mut tokenizer = Tokenizer::default();
         let mut read = |text| Statement::of(text, &mut tokenizer);

@@ -85,12 +85,12 @@ const FEWEST_WORDS: usize = 4;
 
 impl Statement {
     /// Reads the first sentence of a statement: it makes the claim, and others explain it. The whole of one that is long, or begins with a few
-    /// words.
+    /// words or a question.
     pub fn claim_of(text: &str, tokenizer: &mut Tokenizer) -> Self {
         let whole = Self::of(text, tokenizer);
         let first = fragments(text).into_iter().next().map(|range| &text[range]);
         match first.filter(|_| !whole.is_long()).map(|first| Self::of(first, tokenizer)) {
-            Some(first) if first.words.len() >= FEWEST_WORDS => first,
+            Some(first) if first.words.len() >= FEWEST_WORDS && !first.is_question() => first,
             _ => whole,
         }
     }
