@@ -240,7 +240,7 @@ fn computer_without_history_gets_an_example_kept_apart() {
 
     let outcome = environment.yore(["recall", "cache"]).run().ends_with(3);
     assert_eq!(outcome.code(), "store/missing");
-    assert!(outcome.stderr.contains("hint: run `yore up`"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("the example project answers with `yore --no-daemon --data-dir"), "{}", outcome.stderr);
 
     let example = environment.data().join("example");
     let outcome = environment.yore(["--data-dir"]).arg(example).args(["recall", "--json", "why not redis"]).run().success();
