@@ -286,7 +286,7 @@ impl Reader<'_> {
         let today = self.now.date();
         match unit {
             "week" => {
-                let monday = today.checked_sub(i64::from(today.weekday().to_monday_zero_offset()).days()).ok()?;
+                let monday = monday_of(today)?;
                 let from = monday.checked_sub(back.weeks()).ok()?;
                 Some((from, from.checked_add(1.week()).ok()?))
             }
@@ -366,7 +366,7 @@ impl Reader<'_> {
         let (week, of) = (self.word(at), self.word(at + 1));
         if week == "weekend" && matches!(of, "of" | "vom") {
             let (day, _, used) = self.date(at + 2)?;
-            let monday = day.checked_sub(i64::from(day.weekday().to_monday_zero_offset()).days()).ok()?;
+            let monday = monday_of(day)?;
             return Some((monday.checked_add(5.days()).ok()?, monday.checked_add(1.week()).ok()?, used + 2));
         }
         let is_begun = of == "that" && matches!(self.word(at + 2), "began" | "begins" | "started" | "starts");
@@ -376,7 +376,7 @@ impl Reader<'_> {
         let before = if is_begun { 3 } else { 2 };
         let before = before + usize::from(self.word(at + before) == "on");
         let (day, _, used) = self.date_of_weekday(at + before).or_else(|| self.date(at + before))?;
-        let monday = day.checked_sub(i64::from(day.weekday().to_monday_zero_offset()).days()).ok()?;
+        let monday = monday_of(day)?;
         Some((monday, monday.checked_add(1.week()).ok()?, used + before))
     }
 
@@ -492,6 +492,11 @@ impl Reader<'_> {
             None => self.last_month(month),
         }
     }
+}
+
+/// Returns the first day of the week that has a day.
+fn monday_of(day: Date) -> Option<Date> {
+    day.checked_sub(i64::from(day.weekday().to_monday_zero_offset()).days()).ok()
 }
 
 fn next_month(first: Date) -> Option<Date> {

@@ -58,7 +58,7 @@ impl Engine {
             asked.subject.is_in(&format!("{} {}", event.name, event.text)) && asked.wants(event.state)
         };
         let mut folded: Vec<Folded> = folded.into_iter().filter(is_of).collect();
-        // What a list showed then was done at another time.
+        // A list shows what was done at another time.
         let was_done = |known: &Folded| !known.latest.event.state.is_only_seen();
         if (asked.since.is_some() || asked.until.is_some()) && folded.iter().any(was_done) {
             folded.retain(was_done);
@@ -67,7 +67,7 @@ impl Engine {
             // Errors that came back.
             folded.sort_by_key(|known| std::cmp::Reverse((known.sessions.len(), known.count)));
             if asked.subject.is_empty() {
-                // What the tools of an agent say of its own calls is no error of the work.
+                // A complaint of an agent's tool about a call is no error of the work.
                 folded.retain(|known| known.count > 1 && !known.latest.event.text.starts_with(OF_AGENTS_TOOLS));
             }
         } else {

@@ -408,7 +408,7 @@ async fn forgetting_reaches_all_who_share<S: Store>(store: S) {
     store.push(&bob, "p", &[add(3, "a"), add(4, "b"), take_back(5, "b")], NOW).await.unwrap();
     let outcomes = store.push(&bob, "p", &[forget(6, "a"), forget(7, "nobody's"), add(8, "a")], NOW).await.unwrap();
     assert_eq!(outcomes.iter().map(refused).collect::<Vec<_>>(), [true, false, false]);
-    // What nobody is known to have shared is told as well: a restored backup may lack it.
+    // A text that nobody is known to have shared is told as well: a restored backup may lack it.
     assert_eq!(pulled(&store, &ann).await.last().unwrap(), "6 - bob forgotten");
     let outcomes = store.push(&owner, "p", &[forget(17, "nobody's"), add(18, "nobody's")], NOW).await.unwrap();
     assert_eq!(outcomes.iter().map(refused).collect::<Vec<_>>(), [false, true]);

@@ -174,7 +174,7 @@ fn drop_project(data: &Path, project: &TeamProject) -> io::Result<()> {
         return Ok(());
     }
     mirror::write_projects(data, &projects)?;
-    // What was taken back or forgotten stays so if the project is shared again, or the server is restored from a backup.
+    // A text that was taken back or forgotten stays so if the project is shared again, or the server is restored from a backup.
     let _lock = mirror::lock_of(data, project)?;
     let mirror = mirror::mirror_or_new(data, project)?;
     mirror::write_mirror(data, project, &Mirror { named: BTreeSet::new(), ..mirror.without_texts() })
@@ -312,7 +312,7 @@ fn receive(mirror: &mut Mirror, project: &str, remote: &impl Remote) -> Result<u
     let received = pages(&mut next, project, remote, (mirror.after == 0).then_some(first), &mut told)?;
     if is_restored {
         next.planned = None;
-        // What came after the backup is not known there, but copies of it may be left.
+        // The server knows nothing that came after the backup, but copies of it may be left.
         let role = next.role();
         for name in mirror.forgotten.iter().filter(|name| told.is_forgotten_no_more(name, role)) {
             next.change(Change::Forget { name: name.clone() });
@@ -324,7 +324,7 @@ fn receive(mirror: &mut Mirror, project: &str, remote: &impl Remote) -> Result<u
             next.change(Change::TakeBack { name: name.clone(), is_withheld });
         }
     }
-    // What is missing there is planned anew.
+    // Texts that are missing there are planned anew.
     let own = next.own();
     next.count_as_earlier(|name| !own.contains(name) && !mirror.is_to_be_shared(name));
     *mirror = next;

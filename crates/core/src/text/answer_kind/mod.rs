@@ -69,7 +69,7 @@ const LISTS: [(AnswerKind, &str); 14] = [
     (AnswerKind::Errors, "errors"),
     (AnswerKind::Problems, "problems"),
     (AnswerKind::Files, "files"),
-    // Of things that are open, those that are named come first.
+    // Things that are open and named come before those that are only open.
     (AnswerKind::Todos, "open"),
 ];
 
