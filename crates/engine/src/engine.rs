@@ -18,7 +18,7 @@ use crate::category_trees::KeptTrees;
 use crate::embed::{EmbedCache, LoadOptions, ModelFolder, Reranker, TextEmbedder};
 use crate::embedding::{self, EmbedReport, Running, TextModel};
 use crate::error::EngineError;
-use crate::index::{IndexError, LexicalIndex, SemanticIndex, SyncReport};
+use crate::index::{CollectionCounts, IndexError, LexicalIndex, SemanticIndex, SyncReport};
 use crate::ingest::{
     GivenDocument, Ingest, IngestError, IngestReport, IngestRequest, Keys, Observer, PROXY_TEXTS, ReindexReport, directories_of,
 };
@@ -136,6 +136,7 @@ pub struct Engine {
     /// The times that recall took since they were last stored.
     recall_times: Mutex<RecallTimes>,
     kept_trees: Mutex<KeptTrees>,
+    counts: Option<CollectionCounts>,
 }
 
 impl std::fmt::Debug for LexicalIndex {
@@ -165,10 +166,16 @@ impl Engine {
             dropped: Mutex::default(),
             recall_times: Mutex::default(),
             kept_trees: Mutex::default(),
+            counts: None,
         };
         // What fails here is tried again, and reported, by the commands that write; `doctor` tells of it.
         let _ = engine.settle_forgetting();
         Ok(engine)
+    }
+
+    /// Has its answers ranked as if it held a whole collection with these counts, of which it holds what may answer a question.
+    pub fn sample_of(self, counts: CollectionCounts) -> Self {
+        Self { counts: Some(counts), ..self }
     }
 
     /// The data directory.
@@ -742,7 +749,7 @@ impl Engine {
             }
             opened => opened?,
         };
-        Ok(Arc::clone(held.insert(Arc::new(index))))
+        Ok(Arc::clone(held.insert(Arc::new(index.sample_of(self.counts.clone())))))
     }
 
     /// Returns memories of a project (`None`: of none) that are nearest to a text by the static table, of any status.

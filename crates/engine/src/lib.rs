@@ -63,7 +63,7 @@ pub use index::vector::{
     Rescore, ResetReason, TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorHit, VectorIndex, VectorOptions,
     VectorSearch, VectorWriter, Written,
 };
-pub use index::{CompiledFilter, IndexError, SyncReport};
+pub use index::{CollectionCounts, CompiledFilter, IndexError, SyncReport};
 pub use insights::{FoundInsight, InsightsRequest};
 pub use llm::dollars;
 pub use memories::{

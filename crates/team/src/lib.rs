@@ -3,6 +3,7 @@
 //! - [`wire`]: requests and answers, which both sides use
 //! - [`secret`]: tokens and invitations
 //! - `store`: what a server stores, as a trait; `postgres` stores it in PostgreSQL, `model` in memory, for tests
+//! - `words`: numbers of words, by which a search finds turns
 //! - `server`: the routes; `serve`: the port, TLS, and the orderly end
 //!
 //! A shared memory is a text that its hash names ([`wire::name_of`]), the same one that a repository's folder has as a file. The server
@@ -23,3 +24,5 @@ pub mod serve;
 pub mod server;
 #[cfg(feature = "server")]
 pub mod store;
+#[cfg(feature = "server")]
+mod words;

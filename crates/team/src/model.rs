@@ -1,5 +1,7 @@
 //! A store in memory: plain maps behind a lock. It is the reference that other stores are compared with, and serves tests.
 
+mod sessions;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,7 +10,10 @@ use yore_core::time::UtcMillis;
 
 use crate::rules::{self, Counts, State, action};
 use crate::store::{Caller, Newcomer, Quota, Store, StoreError, StoreResult, StoredInvite};
-use crate::wire::{Audited, Change, MOST_PAGE, Me, Member, Operation, Outcome, Project, Pulled, Record, Role};
+use crate::wire::{
+    Audited, Change, FoundTurns, MOST_PAGE, Me, Member, Operation, Outcome, OwnSessions, Project, Pulled, ReadSession, Record,
+    Role, Search, SessionPart, SharedSession,
+};
 
 /// A store in memory. Clones share their content.
 #[derive(Clone, Default)]
@@ -27,6 +32,7 @@ struct Team {
     tokens: BTreeMap<[u8; 32], Token>,
     invites: BTreeMap<[u8; 32], Invite>,
     projects: BTreeMap<String, Shared>,
+    sessions: sessions::Sessions,
     done: BTreeMap<Uuid, Outcome>,
     audit: Vec<Audited>,
 }
@@ -303,6 +309,11 @@ impl Shared {
     }
 }
 
+/// Fails if a number has grown beyond its quota.
+fn grown(what: &'static str, old: u64, new: u64, most: u64) -> StoreResult<()> {
+    if new > old && new > most { Err(StoreError::Quota(what)) } else { Ok(()) }
+}
+
 impl Store for Model {
     async fn create_team(&self, id: Uuid, name: &str, owner: &StoredInvite, now: UtcMillis) -> StoreResult<()> {
         let mut random = [0; 16];
@@ -322,6 +333,7 @@ impl Store for Model {
             tokens: BTreeMap::new(),
             invites: BTreeMap::from([(owner.hash, Invite { stored: owner.clone(), made_by: None })]),
             projects: BTreeMap::new(),
+            sessions: BTreeMap::new(),
             done: BTreeMap::new(),
             audit: Vec::new(),
         };
@@ -399,8 +411,6 @@ impl Store for Model {
             let projects = team.projects.len();
             let outcomes = team.push(caller, project, operations, now);
             let (new_texts, new_bytes) = team.used();
-            let grown =
-                |what, old: u64, new: u64, most: u64| if new > old && new > most { Err(StoreError::Quota(what)) } else { Ok(()) };
             grown("projects", projects as u64, team.projects.len() as u64, self.quota.projects)?;
             grown("texts", texts, new_texts, self.quota.texts)?;
             grown("bytes", bytes, new_bytes, self.quota.bytes)?;
@@ -415,6 +425,50 @@ impl Store for Model {
             let last = records.last().map_or(after, |record| record.seq);
             Ok(Pulled { epoch: team.epoch, records, last, is_complete, members: team.all_members()? })
         })
+    }
+
+    async fn share_sessions(
+        &self,
+        caller: &Caller,
+        project: &str,
+        sessions: &[SharedSession],
+        now: UtcMillis,
+    ) -> StoreResult<()> {
+        rules::require(caller, Role::Member)?;
+        self.write(caller, |team| {
+            let projects = team.projects.len();
+            let (turns, bytes) = team.used_by_sessions();
+            team.share_sessions(caller, project, sessions, now)?;
+            let (new_turns, new_bytes) = team.used_by_sessions();
+            grown("projects", projects as u64, team.projects.len() as u64, self.quota.projects)?;
+            grown("turns", turns, new_turns, self.quota.turns)?;
+            grown("bytes of sessions", bytes, new_bytes, self.quota.turn_bytes)
+        })
+    }
+
+    async fn remove_sessions(&self, caller: &Caller, project: &str, ids: Option<&[String]>, now: UtcMillis) -> StoreResult<()> {
+        self.write(caller, |team| {
+            team.remove_sessions(caller, project, ids, now);
+            Ok(())
+        })
+    }
+
+    async fn own_sessions(&self, caller: &Caller, project: &str) -> StoreResult<OwnSessions> {
+        self.read(caller, |team| Ok(team.own_sessions(caller, project)))
+    }
+
+    async fn read_session(
+        &self,
+        caller: &Caller,
+        project: &str,
+        which: &ReadSession,
+        now: UtcMillis,
+    ) -> StoreResult<SessionPart> {
+        self.write(caller, |team| team.read_session(caller, project, which, now))
+    }
+
+    async fn search(&self, caller: &Caller, project: &str, search: &Search, now: UtcMillis) -> StoreResult<FoundTurns> {
+        self.write(caller, |team| Ok(team.search(caller, project, search, now)))
     }
 
     async fn audit(&self, caller: &Caller, before: Option<u64>, limit: usize) -> StoreResult<Vec<Audited>> {

@@ -115,6 +115,16 @@ impl Counts {
     }
 }
 
+/// Returns the subject of the audit's entry for sessions that somebody shares.
+pub(crate) fn sessions_subject(project: &str, sessions: usize, turns: usize) -> String {
+    format!("{project}: {turns} turns of {sessions} sessions")
+}
+
+/// Returns the subject of the audit's entry for a search.
+pub(crate) fn search_subject(project: &str, turns: usize) -> String {
+    format!("{project}: {turns} turns found")
+}
+
 /// Returns the subject of the audit's entry for an invitation.
 pub(crate) fn invite_subject(email: Option<&str>, role: Role) -> String {
     format!("{} as {}", email.unwrap_or("anybody"), role.as_str())
@@ -135,4 +145,8 @@ pub(crate) mod action {
     pub(crate) const RESTORE: &str = "restore";
     pub(crate) const LEAVE: &str = "leave";
     pub(crate) const PUSH: &str = "push";
+    pub(crate) const SHARE: &str = "share-sessions";
+    pub(crate) const UNSHARE: &str = "remove-sessions";
+    pub(crate) const READ: &str = "read-session";
+    pub(crate) const SEARCH: &str = "search";
 }

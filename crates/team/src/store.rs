@@ -7,7 +7,10 @@ use std::future::Future;
 use uuid::Uuid;
 use yore_core::time::UtcMillis;
 
-use crate::wire::{Audited, Me, Member, Operation, Outcome, Project, Pulled, Role};
+use crate::wire::{
+    Audited, FoundTurns, Me, Member, Operation, Outcome, OwnSessions, Project, Pulled, ReadSession, Role, Search, SessionPart,
+    SharedSession,
+};
 
 /// Bounds of a team.
 #[derive(Clone, Copy, Debug)]
@@ -20,11 +23,15 @@ pub struct Quota {
     pub projects: u64,
     /// Most members that are not removed.
     pub members: u64,
+    /// Most turns of sessions.
+    pub turns: u64,
+    /// Most bytes of these.
+    pub turn_bytes: u64,
 }
 
 impl Default for Quota {
     fn default() -> Self {
-        Self { texts: 2_000_000, bytes: 4 << 30, projects: 5_000, members: 2_000 }
+        Self { texts: 2_000_000, bytes: 4 << 30, projects: 5_000, members: 2_000, turns: 10_000_000, turn_bytes: 64 << 30 }
     }
 }
 
@@ -79,6 +86,12 @@ pub enum StoreError {
     /// There is no such member.
     #[error("no member has this id")]
     UnknownMember,
+    /// The member shares no such session.
+    #[error("no such session is shared")]
+    UnknownSession,
+    /// Turns before those that were sent are not there: all of the session is to be sent.
+    #[error("the turns before these are not there: send the session from its first turn on")]
+    Gap,
     /// The caller's token was revoked since it was checked.
     #[error("a valid token of a team is required")]
     Revoked,
@@ -170,6 +183,50 @@ pub trait Store: Send + Sync + 'static {
     /// Returns what changed in a project after a number: at most `limit` records and about [`crate::wire::MOST_PAGE`] bytes, at least one
     /// record if there is any. A project that is not there has no changes.
     fn pull(&self, caller: &Caller, project: &str, after: u64, limit: usize) -> impl Future<Output = StoreResult<Pulled>> + Send;
+
+    /// Stores sessions of the caller, or the parts that are given: turns from `from` on are replaced. Refused as a whole
+    /// for readers ([`StoreError::Role`]), and if a part begins beyond the stored turns ([`StoreError::Gap`]). Requests that change a project
+    /// are made one after the other.
+    fn share_sessions(
+        &self,
+        caller: &Caller,
+        project: &str,
+        sessions: &[SharedSession],
+        now: UtcMillis,
+    ) -> impl Future<Output = StoreResult<()>> + Send;
+
+    /// Deletes sessions of the caller; `None`: all of the project.
+    fn remove_sessions(
+        &self,
+        caller: &Caller,
+        project: &str,
+        ids: Option<&[String]>,
+        now: UtcMillis,
+    ) -> impl Future<Output = StoreResult<()>> + Send;
+
+    /// Returns the sessions that the caller shares in a project.
+    fn own_sessions(&self, caller: &Caller, project: &str) -> impl Future<Output = StoreResult<OwnSessions>> + Send;
+
+    /// Returns a part of somebody's session: turns of about [`crate::wire::MOST_PAGE`] bytes, at least one if there is any. Sessions of
+    /// withdrawn members are not there ([`StoreError::UnknownSession`]). The audit tells who read it.
+    fn read_session(
+        &self,
+        caller: &Caller,
+        project: &str,
+        which: &ReadSession,
+        now: UtcMillis,
+    ) -> impl Future<Output = StoreResult<SessionPart>> + Send;
+
+    /// Searches the sessions of a project. By words it finds the best turns by BM25, of those that have one of the rarest words; by meaning
+    /// the nearest, if the store compares vectors. Members who are withdrawn are left out, and count in the numbers. The audit tells who
+    /// searched, and not for what.
+    fn search(
+        &self,
+        caller: &Caller,
+        project: &str,
+        search: &Search,
+        now: UtcMillis,
+    ) -> impl Future<Output = StoreResult<FoundTurns>> + Send;
 
     /// Returns entries of the audit before a number, the newest first; only an owner may.
     fn audit(&self, caller: &Caller, before: Option<u64>, limit: usize)

@@ -12,6 +12,11 @@
 //! | `GET /v1/projects` | | `Vec<`[`Project`]`>` |
 //! | `POST /v1/projects/{name}/push` | [`Push`] | [`Pushed`] |
 //! | `GET /v1/projects/{name}/pull?after=&limit=` | | [`Pulled`] |
+//! | `GET /v1/projects/{name}/sessions` | | [`OwnSessions`] |
+//! | `POST /v1/projects/{name}/sessions` | [`ShareSessions`] | nothing |
+//! | `POST /v1/projects/{name}/sessions/remove` | [`RemoveSessions`] | nothing |
+//! | `POST /v1/projects/{name}/sessions/read` | [`ReadSession`] | [`SessionPart`] |
+//! | `POST /v1/projects/{name}/search` | [`Search`] | [`FoundTurns`] |
 //! | `GET /v1/audit?before=&limit=` | | `Vec<`[`Audited`]`>` |
 //!
 //! All but the first need `Authorization: Bearer TOKEN`. A refusal is a [`Problem`] with status 400 (a wrong request), 401 (no valid
@@ -35,6 +40,22 @@ pub const MOST_RECORDS: usize = 1_000;
 pub const MOST_PAGE: usize = 8 * 1024 * 1024;
 /// Most characters of the name of a project, a team, a member, a computer and of an address.
 pub const MOST_NAME: usize = 200;
+/// Most turns, and sessions, that a request shares.
+pub const MOST_TURNS: usize = 1_000;
+/// Most turns of a session.
+pub const MOST_SESSION_TURNS: u32 = 100_000;
+/// Most characters of a session's title.
+pub const MOST_TITLE: usize = 500;
+/// Most vectors of a turn, and numbers of a vector.
+pub const MOST_VECTORS: usize = 16;
+/// Length of a vector.
+pub const VECTOR: usize = 256;
+/// Most words of a search, and most bytes of each.
+pub const MOST_WORDS: usize = 256;
+/// Most bytes of a word.
+pub const MOST_WORD: usize = 64;
+/// Most turns that a search finds by words, and as many by meaning.
+pub const MOST_FOUND: usize = 300;
 /// Digits of the name of a text: 128 bits of its hash.
 const NAME_DIGITS: usize = 32;
 
@@ -258,6 +279,171 @@ pub struct Pulled {
     pub is_complete: bool,
     /// All members who are or were.
     pub members: Vec<Member>,
+}
+
+/// Who said something in a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Said {
+    /// A person.
+    User,
+    /// An agent.
+    Assistant,
+}
+
+impl Said {
+    /// The stored name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+        }
+    }
+
+    /// Returns the speaker with a name.
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::User, Self::Assistant].into_iter().find(|said| said.as_str() == name)
+    }
+}
+
+/// A session of a member, without its turns.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionHead {
+    /// Its id: 32 hexadecimal digits, unique for a member.
+    pub id: String,
+    /// What it was about.
+    pub title: String,
+    /// The agent, such as `claude-code`.
+    pub agent: String,
+    /// When it began.
+    pub began: Option<UtcMillis>,
+    /// Number of its turns.
+    pub turns: u32,
+    /// What the member's computer knows the state of its content by: 32 hexadecimal digits.
+    pub digest: String,
+}
+
+/// What was said in a turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedTurn {
+    /// Who said it.
+    pub said: Said,
+    /// When.
+    pub at: Option<UtcMillis>,
+    /// The words.
+    pub text: String,
+    /// Vectors of its parts, each number times 127. The server compares them with others, and knows nothing of what they mean.
+    #[serde(default)]
+    pub vectors: Vec<Vec<i8>>,
+}
+
+/// A session that is shared, or a part of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedSession {
+    /// The session.
+    pub head: SessionHead,
+    /// Number of the first turn of `turns`, from 0: they take the place of all turns from there on.
+    pub from: u32,
+    /// The turns.
+    pub turns: Vec<SharedTurn>,
+}
+
+/// Shares sessions, or parts of them. Sent again, it changes nothing.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ShareSessions {
+    /// The sessions, with at most [`MOST_TURNS`] turns together.
+    pub sessions: Vec<SharedSession>,
+}
+
+/// Removes sessions of the member.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RemoveSessions {
+    /// Their ids; `None`: all of the project.
+    pub ids: Option<Vec<String>>,
+}
+
+/// The sessions that a member shares in a project.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnSessions {
+    /// Identity of the database's content.
+    pub epoch: Uuid,
+    /// The sessions, by id; of those that did not arrive as a whole, `digest` is empty.
+    pub sessions: Vec<SessionHead>,
+}
+
+/// Asks for a part of a session.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ReadSession {
+    /// Whose it is.
+    pub member: Uuid,
+    /// Its id.
+    pub id: String,
+    /// Number of the first turn, from 0.
+    pub from: u32,
+}
+
+/// A part of a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionPart {
+    /// The session.
+    pub head: SessionHead,
+    /// Turns from the asked one on, without vectors: as many as fit into a page.
+    pub turns: Vec<SharedTurn>,
+}
+
+/// Searches the sessions of a project: for turns that have words of a question, and for those near to it in meaning.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Search {
+    /// Words of the question, as the tokenizer gives them: at most [`MOST_WORDS`].
+    pub words: Vec<String>,
+    /// Vector of the question, as those of turns.
+    #[serde(default)]
+    pub vector: Option<Vec<i8>>,
+    /// Only what was said at or after this time.
+    #[serde(default)]
+    pub since: Option<UtcMillis>,
+    /// Only what was said before this time.
+    #[serde(default)]
+    pub until: Option<UtcMillis>,
+    /// Most turns by words, and as many by meaning: at most [`MOST_FOUND`].
+    pub limit: u32,
+}
+
+/// A turn that was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoundTurn {
+    /// Place of its session in [`FoundTurns::sessions`].
+    pub session: usize,
+    /// Its number in the session, from 0.
+    pub index: u32,
+    /// The turn, without vectors.
+    pub turn: SharedTurn,
+}
+
+/// A session in which something was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoundSession {
+    /// Whose it is.
+    pub member: Uuid,
+    /// Name of that person.
+    pub name: String,
+    /// The session.
+    pub head: SessionHead,
+}
+
+/// What a search found. Members' computers rank it: the counts are those of all sessions of the project, whoever's, whenever.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoundTurns {
+    /// Number of turns that were searched.
+    pub turns: u64,
+    /// Number of their words.
+    pub words: u64,
+    /// Number of turns that have each word of the question.
+    pub holding: Vec<u64>,
+    /// The sessions.
+    pub sessions: Vec<FoundSession>,
+    /// The turns, by session and number.
+    pub found: Vec<FoundTurn>,
 }
 
 /// An entry of the audit.

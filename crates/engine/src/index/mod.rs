@@ -12,7 +12,7 @@ pub(crate) mod vector;
 pub use filter::CompiledFilter;
 pub(crate) use filter::{Evaluator, NO_TIME, numbers};
 pub(crate) use hit::{Address, ItemHit};
-pub use lexical::{IndexError, SyncReport};
+pub use lexical::{CollectionCounts, IndexError, SyncReport};
 pub(crate) use lexical::{LexicalIndex, LexicalState, SearchOptions};
 pub(crate) use names::NameGraph;
 pub(crate) use semantic::{MOST_PENDING_VECTORS, SemanticIndex};

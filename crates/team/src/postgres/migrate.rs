@@ -16,7 +16,18 @@ struct Migration {
 }
 
 /// Migrations, in their order. A released one never changes.
-const MIGRATIONS: [Migration; 1] = [Migration { number: 1, oldest_program: 1, sql: include_str!("schema.sql") }];
+const MIGRATIONS: [Migration; 2] = [
+    Migration { number: 1, oldest_program: 1, sql: include_str!("schema.sql") },
+    Migration { number: 2, oldest_program: 1, sql: include_str!("sessions.sql") },
+];
+
+/// The table of vectors, which needs the extension.
+const VECTORS: &str = include_str!("vectors.sql");
+const GRANT_VECTORS: &str = "grant select, insert on yore.turn_vector to yore_node";
+const HAS_EXTENSION: &str = "select exists (select from pg_available_extensions where name = 'vector')";
+/// The schema of the extension's types.
+const EXTENSION: &str = "
+    select quote_ident(nspname) from pg_extension join pg_namespace on pg_namespace.oid = extnamespace where extname = 'vector'";
 
 const GRANTS: &str = include_str!("grants.sql");
 
@@ -44,8 +55,37 @@ pub(super) async fn migrate(client: &mut Client, has_role: bool) -> Result<(), F
     if has_role && is_owner(client).await? {
         client.batch_execute(GRANTS).await?;
     }
+    if is_owner(client).await? {
+        // A database without the extension, or without the right to create it, serves without vectors.
+        let _ = prepare_vectors(client, has_role).await;
+    }
     client.execute("select pg_advisory_unlock($1)", &[&LOCK]).await?;
     Ok(())
+}
+
+/// Creates the table of vectors, if the server has the extension.
+async fn prepare_vectors(client: &mut Client, has_role: bool) -> Result<(), Fault> {
+    let is_available: bool = client.query_one(HAS_EXTENSION, &[]).await?.get(0);
+    if !is_available {
+        return Ok(());
+    }
+    let transaction = client.transaction().await?;
+    transaction.batch_execute("create extension if not exists vector").await?;
+    let schema: String = transaction.query_one(EXTENSION, &[]).await?.get(0);
+    transaction.execute("select set_config('search_path', 'yore, ' || $1::text, true)", &[&schema]).await?;
+    transaction.batch_execute(VECTORS).await?;
+    if has_role {
+        transaction.batch_execute(GRANT_VECTORS).await?;
+        transaction.batch_execute(&format!("grant usage on schema {schema} to yore_node")).await?;
+    }
+    Ok(transaction.commit().await?)
+}
+
+/// Returns the search path with the types of vectors, if the database can compare them.
+pub(super) async fn vectors_path(client: &Client) -> Result<Option<String>, Fault> {
+    let has_table: bool = client.query_one("select to_regclass('yore.turn_vector') is not null", &[]).await?.get(0);
+    let schema = if has_table { client.query_opt(EXTENSION, &[]).await? } else { None };
+    Ok(schema.map(|row| format!("yore, {}", row.get::<_, String>(0))))
 }
 
 fn refusal(words: String) -> Fault {

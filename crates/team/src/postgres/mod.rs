@@ -3,6 +3,7 @@
 //! - `pool`: connections, TLS, and the role; `migrate`: the schema; `fault`: failures
 //! - `members`: teams, invitations, tokens and members
 //! - `push`: changes of texts, which `plan` decides; `pull`: all that is read
+//! - `sessions`: stores and reads sessions; `search`: finds turns of them
 //! - `operator`: new teams, owners' invitations, a new epoch after a restored backup, and checks
 //! - `purge`: removes the bytes of forgotten texts
 //!
@@ -22,6 +23,8 @@ mod pool;
 mod pull;
 mod purge;
 mod push;
+mod search;
+mod sessions;
 
 use deadpool_postgres::{ClientWrapper, Pool, Transaction};
 use tokio_postgres::IsolationLevel;
@@ -30,7 +33,10 @@ use yore_core::time::UtcMillis;
 
 use crate::rules;
 use crate::store::{Caller, Newcomer, Quota, Store, StoreError, StoreResult, StoredInvite};
-use crate::wire::{Audited, Me, Member, Operation, Outcome, Project, Pulled, Role};
+use crate::wire::{
+    Audited, FoundTurns, Me, Member, Operation, Outcome, OwnSessions, Project, Pulled, ReadSession, Role, Search, SessionPart,
+    SharedSession,
+};
 use fault::{Fault, retry};
 use pool::Connector;
 pub use purge::Purged;
@@ -40,6 +46,8 @@ pub struct Postgres {
     connector: Connector,
     pool: Pool,
     quota: Quota,
+    /// Search path with the types of vectors; `None`: the database cannot compare them.
+    vectors: Option<String>,
 }
 
 impl Postgres {
@@ -49,7 +57,8 @@ impl Postgres {
         let mut login = connector.login().await.map_err(StoreError::from)?;
         let has_role = pool::prepare_role(&login).await;
         migrate::migrate(&mut login, has_role).await.map_err(StoreError::from)?;
-        let store = Self { pool: connector.pool(has_role)?, connector, quota };
+        let vectors = migrate::vectors_path(&login).await.map_err(StoreError::from)?;
+        let store = Self { pool: connector.pool(has_role)?, connector, quota, vectors };
         store.ping().await?;
         Ok(store)
     }
@@ -154,6 +163,39 @@ impl Store for Postgres {
 
     async fn pull(&self, caller: &Caller, project: &str, after: u64, limit: usize) -> StoreResult<Pulled> {
         retry(|| self.try_pull(caller, project, after, limit)).await
+    }
+
+    async fn share_sessions(
+        &self,
+        caller: &Caller,
+        project: &str,
+        sessions: &[SharedSession],
+        now: UtcMillis,
+    ) -> StoreResult<()> {
+        rules::require(caller, Role::Member)?;
+        retry(|| self.try_share_sessions(caller, project, sessions, now)).await
+    }
+
+    async fn remove_sessions(&self, caller: &Caller, project: &str, ids: Option<&[String]>, now: UtcMillis) -> StoreResult<()> {
+        retry(|| self.try_remove_sessions(caller, project, ids, now)).await
+    }
+
+    async fn own_sessions(&self, caller: &Caller, project: &str) -> StoreResult<OwnSessions> {
+        retry(|| self.try_own_sessions(caller, project)).await
+    }
+
+    async fn read_session(
+        &self,
+        caller: &Caller,
+        project: &str,
+        which: &ReadSession,
+        now: UtcMillis,
+    ) -> StoreResult<SessionPart> {
+        retry(|| self.try_read_session(caller, project, which, now)).await
+    }
+
+    async fn search(&self, caller: &Caller, project: &str, search: &Search, now: UtcMillis) -> StoreResult<FoundTurns> {
+        retry(|| self.try_search(caller, project, search, now)).await
     }
 
     async fn audit(&self, caller: &Caller, before: Option<u64>, limit: usize) -> StoreResult<Vec<Audited>> {

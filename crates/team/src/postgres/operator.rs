@@ -19,6 +19,9 @@ const LIFT_COUNTED: &str = "
     alter table yore.project no force row level security;
     alter table yore.record no force row level security;
     alter table yore.forgotten no force row level security;
+    alter table yore.turn no force row level security;
+    alter table yore.turn_words no force row level security;
+    alter table yore.word no force row level security;
     alter table yore.audit no force row level security";
 
 /// Lifting waits for all transactions of the table, and all later ones wait for it.
@@ -30,21 +33,25 @@ const CREATE_TEAM: &str = "
 const NEW_EPOCH: &str = "update yore.team set epoch = gen_random_uuid()";
 
 /// Queries that return one line for each fault of the schema.
-const FAULTS_OF_SCHEMA: [&str; 5] = [
+const FAULTS_OF_SCHEMA: [&str; 6] = [
     "select format('table %s: row-level security is not forced', relname) from pg_class
      where relnamespace = 'yore'::regnamespace and relkind in ('r', 'p') and relname <> 'schema_version'
        and not (relrowsecurity and relforcerowsecurity)",
     "select format('table %s: policy %s does not compare the tenant alone', tablename, policyname) from pg_policies
-     where schemaname = 'yore' and not coalesce(qual, with_check) ~
+     where schemaname = 'yore' and not (tablename ~ '^turn_words(_|$)' and cmd = 'SELECT') and not coalesce(qual, with_check) ~
        '^\\(tenant = \\(NULLIF\\(current_setting\\(''yore\\.tenant''::text, true\\), ''''::text\\)\\)::uuid\\)$'",
+    "select format('table %s: policy %s does not compare the tenant and the wanted words', tablename, policyname) from pg_policies
+     where schemaname = 'yore' and tablename ~ '^turn_words(_|$)' and cmd = 'SELECT' and not qual ~
+       '^\\(?\\(tenant = \\(NULLIF\\(current_setting\\(''yore\\.tenant''::text, true\\), ''''::text\\)\\)::uuid\\) AND \\(words && '",
     "select format('table %s: its policies do not cover what they should', relname) from pg_class
      where relnamespace = 'yore'::regnamespace and relkind in ('r', 'p') and relname <> 'schema_version'
        and (select string_agg(polcmd::text, '' order by polcmd) from pg_policy where polrelid = pg_class.oid)
-         is distinct from case when relname ~ '^(audit|done|forgotten)(_|$)' then 'ar' else '*' end",
+         is distinct from case when relname ~ '^(audit|done|forgotten|turn_words)(_|$)' then 'ar' else '*' end",
     "select format('index %s: its first column is not the tenant', indexrelid::regclass) from pg_index
      join pg_class on pg_class.oid = indrelid
      join pg_attribute on attrelid = indrelid and attnum = indkey[0]
-     where relnamespace = 'yore'::regnamespace and relname <> 'schema_version' and attname <> 'tenant'",
+     where relnamespace = 'yore'::regnamespace and relname <> 'schema_version' and attname <> 'tenant'
+       and not (relname ~ '^turn_words(_|$)' and attname = 'words')",
     "select format('foreign key %s of %s: it crosses tenants', conname, conrelid::regclass) from pg_constraint
      join pg_attribute on attrelid = conrelid and attnum = conkey[1]
      where connamespace = 'yore'::regnamespace and contype = 'f' and attname <> 'tenant'",
@@ -59,11 +66,11 @@ const FAULTS_OF_ROLE: [&str; 3] = [
     "select format('role %s can change or delete rows of %s', current_user, relname) from pg_class
      where relnamespace = 'yore'::regnamespace and relkind in ('r', 'p') and current_user = 'yore_node'
        and has_table_privilege(oid, case when relname in ('team', 'member', 'project', 'record') then 'delete, truncate'
-         when relname in ('token', 'invite') then 'update, truncate' else 'update, delete, truncate' end)",
+         when relname in ('session', 'turn', 'word') then 'truncate' when relname in ('token', 'invite') then 'update, truncate' else 'update, delete, truncate' end)",
 ];
 
 /// Queries that return one line for each count that does not agree with what it counts.
-const FAULTS_OF_COUNTS: [&str; 4] = [
+const FAULTS_OF_COUNTS: [&str; 6] = [
     "select format('project %s of team %s: its counts or its last number are wrong', name, tenant) from yore.project,
      lateral (
        select coalesce(max(seq), 0) as last, count(text) as texts, coalesce(sum(octet_length(text)), 0) as bytes from yore.record
@@ -74,6 +81,20 @@ const FAULTS_OF_COUNTS: [&str; 4] = [
        select count(*) as projects, coalesce(sum(texts), 0) as texts, coalesce(sum(bytes), 0) as bytes from yore.project
        where project.tenant = team.tenant) as counted
      where (team.projects, team.texts, team.bytes) <> (counted.projects, counted.texts, counted.bytes)",
+    "select format('project %s of team %s: its counts of turns are wrong', name, tenant) from yore.project,
+     lateral (
+       select count(*) as turns, coalesce(sum(octet_length(text)), 0) as bytes from yore.turn
+       where turn.tenant = project.tenant and turn.project = project.name) as counted,
+     lateral (
+       select count(*) as turns, coalesce(sum(length), 0) as words from yore.turn_words
+       where turn_words.tenant = project.tenant and turn_words.project = project.name) as worded
+     where (project.turns, project.turn_bytes, project.turns, project.words)
+       <> (counted.turns, counted.bytes, worded.turns, worded.words)",
+    "select format('project %s of team %s: counts of words are wrong', project, tenant)
+     from (
+       select tenant, project, word, count(*) as turns from yore.turn_words, unnest(words) as word group by tenant, project, word
+     ) as counted full join yore.word using (tenant, project, word)
+     where counted.turns is distinct from word.turns group by tenant, project",
     "select format('team %s: numbers of its audit have gaps', tenant) from yore.team,
      lateral (
        select count(*) as entries, coalesce(max(seq), 0) as last from yore.audit where audit.tenant = team.tenant) as counted

@@ -4,8 +4,9 @@ use super::Postgres;
 use super::fault::Fault;
 use crate::store::{StoreError, StoreResult};
 
-/// Writes the table and its long texts anew, without what no row has. Other transactions wait meanwhile.
-const REWRITE: &str = "vacuum (full) yore.record";
+/// Writes tables and their long texts anew, without what no row has. Other transactions wait meanwhile.
+const REWRITE: [&str; 4] =
+    ["vacuum (full) yore.record", "vacuum (full) yore.session", "vacuum (full) yore.turn", "vacuum (full) yore.turn_words"];
 /// Ends the segment of the log that has the old rows, and lets the server remove it. Twice, because a checkpoint needs the segments since the
 /// one before.
 const CLEAN_LOG: [&str; 4] = ["select pg_switch_wal()", "checkpoint", "select pg_switch_wal()", "checkpoint"];
@@ -32,7 +33,9 @@ impl Postgres {
     async fn try_purge(&self) -> Result<Purged, Fault> {
         let login = self.connector.login().await?;
         login.batch_execute("set statement_timeout = 0; set lock_timeout = 0").await?;
-        login.batch_execute(REWRITE).await?;
+        for statement in REWRITE {
+            login.batch_execute(statement).await?;
+        }
         for statement in CLEAN_LOG {
             if let Err(error) = login.batch_execute(statement).await {
                 let why = error.as_db_error().map_or_else(|| error.to_string(), |error| error.message().to_owned());

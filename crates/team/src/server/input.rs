@@ -1,5 +1,6 @@
 //! The parts of a request, checked: the caller, the path, the query and the body.
 
+use std::collections::HashSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,7 +19,10 @@ use super::refusal::Refusal;
 use super::{App, HOURS, Peer, peer, random, random_uuid};
 use crate::secret::Secret;
 use crate::store::{Caller, Store};
-use crate::wire::{Change, MOST_NAME, MOST_OPERATIONS, Operation, is_name};
+use crate::wire::{
+    Change, MOST_FOUND, MOST_NAME, MOST_OPERATIONS, MOST_SESSION_TURNS, MOST_TEXT, MOST_TITLE, MOST_TURNS, MOST_VECTORS,
+    MOST_WORD, MOST_WORDS, Operation, Search, SharedSession, VECTOR, is_name,
+};
 
 /// Refuses a request by its head alone: its length, and a path whose percent-encoding is wrong.
 pub(super) fn check_head(request: &Request) -> Result<(), Refusal> {
@@ -243,6 +247,70 @@ pub(super) fn check_operations(operations: &[Operation]) -> Result<(), Refusal> 
         return Ok(());
     }
     Err(Refusal::wrong("team/operation", "the name of a text has 32 hexadecimal digits"))
+}
+
+/// Refuses a session whose id is none.
+pub(super) fn wrong_session() -> Refusal {
+    Refusal::wrong("team/session", "the id of a session has 32 hexadecimal digits")
+}
+
+/// Refuses sessions that no client shares.
+pub(super) fn check_sessions(sessions: &[SharedSession]) -> Result<(), Refusal> {
+    let turns: usize = sessions.iter().map(|session| session.turns.len()).sum();
+    if turns > MOST_TURNS || sessions.len() > MOST_TURNS {
+        return Err(Refusal::too_long(format!("a request shares at most {MOST_TURNS} turns, of as many sessions")));
+    }
+    let mut ids = HashSet::new();
+    for SharedSession { head, from, turns } in sessions {
+        if !is_name(&head.id) || !is_name(&head.digest) {
+            return Err(wrong_session());
+        }
+        if !ids.insert(&head.id) {
+            return Err(Refusal::wrong("team/session", "a session is there twice"));
+        }
+        let is_plain = |text: &str| !text.contains('\0');
+        let is_named = head.title.chars().count() <= MOST_TITLE && head.agent.chars().count() <= MOST_NAME;
+        if !is_named || !is_plain(&head.title) || !is_plain(&head.agent) {
+            return Err(Refusal::wrong(
+                "team/session",
+                "the title or the agent of a session is too long, or has a NUL character",
+            ));
+        }
+        let end = from.checked_add(u32::try_from(turns.len()).unwrap_or(u32::MAX));
+        if end.is_none_or(|end| end > head.turns) || head.turns > MOST_SESSION_TURNS {
+            return Err(Refusal::wrong("team/session", "a session has more turns than it may, or than it has"));
+        }
+        for turn in turns {
+            if turn.text.len() > MOST_TEXT || !is_plain(&turn.text) {
+                return Err(Refusal::wrong(
+                    "team/turn",
+                    format!("a turn is longer than {MOST_TEXT} bytes, or has a NUL character"),
+                ));
+            }
+            if turn.vectors.len() > MOST_VECTORS || turn.vectors.iter().any(|vector| vector.len() != VECTOR) {
+                return Err(Refusal::wrong(
+                    "team/turn",
+                    format!("a turn has at most {MOST_VECTORS} vectors of {VECTOR} numbers"),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a search that no client makes.
+pub(super) fn check_search(search: &Search) -> Result<(), Refusal> {
+    let is_word = |word: &String| word.len() <= MOST_WORD && !word.contains('\0');
+    if search.words.len() > MOST_WORDS || !search.words.iter().all(is_word) {
+        return Err(Refusal::wrong("team/search", format!("a search has at most {MOST_WORDS} words of {MOST_WORD} bytes")));
+    }
+    if search.vector.as_ref().is_some_and(|vector| vector.len() != VECTOR) {
+        return Err(Refusal::wrong("team/search", format!("a vector has {VECTOR} numbers")));
+    }
+    if search.limit == 0 || search.limit as usize > MOST_FOUND {
+        return Err(Refusal::wrong("team/search", format!("a search finds 1 to {MOST_FOUND} turns")));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

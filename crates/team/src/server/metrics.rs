@@ -39,6 +39,8 @@ pub(super) struct Metrics {
     pub refused: AtomicU64,
     /// Records that were pulled.
     pub pulled: AtomicU64,
+    /// Turns of sessions that were shared.
+    pub turns: AtomicU64,
     /// Requests without a valid token or invitation.
     pub failures: AtomicU64,
 }
@@ -54,6 +56,7 @@ impl Metrics {
             done: AtomicU64::default(),
             refused: AtomicU64::default(),
             pulled: AtomicU64::default(),
+            turns: AtomicU64::default(),
             failures: AtomicU64::default(),
         }
     }
@@ -101,6 +104,7 @@ impl Metrics {
         }
         for (name, help, count) in [
             ("yore_team_records_pulled_total", "Records that were pulled.", &self.pulled),
+            ("yore_team_turns_shared_total", "Turns of sessions that were shared.", &self.turns),
             ("yore_team_authentication_failures_total", "Requests without a valid token or invitation.", &self.failures),
         ] {
             head(&mut text, name, "counter", help);

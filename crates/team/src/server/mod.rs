@@ -135,7 +135,7 @@ fn wrong_method() -> Refusal {
 }
 
 /// Returns all routes.
-fn table<S: Store>() -> [(&'static str, MethodRouter<Arc<App<S>>>); 15] {
+fn table<S: Store>() -> [(&'static str, MethodRouter<Arc<App<S>>>); 19] {
     [
         ("/health", get(async || "ok")),
         ("/ready", get(routes::ready::<S>)),
@@ -151,6 +151,10 @@ fn table<S: Store>() -> [(&'static str, MethodRouter<Arc<App<S>>>); 15] {
         ("/v1/projects", get(routes::projects::<S>)),
         ("/v1/projects/{name}/push", post(routes::push::<S>)),
         ("/v1/projects/{name}/pull", get(routes::pull::<S>)),
+        ("/v1/projects/{name}/sessions", get(routes::own_sessions::<S>).post(routes::share_sessions::<S>)),
+        ("/v1/projects/{name}/sessions/remove", post(routes::remove_sessions::<S>)),
+        ("/v1/projects/{name}/sessions/read", post(routes::read_session::<S>)),
+        ("/v1/projects/{name}/search", post(routes::search::<S>)),
         ("/v1/audit", get(routes::audit::<S>)),
     ]
 }

@@ -65,6 +65,8 @@ impl<S> App<S> {
         let message = error.to_string();
         match error {
             StoreError::Role { .. } => Refusal::new(StatusCode::FORBIDDEN, "team/role", message),
+            StoreError::UnknownSession => Refusal::new(StatusCode::NOT_FOUND, "team/session", message),
+            StoreError::Gap => Refusal::new(StatusCode::CONFLICT, "team/gap", message),
             StoreError::UnknownMember => Refusal::new(StatusCode::NOT_FOUND, "team/member", message),
             StoreError::Revoked => Refusal::new(StatusCode::UNAUTHORIZED, "team/token", message),
             StoreError::TeamExists => Refusal::wrong("team/exists", message),

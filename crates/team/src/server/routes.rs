@@ -11,12 +11,21 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 
 use super::gate::{Holding, SHORT};
-use super::input::{Id, Json, Known, Named, Params, Stranger, address, check_hours, check_operations, name};
+use super::input::{
+    Id, Json, Known, Named, Params, Stranger, address, check_hours, check_operations, check_search, check_sessions, name,
+    wrong_session,
+};
 use super::refusal::Refusal;
 use super::{App, HOUR_MS, peer, random};
 use crate::secret::Secret;
 use crate::store::{Newcomer, Store, StoredInvite};
-use crate::wire::{Invite, Join, Joined, MOST_BODY, MOST_RECORDS, NewInvite, Outcome, Push, Pushed};
+use crate::wire::{
+    Invite, Join, Joined, MOST_BODY, MOST_RECORDS, NewInvite, Outcome, Push, Pushed, ReadSession, RemoveSessions, Search,
+    ShareSessions, is_name,
+};
+
+/// Most bytes of a search.
+const MOST_SEARCH: usize = 64 * 1024;
 
 type Of<S> = State<Arc<App<S>>>;
 type Answer = Result<Response, Refusal>;
@@ -139,6 +148,64 @@ pub(super) async fn pull<S: Store>(
     let pulled = app.work(left, pulled).await?;
     app.metrics.pulled.fetch_add(pulled.records.len() as u64, Relaxed);
     app.json(&pulled).await
+}
+
+/// `GET /v1/projects/{name}/sessions`.
+pub(super) async fn own_sessions<S: Store>(State(app): Of<S>, Known { caller, left }: Known, Named(project): Named) -> Answer {
+    app.json(&app.work(left, app.store.own_sessions(&caller, &project)).await?).await
+}
+
+/// `POST /v1/projects/{name}/sessions`.
+pub(super) async fn share_sessions<S: Store>(
+    State(app): Of<S>,
+    Known { caller, left }: Known,
+    Named(project): Named,
+    Json { value: ShareSessions { sessions }, _held }: Json<ShareSessions, MOST_BODY>,
+) -> Answer {
+    check_sessions(&sessions)?;
+    app.work(left, app.store.share_sessions(&caller, &project, &sessions, app.now())).await?;
+    let turns: usize = sessions.iter().map(|session| session.turns.len()).sum();
+    app.metrics.turns.fetch_add(turns as u64, Relaxed);
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// `POST /v1/projects/{name}/sessions/remove`.
+pub(super) async fn remove_sessions<S: Store>(
+    State(app): Of<S>,
+    Known { caller, left }: Known,
+    Named(project): Named,
+    Json { value: RemoveSessions { ids }, .. }: Json<RemoveSessions, MOST_BODY>,
+) -> Answer {
+    if ids.iter().flatten().any(|id| !is_name(id)) {
+        return Err(wrong_session());
+    }
+    app.work(left, app.store.remove_sessions(&caller, &project, ids.as_deref(), app.now())).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// `POST /v1/projects/{name}/sessions/read`.
+pub(super) async fn read_session<S: Store>(
+    State(app): Of<S>,
+    Known { caller, left }: Known,
+    Named(project): Named,
+    Json { value: which, .. }: Json<ReadSession, SHORT>,
+) -> Answer {
+    if !is_name(&which.id) {
+        return Err(wrong_session());
+    }
+    app.json(&app.work(left, app.store.read_session(&caller, &project, &which, app.now())).await?).await
+}
+
+/// `POST /v1/projects/{name}/search`.
+pub(super) async fn search<S: Store>(
+    State(app): Of<S>,
+    Known { caller, left }: Known,
+    Named(project): Named,
+    Json { value: search, .. }: Json<Search, MOST_SEARCH>,
+) -> Answer {
+    check_search(&search)?;
+    let found = app.work(left, app.store.search(&caller, &project, &search, app.now())).await?;
+    app.json(&found).await
 }
 
 /// Query of the audit.

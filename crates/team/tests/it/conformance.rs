@@ -8,7 +8,8 @@ use yore_team::wire::{Audited, Change, MOST_PAGE, MOST_TEXT, Member, Outcome, Ro
 use crate::database::{Database, block_on};
 use crate::team::{NOW, add, admit, forget, found, hash, invitation, newcomer, operation, shown, take_back, withhold};
 
-const QUOTA: Quota = Quota { texts: 1_000, bytes: 100 << 20, projects: 100, members: 100 };
+pub const QUOTA: Quota =
+    Quota { texts: 1_000, bytes: 100 << 20, projects: 100, members: 100, turns: 10_000, turn_bytes: 100 << 20 };
 
 /// Makes two tests of each story.
 macro_rules! stories {
@@ -31,6 +32,8 @@ macro_rules! stories {
     };
 }
 
+pub(crate) use stories;
+
 stories! {
     invitations_let_one_computer_in_once(QUOTA);
     invitations_are_for_their_time_address_and_team(QUOTA);
@@ -52,7 +55,7 @@ stories! {
     projects_begin_with_what_is_stored(QUOTA);
     pages_are_bounded_and_miss_nothing(QUOTA);
     page_ends_early_after_many_bytes(QUOTA);
-    quotas_refuse_growth_and_leave_nothing(Quota { texts: 3, bytes: 30, projects: 2, members: 2 });
+    quotas_refuse_growth_and_leave_nothing(Quota { texts: 3, bytes: 30, projects: 2, members: 2, ..QUOTA });
     audit_lists_the_newest_first(QUOTA);
 }
 

@@ -7,4 +7,5 @@ mod http;
 mod isolation;
 mod nodes;
 mod random;
+mod sessions;
 mod team;

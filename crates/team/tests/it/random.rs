@@ -8,13 +8,13 @@ use uuid::Uuid;
 use yore_team::model::Model;
 use yore_team::postgres::Postgres;
 use yore_team::store::{Caller, Newcomer, Quota, Store, StoreResult, StoredInvite};
-use yore_team::wire::{Change, Operation, Role, name_of};
+use yore_team::wire::{Change, Operation, ReadSession, Role, Search, name_of};
 
 use crate::database::{Database, block_on};
-use crate::team::{NOW, hash};
+use crate::team::{NOW, hash, session};
 
 /// Small, so that each is met.
-const QUOTA: Quota = Quota { texts: 8, bytes: 110, projects: 2, members: 5 };
+const QUOTA: Quota = Quota { texts: 8, bytes: 110, projects: 2, members: 5, turns: 9, turn_bytes: 300 };
 const EMAILS: [&str; 5] = ["a@example.org", "b@example.org", "c@example.org", "d@example.org", "e@example.org"];
 const PROJECTS: [&str; 3] = ["p", "q", "r"];
 const CASES: u32 = 40;
@@ -76,6 +76,32 @@ enum Call {
         after: u64,
         limit: usize,
     },
+    ShareSessions {
+        by: Choice,
+        project: usize,
+        session: u8,
+        from: u32,
+        words: Vec<u8>,
+    },
+    RemoveSessions {
+        by: Choice,
+        project: usize,
+        session: Option<u8>,
+    },
+    ReadSession {
+        by: Choice,
+        of: Choice,
+        project: usize,
+        session: u8,
+        from: u32,
+    },
+    Search {
+        by: Choice,
+        project: usize,
+        words: Vec<u8>,
+        near: Option<u8>,
+        days: Option<(i64, i64)>,
+    },
     Audit {
         by: Choice,
         before: Option<u64>,
@@ -101,6 +127,14 @@ fn call() -> impl Strategy<Value = Call> {
             .prop_map(|(by, project, made)| Call::Push { by, project, made }),
         4 => (by.clone(), 0..PROJECTS.len(), 0..20_u64, 0..6_usize)
             .prop_map(|(by, project, after, limit)| Call::Pull { by, project, after, limit }),
+        6 => (by.clone(), 0..PROJECTS.len(), 0..3_u8, 0..4_u32, prop::collection::vec(0..6_u8, 0..4))
+            .prop_map(|(by, project, session, from, words)| Call::ShareSessions { by, project, session, from, words }),
+        1 => (by.clone(), 0..PROJECTS.len(), prop::option::weighted(0.7, 0..3_u8))
+            .prop_map(|(by, project, session)| Call::RemoveSessions { by, project, session }),
+        1 => (by.clone(), by.clone(), 0..PROJECTS.len(), 0..3_u8, 0..4_u32)
+            .prop_map(|(by, of, project, session, from)| Call::ReadSession { by, of, project, session, from }),
+        4 => (by.clone(), 0..PROJECTS.len(), prop::collection::vec(0..7_u8, 0..4), prop::option::of(0..7_u8), prop::option::of((0..4_i64, 0..4_i64)))
+            .prop_map(|(by, project, words, near, days)| Call::Search { by, project, words, near, days }),
         1 => (by, prop::option::of(0..20_u64), 0..9_usize).prop_map(|(by, before, limit)| Call::Audit { by, before, limit }),
     ]
 }
@@ -153,6 +187,15 @@ fn operations(world: &mut World, made: &[Made]) -> Vec<Operation> {
     operations
 }
 
+/// Returns words that a turn or a search has.
+fn said(number: u8) -> String {
+    ["lease", "lease retri", "retri cach", "cach cach queue", "queue", "port lease", "nobody"][usize::from(number)].to_owned()
+}
+
+fn session_id(number: u8) -> String {
+    format!("{:032x}", u128::from(number))
+}
+
 /// Makes a call, and returns the answer as text.
 async fn make(store: &impl Store, world: &mut World, call: &Call, epochs: &[Uuid]) -> String {
     world.now += 1;
@@ -199,6 +242,27 @@ async fn make(store: &impl Store, world: &mut World, call: &Call, epochs: &[Uuid
         Call::Pull { by, project, after, limit } => {
             shown(&store.pull(&world.caller(*by), PROJECTS[*project], *after, *limit).await, epochs)
         }
+        Call::ShareSessions { by, project, session: number, from, words } => {
+            let words: Vec<String> = words.iter().map(|word| said(*word)).collect();
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let session = session(u128::from(*number), *from, &words);
+            shown(&store.share_sessions(&world.caller(*by), PROJECTS[*project], &[session], now).await, epochs)
+        }
+        Call::RemoveSessions { by, project, session } => {
+            let ids = session.map(|session| vec![session_id(session)]);
+            shown(&store.remove_sessions(&world.caller(*by), PROJECTS[*project], ids.as_deref(), now).await, epochs)
+        }
+        Call::ReadSession { by, of, project, session, from } => {
+            let which = ReadSession { member: world.caller(*of).me.member, id: session_id(*session), from: *from };
+            shown(&store.read_session(&world.caller(*by), PROJECTS[*project], &which, now).await, epochs)
+        }
+        Call::Search { by, project, words, near, days } => {
+            let words = words.iter().flat_map(|word| said(*word).split(' ').map(str::to_owned).collect::<Vec<_>>()).collect();
+            let vector = near.map(|near| crate::team::vector(&said(near)));
+            let (since, until) = days.map_or((None, None), |(from, to)| (Some(NOW + from), Some(NOW + to)));
+            let search = Search { words, vector, since, until, limit: 300 };
+            shown(&store.search(&world.caller(*by), PROJECTS[*project], &search, now).await, epochs)
+        }
         Call::Audit { by, before, limit } => shown(&store.audit(&world.caller(*by), *before, *limit).await, epochs),
     }
 }
@@ -222,6 +286,7 @@ async fn content(store: &impl Store, world: &World, epochs: &[Uuid]) -> Vec<Stri
         lines.push(shown(&store.audit(&as_owner, None, 1).await, epochs));
         for project in PROJECTS {
             lines.push(shown(&store.pull(&caller, project, 0, 1_000).await, epochs));
+            lines.push(shown(&store.own_sessions(&caller, project).await, epochs));
         }
     }
     lines

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 use yore_team::store::{Caller, Newcomer, Store, StoredInvite};
-use yore_team::wire::{Change, Operation, Pulled, Role, name_of};
+use yore_team::wire::{Change, Operation, Pulled, Role, Said, SessionHead, SharedSession, SharedTurn, VECTOR, name_of};
 
 /// A time of the server's clock.
 pub const NOW: i64 = 1_800_000_000_000;
@@ -75,4 +75,29 @@ pub fn shown(pulled: &Pulled) -> Vec<String> {
         format!("{} {text} {}{marks}", record.seq, email(record.member))
     };
     pulled.records.iter().map(line).collect()
+}
+
+/// Returns a session with turns from a number on; each is a millisecond later than the one before. It is whole.
+pub fn session(number: u128, from: u32, texts: &[&str]) -> SharedSession {
+    let turn = |(place, text): (u32, &&str)| SharedTurn {
+        said: if place % 2 == 0 { Said::User } else { Said::Assistant },
+        at: Some(NOW + i64::from(place)),
+        text: (*text).to_owned(),
+        vectors: vec![vector(text)],
+    };
+    let head = SessionHead {
+        id: format!("{number:032x}"),
+        title: format!("Session {number}"),
+        agent: "claude-code".to_owned(),
+        began: Some(NOW),
+        turns: from + texts.len() as u32,
+        digest: name_of(&texts.join("\n")),
+    };
+    SharedSession { head, from, turns: (from..).zip(texts).map(turn).collect() }
+}
+
+/// Returns a vector that belongs to a text: another one for every other text, and never without a direction.
+pub fn vector(text: &str) -> Vec<i8> {
+    let bytes = blake3::hash(text.as_bytes());
+    (0..VECTOR).map(|at| bytes.as_bytes()[at % 32].cast_signed().max(-127)).collect()
 }

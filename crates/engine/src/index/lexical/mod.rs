@@ -28,6 +28,7 @@ pub use self::error::IndexError;
 use self::error::failure;
 pub(super) use self::error::io_failure;
 use self::schema::{Fields, SCHEMA_NUMBER, schema};
+pub use self::state::CollectionCounts;
 use self::state::{KnownGraph, count_filled};
 pub(crate) use self::state::{LexicalState, SearchOptions};
 use self::waiting::Waiting;
@@ -88,6 +89,7 @@ pub(crate) struct LexicalIndex {
     seen: Mutex<Option<SeenCommit>>,
     graph: KnownGraph,
     waiting: Mutex<Waiting>,
+    counts: Option<CollectionCounts>,
 }
 
 impl LexicalIndex {
@@ -174,6 +176,11 @@ impl LexicalIndex {
         Ok(made)
     }
 
+    /// Has scores computed with the counts of a collection of which the store holds a sample.
+    pub(crate) fn sample_of(self, counts: Option<CollectionCounts>) -> Self {
+        Self { counts, ..self }
+    }
+
     fn with_index(
         directory: PathBuf,
         token: Option<String>,
@@ -194,6 +201,7 @@ impl LexicalIndex {
             seen: Mutex::default(),
             graph: Mutex::default(),
             waiting: Mutex::default(),
+            counts: None,
         })
     }
 
@@ -415,6 +423,7 @@ impl LexicalIndex {
             filled,
             is_in_memory: self.is_in_memory(),
             graph: &self.graph,
+            counts: self.counts.as_ref(),
         })
     }
 

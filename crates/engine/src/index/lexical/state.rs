@@ -1,7 +1,7 @@
 //! Searches a snapshot of the full-text index, together with the turns that are still queued. All that a query reads stays as it
 //! was when the query began, however the index is merged meanwhile, so that addresses go on naming the same turns.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -27,6 +27,18 @@ const MAX_QUERY_TERMS: usize = 48;
 /// The name graph of an index, with the generation of the index that it was read from.
 pub(super) type KnownGraph = Mutex<Option<(u64, Arc<NameGraph>)>>;
 
+/// Counts of a collection of which a store holds a sample. Scores of spoken words are computed with them, so that they are those that the
+/// whole collection would give.
+#[derive(Clone, Debug, Default)]
+pub struct CollectionCounts {
+    /// Turns.
+    pub turns: u64,
+    /// Words of all turns, as the tokenizer counts them.
+    pub words: u64,
+    /// Turns that have a word; of a word that is not named, those of the sample count.
+    pub holding: HashMap<String, u64>,
+}
+
 /// A state of the full-text index.
 #[derive(Clone)]
 pub(crate) struct LexicalState<'i> {
@@ -39,6 +51,8 @@ pub(crate) struct LexicalState<'i> {
     /// True if the index is in memory, and so complete.
     pub(super) is_in_memory: bool,
     pub(super) graph: &'i KnownGraph,
+    /// Counts of the collection, if the store holds a sample of it only.
+    pub(super) counts: Option<&'i CollectionCounts>,
 }
 
 /// Options of a search.
@@ -93,14 +107,12 @@ impl LexicalState<'_> {
     /// Returns the rarity of each term: BM25's inverse document frequency over the turns in the index. A term
     /// that is not in the index gets the highest value.
     pub(crate) fn rarity(&self, terms: &[String]) -> Result<Vec<f32>, IndexError> {
-        let searcher = &self.searcher;
-        let turns = searcher.num_docs() as f32;
+        let turns = self.len() as f32;
         terms
             .iter()
             .map(|term| {
-                let holding = searcher
-                    .doc_freq(&Term::from_field_text(self.fields.text, term))
-                    .map_err(|error| failure(self.directory, error))? as f32;
+                let term = Term::from_field_text(self.fields.text, term);
+                let holding = self.holding(&self.searcher, &term).map_err(|error| failure(self.directory, error))? as f32;
                 Ok((1.0 + (turns - holding + 0.5).max(0.5) / (holding + 0.5)).ln())
             })
             .collect()
@@ -108,7 +120,7 @@ impl LexicalState<'_> {
 
     /// Returns for each term whether no turn in the index has it.
     pub(crate) fn unmet(&self, terms: &[String]) -> Result<Vec<bool>, IndexError> {
-        let holding = |field, term: &String| self.searcher.doc_freq(&Term::from_field_text(field, term));
+        let holding = |field, term: &String| self.holding(&self.searcher, &Term::from_field_text(field, term));
         terms
             .iter()
             .map(|term| Ok(holding(self.fields.text, term)? == 0 && holding(self.fields.tool, term)? == 0))
@@ -116,9 +128,17 @@ impl LexicalState<'_> {
             .map_err(|error: tantivy::TantivyError| failure(self.directory, error))
     }
 
-    /// Returns the number of turns in the index.
+    /// Returns the number of turns in the index, or in the collection of which it has a sample.
     pub(crate) fn len(&self) -> u64 {
-        self.searcher.num_docs()
+        self.counts.map_or_else(|| self.searcher.num_docs(), |counts| counts.turns)
+    }
+
+    /// Returns the number of turns that have a term, in the collection if it is counted.
+    fn holding(&self, searcher: &Searcher, term: &Term) -> Result<u64, TantivyError> {
+        match self.counts.and_then(|counts| counted(counts, self.fields, term)) {
+            Some(count) => Ok(count),
+            None => searcher.doc_freq(term),
+        }
     }
 
     /// Returns the maximum number of queued turns that a query searches.
@@ -191,8 +211,9 @@ impl LexicalState<'_> {
             .collect())
     }
 
-    fn statistics<'s>(&self, searcher: &'s Searcher, filled: [u64; 2]) -> FieldStatistics<'s> {
-        FieldStatistics { searcher, filled: [(self.fields.text, filled[0]), (self.fields.tool, filled[1])] }
+    fn statistics<'s>(&'s self, searcher: &'s Searcher, filled: [u64; 2]) -> FieldStatistics<'s> {
+        let filled = [(self.fields.text, filled[0]), (self.fields.tool, filled[1])];
+        FieldStatistics { searcher, filled, fields: self.fields, counts: self.counts }
     }
 
     /// Returns the query's terms that are in the index, each with the number of turns that have it in spoken
@@ -207,7 +228,11 @@ impl LexicalState<'_> {
             }
         }
         if known.len() > MAX_QUERY_TERMS {
-            known.sort_by_key(|known| known.text.max(known.tool));
+            let holding = |known: &KnownTerm<'_>| {
+                let counted = self.counts.and_then(|counts| counts.holding.get(known.term).copied());
+                counted.unwrap_or(known.text).max(known.tool)
+            };
+            known.sort_by_key(holding);
             known.truncate(MAX_QUERY_TERMS);
         }
         Ok(known)
@@ -338,27 +363,45 @@ pub(super) fn count_filled(searcher: &Searcher, fields: Fields) -> Result<[u64; 
 struct FieldStatistics<'s> {
     searcher: &'s Searcher,
     filled: [(Field, u64); 2],
+    fields: Fields,
+    counts: Option<&'s CollectionCounts>,
 }
 
 impl Bm25StatisticsProvider for FieldStatistics<'_> {
     fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
+        if let Some(counts) = self.counts.filter(|_| field == self.fields.text) {
+            return Ok(counts.words);
+        }
         let tokens = Bm25StatisticsProvider::total_num_tokens(self.searcher, field)?;
         let filled = self.filled.iter().find(|(known, _)| *known == field).map_or(0, |(_, count)| *count);
         if filled == 0 {
             return Ok(tokens);
         }
         // The caller divides this number by all turns to get the mean.
-        let all = Bm25StatisticsProvider::total_num_docs(self.searcher)?;
+        let all = self.total_num_docs()?;
         Ok((tokens as f64 * all as f64 / filled as f64) as u64)
     }
 
     fn total_num_docs(&self) -> tantivy::Result<u64> {
-        Bm25StatisticsProvider::total_num_docs(self.searcher)
+        match self.counts {
+            Some(counts) => Ok(counts.turns),
+            None => Bm25StatisticsProvider::total_num_docs(self.searcher),
+        }
     }
 
     fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
-        self.searcher.doc_freq(term)
+        match self.counts.and_then(|counts| counted(counts, self.fields, term)) {
+            Some(count) => Ok(count),
+            None => self.searcher.doc_freq(term),
+        }
     }
+}
+
+/// Returns how many turns of a collection have a term in their spoken text, if that is known.
+fn counted(counts: &CollectionCounts, fields: Fields, term: &Term) -> Option<u64> {
+    let value = term.value();
+    let word = value.as_str().filter(|_| term.field() == fields.text)?;
+    counts.holding.get(word).copied()
 }
 
 /// A term of a query that is in the index.

@@ -7,7 +7,10 @@ use uuid::Uuid;
 use yore_core::time::UtcMillis;
 use yore_team::model::Model;
 use yore_team::store::{Caller, Newcomer, Store, StoreError, StoreResult, StoredInvite};
-use yore_team::wire::{Audited, Me, Member, Operation, Outcome, Project, Pulled};
+use yore_team::wire::{
+    Audited, FoundTurns, Me, Member, Operation, Outcome, OwnSessions, Project, Pulled, ReadSession, Search, SessionPart,
+    SharedSession,
+};
 
 /// What happens to every call.
 #[derive(Clone, Copy)]
@@ -94,6 +97,38 @@ impl Store for Faulty {
 
     async fn pull(&self, caller: &Caller, project: &str, after: u64, limit: usize) -> StoreResult<Pulled> {
         self.model().await?.pull(caller, project, after, limit).await
+    }
+
+    async fn share_sessions(
+        &self,
+        caller: &Caller,
+        project: &str,
+        sessions: &[SharedSession],
+        now: UtcMillis,
+    ) -> StoreResult<()> {
+        self.model().await?.share_sessions(caller, project, sessions, now).await
+    }
+
+    async fn remove_sessions(&self, caller: &Caller, project: &str, ids: Option<&[String]>, now: UtcMillis) -> StoreResult<()> {
+        self.model().await?.remove_sessions(caller, project, ids, now).await
+    }
+
+    async fn own_sessions(&self, caller: &Caller, project: &str) -> StoreResult<OwnSessions> {
+        self.model().await?.own_sessions(caller, project).await
+    }
+
+    async fn read_session(
+        &self,
+        caller: &Caller,
+        project: &str,
+        which: &ReadSession,
+        now: UtcMillis,
+    ) -> StoreResult<SessionPart> {
+        self.model().await?.read_session(caller, project, which, now).await
+    }
+
+    async fn search(&self, caller: &Caller, project: &str, search: &Search, now: UtcMillis) -> StoreResult<FoundTurns> {
+        self.model().await?.search(caller, project, search, now).await
     }
 
     async fn audit(&self, caller: &Caller, before: Option<u64>, limit: usize) -> StoreResult<Vec<Audited>> {

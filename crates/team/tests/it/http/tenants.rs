@@ -18,10 +18,11 @@ use yore_team::postgres::Postgres;
 use yore_team::serve::Listening;
 use yore_team::server::{ServerSettings, create_team, router};
 use yore_team::store::{Quota, Store};
-use yore_team::wire::{Invite, Joined, Outcome, Pulled, Pushed, name_of};
+use yore_team::wire::{Invite, Joined, Outcome, Pulled, Pushed, SharedSession, name_of};
 
 use super::support::{Client, NOW, Person, Reply, block_on, request, settings};
 use crate::database::Database;
+use crate::team::{session, vector};
 
 const TRIES: usize = 5_000;
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -75,6 +76,8 @@ struct Things {
     names: Vec<String>,
     /// Texts that both teams share, then texts that the own team's people guess.
     texts: Vec<String>,
+    /// Ids of sessions.
+    sessions: Vec<String>,
     /// Projects that both teams have, then one that the own team's people guess.
     projects: Vec<String>,
 }
@@ -162,6 +165,12 @@ impl Line {
         self.ask("GET", &format!("/v1/projects/{}/pull", encoded(project)), Some(&who.token), None).ok()
     }
 
+    fn share(&mut self, who: &Person, project: &str, sessions: &[SharedSession]) {
+        let path = format!("/v1/projects/{}/sessions", encoded(project));
+        let reply = self.ask("POST", &path, Some(&who.token), Some(&json!({"sessions": sessions})));
+        assert_eq!(reply.status, 204, "{}", reply.text());
+    }
+
     fn remove(&mut self, owner: &Person, who: &Person) {
         let path = format!("/v1/members/{}/remove", who.id);
         assert_eq!(self.ask("POST", &path, Some(&owner.token), None).status, 200);
@@ -213,6 +222,10 @@ impl World {
         });
         let open = [line.invite(&owner, "owner", None), line.invite(&owner, "owner", Some("ann@example.org"))];
         line.remove(&owner, &people[3]);
+        let said: Vec<String> = private.iter().map(|text| format!("some people say that {text}")).collect();
+        let sessions: Vec<SharedSession> = (said.chunks(20).zip(1u128..))
+            .map(|(said, n)| session(n << 96 | 7, 0, &said.iter().map(String::as_str).collect::<Vec<_>>()))
+            .collect();
         let theirs = Things {
             team: owner.team,
             members: people.iter().chain([&owner]).map(|person| person.id).collect(),
@@ -221,6 +234,7 @@ impl World {
             operations,
             names: private.iter().map(|text| name_of(text)).collect(),
             texts: texts("habit"),
+            sessions: sessions.iter().map(|session| session.head.id.clone()).collect(),
             projects: ["pier", "quay", "sluice"].map(str::to_owned).to_vec(),
         };
         let shared = |n: usize| theirs.texts[..COMMON].iter().chain(&private).nth(n % (COMMON + private.len())).unwrap();
@@ -234,6 +248,10 @@ impl World {
             line.push(&people[n % 2], [theirs.projects[n % 3].as_str(), MARKER][n / 3], &operations);
         }
 
+        for project in [theirs.projects[0].as_str(), MARKER] {
+            line.share(&people[0], project, &sessions);
+        }
+
         // The own team: in its projects are the common texts, and as many of the kind that only it has.
         CLOCK.store(NOW, Relaxed);
         let nowhere = Things {
@@ -244,6 +262,7 @@ impl World {
             operations: theirs.operations.iter().map(|_| uuid()).collect(),
             names: private.iter().map(|text| name_of(&format!("nowhere {text}"))).collect(),
             texts: texts("trait"),
+            sessions: sessions.iter().map(|_| uuid().simple().to_string()).collect(),
             projects: ["moor", "dock", "runlet"].map(str::to_owned).to_vec(),
         };
         let ann = line.join(our_invite, "ann", "olga@example.org");
@@ -261,6 +280,7 @@ impl World {
             for project in &things.projects[..2] {
                 let additions: Vec<Value> = things.texts[..COMMON].iter().map(|text| addition(uuid(), text)).collect();
                 line.push(&ben, project, &additions);
+                line.share(&ben, project, &[session(9, 0, &["some people share a session", "and others read it"])]);
             }
         }
         let expired = line.invite(&ann, "owner", None);
@@ -271,9 +291,10 @@ impl World {
         let secrets = credentials.iter().map(|credential| secret(credential)).collect();
         let our_team = credentials[0].strip_prefix(PREFIX).unwrap().split('-').next().unwrap().parse().unwrap();
 
+        let of_sessions = theirs.sessions.clone();
         let ids = theirs.members.iter().chain(&theirs.operations);
         let ids = ids.flat_map(|id| [id.to_string()[24..].to_owned(), id.simple().to_string()]);
-        let words = ids.chain(theirs.secrets.iter().chain(&theirs.names).cloned()).collect();
+        let words = ids.chain(theirs.secrets.iter().chain(&theirs.names).cloned()).chain(of_sessions).collect();
         Self { ours: Ours { team: our_team, credentials, secrets }, theirs, nowhere, owner, words }
     }
 
@@ -506,7 +527,7 @@ fn attempt(random: &mut Random, ours: &Ours, side: &Things) -> Vec<u8> {
     };
     let member = *random.pick(&side.members);
     let get = |path: String| ("GET", path, None);
-    let (method, path, body) = match random.below(20) {
+    let (method, path, body) = match random.below(24) {
         0..3 => {
             let id = match random.below(6) {
                 0 => member.simple().to_string(),
@@ -541,6 +562,25 @@ fn attempt(random: &mut Random, ours: &Ours, side: &Things) -> Vec<u8> {
             ("POST", format!("/v1/leave?{}", query(random, side, "member")), Some(json!({"member": member, "team": side.team})))
         }
         17 => get(format!("/v1/audit?{}", query(random, side, "before"))),
+        20 => {
+            let path = format!("/v1/projects/{}/search", project(random, side));
+            let words = json!([MARKER, "people", "share", side.names[0]]);
+            let vector = if random.below(2) == 0 { Value::Null } else { json!(vector("some people share a session")) };
+            let mut body = json!({"words": words, "vector": vector, "limit": 300});
+            enrich(random, side, &mut body);
+            ("POST", path, Some(body))
+        }
+        21 => {
+            let path = format!("/v1/projects/{}/sessions/read", project(random, side));
+            let mut body = json!({"member": member, "id": random.pick(&side.sessions), "from": 0});
+            enrich(random, side, &mut body);
+            ("POST", path, Some(body))
+        }
+        22 => {
+            let path = format!("/v1/projects/{}/sessions/remove", project(random, side));
+            ("POST", path, Some(json!({"ids": [random.pick(&side.sessions)]})))
+        }
+        23 => get(format!("/v1/projects/{}/sessions", project(random, side))),
         18 => {
             let path = *random.pick(&["/v1/me", "/v1/members", "/v1/projects", "/health", "/ready"]);
             get(format!("{path}?{}", query(random, side, "after")))

@@ -1,0 +1,175 @@
+//! Behaviour of every store with sessions: the stories run on the model and on PostgreSQL.
+
+use yore_core::text::{Question, Tokenizer};
+use yore_team::model::Model;
+use yore_team::store::{Caller, Quota, Store, StoreError};
+use yore_team::wire::{FoundTurns, ReadSession, Role, Search};
+
+use crate::conformance::{QUOTA, stories};
+use crate::database::{Database, block_on};
+use crate::team::{NOW, admit, found, session, vector};
+
+stories! {
+    turns_are_found_by_words_and_by_meaning(QUOTA);
+    session_grows_by_parts_and_its_end_is_replaced(QUOTA);
+    removed_sessions_are_found_no_more(QUOTA);
+    sessions_of_withdrawn_members_are_hidden(QUOTA);
+    readers_search_and_share_nothing(QUOTA);
+    quotas_bound_turns_and_their_bytes(Quota { turns: 3, turn_bytes: 40, projects: 1, ..QUOTA });
+    audit_tells_who_read_and_not_what(QUOTA);
+    rare_words_choose_what_common_words_rank(QUOTA);
+    search_within_a_time_leaves_others_out(QUOTA);
+}
+
+fn asked(question: &str) -> Search {
+    Search { words: Question::parse(question, &mut Tokenizer::default()).terms, limit: 300, ..Search::default() }
+}
+
+/// Searches project `p`, and returns what is found as `name: text`.
+async fn search(store: &impl Store, caller: &Caller, search: &Search) -> Vec<String> {
+    let found = store.search(caller, "p", search, NOW).await.unwrap();
+    lines(&found)
+}
+
+fn lines(found: &FoundTurns) -> Vec<String> {
+    found.found.iter().map(|turn| format!("{}: {}", found.sessions[turn.session].name, turn.turn.text)).collect()
+}
+
+async fn turns_are_found_by_words_and_by_meaning<S: Store>(store: S) {
+    let owner = found(&store, 1).await;
+    let bob = admit(&store, &owner, "bob", Role::Member).await;
+    let own = [session(1, 0, &["where do leases live", "Leases live in SQLite."])];
+    store.share_sessions(&owner, "p", &own, NOW).await.unwrap();
+    store.share_sessions(&bob, "p", &[session(1, 0, &["which cache do we use"])], NOW).await.unwrap();
+    store.share_sessions(&bob, "q", &[session(2, 0, &["leases of another project"])], NOW).await.unwrap();
+
+    let answer = store.search(&owner, "p", &asked("the lease and the cache"), NOW).await.unwrap();
+    assert_eq!((answer.turns, answer.words, answer.holding), (3, 15, vec![2, 1]));
+    assert_eq!(search(&store, &bob, &asked("sqlite")).await, ["olga: Leases live in SQLite."]);
+    assert_eq!(search(&store, &bob, &asked("nothing of the kind")).await, [""; 0]);
+    // The nearest in meaning come with those that have the words.
+    let near = Search { vector: Some(vector("which cache do we use")), limit: 1, ..asked("sqlite") };
+    assert_eq!(search(&store, &owner, &near).await.len(), 2);
+    assert_eq!(store.search(&owner, "unknown", &near, NOW).await.unwrap().found, []);
+}
+
+async fn session_grows_by_parts_and_its_end_is_replaced<S: Store>(store: S) {
+    let owner = found(&store, 1).await;
+    let mut first = session(1, 0, &["alpha", "beta"]);
+    first.head.turns = 3;
+    store.share_sessions(&owner, "p", std::slice::from_ref(&first), NOW).await.unwrap();
+    assert_eq!(store.own_sessions(&owner, "p").await.unwrap().sessions[0].digest, "", "a turn has not arrived");
+    let gap = store.share_sessions(&owner, "p", &[session(1, 3, &["delta"])], NOW).await;
+    assert!(matches!(gap, Err(StoreError::Gap)));
+    let rest = session(1, 1, &["gamma", "delta"]);
+    for _ in 0..2 {
+        store.share_sessions(&owner, "p", std::slice::from_ref(&rest), NOW).await.unwrap();
+    }
+    let own = store.own_sessions(&owner, "p").await.unwrap();
+    assert_eq!(own.sessions, [rest.head.clone()]);
+    let which = ReadSession { member: owner.me.member, id: rest.head.id.clone(), from: 1 };
+    let part = store.read_session(&owner, "p", &which, NOW).await.unwrap();
+    let texts: Vec<&str> = part.turns.iter().map(|turn| turn.text.as_str()).collect();
+    assert_eq!((part.head, texts), (rest.head, vec!["gamma", "delta"]));
+    assert_eq!(search(&store, &owner, &asked("alpha beta gamma")).await, ["olga: alpha", "olga: gamma"]);
+}
+
+async fn removed_sessions_are_found_no_more<S: Store>(store: S) {
+    let owner = found(&store, 1).await;
+    let bob = admit(&store, &owner, "bob", Role::Member).await;
+    for caller in [&owner, &bob] {
+        let both = [session(1, 0, &["alpha beta"]), session(2, 0, &["alpha gamma"])];
+        store.share_sessions(caller, "p", &both, NOW).await.unwrap();
+    }
+    let ids = [session(1, 0, &[]).head.id];
+    store.remove_sessions(&bob, "p", Some(&ids), NOW).await.unwrap();
+    assert_eq!(search(&store, &bob, &asked("alpha")).await.len(), 3);
+    store.remove_sessions(&bob, "p", None, NOW).await.unwrap();
+    store.remove_sessions(&bob, "p", None, NOW).await.unwrap();
+    assert_eq!(search(&store, &bob, &asked("alpha")).await, ["olga: alpha beta", "olga: alpha gamma"]);
+    store.remove_sessions(&owner, "p", None, NOW).await.unwrap();
+    let answer = store.search(&bob, "p", &asked("alpha"), NOW).await.unwrap();
+    assert_eq!((answer.turns, answer.words, answer.holding, answer.found.len()), (0, 0, vec![0], 0));
+}
+
+async fn sessions_of_withdrawn_members_are_hidden<S: Store>(store: S) {
+    let owner = found(&store, 1).await;
+    let bob = admit(&store, &owner, "bob", Role::Member).await;
+    let shared = session(1, 0, &["alpha"]);
+    store.share_sessions(&bob, "p", std::slice::from_ref(&shared), NOW).await.unwrap();
+    store.withdraw(&owner, bob.me.member, true, NOW).await.unwrap();
+    let near = Search { vector: Some(vector("alpha")), ..asked("alpha") };
+    assert_eq!(search(&store, &owner, &near).await, [""; 0]);
+    let which = ReadSession { member: bob.me.member, id: shared.head.id, from: 0 };
+    assert!(matches!(store.read_session(&owner, "p", &which, NOW).await, Err(StoreError::UnknownSession)));
+    store.withdraw(&owner, bob.me.member, false, NOW).await.unwrap();
+    assert_eq!(search(&store, &owner, &near).await, ["bob: alpha"]);
+    assert_eq!(store.read_session(&owner, "p", &which, NOW).await.unwrap().turns.len(), 1);
+}
+
+async fn readers_search_and_share_nothing<S: Store>(store: S) {
+    let owner = found(&store, 1).await;
+    let rita = admit(&store, &owner, "rita", Role::Reader).await;
+    store.share_sessions(&owner, "p", &[session(1, 0, &["alpha"])], NOW).await.unwrap();
+    let refused = store.share_sessions(&rita, "p", &[session(1, 0, &["beta"])], NOW).await;
+    assert!(matches!(refused, Err(StoreError::Role { .. })));
+    assert_eq!(search(&store, &rita, &asked("alpha beta")).await, ["olga: alpha"]);
+    let other = found(&store, 2).await;
+    assert_eq!(search(&store, &other, &asked("alpha")).await, [""; 0], "teams are apart");
+    store.leave(&rita, NOW).await.unwrap();
+    assert!(matches!(store.search(&rita, "p", &asked("alpha"), NOW).await, Err(StoreError::Revoked)));
+}
+
+async fn quotas_bound_turns_and_their_bytes<S: Store>(store: S) {
+    let owner = found(&store, 1).await;
+    store.share_sessions(&owner, "p", &[session(1, 0, &["alpha", "beta"])], NOW).await.unwrap();
+    for (project, refused, what) in [
+        ("p", session(2, 0, &["gamma", "delta"]), "turns"),
+        ("p", session(2, 0, &["a word of more than thirty bytes!"]), "bytes of sessions"),
+        ("q", session(2, 0, &["gamma"]), "projects"),
+    ] {
+        let answer = store.share_sessions(&owner, project, &[refused], NOW).await;
+        assert!(matches!(answer, Err(StoreError::Quota(quota)) if quota == what), "{what}");
+    }
+    store.share_sessions(&owner, "p", &[session(2, 0, &["gamma"])], NOW).await.unwrap();
+    assert_eq!(search(&store, &owner, &asked("alpha beta gamma delta")).await.len(), 3);
+}
+
+async fn audit_tells_who_read_and_not_what<S: Store>(store: S) {
+    let owner = found(&store, 1).await;
+    let bob = admit(&store, &owner, "bob", Role::Member).await;
+    let shared = session(1, 0, &["alpha"]);
+    store.share_sessions(&bob, "p", std::slice::from_ref(&shared), NOW).await.unwrap();
+    search(&store, &owner, &asked("alpha")).await;
+    let which = ReadSession { member: bob.me.member, id: shared.head.id, from: 0 };
+    store.read_session(&owner, "p", &which, NOW).await.unwrap();
+    store.remove_sessions(&bob, "p", None, NOW).await.unwrap();
+    let entries = store.audit(&owner, None, 4).await.unwrap();
+    let told: Vec<(bool, &str, &str)> = (entries.iter())
+        .map(|entry| (entry.member == Some(owner.me.member), entry.action.as_str(), entry.subject.as_str()))
+        .collect();
+    let expected = [
+        (false, "remove-sessions", "p: 1 turns of 1 sessions"),
+        (true, "read-session", "p: a session of bob@example.org"),
+        (true, "search", "p: 1 turns found"),
+        (false, "share-sessions", "p: 1 turns of 1 sessions"),
+    ];
+    assert_eq!(told, expected);
+}
+
+async fn rare_words_choose_what_common_words_rank<S: Store>(store: S) {
+    let owner = found(&store, 1).await;
+    let texts: Vec<String> =
+        (0..40).map(|n| format!("queue number {n} and a retry{}", if n == 7 { " of the lease" } else { "" })).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    store.share_sessions(&owner, "p", &[session(1, 0, &texts)], NOW).await.unwrap();
+    let best = Search { limit: 1, ..asked("lease of a queue") };
+    assert_eq!(search(&store, &owner, &best).await, ["olga: queue number 7 and a retry of the lease"]);
+}
+
+async fn search_within_a_time_leaves_others_out<S: Store>(store: S) {
+    let owner = found(&store, 1).await;
+    store.share_sessions(&owner, "p", &[session(1, 0, &["alpha one", "alpha two", "alpha three"])], NOW).await.unwrap();
+    let within = Search { since: Some(NOW + 1), until: Some(NOW + 2), vector: Some(vector("alpha three")), ..asked("alpha") };
+    assert_eq!(search(&store, &owner, &within).await, ["olga: alpha two"]);
+}
