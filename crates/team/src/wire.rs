@@ -56,6 +56,8 @@ pub const MOST_WORDS: usize = 256;
 pub const MOST_WORD: usize = 64;
 /// Most turns that a search finds by words, and as many by meaning.
 pub const MOST_FOUND: usize = 300;
+/// Fewest digits by which a session is named.
+pub const LEAST_DIGITS: usize = 8;
 /// Digits of the name of a text: 128 bits of its hash.
 const NAME_DIGITS: usize = 32;
 
@@ -328,6 +330,9 @@ pub struct SessionHead {
 pub struct SharedTurn {
     /// Who said it.
     pub said: Said,
+    /// Their name, if the session has names.
+    #[serde(default)]
+    pub speaker: Option<String>,
     /// When.
     pub at: Option<UtcMillis>,
     /// The words.
@@ -374,9 +379,7 @@ pub struct OwnSessions {
 /// Asks for a part of a session.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ReadSession {
-    /// Whose it is.
-    pub member: Uuid,
-    /// Its id.
+    /// Its id, or the first digits of it, at least [`LEAST_DIGITS`]. Of several that begin so, the first by id is meant.
     pub id: String,
     /// Number of the first turn, from 0.
     pub from: u32,
@@ -386,7 +389,7 @@ pub struct ReadSession {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionPart {
     /// The session.
-    pub head: SessionHead,
+    pub session: FoundSession,
     /// Turns from the asked one on, without vectors: as many as fit into a page.
     pub turns: Vec<SharedTurn>,
 }
@@ -473,6 +476,11 @@ pub struct Problem {
 /// Returns the name of a text: 32 hexadecimal digits of its hash. Line ends of Windows change nothing.
 pub fn name_of(text: &str) -> String {
     blake3::hash(text.replace("\r\n", "\n").as_bytes()).to_hex()[..NAME_DIGITS].to_owned()
+}
+
+/// Returns whether a text has the form of the first digits of a session's id.
+pub fn is_beginning(text: &str) -> bool {
+    (LEAST_DIGITS..=NAME_DIGITS).contains(&text.len()) && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// Returns whether a text has the form of a name.

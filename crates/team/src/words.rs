@@ -38,14 +38,17 @@ impl Words {
         hash.as_bytes().first_chunk().map_or(0, |bytes| i64::from_le_bytes(*bytes))
     }
 
-    /// Returns the words of a text.
-    pub fn count(&mut self, text: &str) -> Counted {
+    /// Returns the words of a turn, with those of the speaker's name.
+    pub fn count(&mut self, speaker: Option<&str>, text: &str) -> Counted {
         let mut tokens = std::mem::take(&mut self.tokens);
-        self.tokenizer.tokenize(text, &mut tokens);
-        let mut counted = Counted { length: i32::try_from(tokens.len()).unwrap_or(i32::MAX), ..Counted::default() };
-        for token in tokens.iter() {
-            let count = counted.words.entry(self.number(token.text)).or_default();
-            *count = count.saturating_add(1);
+        let mut counted = Counted::default();
+        for text in speaker.into_iter().chain([text]) {
+            self.tokenizer.tokenize(text, &mut tokens);
+            counted.length = counted.length.saturating_add(i32::try_from(tokens.len()).unwrap_or(i32::MAX));
+            for token in tokens.iter() {
+                let count = counted.words.entry(self.number(token.text)).or_default();
+                *count = count.saturating_add(1);
+            }
         }
         self.tokens = tokens;
         counted

@@ -650,7 +650,8 @@ fn each_engine_of_storage_and_search_has_one_door() {
 }
 
 /// Where requests are served: MCP, the port, the server of a team, and the routers of the API and the page, without what they call.
-const ASYNC: [&str; 6] = ["mcp", "http", "api/mod.rs", "api/events.rs", "page/mod.rs", "cli/serve.rs"];
+const ASYNC: [&str; 7] =
+    ["mcp", "http", "api/mod.rs", "api/events.rs", "page/mod.rs", "cli/serve.rs", "cli/eval/through_server.rs"];
 
 #[test]
 fn async_crosses_to_the_engine_in_one_place_and_one_module_prints() {
@@ -674,7 +675,7 @@ fn async_crosses_to_the_engine_in_one_place_and_one_module_prints() {
 
 /// Where a front end opens the database itself, although a daemon may run: it streams, or maintains the data directory. Everything
 /// else is a verb.
-const IN_PROCESS: [&str; 23] = [
+const IN_PROCESS: [&str; 24] = [
     "cli/ask.rs",
     "cli/budget.rs",
     "cli/consolidate.rs",
@@ -698,6 +699,8 @@ const IN_PROCESS: [&str; 23] = [
     "cli/upkeep.rs",
     "histories/waiting.rs",
     "llm/reading.rs",
+    // A memory that lasts as long as a question.
+    "team/search.rs",
 ];
 
 #[test]

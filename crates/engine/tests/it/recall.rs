@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 use serde_json::json;
 use yore_core::episode::{EpisodeKind, Role};
-use yore_core::query::Filter;
+use yore_core::query::{Filter, SearchMode};
 use yore_core::scope::ScopeChoice;
-use yore_engine::{ForgetRequest, Hit, Packing, ProjectQuery, exchanges};
+use yore_engine::{CollectionCounts, Engine, ForgetRequest, Hit, Packing, ProjectQuery, RecallRequest, exchanges};
 use yore_sources::project_names::names_of;
 use yore_testing::{Memory, SessionBuilder, TurnOf};
 
@@ -352,4 +352,31 @@ fn german_words_that_the_memory_never_met_give_way_to_their_english_ones() {
     let english = ["cach", "build", "delet"];
     assert!(english.iter().any(|term| answer.terms.iter().any(|known| known == term)), "{:?}", answer.terms);
     assert!(answer.terms.iter().all(|term| term != "warum" && term != "wurd"), "{:?}", answer.terms);
+}
+
+#[test]
+fn sample_of_a_collection_is_ranked_by_the_collections_counts() {
+    let memory = Memory::new();
+    let mut session = SessionBuilder::new(203).cwd("/home/dev/berth");
+    for n in 0..5 {
+        session.human(&format!("what about the lease of berth number {n}"));
+    }
+    session.human("what about the retry of berth number nine");
+    memory.write("projects/p/1.jsonl", session.text());
+    memory.learn();
+    let first = |engine: &Engine| {
+        let request = RecallRequest { mode: SearchMode::Lexical, ..RecallRequest::new("lease retry") };
+        let answer = engine.recall(&request).unwrap();
+        (answer.hits[0].as_turn().unwrap().text.clone(), answer.indexed)
+    };
+    let (text, indexed) = first(memory.engine());
+    assert!(text.contains("retry") && indexed == 6, "{text}: it is the rarer word here");
+    let counts = CollectionCounts {
+        turns: 1_000,
+        words: 9_000,
+        holding: [("leas", 5), ("retri", 800)].map(|(word, count)| (word.to_owned(), count)).into(),
+    };
+    let sample = Engine::open(Memory::options(memory.data())).unwrap().sample_of(counts);
+    let (text, indexed) = first(&sample);
+    assert!(text.contains("lease") && indexed == 1_000, "{text}: it is the rarer word of the collection");
 }

@@ -83,17 +83,20 @@ impl Team {
         which: &ReadSession,
         now: UtcMillis,
     ) -> StoreResult<SessionPart> {
-        let member = self.members.get(&which.member).filter(|member| !member.is_withdrawn).ok_or(StoreError::UnknownSession)?;
-        let email = member.email.clone();
-        let key = (project.to_owned(), which.member, which.id.clone());
-        let session = self.sessions.get(&key).ok_or(StoreError::UnknownSession)?;
+        let is_hidden = |id: &Uuid| self.members.get(id).is_none_or(|member| member.is_withdrawn);
+        let of = |(of, member, id): &(String, Uuid, String)| of == project && id.starts_with(&which.id) && !is_hidden(member);
+        let named = self.sessions.iter().filter(|(key, _)| of(key)).min_by_key(|((_, member, id), _)| (id.clone(), *member));
+        let ((_, member, _), session) = named.ok_or(StoreError::UnknownSession)?;
+        let (name, email) =
+            self.members.get(member).map(|member| (member.name.clone(), member.email.clone())).unwrap_or_default();
+        let found = FoundSession { member: *member, name, head: session.head.clone() };
         let mut bytes = 0;
         let fits = |turn: &&SharedTurn| {
             bytes += turn.text.len();
             bytes <= MOST_PAGE
         };
         let turns = session.turns.iter().skip(which.from as usize).take_while(fits).map(without_vectors).collect();
-        let part = SessionPart { head: session.head.clone(), turns };
+        let part = SessionPart { session: found, turns };
         self.note(now, Some(caller.me.member), action::READ, format!("{project}: a session of {email}"));
         Ok(part)
     }
@@ -104,7 +107,7 @@ impl Team {
         let mut counted = Vec::new();
         for (place, (_, session)) in of_project.iter().enumerate() {
             for (index, turn) in session.turns.iter().enumerate() {
-                counted.push((place, index, words.count(&turn.text)));
+                counted.push((place, index, words.count(turn.speaker.as_deref(), &turn.text)));
             }
         }
         let numbers: Vec<i64> = search.words.iter().map(|word| words.number(word)).collect();

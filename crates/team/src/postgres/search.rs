@@ -6,11 +6,11 @@ use yore_core::time::UtcMillis;
 
 use super::fault::Fault;
 use super::members::note;
-use super::sessions::{head_of, places, set_path, turn_of, vector_text};
+use super::sessions::{found_session, places, set_path, turn_of, vector_text};
 use super::{Postgres, begin, number, require_token};
 use crate::rules::{self, action};
 use crate::store::Caller;
-use crate::wire::{FoundSession, FoundTurn, FoundTurns, Search};
+use crate::wire::{FoundTurn, FoundTurns, Search};
 use crate::words::{B, K1, Wanted, Words};
 
 const COUNTS: &str = "select turns, words from project where tenant = $1 and name = $2";
@@ -37,7 +37,7 @@ const BY_MEANING: &str = "
         group by turn_vector.member, session, index) as near
     order by distance, member, session, index limit $6";
 const TURNS: &str = "
-    select said, at, text, member, session, index from turn
+    select said, at, text, speaker, member, session, index from turn
     join unnest($3::uuid[], $4::text[], $5::int[]) as found (member, session, index) using (member, session, index)
     where tenant = $1 and project = $2 order by member, session, index";
 const SESSIONS: &str = "
@@ -147,15 +147,14 @@ impl Found {
     async fn read(&self, transaction: &Transaction<'_>, team: Uuid, project: &str, answer: &mut FoundTurns) -> Result<(), Fault> {
         let sessions = transaction.prepare_cached(SESSIONS).await?;
         let sessions = transaction.query(&sessions, &[&team, &project, &self.members, &self.sessions]).await?;
-        let session = |row: &tokio_postgres::Row| FoundSession { member: row.get(6), name: row.get(7), head: head_of(row) };
-        answer.sessions = sessions.iter().map(session).collect();
+        answer.sessions = sessions.iter().map(found_session).collect();
         let places = places(&sessions);
         let turns = transaction.prepare_cached(TURNS).await?;
         let turns = transaction.query(&turns, &[&team, &project, &self.members, &self.sessions, &self.indices]).await?;
         for row in &turns {
-            let Some(session) = places.get(&(row.get(3), row.get(4))) else { continue };
-            let index = row.get::<_, i32>(5).unsigned_abs();
-            let turn = FoundTurn { session: *session, index, turn: turn_of(row, 0)? };
+            let Some(session) = places.get(&(row.get(4), row.get(5))) else { continue };
+            let index = row.get::<_, i32>(6).unsigned_abs();
+            let turn = FoundTurn { session: *session, index, turn: turn_of(row)? };
             // One that was found by words and by meaning is there twice.
             if answer.found.last() != Some(&turn) {
                 answer.found.push(turn);

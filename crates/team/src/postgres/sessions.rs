@@ -12,7 +12,7 @@ use super::members::note;
 use super::{Postgres, begin, begin_read, require_token};
 use crate::rules::{self, action};
 use crate::store::{Caller, Quota, StoreError};
-use crate::wire::{MOST_PAGE, OwnSessions, ReadSession, Said, SessionHead, SessionPart, SharedSession, SharedTurn};
+use crate::wire::{FoundSession, MOST_PAGE, OwnSessions, ReadSession, Said, SessionHead, SessionPart, SharedSession, SharedTurn};
 use crate::words::Words;
 
 const LOCK_PROJECT: &str = "select 1 from project where tenant = $1 and name = $2 for no key update";
@@ -25,10 +25,11 @@ const WRITE_SESSION: &str = "
     on conflict (tenant, project, member, id) do update
     set title = excluded.title, agent = excluded.agent, began = excluded.began, turns = excluded.turns, digest = excluded.digest";
 const DROP_TURNS: &str = "
-    delete from turn where tenant = $1 and project = $2 and member = $3 and session = $4 and index >= $5 returning text";
+    delete from turn where tenant = $1 and project = $2 and member = $3 and session = $4 and index >= $5 returning text, speaker";
 const WRITE_TURNS: &str = "
-    insert into turn (tenant, project, member, session, index, said, at, text)
-    select $1, $2, $3, $4, index, said, at, text from unnest($5::int[], $6::text[], $7::bigint[], $8::text[]) as new (index, said, at, text)";
+    insert into turn (tenant, project, member, session, index, said, at, text, speaker)
+    select $1, $2, $3, $4, index, said, at, text, speaker
+    from unnest($5::int[], $6::text[], $7::bigint[], $8::text[], $9::text[]) as new (index, said, at, text, speaker)";
 /// The words of one turn.
 const WRITE_TURN_WORDS: &str = "
     insert into turn_words (tenant, project, member, session, index, at, words, counts, length)
@@ -62,12 +63,13 @@ const OWN: &str = "
     from session where tenant = $1 and project = $2 and member = $3 order by id";
 const EPOCH: &str = "select epoch from team where tenant = $1";
 const HEAD: &str = "
-    select session.id, title, agent, began, turns, digest, member.email from session
+    select session.id, title, agent, began, turns, digest, session.member, member.name, member.email from session
     join member on member.tenant = session.tenant and member.id = session.member
-    where session.tenant = $1 and project = $2 and session.member = $3 and session.id = $4 and not member.is_withdrawn";
+    where session.tenant = $1 and project = $2 and starts_with(session.id, $3) and not member.is_withdrawn
+    order by session.id, session.member limit 1";
 const PART: &str = "
-    select said, at, text from (
-        select index, said, at, text, sum(octet_length(text)) over (order by index) as bytes from turn
+    select said, at, text, speaker from (
+        select index, said, at, text, speaker, sum(octet_length(text)) over (order by index) as bytes from turn
         where tenant = $1 and project = $2 and member = $3 and session = $4 and index >= $5) as next
     where bytes <= $6 order by index";
 
@@ -82,8 +84,8 @@ struct Change {
 }
 
 impl Change {
-    fn count(&mut self, words: &mut Words, text: &str, sign: i64) -> crate::words::Counted {
-        let counted = words.count(text);
+    fn count(&mut self, words: &mut Words, speaker: Option<&str>, text: &str, sign: i64) -> crate::words::Counted {
+        let counted = words.count(speaker, text);
         self.turns += sign;
         self.bytes += sign * text.len() as i64;
         self.length += sign * i64::from(counted.length);
@@ -169,17 +171,19 @@ impl Postgres {
         let mut client = self.pool.get().await?;
         let transaction = begin(&mut client, caller.me.team).await?;
         require_token(&transaction, caller).await?;
-        let ReadSession { member, id, from } = which;
+        let ReadSession { id, from } = which;
         let team = caller.me.team;
-        let head = transaction.query_opt(HEAD, &[&team, &project, member, id]).await?;
+        let head = transaction.query_opt(HEAD, &[&team, &project, id]).await?;
         let head = head.ok_or(Fault::Store(StoreError::UnknownSession))?;
+        let session = found_session(&head);
         let from = i32::try_from(*from).unwrap_or(i32::MAX);
-        let turns = transaction.query(PART, &[&team, &project, member, id, &from, &(MOST_PAGE as i64)]).await?;
-        let email: String = head.get(6);
+        let turns =
+            transaction.query(PART, &[&team, &project, &session.member, &session.head.id, &from, &(MOST_PAGE as i64)]).await?;
+        let email: String = head.get(8);
         let subject = format!("{project}: a session of {email}");
         note(&transaction, team, now, Some(caller.me.member), action::READ, &subject).await?;
         transaction.commit().await?;
-        Ok(SessionPart { head: head_of(&head), turns: turns.iter().map(|row| turn_of(row, 0)).collect::<Result<_, _>>()? })
+        Ok(SessionPart { session, turns: turns.iter().map(turn_of).collect::<Result<_, _>>()? })
     }
 }
 
@@ -205,7 +209,7 @@ impl<'a> Writing<'a> {
         let (team, member) = (self.caller.me.team, self.caller.me.member);
         let gone = self.transaction.query(&drop, &[&team, &self.project, &member, &id, &from]).await?;
         for row in &gone {
-            self.change.count(&mut self.words, row.get(0), -1);
+            self.change.count(&mut self.words, row.get(1), row.get(0), -1);
         }
         Ok(gone.len())
     }
@@ -229,11 +233,12 @@ impl<'a> Writing<'a> {
         let said: Vec<&str> = turns.iter().map(|turn| turn.said.as_str()).collect();
         let at: Vec<Option<UtcMillis>> = turns.iter().map(|turn| turn.at).collect();
         let texts: Vec<&str> = turns.iter().map(|turn| turn.text.as_str()).collect();
+        let speakers: Vec<Option<&str>> = turns.iter().map(|turn| turn.speaker.as_deref()).collect();
         let write = transaction.prepare_cached(WRITE_TURNS).await?;
-        transaction.execute(&write, &[&team, &project, &member, &head.id, &places, &said, &at, &texts]).await?;
+        transaction.execute(&write, &[&team, &project, &member, &head.id, &places, &said, &at, &texts, &speakers]).await?;
         let write = transaction.prepare_cached(WRITE_TURN_WORDS).await?;
         for (turn, place) in turns.iter().zip(&places) {
-            let counted = self.change.count(&mut self.words, &turn.text, 1);
+            let counted = self.change.count(&mut self.words, turn.speaker.as_deref(), &turn.text, 1);
             let words: Vec<i64> = counted.words.keys().copied().collect();
             let counts: Vec<i16> = counted.words.values().copied().collect();
             let values: [&(dyn tokio_postgres::types::ToSql + Sync); 9] =
@@ -310,8 +315,13 @@ pub(super) fn vector_text(vector: &[i8]) -> String {
     format!("[{}]", numbers.join(","))
 }
 
+/// Returns the session of a row that begins with its columns, the member and their name.
+pub(super) fn found_session(row: &Row) -> FoundSession {
+    FoundSession { member: row.get(6), name: row.get(7), head: head_of(row) }
+}
+
 /// Returns the session of a row that begins with its columns.
-pub(super) fn head_of(row: &Row) -> SessionHead {
+fn head_of(row: &Row) -> SessionHead {
     SessionHead {
         id: row.get(0),
         title: row.get(1),
@@ -322,12 +332,12 @@ pub(super) fn head_of(row: &Row) -> SessionHead {
     }
 }
 
-/// Returns the turn of a row that has its columns from a place on.
-pub(super) fn turn_of(row: &Row, from: usize) -> Result<SharedTurn, Fault> {
-    let said: &str = row.get(from);
+/// Returns the turn of a row that begins with its columns.
+pub(super) fn turn_of(row: &Row) -> Result<SharedTurn, Fault> {
+    let said: &str = row.get(0);
     let said = Said::parse(said)
         .ok_or_else(|| Fault::Store(StoreError::Failed(format!("the database has an unknown speaker: {said}"))))?;
-    Ok(SharedTurn { said, at: row.get(from + 1), text: row.get(from + 2), vectors: Vec::new() })
+    Ok(SharedTurn { said, at: row.get(1), text: row.get(2), speaker: row.get(3), vectors: Vec::new() })
 }
 
 /// Returns where in `found` a member's session is, by member and id.

@@ -28,6 +28,7 @@ create table turn (
     session text collate "C" not null,
     index int not null check (index >= 0),
     said text not null check (said in ('user', 'assistant')),
+    speaker text collate "C",
     at bigint,
     text text collate "C" not null,
     primary key (tenant, project, member, session, index),

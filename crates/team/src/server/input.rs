@@ -251,7 +251,7 @@ pub(super) fn check_operations(operations: &[Operation]) -> Result<(), Refusal> 
 
 /// Refuses a session whose id is none.
 pub(super) fn wrong_session() -> Refusal {
-    Refusal::wrong("team/session", "the id of a session has 32 hexadecimal digits")
+    Refusal::wrong("team/session", "the id of a session has 32 hexadecimal digits; 8 and more of them name one")
 }
 
 /// Refuses sessions that no client shares.
@@ -281,10 +281,12 @@ pub(super) fn check_sessions(sessions: &[SharedSession]) -> Result<(), Refusal> 
             return Err(Refusal::wrong("team/session", "a session has more turns than it may, or than it has"));
         }
         for turn in turns {
-            if turn.text.len() > MOST_TEXT || !is_plain(&turn.text) {
+            let name = turn.speaker.as_deref().unwrap_or_default();
+            let is_named = name.chars().count() <= MOST_NAME && is_plain(name);
+            if turn.text.len() > MOST_TEXT || !is_plain(&turn.text) || !is_named {
                 return Err(Refusal::wrong(
                     "team/turn",
-                    format!("a turn is longer than {MOST_TEXT} bytes, or has a NUL character"),
+                    format!("a turn is longer than {MOST_TEXT} bytes, has a NUL character, or a speaker with a long name"),
                 ));
             }
             if turn.vectors.len() > MOST_VECTORS || turn.vectors.iter().any(|vector| vector.len() != VECTOR) {

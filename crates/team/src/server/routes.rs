@@ -21,7 +21,7 @@ use crate::secret::Secret;
 use crate::store::{Newcomer, Store, StoredInvite};
 use crate::wire::{
     Invite, Join, Joined, MOST_BODY, MOST_RECORDS, NewInvite, Outcome, Push, Pushed, ReadSession, RemoveSessions, Search,
-    ShareSessions, is_name,
+    ShareSessions, is_beginning, is_name,
 };
 
 /// Most bytes of a search.
@@ -190,7 +190,7 @@ pub(super) async fn read_session<S: Store>(
     Named(project): Named,
     Json { value: which, .. }: Json<ReadSession, SHORT>,
 ) -> Answer {
-    if !is_name(&which.id) {
+    if !is_beginning(&which.id) {
         return Err(wrong_session());
     }
     app.json(&app.work(left, app.store.read_session(&caller, &project, &which, app.now())).await?).await

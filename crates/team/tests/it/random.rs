@@ -90,7 +90,6 @@ enum Call {
     },
     ReadSession {
         by: Choice,
-        of: Choice,
         project: usize,
         session: u8,
         from: u32,
@@ -131,8 +130,8 @@ fn call() -> impl Strategy<Value = Call> {
             .prop_map(|(by, project, session, from, words)| Call::ShareSessions { by, project, session, from, words }),
         1 => (by.clone(), 0..PROJECTS.len(), prop::option::weighted(0.7, 0..3_u8))
             .prop_map(|(by, project, session)| Call::RemoveSessions { by, project, session }),
-        1 => (by.clone(), by.clone(), 0..PROJECTS.len(), 0..3_u8, 0..4_u32)
-            .prop_map(|(by, of, project, session, from)| Call::ReadSession { by, of, project, session, from }),
+        1 => (by.clone(), 0..PROJECTS.len(), 0..3_u8, 0..4_u32)
+            .prop_map(|(by, project, session, from)| Call::ReadSession { by, project, session, from }),
         4 => (by.clone(), 0..PROJECTS.len(), prop::collection::vec(0..7_u8, 0..4), prop::option::of(0..7_u8), prop::option::of((0..4_i64, 0..4_i64)))
             .prop_map(|(by, project, words, near, days)| Call::Search { by, project, words, near, days }),
         1 => (by, prop::option::of(0..20_u64), 0..9_usize).prop_map(|(by, before, limit)| Call::Audit { by, before, limit }),
@@ -252,8 +251,8 @@ async fn make(store: &impl Store, world: &mut World, call: &Call, epochs: &[Uuid
             let ids = session.map(|session| vec![session_id(session)]);
             shown(&store.remove_sessions(&world.caller(*by), PROJECTS[*project], ids.as_deref(), now).await, epochs)
         }
-        Call::ReadSession { by, of, project, session, from } => {
-            let which = ReadSession { member: world.caller(*of).me.member, id: session_id(*session), from: *from };
+        Call::ReadSession { by, project, session, from } => {
+            let which = ReadSession { id: session_id(*session), from: *from };
             shown(&store.read_session(&world.caller(*by), PROJECTS[*project], &which, now).await, epochs)
         }
         Call::Search { by, project, words, near, days } => {

@@ -81,6 +81,7 @@ pub fn shown(pulled: &Pulled) -> Vec<String> {
 pub fn session(number: u128, from: u32, texts: &[&str]) -> SharedSession {
     let turn = |(place, text): (u32, &&str)| SharedTurn {
         said: if place % 2 == 0 { Said::User } else { Said::Assistant },
+        speaker: (place == 3).then(|| "Cleo Retri".to_owned()),
         at: Some(NOW + i64::from(place)),
         text: (*text).to_owned(),
         vectors: vec![vector(text)],

@@ -57,6 +57,8 @@ mod stats;
 mod status;
 mod status_line;
 mod team;
+mod team_place;
+mod team_sessions;
 mod topics;
 mod tour;
 mod undo;

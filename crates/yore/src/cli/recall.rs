@@ -12,8 +12,8 @@ use yore_core::time::UtcMillis;
 use yore_engine::{Anchor, Missing, RecallAnswer, RecallRequest, Withheld};
 use yore_sources::source::{SOURCES, source_named};
 
-use super::Context;
 use super::memories::{kind, share, status, tier};
+use super::{Context, team_sessions};
 use crate::config::RecallEmbedder;
 use crate::error::{CliError, CliResult, Exit};
 use crate::recall_request::{self, KINDS, ROLES};
@@ -50,6 +50,9 @@ pub struct Arguments {
     /// Leave out what is less likely than P (0 to 1) to bear on the question; 0 shows everything
     #[arg(long, value_name = "P", value_parser = probability)]
     min_confidence: Option<f32>,
+    /// Search what the team of this project said in sessions, on its server, instead of your own memory
+    #[arg(long, conflicts_with_all = ["files", "work", "topics"])]
+    team: bool,
     /// Show the files that agents opened when this was worked on, best first, in place of what was said
     #[arg(long)]
     files: bool,
@@ -213,7 +216,6 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let is_of_file = arguments.question.is_empty();
     let question = if is_of_file { arguments.filter.file.join(" ") } else { question(&arguments.question)? };
     arguments.filter.check()?;
-    let mut memory = context.settings.memory()?;
     let mut request = request(&question, context);
     request.wordings.clone_from(&arguments.wording);
     request.answer_kind = arguments.answer_kind.or(is_of_file.then_some(AnswerKind::Overview));
@@ -236,10 +238,15 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if arguments.files && arguments.limit.is_none() {
         request.limit = request.limit.max(FILES_FROM);
     }
+    if arguments.team {
+        request.packing = Some(text::packing(budget.unwrap_or(context.settings.config().recall.budget)));
+        return team_sessions::recall(&request, context);
+    }
     let may_be_full = match arguments.embedder {
         Some(embedder) => embedder == RecallEmbedder::Auto,
         None => context.settings.may_be_full(),
     };
+    let mut memory = context.settings.memory()?;
     let mut answer = memory.recall(&request, may_be_full)?;
     if let (Some(most), Some(view)) = (arguments.limit.map(|limit| limit as usize), &mut answer.view) {
         view.rows.truncate(most);

@@ -14,6 +14,7 @@ use yore_sources::redact::{RedactionCounts, Redactor};
 
 use super::Context;
 use super::team::{self, ProjectShare};
+use crate::config::SharedLevel;
 use crate::engine_handle::MemoryClient;
 use crate::error::{CliError, CliResult, Exit};
 use crate::inject::budget::tokens;
@@ -54,6 +55,12 @@ pub struct Arguments {
     /// With `.`: take back what went out from here, and share the project no more
     #[arg(long, conflicts_with = "dry_run")]
     stop: bool,
+    /// With `.`: what is shared: named, memories, or sessions for what you and agents said as well [default: as now, else team.level]
+    #[arg(long, value_name = "LEVEL", value_parser = team::level)]
+    level: Option<SharedLevel>,
+    /// With `. --dry-run --level sessions`: print this session as it would go
+    #[arg(long, value_name = "ID", requires = "dry_run")]
+    session: Option<String>,
     /// With `.`: ask nothing
     #[arg(short, long)]
     yes: bool,
@@ -120,13 +127,21 @@ enum Action {
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
-    let of_project =
-        ProjectShare { team: arguments.team.as_deref(), stop: arguments.stop, dry_run: arguments.dry_run, yes: arguments.yes };
+    let of_project = ProjectShare {
+        team: arguments.team.as_deref(),
+        level: arguments.level,
+        session: arguments.session.as_deref(),
+        stop: arguments.stop,
+        dry_run: arguments.dry_run,
+        yes: arguments.yes,
+    };
     if arguments.memories == ["."] {
         return team::share_project(&of_project, context);
     }
-    if of_project.team.is_some() || of_project.stop || of_project.yes {
-        return Err(CliError::usage("--team, --stop and --yes are for a whole project", Some("`yore share .`")));
+    let is_of_project = of_project.team.is_some() || of_project.level.is_some() || of_project.session.is_some();
+    if is_of_project || of_project.stop || of_project.yes {
+        let message = "--team, --level, --session, --stop and --yes are for a whole project";
+        return Err(CliError::usage(message, Some("`yore share .`")));
     }
     let place = Place::here(context)?;
     match &arguments.action {

@@ -9,17 +9,16 @@ use yore_core::id::MemoryId;
 use yore_core::time::format_utc;
 use yore_engine::ProjectQuery;
 use yore_sources::git::Git;
-use yore_sources::project_names::{ProjectNames, names_of};
 use yore_team::secret::{NoSecret, Secret};
 use yore_team::wire::{Change, Join, MOST_NAME, Member, NewInvite, Role, name_of};
 
-use super::Context;
+use super::team_place::{checkout, failed, server, told};
+use super::{Context, team_sessions};
 use crate::config::{self, FileKind, PROJECT_FILE, SharedLevel};
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::plain::{counted, harmless, one_line};
 use crate::results::{SharePreview, ShareRefused, TeamAudited, TeamInvite, TeamMember, TeamState, TeamSynced};
 use crate::shared::file::{self, SharedFile};
-use crate::shared::folder::{Folder, project_key};
 use crate::shared::mirror::{self, Membership, Mirror, TeamProject};
 use crate::shared::publish::Publisher;
 use crate::shared::refresh::of_team;
@@ -118,6 +117,15 @@ enum Action {
     },
     /// Send what waits, and receive what changed
     Sync,
+    /// Read a session that a member shares, from a turn on: `yore recall --team` finds it
+    Read {
+        /// The session, or SESSION:NUMBER for a turn of it
+        #[arg(value_name = "ID")]
+        id: String,
+        /// At most N turns
+        #[arg(short = 'n', long, value_name = "N", default_value_t = 6)]
+        limit: usize,
+    },
     /// List who did what, for owners
     Audit {
         #[command(flatten)]
@@ -143,12 +151,25 @@ struct OfTeam {
 pub struct ProjectShare<'a> {
     /// The team.
     pub team: Option<&'a str>,
+    /// The level; `None`: that at which it is shared, or the configured one.
+    pub level: Option<SharedLevel>,
+    /// The session to print as it would go.
+    pub session: Option<&'a str>,
     /// Shares no more.
     pub stop: bool,
     /// Only shows what would go.
     pub dry_run: bool,
     /// Asks nothing.
     pub yes: bool,
+}
+
+/// Returns the level with a name.
+///
+/// # Errors
+/// None has it.
+pub fn level(text: &str) -> Result<SharedLevel, String> {
+    let known = SharedLevel::ALL.into_iter().find(|level| level.as_str() == text);
+    known.ok_or_else(|| "expected named, memories or sessions".to_owned())
 }
 
 fn role(text: &str) -> Result<Role, String> {
@@ -185,23 +206,10 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         Some(Action::TakeBack { memories }) => named(memories, Named::TakeBack, context),
         Some(Action::Forget { memories }) => named(memories, Named::Forget, context),
         Some(Action::Sync) => sync(context),
+        Some(Action::Read { id, limit }) => team_sessions::read(id, *limit, context),
         Some(Action::Audit { team }) => audit(team.team.as_deref(), context),
         Some(Action::Leave { team }) => leave(team.team.as_deref(), context),
     }
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "an error is given away where it is told")]
-fn told(error: RemoteError) -> CliError {
-    error.told()
-}
-
-fn failed(context: &Context) -> impl Fn(std::io::Error) -> CliError {
-    let data = context.settings.directory.clone();
-    move |error| CliError::io(&data, &error)
-}
-
-fn server(membership: &Membership) -> CliResult<Server> {
-    Server::of(membership).map_err(told)
 }
 
 /// Returns the access to a team by its name, or to the only one. A repository has no say in it.
@@ -320,6 +328,12 @@ fn show(context: &mut Context) -> CliResult {
                 project.sent,
                 project.received
             ))?;
+            if project.sessions > 0 {
+                let held =
+                    if project.turns_held_back > 0 { format!(", {} held back", project.turns_held_back) } else { String::new() };
+                let (sessions, turns) = (counted(project.sessions, "session"), counted(project.turns, "turn"));
+                context.printer.line(format!("    {sessions} with {turns} shared from here{held}"))?;
+            }
             for refused in &project.refused {
                 context.printer.line(format!("    refused: {}", one_line(&refused.reason)))?;
             }
@@ -454,15 +468,6 @@ fn leave(team: Option<&str>, context: &mut Context) -> CliResult {
     Ok(Exit::Success)
 }
 
-/// The checkout of this directory.
-fn checkout(context: &Context) -> CliResult<(Folder, ProjectNames, String)> {
-    let outside = || CliError::usage("this directory is in no repository", Some("run it in the project that you share"));
-    let folder = context.settings.here.as_deref().and_then(Folder::of).ok_or_else(outside)?;
-    let here = folder.root.to_str().map(names_of).ok_or_else(outside)?;
-    let key = project_key(&here).ok_or_else(outside)?;
-    Ok((folder, here, key))
-}
-
 fn publisher(root: &Path, context: &Context) -> CliResult<Publisher> {
     let patterns = &context.settings.config().redaction.extra_patterns;
     Publisher::new(&context.settings.directory, patterns, root, context.settings.paths.home.as_deref()).map_err(failed(context))
@@ -486,13 +491,23 @@ pub fn share_project(options: &ProjectShare<'_>, context: &mut Context) -> CliRe
         return Err(CliError::usage(message, Some("`yore config set --shared team.project NAME` gives another one")));
     }
     let root = folder.root.clone();
-    let project = TeamProject { key, root, team: membership.me.team, name, level: configured.level, is_stopped: false };
-    refuse_confusion(&project, &mirror::projects(&data).map_err(failed(context))?)?;
+    let known = mirror::projects(&data).map_err(failed(context))?;
+    // A level that was chosen once stays until another one is.
+    let is_now = known.iter().find(|known| known.key == key && !known.is_stopped).map(|known| known.level);
+    let level = options.level.or(is_now.filter(|level| *level == SharedLevel::Sessions)).unwrap_or(configured.level);
+    let project = TeamProject { key, root, team: membership.me.team, name, level, is_stopped: false };
+    refuse_confusion(&project, &known)?;
     let publisher = publisher(&folder.root, context)?;
     let mut memory = context.settings.memory()?;
     let known = mirror::mirror_or_new(&data, &project).map_err(failed(context))?;
     let outgoing = Outgoing::of(&mut memory, &here, &publisher, &known.named)?.unwrap_or_default();
-    let preview = previewed(&membership, &project, &known, &outgoing);
+    if let Some(session) = options.session {
+        return team_sessions::print(session, &here, &publisher, &mut memory, context);
+    }
+    let mut preview = previewed(&membership, &project, &known, &outgoing);
+    if project.level == SharedLevel::Sessions && is_now != Some(SharedLevel::Sessions) || options.dry_run {
+        preview.sessions = team_sessions::previews(project.level, &here, &publisher, &mut memory)?;
+    }
     if options.dry_run {
         return show_preview(&preview, context);
     }
@@ -545,7 +560,8 @@ fn previewed(membership: &Membership, project: &TeamProject, known: &Mirror, out
     }
     let held_back =
         outgoing.held_back.iter().map(|(id, reason)| ShareRefused { memory: id.short(), reason: reason.clone() }).collect();
-    SharePreview { team: membership.me.team_name.clone(), project: project.name.clone(), texts, taken_back, held_back }
+    let (team, project) = (membership.me.team_name.clone(), project.name.clone());
+    SharePreview { team, project, texts, taken_back, held_back, sessions: Vec::new() }
 }
 
 /// Writes into the project's file with whom it is shared, unless that stands there.
@@ -622,6 +638,7 @@ fn show_preview(preview: &SharePreview, context: &mut Context) -> CliResult {
     for text in &preview.texts {
         context.printer.line(harmless(text))?;
     }
+    team_sessions::list(&preview.sessions, context)?;
     let (team, project) = (one_line(&preview.team), one_line(&preview.project));
     context.printer.note(format!("{} would go to {team}, as {project}", counted(preview.texts.len() as u64, "text")))?;
     if preview.taken_back > 0 {
@@ -652,9 +669,17 @@ fn agrees(preview: &SharePreview, level: SharedLevel, context: &mut Context) -> 
         context.printer.line(format!("{} taken back", counted(preview.taken_back, "text")))?;
     }
     let (team, name) = (one_line(&preview.team), one_line(&preview.project));
+    let memories = counted(preview.texts.len() as u64, "memory");
     let what = match level {
         SharedLevel::Named => "the memories that you name".to_owned(),
-        SharedLevel::Memories => format!("{}, and those to come,", counted(preview.texts.len() as u64, "memory")),
+        SharedLevel::Memories => format!("{memories}, and those to come,"),
+        SharedLevel::Sessions => {
+            let sessions = counted(preview.sessions.len() as u64, "session");
+            context
+                .printer
+                .line(format!("{sessions}: --dry-run lists them; what you and the agents said goes, and no output of tools"))?;
+            format!("{memories} and what was said in {sessions}, and those to come,")
+        }
     };
     context.printer.prompt(format!("share {what} with the team {team} as {name}? y: yes, enter: no "))?;
     let mut answer = String::new();
@@ -769,6 +794,8 @@ fn report_sync(projects: Vec<TeamProject>, context: &mut Context) -> CliResult {
                 project: project.name,
                 sent: synced.sent,
                 received: synced.received,
+                turns: synced.sessions.turns,
+                sessions_taken_back: synced.sessions.removed,
                 waiting: synced.waiting,
                 refused: state::refused(synced.refused.iter().map(|(name, why)| (name, why))),
                 problem: None,
@@ -792,6 +819,12 @@ fn report_sync(projects: Vec<TeamProject>, context: &mut Context) -> CliResult {
                 counted(one.sent, "change"),
                 counted(one.received, "change")
             ))?;
+            if one.turns > 0 {
+                context.printer.line(format!("{project}: {} of sessions sent", counted(one.turns, "turn")))?;
+            }
+            if one.sessions_taken_back > 0 {
+                context.printer.line(format!("{project}: {} taken back", counted(one.sessions_taken_back, "session")))?;
+            }
             for refused in &one.refused {
                 context.printer.note(format!("refused: {}", one_line(&refused.reason)))?;
             }

@@ -46,6 +46,10 @@ fn shared(project: &TeamProjectState) -> Markup {
         dl {
             dt { "Shared from here" }
             dd { (counted(project.sent, "memory")) @if project.level == "named" { ", those that you name" } @else { ", all that hold for everybody who works on it" } " (" (project.directory) ")" }
+            @if project.sessions > 0 {
+                dt { "Sessions" }
+                dd { (counted(project.sessions, "session")) " with " (counted(project.turns, "turn")) " are searched by members on the server" @if project.turns_held_back > 0 { "; " (counted(project.turns_held_back, "turn")) " held back" } }
+            }
             dt { "Received" } dd { (counted(project.received, "text")) }
             @if project.waiting > 0 { dt { "Waiting" } dd { (counted(project.waiting, "change")) " to be sent" } }
         }

@@ -25,10 +25,20 @@ pub struct TeamProjectState {
     pub project: String,
     /// The checkout from which it is shared.
     pub directory: String,
-    /// `memories`: all that hold for everybody who works on it; `named`: those that the person names.
+    /// `sessions`: memories and what was said in sessions; `memories`: all memories that hold for everybody who works on it; `named`:
+    /// those that the person names.
     pub level: String,
     /// Memories that are shared from here.
     pub sent: u64,
+    /// Sessions that are shared from here.
+    #[serde(default)]
+    pub sessions: u64,
+    /// Turns of these.
+    #[serde(default)]
+    pub turns: u64,
+    /// Turns that are held back, because they name the directory of a person.
+    #[serde(default)]
+    pub turns_held_back: u64,
     /// Texts of others.
     pub received: u64,
     /// Changes that wait to be sent.
@@ -72,6 +82,97 @@ pub struct SharePreview {
     pub taken_back: u64,
     /// Memories that are held back, and why.
     pub held_back: Vec<ShareRefused>,
+    /// Sessions that would go, at the level `sessions`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sessions: Vec<SessionPreview>,
+}
+
+/// A session that would be shared.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct SessionPreview {
+    /// Its id.
+    pub session: String,
+    /// The agent.
+    pub agent: String,
+    /// What it was about.
+    pub title: String,
+    /// When it began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub began: Option<String>,
+    /// Turns that go: what you and the agent said. What tools were given and printed stays.
+    pub turns: u64,
+    /// Bytes of these.
+    pub bytes: u64,
+    /// Turns that are held back, because they name the directory of a person.
+    pub held_back: u64,
+}
+
+/// The answer of a team's sessions to a question.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct TeamFound {
+    /// The team.
+    pub team: String,
+    /// The project's name on the server.
+    pub project: String,
+    /// Turns that were searched.
+    pub searched: u64,
+    /// strong, fair or weak: whether the answer bears on the question.
+    pub strength: String,
+    /// What was said, best first.
+    pub results: Vec<TeamSaid>,
+}
+
+/// A turn of a session that a member shares.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct TeamSaid {
+    /// Session and number of the turn, from 1: `yore team read` takes it.
+    pub id: String,
+    /// Whose session it is.
+    pub member: String,
+    /// The agent.
+    pub agent: String,
+    /// What the session was about.
+    pub title: String,
+    /// `user` for the member, `assistant` for the agent.
+    pub role: String,
+    /// When it was said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// strong, fair or weak.
+    pub strength: String,
+    /// The passages that bear on the question.
+    pub text: String,
+}
+
+/// A part of a session that a member shares.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct TeamSession {
+    /// Its id.
+    pub session: String,
+    /// Whose it is.
+    pub member: String,
+    /// The agent.
+    pub agent: String,
+    /// What it was about.
+    pub title: String,
+    /// Number of its turns.
+    pub turns: u64,
+    /// The turns that are shown.
+    pub said: Vec<TeamTurn>,
+}
+
+/// A turn of such a session.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct TeamTurn {
+    /// Its number, from 1.
+    pub number: u64,
+    /// `user` for the member, `assistant` for the agent.
+    pub role: String,
+    /// When it was said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// The words.
+    pub text: String,
 }
 
 /// The outcome of a synchronization.
@@ -83,6 +184,12 @@ pub struct TeamSynced {
     pub sent: u64,
     /// Changes that were received.
     pub received: u64,
+    /// Turns of sessions that were sent.
+    #[serde(default)]
+    pub turns: u64,
+    /// Sessions that were taken back.
+    #[serde(default)]
+    pub sessions_taken_back: u64,
     /// Changes that wait still.
     pub waiting: u64,
     /// Texts that the server refused now.

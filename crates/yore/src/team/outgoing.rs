@@ -88,7 +88,7 @@ impl Outgoing {
         for id in forgotten {
             mirror.forget(*id);
         }
-        let is_shared = |id: &MemoryId| level == SharedLevel::Memories || mirror.named.contains(id);
+        let is_shared = |id: &MemoryId| level != SharedLevel::Named || mirror.named.contains(id);
         let wanted: BTreeMap<MemoryId, (String, &Text)> =
             self.texts.iter().filter(|(id, _)| is_shared(id)).map(|(id, text)| (*id, (name_of(&text.text), text))).collect();
         let names: BTreeSet<&String> = wanted.values().map(|(name, _)| name).collect();

@@ -7,7 +7,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 use yore_engine::transport::{Client, ClientSettings, Request, TransportError, is_here};
-use yore_team::wire::{Audited, Invite, Join, Joined, MOST_RECORDS, Member, NewInvite, Problem, Pulled, Push, Pushed};
+use yore_team::wire::{
+    Audited, FoundTurns, Invite, Join, Joined, MOST_RECORDS, Member, NewInvite, OwnSessions, Problem, Pulled, Push, Pushed,
+    ReadSession, RemoveSessions, Search, SessionPart, ShareSessions, SharedSession,
+};
 
 use crate::error::{CliError, Exit};
 use crate::render::plain::harmless;
@@ -91,6 +94,27 @@ pub trait Remote {
     fn foreign(&self) -> RemoteError;
 }
 
+/// Requests about sessions to a server.
+pub trait SessionRemote {
+    /// Stores sessions, or parts of them.
+    ///
+    /// # Errors
+    /// There was no answer, or the server refused.
+    fn share_sessions(&self, project: &str, sessions: Vec<SharedSession>) -> Result<(), RemoteError>;
+
+    /// Removes sessions; `None`: all of the project.
+    ///
+    /// # Errors
+    /// As [`Self::share_sessions`].
+    fn remove_sessions(&self, project: &str, ids: Option<Vec<String>>) -> Result<(), RemoteError>;
+
+    /// Returns the sessions of the person that the server has.
+    ///
+    /// # Errors
+    /// As [`Self::share_sessions`].
+    fn own_sessions(&self, project: &str) -> Result<OwnSessions, RemoteError>;
+}
+
 /// A server, as a computer with a token sees it.
 #[derive(Debug)]
 pub struct Server {
@@ -168,6 +192,22 @@ impl Server {
         self.post("/v1/leave", &())
     }
 
+    /// Searches the sessions of a project, and answers within a time.
+    ///
+    /// # Errors
+    /// There was no answer in that time, or the server refused.
+    pub fn search(&self, project: &str, search: &Search, within: Duration) -> Result<FoundTurns, RemoteError> {
+        self.post_within(&format!("/v1/projects/{}/search", encoded(project)), search, within)
+    }
+
+    /// Reads a part of a session.
+    ///
+    /// # Errors
+    /// Nobody shares such a session, there was no answer, or the server refused.
+    pub fn read_session(&self, project: &str, which: &ReadSession) -> Result<SessionPart, RemoteError> {
+        self.post(&format!("/v1/projects/{}/sessions/read", encoded(project)), which)
+    }
+
     /// Returns the last entries of the audit.
     ///
     /// # Errors
@@ -181,9 +221,13 @@ impl Server {
     }
 
     fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, RemoteError> {
+        self.post_within(path, body, TIMEOUT)
+    }
+
+    fn post_within<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize, within: Duration) -> Result<T, RemoteError> {
         // Types of `wire` have no content that JSON cannot say.
         let body = serde_json::to_vec(body).unwrap_or_default();
-        self.ask(Request::new("POST", format!("{}{path}", self.address), TIMEOUT).with_body("application/json", body))
+        self.ask(Request::new("POST", format!("{}{path}", self.address), within).with_body("application/json", body))
     }
 
     fn ask<T: DeserializeOwned>(&self, request: Request) -> Result<T, RemoteError> {
@@ -211,6 +255,20 @@ impl Server {
             }
             Err(_) => Err(self.foreign()),
         }
+    }
+}
+
+impl SessionRemote for Server {
+    fn share_sessions(&self, project: &str, sessions: Vec<SharedSession>) -> Result<(), RemoteError> {
+        self.post(&format!("/v1/projects/{}/sessions", encoded(project)), &ShareSessions { sessions })
+    }
+
+    fn remove_sessions(&self, project: &str, ids: Option<Vec<String>>) -> Result<(), RemoteError> {
+        self.post(&format!("/v1/projects/{}/sessions/remove", encoded(project)), &RemoveSessions { ids })
+    }
+
+    fn own_sessions(&self, project: &str) -> Result<OwnSessions, RemoteError> {
+        self.get(&format!("/v1/projects/{}/sessions", encoded(project)))
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use crate::config::SharedLevel;
+use super::sessions::{self, SentSessions};
 use crate::results::{ShareRefused, TeamAuthor, TeamProjectState, TeamState};
 use crate::shared::mirror::{self, Mirror, TeamProject};
 
@@ -17,7 +17,8 @@ pub fn states(data: &Path) -> io::Result<Vec<TeamState>> {
     let mut states = Vec::new();
     for membership in mirror::memberships(data)? {
         let of_team = projects.iter().filter(|project| project.team == membership.me.team);
-        let of_project = |project: &TeamProject| Ok(project_state(project, &mirror::mirror(data, project)?));
+        let of_project =
+            |project: &TeamProject| Ok(project_state(project, &mirror::mirror(data, project)?, &sessions::sent(data, project)?));
         states.push(TeamState {
             team: membership.me.team_name.clone(),
             server: membership.server,
@@ -29,11 +30,7 @@ pub fn states(data: &Path) -> io::Result<Vec<TeamState>> {
     Ok(states)
 }
 
-fn project_state(project: &TeamProject, mirror: &Mirror) -> TeamProjectState {
-    let level = match project.level {
-        SharedLevel::Named => "named",
-        SharedLevel::Memories => "memories",
-    };
+fn project_state(project: &TeamProject, mirror: &Mirror, sent: &SentSessions) -> TeamProjectState {
     let known = mirror.known();
     let mut authors: BTreeMap<&str, TeamAuthor> = BTreeMap::new();
     for author in known.iter().filter_map(|known| known.author.as_ref()) {
@@ -43,8 +40,11 @@ fn project_state(project: &TeamProject, mirror: &Mirror) -> TeamProjectState {
     TeamProjectState {
         project: project.name.clone(),
         directory: project.root.display().to_string(),
-        level: level.to_owned(),
+        level: project.level.as_str().to_owned(),
         sent: mirror.sent.len() as u64,
+        sessions: sent.sessions.len() as u64,
+        turns: sent.sessions.values().map(|session| u64::from(session.turns)).sum(),
+        turns_held_back: sent.sessions.values().map(|session| u64::from(session.held_back)).sum(),
         received: known.len() as u64,
         waiting: mirror.waiting.len() as u64,
         refused: refused(mirror.refused.iter()),

@@ -9,8 +9,11 @@ use yore_engine::{ForgetRequest, MemoryFilter, MemoryList};
 use yore_sources::project_names::{ProjectNames, names_of};
 use yore_team::wire::{Change, MOST_OPERATIONS, Me, Operation, Outcome, Pulled, Push, Role, is_name, name_of};
 
+use super::error::SyncError;
 use super::outgoing::Outgoing;
 use super::remote::{Remote, RemoteError, Server};
+use super::sessions::{self, SessionsSynced};
+use crate::config::SharedLevel;
 use crate::engine_handle::MemoryClient;
 use crate::error::{CliError, CliResult};
 use crate::shared::folder::project_key;
@@ -40,36 +43,8 @@ pub struct Synced {
     pub refused: Vec<(String, String)>,
     /// Changes that wait still.
     pub waiting: u64,
-}
-
-/// Reason why a synchronization ended early. What was done stays done.
-#[derive(Debug, thiserror::Error)]
-pub enum SyncError {
-    /// A file of the data directory.
-    #[error(transparent)]
-    File(#[from] io::Error),
-    /// The server.
-    #[error(transparent)]
-    Remote(#[from] RemoteError),
-    /// The memory.
-    #[error("{}", .0.message)]
-    Memory(CliError),
-}
-
-impl SyncError {
-    /// Returns the error as a person sees it. `data`: the data directory.
-    pub fn told(self, data: &Path) -> CliError {
-        match self {
-            Self::File(error) => CliError::io(data, &error),
-            Self::Remote(error) => error.told(),
-            Self::Memory(error) => error,
-        }
-    }
-
-    /// Returns whether this computer has no access any more.
-    fn is_shut_out(&self) -> bool {
-        matches!(self, Self::Remote(RemoteError::Refused { status: 401, .. }))
-    }
+    /// What was done with sessions.
+    pub sessions: SessionsSynced,
 }
 
 /// Synchronizes a project with its team: sends the memories that are to be shared, takes what others share into the memory, and forgets
@@ -98,8 +73,33 @@ pub fn sync_project(memory: &mut MemoryClient, home: Option<&Path>, project: &Te
     // Without a server, what it sent earlier is taken all the same.
     let taken = memory.refresh_shared(&project.root);
     forget_owed(project, &here, memory)?;
-    let done = done.map_err(|error| error.told(&data))?;
-    taken.map(|_| done)
+    let mut done = done.map_err(|error| error.told(&data))?;
+    taken?;
+    done.sessions = sync_sessions(memory, home, project, &here, &server)?;
+    Ok(done)
+}
+
+/// Shares the sessions of a project, or takes back those that are shared no more. While another process does so, there is nothing to do.
+fn sync_sessions(
+    memory: &mut MemoryClient,
+    home: Option<&Path>,
+    project: &TeamProject,
+    here: &ProjectNames,
+    server: &Server,
+) -> CliResult<SessionsSynced> {
+    let data = memory.directory().to_owned();
+    let failed = |error| CliError::io(&data, &error);
+    let Some(_lock) = sessions::lock(&data, project).map_err(failed)? else { return Ok(SessionsSynced::default()) };
+    let mirror = mirror::mirror(&data, project).map_err(failed)?;
+    let done = if project.level == SharedLevel::Sessions && mirror.role() != Some(Role::Reader) {
+        let patterns = memory.config().redaction.extra_patterns.clone();
+        let publisher = Publisher::new(&data, &patterns, &project.root, home).map_err(failed)?;
+        sessions::sync(memory, project, here, &publisher, mirror.epoch, server)
+    } else {
+        let removed = sessions::take_back_all(&data, project, server);
+        removed.map(|removed| SessionsSynced { removed, ..SessionsSynced::default() })
+    };
+    done.map_err(|error| error.told(&data))
 }
 
 /// Has the changes wait that are due.
@@ -156,7 +156,11 @@ fn take_back_all(memory: &mut MemoryClient, membership: Option<&Membership>, pro
             }
         }
     };
-    let done = done.map_err(|error| error.told(&data))?;
+    let mut done = done.map_err(|error| error.told(&data))?;
+    if let Some(membership) = membership {
+        let server = Server::of(membership).map_err(|error| error.told())?;
+        done.sessions.removed = sessions::take_back_all(&data, project, &server).map_err(|error| error.told(&data))?;
+    }
     if done.waiting == 0 {
         drop_project(&data, project).map_err(failed)?;
     }

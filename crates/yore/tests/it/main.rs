@@ -54,6 +54,7 @@ mod small_memory;
 mod stats;
 mod status_line;
 mod team;
+mod team_sessions;
 mod transcript;
 mod unread;
 mod up;

@@ -12,18 +12,18 @@ use crate::share::{Person, import_secrets, origin, planted};
 const DECISION: &str = "Leases live in SQLite because Redis lost heartbeats.";
 
 /// A database server and a node of yore before it.
-struct Server {
-    programs: PathBuf,
-    work: tempfile::TempDir,
-    operator: TestEnvironment,
-    database: String,
+pub struct Server {
+    pub programs: PathBuf,
+    pub work: tempfile::TempDir,
+    pub operator: TestEnvironment,
+    pub database: String,
     node: Option<Child>,
     address: String,
 }
 
 impl Server {
     /// Starts both; `None` if the tests have no PostgreSQL.
-    fn start() -> Option<Self> {
+    pub fn start() -> Option<Self> {
         let Some(programs) = std::env::var_os("YORE_TEST_POSTGRES").map(PathBuf::from) else {
             assert!(std::env::var_os("YORE_REQUIRE_POSTGRES").is_none(), "YORE_TEST_POSTGRES is not set");
             return None;
@@ -45,7 +45,7 @@ impl Server {
     }
 
     /// Starts the node, at the address where it was before.
-    fn open(&mut self) {
+    pub fn open(&mut self) {
         let node = self.operator.yore(["serve", "--listen", &self.address]).env("YORE_DATABASE", &self.database);
         let mut node = node.start_with_log();
         let mut lines = BufReader::new(node.stderr.take().unwrap()).lines();
@@ -56,7 +56,7 @@ impl Server {
         self.node = Some(node);
     }
 
-    fn close(&mut self) {
+    pub fn close(&mut self) {
         if let Some(mut node) = self.node.take() {
             node.kill().unwrap();
             node.wait().unwrap();
@@ -68,26 +68,26 @@ impl Server {
     }
 
     /// Creates a team, and returns its owner's invitation.
-    fn team(&self, name: &str) -> String {
+    pub fn team(&self, name: &str) -> String {
         let created = self.operator.yore(["serve", "create-team", name]).env("YORE_DATABASE", &self.database).run();
         created.success().stdout.trim().to_owned()
     }
 
     /// Runs SQL as the superuser, whom row-level security does not bind.
-    fn sql(&self, sql: &str) -> String {
+    pub fn sql(&self, sql: &str) -> String {
         let told = Command::new(self.programs.join("bin/psql")).args([&self.database, "-Atc", sql]).output().unwrap();
         assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
         String::from_utf8(told.stdout).unwrap()
     }
 
     /// Returns whether a file below the database's directory has these bytes.
-    fn has_bytes(&self, words: &str) -> bool {
+    pub fn has_bytes(&self, words: &str) -> bool {
         has_bytes(self.work.path(), words.as_bytes())
     }
 }
 
 /// Returns whether a file below a directory has these bytes.
-fn has_bytes(directory: &Path, words: &[u8]) -> bool {
+pub fn has_bytes(directory: &Path, words: &[u8]) -> bool {
     fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).any(|path| {
         if path.is_dir() {
             has_bytes(&path, words)
@@ -109,12 +109,12 @@ fn script() -> PathBuf {
 }
 
 /// Lets a person in, and shares the repository with the team.
-fn join(person: &Person, server: &Server, invite: &str) {
+pub fn join(person: &Person, server: &Server, invite: &str) {
     let email = format!("{}@example.org", person.name.to_lowercase());
     person.yore(&["team", "join", &server.url(), invite, "--name", person.name, "--email", &email]).success();
 }
 
-fn invite(owner: &Person, email: &str) -> String {
+pub fn invite(owner: &Person, email: &str) -> String {
     owner.yore(&["team", "invite", "--email", email]).success().stdout.trim().to_owned()
 }
 

@@ -572,7 +572,7 @@ fn attempt(random: &mut Random, ours: &Ours, side: &Things) -> Vec<u8> {
         }
         21 => {
             let path = format!("/v1/projects/{}/sessions/read", project(random, side));
-            let mut body = json!({"member": member, "id": random.pick(&side.sessions), "from": 0});
+            let mut body = json!({"id": random.pick(&side.sessions), "from": 0});
             enrich(random, side, &mut body);
             ("POST", path, Some(body))
         }

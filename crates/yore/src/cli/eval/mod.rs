@@ -4,6 +4,8 @@ mod extraction;
 mod lines;
 mod measure;
 mod questions;
+#[cfg(feature = "team-server")]
+mod through_server;
 mod unasked;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -143,6 +145,10 @@ struct OfRecall {
     /// Extract memories by rules before the questions are asked
     #[arg(long)]
     extract: bool,
+    /// Ask the server of a team that has the corpus as sessions, with this database
+    #[cfg(feature = "team-server")]
+    #[arg(long, value_name = "URL", hide = true)]
+    through_server: Option<String>,
     /// Keep the temporary memory in DIR
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
@@ -190,11 +196,22 @@ fn measure_recall(arguments: &OfRecall, context: &mut Context) -> CliResult {
     let embed_cpu = measure::cpu() - before;
     let ingest_peak = measure::peak_memory();
     asked.retain(|question| arguments.transcripts.is_empty() || corpora.contains(&question.corpus));
+    #[cfg(feature = "team-server")]
+    let server = (arguments.through_server.as_deref())
+        .map(|database| through_server::ThroughServer::new(database, &arguments.corpus))
+        .transpose()?;
     let mut rankings = Vec::with_capacity(asked.len());
     let mut times = Vec::with_capacity(asked.len());
     for question in &asked {
         let request = request(question, arguments, context);
         let before = measure::cpu();
+        #[cfg(feature = "team-server")]
+        if let Some(server) = &server {
+            let options = crate::engine_handle::options(&directory, true, context.settings.config(), context.settings.models());
+            rankings.push(server.ranking(question, &request, &options, arguments.limit)?);
+            times.push(measure::cpu() - before);
+            continue;
+        }
         let answer = engine.recall(&request)?;
         times.push(measure::cpu() - before);
         rankings.push(ranking(&answer, &question.corpus, by_document, arguments.limit));

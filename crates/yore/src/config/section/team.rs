@@ -15,7 +15,7 @@ pub struct Team {
     /// Name of the project on the team's server; empty: that of its remote repository.
     pub project: String,
     /// What `yore share .` shares: `named` for the memories that you name, `memories` for all in effect that hold for everybody who works
-    /// on the project.
+    /// on the project, `sessions` for what was said in agents' sessions as well.
     pub level: SharedLevel,
     /// Seconds between two synchronizations by the daemon; 0: it does none.
     pub sync_s: u32,
@@ -30,6 +30,22 @@ pub enum SharedLevel {
     /// All in effect that hold for everybody.
     #[default]
     Memories,
+    /// These, and what was said in sessions.
+    Sessions,
+}
+
+impl SharedLevel {
+    /// All, the narrowest first.
+    pub const ALL: [Self; 3] = [Self::Named, Self::Memories, Self::Sessions];
+
+    /// The name in settings and options.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Named => "named",
+            Self::Memories => "memories",
+            Self::Sessions => "sessions",
+        }
+    }
 }
 
 impl Default for Team {
@@ -42,6 +58,6 @@ impl Default for Team {
 pub(super) const KEYS: &[Key] = &[
     Key::new("team.name", Shape::Text { longest: 200 }, ProjectMay::Set),
     Key::new("team.project", Shape::Text { longest: 200 }, ProjectMay::Set),
-    Key::new("team.level", Shape::Choice(&["named", "memories"]), ProjectMay::Narrow),
+    Key::new("team.level", Shape::Choice(&["named", "memories", "sessions"]), ProjectMay::Narrow),
     Key::new("team.sync_s", Shape::Count { min: 0, max: 86_400 }, ProjectMay::Nothing),
 ];

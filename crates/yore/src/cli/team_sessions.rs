@@ -1,0 +1,244 @@
+//! Sessions of a team: `yore recall --team`, `yore team read`, and what `yore share . --level sessions` would send.
+
+use std::time::Duration;
+
+use yore_core::strength::Strength;
+use yore_core::time::format_utc;
+use yore_engine::{EngineOptions, Hit, RecallRequest};
+use yore_sources::project_names::ProjectNames;
+use yore_team::wire::{ReadSession, SharedTurn};
+
+use super::Context;
+use super::team_place::{checkout, failed, server, told};
+use crate::config::SharedLevel;
+use crate::engine_handle::MemoryClient;
+use crate::error::{CliError, CliResult, Exit};
+use crate::render::plain::{bytes, counted, harmless, indent, one_line};
+use crate::results::{SessionPreview, TeamFound, TeamSaid, TeamSession, TeamTurn};
+use crate::shared::mirror::{self, Membership, TeamProject};
+use crate::shared::publish::Publisher;
+use crate::team::search::{TeamAnswer, asked, rank};
+use crate::team::sessions::{candidates, outgoing};
+
+/// Time in which a server answers a search, unless the person says another one.
+pub const WITHIN: Duration = Duration::from_secs(5);
+/// Digits of a session's id that are shown.
+const DIGITS: usize = 10;
+/// Folder of the data directory in which what a server found is ranked.
+const SCRATCH: &str = "team/found";
+
+/// Searches the sessions that the team of this project shares.
+///
+/// # Errors
+/// The project is shared with no team, or its server does not answer in time.
+pub fn recall(request: &RecallRequest, context: &mut Context) -> CliResult {
+    let found = search(request, context)?;
+    if context.printer.is_json() {
+        context.printer.json(&found)?;
+    } else {
+        for (at, said) in found.results.iter().enumerate() {
+            let gap = if at > 0 && context.printer.window().is_some() { "\n" } else { "" };
+            context.printer.line(format!("{gap}{}", result(said)))?;
+        }
+    }
+    if found.results.is_empty() {
+        let turns = counted(found.searched, "turn");
+        context.printer.note(format!("no matches in the sessions of {}; looked through {turns}", one_line(&found.team)))?;
+        return Ok(Exit::Nothing);
+    }
+    Ok(Exit::Success)
+}
+
+/// Returns what the sessions of this project's team answer.
+///
+/// # Errors
+/// As [`recall`].
+pub fn search(request: &RecallRequest, context: &Context) -> CliResult<TeamFound> {
+    let (project, membership) = shared_here(context)?;
+    let search = asked(request);
+    let within = request.deadline.unwrap_or(WITHIN);
+    let found = server(&membership)?.search(&project.name, &search, within).map_err(told)?;
+    let scratch = context.settings.directory.join(SCRATCH);
+    yore_engine::platform::create_private_directory(&scratch).map_err(failed(context))?;
+    remove_old(&scratch);
+    let directory = tempfile::tempdir_in(&scratch).map_err(failed(context))?;
+    let options = EngineOptions { directory: directory.path().to_owned(), ..context.settings.engine_options(true) };
+    let answer = rank(&search, &found, request, options)?;
+    let results = answer.answer.hits.iter().filter_map(|hit| said(&answer, hit)).collect();
+    Ok(TeamFound {
+        team: membership.me.team_name,
+        project: project.name,
+        searched: found.turns,
+        strength: Strength::of(answer.answer.confidence).as_str().to_owned(),
+        results,
+    })
+}
+
+/// Removes what processes left that were killed.
+fn remove_old(scratch: &std::path::Path) {
+    let is_old = |entry: &std::fs::DirEntry| {
+        let age = entry.metadata().and_then(|meta| meta.modified()).ok().and_then(|at| at.elapsed().ok());
+        age.is_some_and(|age| age > Duration::from_secs(600))
+    };
+    for entry in std::fs::read_dir(scratch).into_iter().flatten().flatten().filter(is_old) {
+        let _ = std::fs::remove_dir_all(entry.path());
+    }
+}
+
+fn said(answer: &TeamAnswer, hit: &Hit) -> Option<TeamSaid> {
+    let (origin, turn) = (answer.origin(hit)?, hit.as_turn()?);
+    let head = &origin.session.head;
+    if hit.quote.is_empty() {
+        return None;
+    }
+    Some(TeamSaid {
+        id: format!("{}:{}", head.id.get(..DIGITS)?, origin.index + 1),
+        member: harmless(&origin.session.name),
+        agent: harmless(&head.agent),
+        title: one_line(&head.title),
+        role: if turn.role == yore_core::episode::Role::Human { "user" } else { "assistant" }.to_owned(),
+        at: hit.time.utc.map(format_utc),
+        strength: Strength::of(hit.confidence).as_str().to_owned(),
+        text: harmless(&hit.quote),
+    })
+}
+
+fn result(said: &TeamSaid) -> String {
+    let who = if said.role == "user" { said.member.clone() } else { format!("{} of {}", said.agent, said.member) };
+    let day = said.at.as_deref().and_then(|at| at.get(..10)).unwrap_or("no date");
+    let strength = if said.strength == Strength::Strong.as_str() { String::new() } else { format!(" {}", said.strength) };
+    let title = if said.title.is_empty() { String::new() } else { format!(" · {}", said.title) };
+    format!("[{}] {who} {day}{strength}{title}\n{}", said.id, indent(&said.text, "  "))
+}
+
+/// Returns the project of this directory as it is shared with a team, and the access to that team.
+fn shared_here(context: &Context) -> CliResult<(TeamProject, Membership)> {
+    let (_, here, _) = checkout(context)?;
+    let data = &context.settings.directory;
+    let not_shared = || CliError::usage("this project is shared with no team", Some("`yore share .` shares it"));
+    let project = mirror::project_of(data, || here).ok_or_else(not_shared)?;
+    let memberships = mirror::memberships(data).map_err(failed(context))?;
+    let membership = memberships.into_iter().find(|membership| membership.me.team == project.team);
+    let left = || CliError::usage("you left the team of this project", Some("`yore team join --help`"));
+    Ok((project, membership.ok_or_else(left)?))
+}
+
+/// Reads a session that a member shares.
+///
+/// # Errors
+/// The id is none, nobody shares such a session, or the server does not answer.
+pub fn read(id: &str, limit: usize, context: &mut Context) -> CliResult {
+    let (project, membership) = shared_here(context)?;
+    let (session, number) = id.split_once(':').unwrap_or((id, "1"));
+    let wrong =
+        || CliError::usage("this is not the id of a session", Some("`yore recall --team` prints ids such as 3fa9b2c411:12"));
+    let number: u32 = number.parse().ok().filter(|number| *number > 0).ok_or_else(wrong)?;
+    let which = ReadSession { id: session.to_lowercase(), from: number - 1 };
+    let part = server(&membership)?.read_session(&project.name, &which).map_err(told)?;
+    let said = |(number, turn): (u64, &SharedTurn)| TeamTurn {
+        number,
+        role: turn.said.as_str().to_owned(),
+        at: turn.at.map(format_utc),
+        text: harmless(&turn.text),
+    };
+    let head = &part.session.head;
+    let session = TeamSession {
+        session: harmless(&head.id),
+        member: harmless(&part.session.name),
+        agent: harmless(&head.agent),
+        title: one_line(&head.title),
+        turns: u64::from(head.turns),
+        said: (u64::from(number)..).zip(part.turns.iter().take(limit)).map(said).collect(),
+    };
+    if context.printer.is_json() {
+        context.printer.json(&session)?;
+        return Ok(Exit::Success);
+    }
+    let title = if session.title.is_empty() { String::new() } else { format!(" · {}", session.title) };
+    context.printer.line(format!("{} · {} · {}{title}", session.member, session.agent, counted(session.turns, "turn")))?;
+    for turn in &session.said {
+        let who = if turn.role == "user" { &session.member } else { &session.agent };
+        let at = turn.at.as_deref().unwrap_or("no date");
+        context.printer.line(format!("{} {who} {at}\n{}", turn.number, indent(&turn.text, "  ")))?;
+    }
+    let next = session.said.last().map_or(0, |turn| turn.number) + 1;
+    if next <= session.turns {
+        let id = session.session.get(..DIGITS).unwrap_or_default();
+        context.printer.note(format!("{} more: yore team read {id}:{next}", session.turns - next + 1))?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Returns the sessions of this project that would be shared at a level.
+///
+/// # Errors
+/// The memory cannot be read.
+pub fn previews(
+    level: SharedLevel,
+    here: &ProjectNames,
+    publisher: &Publisher,
+    memory: &mut MemoryClient,
+) -> CliResult<Vec<SessionPreview>> {
+    if level != SharedLevel::Sessions {
+        return Ok(Vec::new());
+    }
+    let mut previews = Vec::new();
+    for session in candidates(memory, here)? {
+        let going = outgoing(memory, &session, publisher)?;
+        previews.push(SessionPreview {
+            session: going.head.id,
+            agent: going.head.agent,
+            title: going.head.title,
+            began: going.head.began.map(format_utc),
+            turns: going.turns.len() as u64,
+            bytes: going.turns.iter().map(|turn| turn.text.len() as u64).sum(),
+            held_back: u64::from(going.held_back),
+        });
+    }
+    Ok(previews)
+}
+
+/// Lists sessions that would be shared.
+///
+/// # Errors
+/// The output cannot be written.
+pub fn list(previews: &[SessionPreview], context: &mut Context) -> CliResult<()> {
+    for preview in previews {
+        let id = preview.session.get(..DIGITS).unwrap_or_default();
+        let day = preview.began.as_deref().and_then(|began| began.get(..10)).unwrap_or("no date");
+        let held = if preview.held_back > 0 { format!(", {} held back", preview.held_back) } else { String::new() };
+        let size = format!("{}, {}{held}", counted(preview.turns, "turn"), bytes(preview.bytes));
+        context.printer.line(format!("[{id}] {day} {} {size} · {}", harmless(&preview.agent), one_line(&preview.title)))?;
+    }
+    if !previews.is_empty() {
+        context.printer.note("--session ID prints a session as it would go")?;
+    }
+    Ok(())
+}
+
+/// Prints a session exactly as it would be shared.
+///
+/// # Errors
+/// The project has no such session.
+pub fn print(
+    id: &str,
+    here: &ProjectNames,
+    publisher: &Publisher,
+    memory: &mut MemoryClient,
+    context: &mut Context,
+) -> CliResult {
+    let unknown = || CliError::usage(format!("no session of this project begins with {}", harmless(id)), None);
+    let session =
+        candidates(memory, here)?.into_iter().find(|session| session.id.to_string().starts_with(id)).ok_or_else(unknown)?;
+    let going = outgoing(memory, &session, publisher)?;
+    if context.printer.is_json() {
+        context.printer.json(&serde_json::json!({"session": going.head, "turns": going.turns}))?;
+        return Ok(Exit::Success);
+    }
+    context.printer.line(format!("{} {}", going.head.agent, one_line(&going.head.title)))?;
+    for turn in &going.turns {
+        let at = turn.at.map_or_else(|| "no date".to_owned(), format_utc);
+        context.printer.line(format!("{} {at}\n{}", turn.said.as_str(), indent(&harmless(&turn.text), "  ")))?;
+    }
+    Ok(Exit::Success)
+}

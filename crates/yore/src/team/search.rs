@@ -1,0 +1,103 @@
+//! Searches the sessions that a team shares, on its server. The server finds turns that may answer; this computer ranks them as it ranks
+//! its own, in a memory that lasts as long as the question.
+
+use std::collections::HashMap;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use serde_json::json;
+use yore_core::scope::ScopeChoice;
+use yore_core::text::{Question, Tokenizer, joined};
+use yore_core::time::format_utc;
+use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
+use yore_engine::{CollectionCounts, Engine, EngineOptions, Hit, RecallAnswer, RecallRequest};
+use yore_team::wire::{FoundSession, FoundTurns, MOST_WORD, MOST_WORDS, Search};
+
+use super::sessions::vector;
+use crate::error::{CliError, CliResult};
+
+/// Turns that the server finds by words, and as many by meaning.
+const CANDIDATES: u32 = 200;
+
+/// A turn of the answer: the session that it is of, and its number there, from 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The session.
+    pub session: FoundSession,
+    /// The turn's number.
+    pub index: u32,
+}
+
+/// The answer to a question, and where its turns are from.
+#[derive(Debug)]
+pub struct TeamAnswer {
+    /// The answer, as recall gives it. Its ids name nothing outside of it.
+    pub answer: RecallAnswer,
+    /// Origins of turns, by session and message as the answer names them.
+    origins: HashMap<(String, String), Origin>,
+}
+
+impl TeamAnswer {
+    /// Returns where a hit is from.
+    pub fn origin(&self, hit: &Hit) -> Option<&Origin> {
+        let turn = hit.as_turn()?;
+        self.origins.get(&(turn.native_session.clone(), turn.native_message.clone()))
+    }
+}
+
+/// Returns what the server is asked for a question.
+pub fn asked(request: &RecallRequest) -> Search {
+    let text = joined(&request.question, &request.wordings);
+    let mut words = Question::parse(&text, &mut Tokenizer::default()).terms;
+    words.retain(|word| word.len() <= MOST_WORD);
+    words.truncate(MOST_WORDS);
+    let (since, until) = (request.filter.since, request.filter.until);
+    Search { words, vector: vector(&text), since, until, limit: CANDIDATES }
+}
+
+/// Ranks what the server found. `options`: of a memory, whose directory is taken for a moment.
+///
+/// # Errors
+/// The memory of the moment cannot be made.
+pub fn rank(search: &Search, found: &FoundTurns, request: &RecallRequest, options: EngineOptions) -> CliResult<TeamAnswer> {
+    let directory = options.directory.clone();
+    let failed = |error: io::Error| CliError::io(&directory, &error);
+    let lines = directory.join("found.jsonl");
+    let origins = write_found(&lines, found).map_err(failed)?;
+    let counts = CollectionCounts {
+        turns: found.turns,
+        words: found.words,
+        holding: search.words.iter().cloned().zip(found.holding.iter().copied()).collect(),
+    };
+    let engine = Engine::open(EngineOptions { directory: directory.join("memory"), create: true, ..options })?.sample_of(counts);
+    let root = SourceRoot { source: "jsonl".to_owned(), path: lines };
+    engine.ingest(&IngestRequest::new(vec![root]), &mut Silent)?;
+    engine.sync_index(10_000, &mut |_| {})?;
+    let mut request = request.clone();
+    request.filter.scope = ScopeChoice::All;
+    request.here = None;
+    Ok(TeamAnswer { answer: engine.recall(&request)?, origins })
+}
+
+/// Writes what was found as sessions that can be read; returns where each turn is from.
+fn write_found(path: &Path, found: &FoundTurns) -> io::Result<HashMap<(String, String), Origin>> {
+    let mut file = io::BufWriter::new(std::fs::File::create(path)?);
+    let mut origins = HashMap::new();
+    for (place, session) in found.sessions.iter().enumerate() {
+        let name = format!("{}-{}", session.head.id, session.member);
+        let mut turns = Vec::new();
+        for turn in found.found.iter().filter(|turn| turn.session == place) {
+            let number = turn.index.to_string();
+            let at = turn.turn.at.map(format_utc);
+            let said = &turn.turn;
+            turns
+                .push(json!({"turn_id": number, "role": said.said, "speaker": said.speaker, "text": said.text, "timestamp": at}));
+            origins.insert((name.clone(), number), Origin { session: session.clone(), index: turn.index });
+        }
+        let began = session.head.began.map(format_utc);
+        serde_json::to_writer(&mut file, &json!({"doc_id": name, "timestamp": began, "turns": turns}))?;
+        file.write_all(b"\n")?;
+    }
+    file.flush()?;
+    Ok(origins)
+}
