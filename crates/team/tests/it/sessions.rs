@@ -1,5 +1,7 @@
 //! Behaviour of every store with sessions: the stories run on the model and on PostgreSQL.
 
+use std::time::Instant;
+
 use yore_core::text::{Question, Tokenizer};
 use yore_team::model::Model;
 use yore_team::store::{Caller, Quota, Store, StoreError};
@@ -172,4 +174,60 @@ async fn search_within_a_time_leaves_others_out<S: Store>(store: S) {
     store.share_sessions(&owner, "p", &[session(1, 0, &["alpha one", "alpha two", "alpha three"])], NOW).await.unwrap();
     let within = Search { since: Some(NOW + 1), until: Some(NOW + 2), vector: Some(vector("alpha three")), ..asked("alpha") };
     assert_eq!(search(&store, &owner, &within).await, ["olga: alpha two"]);
+}
+
+/// Numbers by a simple generator.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % most
+    }
+
+    /// Returns a word: the nth of 50,000 occurs about n times less often than the first.
+    fn word(&mut self) -> String {
+        let share = (self.below(1 << 24) as f64 / f64::from(1 << 24)).max(1e-7);
+        format!("w{}", 50_000_f64.powf(share) as u64)
+    }
+
+    fn text(&mut self, words: usize) -> String {
+        (0..words).map(|_| self.word()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Prints how fast turns are shared and searched, in a project of `YORE_TEST_TURNS` turns of 80 words. Run it alone, with `--ignored --nocapture`.
+#[test]
+#[ignore = "a measurement"]
+fn speed_of_sharing_and_searching() {
+    let turns: usize = std::env::var("YORE_TEST_TURNS").ok().and_then(|turns| turns.parse().ok()).unwrap_or(20_000);
+    block_on(async {
+        let Some(database) = Database::new().await else { return };
+        let store = database.store(Quota::default()).await;
+        let owner = found(&store, 1).await;
+        let mut numbers = Numbers(1);
+        let start = Instant::now();
+        for number in 0..turns / 500 {
+            let texts: Vec<String> = (0..500).map(|_| numbers.text(80)).collect();
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            store.share_sessions(&owner, "p", &[session(number as u128, 0, &texts)], NOW).await.unwrap();
+        }
+        println!("{turns} turns shared: {:.0} a second", turns as f64 / start.elapsed().as_secs_f64());
+        database.admin().await.batch_execute("vacuum analyze").await.unwrap();
+        for (what, has_words, has_vector) in [("words", true, false), ("meaning", false, true), ("both", true, true)] {
+            let mut times = Vec::new();
+            for n in 0..200 {
+                let text = numbers.text(10);
+                let words = if has_words { text.split(' ').map(str::to_owned).collect() } else { Vec::new() };
+                let search = Search { words, vector: has_vector.then(|| vector(&text)), limit: 200, ..Search::default() };
+                let start = Instant::now();
+                store.search(&owner, "p", &search, NOW).await.unwrap();
+                if n >= 20 {
+                    times.push(start.elapsed().as_secs_f64() * 1e3);
+                }
+            }
+            times.sort_by(f64::total_cmp);
+            println!("search by {what}: p50 {:.1} ms, p95 {:.1} ms", times[times.len() / 2], times[times.len() * 95 / 100]);
+        }
+    });
 }

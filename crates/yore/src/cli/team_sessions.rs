@@ -183,7 +183,7 @@ pub fn previews(
         return Ok(Vec::new());
     }
     let mut previews = Vec::new();
-    for session in candidates(memory, here)? {
+    for session in candidates(memory, here)?.unwrap_or_default() {
         let going = outgoing(memory, &session, publisher)?;
         previews.push(SessionPreview {
             session: going.head.id,
@@ -228,8 +228,11 @@ pub fn print(
     context: &mut Context,
 ) -> CliResult {
     let unknown = || CliError::usage(format!("no session of this project begins with {}", harmless(id)), None);
-    let session =
-        candidates(memory, here)?.into_iter().find(|session| session.id.to_string().starts_with(id)).ok_or_else(unknown)?;
+    let session = candidates(memory, here)?
+        .into_iter()
+        .flatten()
+        .find(|session| session.id.to_string().starts_with(id))
+        .ok_or_else(unknown)?;
     let going = outgoing(memory, &session, publisher)?;
     if context.printer.is_json() {
         context.printer.json(&serde_json::json!({"session": going.head, "turns": going.turns}))?;

@@ -30,9 +30,11 @@ use crate::shared::mirror::{TeamProject, mirror_file};
 use crate::shared::publish::Publisher;
 use crate::shared::stored::{read, write};
 
-/// Most bytes of texts in a request, and in a synchronization: the next one goes on.
-const MOST_BYTES: usize = 2 << 20;
+/// Most bytes of turns in a request, and of texts in a synchronization: the next one goes on.
+const MOST_BYTES: usize = 4 << 20;
 const MOST_BYTES_AT_ONCE: usize = 32 << 20;
+/// Bytes of a vector in a request.
+const VECTOR_BYTES: usize = 1_024;
 /// Most sessions that are read before their file is written.
 const MOST_READ: usize = 50;
 
@@ -107,19 +109,20 @@ fn file(data: &Path, project: &TeamProject) -> PathBuf {
     mirror_file(data, project).with_extension("sessions.json")
 }
 
-/// Lists the sessions of a project that may be shared: agents' sessions, and none that was forgotten.
+/// Lists the sessions of a project that may be shared: agents' sessions, and none that was forgotten. `None`: the memory does not know the
+/// project.
 ///
 /// # Errors
 /// The memory cannot be read.
-pub fn candidates(memory: &mut MemoryClient, here: &ProjectNames) -> CliResult<Vec<EpisodeSummary>> {
-    let Some(project) = memory.find_project(ProjectQuery::Directory(here.clone()))? else { return Ok(Vec::new()) };
+pub fn candidates(memory: &mut MemoryClient, here: &ProjectNames) -> CliResult<Option<Vec<EpisodeSummary>>> {
+    let Some(project) = memory.find_project(ProjectQuery::Directory(here.clone()))? else { return Ok(None) };
     let request = SessionsRequest {
         projects: vec![project.id.to_string()],
         without_documents: true,
         limit: usize::MAX >> 1,
         ..SessionsRequest::default()
     };
-    memory.sessions(request)
+    memory.sessions(request).map(Some)
 }
 
 /// Returns a session as it is shared.
@@ -217,7 +220,8 @@ pub fn sync(
         sent.epoch = epoch;
         write(&file(&data, project), &sent)?;
     }
-    let found = candidates(memory, here).map_err(SyncError::Memory)?;
+    // A memory that does not know the project takes nothing back by itself.
+    let Some(found) = candidates(memory, here).map_err(SyncError::Memory)? else { return Ok(SessionsSynced::default()) };
     let mut done =
         SessionsSynced { removed: remove_gone(&data, project, &mut sent, &found, remote)?, ..SessionsSynced::default() };
     let mut batch = Batch::default();
@@ -340,9 +344,10 @@ impl Batch {
                 self.push(project, remote)?;
                 part = SharedSession { head: head.clone(), from: place as u32, turns: Vec::new() };
             }
+            let vectors = vectors(&turn.text);
             self.turns += 1;
-            self.bytes += turn.text.len();
-            part.turns.push(SharedTurn { vectors: vectors(&turn.text), ..turn });
+            self.bytes += turn.text.len() + VECTOR_BYTES * vectors.len();
+            part.turns.push(SharedTurn { vectors, ..turn });
         }
         self.sessions.push(part);
         Ok(())
