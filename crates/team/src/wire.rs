@@ -58,6 +58,8 @@ pub const MOST_WORD: usize = 64;
 pub const MOST_FOUND: usize = 300;
 /// Fewest digits by which a session is named.
 pub const LEAST_DIGITS: usize = 8;
+/// Most characters of a turn that was found; the rest can be read.
+pub const MOST_FOUND_CHARS: usize = 16 * 1024;
 /// Digits of the name of a text: 128 bits of its hash.
 const NAME_DIGITS: usize = 32;
 
@@ -349,7 +351,7 @@ pub struct SharedSession {
     pub head: SessionHead,
     /// Number of the first turn of `turns`, from 0: they take the place of all turns from there on.
     pub from: u32,
-    /// The turns.
+    /// The turns, at least one.
     pub turns: Vec<SharedTurn>,
 }
 
@@ -419,7 +421,7 @@ pub struct FoundTurn {
     pub session: usize,
     /// Its number in the session, from 0.
     pub index: u32,
-    /// The turn, without vectors.
+    /// The turn, at most [`MOST_FOUND_CHARS`] of it, without vectors.
     pub turn: SharedTurn,
 }
 

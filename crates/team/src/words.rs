@@ -61,7 +61,8 @@ pub(crate) fn rarity(turns: u64, holding: u64) -> f32 {
     (1.0 + (turns - holding + 0.5).max(0.5) / (holding + 0.5)).ln()
 }
 
-/// Most turns that are scored: of the words of a question, the rarest are looked up until so many turns may have one.
+/// Most turns that are scored: of the words of a question, the rarest are looked up until so many turns may have one. A question whose
+/// words are all more common than that is answered by meaning alone.
 const MOST_SCORED: u64 = 20_000;
 /// Most words of a question by which turns are scored, the rarest.
 const MOST_SCORING: usize = 48;
@@ -87,7 +88,7 @@ impl Wanted {
             sum += holding;
             sum <= MOST_SCORED
         };
-        let needed = held.iter().take_while(may_have).count().max(1).min(held.len());
+        let needed = held.iter().take_while(may_have).count();
         Self { scoring: held.into_iter().map(|(word, holding)| (word, rarity(turns, holding))).collect(), needed }
     }
 

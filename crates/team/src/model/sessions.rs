@@ -9,8 +9,8 @@ use super::Team;
 use crate::rules::{self, action};
 use crate::store::{Caller, StoreError, StoreResult};
 use crate::wire::{
-    FoundSession, FoundTurn, FoundTurns, MOST_PAGE, OwnSessions, ReadSession, Search, SessionHead, SessionPart, SharedSession,
-    SharedTurn,
+    FoundSession, FoundTurn, FoundTurns, MOST_FOUND_CHARS, MOST_PAGE, OwnSessions, ReadSession, Search, SessionHead, SessionPart,
+    SharedSession, SharedTurn,
 };
 use crate::words::{Wanted, Words};
 
@@ -153,6 +153,7 @@ impl Team {
                 found.sessions.push(FoundSession { member: *member, name, head: session.head.clone() });
             }
             let turn = without_vectors(&session.turns[index]);
+            let turn = SharedTurn { text: turn.text.chars().take(MOST_FOUND_CHARS).collect(), ..turn };
             found.found.push(FoundTurn { session: found.sessions.len() - 1, index: index as u32, turn });
         }
         self.note(now, Some(caller.me.member), action::SEARCH, rules::search_subject(project, found.found.len()));

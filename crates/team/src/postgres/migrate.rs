@@ -25,6 +25,8 @@ const MIGRATIONS: [Migration; 2] = [
 const VECTORS: &str = include_str!("vectors.sql");
 const GRANT_VECTORS: &str = "grant select, insert on yore.turn_vector to yore_node";
 const HAS_EXTENSION: &str = "select exists (select from pg_available_extensions where name = 'vector')";
+const HAS_VECTORS: &str = "
+    select exists (select from pg_attribute where attrelid = to_regclass('yore.turn_vector') and attname = 'vector' and not attisdropped)";
 /// The schema of the extension's types.
 const EXTENSION: &str = "
     select quote_ident(nspname) from pg_extension join pg_namespace on pg_namespace.oid = extnamespace where extname = 'vector'";
@@ -63,28 +65,27 @@ pub(super) async fn migrate(client: &mut Client, has_role: bool) -> Result<(), F
     Ok(())
 }
 
-/// Creates the table of vectors, if the server has the extension.
+/// Creates the table of vectors, if the server has the extension and the table is not there, or has lost its vectors with the extension.
 async fn prepare_vectors(client: &mut Client, has_role: bool) -> Result<(), Fault> {
     let is_available: bool = client.query_one(HAS_EXTENSION, &[]).await?.get(0);
-    if !is_available {
+    let has_vectors: bool = client.query_one(HAS_VECTORS, &[]).await?.get(0);
+    if !is_available || has_vectors {
         return Ok(());
     }
     let transaction = client.transaction().await?;
-    transaction.batch_execute("create extension if not exists vector").await?;
+    transaction.batch_execute("set local lock_timeout = '10s'; create extension if not exists vector").await?;
     let schema: String = transaction.query_one(EXTENSION, &[]).await?.get(0);
     transaction.execute("select set_config('search_path', 'yore, ' || $1::text, true)", &[&schema]).await?;
     transaction.batch_execute(VECTORS).await?;
     if has_role {
-        transaction.batch_execute(GRANT_VECTORS).await?;
-        transaction.batch_execute(&format!("grant usage on schema {schema} to yore_node")).await?;
+        transaction.batch_execute(&format!("{GRANT_VECTORS}; grant usage on schema {schema} to yore_node")).await?;
     }
     Ok(transaction.commit().await?)
 }
 
-/// Returns the search path with the types of vectors, if the database can compare them.
+/// Returns the search path with the types of vectors; `None`: the database has none.
 pub(super) async fn vectors_path(client: &Client) -> Result<Option<String>, Fault> {
-    let has_table: bool = client.query_one("select to_regclass('yore.turn_vector') is not null", &[]).await?.get(0);
-    let schema = if has_table { client.query_opt(EXTENSION, &[]).await? } else { None };
+    let schema = client.query_opt(EXTENSION, &[]).await?;
     Ok(schema.map(|row| format!("yore, {}", row.get::<_, String>(0))))
 }
 

@@ -58,9 +58,27 @@ impl Postgres {
         let has_role = pool::prepare_role(&login).await;
         migrate::migrate(&mut login, has_role).await.map_err(StoreError::from)?;
         let vectors = migrate::vectors_path(&login).await.map_err(StoreError::from)?;
-        let store = Self { pool: connector.pool(has_role)?, connector, quota, vectors };
+        let mut store = Self { pool: connector.pool(has_role)?, connector, quota, vectors };
         store.ping().await?;
+        store.vectors = store.usable_vectors().await;
         Ok(store)
+    }
+}
+
+impl Postgres {
+    /// Returns whether sessions are found by meaning too: the database has the extension for it, and the role that serves may use it.
+    pub fn compares_vectors(&self) -> bool {
+        self.vectors.is_some()
+    }
+
+    /// Returns the search path of vectors, if the role that serves can compare them.
+    async fn usable_vectors(&self) -> Option<String> {
+        let path = self.vectors.clone()?;
+        let mut client = self.pool.get().await.ok()?;
+        let transaction = client.transaction().await.ok()?;
+        sessions::set_path(&transaction, &path).await.ok()?;
+        transaction.batch_execute("select vector <=> vector from turn_vector limit 0; select null::halfvec").await.ok()?;
+        Some(path)
     }
 }
 

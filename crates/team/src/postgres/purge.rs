@@ -36,6 +36,9 @@ impl Postgres {
         for statement in REWRITE {
             login.batch_execute(statement).await?;
         }
+        if self.compares_vectors() {
+            login.batch_execute("vacuum (full) yore.turn_vector").await?;
+        }
         for statement in CLEAN_LOG {
             if let Err(error) = login.batch_execute(statement).await {
                 let why = error.as_db_error().map_or_else(|| error.to_string(), |error| error.message().to_owned());

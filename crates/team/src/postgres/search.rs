@@ -10,9 +10,12 @@ use super::sessions::{found_session, places, set_path, turn_of, vector_text};
 use super::{Postgres, begin, number, require_token};
 use crate::rules::{self, action};
 use crate::store::Caller;
-use crate::wire::{FoundTurn, FoundTurns, Search};
+use crate::wire::{FoundTurn, FoundTurns, MOST_FOUND_CHARS, Search};
 use crate::words::{B, K1, Wanted, Words};
 
+/// Longest statement of a search, and of the comparison of vectors, which is left out if it takes longer.
+const LONGEST: &str = "select set_config('statement_timeout', '10s', true)";
+const LONGEST_OF_MEANING: &str = "select set_config('statement_timeout', '3s', true)";
 const COUNTS: &str = "select turns, words from project where tenant = $1 and name = $2";
 const HOLDING: &str = "select word, turns from word where tenant = $1 and project = $2 and word = any($3)";
 const SET_WORDS: &str = "select set_config('yore.words', $1::bigint[]::text, true)";
@@ -37,7 +40,7 @@ const BY_MEANING: &str = "
         group by turn_vector.member, session, index) as near
     order by distance, member, session, index limit $6";
 const TURNS: &str = "
-    select said, at, text, speaker, member, session, index from turn
+    select said, at, left(text, $6), speaker, member, session, index from turn
     join unnest($3::uuid[], $4::text[], $5::int[]) as found (member, session, index) using (member, session, index)
     where tenant = $1 and project = $2 order by member, session, index";
 const SESSIONS: &str = "
@@ -64,7 +67,7 @@ impl Postgres {
     ) -> Result<FoundTurns, Fault> {
         let mut client = self.pool.get().await?;
         // What the audit tells is written in the same transaction.
-        let transaction = begin(&mut client, caller.me.team).await?;
+        let mut transaction = begin(&mut client, caller.me.team).await?;
         require_token(&transaction, caller).await?;
         let team = caller.me.team;
         let mut answer = FoundTurns { holding: vec![0; search.words.len()], ..FoundTurns::default() };
@@ -74,10 +77,17 @@ impl Postgres {
         }
         let mut found = Found::default();
         if answer.turns > 0 {
+            transaction.execute(LONGEST, &[]).await?;
             found.by_words(&transaction, team, project, search, &mut answer).await?;
             if let (Some(path), Some(vector)) = (&self.vectors, &search.vector) {
-                set_path(&transaction, path).await?;
-                found.by_meaning(&transaction, team, project, search, vector).await?;
+                let part = transaction.savepoint("meaning").await?;
+                part.execute(LONGEST_OF_MEANING, &[]).await?;
+                set_path(&part, path).await?;
+                match found.by_meaning(&part, team, project, search, vector).await {
+                    Ok(()) => part.commit().await?,
+                    // What has the words is found all the same.
+                    Err(_) => part.rollback().await?,
+                }
             }
             found.read(&transaction, team, project, &mut answer).await?;
         }
@@ -112,7 +122,7 @@ impl Found {
         let known: std::collections::HashMap<i64, u64> = rows.iter().map(|row| (row.get(0), number(row.get(1)))).collect();
         answer.holding = numbers.iter().map(|word| known.get(word).copied().unwrap_or_default()).collect();
         let wanted = Wanted::new(answer.turns, numbers.into_iter().zip(answer.holding.iter().copied()));
-        if wanted.scoring.is_empty() {
+        if wanted.needed == 0 {
             return Ok(());
         }
         let needed: Vec<i64> = wanted.scoring[..wanted.needed].iter().map(|(word, _)| *word).collect();
@@ -150,7 +160,9 @@ impl Found {
         answer.sessions = sessions.iter().map(found_session).collect();
         let places = places(&sessions);
         let turns = transaction.prepare_cached(TURNS).await?;
-        let turns = transaction.query(&turns, &[&team, &project, &self.members, &self.sessions, &self.indices]).await?;
+        let turns = transaction
+            .query(&turns, &[&team, &project, &self.members, &self.sessions, &self.indices, &(MOST_FOUND_CHARS as i32)])
+            .await?;
         for row in &turns {
             let Some(session) = places.get(&(row.get(4), row.get(5))) else { continue };
             let index = row.get::<_, i32>(6).unsigned_abs();

@@ -25,7 +25,10 @@ const WRITE_SESSION: &str = "
     on conflict (tenant, project, member, id) do update
     set title = excluded.title, agent = excluded.agent, began = excluded.began, turns = excluded.turns, digest = excluded.digest";
 const DROP_TURNS: &str = "
-    delete from turn where tenant = $1 and project = $2 and member = $3 and session = $4 and index >= $5 returning text, speaker";
+    delete from turn where tenant = $1 and project = $2 and member = $3 and session = $4 and index >= $5 and index < $6
+    returning text, speaker";
+/// Turns that are deleted at once, whose texts are in memory then.
+const DROPPED_AT_ONCE: i32 = 100;
 const WRITE_TURNS: &str = "
     insert into turn (tenant, project, member, session, index, said, at, text, speaker)
     select $1, $2, $3, $4, index, said, at, text, speaker
@@ -60,7 +63,7 @@ const OWN: &str = "
     select id, title, agent, began, turns,
         case when turns = (select count(*) from turn where turn.tenant = $1 and turn.project = $2 and turn.member = $3 and turn.session = id)
         then digest else '' end
-    from session where tenant = $1 and project = $2 and member = $3 order by id";
+    from session where tenant = $1 and project = $2 and member = $3 order by id limit 100000";
 const EPOCH: &str = "select epoch from team where tenant = $1";
 const HEAD: &str = "
     select session.id, title, agent, began, turns, digest, session.member, member.name, member.email from session
@@ -142,7 +145,8 @@ impl Postgres {
         let mut turns = 0;
         for row in &gone {
             let id: String = row.get(0);
-            turns += writing.drop_turns(&id, 0).await?;
+            let stored = writing.count_turns(&id).await?;
+            turns += writing.drop_turns(&id, 0, stored).await?;
             transaction.execute(DROP_SESSION, &[&team, &project, &member, &id]).await?;
         }
         let subject = rules::sessions_subject(project, gone.len(), turns);
@@ -203,23 +207,35 @@ impl<'a> Writing<'a> {
         Ok(Self { transaction, caller, project, words, change: Change::default(), creates })
     }
 
-    /// Drops turns of a session from a number on; returns how many.
-    async fn drop_turns(&mut self, id: &str, from: i32) -> Result<usize, Fault> {
+    /// Drops the turns of a session from a number on, of `stored`; returns how many.
+    async fn drop_turns(&mut self, id: &str, from: i32, stored: i64) -> Result<usize, Fault> {
         let drop = self.transaction.prepare_cached(DROP_TURNS).await?;
         let (team, member) = (self.caller.me.team, self.caller.me.member);
-        let gone = self.transaction.query(&drop, &[&team, &self.project, &member, &id, &from]).await?;
-        for row in &gone {
-            self.change.count(&mut self.words, row.get(1), row.get(0), -1);
+        let mut dropped = 0;
+        let mut from = from;
+        while i64::from(from) < stored {
+            let end = from.saturating_add(DROPPED_AT_ONCE);
+            let gone = self.transaction.query(&drop, &[&team, &self.project, &member, &id, &from, &end]).await?;
+            for row in &gone {
+                self.change.count(&mut self.words, row.get(1), row.get(0), -1);
+            }
+            dropped += gone.len();
+            from = end;
         }
-        Ok(gone.len())
+        Ok(dropped)
+    }
+
+    async fn count_turns(&self, id: &str) -> Result<i64, Fault> {
+        let stored = self.transaction.prepare_cached(COUNT_TURNS).await?;
+        let (team, member) = (self.caller.me.team, self.caller.me.member);
+        Ok(self.transaction.query_one(&stored, &[&team, &self.project, &member, &id]).await?.get(0))
     }
 
     async fn session(&mut self, session: &SharedSession, vectors: Option<&str>) -> Result<(), Fault> {
         let SharedSession { head, from, turns } = session;
         let (team, member, project, transaction) = (self.caller.me.team, self.caller.me.member, self.project, self.transaction);
         let from = i32::try_from(*from).unwrap_or(i32::MAX);
-        let stored = transaction.prepare_cached(COUNT_TURNS).await?;
-        let stored: i64 = transaction.query_one(&stored, &[&team, &project, &member, &head.id]).await?.get(0);
+        let stored = self.count_turns(&head.id).await?;
         if i64::from(from) > stored {
             return Err(Fault::Store(StoreError::Gap));
         }
@@ -228,7 +244,7 @@ impl<'a> Writing<'a> {
         let values: [&(dyn tokio_postgres::types::ToSql + Sync); 9] =
             [&team, &project, &member, &head.id, &head.title, &head.agent, &head.began, &length, &head.digest];
         transaction.execute(&write, &values).await?;
-        self.drop_turns(&head.id, from).await?;
+        self.drop_turns(&head.id, from, stored).await?;
         let places: Vec<i32> = (from..).take(turns.len()).collect();
         let said: Vec<&str> = turns.iter().map(|turn| turn.said.as_str()).collect();
         let at: Vec<Option<UtcMillis>> = turns.iter().map(|turn| turn.at).collect();

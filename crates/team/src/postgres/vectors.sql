@@ -1,5 +1,6 @@
 -- Vectors of the parts of turns, where the server has pgvector: whether it has may change, so that this is no migration.
-create table if not exists turn_vector (
+drop table if exists turn_vector;
+create table turn_vector (
     tenant uuid not null,
     project text collate "C" not null,
     member uuid not null,
@@ -12,5 +13,4 @@ create table if not exists turn_vector (
 );
 alter table turn_vector enable row level security;
 alter table turn_vector force row level security;
-drop policy if exists tenant on turn_vector;
 create policy tenant on turn_vector using (tenant = nullif(current_setting('yore.tenant', true), '')::uuid);

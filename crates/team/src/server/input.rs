@@ -276,6 +276,9 @@ pub(super) fn check_sessions(sessions: &[SharedSession]) -> Result<(), Refusal> 
                 "the title or the agent of a session is too long, or has a NUL character",
             ));
         }
+        if turns.is_empty() {
+            return Err(Refusal::wrong("team/session", "a session is shared without a turn"));
+        }
         let end = from.checked_add(u32::try_from(turns.len()).unwrap_or(u32::MAX));
         if end.is_none_or(|end| end > head.turns) || head.turns > MOST_SESSION_TURNS {
             return Err(Refusal::wrong("team/session", "a session has more turns than it may, or than it has"));

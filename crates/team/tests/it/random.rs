@@ -126,7 +126,7 @@ fn call() -> impl Strategy<Value = Call> {
             .prop_map(|(by, project, made)| Call::Push { by, project, made }),
         4 => (by.clone(), 0..PROJECTS.len(), 0..20_u64, 0..6_usize)
             .prop_map(|(by, project, after, limit)| Call::Pull { by, project, after, limit }),
-        6 => (by.clone(), 0..PROJECTS.len(), 0..3_u8, 0..4_u32, prop::collection::vec(0..6_u8, 0..4))
+        6 => (by.clone(), 0..PROJECTS.len(), 0..3_u8, 0..4_u32, prop::collection::vec(0..6_u8, 1..4))
             .prop_map(|(by, project, session, from, words)| Call::ShareSessions { by, project, session, from, words }),
         1 => (by.clone(), 0..PROJECTS.len(), prop::option::weighted(0.7, 0..3_u8))
             .prop_map(|(by, project, session)| Call::RemoveSessions { by, project, session }),

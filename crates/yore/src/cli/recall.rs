@@ -77,7 +77,7 @@ pub struct Arguments {
 }
 
 /// Filter for the turns and memories that may answer.
-#[derive(Args, Debug, Default)]
+#[derive(Args, Clone, Debug, Default, PartialEq)]
 pub struct FilterArguments {
     /// Only this project: name, id or directory
     #[arg(short, long, value_name = "PROJECT", value_parser = crate::cli::project)]
@@ -155,6 +155,12 @@ impl FilterArguments {
     fn asks_for_memories(&self) -> bool {
         let lists = [self.memory_tag.is_empty(), self.entity.is_empty()];
         !self.memory_kind.is_empty() || !self.memory_status.is_empty() || lists.contains(&false)
+    }
+
+    /// Returns whether no condition but those on times is set.
+    fn is_of_time(&self) -> bool {
+        let others = Self { since: None, until: None, as_of: None, ..self.clone() };
+        others == Self::default()
     }
 
     /// Checks the names that clap cannot.
@@ -239,6 +245,10 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         request.limit = request.limit.max(FILES_FROM);
     }
     if arguments.team {
+        if !arguments.filter.is_of_time() {
+            let message = "with --team, results can be limited by --since, --until and --as-of only";
+            return Err(CliError::usage(message, Some("it searches the sessions that members share of this project")));
+        }
         request.packing = Some(text::packing(budget.unwrap_or(context.settings.config().recall.budget)));
         return team_sessions::recall(&request, context);
     }

@@ -162,6 +162,11 @@ async fn serve_teams(arguments: &Arguments, store: Postgres, context: &mut Conte
         log,
         ..Serving::default()
     };
+    if !store.compares_vectors() {
+        context
+            .printer
+            .note("shared sessions are found by their words alone: the database has no pgvector, or its role may not use it")?;
+    }
     let scheme = if serving.tls.is_some() { "https" } else { "http" };
     let listening = Listening::open(serving).await.map_err(|error| serve_error(error.to_string(), remedy(&error)))?;
     let listed: Vec<String> = listening.addresses().iter().map(|address| format!("{scheme}://{address}")).collect();

@@ -106,8 +106,11 @@ enum Action {
     /// Take memories back that are shared from here; they are not shared again by themselves
     TakeBack {
         /// Ids of memories
-        #[arg(value_name = "MEMORY", required = true)]
+        #[arg(value_name = "MEMORY", required_unless_present = "sessions")]
         memories: Vec<String>,
+        /// Remove all sessions that you share of this project from the server, also those of a computer that you lost
+        #[arg(long, conflicts_with = "memories")]
+        sessions: bool,
     },
     /// Delete a shared text for good from the server and from every copy
     Forget {
@@ -203,7 +206,8 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             change_member(team.team.as_deref(), email, if *undo { "restore" } else { "withdraw" }, context)
         }
         Some(Action::Share { memories }) => named(memories, Named::Share, context),
-        Some(Action::TakeBack { memories }) => named(memories, Named::TakeBack, context),
+        Some(Action::TakeBack { sessions: true, .. }) => team_sessions::take_back(context),
+        Some(Action::TakeBack { memories, .. }) => named(memories, Named::TakeBack, context),
         Some(Action::Forget { memories }) => named(memories, Named::Forget, context),
         Some(Action::Sync) => sync(context),
         Some(Action::Read { id, limit }) => team_sessions::read(id, *limit, context),
@@ -461,6 +465,7 @@ fn leave(team: Option<&str>, context: &mut Context) -> CliResult {
         }
         mirror::write_mirror(&data, project, &copy.without_texts()).map_err(failed(context))?;
     }
+    team_sessions::remove_found(&data);
     context.printer.note(format!(
         "this computer has no access to {} any more, and what others shared there counts no more",
         one_line(&membership.me.team_name)
@@ -492,9 +497,14 @@ pub fn share_project(options: &ProjectShare<'_>, context: &mut Context) -> CliRe
     }
     let root = folder.root.clone();
     let known = mirror::projects(&data).map_err(failed(context))?;
-    // A level that was chosen once stays until another one is.
+    if let (Some(level), SharedLevel::Named) = (options.level.filter(|level| *level != SharedLevel::Named), configured.level) {
+        let message = format!("the configuration says that only named memories are shared here: {} are more", level.as_str());
+        return Err(CliError::usage(message, Some("`yore config show team.level` says where that stands")));
+    }
+    // A level that was chosen once stays until another one is, here or in the configuration.
     let is_now = known.iter().find(|known| known.key == key && !known.is_stopped).map(|known| known.level);
-    let level = options.level.or(is_now.filter(|level| *level == SharedLevel::Sessions)).unwrap_or(configured.level);
+    let stays = is_now.filter(|level| *level == SharedLevel::Sessions && configured.level != SharedLevel::Named);
+    let level = options.level.or(stays).unwrap_or(configured.level);
     let project = TeamProject { key, root, team: membership.me.team, name, level, is_stopped: false };
     refuse_confusion(&project, &known)?;
     let publisher = publisher(&folder.root, context)?;
@@ -505,13 +515,13 @@ pub fn share_project(options: &ProjectShare<'_>, context: &mut Context) -> CliRe
         return team_sessions::print(session, &here, &publisher, &mut memory, context);
     }
     let mut preview = previewed(&membership, &project, &known, &outgoing);
-    if project.level == SharedLevel::Sessions && is_now != Some(SharedLevel::Sessions) || options.dry_run {
+    let is_shared = mirror::projects(&data).map_err(failed(context))?.contains(&project);
+    if options.dry_run || !is_shared && !options.yes {
         preview.sessions = team_sessions::previews(project.level, &here, &publisher, &mut memory)?;
     }
     if options.dry_run {
         return show_preview(&preview, context);
     }
-    let is_shared = mirror::projects(&data).map_err(failed(context))?.contains(&project);
     if !is_shared && !options.yes && !agrees(&preview, project.level, context)? {
         context.printer.line("nothing was changed")?;
         return Ok(Exit::Nothing);
@@ -796,6 +806,7 @@ fn report_sync(projects: Vec<TeamProject>, context: &mut Context) -> CliResult {
                 received: synced.received,
                 turns: synced.sessions.turns,
                 sessions_taken_back: synced.sessions.removed,
+                has_more_turns: synced.sessions.is_cut,
                 waiting: synced.waiting,
                 refused: state::refused(synced.refused.iter().map(|(name, why)| (name, why))),
                 problem: None,
@@ -821,6 +832,11 @@ fn report_sync(projects: Vec<TeamProject>, context: &mut Context) -> CliResult {
             ))?;
             if one.turns > 0 {
                 context.printer.line(format!("{project}: {} of sessions sent", counted(one.turns, "turn")))?;
+            }
+            if one.has_more_turns {
+                context
+                    .printer
+                    .note(format!("{project}: there is more of sessions to send: the daemon does, or `yore team sync`"))?;
             }
             if one.sessions_taken_back > 0 {
                 context.printer.line(format!("{project}: {} taken back", counted(one.sessions_taken_back, "session")))?;

@@ -1,5 +1,6 @@
 //! Sessions of a team: `yore recall --team`, `yore team read`, and what `yore share . --level sessions` would send.
 
+use std::path::Path;
 use std::time::Duration;
 
 use yore_core::strength::Strength;
@@ -17,15 +18,15 @@ use crate::render::plain::{bytes, counted, harmless, indent, one_line};
 use crate::results::{SessionPreview, TeamFound, TeamSaid, TeamSession, TeamTurn};
 use crate::shared::mirror::{self, Membership, TeamProject};
 use crate::shared::publish::Publisher;
-use crate::team::search::{TeamAnswer, asked, rank};
-use crate::team::sessions::{candidates, outgoing};
+use crate::team::search::{SCRATCH, TeamAnswer, asked, rank, remove_old};
+use crate::team::sessions::{With, candidates, outgoing, remove_everywhere};
 
 /// Time in which a server answers a search, unless the person says another one.
 pub const WITHIN: Duration = Duration::from_secs(5);
 /// Digits of a session's id that are shown.
 const DIGITS: usize = 10;
-/// Folder of the data directory in which what a server found is ranked.
-const SCRATCH: &str = "team/found";
+/// Time after which nobody ranks any more.
+const LONGEST: Duration = Duration::from_secs(600);
 
 /// Searches the sessions that the team of this project shares.
 ///
@@ -60,7 +61,7 @@ pub fn search(request: &RecallRequest, context: &Context) -> CliResult<TeamFound
     let found = server(&membership)?.search(&project.name, &search, within).map_err(told)?;
     let scratch = context.settings.directory.join(SCRATCH);
     yore_engine::platform::create_private_directory(&scratch).map_err(failed(context))?;
-    remove_old(&scratch);
+    remove_old(&scratch, LONGEST);
     let directory = tempfile::tempdir_in(&scratch).map_err(failed(context))?;
     let options = EngineOptions { directory: directory.path().to_owned(), ..context.settings.engine_options(true) };
     let answer = rank(&search, &found, request, options)?;
@@ -74,15 +75,9 @@ pub fn search(request: &RecallRequest, context: &Context) -> CliResult<TeamFound
     })
 }
 
-/// Removes what processes left that were killed.
-fn remove_old(scratch: &std::path::Path) {
-    let is_old = |entry: &std::fs::DirEntry| {
-        let age = entry.metadata().and_then(|meta| meta.modified()).ok().and_then(|at| at.elapsed().ok());
-        age.is_some_and(|age| age > Duration::from_secs(600))
-    };
-    for entry in std::fs::read_dir(scratch).into_iter().flatten().flatten().filter(is_old) {
-        let _ = std::fs::remove_dir_all(entry.path());
-    }
+/// Removes what a server found, of processes that were killed too.
+pub fn remove_found(data: &Path) {
+    let _ = std::fs::remove_dir_all(data.join(SCRATCH));
 }
 
 fn said(answer: &TeamAnswer, hit: &Hit) -> Option<TeamSaid> {
@@ -121,6 +116,25 @@ fn shared_here(context: &Context) -> CliResult<(TeamProject, Membership)> {
     let membership = memberships.into_iter().find(|membership| membership.me.team == project.team);
     let left = || CliError::usage("you left the team of this project", Some("`yore team join --help`"));
     Ok((project, membership.ok_or_else(left)?))
+}
+
+/// Removes all sessions of the person in this project from the server.
+///
+/// # Errors
+/// The project is shared with no team, or its server does not answer.
+pub fn take_back(context: &mut Context) -> CliResult {
+    let (project, membership) = shared_here(context)?;
+    let data = &context.settings.directory;
+    let epoch = mirror::mirror(data, &project).map_err(failed(context))?.epoch;
+    let with = With { data, project: &project, member: membership.me.member, epoch };
+    remove_everywhere(&with, &server(&membership)?).map_err(|error| error.told(data))?;
+    context.printer.line("the server has none of your sessions of this project")?;
+    if project.level == SharedLevel::Sessions {
+        context.printer.note(
+            "those of this computer are shared again at the next synchronization; `yore share . --level memories` ends that",
+        )?;
+    }
+    Ok(Exit::Success)
 }
 
 /// Reads a session that a member shares.
@@ -183,7 +197,7 @@ pub fn previews(
         return Ok(Vec::new());
     }
     let mut previews = Vec::new();
-    for session in candidates(memory, here)?.unwrap_or_default() {
+    for session in candidates(memory, here)? {
         let going = outgoing(memory, &session, publisher)?;
         previews.push(SessionPreview {
             session: going.head.id,
@@ -228,11 +242,8 @@ pub fn print(
     context: &mut Context,
 ) -> CliResult {
     let unknown = || CliError::usage(format!("no session of this project begins with {}", harmless(id)), None);
-    let session = candidates(memory, here)?
-        .into_iter()
-        .flatten()
-        .find(|session| session.id.to_string().starts_with(id))
-        .ok_or_else(unknown)?;
+    let session =
+        candidates(memory, here)?.into_iter().find(|session| session.id.to_string().starts_with(id)).ok_or_else(unknown)?;
     let going = outgoing(memory, &session, publisher)?;
     if context.printer.is_json() {
         context.printer.json(&serde_json::json!({"session": going.head, "turns": going.turns}))?;
@@ -241,7 +252,9 @@ pub fn print(
     context.printer.line(format!("{} {}", going.head.agent, one_line(&going.head.title)))?;
     for turn in &going.turns {
         let at = turn.at.map_or_else(|| "no date".to_owned(), format_utc);
-        context.printer.line(format!("{} {at}\n{}", turn.said.as_str(), indent(&harmless(&turn.text), "  ")))?;
+        let who = turn.speaker.as_deref().map_or_else(|| turn.said.as_str().to_owned(), harmless);
+        context.printer.line(format!("{who} {at}\n{}", indent(&harmless(&turn.text), "  ")))?;
     }
+    context.printer.note("with each turn go vectors of its words, by which it is found")?;
     Ok(Exit::Success)
 }

@@ -190,6 +190,9 @@ pub struct TeamSynced {
     /// Sessions that were taken back.
     #[serde(default)]
     pub sessions_taken_back: u64,
+    /// True if there are more turns of sessions to send.
+    #[serde(default)]
+    pub has_more_turns: bool,
     /// Changes that wait still.
     pub waiting: u64,
     /// Texts that the server refused now.

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write as _};
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::json;
 use yore_core::scope::ScopeChoice;
@@ -18,6 +19,20 @@ use crate::error::{CliError, CliResult};
 
 /// Turns that the server finds by words, and as many by meaning.
 const CANDIDATES: u32 = 200;
+
+/// Folder of the data directory in which what a server found is ranked.
+pub const SCRATCH: &str = "team/found";
+
+/// Removes from the folder what processes left that were killed so long ago.
+pub fn remove_old(scratch: &Path, age: Duration) {
+    let is_old = |entry: &std::fs::DirEntry| {
+        let modified = entry.metadata().and_then(|meta| meta.modified()).ok().and_then(|at| at.elapsed().ok());
+        modified.is_some_and(|since| since > age)
+    };
+    for entry in std::fs::read_dir(scratch).into_iter().flatten().flatten().filter(is_old) {
+        let _ = std::fs::remove_dir_all(entry.path());
+    }
+}
 
 /// A turn of the answer: the session that it is of, and its number there, from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +66,8 @@ pub fn asked(request: &RecallRequest) -> Search {
     let mut words = Question::parse(&text, &mut Tokenizer::default()).terms;
     words.retain(|word| word.len() <= MOST_WORD);
     words.truncate(MOST_WORDS);
-    let (since, until) = (request.filter.since, request.filter.until);
+    let since = request.filter.since;
+    let until = [request.filter.until, request.filter.as_of].into_iter().flatten().min();
     Search { words, vector: vector(&text), since, until, limit: CANDIDATES }
 }
 
@@ -64,10 +80,12 @@ pub fn rank(search: &Search, found: &FoundTurns, request: &RecallRequest, option
     let failed = |error: io::Error| CliError::io(&directory, &error);
     let lines = directory.join("found.jsonl");
     let origins = write_found(&lines, found).map_err(failed)?;
+    // Numbers that do not fit each other, of a server that was changed meanwhile, must not harm.
+    let turns = found.turns.max(found.found.len() as u64);
     let counts = CollectionCounts {
-        turns: found.turns,
-        words: found.words,
-        holding: search.words.iter().cloned().zip(found.holding.iter().copied()).collect(),
+        turns,
+        words: found.words.max(turns),
+        holding: search.words.iter().cloned().zip(found.holding.iter().map(|holding| (*holding).min(turns))).collect(),
     };
     let engine = Engine::open(EngineOptions { directory: directory.join("memory"), create: true, ..options })?.sample_of(counts);
     let root = SourceRoot { source: "jsonl".to_owned(), path: lines };
@@ -75,6 +93,7 @@ pub fn rank(search: &Search, found: &FoundTurns, request: &RecallRequest, option
     engine.sync_index(10_000, &mut |_| {})?;
     let mut request = request.clone();
     request.filter.scope = ScopeChoice::All;
+    request.filter.until = search.until;
     request.here = None;
     Ok(TeamAnswer { answer: engine.recall(&request)?, origins })
 }

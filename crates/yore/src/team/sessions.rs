@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -23,10 +24,10 @@ use yore_team::wire::{
 };
 
 use super::error::SyncError;
-use super::remote::{RemoteError, SessionRemote};
-use crate::engine_handle::MemoryClient;
+use super::remote::SessionRemote;
+use crate::engine_handle::{MemoryClient, now};
 use crate::error::CliResult;
-use crate::shared::mirror::{TeamProject, mirror_file};
+use crate::shared::mirror::{self, TeamProject, mirror_file};
 use crate::shared::publish::Publisher;
 use crate::shared::stored::{read, write};
 
@@ -35,16 +36,24 @@ const MOST_BYTES: usize = 4 << 20;
 const MOST_BYTES_AT_ONCE: usize = 32 << 20;
 /// Bytes of a vector in a request.
 const VECTOR_BYTES: usize = 1_024;
-/// Most sessions that are read before their file is written.
-const MOST_READ: usize = 50;
+/// Time after which all sessions are read again, whether they grew or not.
+const READ_AGAIN_MS: UtcMillis = 86_400_000;
+/// Pause between two looks at a lock that another process holds.
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 /// What the server has of the sessions of this computer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SentSessions {
+    /// The person, as a member.
+    member: Uuid,
     /// Identity of the server's data.
     epoch: Option<Uuid>,
-    /// The sessions that were shared.
+    /// What decides how a session is shared: with another one, and once a day, all are read again.
+    rules: String,
+    /// When all were read last.
+    read: UtcMillis,
+    /// The sessions that were shared, or that the server may have.
     pub sessions: BTreeMap<EpisodeId, Sent>,
     /// Sessions that were taken back. A server that was restored from a backup may have them again.
     removed: BTreeSet<EpisodeId>,
@@ -52,25 +61,28 @@ pub struct SentSessions {
 
 /// A session, as the server has it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Sent {
     /// Number of its turns in the memory, and the time of the last, when it was read.
     seen: (u64, Option<UtcMillis>),
-    /// Turns that were sent, and the digest of them.
+    /// Turns that were sent.
     pub turns: u32,
+    /// Digest of all that was sent; empty: it is not known what the server has.
     digest: String,
+    /// Digest of the turns alone.
+    said: String,
     /// Turns that were held back, because they name the directory of a person.
-    #[serde(default)]
     pub held_back: u32,
 }
 
-/// Sessions that are sent, and why it ended.
+/// Outcome of a synchronization of sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionsSynced {
     /// Turns that were sent.
     pub turns: u64,
     /// Sessions that were taken back.
     pub removed: u64,
-    /// True if there is more to send.
+    /// True if there is more to send, or another process is sending.
     pub is_cut: bool,
 }
 
@@ -85,6 +97,18 @@ pub struct OutgoingSession {
     pub held_back: u32,
 }
 
+/// Whose sessions are shared with which data of the server, and by which rules.
+pub struct With<'a> {
+    /// The data directory.
+    pub data: &'a Path,
+    /// The project.
+    pub project: &'a TeamProject,
+    /// The person, as a member.
+    pub member: Uuid,
+    /// Identity of the server's data; `None`: not known.
+    pub epoch: Option<Uuid>,
+}
+
 /// Reads what this computer shared of a project's sessions.
 ///
 /// # Errors
@@ -93,36 +117,56 @@ pub fn sent(data: &Path, project: &TeamProject) -> io::Result<SentSessions> {
     read(&file(data, project))
 }
 
-/// Keeps other processes from sharing sessions of a project; `None`: one does.
+/// Has all sessions read again at the next synchronization: words of some were changed.
+///
+/// # Errors
+/// A file cannot be read or written.
+pub fn look_again(data: &Path, projects: &[TeamProject]) -> io::Result<()> {
+    for project in projects {
+        let sent = sent(data, project)?;
+        if !sent.sessions.is_empty() {
+            write(&file(data, project), &SentSessions { rules: String::new(), ..sent })?;
+        }
+    }
+    Ok(())
+}
+
+/// Keeps other processes from sharing sessions of a project; `None`: one does so, and has not ended after `patience`.
 ///
 /// # Errors
 /// The lock cannot be made.
-pub fn lock(data: &Path, project: &TeamProject) -> io::Result<Option<FileLock>> {
+pub fn lock(data: &Path, project: &TeamProject, patience: Duration) -> io::Result<Option<FileLock>> {
     let file = file(data, project);
     if let Some(folder) = file.parent() {
         platform::create_private_directory(folder)?;
     }
-    FileLock::take(&file.with_extension("lock"))
+    let began = Instant::now();
+    loop {
+        let taken = FileLock::take(&file.with_extension("lock"))?;
+        if taken.is_some() || began.elapsed() >= patience {
+            return Ok(taken);
+        }
+        std::thread::sleep(LOCK_PAUSE);
+    }
 }
 
 fn file(data: &Path, project: &TeamProject) -> PathBuf {
     mirror_file(data, project).with_extension("sessions.json")
 }
 
-/// Lists the sessions of a project that may be shared: agents' sessions, and none that was forgotten. `None`: the memory does not know the
-/// project.
+/// Lists the sessions of a project that may be shared: agents' sessions, and none that was forgotten.
 ///
 /// # Errors
 /// The memory cannot be read.
-pub fn candidates(memory: &mut MemoryClient, here: &ProjectNames) -> CliResult<Option<Vec<EpisodeSummary>>> {
-    let Some(project) = memory.find_project(ProjectQuery::Directory(here.clone()))? else { return Ok(None) };
+pub fn candidates(memory: &mut MemoryClient, here: &ProjectNames) -> CliResult<Vec<EpisodeSummary>> {
+    let Some(project) = memory.find_project(ProjectQuery::Directory(here.clone()))? else { return Ok(Vec::new()) };
     let request = SessionsRequest {
         projects: vec![project.id.to_string()],
         without_documents: true,
         limit: usize::MAX >> 1,
         ..SessionsRequest::default()
     };
-    memory.sessions(request).map(Some)
+    memory.sessions(request)
 }
 
 /// Returns a session as it is shared.
@@ -146,15 +190,18 @@ pub fn outgoing(memory: &mut MemoryClient, session: &EpisodeSummary, publisher: 
         }
     }
     turns.truncate(MOST_SESSION_TURNS as usize);
-    // A title that may not leave is left out.
-    let title = session.title.as_deref().and_then(|title| publisher.text(title).ok()).unwrap_or_default();
+    // A title that may not leave is left out, as is one of words that do not: of a prompt that the person took back.
+    let is_of_person = turns.iter().any(|turn| turn.said == Said::User);
+    let title =
+        session.title.as_deref().filter(|_| is_of_person).and_then(|title| publisher.text(title).ok()).unwrap_or_default();
+    let title: String = title.replace('\0', " ").chars().take(MOST_TITLE).collect();
     let head = SessionHead {
         id: session.id.to_string(),
-        title: title.replace('\0', " ").chars().take(MOST_TITLE).collect(),
+        digest: name_of(&format!("{title}\n{}", digest(&turns))),
+        title,
         agent: session.agent.clone(),
         began: session.started,
         turns: turns.len() as u32,
-        digest: digest(&turns),
     };
     Ok(OutgoingSession { head, turns, held_back })
 }
@@ -179,6 +226,7 @@ fn digest(turns: &[SharedTurn]) -> String {
     let mut hasher = blake3::Hasher::new();
     for turn in turns {
         hasher.update(turn.said.as_str().as_bytes());
+        hasher.update(turn.speaker.as_deref().unwrap_or_default().as_bytes());
         hasher.update(&turn.at.unwrap_or(UtcMillis::MIN).to_le_bytes());
         hasher.update(&(turn.text.len() as u64).to_le_bytes());
         hasher.update(turn.text.as_bytes());
@@ -201,147 +249,193 @@ pub fn vector(text: &str) -> Option<Vec<i8>> {
     (largest > 0.0).then(|| vector.iter().map(|number| (number / largest * 127.0).round() as i8).collect())
 }
 
-/// Brings the server's sessions up to those of this computer. `epoch`: identity of the server's data now.
+/// Brings the server's sessions up to those of this computer. `rules`: what decides how a session is shared.
 ///
 /// # Errors
 /// The fault that kept it from ending. What was sent is remembered.
 pub fn sync(
     memory: &mut MemoryClient,
-    project: &TeamProject,
+    with: &With<'_>,
     here: &ProjectNames,
     publisher: &Publisher,
-    epoch: Option<Uuid>,
+    rules: &str,
     remote: &impl SessionRemote,
 ) -> Result<SessionsSynced, SyncError> {
-    let data = memory.directory().to_owned();
-    let mut sent = sent(&data, project)?;
-    if sent.epoch != epoch {
-        reconcile(&mut sent, &project.name, remote)?;
-        sent.epoch = epoch;
-        write(&file(&data, project), &sent)?;
-    }
-    // A memory that does not know the project takes nothing back by itself.
-    let Some(found) = candidates(memory, here).map_err(SyncError::Memory)? else { return Ok(SessionsSynced::default()) };
-    let mut done =
-        SessionsSynced { removed: remove_gone(&data, project, &mut sent, &found, remote)?, ..SessionsSynced::default() };
-    let mut batch = Batch::default();
-    let (mut bytes, mut read) = (0, 0);
+    // A memory that does not know the project any more has forgotten its last session.
+    let found = candidates(memory, here).map_err(SyncError::Memory)?;
+    let mut sender = Sender::begin(with, remote)?;
+    let there: BTreeSet<EpisodeId> = found.iter().map(|session| session.id).collect();
+    let gone: Vec<EpisodeId> = sender.sent.sessions.keys().filter(|id| !there.contains(id)).copied().collect();
+    let mut done = SessionsSynced { removed: sender.remove(&gone)?, ..SessionsSynced::default() };
+    let now = now();
+    // Words may be other ones without a new turn: a secret was removed, the person took a prompt back.
+    let reads_all = sender.sent.rules != rules || (now - sender.sent.read).abs() > READ_AGAIN_MS;
+    let mut bytes = 0;
     for session in &found {
         let seen = (session.turns, session.updated);
-        let known = sent.sessions.get(&session.id);
-        if known.is_some_and(|known| known.seen == seen) {
+        let known = sender.sent.sessions.get(&session.id).cloned();
+        if known.as_ref().is_some_and(|known| known.seen == seen && !reads_all) {
             continue;
         }
-        if bytes > MOST_BYTES_AT_ONCE {
+        if bytes > MOST_BYTES_AT_ONCE || !is_current(with) {
             done.is_cut = true;
             break;
         }
         let going = outgoing(memory, session, publisher).map_err(SyncError::Memory)?;
-        let from = known.map_or(0, |known| going.same_beginning(known));
-        let state = Sent { seen, turns: going.head.turns, digest: going.head.digest.clone(), held_back: going.held_back };
-        let is_new = known.is_none_or(|known| known.digest != state.digest);
-        if is_new {
-            bytes += going.turns.iter().skip(from).map(|turn| turn.text.len()).sum::<usize>();
-            batch.add(going, from, &project.name, remote)?;
+        if going.turns.is_empty() {
+            // Nothing of it is said to others.
+            done.removed += sender.remove(&[session.id])?;
+            continue;
         }
-        batch.states.push((session.id, state));
-        read += 1;
-        if batch.bytes > MOST_BYTES || read % MOST_READ == 0 {
-            done.turns += batch.send(&data, project, &mut sent, remote)?;
+        if known.as_ref().is_none_or(|known| known.digest != going.head.digest) {
+            let from = known.as_ref().map_or(0, |known| going.same_beginning(known));
+            bytes += going.turns.iter().skip(from).map(|turn| turn.text.len()).sum::<usize>();
+            sender.add(going, from, seen)?;
+        } else if let Some(known) = sender.sent.sessions.get_mut(&session.id) {
+            known.seen = seen;
         }
     }
-    done.turns += batch.send(&data, project, &mut sent, remote)?;
+    sender.push()?;
+    if reads_all && !done.is_cut {
+        sender.sent.rules = rules.to_owned();
+        sender.sent.read = now;
+    }
+    done.turns = sender.turns_sent;
+    sender.store()?;
     Ok(done)
 }
 
-/// Takes all sessions of this computer's person in a project back.
+/// Takes all sessions of this computer in a project back.
 ///
 /// # Errors
 /// The server does not answer, or the file cannot be written.
-pub fn take_back_all(data: &Path, project: &TeamProject, remote: &impl SessionRemote) -> Result<u64, SyncError> {
-    let mut sent = sent(data, project)?;
-    if sent.sessions.is_empty() {
+pub fn take_back_all(with: &With<'_>, remote: &impl SessionRemote) -> Result<u64, SyncError> {
+    let known = sent(with.data, with.project)?;
+    if known.sessions.is_empty() && known.removed.is_empty() {
         return Ok(0);
     }
-    let ids: Vec<EpisodeId> = sent.sessions.keys().copied().collect();
-    remote.remove_sessions(&project.name, Some(ids.iter().map(EpisodeId::to_string).collect()))?;
-    sent.sessions.clear();
-    sent.removed.extend(&ids);
-    write(&file(data, project), &sent)?;
-    Ok(ids.len() as u64)
+    let mut sender = Sender::begin(with, remote)?;
+    let ids: Vec<EpisodeId> = sender.sent.sessions.keys().copied().collect();
+    let removed = sender.remove(&ids)?;
+    sender.store()?;
+    Ok(removed)
 }
 
-/// Compares with what a server has whose data are others than they were: what it lost is sent again, what was taken back is removed again.
-fn reconcile(sent: &mut SentSessions, project: &str, remote: &impl SessionRemote) -> Result<(), RemoteError> {
-    if sent.sessions.is_empty() && sent.removed.is_empty() {
-        return Ok(());
-    }
-    let own = remote.own_sessions(project)?;
-    let digests: BTreeMap<&str, &str> = own.sessions.iter().map(|head| (head.id.as_str(), head.digest.as_str())).collect();
-    sent.sessions.retain(|id, sent| digests.get(id.to_string().as_str()) == Some(&sent.digest.as_str()));
-    let again: Vec<String> =
-        sent.removed.iter().map(EpisodeId::to_string).filter(|id| digests.contains_key(id.as_str())).collect();
-    if !again.is_empty() {
-        remote.remove_sessions(project, Some(again))?;
-    }
-    Ok(())
+/// Removes all sessions of the person in a project from the server, whichever of their computers shared them. Those of this computer are
+/// shared again if the project is.
+///
+/// # Errors
+/// As [`take_back_all`].
+pub fn remove_everywhere(with: &With<'_>, remote: &impl SessionRemote) -> Result<(), SyncError> {
+    remote.remove_sessions(&with.project.name, None)?;
+    let known = sent(with.data, with.project)?;
+    Ok(write(&file(with.data, with.project), &SentSessions { sessions: BTreeMap::new(), ..known })?)
 }
 
-/// Takes sessions back that the memory has no more; returns how many.
-fn remove_gone(
-    data: &Path,
-    project: &TeamProject,
-    sent: &mut SentSessions,
-    found: &[EpisodeSummary],
-    remote: &impl SessionRemote,
-) -> Result<u64, SyncError> {
-    let there: BTreeSet<EpisodeId> = found.iter().map(|session| session.id).collect();
-    let gone: Vec<EpisodeId> = sent.sessions.keys().filter(|id| !there.contains(id)).copied().collect();
-    if gone.is_empty() {
-        return Ok(0);
-    }
-    remote.remove_sessions(&project.name, Some(gone.iter().map(EpisodeId::to_string).collect()))?;
-    for id in &gone {
-        sent.sessions.remove(id);
-        sent.removed.insert(*id);
-    }
-    write(&file(data, project), sent)?;
-    Ok(gone.len() as u64)
+/// Returns whether the project is still shared as it was when the work began.
+fn is_current(with: &With<'_>) -> bool {
+    mirror::projects(with.data).is_ok_and(|projects| projects.iter().any(|known| known == with.project))
 }
 
 impl OutgoingSession {
     /// Returns how many of the first turns the server has already.
     fn same_beginning(&self, known: &Sent) -> usize {
         let turns = known.turns as usize;
-        if self.turns.get(..turns).is_some_and(|first| digest(first) == known.digest) { turns } else { 0 }
+        let is_same = !known.digest.is_empty() && turns < self.turns.len();
+        if is_same && self.turns.get(..turns).is_some_and(|first| digest(first) == known.said) { turns } else { 0 }
     }
 }
 
-/// Parts that are sent together, and the states that the server has then.
-#[derive(Default)]
-struct Batch {
+/// Sends sessions in requests of bounded length. What a request may bring to the server is written down before it is sent, so that it can
+/// be taken back whatever becomes of this process.
+struct Sender<'a, R> {
+    with: &'a With<'a>,
+    remote: &'a R,
+    sent: SentSessions,
     sessions: Vec<SharedSession>,
     turns: usize,
     bytes: usize,
+    /// States that the server has once the request is answered.
     states: Vec<(EpisodeId, Sent)>,
-    sent: u64,
+    turns_sent: u64,
 }
 
-impl Batch {
+impl<'a, R: SessionRemote> Sender<'a, R> {
+    fn begin(with: &'a With<'a>, remote: &'a R) -> Result<Self, SyncError> {
+        let mut sent = sent(with.data, with.project)?;
+        if sent.member != with.member {
+            // A former member's sessions cannot be taken back with this member's token.
+            sent = SentSessions { member: with.member, epoch: with.epoch, ..SentSessions::default() };
+        }
+        let mut sender = Self { with, remote, sent, sessions: Vec::new(), turns: 0, bytes: 0, states: Vec::new(), turns_sent: 0 };
+        if with.epoch.is_some() && sender.sent.epoch != with.epoch {
+            sender.reconcile()?;
+            sender.sent.epoch = with.epoch;
+            sender.store()?;
+        }
+        Ok(sender)
+    }
+
+    /// Compares with what a server has whose data are others than they were: what it lost is sent again, what was taken back is removed again.
+    fn reconcile(&mut self) -> Result<(), SyncError> {
+        if self.sent.sessions.is_empty() && self.sent.removed.is_empty() {
+            return Ok(());
+        }
+        let own = self.remote.own_sessions(&self.with.project.name)?;
+        let there: BTreeMap<&str, &str> = own.sessions.iter().map(|head| (head.id.as_str(), head.digest.as_str())).collect();
+        for (id, sent) in &mut self.sent.sessions {
+            if there.get(id.to_string().as_str()) != Some(&sent.digest.as_str()) {
+                *sent = Sent::default();
+            }
+        }
+        let again: Vec<EpisodeId> =
+            self.sent.removed.iter().filter(|id| there.contains_key(id.to_string().as_str())).copied().collect();
+        self.remove(&again).map(drop)
+    }
+
+    fn store(&self) -> io::Result<()> {
+        write(&file(self.with.data, self.with.project), &self.sent)
+    }
+
+    /// Removes sessions, some at a time: a server that takes too long for all would never end.
+    fn remove(&mut self, ids: &[EpisodeId]) -> Result<u64, SyncError> {
+        let is_known = |id: &&EpisodeId| self.sent.sessions.contains_key(id) || self.sent.removed.contains(id);
+        let known: Vec<EpisodeId> = ids.iter().filter(is_known).copied().collect();
+        let mut left = known.into_iter();
+        let mut removed = 0;
+        loop {
+            let (mut some, mut turns) = (Vec::new(), 0);
+            while turns < MOST_TURNS as u32 && some.len() < MOST_TURNS {
+                let Some(id) = left.next() else { break };
+                turns += self.sent.sessions.get(&id).map_or(0, |sent| sent.turns);
+                some.push(id);
+            }
+            if some.is_empty() {
+                return Ok(removed);
+            }
+            self.remote.remove_sessions(&self.with.project.name, Some(some.iter().map(EpisodeId::to_string).collect()))?;
+            for id in &some {
+                removed += u64::from(self.sent.sessions.remove(id).is_some());
+                self.sent.removed.insert(*id);
+            }
+            self.store()?;
+        }
+    }
+
     /// Adds the turns of a session from a number on. What is too long for one request is sent at once.
-    fn add(
-        &mut self,
-        session: OutgoingSession,
-        from: usize,
-        project: &str,
-        remote: &impl SessionRemote,
-    ) -> Result<(), RemoteError> {
-        let OutgoingSession { head, turns, .. } = session;
+    fn add(&mut self, session: OutgoingSession, from: usize, seen: (u64, Option<UtcMillis>)) -> Result<(), SyncError> {
+        let OutgoingSession { head, turns, held_back } = session;
+        let id = head.id.parse().map_err(|_| io::Error::other("the id of a session is none"))?;
+        let said = digest(&turns);
+        let state = Sent { seen, turns: head.turns, digest: head.digest.clone(), said, held_back };
         let mut part = SharedSession { head: head.clone(), from: from as u32, turns: Vec::new() };
         for (place, turn) in turns.into_iter().enumerate().skip(from) {
             if self.turns >= MOST_TURNS || self.bytes > MOST_BYTES {
-                self.sessions.push(part);
-                self.push(project, remote)?;
+                if !part.turns.is_empty() {
+                    self.states.push((id, Sent::default()));
+                    self.sessions.push(part);
+                }
+                self.push()?;
                 part = SharedSession { head: head.clone(), from: place as u32, turns: Vec::new() };
             }
             let vectors = vectors(&turn.text);
@@ -350,43 +444,29 @@ impl Batch {
             part.turns.push(SharedTurn { vectors, ..turn });
         }
         self.sessions.push(part);
-        Ok(())
+        self.states.push((id, state));
+        if self.bytes > MOST_BYTES { self.push() } else { Ok(()) }
     }
 
-    fn push(&mut self, project: &str, remote: &impl SessionRemote) -> Result<(), RemoteError> {
+    /// Sends what was added, unless the project is shared otherwise meanwhile.
+    fn push(&mut self) -> Result<(), SyncError> {
         let sessions = std::mem::take(&mut self.sessions);
-        if !sessions.is_empty() {
-            remote.share_sessions(project, sessions)?;
+        let states = std::mem::take(&mut self.states);
+        let turns = std::mem::take(&mut self.turns);
+        self.bytes = 0;
+        if sessions.is_empty() || !is_current(self.with) {
+            return Ok(());
         }
-        self.sent += self.turns as u64;
-        (self.turns, self.bytes) = (0, 0);
-        Ok(())
-    }
-
-    /// Sends what is left, and remembers what the server has now; returns how many turns were sent.
-    fn send(
-        &mut self,
-        data: &Path,
-        project: &TeamProject,
-        sent: &mut SentSessions,
-        remote: &impl SessionRemote,
-    ) -> Result<u64, SyncError> {
-        if let Err(error) = self.push(&project.name, remote) {
-            if matches!(&error, RemoteError::Refused { code, .. } if code == "team/gap") {
-                // The server has fewer turns than this computer remembers: the next time, all are sent.
-                self.states.iter().for_each(|(id, _)| drop(sent.sessions.remove(id)));
-                write(&file(data, project), sent)?;
-            }
-            return Err(error.into());
+        for (id, _) in &states {
+            // Until the answer comes, it is not known what the server has.
+            let known = self.sent.sessions.entry(*id).or_default();
+            *known = Sent { turns: known.turns, ..Sent::default() };
+            self.sent.removed.remove(id);
         }
-        if self.states.is_empty() {
-            return Ok(0);
-        }
-        for (id, state) in self.states.drain(..) {
-            sent.removed.remove(&id);
-            sent.sessions.insert(id, state);
-        }
-        write(&file(data, project), sent)?;
-        Ok(std::mem::take(&mut self.sent))
+        self.store()?;
+        self.remote.share_sessions(&self.with.project.name, sessions)?;
+        self.turns_sent += turns as u64;
+        self.sent.sessions.extend(states);
+        Ok(self.store()?)
     }
 }

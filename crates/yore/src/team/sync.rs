@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use yore_core::id::MemoryId;
 use yore_engine::{ForgetRequest, MemoryFilter, MemoryList};
@@ -12,10 +13,10 @@ use yore_team::wire::{Change, MOST_OPERATIONS, Me, Operation, Outcome, Pulled, P
 use super::error::SyncError;
 use super::outgoing::Outgoing;
 use super::remote::{Remote, RemoteError, Server};
-use super::sessions::{self, SessionsSynced};
+use super::sessions::{self, SessionsSynced, With};
 use crate::config::SharedLevel;
 use crate::engine_handle::MemoryClient;
-use crate::error::{CliError, CliResult};
+use crate::error::{CliError, CliResult, Exit};
 use crate::shared::folder::project_key;
 use crate::shared::mirror::{self, Membership, Mirror, TeamProject, Waiting};
 use crate::shared::publish::Publisher;
@@ -75,31 +76,59 @@ pub fn sync_project(memory: &mut MemoryClient, home: Option<&Path>, project: &Te
     forget_owed(project, &here, memory)?;
     let mut done = done.map_err(|error| error.told(&data))?;
     taken?;
-    done.sessions = sync_sessions(memory, home, project, &here, &server)?;
+    done.sessions = sync_sessions(memory, home, project, &here, &server, &membership.me)?;
     Ok(done)
 }
 
-/// Shares the sessions of a project, or takes back those that are shared no more. While another process does so, there is nothing to do.
+/// Time that another process which shares sessions has to end.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Shares the sessions of a project, or takes back those that are shared no more.
 fn sync_sessions(
     memory: &mut MemoryClient,
     home: Option<&Path>,
     project: &TeamProject,
     here: &ProjectNames,
     server: &Server,
+    me: &Me,
 ) -> CliResult<SessionsSynced> {
     let data = memory.directory().to_owned();
     let failed = |error| CliError::io(&data, &error);
-    let Some(_lock) = sessions::lock(&data, project).map_err(failed)? else { return Ok(SessionsSynced::default()) };
+    let Some(_lock) = sessions::lock(&data, project, PATIENCE).map_err(failed)? else {
+        return Ok(SessionsSynced { is_cut: true, ..SessionsSynced::default() });
+    };
+    // While this process waited, or did other work, another one may have stopped it.
+    if !mirror::projects(&data).map_err(failed)?.iter().any(|known| known == project) {
+        return Ok(SessionsSynced::default());
+    }
     let mirror = mirror::mirror(&data, project).map_err(failed)?;
+    let with = With { data: &data, project, member: me.member, epoch: mirror.epoch };
     let done = if project.level == SharedLevel::Sessions && mirror.role() != Some(Role::Reader) {
         let patterns = memory.config().redaction.extra_patterns.clone();
         let publisher = Publisher::new(&data, &patterns, &project.root, home).map_err(failed)?;
-        sessions::sync(memory, project, here, &publisher, mirror.epoch, server)
+        let rules = format!("{} {}", env!("CARGO_PKG_VERSION"), patterns.join(" "));
+        sessions::sync(memory, &with, here, &publisher, &rules, server)
     } else {
-        let removed = sessions::take_back_all(&data, project, server);
+        let removed = sessions::take_back_all(&with, server);
         removed.map(|removed| SessionsSynced { removed, ..SessionsSynced::default() })
     };
     done.map_err(|error| error.told(&data))
+}
+
+/// Takes the sessions back that went out from here, once no other process sends any.
+fn take_back_sessions(data: &Path, project: &TeamProject, server: &Server, me: &Me) -> CliResult<u64> {
+    let failed = |error| CliError::io(data, &error);
+    let busy = || CliError {
+        exit: Exit::Busy,
+        code: "team/busy".to_owned(),
+        message: "another process is sending sessions of this project".to_owned(),
+        hint: Some("`yore team sync` takes them back when it has ended".to_owned()),
+    };
+    // It ends before its next request, because the project is shared no more.
+    let _lock = sessions::lock(data, project, PATIENCE).map_err(failed)?.ok_or_else(busy)?;
+    let epoch = mirror::mirror(data, project).map_err(failed)?.epoch;
+    let with = With { data, project, member: me.member, epoch };
+    sessions::take_back_all(&with, server).map_err(|error| error.told(data))
 }
 
 /// Has the changes wait that are due.
@@ -159,7 +188,7 @@ fn take_back_all(memory: &mut MemoryClient, membership: Option<&Membership>, pro
     let mut done = done.map_err(|error| error.told(&data))?;
     if let Some(membership) = membership {
         let server = Server::of(membership).map_err(|error| error.told())?;
-        done.sessions.removed = sessions::take_back_all(&data, project, &server).map_err(|error| error.told(&data))?;
+        done.sessions.removed = take_back_sessions(&data, project, &server, &membership.me)?;
     }
     if done.waiting == 0 {
         drop_project(&data, project).map_err(failed)?;

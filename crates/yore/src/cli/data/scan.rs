@@ -10,6 +10,8 @@ use crate::histories::reader_options;
 use crate::render::progress::Progress;
 use crate::render::text;
 use crate::results::Scanned;
+use crate::shared::mirror;
+use crate::team::sessions;
 
 /// Look for secrets in all stored text, with the current rules
 ///
@@ -68,7 +70,14 @@ fn scan(engine: &Engine, is_dry_run: bool, context: &Context) -> CliResult<ScanR
     let mut bar = Progress::new("scanning the archive", context.printer.shows_progress());
     let report = engine.scan(is_dry_run, &options, &mut bar);
     bar.finish();
-    Ok(report?)
+    let report = report?;
+    if !is_dry_run && !report.is_clean() {
+        // What was removed here is removed from the server of a team at the next synchronization.
+        let data = &context.settings.directory;
+        let again = mirror::projects(data).and_then(|projects| sessions::look_again(data, &projects));
+        again.map_err(|error| CliError::io(data, &error))?;
+    }
+    Ok(report)
 }
 
 fn told(report: &ScanReport, is_dry_run: bool) -> String {
