@@ -12,7 +12,7 @@ use crate::rules::{self, Counts, State, action};
 use crate::store::{Caller, Newcomer, Quota, Store, StoreError, StoreResult, StoredInvite};
 use crate::wire::{
     Audited, Change, FoundTurns, MOST_PAGE, Me, Member, Operation, Outcome, OwnSessions, Project, Pulled, ReadSession, Record,
-    Role, Search, SessionPart, SharedSession,
+    Role, Search, SessionPart, SharedSession, Turnstile,
 };
 
 /// A store in memory. Clones share their content.
@@ -33,6 +33,8 @@ struct Team {
     invites: BTreeMap<[u8; 32], Invite>,
     projects: BTreeMap<String, Shared>,
     sessions: sessions::Sessions,
+    /// Numbers of the last requests about sessions, by project, member and sender.
+    turnstiles: BTreeMap<(String, Uuid, Uuid), u64>,
     done: BTreeMap<Uuid, Outcome>,
     audit: Vec<Audited>,
 }
@@ -334,6 +336,7 @@ impl Store for Model {
             invites: BTreeMap::from([(owner.hash, Invite { stored: owner.clone(), made_by: None })]),
             projects: BTreeMap::new(),
             sessions: BTreeMap::new(),
+            turnstiles: BTreeMap::new(),
             done: BTreeMap::new(),
             audit: Vec::new(),
         };
@@ -431,6 +434,7 @@ impl Store for Model {
         &self,
         caller: &Caller,
         project: &str,
+        turnstile: Turnstile,
         sessions: &[SharedSession],
         now: UtcMillis,
     ) -> StoreResult<()> {
@@ -438,7 +442,7 @@ impl Store for Model {
         self.write(caller, |team| {
             let projects = team.projects.len();
             let (turns, bytes) = team.used_by_sessions();
-            team.share_sessions(caller, project, sessions, now)?;
+            team.share_sessions(caller, project, turnstile, sessions, now)?;
             let (new_turns, new_bytes) = team.used_by_sessions();
             grown("projects", projects as u64, team.projects.len() as u64, self.quota.projects)?;
             grown("turns", turns, new_turns, self.quota.turns)?;
@@ -446,9 +450,16 @@ impl Store for Model {
         })
     }
 
-    async fn remove_sessions(&self, caller: &Caller, project: &str, ids: Option<&[String]>, now: UtcMillis) -> StoreResult<()> {
+    async fn remove_sessions(
+        &self,
+        caller: &Caller,
+        project: &str,
+        turnstile: Turnstile,
+        ids: Option<&[String]>,
+        now: UtcMillis,
+    ) -> StoreResult<()> {
         self.write(caller, |team| {
-            team.remove_sessions(caller, project, ids, now);
+            team.remove_sessions(caller, project, turnstile, ids, now);
             Ok(())
         })
     }

@@ -355,9 +355,21 @@ pub struct SharedSession {
     pub turns: Vec<SharedTurn>,
 }
 
-/// Shares sessions, or parts of them. Sent again, it changes nothing.
+/// Place of a request in those of a computer: one that comes after a later one is made no more, so that what was sent in vain, or is sent
+/// again by what stands between, undoes nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turnstile {
+    /// A random id that the computer gave itself.
+    pub sender: Uuid,
+    /// Number of its request: each is larger than those before.
+    pub number: u64,
+}
+
+/// Shares sessions, or parts of them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ShareSessions {
+    /// Its place.
+    pub turnstile: Turnstile,
     /// The sessions, with at most [`MOST_TURNS`] turns together.
     pub sessions: Vec<SharedSession>,
 }
@@ -365,6 +377,8 @@ pub struct ShareSessions {
 /// Removes sessions of the member.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RemoveSessions {
+    /// Its place.
+    pub turnstile: Turnstile,
     /// Their ids; `None`: all of the project.
     pub ids: Option<Vec<String>>,
 }

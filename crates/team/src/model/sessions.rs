@@ -10,7 +10,7 @@ use crate::rules::{self, action};
 use crate::store::{Caller, StoreError, StoreResult};
 use crate::wire::{
     FoundSession, FoundTurn, FoundTurns, MOST_FOUND_CHARS, MOST_PAGE, OwnSessions, ReadSession, Search, SessionHead, SessionPart,
-    SharedSession, SharedTurn,
+    SharedSession, SharedTurn, Turnstile,
 };
 use crate::words::{Wanted, Words};
 
@@ -35,9 +35,13 @@ impl Team {
         &mut self,
         caller: &Caller,
         project: &str,
+        turnstile: Turnstile,
         sessions: &[SharedSession],
         now: UtcMillis,
     ) -> StoreResult<()> {
+        if !self.passes(caller, project, turnstile) {
+            return Ok(());
+        }
         self.projects.entry(project.to_owned()).or_default();
         for SharedSession { head, from, turns } in sessions {
             let key = (project.to_owned(), caller.me.member, head.id.clone());
@@ -55,7 +59,26 @@ impl Team {
         Ok(())
     }
 
-    pub(super) fn remove_sessions(&mut self, caller: &Caller, project: &str, ids: Option<&[String]>, now: UtcMillis) {
+    /// Returns whether a request comes in its turn.
+    fn passes(&mut self, caller: &Caller, project: &str, turnstile: Turnstile) -> bool {
+        let last = self.turnstiles.entry((project.to_owned(), caller.me.member, turnstile.sender)).or_default();
+        let passes = turnstile.number > *last;
+        *last = turnstile.number.max(*last);
+        passes
+    }
+
+    pub(super) fn remove_sessions(
+        &mut self,
+        caller: &Caller,
+        project: &str,
+        turnstile: Turnstile,
+        ids: Option<&[String]>,
+        now: UtcMillis,
+    ) {
+        // A project that is not there has nothing to remove, and no turnstile.
+        if !self.projects.contains_key(project) || !self.passes(caller, project, turnstile) {
+            return;
+        }
         let is_gone = |(of, member, id): &(String, Uuid, String)| {
             of == project && *member == caller.me.member && ids.is_none_or(|ids| ids.contains(id))
         };

@@ -35,7 +35,7 @@ use crate::rules;
 use crate::store::{Caller, Newcomer, Quota, Store, StoreError, StoreResult, StoredInvite};
 use crate::wire::{
     Audited, FoundTurns, Me, Member, Operation, Outcome, OwnSessions, Project, Pulled, ReadSession, Role, Search, SessionPart,
-    SharedSession,
+    SharedSession, Turnstile,
 };
 use fault::{Fault, retry};
 use pool::Connector;
@@ -187,15 +187,23 @@ impl Store for Postgres {
         &self,
         caller: &Caller,
         project: &str,
+        turnstile: Turnstile,
         sessions: &[SharedSession],
         now: UtcMillis,
     ) -> StoreResult<()> {
         rules::require(caller, Role::Member)?;
-        retry(|| self.try_share_sessions(caller, project, sessions, now)).await
+        retry(|| self.try_share_sessions(caller, project, turnstile, sessions, now)).await
     }
 
-    async fn remove_sessions(&self, caller: &Caller, project: &str, ids: Option<&[String]>, now: UtcMillis) -> StoreResult<()> {
-        retry(|| self.try_remove_sessions(caller, project, ids, now)).await
+    async fn remove_sessions(
+        &self,
+        caller: &Caller,
+        project: &str,
+        turnstile: Turnstile,
+        ids: Option<&[String]>,
+        now: UtcMillis,
+    ) -> StoreResult<()> {
+        retry(|| self.try_remove_sessions(caller, project, turnstile, ids, now)).await
     }
 
     async fn own_sessions(&self, caller: &Caller, project: &str) -> StoreResult<OwnSessions> {

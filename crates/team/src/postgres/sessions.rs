@@ -9,15 +9,22 @@ use yore_core::time::UtcMillis;
 
 use super::fault::Fault;
 use super::members::note;
-use super::{Postgres, begin, begin_read, require_token};
+use super::{Postgres, begin, begin_read, require_token, stored};
 use crate::rules::{self, action};
 use crate::store::{Caller, Quota, StoreError};
-use crate::wire::{FoundSession, MOST_PAGE, OwnSessions, ReadSession, Said, SessionHead, SessionPart, SharedSession, SharedTurn};
+use crate::wire::{
+    FoundSession, MOST_PAGE, OwnSessions, ReadSession, Said, SessionHead, SessionPart, SharedSession, SharedTurn, Turnstile,
+};
 use crate::words::Words;
 
 const LOCK_PROJECT: &str = "select 1 from project where tenant = $1 and name = $2 for no key update";
 const CREATE_PROJECT: &str = "
     insert into project (tenant, name, last, texts, bytes) values ($1, $2, 0, 0, 0) on conflict (tenant, name) do nothing";
+/// Returns a row if the request comes in its turn.
+const PASS: &str = "
+    insert into turnstile (tenant, project, member, sender, number) values ($1, $2, $3, $4, $5)
+    on conflict (tenant, project, member, sender) do update set number = excluded.number where turnstile.number < excluded.number
+    returning number";
 const COUNT_TURNS: &str = "
     select count(*)::bigint from turn where tenant = $1 and project = $2 and member = $3 and session = $4";
 const WRITE_SESSION: &str = "
@@ -111,12 +118,16 @@ impl Postgres {
         &self,
         caller: &Caller,
         project: &str,
+        turnstile: Turnstile,
         sessions: &[SharedSession],
         now: UtcMillis,
     ) -> Result<(), Fault> {
         let mut client = self.pool.get().await?;
         let transaction = begin(&mut client, caller.me.team).await?;
         let mut writing = Writing::begin(&transaction, caller, project).await?;
+        if !writing.passes(turnstile).await? {
+            return Ok(());
+        }
         for session in sessions {
             writing.session(session, self.vectors.as_deref()).await?;
         }
@@ -130,17 +141,22 @@ impl Postgres {
         &self,
         caller: &Caller,
         project: &str,
+        turnstile: Turnstile,
         ids: Option<&[String]>,
         now: UtcMillis,
     ) -> Result<(), Fault> {
         let mut client = self.pool.get().await?;
         let transaction = begin(&mut client, caller.me.team).await?;
         let mut writing = Writing::begin(&transaction, caller, project).await?;
+        if writing.creates || !writing.passes(turnstile).await? {
+            return Ok(());
+        }
         let (team, member) = (caller.me.team, caller.me.member);
         let gone = transaction.prepare_cached(DROP_SESSIONS).await?;
         let gone = transaction.query(&gone, &[&team, &project, &member, &ids]).await?;
         if gone.is_empty() {
-            return Ok(());
+            // What was sent before must not come after all.
+            return Ok(transaction.commit().await?);
         }
         let mut turns = 0;
         for row in &gone {
@@ -205,6 +221,14 @@ impl<'a> Writing<'a> {
         }
         let words = Words::new(team, project);
         Ok(Self { transaction, caller, project, words, change: Change::default(), creates })
+    }
+
+    /// Returns whether the request comes in its turn, which counts if the transaction is committed.
+    async fn passes(&self, turnstile: Turnstile) -> Result<bool, Fault> {
+        let pass = self.transaction.prepare_cached(PASS).await?;
+        let (team, member, number) = (self.caller.me.team, self.caller.me.member, stored(turnstile.number));
+        let row = self.transaction.query_opt(&pass, &[&team, &self.project, &member, &turnstile.sender, &number]).await?;
+        Ok(row.is_some() && turnstile.number > 0)
     }
 
     /// Drops the turns of a session from a number on, of `stored`; returns how many.

@@ -35,6 +35,18 @@ create table turn (
     foreign key (tenant, project, member, session) references session on delete cascade
 ) partition by hash (tenant);
 
+-- The last request of each of a member's computers: one with a smaller number comes too late.
+create table turnstile (
+    tenant uuid not null,
+    project text collate "C" not null,
+    member uuid not null,
+    sender uuid not null,
+    number bigint not null,
+    primary key (tenant, project, member, sender),
+    foreign key (tenant, project) references project,
+    foreign key (tenant, member) references member
+) partition by hash (tenant);
+
 -- The words of each turn. Numbers of words are keyed by team and project, so that each key of the index is of one project.
 create table turn_words (
     tenant uuid not null,
@@ -67,7 +79,7 @@ declare
     parent text;
     part int;
 begin
-    foreach parent in array array['session', 'turn', 'turn_words', 'word'] loop
+    foreach parent in array array['session', 'turn', 'turnstile', 'turn_words', 'word'] loop
         for part in 0..15 loop
             execute format('create table %I partition of %I for values with (modulus 16, remainder %s)',
                 parent || '_' || part, parent, part);
@@ -85,7 +97,7 @@ declare
 begin
     for name in
         select relname from pg_class
-        where relnamespace = 'yore'::regnamespace and relkind in ('r', 'p') and relname ~ '^(session|turn|turn_words|word)(_\d+)?$'
+        where relnamespace = 'yore'::regnamespace and relkind in ('r', 'p') and relname ~ '^(session|turn|turnstile|turn_words|word)(_\d+)?$'
     loop
         execute format('alter table %I enable row level security', name);
         execute format('alter table %I force row level security', name);

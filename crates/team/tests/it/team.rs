@@ -1,8 +1,12 @@
 //! Teams, members and operations for tests. Everything has a number, from which its secrets and ids come.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use uuid::Uuid;
 use yore_team::store::{Caller, Newcomer, Store, StoredInvite};
-use yore_team::wire::{Change, Operation, Pulled, Role, Said, SessionHead, SharedSession, SharedTurn, VECTOR, name_of};
+use yore_team::wire::{
+    Change, Operation, Pulled, Role, Said, SessionHead, SharedSession, SharedTurn, Turnstile, VECTOR, name_of,
+};
 
 /// A time of the server's clock.
 pub const NOW: i64 = 1_800_000_000_000;
@@ -101,4 +105,10 @@ pub fn session(number: u128, from: u32, texts: &[&str]) -> SharedSession {
 pub fn vector(text: &str) -> Vec<i8> {
     let bytes = blake3::hash(text.as_bytes());
     (0..VECTOR).map(|at| bytes.as_bytes()[at % 32].cast_signed().max(-127)).collect()
+}
+
+/// Returns the next place in the requests of all tests.
+pub fn next() -> Turnstile {
+    static NUMBER: AtomicU64 = AtomicU64::new(1);
+    Turnstile { sender: Uuid::from_u128(7), number: NUMBER.fetch_add(1, Ordering::Relaxed) }
 }

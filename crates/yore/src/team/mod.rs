@@ -18,4 +18,6 @@ pub mod state;
 pub mod sync;
 
 #[cfg(test)]
+mod sessions_test;
+#[cfg(test)]
 mod sync_test;

@@ -20,7 +20,7 @@ use yore_engine::{EpisodeSummary, ProjectQuery, SessionsRequest, ShowRequest, Sh
 use yore_sources::project_names::ProjectNames;
 use yore_team::wire::{
     MOST_NAME, MOST_SESSION_TURNS, MOST_TEXT, MOST_TITLE, MOST_TURNS, MOST_VECTORS, Said, SessionHead, SharedSession, SharedTurn,
-    name_of,
+    Turnstile, name_of,
 };
 
 use super::error::SyncError;
@@ -49,6 +49,8 @@ pub struct SentSessions {
     member: Uuid,
     /// Identity of the server's data.
     epoch: Option<Uuid>,
+    /// The last request to the server.
+    turnstile: Turnstile,
     /// What decides how a session is shared: with another one, and once a day, all are read again.
     rules: String,
     /// When all were read last.
@@ -59,12 +61,15 @@ pub struct SentSessions {
     removed: BTreeSet<EpisodeId>,
 }
 
+/// Number of a session's turns in the memory, and the time of the last.
+pub type Seen = (u64, Option<UtcMillis>);
+
 /// A session, as the server has it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Sent {
-    /// Number of its turns in the memory, and the time of the last, when it was read.
-    seen: (u64, Option<UtcMillis>),
+    /// Its state in the memory when it was read.
+    seen: Seen,
     /// Turns that were sent.
     pub turns: u32,
     /// Digest of all that was sent; empty: it is not known what the server has.
@@ -263,36 +268,45 @@ pub fn sync(
 ) -> Result<SessionsSynced, SyncError> {
     // A memory that does not know the project any more has forgotten its last session.
     let found = candidates(memory, here).map_err(SyncError::Memory)?;
+    let listed: Vec<(EpisodeId, Seen)> = found.iter().map(|session| (session.id, (session.turns, session.updated))).collect();
+    bring_up(with, &listed, rules, remote, &mut |place| outgoing(memory, &found[place], publisher))
+}
+
+/// Brings the server's sessions up to those that are found. `read`: returns a session as it is shared, by its place among them.
+pub(super) fn bring_up(
+    with: &With<'_>,
+    found: &[(EpisodeId, Seen)],
+    rules: &str,
+    remote: &impl SessionRemote,
+    read: &mut dyn FnMut(usize) -> CliResult<OutgoingSession>,
+) -> Result<SessionsSynced, SyncError> {
     let mut sender = Sender::begin(with, remote)?;
-    let there: BTreeSet<EpisodeId> = found.iter().map(|session| session.id).collect();
+    let there: BTreeSet<EpisodeId> = found.iter().map(|(id, _)| *id).collect();
     let gone: Vec<EpisodeId> = sender.sent.sessions.keys().filter(|id| !there.contains(id)).copied().collect();
     let mut done = SessionsSynced { removed: sender.remove(&gone)?, ..SessionsSynced::default() };
     let now = now();
     // Words may be other ones without a new turn: a secret was removed, the person took a prompt back.
     let reads_all = sender.sent.rules != rules || (now - sender.sent.read).abs() > READ_AGAIN_MS;
     let mut bytes = 0;
-    for session in &found {
-        let seen = (session.turns, session.updated);
-        let known = sender.sent.sessions.get(&session.id).cloned();
-        if known.as_ref().is_some_and(|known| known.seen == seen && !reads_all) {
+    for (place, (id, seen)) in found.iter().enumerate() {
+        let known = sender.sent.sessions.get(id).cloned();
+        if known.as_ref().is_some_and(|known| known.seen == *seen && !reads_all) {
             continue;
         }
         if bytes > MOST_BYTES_AT_ONCE || !is_current(with) {
             done.is_cut = true;
             break;
         }
-        let going = outgoing(memory, session, publisher).map_err(SyncError::Memory)?;
+        let going = read(place).map_err(SyncError::Memory)?;
         if going.turns.is_empty() {
             // Nothing of it is said to others.
-            done.removed += sender.remove(&[session.id])?;
-            continue;
-        }
-        if known.as_ref().is_none_or(|known| known.digest != going.head.digest) {
+            done.removed += sender.remove(&[*id])?;
+        } else if known.as_ref().is_none_or(|known| known.digest != going.head.digest) {
             let from = known.as_ref().map_or(0, |known| going.same_beginning(known));
             bytes += going.turns.iter().skip(from).map(|turn| turn.text.len()).sum::<usize>();
-            sender.add(going, from, seen)?;
-        } else if let Some(known) = sender.sent.sessions.get_mut(&session.id) {
-            known.seen = seen;
+            sender.add(going, from, *seen)?;
+        } else if let Some(known) = sender.sent.sessions.get_mut(id) {
+            known.seen = *seen;
         }
     }
     sender.push()?;
@@ -327,9 +341,11 @@ pub fn take_back_all(with: &With<'_>, remote: &impl SessionRemote) -> Result<u64
 /// # Errors
 /// As [`take_back_all`].
 pub fn remove_everywhere(with: &With<'_>, remote: &impl SessionRemote) -> Result<(), SyncError> {
-    remote.remove_sessions(&with.project.name, None)?;
-    let known = sent(with.data, with.project)?;
-    Ok(write(&file(with.data, with.project), &SentSessions { sessions: BTreeMap::new(), ..known })?)
+    let mut sender = Sender::begin(with, remote)?;
+    let turnstile = sender.next()?;
+    remote.remove_sessions(&with.project.name, turnstile, None)?;
+    sender.sent.sessions.clear();
+    Ok(sender.store()?)
 }
 
 /// Returns whether the project is still shared as it was when the work began.
@@ -365,7 +381,7 @@ impl<'a, R: SessionRemote> Sender<'a, R> {
         let mut sent = sent(with.data, with.project)?;
         if sent.member != with.member {
             // A former member's sessions cannot be taken back with this member's token.
-            sent = SentSessions { member: with.member, epoch: with.epoch, ..SentSessions::default() };
+            sent = SentSessions { member: with.member, epoch: with.epoch, turnstile: sent.turnstile, ..SentSessions::default() };
         }
         let mut sender = Self { with, remote, sent, sessions: Vec::new(), turns: 0, bytes: 0, states: Vec::new(), turns_sent: 0 };
         if with.epoch.is_some() && sender.sent.epoch != with.epoch {
@@ -393,6 +409,17 @@ impl<'a, R: SessionRemote> Sender<'a, R> {
         self.remove(&again).map(drop)
     }
 
+    /// Returns the place of the next request, which is stored with all that it may bring to the server.
+    fn next(&mut self) -> io::Result<Turnstile> {
+        let turnstile = &mut self.sent.turnstile;
+        if turnstile.sender.is_nil() {
+            turnstile.sender = Uuid::new_v4();
+        }
+        turnstile.number += 1;
+        let turnstile = *turnstile;
+        self.store().map(|()| turnstile)
+    }
+
     fn store(&self) -> io::Result<()> {
         write(&file(self.with.data, self.with.project), &self.sent)
     }
@@ -413,7 +440,9 @@ impl<'a, R: SessionRemote> Sender<'a, R> {
             if some.is_empty() {
                 return Ok(removed);
             }
-            self.remote.remove_sessions(&self.with.project.name, Some(some.iter().map(EpisodeId::to_string).collect()))?;
+            let turnstile = self.next()?;
+            let ids = some.iter().map(EpisodeId::to_string).collect();
+            self.remote.remove_sessions(&self.with.project.name, turnstile, Some(ids))?;
             for id in &some {
                 removed += u64::from(self.sent.sessions.remove(id).is_some());
                 self.sent.removed.insert(*id);
@@ -423,7 +452,7 @@ impl<'a, R: SessionRemote> Sender<'a, R> {
     }
 
     /// Adds the turns of a session from a number on. What is too long for one request is sent at once.
-    fn add(&mut self, session: OutgoingSession, from: usize, seen: (u64, Option<UtcMillis>)) -> Result<(), SyncError> {
+    fn add(&mut self, session: OutgoingSession, from: usize, seen: Seen) -> Result<(), SyncError> {
         let OutgoingSession { head, turns, held_back } = session;
         let id = head.id.parse().map_err(|_| io::Error::other("the id of a session is none"))?;
         let said = digest(&turns);
@@ -463,8 +492,8 @@ impl<'a, R: SessionRemote> Sender<'a, R> {
             *known = Sent { turns: known.turns, ..Sent::default() };
             self.sent.removed.remove(id);
         }
-        self.store()?;
-        self.remote.share_sessions(&self.with.project.name, sessions)?;
+        let turnstile = self.next()?;
+        self.remote.share_sessions(&self.with.project.name, turnstile, sessions)?;
         self.turns_sent += turns as u64;
         self.sent.sessions.extend(states);
         Ok(self.store()?)

@@ -9,7 +9,7 @@ use yore_team::model::Model;
 use yore_team::store::{Caller, Newcomer, Store, StoreError, StoreResult, StoredInvite};
 use yore_team::wire::{
     Audited, FoundTurns, Me, Member, Operation, Outcome, OwnSessions, Project, Pulled, ReadSession, Search, SessionPart,
-    SharedSession,
+    SharedSession, Turnstile,
 };
 
 /// What happens to every call.
@@ -103,14 +103,22 @@ impl Store for Faulty {
         &self,
         caller: &Caller,
         project: &str,
+        turnstile: Turnstile,
         sessions: &[SharedSession],
         now: UtcMillis,
     ) -> StoreResult<()> {
-        self.model().await?.share_sessions(caller, project, sessions, now).await
+        self.model().await?.share_sessions(caller, project, turnstile, sessions, now).await
     }
 
-    async fn remove_sessions(&self, caller: &Caller, project: &str, ids: Option<&[String]>, now: UtcMillis) -> StoreResult<()> {
-        self.model().await?.remove_sessions(caller, project, ids, now).await
+    async fn remove_sessions(
+        &self,
+        caller: &Caller,
+        project: &str,
+        turnstile: Turnstile,
+        ids: Option<&[String]>,
+        now: UtcMillis,
+    ) -> StoreResult<()> {
+        self.model().await?.remove_sessions(caller, project, turnstile, ids, now).await
     }
 
     async fn own_sessions(&self, caller: &Caller, project: &str) -> StoreResult<OwnSessions> {

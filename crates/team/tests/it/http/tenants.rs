@@ -22,7 +22,7 @@ use yore_team::wire::{Invite, Joined, Outcome, Pulled, Pushed, SharedSession, na
 
 use super::support::{Client, NOW, Person, Reply, block_on, request, settings};
 use crate::database::Database;
-use crate::team::{session, vector};
+use crate::team::{next, session, vector};
 
 const TRIES: usize = 5_000;
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -167,7 +167,7 @@ impl Line {
 
     fn share(&mut self, who: &Person, project: &str, sessions: &[SharedSession]) {
         let path = format!("/v1/projects/{}/sessions", encoded(project));
-        let reply = self.ask("POST", &path, Some(&who.token), Some(&json!({"sessions": sessions})));
+        let reply = self.ask("POST", &path, Some(&who.token), Some(&json!({"turnstile": next(), "sessions": sessions})));
         assert_eq!(reply.status, 204, "{}", reply.text());
     }
 
@@ -578,7 +578,7 @@ fn attempt(random: &mut Random, ours: &Ours, side: &Things) -> Vec<u8> {
         }
         22 => {
             let path = format!("/v1/projects/{}/sessions/remove", project(random, side));
-            ("POST", path, Some(json!({"ids": [random.pick(&side.sessions)]})))
+            ("POST", path, Some(json!({"turnstile": {"sender": member, "number": 5}, "ids": [random.pick(&side.sessions)]})))
         }
         23 => get(format!("/v1/projects/{}/sessions", project(random, side))),
         18 => {

@@ -1,5 +1,6 @@
 //! Measures the search of a team's server, with the corpus as sessions of a member.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::io::BufRead;
 use std::path::Path;
@@ -11,7 +12,7 @@ use yore_engine::{EngineOptions, RecallRequest};
 use yore_team::postgres::Postgres;
 use yore_team::server::{create_team, system_clock};
 use yore_team::store::{Caller, Newcomer, Quota, Store, StoreError};
-use yore_team::wire::{MOST_TURNS, Said, SessionHead, SharedSession, SharedTurn, name_of};
+use yore_team::wire::{MOST_TURNS, Said, SessionHead, SharedSession, SharedTurn, Turnstile, name_of};
 
 use super::questions::GoldQuestion;
 use crate::error::{CliError, CliResult};
@@ -23,6 +24,7 @@ pub struct ThroughServer {
     runtime: tokio::runtime::Runtime,
     store: Postgres,
     caller: Caller,
+    requests: Cell<u64>,
     /// Ids of turns by session and number.
     turns: HashMap<(String, u32), String>,
 }
@@ -54,7 +56,7 @@ impl ThroughServer {
         };
         let joined = runtime.block_on(store.join(team, &who, system_clock())).map_err(|error| failed(&error))?;
         let me = joined.ok_or_else(|| CliError::usage("the invitation is not valid", None))?;
-        let mut made = Self { runtime, store, caller: Caller { me, token }, turns: HashMap::new() };
+        let mut made = Self { runtime, store, caller: Caller { me, token }, requests: Cell::default(), turns: HashMap::new() };
         made.share(corpus)?;
         Ok(made)
     }
@@ -99,7 +101,10 @@ impl ThroughServer {
     }
 
     fn send(&self, project: &str, sessions: &[SharedSession]) -> CliResult<()> {
-        let shared = self.store.share_sessions(&self.caller, project, sessions, system_clock());
+        let number = self.requests.get() + 1;
+        self.requests.set(number);
+        let turnstile = Turnstile { sender: Uuid::nil(), number };
+        let shared = self.store.share_sessions(&self.caller, project, turnstile, sessions, system_clock());
         self.runtime.block_on(shared).map_err(|error| failed(&error))
     }
 
