@@ -70,7 +70,7 @@ async fn session_grows_by_parts_and_its_end_is_replaced<S: Store>(store: S) {
         store.share_sessions(&owner, "p", next(), std::slice::from_ref(&rest), NOW).await.unwrap();
     }
     let own = store.own_sessions(&owner, "p").await.unwrap();
-    assert_eq!(own.sessions, [rest.head.clone()]);
+    assert_eq!(own.sessions.as_slice(), std::slice::from_ref(&rest.head));
     let which = ReadSession { id: rest.head.id[..30].to_owned(), from: 1 };
     let part = store.read_session(&owner, "p", &which, NOW).await.unwrap();
     let texts: Vec<&str> = part.turns.iter().map(|turn| turn.text.as_str()).collect();

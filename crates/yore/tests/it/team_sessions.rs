@@ -85,7 +85,7 @@ fn sessions_go_only_when_that_is_chosen_and_a_colleague_finds_what_was_said() {
     let first = answer["results"].as_array().unwrap().iter().find(|said| said["role"] == "assistant").unwrap();
     assert_eq!((first["member"].as_str(), first["id"].as_str().unwrap().ends_with(":2")), (Some("Ann"), true), "{first}");
     let read = bob.yore(&["team", "read", first["id"].as_str().unwrap()]).success().stdout;
-    assert!(read.contains(&format!("2 claude-code")) && read.contains(ANSWER) && read.contains("3 Ann"), "{read}");
+    assert!(read.contains("2 claude-code") && read.contains(ANSWER) && read.contains("3 Ann"), "{read}");
     assert_eq!(bob.json(&["team", "read", &id[..8]])["said"][0]["text"], QUESTION);
     bob.yore(&["recall", "--team", "zebra crossing"]).ends_with(1);
     assert!(has_no_scratch(&bob), "what was ranked is removed");
