@@ -120,11 +120,6 @@ pub(crate) fn sessions_subject(project: &str, sessions: usize, turns: usize) -> 
     format!("{project}: {turns} turns of {sessions} sessions")
 }
 
-/// Returns the subject of the audit's entry for a search.
-pub(crate) fn search_subject(project: &str, turns: usize) -> String {
-    format!("{project}: {turns} turns found")
-}
-
 /// Returns the subject of the audit's entry for an invitation.
 pub(crate) fn invite_subject(email: Option<&str>, role: Role) -> String {
     format!("{} as {}", email.unwrap_or("anybody"), role.as_str())

@@ -179,7 +179,7 @@ impl Team {
             let turn = SharedTurn { text: turn.text.chars().take(MOST_FOUND_CHARS).collect(), ..turn };
             found.found.push(FoundTurn { session: found.sessions.len() - 1, index: index as u32, turn });
         }
-        self.note(now, Some(caller.me.member), action::SEARCH, rules::search_subject(project, found.found.len()));
+        self.note(now, Some(caller.me.member), action::SEARCH, project.to_owned());
         found
     }
 }

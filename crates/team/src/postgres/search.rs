@@ -8,7 +8,7 @@ use super::fault::Fault;
 use super::members::note;
 use super::sessions::{found_session, places, set_path, turn_of, vector_text};
 use super::{Postgres, begin, number, require_token};
-use crate::rules::{self, action};
+use crate::rules::action;
 use crate::store::Caller;
 use crate::wire::{FoundTurn, FoundTurns, MOST_FOUND_CHARS, Search};
 use crate::words::{B, K1, Wanted, Words};
@@ -91,8 +91,7 @@ impl Postgres {
             }
             found.read(&transaction, team, project, &mut answer).await?;
         }
-        let subject = rules::search_subject(project, answer.found.len());
-        note(&transaction, team, now, Some(caller.me.member), action::SEARCH, &subject).await?;
+        note(&transaction, team, now, Some(caller.me.member), action::SEARCH, project).await?;
         transaction.commit().await?;
         Ok(answer)
     }

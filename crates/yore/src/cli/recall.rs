@@ -341,6 +341,10 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     for missing in answer.missing.iter().filter(is_told) {
         context.printer.note(format!("note: {}; {}", text::harmless(&missing.text), words::remedy(missing)))?;
     }
+    let is_poor = answer.hits.is_empty() || Strength::of(answer.confidence) == Strength::Weak;
+    if is_poor && !context.printer.is_json() && team_sessions::is_shared_here(context) {
+        context.printer.note("note: --team asks what colleagues said in sessions")?;
+    }
     let has_rows = answer.view.as_ref().is_some_and(|view| !view.rows.is_empty());
     if is_of_file && answer.hits.is_empty() && !has_rows && !context.printer.is_json() {
         context

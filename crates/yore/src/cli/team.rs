@@ -24,6 +24,7 @@ use crate::shared::publish::Publisher;
 use crate::shared::refresh::of_team;
 use crate::team::outgoing::{Outgoing, Text};
 use crate::team::remote::{Remote, RemoteError, Server};
+use crate::team::sessions;
 use crate::team::state;
 use crate::team::sync::sync_project;
 
@@ -325,7 +326,12 @@ fn show(context: &mut Context) -> CliResult {
         for project in &state.projects {
             let waiting =
                 if project.waiting > 0 { format!(", {} to be sent", counted(project.waiting, "change")) } else { String::new() };
-            let shares = if project.level == "named" { "named memories" } else { "memories" };
+            let shares = match project.level.as_str() {
+                _ if project.is_stopped => "shared no more, and taken back when the server answers",
+                "named" => "named memories",
+                "sessions" => "memories and sessions",
+                _ => "memories",
+            };
             context.printer.line(format!(
                 "  {}: {shares}; {} shared from here, {} received{waiting}",
                 one_line(&project.project),
@@ -519,6 +525,9 @@ pub fn share_project(options: &ProjectShare<'_>, context: &mut Context) -> CliRe
     if options.dry_run || !is_shared && !options.yes {
         preview.sessions = team_sessions::previews(project.level, &here, &publisher, &mut memory)?;
     }
+    if project.level != SharedLevel::Sessions {
+        preview.sessions_taken_back = sessions::sent(&data, &project).map_err(failed(context))?.sessions.len() as u64;
+    }
     if options.dry_run {
         return show_preview(&preview, context);
     }
@@ -571,7 +580,7 @@ fn previewed(membership: &Membership, project: &TeamProject, known: &Mirror, out
     let held_back =
         outgoing.held_back.iter().map(|(id, reason)| ShareRefused { memory: id.short(), reason: reason.clone() }).collect();
     let (team, project) = (membership.me.team_name.clone(), project.name.clone());
-    SharePreview { team, project, texts, taken_back, held_back, sessions: Vec::new() }
+    SharePreview { team, project, texts, taken_back, held_back, sessions_taken_back: 0, sessions: Vec::new() }
 }
 
 /// Writes into the project's file with whom it is shared, unless that stands there.
@@ -623,7 +632,13 @@ fn stop(key: &str, context: &mut Context) -> CliResult {
     let mut memory = context.settings.memory()?;
     match sync_project(&mut memory, home.as_deref(), &project) {
         Ok(done) if done.waiting == 0 => {
-            context.printer.line(format!("{} taken back; the project is shared no more", counted(done.sent, "text")))?;
+            let sessions = match done.sessions.removed {
+                0 => String::new(),
+                count => format!(" and {}", counted(count, "session")),
+            };
+            context
+                .printer
+                .line(format!("{}{sessions} taken back; the project is shared no more", counted(done.sent, "text")))?;
         }
         Ok(_) => context.printer.line("the project is shared no more; the rest is taken back later")?,
         Err(error) if error.code == "team/token" => {
@@ -650,7 +665,15 @@ fn show_preview(preview: &SharePreview, context: &mut Context) -> CliResult {
     }
     team_sessions::list(&preview.sessions, context)?;
     let (team, project) = (one_line(&preview.team), one_line(&preview.project));
-    context.printer.note(format!("{} would go to {team}, as {project}", counted(preview.texts.len() as u64, "text")))?;
+    let texts = counted(preview.texts.len() as u64, "text");
+    let sessions = match preview.sessions.len() as u64 {
+        0 => String::new(),
+        count => format!(", and {} be shared, with those that are", counted(count, "session")),
+    };
+    context.printer.note(format!("{texts} would go to {team}, as {project}{sessions}"))?;
+    if preview.sessions_taken_back > 0 {
+        context.printer.note(format!("{} would be taken back", counted(preview.sessions_taken_back, "session")))?;
+    }
     if preview.taken_back > 0 {
         context.printer.note(format!("{} would be taken back", counted(preview.taken_back, "text")))?;
     }
@@ -679,6 +702,9 @@ fn agrees(preview: &SharePreview, level: SharedLevel, context: &mut Context) -> 
         context.printer.line(format!("{} taken back", counted(preview.taken_back, "text")))?;
     }
     let (team, name) = (one_line(&preview.team), one_line(&preview.project));
+    if preview.sessions_taken_back > 0 {
+        context.printer.line(format!("{} taken back", counted(preview.sessions_taken_back, "session")))?;
+    }
     let memories = counted(preview.texts.len() as u64, "memory");
     let what = match level {
         SharedLevel::Named => "the memories that you name".to_owned(),

@@ -3,14 +3,15 @@
 use std::path::Path;
 use std::time::Duration;
 
+use yore_core::episode::Role;
 use yore_core::strength::Strength;
 use yore_core::time::format_utc;
-use yore_engine::{EngineOptions, Hit, RecallRequest};
+use yore_engine::{EngineOptions, Passage, RecallRequest, exchanges};
 use yore_sources::project_names::ProjectNames;
-use yore_team::wire::{ReadSession, SharedTurn};
+use yore_team::wire::{FoundSession, ReadSession, SharedTurn};
 
 use super::Context;
-use super::team_place::{checkout, failed, server, told};
+use super::team_place::{checkout, failed, server};
 use crate::config::SharedLevel;
 use crate::engine_handle::MemoryClient;
 use crate::error::{CliError, CliResult, Exit};
@@ -18,8 +19,9 @@ use crate::render::plain::{bytes, counted, harmless, indent, one_line};
 use crate::results::{SessionPreview, TeamFound, TeamSaid, TeamSession, TeamTurn};
 use crate::shared::mirror::{self, Membership, TeamProject};
 use crate::shared::publish::Publisher;
+use crate::team::remote::RemoteError;
 use crate::team::search::{SCRATCH, TeamAnswer, asked, rank, remove_old};
-use crate::team::sessions::{With, candidates, outgoing, remove_everywhere};
+use crate::team::sessions::{With, candidates, outgoing, remove_everywhere, sent};
 
 /// Time in which a server answers a search, unless the person says another one.
 pub const WITHIN: Duration = Duration::from_secs(5);
@@ -47,6 +49,11 @@ pub fn recall(request: &RecallRequest, context: &mut Context) -> CliResult {
         context.printer.note(format!("no matches in the sessions of {}; looked through {turns}", one_line(&found.team)))?;
         return Ok(Exit::Nothing);
     }
+    if found.strength == Strength::Weak.as_str() && !context.printer.is_json() {
+        let unmet = if found.unmet.is_empty() { String::new() } else { format!("; never met: {}", found.unmet.join(", ")) };
+        let hint = if request.wordings.is_empty() { "; other wordings of the question (-w) find more" } else { "" };
+        context.printer.note(format!("weak evidence (confidence {:.2}){unmet}{hint}", found.confidence))?;
+    }
     Ok(Exit::Success)
 }
 
@@ -58,20 +65,27 @@ pub fn search(request: &RecallRequest, context: &Context) -> CliResult<TeamFound
     let (project, membership) = shared_here(context)?;
     let search = asked(request);
     let within = request.deadline.unwrap_or(WITHIN);
-    let found = server(&membership)?.search(&project.name, &search, within).map_err(told)?;
+    let mut found = server(&membership)?.search(&project.name, &search, within).map_err(unreached)?;
+    // What this computer shares itself, its own memory finds.
+    let own = sent(&context.settings.directory, &project).map_err(failed(context))?.sessions;
+    let is_own = |found: &FoundSession| own.keys().any(|id| id.to_string() == found.head.id);
+    let own: Vec<usize> = (0..found.sessions.len()).filter(|place| is_own(&found.sessions[*place])).collect();
+    found.found.retain(|turn| !own.contains(&turn.session));
     let scratch = context.settings.directory.join(SCRATCH);
     yore_engine::platform::create_private_directory(&scratch).map_err(failed(context))?;
     remove_old(&scratch, LONGEST);
     let directory = tempfile::tempdir_in(&scratch).map_err(failed(context))?;
     let options = EngineOptions { directory: directory.path().to_owned(), ..context.settings.engine_options(true) };
     let answer = rank(&search, &found, request, options)?;
-    let results = answer.answer.hits.iter().filter_map(|hit| said(&answer, hit)).collect();
+    let passages = exchanges(answer.answer.hits.iter()).into_iter().flat_map(|exchange| exchange.passages);
     Ok(TeamFound {
         team: membership.me.team_name,
         project: project.name,
         searched: found.turns,
         strength: Strength::of(answer.answer.confidence).as_str().to_owned(),
-        results,
+        confidence: answer.answer.confidence,
+        unmet: answer.answer.unmet.iter().map(|word| harmless(word)).collect(),
+        results: passages.filter_map(|passage| said(&answer, &passage)).collect(),
     })
 }
 
@@ -80,39 +94,55 @@ pub fn remove_found(data: &Path) {
     let _ = std::fs::remove_dir_all(data.join(SCRATCH));
 }
 
-fn said(answer: &TeamAnswer, hit: &Hit) -> Option<TeamSaid> {
-    let (origin, turn) = (answer.origin(hit)?, hit.as_turn()?);
+fn said(answer: &TeamAnswer, passage: &Passage<'_>) -> Option<TeamSaid> {
+    let (turn, role, at, strength, text) = match passage {
+        Passage::Hit(hit) => {
+            let turn = hit.as_turn()?;
+            (turn.id, turn.role, hit.time.utc, Some(Strength::of(hit.confidence).as_str().to_owned()), &hit.quote)
+        }
+        Passage::Beside(said) => (said.turn, said.role, said.at, None, &said.text),
+    };
+    let origin = answer.origin(turn).filter(|_| !text.is_empty())?;
     let head = &origin.session.head;
-    if hit.quote.is_empty() {
-        return None;
-    }
     Some(TeamSaid {
         id: format!("{}:{}", head.id.get(..DIGITS)?, origin.index + 1),
         member: harmless(&origin.session.name),
         agent: harmless(&head.agent),
         title: one_line(&head.title),
-        role: if turn.role == yore_core::episode::Role::Human { "user" } else { "assistant" }.to_owned(),
-        at: hit.time.utc.map(format_utc),
-        strength: Strength::of(hit.confidence).as_str().to_owned(),
-        text: harmless(&hit.quote),
+        role: if role == Role::Human { "user" } else { "assistant" }.to_owned(),
+        at: at.map(format_utc),
+        strength,
+        text: harmless(text),
     })
 }
 
 fn result(said: &TeamSaid) -> String {
     let who = if said.role == "user" { said.member.clone() } else { format!("{} of {}", said.agent, said.member) };
     let day = said.at.as_deref().and_then(|at| at.get(..10)).unwrap_or("no date");
-    let strength = if said.strength == Strength::Strong.as_str() { String::new() } else { format!(" {}", said.strength) };
+    let strength = said.strength.as_ref().filter(|strength| *strength != Strength::Strong.as_str());
+    let strength = strength.map(|strength| format!(" {strength}")).unwrap_or_default();
     let title = if said.title.is_empty() { String::new() } else { format!(" · {}", said.title) };
     format!("[{}] {who} {day}{strength}{title}\n{}", said.id, indent(&said.text, "  "))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "an error is given away where it is told")]
+fn unreached(error: RemoteError) -> CliError {
+    let hint = matches!(error, RemoteError::Unreachable { .. });
+    let told = error.told();
+    if hint { CliError { hint: Some("sessions of a team are on its server alone".to_owned()), ..told } } else { told }
 }
 
 /// Returns the project of this directory as it is shared with a team, and the access to that team.
 fn shared_here(context: &Context) -> CliResult<(TeamProject, Membership)> {
     let (_, here, _) = checkout(context)?;
     let data = &context.settings.directory;
-    let not_shared = || CliError::usage("this project is shared with no team", Some("`yore share .` shares it"));
-    let project = mirror::project_of(data, || here).ok_or_else(not_shared)?;
     let memberships = mirror::memberships(data).map_err(failed(context))?;
+    let remedy = match memberships.is_empty() {
+        true => "`yore team join SERVER INVITATION`, then `yore share .`",
+        false => "`yore share .` says that you work on it with the team",
+    };
+    let not_shared = || CliError::usage("this project is shared with no team", Some(remedy));
+    let project = mirror::project_of(data, || here).ok_or_else(not_shared)?;
     let membership = memberships.into_iter().find(|membership| membership.me.team == project.team);
     let left = || CliError::usage("you left the team of this project", Some("`yore team join --help`"));
     Ok((project, membership.ok_or_else(left)?))
@@ -137,6 +167,12 @@ pub fn take_back(context: &mut Context) -> CliResult {
     Ok(Exit::Success)
 }
 
+/// Returns whether the project of this directory is shared with a team.
+pub fn is_shared_here(context: &Context) -> bool {
+    let here = || checkout(context).map(|(_, here, _)| here).unwrap_or_default();
+    mirror::project_of(&context.settings.directory, here).is_some()
+}
+
 /// Reads a session that a member shares.
 ///
 /// # Errors
@@ -148,7 +184,7 @@ pub fn read(id: &str, limit: usize, context: &mut Context) -> CliResult {
         || CliError::usage("this is not the id of a session", Some("`yore recall --team` prints ids such as 3fa9b2c411:12"));
     let number: u32 = number.parse().ok().filter(|number| *number > 0).ok_or_else(wrong)?;
     let which = ReadSession { id: session.to_lowercase(), from: number - 1 };
-    let part = server(&membership)?.read_session(&project.name, &which).map_err(told)?;
+    let part = server(&membership)?.read_session(&project.name, &which).map_err(unreached)?;
     let said = |(number, turn): (u64, &SharedTurn)| TeamTurn {
         number,
         role: turn.said.as_str().to_owned(),
@@ -175,7 +211,11 @@ pub fn read(id: &str, limit: usize, context: &mut Context) -> CliResult {
         let at = turn.at.as_deref().unwrap_or("no date");
         context.printer.line(format!("{} {who} {at}\n{}", turn.number, indent(&turn.text, "  ")))?;
     }
-    let next = session.said.last().map_or(0, |turn| turn.number) + 1;
+    let next = session.said.last().map_or(u64::from(number), |turn| turn.number + 1);
+    if session.said.is_empty() && limit > 0 {
+        context.printer.note(format!("the session has no turn {number}"))?;
+        return Ok(Exit::Nothing);
+    }
     if next <= session.turns {
         let id = session.session.get(..DIGITS).unwrap_or_default();
         context.printer.note(format!("{} more: yore team read {id}:{next}", session.turns - next + 1))?;

@@ -28,6 +28,9 @@ pub struct TeamProjectState {
     /// `sessions`: memories and what was said in sessions; `memories`: all memories that hold for everybody who works on it; `named`:
     /// those that the person names.
     pub level: String,
+    /// True if it is shared no more: what went out from here is taken back when the server answers.
+    #[serde(default)]
+    pub is_stopped: bool,
     /// Memories that are shared from here.
     pub sent: u64,
     /// Sessions that are shared from here.
@@ -82,7 +85,10 @@ pub struct SharePreview {
     pub taken_back: u64,
     /// Memories that are held back, and why.
     pub held_back: Vec<ShareRefused>,
-    /// Sessions that would go, at the level `sessions`.
+    /// Sessions that would be taken back, because of the level.
+    #[serde(default)]
+    pub sessions_taken_back: u64,
+    /// Sessions that are shared at the level `sessions`, those that went already among them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<SessionPreview>,
 }
@@ -118,7 +124,11 @@ pub struct TeamFound {
     pub searched: u64,
     /// strong, fair or weak: whether the answer bears on the question.
     pub strength: String,
-    /// What was said, best first.
+    /// Probability of that, 0 to 1.
+    pub confidence: f32,
+    /// Words of the question that no turn has.
+    pub unmet: Vec<String>,
+    /// What was said, best first; turns of one exchange follow each other.
     pub results: Vec<TeamSaid>,
 }
 
@@ -138,8 +148,9 @@ pub struct TeamSaid {
     /// When it was said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// strong, fair or weak.
-    pub strength: String,
+    /// strong, fair or weak; absent for a turn beside a result, such as the answer to a question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strength: Option<String>,
     /// The passages that bear on the question.
     pub text: String,
 }

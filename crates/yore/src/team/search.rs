@@ -7,11 +7,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
+use yore_core::id::TurnId;
 use yore_core::scope::ScopeChoice;
 use yore_core::text::{Question, Tokenizer, joined};
 use yore_core::time::format_utc;
 use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
-use yore_engine::{CollectionCounts, Engine, EngineOptions, Hit, RecallAnswer, RecallRequest};
+use yore_engine::{CollectionCounts, Engine, EngineOptions, RecallAnswer, RecallRequest};
 use yore_team::wire::{FoundSession, FoundTurns, MOST_WORD, MOST_WORDS, Search};
 
 use super::sessions::vector;
@@ -20,6 +21,8 @@ use crate::error::{CliError, CliResult};
 /// Turns that the server finds by words, and as many by meaning.
 const CANDIDATES: u32 = 200;
 
+/// Source that reads what was found.
+const SOURCE: &str = "jsonl";
 /// Folder of the data directory in which what a server found is ranked.
 pub const SCRATCH: &str = "team/found";
 
@@ -48,15 +51,14 @@ pub struct Origin {
 pub struct TeamAnswer {
     /// The answer, as recall gives it. Its ids name nothing outside of it.
     pub answer: RecallAnswer,
-    /// Origins of turns, by session and message as the answer names them.
-    origins: HashMap<(String, String), Origin>,
+    /// Origins of turns, by the ids that the answer has for them.
+    origins: HashMap<TurnId, Origin>,
 }
 
 impl TeamAnswer {
-    /// Returns where a hit is from.
-    pub fn origin(&self, hit: &Hit) -> Option<&Origin> {
-        let turn = hit.as_turn()?;
-        self.origins.get(&(turn.native_session.clone(), turn.native_message.clone()))
+    /// Returns where a turn of the answer is from.
+    pub fn origin(&self, turn: TurnId) -> Option<&Origin> {
+        self.origins.get(&turn)
     }
 }
 
@@ -88,7 +90,7 @@ pub fn rank(search: &Search, found: &FoundTurns, request: &RecallRequest, option
         holding: search.words.iter().cloned().zip(found.holding.iter().map(|holding| (*holding).min(turns))).collect(),
     };
     let engine = Engine::open(EngineOptions { directory: directory.join("memory"), create: true, ..options })?.sample_of(counts);
-    let root = SourceRoot { source: "jsonl".to_owned(), path: lines };
+    let root = SourceRoot { source: SOURCE.to_owned(), path: lines };
     engine.ingest(&IngestRequest::new(vec![root]), &mut Silent)?;
     engine.sync_index(10_000, &mut |_| {})?;
     let mut request = request.clone();
@@ -99,7 +101,7 @@ pub fn rank(search: &Search, found: &FoundTurns, request: &RecallRequest, option
 }
 
 /// Writes what was found as sessions that can be read; returns where each turn is from.
-fn write_found(path: &Path, found: &FoundTurns) -> io::Result<HashMap<(String, String), Origin>> {
+fn write_found(path: &Path, found: &FoundTurns) -> io::Result<HashMap<TurnId, Origin>> {
     let mut file = io::BufWriter::new(std::fs::File::create(path)?);
     let mut origins = HashMap::new();
     for (place, session) in found.sessions.iter().enumerate() {
@@ -111,7 +113,7 @@ fn write_found(path: &Path, found: &FoundTurns) -> io::Result<HashMap<(String, S
             let said = &turn.turn;
             turns
                 .push(json!({"turn_id": number, "role": said.said, "speaker": said.speaker, "text": said.text, "timestamp": at}));
-            origins.insert((name.clone(), number), Origin { session: session.clone(), index: turn.index });
+            origins.insert(TurnId::derive(SOURCE, &name, &number, 0), Origin { session: session.clone(), index: turn.index });
         }
         let began = session.head.began.map(format_utc);
         serde_json::to_writer(&mut file, &json!({"doc_id": name, "timestamp": began, "turns": turns}))?;

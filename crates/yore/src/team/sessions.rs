@@ -36,6 +36,8 @@ const MOST_BYTES: usize = 4 << 20;
 const MOST_BYTES_AT_ONCE: usize = 32 << 20;
 /// Bytes of a vector in a request.
 const VECTOR_BYTES: usize = 1_024;
+/// Beginning of a mark of what was redacted.
+const REDACTED: &str = "[yore:redacted ";
 /// Time after which all sessions are read again, whether they grew or not.
 const READ_AGAIN_MS: UtcMillis = 86_400_000;
 /// Pause between two looks at a lock that another process holds.
@@ -213,12 +215,24 @@ pub fn outgoing(memory: &mut MemoryClient, session: &EpisodeSummary, publisher: 
 
 /// Returns who said a turn that is shared; `None`: it stays here.
 fn said(turn: &ShownTurn) -> Option<Said> {
-    let is_said = !turn.text.trim().is_empty() && turn.caveat != Some(Caveat::TakenBack);
+    // What is left of a turn may be marks of redaction alone.
+    let is_said = !without_marks(&turn.text).trim().is_empty() && turn.caveat != Some(Caveat::TakenBack);
     match turn.role {
         Role::Human if is_said => Some(Said::User),
         Role::Assistant if is_said => Some(Said::Assistant),
         _ => None,
     }
+}
+
+/// Returns a text without the marks of what was redacted.
+fn without_marks(text: &str) -> String {
+    let mut left = String::new();
+    let mut rest = text;
+    while let Some((before, mark)) = rest.split_once(REDACTED) {
+        left.push_str(before);
+        rest = mark.split_once(']').map_or("", |(_, after)| after);
+    }
+    left + rest
 }
 
 fn cut(mut text: String) -> String {

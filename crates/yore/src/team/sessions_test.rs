@@ -155,7 +155,7 @@ fn run(seed: u64) {
 
     let project = TeamProject {
         key: PROJECT.to_owned(),
-        root: "/work/pier".into(),
+        root: "/srv/pier".into(),
         team,
         name: PROJECT.to_owned(),
         level: SharedLevel::Sessions,

@@ -41,6 +41,7 @@ fn project_state(project: &TeamProject, mirror: &Mirror, sent: &SentSessions) ->
         project: project.name.clone(),
         directory: project.root.display().to_string(),
         level: project.level.as_str().to_owned(),
+        is_stopped: project.is_stopped,
         sent: mirror.sent.len() as u64,
         sessions: sent.sessions.len() as u64,
         turns: sent.sessions.values().map(|session| u64::from(session.turns)).sum(),

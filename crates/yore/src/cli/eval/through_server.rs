@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::Value;
 use uuid::Uuid;
 use yore_core::time::RecordedTime;
-use yore_engine::{EngineOptions, RecallRequest};
+use yore_engine::{EngineOptions, Hit, RecallRequest};
 use yore_team::postgres::Postgres;
 use yore_team::server::{create_team, system_clock};
 use yore_team::store::{Caller, Newcomer, Quota, Store, StoreError};
@@ -127,8 +127,8 @@ impl ThroughServer {
         let directory = tempfile::tempdir().map_err(|error| CliError::io(&std::env::temp_dir(), &error))?;
         let options = EngineOptions { directory: directory.path().to_owned(), ..options.clone() };
         let answer = rank(&search, &found, &request, options)?;
-        let of = |hit| {
-            let origin = answer.origin(hit)?;
+        let of = |hit: &Hit| {
+            let origin = answer.origin(hit.as_turn()?.id)?;
             self.turns.get(&(origin.session.head.id.clone(), origin.index)).cloned()
         };
         Ok(answer.answer.hits.iter().filter_map(of).take(limit).collect())
