@@ -63,7 +63,7 @@ pub(crate) fn rarity(turns: u64, holding: u64) -> f32 {
 
 /// Most turns that are scored: of the words of a question, the rarest are looked up until so many turns may have one. A question whose
 /// words are all more common than that is answered by meaning alone.
-const MOST_SCORED: u64 = 20_000;
+const MOST_SCORED: u64 = 5_000;
 /// Most words of a question by which turns are scored, the rarest.
 const MOST_SCORING: usize = 48;
 
