@@ -12,7 +12,7 @@ use crate::rules::{self, Counts, State, action};
 use crate::store::{Caller, Newcomer, Quota, Store, StoreError, StoreResult, StoredInvite};
 use crate::wire::{
     Audited, Change, FoundTurns, MOST_PAGE, Me, Member, Operation, Outcome, OwnSessions, Project, Pulled, ReadSession, Record,
-    Role, Search, SessionPart, SharedSession, Turnstile,
+    RequestOrder, Role, Search, SessionPart, SharedSession,
 };
 
 /// A store in memory. Clones share their content.
@@ -34,7 +34,7 @@ struct Team {
     projects: BTreeMap<String, Shared>,
     sessions: sessions::Sessions,
     /// Numbers of the last requests about sessions, by project, member and sender.
-    turnstiles: BTreeMap<(String, Uuid, Uuid), u64>,
+    last_orders: BTreeMap<(String, Uuid, Uuid), u64>,
     done: BTreeMap<Uuid, Outcome>,
     audit: Vec<Audited>,
 }
@@ -336,7 +336,7 @@ impl Store for Model {
             invites: BTreeMap::from([(owner.hash, Invite { stored: owner.clone(), made_by: None })]),
             projects: BTreeMap::new(),
             sessions: BTreeMap::new(),
-            turnstiles: BTreeMap::new(),
+            last_orders: BTreeMap::new(),
             done: BTreeMap::new(),
             audit: Vec::new(),
         };
@@ -434,7 +434,7 @@ impl Store for Model {
         &self,
         caller: &Caller,
         project: &str,
-        turnstile: Turnstile,
+        order: RequestOrder,
         sessions: &[SharedSession],
         now: UtcMillis,
     ) -> StoreResult<()> {
@@ -442,7 +442,7 @@ impl Store for Model {
         self.write(caller, |team| {
             let projects = team.projects.len();
             let (turns, bytes) = team.used_by_sessions();
-            team.share_sessions(caller, project, turnstile, sessions, now)?;
+            team.share_sessions(caller, project, order, sessions, now)?;
             let (new_turns, new_bytes) = team.used_by_sessions();
             grown("projects", projects as u64, team.projects.len() as u64, self.quota.projects)?;
             grown("turns", turns, new_turns, self.quota.turns)?;
@@ -454,12 +454,12 @@ impl Store for Model {
         &self,
         caller: &Caller,
         project: &str,
-        turnstile: Turnstile,
+        order: RequestOrder,
         ids: Option<&[String]>,
         now: UtcMillis,
     ) -> StoreResult<()> {
         self.write(caller, |team| {
-            team.remove_sessions(caller, project, turnstile, ids, now);
+            team.remove_sessions(caller, project, order, ids, now);
             Ok(())
         })
     }

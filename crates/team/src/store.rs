@@ -8,8 +8,8 @@ use uuid::Uuid;
 use yore_core::time::UtcMillis;
 
 use crate::wire::{
-    Audited, FoundTurns, Me, Member, Operation, Outcome, OwnSessions, Project, Pulled, ReadSession, Role, Search, SessionPart,
-    SharedSession, Turnstile,
+    Audited, FoundTurns, Me, Member, Operation, Outcome, OwnSessions, Project, Pulled, ReadSession, RequestOrder, Role, Search,
+    SessionPart, SharedSession,
 };
 
 /// Bounds of a team.
@@ -186,22 +186,22 @@ pub trait Store: Send + Sync + 'static {
 
     /// Stores sessions of the caller, or the parts that are given: turns from `from` on are replaced. Refused as a whole
     /// for readers ([`StoreError::Role`]), and if a part begins beyond the stored turns ([`StoreError::Gap`]). Requests that change a project
-    /// are made one after the other; one that is behind the turnstile ([`Turnstile`]) changes nothing.
+    /// are made one after the other; one that comes after a later one of its sender ([`RequestOrder`]) changes nothing.
     fn share_sessions(
         &self,
         caller: &Caller,
         project: &str,
-        turnstile: Turnstile,
+        order: RequestOrder,
         sessions: &[SharedSession],
         now: UtcMillis,
     ) -> impl Future<Output = StoreResult<()>> + Send;
 
-    /// Deletes sessions of the caller; `None`: all of the project. As [`Self::share_sessions`], it passes a turnstile.
+    /// Deletes sessions of the caller; `None`: all of the project. A request that comes late changes nothing, as in [`Self::share_sessions`].
     fn remove_sessions(
         &self,
         caller: &Caller,
         project: &str,
-        turnstile: Turnstile,
+        order: RequestOrder,
         ids: Option<&[String]>,
         now: UtcMillis,
     ) -> impl Future<Output = StoreResult<()>> + Send;

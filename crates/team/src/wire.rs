@@ -358,7 +358,7 @@ pub struct SharedSession {
 /// Place of a request in those of a computer: one that comes after a later one is made no more, so that what was sent in vain, or is sent
 /// again by what stands between, undoes nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Turnstile {
+pub struct RequestOrder {
     /// A random id that the computer gave itself.
     pub sender: Uuid,
     /// Number of its request: each is larger than those before.
@@ -369,7 +369,7 @@ pub struct Turnstile {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ShareSessions {
     /// Its place.
-    pub turnstile: Turnstile,
+    pub order: RequestOrder,
     /// The sessions, with at most [`MOST_TURNS`] turns together.
     pub sessions: Vec<SharedSession>,
 }
@@ -378,7 +378,7 @@ pub struct ShareSessions {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RemoveSessions {
     /// Its place.
-    pub turnstile: Turnstile,
+    pub order: RequestOrder,
     /// Their ids; `None`: all of the project.
     pub ids: Option<Vec<String>>,
 }

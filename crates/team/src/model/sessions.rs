@@ -9,8 +9,8 @@ use super::Team;
 use crate::rules::{self, action};
 use crate::store::{Caller, StoreError, StoreResult};
 use crate::wire::{
-    FoundSession, FoundTurn, FoundTurns, MOST_FOUND_CHARS, MOST_PAGE, OwnSessions, ReadSession, Search, SessionHead, SessionPart,
-    SharedSession, SharedTurn, Turnstile,
+    FoundSession, FoundTurn, FoundTurns, MOST_FOUND_CHARS, MOST_PAGE, OwnSessions, ReadSession, RequestOrder, Search,
+    SessionHead, SessionPart, SharedSession, SharedTurn,
 };
 use crate::words::{Wanted, Words};
 
@@ -35,11 +35,11 @@ impl Team {
         &mut self,
         caller: &Caller,
         project: &str,
-        turnstile: Turnstile,
+        order: RequestOrder,
         sessions: &[SharedSession],
         now: UtcMillis,
     ) -> StoreResult<()> {
-        if !self.passes(caller, project, turnstile) {
+        if !self.passes(caller, project, order) {
             return Ok(());
         }
         self.projects.entry(project.to_owned()).or_default();
@@ -60,10 +60,10 @@ impl Team {
     }
 
     /// Returns whether a request comes in its turn.
-    fn passes(&mut self, caller: &Caller, project: &str, turnstile: Turnstile) -> bool {
-        let last = self.turnstiles.entry((project.to_owned(), caller.me.member, turnstile.sender)).or_default();
-        let passes = turnstile.number > *last;
-        *last = turnstile.number.max(*last);
+    fn passes(&mut self, caller: &Caller, project: &str, order: RequestOrder) -> bool {
+        let last = self.last_orders.entry((project.to_owned(), caller.me.member, order.sender)).or_default();
+        let passes = order.number > *last;
+        *last = order.number.max(*last);
         passes
     }
 
@@ -71,12 +71,12 @@ impl Team {
         &mut self,
         caller: &Caller,
         project: &str,
-        turnstile: Turnstile,
+        order: RequestOrder,
         ids: Option<&[String]>,
         now: UtcMillis,
     ) {
-        // A project that is not there has nothing to remove, and no turnstile.
-        if !self.projects.contains_key(project) || !self.passes(caller, project, turnstile) {
+        // A project that is not there has nothing to remove.
+        if !self.projects.contains_key(project) || !self.passes(caller, project, order) {
             return;
         }
         let is_gone = |(of, member, id): &(String, Uuid, String)| {

@@ -34,8 +34,8 @@ use yore_core::time::UtcMillis;
 use crate::rules;
 use crate::store::{Caller, Newcomer, Quota, Store, StoreError, StoreResult, StoredInvite};
 use crate::wire::{
-    Audited, FoundTurns, Me, Member, Operation, Outcome, OwnSessions, Project, Pulled, ReadSession, Role, Search, SessionPart,
-    SharedSession, Turnstile,
+    Audited, FoundTurns, Me, Member, Operation, Outcome, OwnSessions, Project, Pulled, ReadSession, RequestOrder, Role, Search,
+    SessionPart, SharedSession,
 };
 use fault::{Fault, retry};
 use pool::Connector;
@@ -187,23 +187,23 @@ impl Store for Postgres {
         &self,
         caller: &Caller,
         project: &str,
-        turnstile: Turnstile,
+        order: RequestOrder,
         sessions: &[SharedSession],
         now: UtcMillis,
     ) -> StoreResult<()> {
         rules::require(caller, Role::Member)?;
-        retry(|| self.try_share_sessions(caller, project, turnstile, sessions, now)).await
+        retry(|| self.try_share_sessions(caller, project, order, sessions, now)).await
     }
 
     async fn remove_sessions(
         &self,
         caller: &Caller,
         project: &str,
-        turnstile: Turnstile,
+        order: RequestOrder,
         ids: Option<&[String]>,
         now: UtcMillis,
     ) -> StoreResult<()> {
-        retry(|| self.try_remove_sessions(caller, project, turnstile, ids, now)).await
+        retry(|| self.try_remove_sessions(caller, project, order, ids, now)).await
     }
 
     async fn own_sessions(&self, caller: &Caller, project: &str) -> StoreResult<OwnSessions> {

@@ -65,7 +65,7 @@ const FAULTS_OF_ROLE: [&str; 3] = [
      where has_schema_privilege('yore', 'create') and current_user = 'yore_node'",
     "select format('role %s can change or delete rows of %s', current_user, relname) from pg_class
      where relnamespace = 'yore'::regnamespace and relkind in ('r', 'p') and current_user = 'yore_node'
-       and has_table_privilege(oid, case when relname in ('team', 'member', 'project', 'record', 'turnstile') then 'delete, truncate'
+       and has_table_privilege(oid, case when relname in ('team', 'member', 'project', 'record', 'request_order') then 'delete, truncate'
          when relname in ('session', 'turn', 'word') then 'truncate' when relname in ('token', 'invite') then 'update, truncate' else 'update, delete, truncate' end)",
 ];
 

@@ -13,7 +13,7 @@ use super::{Postgres, begin, begin_read, require_token, stored};
 use crate::rules::{self, action};
 use crate::store::{Caller, Quota, StoreError};
 use crate::wire::{
-    FoundSession, MOST_PAGE, OwnSessions, ReadSession, Said, SessionHead, SessionPart, SharedSession, SharedTurn, Turnstile,
+    FoundSession, MOST_PAGE, OwnSessions, ReadSession, RequestOrder, Said, SessionHead, SessionPart, SharedSession, SharedTurn,
 };
 use crate::words::Words;
 
@@ -22,8 +22,8 @@ const CREATE_PROJECT: &str = "
     insert into project (tenant, name, last, texts, bytes) values ($1, $2, 0, 0, 0) on conflict (tenant, name) do nothing";
 /// Returns a row if the request comes in its turn.
 const PASS: &str = "
-    insert into turnstile (tenant, project, member, sender, number) values ($1, $2, $3, $4, $5)
-    on conflict (tenant, project, member, sender) do update set number = excluded.number where turnstile.number < excluded.number
+    insert into request_order (tenant, project, member, sender, number) values ($1, $2, $3, $4, $5)
+    on conflict (tenant, project, member, sender) do update set number = excluded.number where request_order.number < excluded.number
     returning number";
 const COUNT_TURNS: &str = "
     select count(*)::bigint from turn where tenant = $1 and project = $2 and member = $3 and session = $4";
@@ -118,14 +118,14 @@ impl Postgres {
         &self,
         caller: &Caller,
         project: &str,
-        turnstile: Turnstile,
+        order: RequestOrder,
         sessions: &[SharedSession],
         now: UtcMillis,
     ) -> Result<(), Fault> {
         let mut client = self.pool.get().await?;
         let transaction = begin(&mut client, caller.me.team).await?;
         let mut writing = Writing::begin(&transaction, caller, project).await?;
-        if !writing.passes(turnstile).await? {
+        if !writing.passes(order).await? {
             return Ok(());
         }
         for session in sessions {
@@ -141,14 +141,14 @@ impl Postgres {
         &self,
         caller: &Caller,
         project: &str,
-        turnstile: Turnstile,
+        order: RequestOrder,
         ids: Option<&[String]>,
         now: UtcMillis,
     ) -> Result<(), Fault> {
         let mut client = self.pool.get().await?;
         let transaction = begin(&mut client, caller.me.team).await?;
         let mut writing = Writing::begin(&transaction, caller, project).await?;
-        if writing.creates || !writing.passes(turnstile).await? {
+        if writing.creates || !writing.passes(order).await? {
             return Ok(());
         }
         let (team, member) = (caller.me.team, caller.me.member);
@@ -224,11 +224,11 @@ impl<'a> Writing<'a> {
     }
 
     /// Returns whether the request comes in its turn, which counts if the transaction is committed.
-    async fn passes(&self, turnstile: Turnstile) -> Result<bool, Fault> {
+    async fn passes(&self, order: RequestOrder) -> Result<bool, Fault> {
         let pass = self.transaction.prepare_cached(PASS).await?;
-        let (team, member, number) = (self.caller.me.team, self.caller.me.member, stored(turnstile.number));
-        let row = self.transaction.query_opt(&pass, &[&team, &self.project, &member, &turnstile.sender, &number]).await?;
-        Ok(row.is_some() && turnstile.number > 0)
+        let (team, member, number) = (self.caller.me.team, self.caller.me.member, stored(order.number));
+        let row = self.transaction.query_opt(&pass, &[&team, &self.project, &member, &order.sender, &number]).await?;
+        Ok(row.is_some() && order.number > 0)
     }
 
     /// Drops the turns of a session from a number on, of `stored`; returns how many.

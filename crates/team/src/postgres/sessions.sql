@@ -36,7 +36,7 @@ create table turn (
 ) partition by hash (tenant);
 
 -- The last request of each of a member's computers: one with a smaller number comes too late.
-create table turnstile (
+create table request_order (
     tenant uuid not null,
     project text collate "C" not null,
     member uuid not null,
@@ -79,7 +79,7 @@ declare
     parent text;
     part int;
 begin
-    foreach parent in array array['session', 'turn', 'turnstile', 'turn_words', 'word'] loop
+    foreach parent in array array['session', 'turn', 'request_order', 'turn_words', 'word'] loop
         for part in 0..15 loop
             execute format('create table %I partition of %I for values with (modulus 16, remainder %s)',
                 parent || '_' || part, parent, part);
@@ -97,7 +97,7 @@ declare
 begin
     for name in
         select relname from pg_class
-        where relnamespace = 'yore'::regnamespace and relkind in ('r', 'p') and relname ~ '^(session|turn|turnstile|turn_words|word)(_\d+)?$'
+        where relnamespace = 'yore'::regnamespace and relkind in ('r', 'p') and relname ~ '^(session|turn|request_order|turn_words|word)(_\d+)?$'
     loop
         execute format('alter table %I enable row level security', name);
         execute format('alter table %I force row level security', name);

@@ -160,10 +160,10 @@ pub(super) async fn share_sessions<S: Store>(
     State(app): Of<S>,
     Known { caller, left }: Known,
     Named(project): Named,
-    Json { value: ShareSessions { turnstile, sessions }, _held }: Json<ShareSessions, MOST_BODY>,
+    Json { value: ShareSessions { order, sessions }, _held }: Json<ShareSessions, MOST_BODY>,
 ) -> Answer {
     check_sessions(&sessions)?;
-    app.work(left, app.store.share_sessions(&caller, &project, turnstile, &sessions, app.now())).await?;
+    app.work(left, app.store.share_sessions(&caller, &project, order, &sessions, app.now())).await?;
     let turns: usize = sessions.iter().map(|session| session.turns.len()).sum();
     app.metrics.turns.fetch_add(turns as u64, Relaxed);
     Ok(StatusCode::NO_CONTENT.into_response())
@@ -174,12 +174,12 @@ pub(super) async fn remove_sessions<S: Store>(
     State(app): Of<S>,
     Known { caller, left }: Known,
     Named(project): Named,
-    Json { value: RemoveSessions { turnstile, ids }, .. }: Json<RemoveSessions, MOST_BODY>,
+    Json { value: RemoveSessions { order, ids }, .. }: Json<RemoveSessions, MOST_BODY>,
 ) -> Answer {
     if ids.iter().flatten().any(|id| !is_name(id)) {
         return Err(wrong_session());
     }
-    app.work(left, app.store.remove_sessions(&caller, &project, turnstile, ids.as_deref(), app.now())).await?;
+    app.work(left, app.store.remove_sessions(&caller, &project, order, ids.as_deref(), app.now())).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use yore_team::model::Model;
 use yore_team::postgres::Postgres;
 use yore_team::store::{Caller, Newcomer, Quota, Store, StoreResult, StoredInvite};
-use yore_team::wire::{Change, Operation, ReadSession, Role, Search, Turnstile, name_of};
+use yore_team::wire::{Change, Operation, ReadSession, RequestOrder, Role, Search, name_of};
 
 use crate::database::{Database, block_on};
 use crate::team::{NOW, hash, session};
@@ -192,9 +192,9 @@ fn said(number: u8) -> String {
 }
 
 /// Returns the place of a request of one of three senders; every seventh comes late.
-fn turnstile(now: i64) -> Turnstile {
+fn order(now: i64) -> RequestOrder {
     let number = (now - NOW).unsigned_abs() + 20;
-    Turnstile { sender: Uuid::from_u128((now % 3) as u128), number: if now % 7 == 0 { number / 2 } else { number } }
+    RequestOrder { sender: Uuid::from_u128((now % 3) as u128), number: if now % 7 == 0 { number / 2 } else { number } }
 }
 
 fn session_id(number: u8) -> String {
@@ -251,14 +251,11 @@ async fn make(store: &impl Store, world: &mut World, call: &Call, epochs: &[Uuid
             let words: Vec<String> = words.iter().map(|word| said(*word)).collect();
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
             let session = session(u128::from(*number), *from, &words);
-            shown(&store.share_sessions(&world.caller(*by), PROJECTS[*project], turnstile(now), &[session], now).await, epochs)
+            shown(&store.share_sessions(&world.caller(*by), PROJECTS[*project], order(now), &[session], now).await, epochs)
         }
         Call::RemoveSessions { by, project, session } => {
             let ids = session.map(|session| vec![session_id(session)]);
-            shown(
-                &store.remove_sessions(&world.caller(*by), PROJECTS[*project], turnstile(now), ids.as_deref(), now).await,
-                epochs,
-            )
+            shown(&store.remove_sessions(&world.caller(*by), PROJECTS[*project], order(now), ids.as_deref(), now).await, epochs)
         }
         Call::ReadSession { by, project, session, from } => {
             let which = ReadSession { id: session_id(*session), from: *from };

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use yore_core::text::{Question, Tokenizer};
 use yore_team::model::Model;
 use yore_team::store::{Caller, Quota, Store, StoreError};
-use yore_team::wire::{FoundTurns, ReadSession, Role, Search, Turnstile};
+use yore_team::wire::{FoundTurns, ReadSession, RequestOrder, Role, Search};
 
 use crate::conformance::{QUOTA, stories};
 use crate::database::{Database, block_on};
@@ -180,7 +180,7 @@ async fn search_within_a_time_leaves_others_out<S: Store>(store: S) {
 
 async fn request_that_comes_late_undoes_nothing<S: Store>(store: S) {
     let owner = found(&store, 1).await;
-    let at = |sender: u128, number| Turnstile { sender: Uuid::from_u128(sender), number };
+    let at = |sender: u128, number| RequestOrder { sender: Uuid::from_u128(sender), number };
     let (first, whole) = ([session(1, 0, &["alpha"])], [session(1, 0, &["alpha", "beta"])]);
     store.share_sessions(&owner, "p", at(1, 1), &first, NOW).await.unwrap();
     store.share_sessions(&owner, "p", at(1, 3), &whole, NOW).await.unwrap();

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use uuid::Uuid;
 use yore_team::store::{Caller, Newcomer, Store, StoredInvite};
 use yore_team::wire::{
-    Change, Operation, Pulled, Role, Said, SessionHead, SharedSession, SharedTurn, Turnstile, VECTOR, name_of,
+    Change, Operation, Pulled, RequestOrder, Role, Said, SessionHead, SharedSession, SharedTurn, VECTOR, name_of,
 };
 
 /// A time of the server's clock.
@@ -108,7 +108,7 @@ pub fn vector(text: &str) -> Vec<i8> {
 }
 
 /// Returns the next place in the requests of all tests.
-pub fn next() -> Turnstile {
+pub fn next() -> RequestOrder {
     static NUMBER: AtomicU64 = AtomicU64::new(1);
-    Turnstile { sender: Uuid::from_u128(7), number: NUMBER.fetch_add(1, Ordering::Relaxed) }
+    RequestOrder { sender: Uuid::from_u128(7), number: NUMBER.fetch_add(1, Ordering::Relaxed) }
 }

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use yore_engine::transport::{Client, ClientSettings, Request, TransportError, is_here};
 use yore_team::wire::{
     Audited, FoundTurns, Invite, Join, Joined, MOST_RECORDS, Member, NewInvite, OwnSessions, Problem, Pulled, Push, Pushed,
-    ReadSession, RemoveSessions, Search, SessionPart, ShareSessions, SharedSession, Turnstile,
+    ReadSession, RemoveSessions, RequestOrder, Search, SessionPart, ShareSessions, SharedSession,
 };
 
 use crate::error::{CliError, Exit};
@@ -100,13 +100,13 @@ pub trait SessionRemote {
     ///
     /// # Errors
     /// There was no answer, or the server refused.
-    fn share_sessions(&self, project: &str, turnstile: Turnstile, sessions: Vec<SharedSession>) -> Result<(), RemoteError>;
+    fn share_sessions(&self, project: &str, order: RequestOrder, sessions: Vec<SharedSession>) -> Result<(), RemoteError>;
 
     /// Removes sessions; `None`: all of the project.
     ///
     /// # Errors
     /// As [`Self::share_sessions`].
-    fn remove_sessions(&self, project: &str, turnstile: Turnstile, ids: Option<Vec<String>>) -> Result<(), RemoteError>;
+    fn remove_sessions(&self, project: &str, order: RequestOrder, ids: Option<Vec<String>>) -> Result<(), RemoteError>;
 
     /// Returns the sessions of the person that the server has.
     ///
@@ -259,12 +259,12 @@ impl Server {
 }
 
 impl SessionRemote for Server {
-    fn share_sessions(&self, project: &str, turnstile: Turnstile, sessions: Vec<SharedSession>) -> Result<(), RemoteError> {
-        self.post(&format!("/v1/projects/{}/sessions", encoded(project)), &ShareSessions { turnstile, sessions })
+    fn share_sessions(&self, project: &str, order: RequestOrder, sessions: Vec<SharedSession>) -> Result<(), RemoteError> {
+        self.post(&format!("/v1/projects/{}/sessions", encoded(project)), &ShareSessions { order, sessions })
     }
 
-    fn remove_sessions(&self, project: &str, turnstile: Turnstile, ids: Option<Vec<String>>) -> Result<(), RemoteError> {
-        self.post(&format!("/v1/projects/{}/sessions/remove", encoded(project)), &RemoveSessions { turnstile, ids })
+    fn remove_sessions(&self, project: &str, order: RequestOrder, ids: Option<Vec<String>>) -> Result<(), RemoteError> {
+        self.post(&format!("/v1/projects/{}/sessions/remove", encoded(project)), &RemoveSessions { order, ids })
     }
 
     fn own_sessions(&self, project: &str) -> Result<OwnSessions, RemoteError> {

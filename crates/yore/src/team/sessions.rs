@@ -19,8 +19,8 @@ use yore_engine::platform::{self, FileLock};
 use yore_engine::{EpisodeSummary, ProjectQuery, SessionsRequest, ShowRequest, ShownTurn, Surroundings};
 use yore_sources::project_names::ProjectNames;
 use yore_team::wire::{
-    MOST_NAME, MOST_SESSION_TURNS, MOST_TEXT, MOST_TITLE, MOST_TURNS, MOST_VECTORS, Said, SessionHead, SharedSession, SharedTurn,
-    Turnstile, name_of,
+    MOST_NAME, MOST_SESSION_TURNS, MOST_TEXT, MOST_TITLE, MOST_TURNS, MOST_VECTORS, RequestOrder, Said, SessionHead,
+    SharedSession, SharedTurn, name_of,
 };
 
 use super::error::SyncError;
@@ -52,7 +52,7 @@ pub struct SentSessions {
     /// Identity of the server's data.
     epoch: Option<Uuid>,
     /// The last request to the server.
-    turnstile: Turnstile,
+    order: RequestOrder,
     /// What decides how a session is shared: with another one, and once a day, all are read again.
     rules: String,
     /// When all were read last.
@@ -356,8 +356,8 @@ pub fn take_back_all(with: &With<'_>, remote: &impl SessionRemote) -> Result<u64
 /// As [`take_back_all`].
 pub fn remove_everywhere(with: &With<'_>, remote: &impl SessionRemote) -> Result<(), SyncError> {
     let mut sender = Sender::begin(with, remote)?;
-    let turnstile = sender.next()?;
-    remote.remove_sessions(&with.project.name, turnstile, None)?;
+    let order = sender.next()?;
+    remote.remove_sessions(&with.project.name, order, None)?;
     sender.sent.sessions.clear();
     Ok(sender.store()?)
 }
@@ -395,7 +395,7 @@ impl<'a, R: SessionRemote> Sender<'a, R> {
         let mut sent = sent(with.data, with.project)?;
         if sent.member != with.member {
             // A former member's sessions cannot be taken back with this member's token.
-            sent = SentSessions { member: with.member, epoch: with.epoch, turnstile: sent.turnstile, ..SentSessions::default() };
+            sent = SentSessions { member: with.member, epoch: with.epoch, order: sent.order, ..SentSessions::default() };
         }
         let mut sender = Self { with, remote, sent, sessions: Vec::new(), turns: 0, bytes: 0, states: Vec::new(), turns_sent: 0 };
         if with.epoch.is_some() && sender.sent.epoch != with.epoch {
@@ -424,14 +424,14 @@ impl<'a, R: SessionRemote> Sender<'a, R> {
     }
 
     /// Returns the place of the next request, which is stored with all that it may bring to the server.
-    fn next(&mut self) -> io::Result<Turnstile> {
-        let turnstile = &mut self.sent.turnstile;
-        if turnstile.sender.is_nil() {
-            turnstile.sender = Uuid::new_v4();
+    fn next(&mut self) -> io::Result<RequestOrder> {
+        let order = &mut self.sent.order;
+        if order.sender.is_nil() {
+            order.sender = Uuid::new_v4();
         }
-        turnstile.number += 1;
-        let turnstile = *turnstile;
-        self.store().map(|()| turnstile)
+        order.number += 1;
+        let order = *order;
+        self.store().map(|()| order)
     }
 
     fn store(&self) -> io::Result<()> {
@@ -454,9 +454,9 @@ impl<'a, R: SessionRemote> Sender<'a, R> {
             if some.is_empty() {
                 return Ok(removed);
             }
-            let turnstile = self.next()?;
+            let order = self.next()?;
             let ids = some.iter().map(EpisodeId::to_string).collect();
-            self.remote.remove_sessions(&self.with.project.name, turnstile, Some(ids))?;
+            self.remote.remove_sessions(&self.with.project.name, order, Some(ids))?;
             for id in &some {
                 removed += u64::from(self.sent.sessions.remove(id).is_some());
                 self.sent.removed.insert(*id);
@@ -506,8 +506,8 @@ impl<'a, R: SessionRemote> Sender<'a, R> {
             *known = Sent { turns: known.turns, ..Sent::default() };
             self.sent.removed.remove(id);
         }
-        let turnstile = self.next()?;
-        self.remote.share_sessions(&self.with.project.name, turnstile, sessions)?;
+        let order = self.next()?;
+        self.remote.share_sessions(&self.with.project.name, order, sessions)?;
         self.turns_sent += turns as u64;
         self.sent.sessions.extend(states);
         Ok(self.store()?)

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use yore_core::id::EpisodeId;
 use yore_team::model::Model;
 use yore_team::store::{Caller, Newcomer, Store, StoreError, StoredInvite};
-use yore_team::wire::{OwnSessions, ReadSession, Role, Said, SessionHead, SharedSession, SharedTurn, Turnstile, name_of};
+use yore_team::wire::{OwnSessions, ReadSession, RequestOrder, Role, Said, SessionHead, SharedSession, SharedTurn, name_of};
 use yore_testing::Random;
 
 use super::remote::{RemoteError, SessionRemote};
@@ -25,7 +25,7 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
 }
 
-type Request = (Turnstile, Option<Vec<SharedSession>>, Option<Vec<String>>);
+type Request = (RequestOrder, Option<Vec<SharedSession>>, Option<Vec<String>>);
 
 /// A computer's way to the server.
 struct Network<'a> {
@@ -46,10 +46,10 @@ impl Network<'_> {
         RemoteError::Unreachable { server: "https://yore.example".to_owned(), why: "lost".to_owned() }
     }
 
-    fn make(&self, (turnstile, sessions, ids): &Request) -> Result<(), StoreError> {
+    fn make(&self, (order, sessions, ids): &Request) -> Result<(), StoreError> {
         match sessions {
-            Some(sessions) => wait(self.model.share_sessions(&self.caller, PROJECT, *turnstile, sessions, NOW)),
-            None => wait(self.model.remove_sessions(&self.caller, PROJECT, *turnstile, ids.as_deref(), NOW)),
+            Some(sessions) => wait(self.model.share_sessions(&self.caller, PROJECT, *order, sessions, NOW)),
+            None => wait(self.model.remove_sessions(&self.caller, PROJECT, *order, ids.as_deref(), NOW)),
         }
     }
 
@@ -78,12 +78,12 @@ impl Network<'_> {
 }
 
 impl SessionRemote for Network<'_> {
-    fn share_sessions(&self, _: &str, turnstile: Turnstile, sessions: Vec<SharedSession>) -> Result<(), RemoteError> {
-        self.send((turnstile, Some(sessions), None))
+    fn share_sessions(&self, _: &str, order: RequestOrder, sessions: Vec<SharedSession>) -> Result<(), RemoteError> {
+        self.send((order, Some(sessions), None))
     }
 
-    fn remove_sessions(&self, _: &str, turnstile: Turnstile, ids: Option<Vec<String>>) -> Result<(), RemoteError> {
-        self.send((turnstile, None, ids))
+    fn remove_sessions(&self, _: &str, order: RequestOrder, ids: Option<Vec<String>>) -> Result<(), RemoteError> {
+        self.send((order, None, ids))
     }
 
     fn own_sessions(&self, project: &str) -> Result<OwnSessions, RemoteError> {

@@ -8,8 +8,8 @@ use yore_core::time::UtcMillis;
 use yore_team::model::Model;
 use yore_team::store::{Caller, Newcomer, Store, StoreError, StoreResult, StoredInvite};
 use yore_team::wire::{
-    Audited, FoundTurns, Me, Member, Operation, Outcome, OwnSessions, Project, Pulled, ReadSession, Search, SessionPart,
-    SharedSession, Turnstile,
+    Audited, FoundTurns, Me, Member, Operation, Outcome, OwnSessions, Project, Pulled, ReadSession, RequestOrder, Search,
+    SessionPart, SharedSession,
 };
 
 /// What happens to every call.
@@ -103,22 +103,22 @@ impl Store for Faulty {
         &self,
         caller: &Caller,
         project: &str,
-        turnstile: Turnstile,
+        order: RequestOrder,
         sessions: &[SharedSession],
         now: UtcMillis,
     ) -> StoreResult<()> {
-        self.model().await?.share_sessions(caller, project, turnstile, sessions, now).await
+        self.model().await?.share_sessions(caller, project, order, sessions, now).await
     }
 
     async fn remove_sessions(
         &self,
         caller: &Caller,
         project: &str,
-        turnstile: Turnstile,
+        order: RequestOrder,
         ids: Option<&[String]>,
         now: UtcMillis,
     ) -> StoreResult<()> {
-        self.model().await?.remove_sessions(caller, project, turnstile, ids, now).await
+        self.model().await?.remove_sessions(caller, project, order, ids, now).await
     }
 
     async fn own_sessions(&self, caller: &Caller, project: &str) -> StoreResult<OwnSessions> {

@@ -167,7 +167,7 @@ impl Line {
 
     fn share(&mut self, who: &Person, project: &str, sessions: &[SharedSession]) {
         let path = format!("/v1/projects/{}/sessions", encoded(project));
-        let reply = self.ask("POST", &path, Some(&who.token), Some(&json!({"turnstile": next(), "sessions": sessions})));
+        let reply = self.ask("POST", &path, Some(&who.token), Some(&json!({"order": next(), "sessions": sessions})));
         assert_eq!(reply.status, 204, "{}", reply.text());
     }
 
@@ -578,7 +578,7 @@ fn attempt(random: &mut Random, ours: &Ours, side: &Things) -> Vec<u8> {
         }
         22 => {
             let path = format!("/v1/projects/{}/sessions/remove", project(random, side));
-            ("POST", path, Some(json!({"turnstile": {"sender": member, "number": 5}, "ids": [random.pick(&side.sessions)]})))
+            ("POST", path, Some(json!({"order": {"sender": member, "number": 5}, "ids": [random.pick(&side.sessions)]})))
         }
         23 => get(format!("/v1/projects/{}/sessions", project(random, side))),
         18 => {

@@ -12,7 +12,7 @@ use yore_engine::{EngineOptions, Hit, RecallRequest};
 use yore_team::postgres::Postgres;
 use yore_team::server::{create_team, system_clock};
 use yore_team::store::{Caller, Newcomer, Quota, Store, StoreError};
-use yore_team::wire::{MOST_TURNS, Said, SessionHead, SharedSession, SharedTurn, Turnstile, name_of};
+use yore_team::wire::{MOST_TURNS, RequestOrder, Said, SessionHead, SharedSession, SharedTurn, name_of};
 
 use super::questions::GoldQuestion;
 use crate::error::{CliError, CliResult};
@@ -103,8 +103,8 @@ impl ThroughServer {
     fn send(&self, project: &str, sessions: &[SharedSession]) -> CliResult<()> {
         let number = self.requests.get() + 1;
         self.requests.set(number);
-        let turnstile = Turnstile { sender: Uuid::nil(), number };
-        let shared = self.store.share_sessions(&self.caller, project, turnstile, sessions, system_clock());
+        let order = RequestOrder { sender: Uuid::nil(), number };
+        let shared = self.store.share_sessions(&self.caller, project, order, sessions, system_clock());
         self.runtime.block_on(shared).map_err(|error| failed(&error))
     }
 
