@@ -315,7 +315,7 @@ impl Said {
 pub struct SessionHead {
     /// Its id: 32 hexadecimal digits, unique for a member.
     pub id: String,
-    /// What it was about.
+    /// Subject of its work.
     pub title: String,
     /// The agent, such as `claude-code`.
     pub agent: String,
@@ -323,11 +323,11 @@ pub struct SessionHead {
     pub began: Option<UtcMillis>,
     /// Number of its turns.
     pub turns: u32,
-    /// What the member's computer knows the state of its content by: 32 hexadecimal digits.
+    /// Digest by which the member's computer knows the state of its content: 32 hexadecimal digits.
     pub digest: String,
 }
 
-/// What was said in a turn.
+/// The words of a turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SharedTurn {
     /// Who said it.
@@ -442,7 +442,7 @@ pub struct FoundTurn {
 /// A session in which something was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FoundSession {
-    /// Whose it is.
+    /// The member who shares it.
     pub member: Uuid,
     /// Name of that person.
     pub name: String,
@@ -450,7 +450,7 @@ pub struct FoundSession {
     pub head: SessionHead,
 }
 
-/// What a search found. Members' computers rank it: the counts are those of all sessions of the project, whoever's, whenever.
+/// Result of a search. Members' computers rank it: the counts are those of all sessions of the project, whoever's, whenever.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FoundTurns {
     /// Number of turns that were searched.

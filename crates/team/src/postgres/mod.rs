@@ -122,6 +122,12 @@ fn role_of(name: &str) -> Result<Role, Fault> {
     Role::parse(name).ok_or_else(|| Fault::Store(StoreError::Failed(format!("the database has an unknown role: {name}"))))
 }
 
+/// Fails if a total that grew is beyond its quota.
+fn grown(what: &'static str, by: i64, total: i64, most: u64) -> StoreResult<()> {
+    let is_over = by > 0 && u64::try_from(total).is_ok_and(|total| total > most);
+    if is_over { Err(StoreError::Quota(what)) } else { Ok(()) }
+}
+
 /// Returns a stored number, none of which is negative.
 fn number(stored: i64) -> u64 {
     stored.unsigned_abs()

@@ -9,9 +9,9 @@ use yore_core::time::UtcMillis;
 
 use super::fault::Fault;
 use super::plan::{Before, Held, Plan, plan};
-use super::{Postgres, begin, outcome_of, require_token};
+use super::{Postgres, begin, grown, outcome_of, require_token};
 use crate::rules::action;
-use crate::store::{Caller, Quota, StoreError};
+use crate::store::{Caller, Quota};
 use crate::wire::{Change, Operation, Outcome, is_name};
 
 const LOCK_PROJECT: &str = "select last from project where tenant = $1 and name = $2 for no key update";
@@ -169,10 +169,6 @@ impl Push<'_> {
         let values: [&(dyn tokio_postgres::types::ToSql + Sync); 8] =
             [&self.team(), &projects, &plan.texts, &plan.bytes, &self.now, &self.caller.me.member, &action::PUSH, &subject];
         let row = self.transaction.query_one(&count, &values).await?;
-        let grown = |what, by: i64, total: i64, most: u64| {
-            let is_over = by > 0 && u64::try_from(total).is_ok_and(|total| total > most);
-            if is_over { Err(StoreError::Quota(what)) } else { Ok(()) }
-        };
         grown("projects", projects, row.get(0), quota.projects)?;
         grown("texts", plan.texts, row.get(1), quota.texts)?;
         grown("bytes", plan.bytes, row.get(2), quota.bytes)?;

@@ -66,7 +66,7 @@ impl Postgres {
         now: UtcMillis,
     ) -> Result<FoundTurns, Fault> {
         let mut client = self.pool.get().await?;
-        // What the audit tells is written in the same transaction.
+        // The audit's entry is written in the same transaction.
         let mut transaction = begin(&mut client, caller.me.team).await?;
         require_token(&transaction, caller).await?;
         let team = caller.me.team;
@@ -85,7 +85,7 @@ impl Postgres {
                 set_path(&part, path).await?;
                 match found.by_meaning(&part, team, project, search, vector).await {
                     Ok(()) => part.commit().await?,
-                    // What has the words is found all the same.
+                    // Turns that have the words are found all the same.
                     Err(_) => part.rollback().await?,
                 }
             }

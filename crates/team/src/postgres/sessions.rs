@@ -9,7 +9,7 @@ use yore_core::time::UtcMillis;
 
 use super::fault::Fault;
 use super::members::note;
-use super::{Postgres, begin, begin_read, require_token, stored};
+use super::{Postgres, begin, begin_read, grown, require_token, stored};
 use crate::rules::{self, action};
 use crate::store::{Caller, Quota, StoreError};
 use crate::wire::{
@@ -155,7 +155,7 @@ impl Postgres {
         let gone = transaction.prepare_cached(DROP_SESSIONS).await?;
         let gone = transaction.query(&gone, &[&team, &project, &member, &ids]).await?;
         if gone.is_empty() {
-            // What was sent before must not come after all.
+            // A request that was sent before must not come after all.
             return Ok(transaction.commit().await?);
         }
         let mut turns = 0;
@@ -331,10 +331,6 @@ impl<'a> Writing<'a> {
         transaction.execute(COUNT_PROJECT, &[&team, &project, &change.turns, &change.bytes, &change.length]).await?;
         let projects = i64::from(creates);
         let row = transaction.query_one(COUNT_TEAM, &[&team, &projects, &change.turns, &change.bytes]).await?;
-        let grown = |what, by: i64, total: i64, most: u64| {
-            let is_over = by > 0 && u64::try_from(total).is_ok_and(|total| total > most);
-            if is_over { Err(StoreError::Quota(what)) } else { Ok(()) }
-        };
         grown("projects", projects, row.get(0), quota.projects)?;
         grown("turns", change.turns, row.get(1), quota.turns)?;
         grown("bytes of sessions", change.bytes, row.get(2), quota.turn_bytes)?;

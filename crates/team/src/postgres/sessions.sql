@@ -1,7 +1,7 @@
 -- Sessions that members share, and the words of their turns. Version 2: adds only, so that programs of version 1 go on.
 
 alter table team add column turns bigint not null default 0, add column turn_bytes bigint not null default 0;
--- Of all turns of a project: their number, bytes, and words.
+-- The number, bytes and words of all turns of a project.
 alter table project add column turns bigint not null default 0, add column turn_bytes bigint not null default 0,
     add column words bigint not null default 0;
 

@@ -1,4 +1,4 @@
-//! What commands about teams begin with: the checkout of this directory, the server of a team, and how their failures are told.
+//! Finds what commands about teams begin with: the checkout of this directory, the server of a team, and how their failures are told.
 
 use yore_sources::project_names::{ProjectNames, names_of};
 

@@ -21,10 +21,11 @@ use crate::shared::mirror::{self, Membership, TeamProject};
 use crate::shared::publish::Publisher;
 use crate::team::remote::RemoteError;
 use crate::team::search::{SCRATCH, TeamAnswer, asked, rank, remove_old};
-use crate::team::sessions::{With, candidates, outgoing, remove_everywhere, sent};
+use crate::team::sessions::{With, candidates, lock, outgoing, remove_everywhere, sent};
+use crate::team::sync::PATIENCE;
 
 /// Time in which a server answers a search, unless the person says another one.
-pub const WITHIN: Duration = Duration::from_secs(5);
+const WITHIN: Duration = Duration::from_secs(5);
 /// Digits of a session's id that are shown.
 const DIGITS: usize = 10;
 /// Time after which nobody ranks any more.
@@ -66,11 +67,11 @@ pub fn search(request: &RecallRequest, context: &Context) -> CliResult<TeamFound
     let search = asked(request);
     let within = request.deadline.unwrap_or(WITHIN);
     let mut found = server(&membership)?.search(&project.name, &search, within).map_err(unreached)?;
-    // What this computer shares itself, its own memory finds.
+    // The own memory finds the sessions that this computer shares.
     let own = sent(&context.settings.directory, &project).map_err(failed(context))?.sessions;
-    let is_own = |found: &FoundSession| own.keys().any(|id| id.to_string() == found.head.id);
-    let own: Vec<usize> = (0..found.sessions.len()).filter(|place| is_own(&found.sessions[*place])).collect();
-    found.found.retain(|turn| !own.contains(&turn.session));
+    let is_own = |found: &FoundSession| found.head.id.parse().is_ok_and(|id| own.contains_key(&id));
+    let are_own: Vec<bool> = found.sessions.iter().map(is_own).collect();
+    found.found.retain(|turn| are_own.get(turn.session) == Some(&false));
     let scratch = context.settings.directory.join(SCRATCH);
     yore_engine::platform::create_private_directory(&scratch).map_err(failed(context))?;
     remove_old(&scratch, LONGEST);
@@ -155,6 +156,9 @@ fn shared_here(context: &Context) -> CliResult<(TeamProject, Membership)> {
 pub fn take_back(context: &mut Context) -> CliResult {
     let (project, membership) = shared_here(context)?;
     let data = &context.settings.directory;
+    // Another process that sends would write down what it sent after that.
+    let busy = || CliError::usage("another process is sending sessions of this project", Some("say it again when it has ended"));
+    let _lock = lock(data, &project, PATIENCE).map_err(failed(context))?.ok_or_else(busy)?;
     let epoch = mirror::mirror(data, &project).map_err(failed(context))?.epoch;
     let with = With { data, project: &project, member: membership.me.member, epoch };
     remove_everywhere(&with, &server(&membership)?).map_err(|error| error.told(data))?;

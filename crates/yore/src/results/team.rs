@@ -100,7 +100,7 @@ pub struct SessionPreview {
     pub session: String,
     /// The agent.
     pub agent: String,
-    /// What it was about.
+    /// Subject of its work.
     pub title: String,
     /// When it began.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -128,7 +128,7 @@ pub struct TeamFound {
     pub confidence: f32,
     /// Words of the question that no turn has.
     pub unmet: Vec<String>,
-    /// What was said, best first; turns of one exchange follow each other.
+    /// Turns, best first; turns of one exchange follow each other.
     pub results: Vec<TeamSaid>,
 }
 
@@ -137,11 +137,11 @@ pub struct TeamFound {
 pub struct TeamSaid {
     /// Session and number of the turn, from 1: `yore team read` takes it.
     pub id: String,
-    /// Whose session it is.
+    /// The member who shares the session.
     pub member: String,
     /// The agent.
     pub agent: String,
-    /// What the session was about.
+    /// Subject of the session.
     pub title: String,
     /// `user` for the member, `assistant` for the agent.
     pub role: String,
@@ -160,11 +160,11 @@ pub struct TeamSaid {
 pub struct TeamSession {
     /// Its id.
     pub session: String,
-    /// Whose it is.
+    /// The member who shares it.
     pub member: String,
     /// The agent.
     pub agent: String,
-    /// What it was about.
+    /// Subject of its work.
     pub title: String,
     /// Number of its turns.
     pub turns: u64,

@@ -330,6 +330,14 @@ pub fn projects(data: &Path) -> io::Result<Vec<TeamProject>> {
     read(&folder(data).join(PROJECTS))
 }
 
+/// Returns whether a project is still shared as it is known: with the same team, at the same level, and not stopped meanwhile.
+///
+/// # Errors
+/// The file is there and cannot be read.
+pub fn is_current(data: &Path, project: &TeamProject) -> io::Result<bool> {
+    Ok(projects(data)?.contains(project))
+}
+
 /// Stores the projects that are shared with teams.
 ///
 /// # Errors

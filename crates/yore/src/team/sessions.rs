@@ -43,7 +43,7 @@ const READ_AGAIN_MS: UtcMillis = 86_400_000;
 /// Pause between two looks at a lock that another process holds.
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
-/// What the server has of the sessions of this computer.
+/// Sessions of this computer that the server has.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SentSessions {
@@ -53,7 +53,7 @@ pub struct SentSessions {
     epoch: Option<Uuid>,
     /// The last request to the server.
     order: RequestOrder,
-    /// What decides how a session is shared: with another one, and once a day, all are read again.
+    /// Version and rules of redaction: with other ones, and once a day, all sessions are read again.
     rules: String,
     /// When all were read last.
     read: UtcMillis,
@@ -104,7 +104,7 @@ pub struct OutgoingSession {
     pub held_back: u32,
 }
 
-/// Whose sessions are shared with which data of the server, and by which rules.
+/// The project, the member, and the server's data with which sessions are compared.
 pub struct With<'a> {
     /// The data directory.
     pub data: &'a Path,
@@ -215,7 +215,7 @@ pub fn outgoing(memory: &mut MemoryClient, session: &EpisodeSummary, publisher: 
 
 /// Returns who said a turn that is shared; `None`: it stays here.
 fn said(turn: &ShownTurn) -> Option<Said> {
-    // What is left of a turn may be marks of redaction alone.
+    // A turn may be left with marks of redaction alone.
     let is_said = !without_marks(&turn.text).trim().is_empty() && turn.caveat != Some(Caveat::TakenBack);
     match turn.role {
         Role::Human if is_said => Some(Said::User),
@@ -364,7 +364,7 @@ pub fn remove_everywhere(with: &With<'_>, remote: &impl SessionRemote) -> Result
 
 /// Returns whether the project is still shared as it was when the work began.
 fn is_current(with: &With<'_>) -> bool {
-    mirror::projects(with.data).is_ok_and(|projects| projects.iter().any(|known| known == with.project))
+    mirror::is_current(with.data, with.project).unwrap_or(false)
 }
 
 impl OutgoingSession {

@@ -230,7 +230,7 @@ fn run(seed: u64) {
         let texts: Vec<&String> = part.turns.iter().map(|turn| &turn.text).collect();
         assert_eq!(texts, turns.iter().collect::<Vec<_>>(), "seed {seed}, session {id}");
     }
-    // What is stopped leaves nothing.
+    // A project that is stopped leaves nothing.
     for computer in &computers {
         let (data, member) = (computer.data.path(), caller.me.member);
         let epoch = Some(wait(model.own_sessions(caller, PROJECT)).unwrap().epoch);

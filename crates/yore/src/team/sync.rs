@@ -44,7 +44,7 @@ pub struct Synced {
     pub refused: Vec<(String, String)>,
     /// Changes that wait still.
     pub waiting: u64,
-    /// What was done with sessions.
+    /// Outcome for sessions.
     pub sessions: SessionsSynced,
 }
 
@@ -81,7 +81,7 @@ pub fn sync_project(memory: &mut MemoryClient, home: Option<&Path>, project: &Te
 }
 
 /// Time that another process which shares sessions has to end.
-const PATIENCE: Duration = Duration::from_secs(15);
+pub const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Shares the sessions of a project, or takes back those that are shared no more.
 fn sync_sessions(
@@ -98,7 +98,7 @@ fn sync_sessions(
         return Ok(SessionsSynced { is_cut: true, ..SessionsSynced::default() });
     };
     // While this process waited, or did other work, another one may have stopped it.
-    if !mirror::projects(&data).map_err(failed)?.iter().any(|known| known == project) {
+    if !mirror::is_current(&data, project).map_err(failed)? {
         return Ok(SessionsSynced::default());
     }
     let mirror = mirror::mirror(&data, project).map_err(failed)?;
@@ -226,8 +226,7 @@ pub fn sync(
 ) -> Result<Synced, SyncError> {
     let _lock = mirror::lock_of(data, project)?;
     // While this process waited, another one may have stopped it.
-    let is_current = mirror::projects(data)?.iter().any(|known| known == project);
-    if !is_current {
+    if !mirror::is_current(data, project)? {
         return Ok(Synced::default());
     }
     let mut mirror = mirror::mirror_or_new(data, project)?;

@@ -52,7 +52,7 @@ fn sessions_go_only_when_that_is_chosen_and_a_colleague_finds_what_was_said() {
     ann.yore(&["share", ".", "--yes"]).success();
     assert_eq!(server.sql("select count(*) from yore.turn").trim(), "0", "memories are shared, and no sessions");
 
-    // What would go is shown, and nothing goes before it is said.
+    // The preview shows all that would go, and nothing goes before it is said.
     let listed = ann.yore(&["share", ".", "--dry-run", "--level", "sessions"]).success().stdout;
     assert!(listed.contains("4 turns") && listed.contains("1 held back"), "{listed}");
     let shown = ann.yore(&["share", ".", "--dry-run", "--level", "sessions", "--session", "5e55"]);
@@ -104,7 +104,7 @@ fn sessions_go_only_when_that_is_chosen_and_a_colleague_finds_what_was_said() {
     server.close();
     assert!(bob.yore(&["recall", "--team", QUESTION]).ends_with(4).stderr.contains("does not answer"));
     server.open();
-    // What is forgotten is found by nobody, and in no byte of the server.
+    // A forgotten session is found by nobody, and is in no byte of the server.
     ann.yore(&["forget", "--hard", &id, "--yes"]).success();
     let done = ann.yore(&["team", "sync"]).success().stdout;
     assert!(done.contains("1 session taken back"), "{done}");

@@ -72,7 +72,7 @@ fn scan(engine: &Engine, is_dry_run: bool, context: &Context) -> CliResult<ScanR
     bar.finish();
     let report = report?;
     if !is_dry_run && !report.is_clean() {
-        // What was removed here is removed from the server of a team at the next synchronization.
+        // Words that were removed here are removed from the server of a team at the next synchronization.
         let data = &context.settings.directory;
         let again = mirror::projects(data).and_then(|projects| sessions::look_again(data, &projects));
         again.map_err(|error| CliError::io(data, &error))?;
