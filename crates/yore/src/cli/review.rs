@@ -1,4 +1,4 @@
-use std::io::BufRead;
+use std::io::{BufRead, IsTerminal};
 
 use clap::Args;
 use yore_core::memory::Status;
@@ -95,7 +95,7 @@ fn settle(memory: &mut MemoryClient, pair: &OpenConflict, context: &mut Context,
     let cause = Cause { actor: Actor::Person, by: "review".to_owned(), input: None };
     loop {
         let question = "  n: keep the newer, o: the older, b: both, e: edit, f: forget the older, s: skip, q: quit";
-        let settlement = match answer(question, context, input)?.as_deref() {
+        let settlement = match key(question, context, input)?.as_deref() {
             None | Some("q" | "quit") => return Ok(false),
             Some("" | "s" | "skip") => return Ok(true),
             Some("n" | "newer") => Settlement::Keep(newer.clone()),
@@ -168,7 +168,7 @@ fn ask(memory: &mut MemoryClient, stored: &StoredMemory, context: &mut Context, 
     let id = stored.memory.id.to_string();
     let cause = Cause { actor: Actor::Person, by: "review".to_owned(), input: None };
     loop {
-        match answer("  k: keep, e: edit, r: reject, s: skip, q: quit", context, input)?.as_deref() {
+        match key("  k: keep, e: edit, r: reject, s: skip, q: quit", context, input)?.as_deref() {
             None | Some("q" | "quit") => return Ok(Answer::Quit),
             Some("" | "s" | "skip") => return Ok(Answer::Skipped),
             Some("k" | "keep") => {
@@ -190,6 +190,17 @@ fn ask(memory: &mut MemoryClient, stored: &StoredMemory, context: &mut Context, 
             Some(_) => context.printer.line("one of k, e, r, s, q")?,
         }
     }
+}
+
+/// Asks for a key, which on a terminal needs no Enter; elsewhere for a line. `None` at the end of the input.
+fn key(question: &str, context: &mut Context, input: &mut impl BufRead) -> CliResult<Option<String>> {
+    if !std::io::stdin().is_terminal() {
+        return answer(question, context, input);
+    }
+    context.printer.line(format!("{}{question}{}", text::DIM, text::RESET))?;
+    let pressed = console::Term::stdout().read_char()?.to_ascii_lowercase().to_string();
+    context.printer.line(format!("  {}", pressed.trim()))?;
+    Ok(Some(pressed.trim().to_owned()))
 }
 
 /// Asks for a line; `None` at the end of the input.
