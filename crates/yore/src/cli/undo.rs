@@ -1,5 +1,5 @@
 use clap::Args;
-use yore_core::operation::Operation;
+use yore_core::operation::{Actor, Operation};
 use yore_engine::TAKES_SHARED;
 
 use super::Context;
@@ -14,7 +14,7 @@ use crate::results::Changed;
 /// `yore log` lists the operations. Undoing an undoing does the operation again.
 #[derive(Args, Debug)]
 pub struct Undo {
-    /// Number of the operation [default: the latest that is not undone]
+    /// Number of the operation [default: the latest of a person, an agent or an import that is not undone]
     operation: Option<u64>,
 }
 
@@ -27,7 +27,12 @@ pub struct Redo {
 
 pub fn undo(arguments: &Undo, context: &mut Context) -> CliResult {
     let mut memory = context.settings.memory()?;
-    let chosen = chosen(arguments.operation, &mut memory, latest, "there is nothing to undo")?;
+    let chosen = chosen(
+        arguments.operation,
+        &mut memory,
+        latest,
+        "there is nothing to undo but what rules and models found: `yore log` has the numbers",
+    )?;
     let done = memory.undo(chosen, by_person("undo"))?;
     let what = memory.operation(chosen)?.map(|(operation, _)| format!(", {}", one_line(&operation.summary)));
     finish(context, done, &format!("undid operation {chosen}{}", what.unwrap_or_default()))?;
@@ -63,11 +68,14 @@ fn chosen(named: Option<u64>, memory: &mut MemoryClient, choose: fn(&[Operation]
     chosen.ok_or_else(|| CliError { exit: Exit::Nothing, ..CliError::usage(none, None) })
 }
 
-/// Returns the latest operation that is in effect.
+/// Returns the latest operation of a person, an agent or an import that is in effect: what rules and models find, they find by
+/// themselves, and an operation of theirs may have come since.
 fn latest(operations: &[Operation]) -> Option<u64> {
     // Shared memories are taken by themselves, and would be taken again.
     let can_be_undone = |operation: &&Operation| {
-        operation.of.is_none() && operation.undone_by.is_none() && !operation.is_forgotten && operation.cause.by != TAKES_SHARED
+        let is_asked = !matches!(operation.cause.actor, Actor::Rule | Actor::Model);
+        let is_in_effect = operation.of.is_none() && operation.undone_by.is_none() && !operation.is_forgotten;
+        is_in_effect && is_asked && operation.cause.by != TAKES_SHARED
     };
     operations.iter().find(can_be_undone).map(|operation| operation.number)
 }
