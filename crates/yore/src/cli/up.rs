@@ -6,7 +6,8 @@ use yore_core::memory::Status;
 use yore_core::scope::ScopeChoice;
 use yore_engine::ingest::{IngestReport, IngestRequest, Silent, SourceRoot};
 use yore_engine::{
-    Engine, ExtractRequest, MemoryCounts, RecallAnswer, RecallRequest, SessionsRequest, StatisticsRequest, SyncReport,
+    Engine, EpisodeSummary, ExtractRequest, MemoryCounts, RecallAnswer, RecallRequest, SessionsRequest, StatisticsRequest,
+    SyncReport,
 };
 use yore_sources::source::{NothingKnown, SOURCES, source_named};
 
@@ -43,6 +44,8 @@ pub struct Arguments {
 
 /// Number of projects that are listed.
 const LISTED_PROJECTS: usize = 8;
+/// Number of the newest sessions among whose titles a question is looked for.
+const LOOKED_AT: usize = 40;
 /// Maximum number of words of the question that it shows.
 const ASKED_WORDS: usize = 16;
 /// Maximum number of tokens of the answer that it shows.
@@ -280,14 +283,15 @@ fn kept(report: &IngestReport, source: &str, roots: &[SourceRoot]) -> String {
     }
 }
 
-/// Returns a question that a recent session answers, and the answer: the title of one of the recent sessions
-/// with the most turns, if the first result comes from that session.
+/// Returns a question that a recent session answers, and the answer: the title of one of the recent sessions, if the first result comes
+/// from that session. Titles that are questions come first, then the sessions with the most turns: other titles may be pasted tasks.
 fn first_answer(engine: &Engine, context: &Context) -> CliResult<Option<(String, RecallAnswer)>> {
     if !context.settings.config().up.ask_question {
         return Ok(None);
     }
-    let mut sessions = engine.sessions(&SessionsRequest { limit: 20, ..SessionsRequest::default() })?;
-    sessions.sort_by_key(|session| std::cmp::Reverse(session.turns));
+    let mut sessions = engine.sessions(&SessionsRequest { limit: LOOKED_AT, ..SessionsRequest::default() })?;
+    let is_question = |session: &EpisodeSummary| session.title.as_deref().is_some_and(|title| title.trim_end().ends_with('?'));
+    sessions.sort_by_key(|session| std::cmp::Reverse((is_question(session), session.turns)));
     let asked = sessions.into_iter().filter(|session| session.title.as_deref().is_some_and(is_askable));
     for session in asked.take(5) {
         let Some(question) = session.title else { continue };
