@@ -121,6 +121,10 @@ pub(super) fn unmet_words(
     let mut unmet: Vec<String> = Vec::new();
     for word in question.split_whitespace().take(MOST_WORDS) {
         let word = word.trim_matches(|letter: char| !letter.is_alphanumeric());
+        // As it is written: the index has the stem of "does", which is no stop word.
+        if is_stop_word(&word.to_lowercase()) {
+            continue;
+        }
         let terms = Question::parse(word, tokenizer).terms;
         if !terms.iter().all(|term| is_stop_word(term))
             && context.lexical.unmet(&terms)?.iter().all(|unmet| *unmet)
