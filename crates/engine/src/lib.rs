@@ -85,10 +85,10 @@ pub use retrieve::{
 };
 pub use statistics::{Life, LifeRequest, Statistics, StatisticsRequest};
 pub use store::{
-    AgentCount, Backup, ConversationSummary, DailyLimits, EpisodeCount, EpisodeSummary, Forgotten, GrowthWeek, LedgerRow,
-    LoggedUse, MemoryCounts, MemoryFilter, MemoryUse, Moved, ProjectSummary, RedactionCount, SCHEMA_VERSION, SelectedItem,
-    SessionOrder, ShownTurn, SkipCount, SourceFileSummary, Spent, StoreError, StoreOptions, StoreStats, UndoError, UsedMemory,
-    Uses,
+    AgentCount, Backup, ConversationSummary, DailyLimits, EpisodeCount, EpisodeSummary, Forgotten, ForgottenSessions, GrowthWeek,
+    LedgerRow, LoggedUse, MemoryCounts, MemoryFilter, MemoryUse, Moved, ProjectSummary, RedactionCount, SCHEMA_VERSION,
+    SelectedItem, SessionOrder, ShownTurn, SkipCount, SourceFileSummary, Spent, StoreError, StoreOptions, StoreStats, UndoError,
+    UsedMemory, Uses,
 };
 pub use suggest::{
     Against, Brief, BriefRequest, CommandRequest, SuggestRequest, Suggestion, Suggestions, TakenBack, Trigger, Warning, Worked,

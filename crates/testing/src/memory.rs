@@ -10,8 +10,8 @@ use yore_core::scope::ScopeChoice;
 use yore_core::time::UtcMillis;
 use yore_engine::ingest::{IngestReport, IngestRequest, Silent, SourceRoot};
 use yore_engine::{
-    EmbedReport, Engine, EngineOptions, ForgetRequest, Found, Hit, ModelServers, RecallAnswer, RecallRequest, SessionsRequest,
-    ShowRequest, ShownTurn, Statistics, StatisticsRequest, StoreOptions, Surroundings, SyncReport,
+    EmbedReport, Engine, EngineOptions, ForgetRequest, ForgottenSessions, Found, Hit, ModelServers, RecallAnswer, RecallRequest,
+    SessionsRequest, ShowRequest, ShownTurn, Statistics, StatisticsRequest, StoreOptions, Surroundings, SyncReport,
 };
 
 use crate::state;
@@ -223,7 +223,7 @@ impl Memory {
         let request = SessionsRequest {
             with_subagents: true,
             with_programs: true,
-            with_forgotten: true,
+            forgotten: ForgottenSessions::Included,
             limit: 1_000_000,
             ..SessionsRequest::default()
         };

@@ -15,7 +15,8 @@ use crate::ingest::{ForgetTarget, IngestError};
 use crate::memories::{FEWEST_DIGITS, FORGET};
 use crate::platform::{self, FileLock};
 use crate::store::{
-    EntityNames, EpisodeKey, Episodes, Forgotten, Memories, MemoryFilter, SelectedItem, StoreError, TurnCount, Versions,
+    EntityNames, EpisodeKey, Episodes, Forgotten, ForgottenSessions, Memories, MemoryFilter, SelectedItem, StoreError, TurnCount,
+    Versions,
 };
 use yore_sources::source::{note, source_named};
 
@@ -284,7 +285,7 @@ impl Engine {
             until: selection.until,
             with_subagents: true,
             with_programs: true,
-            with_forgotten: true,
+            forgotten: ForgottenSessions::Included,
             limit: usize::MAX,
             ..SessionsRequest::default()
         })?;

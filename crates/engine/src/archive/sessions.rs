@@ -9,8 +9,8 @@ use crate::error::EngineError;
 use crate::retrieve;
 use crate::rules::{is_title, title_among};
 use crate::store::{
-    ConversationSummary, EpisodeKey, EpisodeSummary, Episodes, RecordedShape, SessionFilter, SessionOrder, ShownTurn, Store,
-    StoreResult, Titles, Turns,
+    ConversationSummary, EpisodeKey, EpisodeSummary, Episodes, ForgottenSessions, RecordedShape, SessionFilter, SessionOrder,
+    ShownTurn, Store, StoreResult, Titles, Turns,
 };
 use yore_sources::project_names::ProjectNames;
 
@@ -48,8 +48,8 @@ pub struct SessionsRequest {
     pub with_subagents: bool,
     /// List sessions of which programs sent all prompts too.
     pub with_programs: bool,
-    /// List soft-forgotten sessions too.
-    pub with_forgotten: bool,
+    /// What to do with forgotten sessions.
+    pub forgotten: ForgottenSessions,
     /// Leave documents and notes out.
     pub without_documents: bool,
     /// Order of the list.
@@ -71,7 +71,7 @@ impl Default for SessionsRequest {
             text: None,
             with_subagents: false,
             with_programs: false,
-            with_forgotten: false,
+            forgotten: ForgottenSessions::default(),
             without_documents: false,
             order: SessionOrder::default(),
             after: None,
@@ -98,7 +98,7 @@ impl Engine {
             text: text.as_deref(),
             with_subagents: request.with_subagents,
             with_programs: request.with_programs,
-            with_forgotten: request.with_forgotten,
+            forgotten: request.forgotten,
             without_documents: request.without_documents,
             has_more: None,
             after: request.after,

@@ -34,7 +34,7 @@ pub(crate) use archive::overview::Wanted;
 pub use archive::overview::{AgentCount, EpisodeCount, RedactionCount, SkipCount, StoreStats};
 pub(crate) use archive::projects::{ProjectChange, StoredAlias, StoredProject};
 pub use archive::projects::{ProjectMerge, ProjectSummary};
-pub use archive::sessions::{ConversationSummary, EpisodeSummary, SessionOrder};
+pub use archive::sessions::{ConversationSummary, EpisodeSummary, ForgottenSessions, SessionOrder};
 pub(crate) use archive::sessions::{SessionFilter, Titles};
 pub use archive::sources::SourceFileSummary;
 pub(crate) use archive::sources::{Advance, Checkpoint, FileNote, FileRow, Files, Skips};

@@ -8,6 +8,7 @@ use yore_engine::{AskAnswer, AskRequest, ModelAccess, PiecesRequest, is_aggregat
 use super::Context;
 use super::recall::{self, FilterArguments};
 use super::rlm::{self, LimitArguments};
+use super::scope;
 use crate::error::{CliError, CliResult, Exit};
 use crate::llm::ModelChooser;
 use crate::render::spoken;
@@ -80,7 +81,7 @@ fn deep(arguments: &Arguments, question: &str, request: AskRequest, context: &mu
         scope => (&[][..], *scope == ScopeChoice::All || !filter.sessions.is_empty()),
     };
     let pieces = PiecesRequest {
-        projects: rlm::projects(named, is_all, context)?,
+        projects: scope::projects(named, is_all, context)?,
         sessions: filter.sessions,
         since: filter.since,
         until: filter.until,

@@ -4,6 +4,7 @@ use yore_engine::{OpenConflict, Settlement, StoredMemory};
 
 use super::Context;
 use super::page::{PageArguments, more};
+use super::scope::ScopeArguments;
 use crate::cursor;
 use crate::engine_handle::now;
 use crate::error::{CliError, CliResult, Exit};
@@ -57,9 +58,8 @@ enum Action {
 
 #[derive(Args, Debug)]
 struct Listing {
-    /// Only this project: name, id or directory; may be repeated
-    #[arg(short, long = "project", value_name = "PROJECT", value_parser = crate::cli::project)]
-    projects: Vec<String>,
+    #[command(flatten)]
+    scope: ScopeArguments,
     /// At most N conflicts
     #[arg(short = 'n', long, value_name = "N", default_value_t = LIMIT)]
     limit: usize,
@@ -78,7 +78,7 @@ const MOST: usize = 100_000;
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     match &arguments.action {
-        None => list(&Listing { projects: Vec::new(), limit: LIMIT, page: PageArguments::default() }, context),
+        None => list(&Listing { scope: ScopeArguments::default(), limit: LIMIT, page: PageArguments::default() }, context),
         Some(Action::List(listing)) => list(listing, context),
         Some(Action::Show { first, second }) => show(first, second, context),
         Some(Action::Settle { first, second, keep, both: _, later, reason }) => {
@@ -96,7 +96,8 @@ fn list(listing: &Listing, context: &mut Context) -> CliResult {
     let mut memory = context.settings.memory()?;
     let after = listing.page.place(LIST)?.map(|cursor| inbox::place_of(&cursor)).transpose()?;
     // One more than fits shows whether there is a next page.
-    let mut found = memory.conflicts(listing.projects.clone(), after, listing.limit.saturating_add(1))?;
+    let projects = listing.scope.projects(context)?;
+    let mut found = memory.conflicts(projects.clone(), after, listing.limit.saturating_add(1))?;
     let next = cursor::page(&mut found, listing.limit, |conflict| inbox::cursor_of(LIST, &conflict.place(now())));
     if let Some((at, count)) = memory.conflicts_put_off()? {
         let what = text::counted(count as u64, "conflict");

@@ -49,6 +49,7 @@ mod resume;
 mod review;
 mod rlm;
 #[cfg(feature = "team-server")]
+mod scope;
 mod serve;
 mod sessions;
 mod share;

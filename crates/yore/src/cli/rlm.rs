@@ -4,11 +4,11 @@ use clap::{Args, Subcommand};
 use yore_core::query::ReadingStrategy;
 use yore_core::time::UtcMillis;
 use yore_engine::llm::RunLimits;
-use yore_engine::{DeepAnswer, DeepRequest, PiecesRequest, ProjectQuery, Stop, Trajectory, trajectories};
+use yore_engine::{DeepAnswer, DeepRequest, PiecesRequest, Stop, Trajectory, trajectories};
 
 use super::Context;
 use super::recall::{self};
-use crate::config::RecallScope;
+use super::scope;
 use crate::error::{CliResult, Exit};
 use crate::llm::reading;
 use crate::recall_request;
@@ -127,7 +127,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         Command::Run(arguments) => {
             let question = recall::question(&arguments.question)?;
             let pieces = PiecesRequest {
-                projects: projects(&arguments.project, arguments.all || !arguments.session.is_empty(), context)?,
+                projects: scope::projects(&arguments.project, arguments.all || !arguments.session.is_empty(), context)?,
                 sessions: arguments.session.clone(),
                 matching: arguments.matching.clone(),
                 since: arguments.since,
@@ -174,17 +174,6 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             tell(&question, &answer, context)
         }
     }
-}
-
-/// Returns the projects that are named, or that of this directory, or none for all.
-pub fn projects(named: &[String], is_all: bool, context: &Context) -> CliResult<Vec<String>> {
-    let configured = context.settings.config().recall.scope == RecallScope::All;
-    if !named.is_empty() || is_all || configured {
-        return Ok(named.to_vec());
-    }
-    let Some(here) = context.settings.project_here() else { return Ok(Vec::new()) };
-    let found = context.settings.memory()?.find_project(ProjectQuery::Directory(here))?;
-    Ok(found.map(|project| project.id.to_string()).into_iter().collect())
 }
 
 /// Has the model read. Each step is told on standard error.

@@ -1,11 +1,12 @@
 use clap::Args;
 use serde::Serialize;
 use yore_core::time::UtcMillis;
-use yore_engine::{EpisodeSummary, SessionOrder, SessionsRequest};
+use yore_engine::{EpisodeSummary, ForgottenSessions, SessionOrder, SessionsRequest};
 use yore_sources::project_names::names_of;
 
 use super::Context;
 use super::page::{PageArguments, more};
+use super::scope::ScopeArguments;
 use crate::cursor::{self, Cursor};
 use crate::error::{CliResult, Exit};
 use crate::histories::{Chosen, Waiting, conversation_roots, request, waiting};
@@ -16,9 +17,8 @@ use crate::results::{Session, WaitingConversation};
 /// List sessions, last used first
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Only this project: name, id or directory
-    #[arg(short, long, value_name = "PROJECT", value_parser = crate::cli::project)]
-    project: Vec<String>,
+    #[command(flatten)]
+    scope: ScopeArguments,
     /// Only sessions last used at or after this time: a date, RFC 3339, or words such as "last week"
     #[arg(long, value_name = "TIME", value_parser = recall_request::time)]
     since: Option<UtcMillis>,
@@ -43,8 +43,8 @@ pub struct Arguments {
     /// Also list files, pages and notes
     #[arg(long)]
     documents: bool,
-    /// Also list forgotten sessions that can be restored
-    #[arg(long)]
+    /// List instead the forgotten sessions, which can be restored
+    #[arg(long, conflicts_with = "unread")]
     forgotten: bool,
     /// List the oldest first
     #[arg(long)]
@@ -65,14 +65,15 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     }
     let list = if arguments.oldest { 'o' } else { 's' };
     let after = arguments.page.place(list)?.as_ref().and_then(Cursor::episode);
+    let projects = arguments.scope.projects(context)?;
     let mut sessions = context.settings.memory()?.sessions(SessionsRequest {
-        projects: arguments.project.clone(),
+        projects: projects.clone(),
         since: arguments.since,
         until: arguments.until,
         has_code: arguments.has_code,
         with_subagents: arguments.subagents,
         with_programs: arguments.programs,
-        with_forgotten: arguments.forgotten,
+        forgotten: if arguments.forgotten { ForgottenSessions::Alone } else { ForgottenSessions::LeftOut },
         without_documents: !arguments.documents,
         text: arguments.text.clone(),
         order: if arguments.oldest { SessionOrder::Oldest } else { SessionOrder::Recent },
@@ -85,13 +86,12 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         |session: &EpisodeSummary| Cursor::of(list, if arguments.oldest { session.started } else { session.updated }, session.id);
     let next = cursor::page(&mut sessions, arguments.limit, place);
     let row = |session: &EpisodeSummary| {
-        let mark = if session.forgotten.is_some() { "[forgotten] " } else { "" };
         vec![
             text::time(session.updated),
             session.id.short(),
             session.project.as_deref().map(text::harmless).unwrap_or_default(),
             text::counted(session.turns, "turn"),
-            format!("{mark}{}", text::harmless(session.title.as_deref().unwrap_or("")).replace('\n', " ")),
+            text::harmless(session.title.as_deref().unwrap_or("")).replace('\n', " "),
         ]
     };
     let values = sessions.iter().map(Session::from).collect();
@@ -106,8 +106,12 @@ fn unread(arguments: &Arguments, context: &mut Context) -> CliResult {
         Err(error) => return Err(error),
     };
     let roots = conversation_roots(&context.settings)?;
-    let chosen =
-        Chosen { since: arguments.since, projects: arguments.project.clone(), has_code: arguments.has_code, ..Chosen::default() };
+    let chosen = Chosen {
+        since: arguments.since,
+        projects: arguments.scope.named.clone(),
+        has_code: arguments.has_code,
+        ..Chosen::default()
+    };
     let mut found = waiting(&roots, engine.as_ref(), &chosen, &request(Vec::new(), &context.settings)?)?;
     if arguments.oldest {
         found.reverse();

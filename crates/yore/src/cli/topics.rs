@@ -5,6 +5,7 @@ use yore_core::time::UtcMillis;
 use yore_engine::{ExtractRequest, ModelAccess, SessionTopics, Topic, TopicsRequest};
 
 use super::Context;
+use super::scope::ScopeArguments;
 use crate::error::{CliResult, Exit};
 use crate::llm;
 use crate::recall_request;
@@ -23,9 +24,8 @@ pub struct Arguments {
     /// Topics of this session, with similar ones of other sessions; may be repeated
     #[arg(long = "session", value_name = "ID")]
     sessions: Vec<String>,
-    /// Only this project: name, id or directory; may be repeated
-    #[arg(short, long = "project", value_name = "PROJECT", value_parser = crate::cli::project)]
-    projects: Vec<String>,
+    #[command(flatten)]
+    scope: ScopeArguments,
     /// Only sessions last used at or after this time
     #[arg(long, value_name = "TIME", value_parser = recall_request::time)]
     since: Option<UtcMillis>,
@@ -45,7 +45,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let text = arguments.text.join(" ");
     let request = TopicsRequest {
         sessions: arguments.sessions.clone(),
-        projects: arguments.projects.clone(),
+        projects: if arguments.sessions.is_empty() { arguments.scope.projects(context)? } else { arguments.scope.named.clone() },
         since: arguments.since,
         text: (!text.trim().is_empty()).then_some(text),
         limit: arguments.limit.unwrap_or(if arguments.sessions.is_empty() { LIMIT } else { 0 }),

@@ -19,7 +19,7 @@ use crate::results::Ingestion;
 use crate::spool::Event;
 
 /// Version of the protocol.
-pub const PROTOCOL: u32 = 22;
+pub const PROTOCOL: u32 = 23;
 /// Longest request, in bytes.
 pub const LONGEST_REQUEST: usize = 1 << 20;
 /// Longest answer, in bytes; the client computes a longer one in its own process.

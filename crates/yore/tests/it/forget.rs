@@ -20,7 +20,8 @@ fn soft_forgetting_hides_a_session_until_it_is_restored() {
     ");
     assert_eq!(memory.recalled(&["--all", "blasting"]), [""; 0]);
     assert!(!memory.call(&["sessions"]).success().stdout.contains("9c0d0003"));
-    assert!(memory.call(&["sessions", "--forgotten"]).success().stdout.contains("[forgotten]"));
+    let forgotten = memory.call(&["sessions", "--forgotten"]).success().stdout;
+    assert_eq!((forgotten.lines().count(), forgotten.contains("blasting plan")), (1, true), "{forgotten}");
     memory.call(&["show", QUARRY]).ends_with(1);
     memory.environment.ingest(&memory.environment.projects());
     assert_eq!(memory.recalled(&["--all", "blasting"]), [""; 0], "reading again does not bring it back");

@@ -26,6 +26,58 @@ fn sessions_are_listed_last_used_first() {
 }
 
 #[test]
+fn lists_are_those_of_the_project_in_which_they_are_asked_for() {
+    let environment = TestEnvironment::new();
+    for (at, name) in ["alpha", "beta"].into_iter().enumerate() {
+        let directory = environment.path(name);
+        std::fs::create_dir_all(&directory).unwrap();
+        let id = format!("4a5b9{at:03}-3f00-4714-9c30-5c452003a142");
+        let said = Transcript::new(&id, directory.to_str().unwrap()).human("when is high water?").assistant("At noon.");
+        said.write(&environment.projects());
+    }
+    environment.ingest(&environment.projects());
+    let listed = |directory: &str, arguments: &[&str]| {
+        let outcome = environment.yore(arguments).current_dir(environment.path(directory)).run();
+        outcome.stdout.lines().count()
+    };
+    assert_eq!((listed("alpha", &["sessions"]), listed("alpha", &["sessions", "--all"])), (1, 2));
+    assert_eq!((listed("alpha", &["sessions", "-p", "beta"]), listed("", &["sessions"])), (1, 2), "outside of projects");
+    for (name, berth) in [("alpha", 3), ("beta", 5)] {
+        for boats in [10, 11] {
+            let words = format!("Berth {berth} takes {boats} boats.");
+            let _ = environment
+                .yore(["remember", "--kind", "fact", "--entity", &format!("place:berth {berth}"), &words])
+                .current_dir(environment.path(name))
+                .run()
+                .success();
+        }
+    }
+    let conflicts = |directory: &str, arguments: &[&str]| {
+        let outcome =
+            environment.yore(["conflicts", "list", "--json"]).args(arguments).current_dir(environment.path(directory)).run();
+        outcome.json().as_array().map_or(0, Vec::len)
+    };
+    assert_eq!((conflicts("alpha", &[]), conflicts("alpha", &["--all"])), (1, 2));
+}
+
+#[test]
+fn undo_without_a_number_leaves_what_rules_found_meanwhile() {
+    let environment = TestEnvironment::new();
+    let _ = environment.yore(["remember", "--global", "--kind", "fact", "The crane lifts 3 tons."]).run().success();
+    Transcript::new("4a5b8001-3f00-4714-9c30-5c452003a142", "/home/dev/tide")
+        .human("From now on, always run the linter before you commit.")
+        .assistant("I will.")
+        .write(&environment.projects());
+    environment.ingest(&environment.projects());
+    let found = environment.yore(["extract", "--all"]).run().success();
+    assert!(found.stdout.contains("1 memory new"), "{}", found.stdout);
+    let undone = environment.yore(["undo"]).run().success();
+    assert!(undone.stdout.contains("crane"), "{}", undone.stdout);
+    let nothing = environment.yore(["undo"]).run().ends_with(1);
+    assert!(nothing.stderr.contains("rules and models"), "{}", nothing.stderr);
+}
+
+#[test]
 fn pages_of_lists_have_every_item_once_though_items_are_added_between_them() {
     let environment = TestEnvironment::new();
     let session = |at: usize| {

@@ -80,6 +80,29 @@ pub enum SessionOrder {
     Oldest,
 }
 
+/// What a list does with forgotten sessions, which can be restored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum ForgottenSessions {
+    /// It leaves them out.
+    #[default]
+    LeftOut,
+    /// It has them beside the others.
+    Included,
+    /// It has no others.
+    Alone,
+}
+
+impl ForgottenSessions {
+    /// Returns whether a session of the list is forgotten, if that matters.
+    fn state(self) -> Option<bool> {
+        match self {
+            Self::LeftOut => Some(false),
+            Self::Included => None,
+            Self::Alone => Some(true),
+        }
+    }
+}
+
 /// SQL condition on a row of `episode`: programs sent all of its prompts, no person sent any. Both kinds of turns may be shared
 /// with other sessions.
 pub(super) const IS_OF_PROGRAMS: &str =
@@ -110,7 +133,7 @@ pub(crate) struct SessionFilter<'f> {
     pub with_subagents: bool,
     /// Sessions that only programs held, too.
     pub with_programs: bool,
-    pub with_forgotten: bool,
+    pub forgotten: ForgottenSessions,
     pub without_documents: bool,
     /// Only sessions with at least so many turns more than this extractor has read.
     pub has_more: Option<(&'f str, i64)>,
@@ -162,7 +185,7 @@ impl Store {
                AND (NOT ?6 OR EXISTS (SELECT 1 FROM turn JOIN code_block ON turn_id = turn.id
                                WHERE turn.episode_id = episode.id AND NOT {IS_REPLACED})
                     OR EXISTS (SELECT 1 FROM turn_share JOIN code_block USING (turn_id) WHERE turn_share.episode_id = episode.id))
-               AND (?7 OR kind <> 'subagent') AND (?8 OR forgotten_ms IS NULL) AND (NOT ?9 OR kind <> 'document')
+               AND (?7 OR kind <> 'subagent') AND (?8 IS NULL OR (forgotten_ms IS NOT NULL) = ?8) AND (NOT ?9 OR kind <> 'document')
                AND (?11 OR NOT {IS_OF_PROGRAMS})
                AND (?12 IS NULL OR (SELECT count(*) FROM turn WHERE turn.episode_id = episode.id)
                    + (SELECT count(*) FROM turn_share WHERE turn_share.episode_id = episode.id)
@@ -182,7 +205,7 @@ impl Store {
                 filter.until,
                 filter.has_code,
                 filter.with_subagents,
-                filter.with_forgotten,
+                filter.forgotten.state(),
                 filter.without_documents,
                 sql_limit,
                 filter.with_programs,

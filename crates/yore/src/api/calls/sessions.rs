@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use yore_engine::{
-    EpisodeSummary, HandoffRequest, SessionOrder, SessionsRequest, ShowAnswer, ShowRequest, Surroundings, TopicsRequest,
+    EpisodeSummary, ForgottenSessions, HandoffRequest, SessionOrder, SessionsRequest, ShowAnswer, ShowRequest, Surroundings,
+    TopicsRequest,
 };
 
 use super::{limit, none, place, time};
@@ -82,7 +83,7 @@ pub fn list(caller: &mut Caller<'_>, list: List) -> CliResult<Page<ListedSession
         text: list.text,
         with_subagents: list.subagents.unwrap_or(false),
         with_programs: list.programs.unwrap_or(false),
-        with_forgotten: list.forgotten.unwrap_or(false),
+        forgotten: if list.forgotten.unwrap_or(false) { ForgottenSessions::Included } else { ForgottenSessions::LeftOut },
         without_documents: !list.documents.unwrap_or(false),
         order: if is_oldest { SessionOrder::Oldest } else { SessionOrder::Recent },
         after,
