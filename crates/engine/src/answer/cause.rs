@@ -9,7 +9,7 @@ use super::view::{Asked, Rows};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::retrieve::{Hit, RecallRequest, ViewRow};
-use crate::rules::{Sentence, Words, content_words, cut, plain, sentences};
+use crate::rules::{FINDING, Words, content_words, cut, finding_worth, plain, sentences};
 use crate::store::{ShownTurn, TurnKey, Turns};
 
 /// Hits that are looked at, and most rows.
@@ -24,9 +24,7 @@ const AROUND: usize = 6;
 /// Longest row, in characters, and most sentences of it.
 const ROW_CHARS: usize = 420;
 const MOST_SENTENCES: usize = 4;
-/// Least worth of a sentence that tells a cause alone, and most characters of it.
-const CAUSE: f32 = 2.0;
-/// Fewest words of the error that it has.
+/// Fewest words of the error that a sentence has which tells its cause alone, and most characters of it.
 const ABOUT: usize = 2;
 const CAUSE_CHARS: usize = 200;
 
@@ -71,7 +69,7 @@ impl Engine {
         for turn in &turns {
             let words = Words::of(&turn.text);
             for sentence in sentences(&turn.text, words) {
-                let worth = worth(&sentence, words) * (1.0 + asked.subject.share_in(sentence.text));
+                let worth = finding_worth(&sentence, words) * (1.0 + asked.subject.share_in(sentence.text));
                 let text = plain(sentence.text);
                 if worth > 0.0 && told.iter().all(|(_, _, known)| *known != text) {
                     told.push((worth, told.len(), text));
@@ -102,9 +100,9 @@ impl Engine {
         for turn in &turns {
             let words = Words::of(&turn.text);
             for sentence in sentences(&turn.text, words) {
-                let worth = worth(&sentence, words);
+                let worth = finding_worth(&sentence, words);
                 let common = content_words(sentence.text).filter(|word| of_error.contains(word)).count();
-                if worth >= CAUSE && common >= ABOUT && best.as_ref().is_none_or(|(known, _)| worth > *known) {
+                if worth >= FINDING && common >= ABOUT && best.as_ref().is_none_or(|(known, _)| worth > *known) {
                     best = Some((worth, plain(sentence.text)));
                 }
             }
@@ -121,19 +119,5 @@ impl Engine {
             // The hit itself is the last.
             _ => Ok(self.store().turns(Turns::Keys(&[row]))?.pop().filter(|turn| turn.role == Role::Assistant)),
         }
-    }
-}
-
-/// Returns how well a sentence tells a cause, or what mended it; 0 for one that does not.
-fn worth(sentence: &Sentence<'_>, words: &Words) -> f32 {
-    let has = |section: &str| words.has(section, &sentence.normal);
-    let is_below = |section: &str| words.is(section, &sentence.heading);
-    let is_labelled = ["label problem", "label cause", "label fix"].into_iter().any(is_below);
-    match () {
-        () if sentence.is_question || has("announce") || sentence.normal.contains(" let me ") => 0.0,
-        () if has("strong cause") => 3.0,
-        () if has("cause") || is_labelled => 2.0,
-        () if has("outcome") => 1.0,
-        () => 0.0,
     }
 }

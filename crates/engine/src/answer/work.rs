@@ -13,7 +13,7 @@ use crate::archive::sessions::TITLES;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::retrieve::ViewRow;
-use crate::rules::{cut, own_words, plain, title};
+use crate::rules::{Words, cut, normal, own_words, plain, title};
 use crate::store::{EpisodeKey, EpisodeSummary, EventFilter, SessionFilter, SessionOrder, ShownTurn, StoredEvent, Turns};
 
 /// Most sessions of a period unless more are wanted, on a subject, and of the last ones.
@@ -31,6 +31,9 @@ const MANY_ROOM: usize = 240;
 const SEARCHED: usize = 40;
 /// Steps of an agent's plan that a row names.
 const MOST_STEPS: usize = 6;
+/// Fewest words of a sentence that says what came of a session, and most sentences.
+const FEWEST_WORDS: usize = 3;
+const MOST_PARTS: usize = 4;
 /// Commits and the like that a row names.
 const MOST_NAMED: usize = 3;
 
@@ -170,12 +173,17 @@ fn row_of(session: &EpisodeSummary, turns: &[ShownTurn], events: &[StoredEvent],
     ViewRow { text: cut(&heading, room), state: None, at, opens: Some(session.id.short()), details }
 }
 
-/// Returns the first sentences of the agent's last message that says something.
+/// Returns the first sentences of the agent's last message that says something, without praise and the news that all is well before them.
 fn outcome(turns: &[&ShownTurn]) -> Option<String> {
     let last = turns.iter().rev().filter(|turn| turn.role == Role::Assistant);
     let telling = last.map(|turn| turn.text.as_str()).find(|text| text.split_whitespace().count() >= 8)?;
-    let parts = fragments(telling);
-    let told: Vec<String> =
-        parts.iter().map(|range| plain(&telling[range.clone()])).filter(|part| !part.is_empty()).take(4).collect();
-    Some(told.join(" "))
+    let parts = fragments(telling).into_iter().map(|range| &telling[range]);
+    let parts: Vec<(&str, String)> = parts.map(|part| (part, plain(part))).filter(|(_, part)| !part.is_empty()).collect();
+    let words = Words::of(telling);
+    let is_opening = |(raw, part): &&(&str, String)| {
+        raw.starts_with('#') || part.split_whitespace().count() < FEWEST_WORDS || words.has("opening", &normal(part))
+    };
+    let opening = parts.iter().take_while(is_opening).count();
+    let told = if opening < parts.len() { &parts[opening..] } else { &parts };
+    Some(told.iter().take(MOST_PARTS).map(|(_, part)| part.as_str()).collect::<Vec<_>>().join(" "))
 }

@@ -6,6 +6,7 @@ use yore_core::episode::{EpisodeKind, Role};
 use yore_core::pack::{self, Source, Wanted};
 use yore_core::query::{AskedFor, Filter, ItemId, Part};
 use yore_core::relevance::{is_announcement, only_announces};
+use yore_core::strength::Strength;
 use yore_core::text::{Question, Tokenizer, asked_terms, code_blocks, error_line, language_name, question_parts};
 use yore_core::vector::dot;
 
@@ -15,7 +16,7 @@ use super::{Found, Hit, Said};
 use crate::embed::StaticTable;
 use crate::error::EngineError;
 use crate::index::LexicalState;
-use crate::rules::{cut, own_words};
+use crate::rules::{FINDING, Words, cut, finding_worth, normal, own_words, sentences};
 use crate::store::{RowKey, ShownTurn, Store, TurnKey, Turns};
 
 /// Exponent by which the weight of a hit falls with its rank.
@@ -30,6 +31,11 @@ const EXCHANGE_WEIGHT: f32 = 0.3;
 const WITH_EXCHANGE: usize = 3;
 /// Number of turns of an exchange that are considered: those nearest to the hit.
 const NEARBY: usize = 8;
+/// The same where a cause or a repair is looked for, and most turns that say one.
+const SEARCHED: usize = 60;
+const MOST_FINDINGS: usize = 2;
+/// What a word in common with the question adds to the worth of a finding.
+const COMMON_WORD: f32 = 0.5;
 /// Weight of a turn that a memory rests on relative to the memory, and the number of those that are considered.
 const EVIDENCE_WEIGHT: f32 = 0.5;
 const MOST_SOURCES: usize = 2;
@@ -83,7 +89,8 @@ pub(crate) fn pack(
     tokenizer: &mut Tokenizer,
 ) -> Result<(), EngineError> {
     let groups = groups(store, hits)?;
-    let mut others = others(store, hits, &groups)?;
+    let asks_finding = asks_finding(asking);
+    let mut others = others(store, hits, &groups, asks_finding.then_some(asking.question), tokenizer)?;
     let is_among = |row: TurnKey| asking.among.is_none_or(|among| among.contains(&row.get()));
     others.retain(|other| !asking.given.contains(&ItemId::Turn(other.turn.id)) && is_among(other.turn.row));
     if asking.is_unasked {
@@ -105,12 +112,14 @@ pub(crate) fn pack(
         let text = if is_bare && hits.len() > 1 || are_said(hit) { "" } else { text };
         let reply = replies[at].as_ref().map_or(0, |reply| pack::cost(&reply.text) + REPLY_COST);
         let cost = if groups[at] == at { 0 } else { packing.hit_cost };
-        let (marked, is_one) = (reported(hit, asking.filter, text), hit.as_memory().is_some());
+        let told = || asks_finding.then(|| found_in(hit, at, text, asking.question, tokenizer)).flatten();
+        let (marked, is_one) = (reported(hit, asking.filter, text).or_else(told), hit.as_memory().is_some());
         sources.push(Source { marked, is_one, ..source(text, weight(at), groups[at], cost + reply) });
     }
-    sources.extend(
-        others.iter().map(|other| source(&other.turn.text, other.weight * weight(other.hit), other.hit, packing.hit_cost)),
-    );
+    sources.extend(others.iter().map(|other| Source {
+        marked: other.finding,
+        ..source(&other.turn.text, other.weight * weight(other.hit), other.hit, packing.hit_cost)
+    }));
     let terms = &asking.question.terms[..asking.question.terms.len().min(MOST_TERMS)];
     let terms: Vec<(String, f32)> = terms.iter().cloned().zip(lexical.rarity(terms)?).collect();
     let nearness = Nearness::of(asking.text);
@@ -232,11 +241,19 @@ struct Other {
     turn: ShownTurn,
     /// Weight relative to the hit.
     weight: f32,
+    /// Position of a sentence that says a cause or a repair, if that is asked for.
+    finding: Option<usize>,
 }
 
 /// Returns other turns of the exchanges of the best hits: the outcome of a prompt, which is only the beginning
-/// of its exchange, and what was said nearby.
-fn others(store: &Store, hits: &[Hit], groups: &[usize]) -> Result<Vec<Other>, EngineError> {
+/// of its exchange, what was said nearby, and the cause or the repair that is asked for.
+fn others(
+    store: &Store,
+    hits: &[Hit],
+    groups: &[usize],
+    finding_for: Option<&Question>,
+    tokenizer: &mut Tokenizer,
+) -> Result<Vec<Other>, EngineError> {
     let mut known: HashSet<TurnKey> = hits.iter().filter_map(|hit| Some(hit.as_turn()?.row)).collect();
     let mut others = Vec::new();
     for (at, hit) in hits.iter().enumerate().take(WITH_OUTCOME) {
@@ -246,7 +263,7 @@ fn others(store: &Store, hits: &[Hit], groups: &[usize]) -> Result<Vec<Other>, E
                 let sources: Vec<TurnKey> = memory.sources.iter().take(MOST_SOURCES).map(|source| source.row).collect();
                 for turn in store.turns(Turns::Keys(&sources))? {
                     if !turn.text.trim().is_empty() && known.insert(turn.row) {
-                        others.push(Other { hit: at, turn, weight: EVIDENCE_WEIGHT });
+                        others.push(Other { hit: at, turn, weight: EVIDENCE_WEIGHT, finding: None });
                     }
                 }
                 continue;
@@ -255,15 +272,65 @@ fn others(store: &Store, hits: &[Hit], groups: &[usize]) -> Result<Vec<Other>, E
         if groups[at] != at || turn.kind == EpisodeKind::Document {
             continue;
         }
+        if let Some(question) = finding_for.filter(|_| at < WITH_EXCHANGE && Strength::of(hit.confidence) != Strength::Weak) {
+            let around = store.turns(Turns::Around(turn.row, SEARCHED))?;
+            for (turn, place) in findings(around, question, tokenizer) {
+                if known.insert(turn.row) {
+                    others.push(Other { hit: at, turn, weight: OUTCOME_WEIGHT, finding: Some(place) });
+                }
+            }
+        }
         let outcome = if turn.role == Role::Human { store.turns(Turns::Conclusion(turn.row))? } else { Vec::new() };
         let nearby = if at < WITH_EXCHANGE { store.turns(Turns::Around(turn.row, NEARBY))? } else { Vec::new() };
         let weighted = outcome.into_iter().map(|turn| (turn, OUTCOME_WEIGHT));
         for (turn, weight) in weighted.chain(nearby.into_iter().map(|turn| (turn, EXCHANGE_WEIGHT))) {
             let says_nothing = turn.text.trim().is_empty() || turn.role == Role::Assistant && is_announcement(&turn.text);
             if !says_nothing && known.insert(turn.row) {
-                others.push(Other { hit: at, turn, weight });
+                others.push(Other { hit: at, turn, weight, finding: None });
             }
         }
     }
     Ok(others)
+}
+
+/// Returns whether a question asks for a cause, or for what mended something.
+fn asks_finding(asking: &Asking<'_>) -> bool {
+    let says = || {
+        let question = normal(asking.text.unwrap_or_default());
+        Words::of(&question).has("asks finding", &question)
+    };
+    match asking.asked_for {
+        AskedFor::Error | AskedFor::Reason => true,
+        AskedFor::List => false,
+        _ => says(),
+    }
+}
+
+/// Returns the place of the sentence of a hit that says a cause or a repair, if the hit is one of the best, and likely.
+fn found_in(hit: &Hit, at: usize, text: &str, question: &Question, tokenizer: &mut Tokenizer) -> Option<usize> {
+    let turn = hit.as_turn().filter(|turn| at < WITH_OUTCOME && turn.text == text)?;
+    let is_likely = Strength::of(hit.confidence) != Strength::Weak;
+    findings(vec![turn.clone()], question, tokenizer).pop().filter(|_| is_likely).map(|(_, place)| place)
+}
+
+/// Returns the turns of an agent that say best what the cause of something was or what mended it, each with the place of that sentence.
+fn findings(turns: Vec<ShownTurn>, question: &Question, tokenizer: &mut Tokenizer) -> Vec<(ShownTurn, usize)> {
+    let mut found: Vec<(f32, usize, ShownTurn)> = Vec::new();
+    for turn in turns.into_iter().filter(|turn| turn.role == Role::Assistant) {
+        let words = Words::of(&turn.text);
+        let mut worth = Vec::new();
+        for sentence in sentences(&turn.text, words) {
+            let own = finding_worth(&sentence, words);
+            if own >= FINDING
+                && let Some(place) = turn.text.find(sentence.text)
+            {
+                worth.push((own + COMMON_WORD * asked_terms(sentence.text, question, tokenizer) as f32, place));
+            }
+        }
+        let best = worth.into_iter().max_by(|a, b| a.0.total_cmp(&b.0));
+        found.extend(best.map(|(worth, place)| (worth, place, turn)));
+    }
+    found.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.2.time.utc.cmp(&a.2.time.utc)));
+    found.truncate(MOST_FINDINGS);
+    found.into_iter().map(|(_, place, turn)| (turn, place)).collect()
 }

@@ -8,6 +8,7 @@
 //!   worked), `milestone` (pull requests)
 //! - [`events`]: what tools report to have happened, such as commits and pull requests
 //! - [`attempts`]: the commands that were run, with what became of them
+//! - [`finding_worth`]: how well a sentence says a cause or a repair
 //! - `undone`: drops what later commands took back
 //! - `names`: the entities that a statement names, and the relations that it states between them
 //! - `words`: the words that they recognise, as data for each language; `sentence` and `context`: sentences, and what
@@ -21,6 +22,7 @@ mod attempt;
 mod commit;
 mod context;
 mod event;
+mod finding;
 mod lasting;
 mod milestone;
 mod names;
@@ -47,6 +49,7 @@ use yore_core::text::Tokenizer;
 
 pub use self::attempt::{attempts, directories};
 pub use self::event::{Call, calls, command as command_in, events};
+pub use self::finding::{FINDING, finding_worth};
 pub use self::lasting::lasting_changes;
 pub use self::names::{StatedRelation, aliases, entities, stated};
 pub use self::own::{is_title, own_bytes, own_title, own_title_among, own_words, title, title_among};

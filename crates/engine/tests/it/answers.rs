@@ -3,7 +3,7 @@
 use serde_json::json;
 use yore_core::query::AnswerKind;
 use yore_core::scope::ScopeChoice;
-use yore_engine::{ExtractRequest, ForgetRequest, RecallAnswer, RecallRequest, View};
+use yore_engine::{ExtractRequest, ForgetRequest, Packing, RecallAnswer, RecallRequest, View};
 use yore_testing::{Memory, SessionBuilder};
 
 const SEED: u64 = 4_700;
@@ -222,4 +222,32 @@ fn an_overview_of_a_subject_quotes_more_than_three_passages_and_repeats_none_of_
     assert!(answer.hits.len() > 3, "{}", answer.hits.len());
     let quoted: Vec<String> = answer.hits.iter().map(|hit| hit.id().short()).collect();
     assert!(view.rows.iter().all(|row| row.opens.as_ref().is_none_or(|id| !quoted.contains(id))), "{:?} {quoted:?}", view.rows);
+}
+
+#[test]
+fn what_a_person_reported_is_told_with_the_cause_that_was_found_however_the_exchange_ends() {
+    let memory = Memory::new();
+    let mut session = SessionBuilder::new(SEED + 30).cwd("/home/dev/tide").at(MONDAY);
+    session.human("The lagoon gauge says that the sluice is open, but the sluice is shut. Look at it.");
+    for step in 0..12 {
+        session.assistant(&format!("Let me look at part {step} of the reader, where the position comes from."));
+    }
+    session.assistant("The issue was that two relays share one wire, and the second one inverts the signal.");
+    for step in 0..12 {
+        session.assistant(&format!("Next I change test {step}, so that it has both positions in it."));
+    }
+    session.assistant("The build is complete. Try it with the new firmware from the shelf.");
+    memory.write("projects/p/sluice.jsonl", session.text());
+    memory.learn();
+    let told = |question: &str| {
+        let packing = Packing { budget: 120, group_cost: 36, hit_cost: 24, broad: 0, least_gain: 0.0 };
+        let mut request = RecallRequest { packing: Some(packing), limit: 3, ..RecallRequest::new(question) };
+        request.filter.scope = ScopeChoice::All;
+        let hits = memory.engine().recall(&request).unwrap().hits;
+        let mut quotes = hits.iter().flat_map(|hit| hit.beside.iter().map(|said| &said.text).chain([&hit.quote]));
+        quotes.any(|quote| quote.contains("two relays share one wire"))
+    };
+    assert!(told("the gauge says the sluice is open but it is shut, why?"));
+    assert!(told("gauge said sluice open though shut. fix?"));
+    assert!(!told("when did we look at the sluice that the gauge says is open but is shut"), "no cause is asked for");
 }

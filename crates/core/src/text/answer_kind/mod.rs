@@ -55,7 +55,9 @@ static CUES: LazyLock<HashMap<&'static str, Vec<Phrase>>> = LazyLock::new(|| {
 });
 
 /// The lists, and the sections of their names, in the order in which they are tried.
-const LISTS: [(AnswerKind, &str); 14] = [
+const LISTS: [(AnswerKind, &str); 15] = [
+    // A ticket may be for what is left to do, and open.
+    (AnswerKind::Issues, "tickets"),
     (AnswerKind::Todos, "todos"),
     (AnswerKind::Questions, "questions"),
     (AnswerKind::Refusals, "refusals"),
@@ -137,7 +139,10 @@ pub fn wanted_answer(question: &str, periods: &[NamedPeriod]) -> WantedAnswer {
         if words.has("method") || words.has("past method") || !words.has(section) {
             continue;
         }
-        let subject = words.subject(&[section]);
+        let subject = match section {
+            "tickets" => words.subject(&[section, "todos", "open"]),
+            _ => words.subject(&[section]),
+        };
         if asks_for_list || count(&subject) <= BARE_LIST {
             // Not the first word of "merge request".
             let is_of_name = |at: usize| words.all.get(at + 1).is_some_and(|next| next.text.starts_with("request"));
@@ -286,6 +291,7 @@ mod tests {
             (AnswerKind::Commands, vec!["how do we run the tests", "lint command?", "wie baue ich das lokal", "how to release"]),
             (AnswerKind::Todos, vec!["open todos", "what is still to do for the gauge", "offene aufgaben"]),
             (AnswerKind::Decisions, vec!["what did we decide about caching", "decisions on the release process"]),
+            (AnswerKind::Issues, vec!["which follow-up tickets are still open", "open tickets in linear"]),
             (AnswerKind::Refusals, vec!["what did I refuse", "which changes have i rejected"]),
             (AnswerKind::PullRequests, vec!["which prs were merged", "open pull requests", "PRs of last week"]),
             (AnswerKind::Errors, vec!["which errors keep coming back", "recurring errors in ci"]),
