@@ -10,6 +10,8 @@ use super::tokenizer::{TokenKind, Tokenizer, Tokens};
 /// Most terms of a question. A pasted log can have thousands of words; past this many the index chooses the
 /// rarest.
 const MAX_TERMS: usize = 256;
+/// Most words beside phrases that must occur.
+const MOST_BESIDE: usize = 3;
 /// Marks that open and close a quotation.
 const QUOTES: [char; 3] = ['"', '“', '”'];
 
@@ -20,8 +22,8 @@ pub struct Question {
     pub terms: Vec<String>,
     /// The whole tokens of each quoted phrase, with their positions from 0.
     pub phrases: Vec<Vec<(usize, String)>>,
-    /// True if an answer must contain the phrases. A sentence that asks something and also quotes a title or
-    /// a name only prefers them.
+    /// True if an answer must contain the phrases, because there is little beside them. A sentence that asks something, or tells it, and
+    /// also quotes a title or a name only prefers them.
     pub are_phrases_required: bool,
     /// True if the text reads like a pasted error message.
     pub is_error_message: bool,
@@ -63,7 +65,12 @@ impl Question {
             terms = stop_words;
             terms.truncate(MAX_TERMS);
         }
-        Self { terms, phrases, are_phrases_required: !asks(text), is_error_message: is_error_message(text) }
+        Self {
+            terms,
+            phrases,
+            are_phrases_required: !asks(text) && words_beside(text) <= MOST_BESIDE,
+            is_error_message: is_error_message(text),
+        }
     }
 
     /// Returns whether the text has nothing to look up.
@@ -115,6 +122,12 @@ fn asks(text: &str) -> bool {
         )
 }
 
+/// Returns the number of words outside of pairs of double quotes.
+fn words_beside(text: &str) -> usize {
+    let words = |text: &str| text.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).count();
+    words(text).saturating_sub(quoted_phrases(text).into_iter().map(words).sum())
+}
+
 /// Returns the texts between pairs of double quotes.
 fn quoted_phrases(text: &str) -> Vec<&str> {
     let marks: Vec<usize> = text.match_indices(QUOTES).map(|(at, _)| at).collect();
@@ -133,6 +146,7 @@ mod tests {
     #[test]
     fn quoted_words_are_required_in_a_search_and_preferred_in_a_sentence_that_asks() {
         assert!(parse("\"act of war\" author").are_phrases_required);
+        assert!(!parse("git rebase kept asking \"link this commit\" for each commit").are_phrases_required);
         assert!(!parse("Which genre is the author of \"Act of War\" known for?").are_phrases_required);
     }
 

@@ -46,7 +46,7 @@ pub fn routes() -> Vec<Route> {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Recall {
-    /// Words, an error or a path; "quoted words" must be adjacent; `q` for short
+    /// Words, an error or a path; "quoted words" are a phrase; `q` for short
     #[serde(alias = "q")]
     pub question: String,
     /// At most five other ways in which the answer may have been said

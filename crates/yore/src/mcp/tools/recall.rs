@@ -84,7 +84,7 @@ const LEAST_CHARS: usize = 160;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// Words, error or path; "quoted words" must be adjacent
+    /// Words, error or path; "quoted words" are a phrase
     question: String,
     /// Other ways to say the answer
     #[schemars(length(max = MAX_WORDINGS))]
