@@ -10,7 +10,7 @@ use crate::engine_handle::MemoryClient;
 use crate::error::{CliResult, Exit};
 use crate::inbox::{self, Waiting};
 use crate::render::memories::kind_name;
-use crate::render::text;
+use crate::render::{text, window};
 use crate::results::{ConflictRecord, Inbox, MemoryRecord};
 
 /// Settle what waits for you: changed and doubtful statements
@@ -198,7 +198,7 @@ fn key(question: &str, context: &mut Context, input: &mut impl BufRead) -> CliRe
         return answer(question, context, input);
     }
     context.printer.line(format!("{}{question}{}", text::DIM, text::RESET))?;
-    let pressed = console::Term::stdout().read_char()?.to_ascii_lowercase().to_string();
+    let pressed = window::key()?.to_ascii_lowercase().to_string();
     context.printer.line(format!("  {}", pressed.trim()))?;
     Ok(Some(pressed.trim().to_owned()))
 }

@@ -26,6 +26,14 @@ pub struct Window {
     pub rows: usize,
 }
 
+/// Waits for a key on the terminal.
+///
+/// # Errors
+/// There is no terminal, or it ended.
+pub fn key() -> io::Result<char> {
+    console::Term::stdout().read_char()
+}
+
 impl Window {
     /// Returns the window to which standard output is written, if it is a terminal of known size.
     pub fn of_output() -> Option<Self> {
