@@ -34,6 +34,8 @@ const NEARBY: usize = 8;
 /// The same where a cause or a repair is looked for, and most turns that say one.
 const SEARCHED: usize = 60;
 const MOST_FINDINGS: usize = 2;
+/// Bytes of a turn in which a cause or a repair is looked for: of another turn than a hit no more is quoted.
+const FINDING_BYTES: usize = 4 * 1024;
 /// What a word in common with the question adds to the worth of a finding.
 const COMMON_WORD: f32 = 0.5;
 /// Weight of a turn that a memory rests on relative to the memory, and the number of those that are considered.
@@ -300,6 +302,8 @@ fn asks_finding(asking: &Asking<'_>) -> bool {
         Words::of(&question).has("asks finding", &question)
     };
     match asking.asked_for {
+        // A hook has no time to look for one.
+        _ if asking.is_unasked => false,
         AskedFor::Error | AskedFor::Reason => true,
         AskedFor::List => false,
         _ => says(),
@@ -317,12 +321,13 @@ fn found_in(hit: &Hit, at: usize, text: &str, question: &Question, tokenizer: &m
 fn findings(turns: Vec<ShownTurn>, question: &Question, tokenizer: &mut Tokenizer) -> Vec<(ShownTurn, usize)> {
     let mut found: Vec<(f32, usize, ShownTurn)> = Vec::new();
     for turn in turns.into_iter().filter(|turn| turn.role == Role::Assistant) {
-        let words = Words::of(&turn.text);
+        let text = &turn.text[..turn.text.floor_char_boundary(FINDING_BYTES)];
+        let words = Words::of(text);
         let mut worth = Vec::new();
-        for sentence in sentences(&turn.text, words) {
+        for sentence in sentences(text, words) {
             let own = finding_worth(&sentence, words);
             if own >= FINDING
-                && let Some(place) = turn.text.find(sentence.text)
+                && let Some(place) = text.find(sentence.text)
             {
                 worth.push((own + COMMON_WORD * asked_terms(sentence.text, question, tokenizer) as f32, place));
             }
