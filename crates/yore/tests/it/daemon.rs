@@ -365,7 +365,7 @@ fn hooks_events_become_work() {
     // Outside this agent's histories: its source accepts it all the same.
     let path = session.human("the anchor is made of bronze").write(&environment.path("elsewhere"));
     let event = json!({
-        "op": "event", "protocol": 22,
+        "op": "event", "protocol": 23,
         "event": {"version": 1, "agent": "claude-code", "event": "Stop", "transcript_path": path, "at_ms": 1},
     });
     let reply = say(&environment, format!("{event}\n").as_bytes());
@@ -396,7 +396,7 @@ fn end_is_read_at_once_and_what_is_written_after_it_is_not_lost() {
     add(before);
     until("the change is noticed", || daemon.status()["jobs"]["queued"] == 1);
     let event = json!({
-        "op": "event", "protocol": 22,
+        "op": "event", "protocol": 23,
         "event": {"version": 1, "agent": "claude-code", "event": "SessionEnd", "transcript_path": path, "at_ms": 1},
     });
     assert_eq!(say(&environment, format!("{event}\n").as_bytes()), json!({"answer": {"jobs": 1}}));
@@ -419,13 +419,13 @@ fn nonsense_and_other_versions_are_answered_and_harm_nobody() {
     let code = |bytes: &[u8]| say(&environment, bytes)["error"]["code"].as_str().unwrap_or_default().to_owned();
     assert_eq!(code(b"{\"op\": \"status\", \"protocol\": 0}\n"), "daemon/protocol");
     assert_eq!(code(b"{\"op\": \"status\"}\n"), "daemon/protocol");
-    assert_eq!(code(b"{\"op\": \"burn\", \"protocol\": 22}\n"), "daemon/request");
-    assert_eq!(code(b"{\"op\": \"show\", \"protocol\": 22}\n"), "daemon/request");
+    assert_eq!(code(b"{\"op\": \"burn\", \"protocol\": 23}\n"), "daemon/request");
+    assert_eq!(code(b"{\"op\": \"show\", \"protocol\": 23}\n"), "daemon/request");
     assert_eq!(code(b"\xff\xfe\x00\n"), "daemon/request");
     assert_eq!(code(b"[[[[[[\n"), "daemon/request");
     assert_eq!(code(b"null\n"), "daemon/protocol");
     assert_eq!(code(&[b'x'; 2 << 20]), "daemon/too-long");
-    assert_eq!(say(&environment, b"{\"op\": \"hello\", \"protocol\": 99}\n")["answer"]["protocol"], 22);
+    assert_eq!(say(&environment, b"{\"op\": \"hello\", \"protocol\": 99}\n")["answer"]["protocol"], 23);
     // Half a line, then silence.
     let mut silent = UnixStream::connect(socket(&environment)).unwrap();
     silent.write_all(b"{\"op\": ").unwrap();
@@ -455,7 +455,7 @@ fn many_clients_at_once_are_heard_or_sent_away() {
                     let mut stream = UnixStream::connect(&path).unwrap();
                     stream.set_read_timeout(Some(LONG)).unwrap();
                     // The client may be sent away before its request is read; that is an answer too.
-                    let _ = stream.write_all(b"{\"op\": \"projects\", \"protocol\": 22}\n");
+                    let _ = stream.write_all(b"{\"op\": \"projects\", \"protocol\": 23}\n");
                     let mut line = String::new();
                     let _ = BufReader::new(&mut stream).read_line(&mut line);
                     let _ = stream.read(&mut [0; 1]);
