@@ -6,7 +6,7 @@ use yore_core::text::{Tokenizer, content_words, fragments, is_stop_word};
 
 use super::answer::{AskAnswer, AskSentence, AskSource};
 use super::evidence::{Gathered, Piece};
-use crate::rules::plain;
+use crate::rules::{Words, normal, plain};
 
 /// Most characters of an answer, by depth.
 const CHARS: [usize; 3] = [900, 1_400, 2_000];
@@ -68,7 +68,7 @@ fn statements(piece: &Piece) -> Vec<String> {
         let fragment = piece.text[range].trim_matches(['…', ' ', '\n']);
         let is_question = fragment.trim_end_matches(['"', '”', ')', '*', '`', ' ']).ends_with('?');
         let is_asking = is_question || piece.is_person && Wording::of(fragment).asks_openly;
-        if fragment.starts_with('#') || is_asking || !piece.is_person && is_announcement(fragment) {
+        if fragment.starts_with('#') || is_asking || !piece.is_person && (is_announcement(fragment) || narrates(fragment)) {
             return None;
         }
         let text = match fragment.strip_prefix('|') {
@@ -80,6 +80,15 @@ fn statements(piece: &Piece) -> Vec<String> {
         (!is_empty).then(|| if piece.is_person { format!("“{text}”") } else { text })
     });
     stated.collect()
+}
+
+/// Returns whether a sentence of an agent tells what it is doing, or that all is well.
+fn narrates(sentence: &str) -> bool {
+    let sentence = normal(sentence);
+    let words = Words::of(&sentence);
+    let mut begun = sentence.split_whitespace();
+    let is_at_work = begun.next() == Some("i'm") && begun.next().is_some_and(|word| word.ends_with("ing"));
+    is_at_work || words.has("announce", &sentence) || words.has("opening", &sentence)
 }
 
 /// Returns the probability that the question is answered: that its memory bears on it, lowered by the share of the question that no
