@@ -48,8 +48,8 @@ mod replay;
 mod resume;
 mod review;
 mod rlm;
-#[cfg(feature = "team-server")]
 mod scope;
+#[cfg(feature = "team-server")]
 mod serve;
 mod sessions;
 mod share;
