@@ -4,11 +4,12 @@
 //! from the files alone. One of an accepted author is a memory of its own, below the person's: it adds nothing to what these say, and
 //! retires none. What the person says in the same words is theirs from then on ([`yore_core::memory::Memory::absorb`]).
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use yore_core::id::{MemoryId, ProjectId};
-use yore_core::memory::{Confidence, Event, Lane, Memory, MemoryKind, PutAway, Replacement, SourceKind, StatusCause, check};
+use yore_core::memory::{Confidence, Event, Lane, Memory, PutAway, Replacement, SourceKind, StatusCause, check};
 use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
 use yore_core::time::UtcMillis;
 use yore_sources::project_names::ProjectNames;
@@ -74,16 +75,15 @@ struct Offered<'r> {
     near: Vec<MemoryOutline>,
 }
 
-/// A kind and a statement, which one memory of a project has.
-type Said = (MemoryKind, String);
-
 /// The memories of a project and those that hold everywhere, of any status.
 #[derive(Default)]
 struct Known {
     /// Statements of the person and of their sessions.
-    own: HashSet<Said>,
+    own: HashSet<String>,
     /// Statements of files, each with the id of its memory.
-    shared: HashMap<Said, MemoryId>,
+    shared: HashMap<String, MemoryId>,
+    /// Memories whose statement another memory of a file has, with another kind.
+    doubled: Vec<MemoryId>,
 }
 
 impl Engine {
@@ -99,11 +99,11 @@ impl Engine {
         for record in &request.records {
             let place = || record.memory.memory.source.place.clone().unwrap_or_default();
             match self.prepared(&bounded(record, project), now) {
-                Ok(prepared) if known.own.contains(&key(&prepared.memory)) => taken.own.push(place()),
+                Ok(prepared) if known.own.contains(&prepared.memory.statement) => taken.own.push(place()),
                 Ok(prepared) if ingester.is_statement_buried(&prepared.memory.statement) => taken.own.push(place()),
                 Ok(_) if !record.is_accepted => {}
                 Ok(prepared) => {
-                    let is_new = !known.shared.contains_key(&key(&prepared.memory));
+                    let is_new = !known.shared.contains_key(&prepared.memory.statement);
                     // One is stored even if the search fails.
                     let near = if is_new { self.near(&prepared.memory).unwrap_or_default() } else { Vec::new() };
                     offered.push(Offered { prepared, record, near });
@@ -112,6 +112,13 @@ impl Engine {
                 Err(error) => return Err(error),
             }
         }
+        // What two say as memories of two kinds stands once: as what holds, and of the first kind.
+        offered.sort_by_key(|offered| {
+            let memory = &offered.prepared.memory;
+            (offered.record.retired.is_some(), memory.kind.as_str(), memory.source.place.clone())
+        });
+        let mut said: HashSet<String> = HashSet::new();
+        offered.retain(|offered| said.insert(offered.prepared.memory.statement.clone()));
         let edited = self.edited(known.shared.values())?;
         let cause = Cause { actor: Actor::Import, by: TAKES_SHARED.to_owned(), input: None };
         let summary = format!("took what others share about {}", request.here.name);
@@ -121,7 +128,7 @@ impl Engine {
             let mut fresh: Vec<(MemoryId, &Offered<'_>)> = Vec::new();
             for offered in &offered {
                 let memory = &offered.prepared.memory;
-                let of_file = known.shared.get(&key(memory)).map(|id| tx.memory(*id)).transpose()?.flatten();
+                let of_file = known.shared.get(&memory.statement).map(|id| tx.memory(*id)).transpose()?.flatten();
                 met.extend(of_file.as_ref().map(|memory| memory.id));
                 match of_file {
                     // The person may have decided about a colleague's statement, and that stays.
@@ -138,7 +145,7 @@ impl Engine {
                     _ => {}
                 }
             }
-            for id in known.shared.values().filter(|id| !met.contains(id)) {
+            for id in known.shared.values().chain(&known.doubled).filter(|id| !met.contains(id)) {
                 let is_told = |memory: &Memory| memory.is_in_effect() || is_retired(memory);
                 let Some(memory) = tx.memory(*id)?.filter(|memory| memory.is_shared() && is_told(memory)) else { continue };
                 let file = memory.source.place.clone().unwrap_or_default();
@@ -164,10 +171,13 @@ impl Engine {
         let mut known = Known::default();
         for (_, memory) in self.store().memories(Memories::Meeting(&filter, usize::MAX >> 1))? {
             if memory.source.kind == SourceKind::Colleague {
-                // The one that was changed last counts.
-                known.shared.entry(key(&memory)).or_insert(memory.id);
+                match known.shared.entry(memory.statement) {
+                    Entry::Vacant(place) => _ = place.insert(memory.id),
+                    // The one that was changed last counts.
+                    Entry::Occupied(_) => known.doubled.push(memory.id),
+                }
             } else {
-                known.own.insert(key(&memory));
+                known.own.insert(memory.statement);
             }
         }
         Ok(known)
@@ -182,10 +192,6 @@ impl Engine {
         }
         Ok(edited)
     }
-}
-
-fn key(memory: &Memory) -> Said {
-    (memory.kind, memory.statement.clone())
 }
 
 /// Returns the memory of a record with no more trust than a colleague has.
@@ -230,6 +236,7 @@ fn renew(
         Memory { source: given.source.clone(), ..known.clone() }
     } else {
         Memory {
+            kind: given.kind,
             title: given.title.clone(),
             details: given.details.clone(),
             fields: given.fields.clone(),

@@ -127,6 +127,32 @@ fn what_one_shares_another_finds_after_a_pull_with_author_and_commit_and_loses_w
 }
 
 #[test]
+fn what_two_share_as_memories_of_two_kinds_stands_once() {
+    let (_kept, origin) = origin();
+    let (ann, bob, carl) = (Person::new("Ann", &origin), Person::new("Bob", &origin), Person::new("Carl", &origin));
+    ann.yore(&["share", &ann.remember("decision", DECISION)]).success();
+    ann.commit_and_push("Share the decision");
+    bob.pull();
+    bob.yore(&["share", &bob.remember("fact", DECISION)]).success();
+    bob.commit_and_push("Share it as a fact");
+    carl.pull();
+    for author in ["ann@example.org", "bob@example.org"] {
+        carl.yore(&["share", "accept", author]).success();
+    }
+    let kinds = || -> Vec<String> {
+        let memories = carl.json(&["memories"]);
+        memories.as_array().unwrap().iter().map(|memory| memory["kind"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(kinds(), ["decision"]);
+    ann.pull();
+    ann.yore(&["share", "take-back", &ann.json(&["memories", "--kind", "decision"])[0]["id"].as_str().unwrap().to_owned()])
+        .success();
+    ann.commit_and_push("Take it back");
+    carl.pull();
+    assert_eq!(kinds(), ["fact"], "what the other one shares stays");
+}
+
+#[test]
 fn a_person_who_says_what_a_colleague_shared_makes_it_theirs() {
     let (_kept, origin) = origin();
     let (ann, bob) = (Person::new("Ann", &origin), Person::new("Bob", &origin));
