@@ -145,8 +145,7 @@ fn what_two_share_as_memories_of_two_kinds_stands_once() {
     };
     assert_eq!(kinds(), ["decision"]);
     ann.pull();
-    ann.yore(&["share", "take-back", &ann.json(&["memories", "--kind", "decision"])[0]["id"].as_str().unwrap().to_owned()])
-        .success();
+    ann.yore(&["share", "take-back", ann.json(&["memories", "--kind", "decision"])[0]["id"].as_str().unwrap()]).success();
     ann.commit_and_push("Take it back");
     carl.pull();
     assert_eq!(kinds(), ["fact"], "what the other one shares stays");
