@@ -59,6 +59,7 @@ mod status;
 mod status_line;
 mod team;
 mod team_place;
+mod team_project;
 mod team_sessions;
 mod topics;
 mod tour;

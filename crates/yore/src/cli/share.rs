@@ -13,7 +13,7 @@ use yore_sources::project_names::ProjectNames;
 use yore_sources::redact::{RedactionCounts, Redactor};
 
 use super::Context;
-use super::team::{self, ProjectShare};
+use super::team_project::{self, ProjectShare};
 use crate::config::SharedLevel;
 use crate::engine_handle::MemoryClient;
 use crate::error::{CliError, CliResult, Exit};
@@ -56,7 +56,7 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "dry_run")]
     stop: bool,
     /// With `.`: what is shared: named, memories, or sessions for what you and agents said as well [default: as now, else team.level]
-    #[arg(long, value_name = "LEVEL", value_parser = team::level)]
+    #[arg(long, value_name = "LEVEL", value_parser = team_project::level)]
     level: Option<SharedLevel>,
     /// With `. --dry-run --level sessions`: print this session as it would go
     #[arg(long, value_name = "ID", requires = "dry_run")]
@@ -136,7 +136,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         yes: arguments.yes,
     };
     if arguments.memories == ["."] {
-        return team::share_project(&of_project, context);
+        return team_project::share_project(&of_project, context);
     }
     let is_of_project = of_project.team.is_some() || of_project.level.is_some() || of_project.session.is_some();
     if is_of_project || of_project.stop || of_project.yes {
