@@ -1,5 +1,4 @@
-//! Has what commands about teams have in common: the checkout of this directory, the access to a team and its server, how failures are
-//! told, and a synchronization with its report.
+//! Holds what commands about teams have in common: checkout, access to a team, failures, a synchronization with its report.
 
 use std::path::Path;
 
