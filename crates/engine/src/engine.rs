@@ -490,9 +490,18 @@ impl Engine {
         let mut tokenizer = Tokenizer::default();
         let question = Question::parse(text, &mut tokenizer);
         let filter = Filter::default();
-        let (text, asked_for) = (Some(text), asked_for(text));
-        let asking =
-            Asking { question: &question, text, asked_for, parts: &[], filter: &filter, given, among: None, is_unasked: true };
+        let (asked, text, asked_for) = (text, Some(text), asked_for(text));
+        let asking = Asking {
+            asked,
+            question: &question,
+            text,
+            asked_for,
+            parts: &[],
+            filter: &filter,
+            given,
+            among: None,
+            is_unasked: true,
+        };
         self.with_replacing(|| retrieve::pack(&self.store, &self.index()?.state()?, hits, &asking, packing, &mut tokenizer))
     }
 

@@ -181,7 +181,9 @@ fn outcome(turns: &[&ShownTurn]) -> Option<String> {
     let parts: Vec<(&str, String)> = parts.map(|part| (part, plain(part))).filter(|(_, part)| !part.is_empty()).collect();
     let words = Words::of(telling);
     let is_opening = |(raw, part): &&(&str, String)| {
-        raw.starts_with('#') || part.split_whitespace().count() < FEWEST_WORDS || words.has("opening", &normal(part))
+        // "Merged #45." says something, "Done." does not.
+        let is_empty = part.split_whitespace().count() < FEWEST_WORDS && !part.contains(|letter: char| letter.is_ascii_digit());
+        raw.starts_with('#') || is_empty || words.has("opening", &normal(part))
     };
     let opening = parts.iter().take_while(is_opening).count();
     let told = if opening < parts.len() { &parts[opening..] } else { &parts };

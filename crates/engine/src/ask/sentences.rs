@@ -82,13 +82,10 @@ fn statements(piece: &Piece) -> Vec<String> {
     stated.collect()
 }
 
-/// Returns whether a sentence of an agent tells what it is doing, or that all is well.
+/// Returns whether a sentence of an agent tells what it is doing, or praises.
 fn narrates(sentence: &str) -> bool {
     let sentence = normal(sentence);
-    let words = Words::of(&sentence);
-    let mut begun = sentence.split_whitespace();
-    let is_at_work = begun.next() == Some("i'm") && begun.next().is_some_and(|word| word.ends_with("ing"));
-    is_at_work || words.has("announce", &sentence) || words.has("opening", &sentence)
+    Words::of(&sentence).has("narration", &sentence)
 }
 
 /// Returns the probability that the question is answered: that its memory bears on it, lowered by the share of the question that no
@@ -112,4 +109,26 @@ fn confidence(gathered: &Gathered, said: &[String]) -> f32 {
     let terms: Vec<&String> = gathered.answer.terms.iter().filter(|term| !is_stop_word(term)).collect();
     let found = terms.iter().filter(|term| said.contains(term)).count() as f32 / terms.len().max(1) as f32;
     gathered.answer.confidence * (1.0 - COVER + COVER * found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::narrates;
+
+    #[test]
+    fn an_agent_that_tells_what_it_does_answers_nothing_and_a_condition_does() {
+        for told in ["Let me read the parser.", "I’m checking the final status.", "Good catch!", "Ich schaue mir das an."] {
+            assert!(narrates(told), "{told}");
+        }
+        for said in [
+            "If the token is unset, the daemon refuses to start.",
+            "Exactly one process may hold the lock.",
+            "You're right, the limit is 30 s, not 60.",
+            "Now the cache lives in SQLite.",
+            "I'm keeping the timeout at 30 s because the relay is slow.",
+            "All tests now use PostgreSQL.",
+        ] {
+            assert!(!narrates(said), "{said}");
+        }
+    }
 }

@@ -57,7 +57,7 @@ pub struct SharedTaken {
     pub recorded: u64,
     /// Memories whose words, author or status changed.
     pub changed: u64,
-    /// Memories that no file of an accepted author has any more.
+    /// Memories that no file of an accepted author has any more, or whose statement the person or another memory has.
     pub put_away: u64,
     /// Files whose statement the person has, or had and decided about, or forgot for good.
     pub own: Vec<String>,
@@ -169,11 +169,13 @@ impl Engine {
     fn known_statements(&self, project: ProjectId) -> Result<Known, EngineError> {
         let filter = MemoryFilter { projects: Some(vec![project]), with_global: true, ..MemoryFilter::default() };
         let mut known = Known::default();
-        for (_, memory) in self.store().memories(Memories::Meeting(&filter, usize::MAX >> 1))? {
+        let mut memories = self.store().memories(Memories::Meeting(&filter, usize::MAX >> 1))?;
+        // Of two with one statement that in effect counts, or that which was changed last.
+        memories.sort_by_key(|(_, memory)| !memory.is_in_effect());
+        for (_, memory) in memories {
             if memory.source.kind == SourceKind::Colleague {
                 match known.shared.entry(memory.statement) {
                     Entry::Vacant(place) => _ = place.insert(memory.id),
-                    // The one that was changed last counts.
                     Entry::Occupied(_) => known.doubled.push(memory.id),
                 }
             } else {

@@ -50,6 +50,8 @@ pub(super) const MOST_TERMS: usize = 96;
 
 /// A question, as far as it decides which passages answer it.
 pub(crate) struct Asking<'a> {
+    /// The question as it was asked.
+    pub asked: &'a str,
     /// The question with its wordings.
     pub question: &'a Question,
     /// The same as a text, for passages that are near in meaning; `None`: words alone decide.
@@ -275,11 +277,11 @@ fn others(
             continue;
         }
         if let Some(question) = finding_for.filter(|_| at < WITH_EXCHANGE && Strength::of(hit.confidence) != Strength::Weak) {
-            let around = store.turns(Turns::Around(turn.row, SEARCHED))?;
+            let mut around = store.turns(Turns::Around(turn.row, SEARCHED))?;
+            around.retain(|turn| !known.contains(&turn.row));
             for (turn, place) in findings(around, question, tokenizer) {
-                if known.insert(turn.row) {
-                    others.push(Other { hit: at, turn, weight: OUTCOME_WEIGHT, finding: Some(place) });
-                }
+                known.insert(turn.row);
+                others.push(Other { hit: at, turn, weight: OUTCOME_WEIGHT, finding: Some(place) });
             }
         }
         let outcome = if turn.role == Role::Human { store.turns(Turns::Conclusion(turn.row))? } else { Vec::new() };
@@ -297,16 +299,12 @@ fn others(
 
 /// Returns whether a question asks for a cause, or for what mended something.
 fn asks_finding(asking: &Asking<'_>) -> bool {
-    let says = || {
-        let question = normal(asking.text.unwrap_or_default());
-        Words::of(&question).has("asks finding", &question)
-    };
     match asking.asked_for {
         // A hook has no time to look for one.
         _ if asking.is_unasked => false,
         AskedFor::Error | AskedFor::Reason => true,
         AskedFor::List => false,
-        _ => says(),
+        _ => Words::any_has("asks finding", &normal(asking.asked)),
     }
 }
 

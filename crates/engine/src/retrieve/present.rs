@@ -81,7 +81,8 @@ pub(super) fn quote_hits(
         let text = (plan.mode != SearchMode::Lexical).then_some(&*plan.text);
         let (asked_for, parts) = (plan.asked_for, plan.parts.as_slice());
         let (filter, among) = (&request.filter, request.tuning.among.as_deref());
-        let asking = Asking { question, text, asked_for, parts, filter, given: &[], among, is_unasked: false };
+        let asked = request.question.as_str();
+        let asking = Asking { asked, question, text, asked_for, parts, filter, given: &[], among, is_unasked: false };
         return pack(context.store, &context.lexical, hits, &asking, packing, tokenizer);
     }
     if request.quote_chars > 0 {

@@ -56,6 +56,11 @@ impl Words {
         LANGUAGES.iter().any(|words| words.is(section, normal))
     }
 
+    /// Returns whether a sentence in normal form holds a phrase of a section in any language.
+    pub fn any_has(section: &str, normal: &str) -> bool {
+        LANGUAGES.iter().any(|words| words.has(section, normal))
+    }
+
     fn phrases(&self, section: &str) -> Option<&HashMap<&'static str, Vec<Phrase>>> {
         self.sections.get(section)
     }

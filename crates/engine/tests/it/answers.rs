@@ -249,5 +249,27 @@ fn what_a_person_reported_is_told_with_the_cause_that_was_found_however_the_exch
     };
     assert!(told("the gauge says the sluice is open but it is shut, why?"));
     assert!(told("gauge said sluice open though shut. fix?"));
+    assert!(told("warum sagt die lagoon gauge dass sluice offen ist"));
     assert!(!told("when did we look at the sluice that the gauge says is open but is shut"), "no cause is asked for");
+}
+
+#[test]
+fn what_came_of_a_session_begins_after_the_praise_and_keeps_short_sentences_that_say_something() {
+    let outcome = |words: &str| {
+        let memory = Memory::new();
+        let mut session = SessionBuilder::new(SEED + 40).cwd("/home/dev/tide").at(MONDAY);
+        session.human("Bring the gauge to the newest firmware, please, and tell me what came of it");
+        session.assistant(words);
+        memory.write("projects/p/s.jsonl", session.text());
+        memory.learn();
+        let row = answer(&memory, "what did we do on 2026-01-13").view.unwrap().rows.remove(0);
+        row.details.into_iter().find_map(|detail| detail.strip_prefix("outcome: ").map(str::to_owned)).unwrap()
+    };
+    let praised =
+        outcome("Great question! All tests pass. The firmware 4.2 is on the gauge, and the old one is kept in the shelf.");
+    assert!(praised.starts_with("The firmware 4.2"), "{praised}");
+    let short = outcome("Done. Merged #45. Nothing else is open in this branch of the gauge as of today.");
+    assert!(short.contains("Merged #45."), "{short}");
+    let all = outcome("All tests now use the new firmware of the gauge, and none needs the old one.");
+    assert!(all.starts_with("All tests now use"), "{all}");
 }

@@ -106,7 +106,8 @@ fn list(listing: &Listing, context: &mut Context) -> CliResult {
     if context.printer.is_json() {
         listing.page.json(found.iter().map(ConflictRecord::from).collect(), next.as_ref(), context)?;
     } else if found.is_empty() {
-        context.printer.line("nothing contradicts anything that holds, as far as yore sees")?;
+        let place = if projects.is_empty() { "" } else { " in this project (--all: everywhere)" };
+        context.printer.line(format!("nothing contradicts anything that holds{place}, as far as yore sees"))?;
     } else {
         for conflict in &found {
             for line in pair_lines(conflict) {

@@ -17,7 +17,7 @@ use crate::results::{ConsolidationDone, words};
 /// Rules compare each memory when it is recorded, and settle what is certain. A model understands more: it is asked once about each memory of
 /// all projects, several at a time, for the purpose `judge` (see `yore learn`). What it decides is checked: it is about a pair that it was
 /// given, and of two statements the later one holds. What you noted yourself is never retired or closed: what speaks against it becomes a
-/// conflict (`yore conflicts`); nor is what is pinned or what happened. `yore undo` takes back what was done about a group; it is not
+/// conflict (`yore conflicts`); nor is what is pinned or what happened. `yore undo N` takes back what was done about a group; it is not
 /// compared again then, unless by --again.
 #[derive(Args, Debug)]
 pub struct Arguments {

@@ -23,7 +23,7 @@ use crate::settings::Settings;
 ///
 /// Rules read what was said, without a model and without a network, unless --extractor says otherwise. What they find is recorded as memories with their
 /// evidence, marked as extracted: a person's own stand above them. A conversation that did not change is not read again;
-/// what you reject is not proposed again. `yore undo` takes back what was extracted from a session.
+/// what you reject is not proposed again. `yore undo N` takes back what was extracted from a session (`yore log`).
 #[derive(Args, Debug)]
 #[command(group = clap::ArgGroup::new("which").required(true).multiple(true).args(["sessions", "projects", "since", "all"]))]
 pub struct Arguments {

@@ -24,7 +24,7 @@ use crate::shared::refresh::{about, unaccepted};
 
 /// Find what was said, and where
 ///
-/// Any text is a question: words, an error message, a path. "Quoted words" must be next to each other.
+/// Any text is a question: words, an error message, a path. "Quoted words" are looked for as a phrase.
 /// Additional wordings (likely names, files, a guess of the answer) find far more. Searches the current
 /// project unless told otherwise, and everything if the directory belongs to no known project (with
 /// recall.scope = "project" it then searches nothing).

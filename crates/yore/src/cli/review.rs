@@ -194,13 +194,13 @@ fn ask(memory: &mut MemoryClient, stored: &StoredMemory, context: &mut Context, 
 
 /// Asks for a key, which on a terminal needs no Enter; elsewhere for a line. `None` at the end of the input.
 fn key(question: &str, context: &mut Context, input: &mut impl BufRead) -> CliResult<Option<String>> {
-    if !std::io::stdin().is_terminal() {
+    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         return answer(question, context, input);
     }
     context.printer.line(format!("{}{question}{}", text::DIM, text::RESET))?;
-    let pressed = window::key()?.to_ascii_lowercase().to_string();
-    context.printer.line(format!("  {}", pressed.trim()))?;
-    Ok(Some(pressed.trim().to_owned()))
+    let Some(pressed) = window::key()? else { return Ok(None) };
+    context.printer.line(format!("  {}", text::harmless(&pressed)))?;
+    Ok(Some(pressed))
 }
 
 /// Asks for a line; `None` at the end of the input.

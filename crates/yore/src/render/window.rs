@@ -26,12 +26,18 @@ pub struct Window {
     pub rows: usize,
 }
 
-/// Waits for a key on the terminal.
+/// Waits for a key on the terminal: a letter in lower case, nothing for Enter; `None` for the end of the input.
 ///
 /// # Errors
-/// There is no terminal, or it ended.
-pub fn key() -> io::Result<char> {
-    console::Term::stdout().read_char()
+/// There is no terminal.
+pub fn key() -> io::Result<Option<String>> {
+    match console::Term::stdout().read_char() {
+        // Control and D.
+        Ok('\u{4}') => Ok(None),
+        Ok(pressed) => Ok(Some(pressed.to_lowercase().to_string().trim().to_owned())),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 impl Window {

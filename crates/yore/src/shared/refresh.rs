@@ -157,8 +157,11 @@ pub fn take<E: From<io::Error>>(
     let is_here = |name: &String| files.iter().any(|known| known.name == *name);
     let elsewhere = elsewhere.into_iter().filter(|name| !is_here(name)).map(|name| file_of(&name)).collect();
     let taken = take(SharedRequest { here, records, elsewhere })?;
+    let holds = |standing: &Standing<'_>| standing.is_accepted && standing.retired.is_none();
     let is_told = |standing: &&Standing<'_>| {
-        !standing.is_accepted && standing.retired.is_none() && !taken.own.contains(&place_of(standing))
+        // Somebody whom the person accepted may say the same, as a memory of another kind.
+        let is_accepted = standings.iter().any(|other| holds(other) && other.memory.statement == standing.memory.statement);
+        !standing.is_accepted && standing.retired.is_none() && !is_accepted && !taken.own.contains(&place_of(standing))
     };
     let unaccepted = standings.iter().filter(is_told).take(MOST_UNACCEPTED).map(unaccepted_of).collect();
     for (gone, _) in of_project().filter(|(_, other)| !other.root.is_dir()) {

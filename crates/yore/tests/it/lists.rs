@@ -58,6 +58,11 @@ fn lists_are_those_of_the_project_in_which_they_are_asked_for() {
         outcome.json().as_array().map_or(0, Vec::len)
     };
     assert_eq!((conflicts("alpha", &[]), conflicts("alpha", &["--all"])), (1, 2));
+    for boats in [20, 21] {
+        let words = format!("Berth 9 takes {boats} boats.");
+        let _ = environment.yore(["remember", "--global", "--kind", "fact", "--entity", "place:berth 9", &words]).run().success();
+    }
+    assert_eq!(conflicts("alpha", &[]), 2, "what holds everywhere holds in each project");
 }
 
 #[test]

@@ -56,7 +56,7 @@ static CUES: LazyLock<HashMap<&'static str, Vec<Phrase>>> = LazyLock::new(|| {
 
 /// The lists, and the sections of their names, in the order in which they are tried.
 const LISTS: [(AnswerKind, &str); 15] = [
-    // A ticket may be for what is left to do, and open.
+    // A ticket for what is left to do is a ticket.
     (AnswerKind::Issues, "tickets"),
     (AnswerKind::Todos, "todos"),
     (AnswerKind::Questions, "questions"),
@@ -140,7 +140,7 @@ pub fn wanted_answer(question: &str, periods: &[NamedPeriod]) -> WantedAnswer {
             continue;
         }
         let subject = match section {
-            "tickets" => words.subject(&[section, "todos", "open"]),
+            "tickets" => words.subject(&[section, "todos", "open", "trackers"]),
             _ => words.subject(&[section]),
         };
         if asks_for_list || count(&subject) <= BARE_LIST {
@@ -187,7 +187,7 @@ pub fn asks_how_it_works(question: &str, periods: &[NamedPeriod]) -> Option<Stri
 pub fn wanted_as(kind: AnswerKind, question: &str, periods: &[NamedPeriod]) -> WantedAnswer {
     let words = Words::of(question, periods);
     let purpose = Purpose::ALL.iter().copied().find(|purpose| words.has(&format!("purpose {}", purpose.as_str())));
-    let section = LISTS.iter().find(|(list, _)| *list == kind).map(|(_, section)| *section);
+    let section = LISTS.iter().find(|(list, section)| *list == kind && *section != "tickets").map(|(_, section)| *section);
     let subject = words.subject(&[section.unwrap_or(kind.as_str()), "method", "work", "overview"]);
     WantedAnswer {
         kind,
@@ -291,7 +291,8 @@ mod tests {
             (AnswerKind::Commands, vec!["how do we run the tests", "lint command?", "wie baue ich das lokal", "how to release"]),
             (AnswerKind::Todos, vec!["open todos", "what is still to do for the gauge", "offene aufgaben"]),
             (AnswerKind::Decisions, vec!["what did we decide about caching", "decisions on the release process"]),
-            (AnswerKind::Issues, vec!["which follow-up tickets are still open", "open tickets in linear"]),
+            (AnswerKind::Issues, vec!["which follow-up tickets are still open", "open tickets"]),
+            (AnswerKind::Decisions, vec!["what did we decide about tickets"]),
             (AnswerKind::Refusals, vec!["what did I refuse", "which changes have i rejected"]),
             (AnswerKind::PullRequests, vec!["which prs were merged", "open pull requests", "PRs of last week"]),
             (AnswerKind::Errors, vec!["which errors keep coming back", "recurring errors in ci"]),

@@ -229,9 +229,9 @@ fn tell(
         context.printer.line(line)?;
     }
     if model.is_some_and(|model| model.recorded > 0) {
-        context
-            .printer
-            .line("`yore memories` lists what was found, `yore review` what waits for you; `yore undo` takes it back")?;
+        context.printer.line(
+            "`yore memories` lists what was found, `yore review` what waits for you; `yore undo N` takes it back (`yore log`)",
+        )?;
     }
     Ok(Exit::Success)
 }
