@@ -194,7 +194,7 @@ fn ask(memory: &mut MemoryClient, stored: &StoredMemory, context: &mut Context, 
 
 /// Asks for a key, which on a terminal needs no Enter; elsewhere for a line. `None` at the end of the input.
 fn key(question: &str, context: &mut Context, input: &mut impl BufRead) -> CliResult<Option<String>> {
-    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+    if !std::io::stdin().is_terminal() || context.printer.window().is_none() {
         return answer(question, context, input);
     }
     context.printer.line(format!("{}{question}{}", text::DIM, text::RESET))?;
