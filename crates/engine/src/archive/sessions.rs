@@ -48,7 +48,7 @@ pub struct SessionsRequest {
     pub with_subagents: bool,
     /// List sessions of which programs sent all prompts too.
     pub with_programs: bool,
-    /// What to do with forgotten sessions.
+    /// Listing of forgotten sessions.
     pub forgotten: ForgottenSessions,
     /// Leave documents and notes out.
     pub without_documents: bool,

@@ -109,7 +109,7 @@ impl Engine {
     ) -> Result<Vec<OpenConflict>, EngineError> {
         let wanted = self.project_ids(projects)?;
         let is_wanted = |memory: &Memory| memory.project.is_some_and(|project| wanted.contains(&project));
-        // What holds everywhere, holds in each project.
+        // A memory without a project holds in each.
         let are_global = |a: &Memory, b: &Memory| a.project.is_none() && b.project.is_none();
         let is_of = |a: &Memory, b: &Memory| projects.is_empty() || is_wanted(a) || is_wanted(b) || are_global(a, b);
         let now = self.now();

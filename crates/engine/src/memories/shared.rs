@@ -112,7 +112,7 @@ impl Engine {
                 Err(error) => return Err(error),
             }
         }
-        // What two say as memories of two kinds stands once: as what holds, and of the first kind.
+        // A statement that two share as two kinds stands once: as the one that holds, and of the first kind.
         offered.sort_by_key(|offered| {
             let memory = &offered.prepared.memory;
             (offered.record.retired.is_some(), memory.kind.as_str(), memory.source.place.clone())
@@ -170,7 +170,7 @@ impl Engine {
         let filter = MemoryFilter { projects: Some(vec![project]), with_global: true, ..MemoryFilter::default() };
         let mut known = Known::default();
         let mut memories = self.store().memories(Memories::Meeting(&filter, usize::MAX >> 1))?;
-        // Of two with one statement that in effect counts, or that which was changed last.
+        // The one in effect counts among those with one statement, then the one that was changed last.
         memories.sort_by_key(|(_, memory)| !memory.is_in_effect());
         for (_, memory) in memories {
             if memory.source.kind == SourceKind::Colleague {

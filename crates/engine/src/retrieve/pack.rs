@@ -36,7 +36,7 @@ const SEARCHED: usize = 60;
 const MOST_FINDINGS: usize = 2;
 /// Bytes of a turn in which a cause or a repair is looked for: of another turn than a hit no more is quoted.
 const FINDING_BYTES: usize = 4 * 1024;
-/// What a word in common with the question adds to the worth of a finding.
+/// Worth that a word in common with the question adds to a finding.
 const COMMON_WORD: f32 = 0.5;
 /// Weight of a turn that a memory rests on relative to the memory, and the number of those that are considered.
 const EVIDENCE_WEIGHT: f32 = 0.5;
@@ -310,30 +310,36 @@ fn asks_finding(asking: &Asking<'_>) -> bool {
 
 /// Returns the place of the sentence of a hit that says a cause or a repair, if the hit is one of the best, and likely.
 fn found_in(hit: &Hit, at: usize, text: &str, question: &Question, tokenizer: &mut Tokenizer) -> Option<usize> {
-    let turn = hit.as_turn().filter(|turn| at < WITH_OUTCOME && turn.text == text)?;
-    let is_likely = Strength::of(hit.confidence) != Strength::Weak;
-    findings(vec![turn.clone()], question, tokenizer).pop().filter(|_| is_likely).map(|(_, place)| place)
+    let is_looked_at = at < WITH_OUTCOME && Strength::of(hit.confidence) != Strength::Weak;
+    hit.as_turn().filter(|turn| is_looked_at && turn.role == Role::Assistant && turn.text == text)?;
+    finding(text, question, tokenizer).map(|(_, place)| place)
 }
 
 /// Returns the turns of an agent that say best what the cause of something was or what mended it, each with the place of that sentence.
 fn findings(turns: Vec<ShownTurn>, question: &Question, tokenizer: &mut Tokenizer) -> Vec<(ShownTurn, usize)> {
     let mut found: Vec<(f32, usize, ShownTurn)> = Vec::new();
     for turn in turns.into_iter().filter(|turn| turn.role == Role::Assistant) {
-        let text = &turn.text[..turn.text.floor_char_boundary(FINDING_BYTES)];
-        let words = Words::of(text);
-        let mut worth = Vec::new();
-        for sentence in sentences(text, words) {
-            let own = finding_worth(&sentence, words);
-            if own >= FINDING
-                && let Some(place) = text.find(sentence.text)
-            {
-                worth.push((own + COMMON_WORD * asked_terms(sentence.text, question, tokenizer) as f32, place));
-            }
-        }
-        let best = worth.into_iter().max_by(|a, b| a.0.total_cmp(&b.0));
+        let best = finding(&turn.text, question, tokenizer);
         found.extend(best.map(|(worth, place)| (worth, place, turn)));
     }
     found.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.2.time.utc.cmp(&a.2.time.utc)));
     found.truncate(MOST_FINDINGS);
     found.into_iter().map(|(_, place, turn)| (turn, place)).collect()
+}
+
+/// Returns the worth and the place of the sentence of a text that best says a cause or a repair.
+fn finding(text: &str, question: &Question, tokenizer: &mut Tokenizer) -> Option<(f32, usize)> {
+    let text = &text[..text.floor_char_boundary(FINDING_BYTES)];
+    let words = Words::of(text);
+    let mut best: Option<(f32, usize)> = None;
+    for sentence in sentences(text, words) {
+        let own = finding_worth(&sentence, words);
+        let Some(place) = text.find(sentence.text).filter(|_| own >= FINDING) else { continue };
+        let worth = own + COMMON_WORD * asked_terms(sentence.text, question, tokenizer) as f32;
+        // The last of several that are worth the same.
+        if best.is_none_or(|(known, _)| worth >= known) {
+            best = Some((worth, place));
+        }
+    }
+    best
 }

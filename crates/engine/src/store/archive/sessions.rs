@@ -80,7 +80,7 @@ pub enum SessionOrder {
     Oldest,
 }
 
-/// What a list does with forgotten sessions, which can be restored.
+/// Listing of forgotten sessions, which can be restored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum ForgottenSessions {
     /// It leaves them out.
