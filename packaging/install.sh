@@ -93,10 +93,13 @@ if [ -z "$from" ]; then
     esac
     case $(uname -s) in
         Linux)
+            # A system with glibc may have musl's loader as well (Debian's package musl), so glibc is asked first.
             system=unknown-linux-gnu
-            for loader in /lib/ld-musl-*; do
-                [ ! -e "$loader" ] || system=unknown-linux-musl
-            done
+            if ! getconf GNU_LIBC_VERSION >/dev/null 2>&1; then
+                for loader in /lib/ld-musl-*; do
+                    [ ! -e "$loader" ] || system=unknown-linux-musl
+                done
+            fi
             # A program for musl needs nothing of the system, so it runs where there is none for glibc.
             case " $targets " in
                 *"-$system "*) ;;
