@@ -11,9 +11,11 @@ use crate::vector::dot;
 pub const SUFFICIENT: f32 = 0.75;
 /// Fewest lines of a summary that answers something.
 const FEWEST_LINES: usize = 4;
-/// Part of a subject's word that a word strongly of the category is, and one that its summary has.
+/// Part of a subject's word that a word strongly of the category is, and one that its summary is about.
 const OF_CATEGORY: f32 = 0.9;
 const IN_SUMMARY: f32 = 0.7;
+/// Least share of the lines with a word that the summary is about: one line of twelve is no overview.
+const SHARE_OF_LINES: f32 = 0.25;
 /// Cosine of a subject and a description from which they may mean the same.
 const ALIKE: f32 = 0.55;
 
@@ -61,11 +63,15 @@ pub fn chosen<'c, E>(
     };
     let Some((_, category)) = best.or_else(alike) else { return Ok(None) };
     let summary = summary(category)?;
-    let told: Vec<String> = summary.lines.iter().flat_map(|line| words(&line.text)).collect();
+    let lines: Vec<Vec<String>> = summary.lines.iter().map(|line| words(&line.text).collect()).collect();
+    let is_about = |word: &String| {
+        let having = lines.iter().filter(|line| line.iter().any(|known| is_same(known, word))).count();
+        having as f32 >= SHARE_OF_LINES * lines.len() as f32 && having > 0
+    };
     let covers = |word: &String| match () {
         () if is_name(category, word) => 1.0,
         () if is_word_of(category, word) => OF_CATEGORY,
-        () if told.iter().any(|known| is_same(known, word)) => IN_SUMMARY,
+        () if is_about(word) => IN_SUMMARY,
         () => 0.0,
     };
     let covered = asked.iter().map(covers).sum::<f32>() / asked.len() as f32;

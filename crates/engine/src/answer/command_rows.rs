@@ -13,9 +13,9 @@ use crate::store::EventFilter;
 
 /// Most commands of an answer.
 const MOST: usize = 6;
-/// Weights beside the logarithm of the number of sessions in which a command passed: for a word of the subject beyond the purpose in it,
-/// and for being named by a document.
-const SUBJECT: f32 = 4.0;
+/// Weights beside the logarithm of the number of sessions in which a command passed: for the words of the subject beyond the purpose in
+/// it, and for being named by a document.
+const SUBJECT: f32 = 8.0;
 const DOCUMENTED: f32 = 1.0;
 const ONLY_DOCUMENTED: f32 = 0.5;
 /// Deduction for a command that is about a part of the project.
@@ -68,10 +68,17 @@ impl Engine {
             }
         }
         let all = known.len();
-        let mut passed: Vec<(f32, String, Known)> = known
+        let usable: Vec<(String, Known)> =
+            known.into_iter().filter(|(_, known)| known.passed > 0 || known.guide.is_some()).collect();
+        let told = |(command, known): &(String, Known)| {
+            known.guide.as_ref().map_or_else(|| command.clone(), |(_, comment)| format!("{command} {comment}"))
+        };
+        let shares = subject.shares_in(&usable.iter().map(told).collect::<Vec<_>>());
+        let about = |command: &str, share: f32| if subject.is_begun_in(command) { 1.0 } else { share };
+        let mut passed: Vec<(f32, String, Known)> = usable
             .into_iter()
-            .filter(|(_, known)| known.passed > 0 || known.guide.is_some())
-            .map(|(command, known)| (score(&subject, &command, &known), command, known))
+            .zip(shares)
+            .map(|((command, known), share)| (score(about(&command, share), &command, &known), command, known))
             .collect();
         passed.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.2.last.cmp(&a.2.last)).then(a.1.cmp(&b.1)));
         if !before.is_empty() {
@@ -110,23 +117,17 @@ fn row(command: &str, known: Known) -> ViewRow {
     }
 }
 
-fn score(subject: &Subject, command: &str, known: &Known) -> f32 {
+/// Returns the worth of a command of which this share of the subject's words is.
+fn score(about: f32, command: &str, known: &Known) -> f32 {
     let rate = known.passed as f32 / (known.passed + known.failed).max(1) as f32;
     let is_part = command.split_whitespace().skip(1).any(|word| {
         let is_path = word.contains('/') && !word.ends_with("...") && !word.starts_with('-');
         is_path || word.contains(['"', '\'', '$', '*']) || matches!(word, "-run" | "-k" | "-t")
     });
-    let comment = known.guide.as_ref().map_or("", |(_, comment)| comment);
-    let about = match subject.is_empty() {
-        true => 0.0,
-        false if subject.is_begun_in(command) => 1.0,
-        false => subject.share_in(&format!("{command} {comment}")),
-    };
     let documented = match (&known.guide, known.passed) {
         (None, _) => 0.0,
         (Some(_), 0) => ONLY_DOCUMENTED,
         (Some(_), _) => DOCUMENTED,
     };
-    (known.sessions as f32).ln_1p() * rate + if about > 0.0 { SUBJECT * (1.0 + about) } else { 0.0 } + documented
-        - if is_part { PART } else { 0.0 }
+    (known.sessions as f32).ln_1p() * rate + SUBJECT * about + documented - if is_part { PART } else { 0.0 }
 }
