@@ -44,7 +44,7 @@ use trigger::Prefilter;
 use values::Form;
 
 /// Version of the rules, incremented whenever a rule changes. Stored per episode.
-pub const RULES_VERSION: u32 = 5;
+pub const RULES_VERSION: u32 = 6;
 
 /// Minimum length of a text that is scanned. In shorter texts a secret cannot be told from a word.
 const SHORTEST: usize = 8;

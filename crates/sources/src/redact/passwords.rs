@@ -77,6 +77,12 @@ const WELL_KNOWN: &[&str] = &[
     "promise",
 ];
 
+/// Words that a number follows in names of algorithms and types.
+const NUMBERED: &[&str] = &[
+    "argon", "base", "bcrypt", "blake", "char", "crypt", "double", "float", "oauth", "pbkdf", "scrypt", "string", "uint",
+    "varchar",
+];
+
 /// Returns whether a value, assigned to the name of a password, is one.
 pub(super) fn is_password(value: &str, form: Form) -> bool {
     let bytes = value.as_bytes();
@@ -128,9 +134,22 @@ pub(super) fn is_password(value: &str, form: Form) -> bool {
             is_phrase || digits >= 3 || ((digits > 0 || has_symbol) && !is_code)
         }
         Form::Quoted => (is_phrase && words >= 3) || digits > 0 || has_symbol,
-        Form::Line => (is_phrase && words >= 3) || ((digits >= 3 || has_symbol) && !is_expression(value)),
+        Form::Line => {
+            (is_phrase && words >= 3) || ((digits >= 3 || has_symbol) && !is_expression(value)) || has_inner_number(value)
+        }
         Form::Bare => (digits >= 3 || has_symbol) && !is_expression(value),
     }
+}
+
+/// Returns whether a value is two words with a number between them, as people make passwords (`tide7harbour`), and no name of an
+/// algorithm or a type (`base64encoded`).
+fn has_inner_number(value: &str) -> bool {
+    let is_number = |letter: char| letter.is_ascii_digit();
+    let Some(start) = value.find(is_number) else { return false };
+    let (first, rest) = value.split_at(start);
+    let second = rest.trim_start_matches(is_number);
+    let is_word = |word: &str| word.len() >= 4 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    is_word(first) && is_word(second) && !NUMBERED.contains(&first.to_ascii_lowercase().as_str())
 }
 
 /// Returns whether unquoted text can be code: words joined by the operators of code, with few digits.

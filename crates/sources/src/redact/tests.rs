@@ -293,6 +293,8 @@ fn contexts() -> Vec<(&'static str, String, String)> {
         }
         add("assignment", secret(), "password = \"@@\"");
     }
+    add("assignment", format!("hunter2{}", "harbour"), "password: @@");
+    add("assignment", format!("blauer7{}", "Hafen"), "Passwort: @@");
     for secret in ["Strawberry99!", "Dragon2025!", "Sunshine1!", "Welcome2024!"] {
         add("assignment", secret.into(), "password: @@");
         add("assignment", secret.into(), "x.password=@@");
