@@ -258,18 +258,20 @@ impl<'q> Words<'q> {
         })
     }
 
-    /// Returns the words that are in no phrase of these sections, and no filler.
+    /// Returns the words that are in no phrase of these sections, and no filler. A filling noun beside one of them belongs to it: the
+    /// phases of a session are "session phases", those of the last session are "phases".
     fn subject(&self, sections: &[&str]) -> String {
-        let mut kept = Vec::new();
+        let (mut is_kept, mut is_noun) = (vec![false; self.all.len()], vec![false; self.all.len()]);
         let mut at = 0;
         while at < self.all.len() {
             let length = sections.iter().chain(&["filler"]).map(|section| self.length_at(section, at)).max().unwrap_or(0);
-            if length == 0 {
-                kept.push(self.all[at].raw);
-            }
+            is_noun[at] = length == 0 && self.length_at("filling noun", at) > 0;
+            is_kept[at] = length == 0 && !is_noun[at];
             at += length.max(1);
         }
-        kept.join(" ")
+        let is_beside = |at: usize| at.checked_sub(1).is_some_and(|before| is_kept[before]) || is_kept.get(at + 1) == Some(&true);
+        let kept = (0..self.all.len()).filter(|at| is_kept[*at] || is_noun[*at] && is_beside(*at));
+        kept.map(|at| self.all[at].raw).collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -333,6 +335,9 @@ mod tests {
             ("what did we decide about Redis last week", "Redis"),
             ("how do we run the integration tests", "integration tests"),
             ("was wissen wir über den Pegel", "Pegel"),
+            ("what do we know about concurrent sessions", "concurrent sessions"),
+            ("summary of what we decided on the session phases", "session phases"),
+            ("what did we do in the last session on the gauge", "gauge"),
         ] {
             assert_eq!(wanted(question).subject, subject, "{question}");
         }
