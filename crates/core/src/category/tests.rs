@@ -209,6 +209,19 @@ fn a_subject_means_a_category_by_name_tag_or_word_and_suffices_if_all_of_it_is_c
     for subject in ["invoices", "the", "", "showtime", "general"] {
         assert_eq!(choose(subject), None, "{subject}");
     }
+    let many: Vec<Memory> = (0..9)
+        .map(|at| {
+            let of = if at == 0 { "pages" } else { "berths" };
+            memory(10 + at, MemoryKind::Fact, &format!("Tests of {of} take {at} minutes on runner {at}."))
+        })
+        .collect();
+    let many = self::items(&many);
+    let suffices = |subject: &str| {
+        let tree = super::tree(&many, &no_meaning);
+        let summary = |category: &Category| Ok::<_, Infallible>(category.summary(&many));
+        chosen(&tree, subject, &no_meaning, &summary).unwrap().unwrap().is_sufficient
+    };
+    assert_eq!((suffices("testing of berths"), suffices("testing of pages")), (true, false), "one line of nine is no overview");
     let empty = |_: &Category| Ok::<_, Infallible>(Category::default().summary(&items));
     let few = |subject: &str| chosen(&tree, subject, &no_meaning, &empty).unwrap();
     assert!(few("testing").is_some_and(|choice| !choice.is_sufficient), "a few lines replace no passages");

@@ -73,7 +73,8 @@ impl Engine {
         let told = |(command, known): &(String, Known)| {
             known.guide.as_ref().map_or_else(|| command.clone(), |(_, comment)| format!("{command} {comment}"))
         };
-        let shares = subject.shares_in(&usable.iter().map(told).collect::<Vec<_>>());
+        let (shares, met) = subject.shares_in(&usable.iter().map(told).collect::<Vec<_>>());
+        let is_begun = usable.iter().any(|(command, _)| subject.is_begun_in(command));
         let about = |command: &str, share: f32| if subject.is_begun_in(command) { 1.0 } else { share };
         let mut passed: Vec<(f32, String, Known)> = usable
             .into_iter()
@@ -96,7 +97,10 @@ impl Engine {
             });
         }
         passed.truncate(MOST);
-        Ok(Rows { rows: passed.into_iter().map(|(_, command, known)| row(&command, known)).collect(), all, ..Rows::default() })
+        let rows: Vec<ViewRow> = passed.into_iter().map(|(_, command, known)| row(&command, known)).collect();
+        // A row that has "cli" of "the docker image of the cli" is about something else.
+        let are_beside = !rows.is_empty() && !is_begun && 2 * met < subject.len();
+        Ok(Rows { rows, all, are_beside, ..Rows::default() })
     }
 }
 

@@ -54,7 +54,7 @@ impl Engine {
             if let Some(summary) = self.summary_rows(asked)? {
                 if summary.category.as_ref().is_some_and(|(_, sufficed)| *sufficed) {
                     rows.extend(defined.into_iter().chain(summary.rows));
-                    return Ok(Rows { all: rows.len(), rows, category: summary.category });
+                    return Ok(Rows { all: rows.len(), rows, category: summary.category, ..Rows::default() });
                 }
                 category = summary.category;
             }
@@ -88,7 +88,7 @@ impl Engine {
         let work = self.work_rows(&as_kind(asked, AnswerKind::Work))?;
         let brief = |row: ViewRow| ViewRow { details: Vec::new(), text: cut(&row.text, ROW_CHARS), ..row };
         rows.extend(work.rows.into_iter().take(MOST_SESSIONS).map(brief));
-        Ok(Rows { rows, all: all.max(work.all), category })
+        Ok(Rows { rows, all: all.max(work.all), category, ..Rows::default() })
     }
 }
 
@@ -108,7 +108,7 @@ impl Engine {
                 details: line.before.into_iter().collect(),
             });
             let rows: Vec<ViewRow> = rows.collect();
-            Rows { all: rows.len(), rows, category: Some((found.name, found.is_sufficient)) }
+            Rows { all: rows.len(), rows, category: Some((found.name, found.is_sufficient)), ..Rows::default() }
         }))
     }
 

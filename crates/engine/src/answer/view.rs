@@ -145,20 +145,29 @@ impl Subject {
         found as f32 / self.terms.len() as f32
     }
 
-    /// Returns for each text the share of its words that it has, by rarity among the texts, 0 to 1. A word that no text has counts nothing.
-    pub fn shares_in(&self, texts: &[String]) -> Vec<f32> {
+    /// Returns for each text the share of its words that it has, by rarity among the texts, 0 to 1; and the number of its words that some
+    /// text has. The others count nothing.
+    pub fn shares_in(&self, texts: &[String]) -> (Vec<f32>, usize) {
         let lower: Vec<String> = texts.iter().map(|text| text.to_lowercase()).collect();
-        let (mut shares, mut whole) = (vec![0.0; texts.len()], 0.0);
+        let (mut shares, mut whole, mut met) = (vec![0.0; texts.len()], 0.0, 0);
         for term in &self.terms {
             let has = |text: &&String| term.iter().any(|word| text.contains(word.as_str()));
             let having = lower.iter().filter(has).count();
-            let rarity = if having == 0 { 0.0 } else { (1.0 + texts.len() as f32 / having as f32).ln() };
-            whole += rarity;
+            if having == 0 {
+                continue;
+            }
+            let rarity = (1.0 + texts.len() as f32 / having as f32).ln();
+            (whole, met) = (whole + rarity, met + 1);
             for (share, text) in shares.iter_mut().zip(&lower) {
                 *share += if has(&text) { rarity } else { 0.0 };
             }
         }
-        shares.into_iter().map(|share| share / whole.max(f32::MIN_POSITIVE)).collect()
+        (shares.into_iter().map(|share| share / whole.max(f32::MIN_POSITIVE)).collect(), met)
+    }
+
+    /// Returns the number of its words.
+    pub fn len(&self) -> usize {
+        self.terms.len()
     }
 
     /// Returns whether a word of a text is one of its words, or the beginning of one: `dup` of "duplicated".
@@ -183,6 +192,8 @@ pub(super) struct Rows {
     pub all: usize,
     /// The category whose summary was asked, and whether it sufficed.
     pub category: Option<(String, bool)>,
+    /// True if none of the rows is about the subject.
+    pub are_beside: bool,
 }
 
 impl Engine {
@@ -236,7 +247,7 @@ impl Engine {
             subject: Subject::of(&wanted.subject, &request.question),
             wanted,
         };
-        let Rows { mut rows, all, category } = match is_of_summary {
+        let Rows { mut rows, all, category, are_beside } = match is_of_summary {
             true => match self.summary_rows(&asked)? {
                 Some(found) if found.category.as_ref().is_some_and(|(_, sufficed)| *sufficed) => found,
                 _ => return Ok((AnswerKind::Passages, None)),
@@ -253,6 +264,9 @@ impl Engine {
         if is_widened {
             let wanted = WantedAnswer { subject: String::new(), ..asked.wanted.clone() };
             rows = self.rows(&Asked { wanted, subject: Subject::of("", ""), projects: asked.projects.clone(), ..asked })?.rows;
+        }
+        let is_widened = is_widened || are_beside;
+        if is_widened {
             rows.truncate(MOST_WIDENED);
         }
         if rows.is_empty() && asked.wanted.is_guess {

@@ -99,6 +99,31 @@ fn a_list_about_something_unknown_says_so_and_tells_the_latest() {
 }
 
 #[test]
+fn commands_of_which_none_names_the_subject_are_marked_as_beside_it() {
+    let memory = two_sessions();
+    let is_widened = |question| answer(&memory, question).view.unwrap().is_widened;
+    assert!(!is_widened("how do we run the tests"));
+    assert!(!is_widened("how do we run the coverage tests"));
+    assert!(is_widened("how do we run the tests of the blowhole"));
+}
+
+#[test]
+fn of_commands_those_with_the_rarer_words_of_the_question_come_first() {
+    let memory = Memory::new();
+    let mut session = SessionBuilder::new(SEED + 40).cwd("/home/dev/tide").at(MONDAY);
+    session.human("Run all tests.");
+    let commands = ["./agent/gauge/...", "./agent/tide/...", "./agent/map/...", "-tags=e2e ./harbour/..."];
+    for command in commands {
+        session.tool("Bash", &json!({"command": format!("go test {command}")}), "ok", false);
+    }
+    memory.write("projects/p/rare.jsonl", session.text());
+    memory.learn();
+    memory.engine().extract(&ExtractRequest::default(), &mut |_, _| true).unwrap();
+    let told = rows(&memory, "how do i run the e2e tests with the real agent");
+    assert_eq!(told[0], "`go test -tags=e2e ./harbour/...` (passed 1×)", "{told:?}");
+}
+
+#[test]
 fn work_of_a_day_is_that_day_and_nothing_else() {
     let memory = two_sessions();
     let told = rows(&memory, "what did we do on 2026-01-13");
