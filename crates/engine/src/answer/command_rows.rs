@@ -98,7 +98,7 @@ impl Engine {
         }
         passed.truncate(MOST);
         let rows: Vec<ViewRow> = passed.into_iter().map(|(_, command, known)| row(&command, known)).collect();
-        // A row that has "cli" of "the docker image of the cli" is about something else.
+        // Commands that have only "cli" of "the docker image of the cli" are about something else.
         let are_beside = !rows.is_empty() && !is_begun && 2 * met < subject.len();
         Ok(Rows { rows, all, are_beside, ..Rows::default() })
     }

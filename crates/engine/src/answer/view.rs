@@ -192,7 +192,7 @@ pub(super) struct Rows {
     pub all: usize,
     /// The category whose summary was asked, and whether it sufficed.
     pub category: Option<(String, bool)>,
-    /// True if none of the rows is about the subject.
+    /// True if the rows have fewer than half of the subject's words.
     pub are_beside: bool,
 }
 

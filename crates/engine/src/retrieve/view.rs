@@ -22,7 +22,7 @@ pub struct View {
     pub total: usize,
     /// Number of things of the kind in the projects, whatever their subject; counted where a subject is named.
     pub all: usize,
-    /// True if nothing of the kind is about the subject, and the rows are the latest of the kind.
+    /// True if nothing of the kind is about the subject, and the rows are others of the kind: the latest, or commands for the purpose.
     pub is_widened: bool,
     /// Name of the category whose summary the subject means.
     #[serde(default)]
