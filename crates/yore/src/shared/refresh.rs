@@ -4,7 +4,7 @@
 //! in which it was looked, a file in the data directory holds the stamp of what was taken. Checkouts of one project on different branches
 //! share different files: what any of them has is shared.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -158,10 +158,12 @@ pub fn take<E: From<io::Error>>(
     let elsewhere = elsewhere.into_iter().filter(|name| !is_here(name)).map(|name| file_of(&name)).collect();
     let taken = take(SharedRequest { here, records, elsewhere })?;
     let holds = |standing: &Standing<'_>| standing.is_accepted && standing.retired.is_none();
+    // Somebody whom the person accepted may say the same, as a memory of another kind.
+    let held: HashSet<&str> =
+        standings.iter().filter(|standing| holds(standing)).map(|standing| standing.memory.statement.as_str()).collect();
     let is_told = |standing: &&Standing<'_>| {
-        // Somebody whom the person accepted may say the same, as a memory of another kind.
-        let is_accepted = standings.iter().any(|other| holds(other) && other.memory.statement == standing.memory.statement);
-        !standing.is_accepted && standing.retired.is_none() && !is_accepted && !taken.own.contains(&place_of(standing))
+        let is_known = held.contains(standing.memory.statement.as_str()) || taken.own.contains(&place_of(standing));
+        !standing.is_accepted && standing.retired.is_none() && !is_known
     };
     let unaccepted = standings.iter().filter(is_told).take(MOST_UNACCEPTED).map(unaccepted_of).collect();
     for (gone, _) in of_project().filter(|(_, other)| !other.root.is_dir()) {
