@@ -73,13 +73,16 @@ impl Engine {
         let told = |(command, known): &(String, Known)| {
             known.guide.as_ref().map_or_else(|| command.clone(), |(_, comment)| format!("{command} {comment}"))
         };
-        let (shares, met) = subject.shares_in(&usable.iter().map(told).collect::<Vec<_>>());
-        let is_begun = usable.iter().any(|(command, _)| subject.is_begun_in(command));
-        let about = |command: &str, share: f32| if subject.is_begun_in(command) { 1.0 } else { share };
+        let told: Vec<String> = usable.iter().map(told).collect();
+        let is_begun: Vec<bool> = usable.iter().map(|(command, _)| subject.is_begun_in(command)).collect();
+        // Commands that have only "cli" of "the docker image of the cli" are about something else.
+        let are_beside = !is_begun.contains(&true) && subject.share_in(&told.join("\n")) < 0.5;
+        let about =
+            subject.shares_in(&told).into_iter().zip(is_begun).map(|(share, is_begun)| if is_begun { 1.0 } else { share });
         let mut passed: Vec<(f32, String, Known)> = usable
             .into_iter()
-            .zip(shares)
-            .map(|((command, known), share)| (score(about(&command, share), &command, &known), command, known))
+            .zip(about)
+            .map(|((command, known), about)| (score(about, &command, &known), command, known))
             .collect();
         passed.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.2.last.cmp(&a.2.last)).then(a.1.cmp(&b.1)));
         if !before.is_empty() {
@@ -98,8 +101,7 @@ impl Engine {
         }
         passed.truncate(MOST);
         let rows: Vec<ViewRow> = passed.into_iter().map(|(_, command, known)| row(&command, known)).collect();
-        // Commands that have only "cli" of "the docker image of the cli" are about something else.
-        let are_beside = !rows.is_empty() && !is_begun && 2 * met < subject.len();
+        let are_beside = are_beside && !rows.is_empty();
         Ok(Rows { rows, all, are_beside, ..Rows::default() })
     }
 }

@@ -145,11 +145,10 @@ impl Subject {
         found as f32 / self.terms.len() as f32
     }
 
-    /// Returns for each text the share of its words that it has, by rarity among the texts, 0 to 1; and the number of its words that some
-    /// text has. The others count nothing.
-    pub fn shares_in(&self, texts: &[String]) -> (Vec<f32>, usize) {
+    /// Returns for each text the share of its words that it has, by rarity among the texts, 0 to 1. A word that no text has counts nothing.
+    pub fn shares_in(&self, texts: &[String]) -> Vec<f32> {
         let lower: Vec<String> = texts.iter().map(|text| text.to_lowercase()).collect();
-        let (mut shares, mut whole, mut met) = (vec![0.0; texts.len()], 0.0, 0);
+        let (mut shares, mut whole) = (vec![0.0; texts.len()], 0.0);
         for term in &self.terms {
             let has = |text: &&String| term.iter().any(|word| text.contains(word.as_str()));
             let having = lower.iter().filter(has).count();
@@ -157,17 +156,12 @@ impl Subject {
                 continue;
             }
             let rarity = (1.0 + texts.len() as f32 / having as f32).ln();
-            (whole, met) = (whole + rarity, met + 1);
+            whole += rarity;
             for (share, text) in shares.iter_mut().zip(&lower) {
                 *share += if has(&text) { rarity } else { 0.0 };
             }
         }
-        (shares.into_iter().map(|share| share / whole.max(f32::MIN_POSITIVE)).collect(), met)
-    }
-
-    /// Returns the number of its words.
-    pub fn len(&self) -> usize {
-        self.terms.len()
+        shares.into_iter().map(|share| share / whole.max(f32::MIN_POSITIVE)).collect()
     }
 
     /// Returns whether a word of a text is one of its words, or the beginning of one: `dup` of "duplicated".

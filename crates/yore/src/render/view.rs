@@ -28,9 +28,7 @@ pub fn heading(view: &View) -> String {
                 let was_run = view.rows.iter().any(|row| row.state.as_ref().is_some_and(|state| state.starts_with("passed")));
                 let which = if was_run { "were run here and passed" } else { "documents of the project name" };
                 return match view.is_widened {
-                    true => {
-                        format!("No command{} is recorded; what {}", subject.replacen("about", "that names", 1), purpose.said())
-                    }
+                    true => format!("No command{subject} is recorded; what {}", purpose.said()),
                     false => format!("Commands that {which}: what {}", purpose.said()),
                 };
             }
