@@ -131,7 +131,7 @@ def main() -> None:
             lines, seams[session] = joined(pieces, session, arguments.keep_times)
             (folder / f"{session}.jsonl").write_text("\n".join(lines) + "\n")
         yore(program, home, "ingest", str(folder))
-        topics = {found["session"]: found["topics"] for found in json.loads(yore(program, home, "topics", "-n", "0", "--json"))}
+        topics = {found["session"]: found["topics"] for found in json.loads(yore(program, home, "topics", "--all", "-n", "0", "--json"))}
         rows, unread = [], 0
         for session, at in seams.items():
             turns = json.loads(yore(program, home, "show", session, "--budget", "0", "--json"))["turns"]

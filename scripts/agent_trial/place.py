@@ -128,7 +128,7 @@ class Yore:
             return None
 
     def sessions(self) -> list[dict[str, Any]]:
-        found = self.json("sessions", "--subagents", "-n", "1000")
+        found = self.json("sessions", "--all", "--subagents", "-n", "1000")
         return found.get("sessions", []) if isinstance(found, dict) else found or []
 
     def turns(self, session: str) -> list[dict[str, Any]]:

@@ -206,7 +206,7 @@ def main():
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
-    listed = json.loads(run(arguments, "sessions", "--json", "-n", "1000").stdout or "[]")
+    listed = json.loads(run(arguments, "sessions", "--all", "--json", "-n", "1000").stdout or "[]")
     listed = listed["items"] if isinstance(listed, dict) else listed
     sessions = arguments.sessions or [session["session"] for session in listed]
     rows = []
