@@ -173,6 +173,29 @@ fn viewed(command: &str, output: &str) -> Option<Told> {
     Some(Told::new(kind, state, number, field("title").unwrap_or_default()))
 }
 
+/// Returns the pull requests whose number, state and address stand in the JSON that a tool shows, even if it is torn.
+pub(super) fn shown(output: &str) -> Vec<Told> {
+    let mut found = Vec::new();
+    for (at, _) in output.match_indices(NUMBER) {
+        let rest = &output[at + NUMBER.len()..];
+        let own = &rest[..rest.find(NUMBER).unwrap_or(rest.len())];
+        let digits: String = own.trim_start().chars().take_while(char::is_ascii_digit).collect();
+        let is_addressed = !digits.is_empty() && output.contains(&format!("/pull/{digits}\""));
+        let text = |name: &str| {
+            let (_, value) = own.split_once(&format!("\"{name}\":"))?;
+            value.trim_start().strip_prefix('"')?.split('"').next()
+        };
+        let Some(state) = text("state").filter(|_| is_addressed) else { continue };
+        let is_merged = own.split_once("\"merged\":").is_some_and(|(_, value)| value.trim_start().starts_with("true"));
+        let state = if is_merged { EventState::WasMerged } else { state_of(state) };
+        found.push(Told::new(EventKind::PullRequest, state, format!("#{digits}"), text("title").unwrap_or_default()));
+    }
+    found
+}
+
+/// Name of the field that begins a pull request's own part of JSON.
+const NUMBER: &str = "\"number\":";
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -200,6 +223,17 @@ mod tests {
         assert_eq!(names("cat pr.txt", "41\tDraw the map\tmap\tOPEN"), [""; 0]);
     }
 
+    #[test]
+    fn pull_requests_in_json_have_their_state_even_if_the_output_is_torn() {
+        let output = r#"Output: {"pr41": {"url": "https://github.com/acme/tide/pull/41", "number": 41, "state": "closed", "merged": true,
+            "title": "Draw the map"}, "pr42": {"url": "https://github.com/acme/tide/pull/42", "number": 42, "state": "closed",
+            "merged": false, "title": "Fold it"}, "issue": {"url": "https://github.com/acme/tide/issues/7", "number": 7, "state": "open"},
+            "pr43": {"url": "https://github.com/acme/tide/pull/43", "number": 43, "state": "open", "tit"#;
+        let told: Vec<String> =
+            shown(output).into_iter().map(|known| format!("{} {} {}", known.name, known.state.as_str(), known.text)).collect();
+        assert_eq!(told, ["#41 was_merged Draw the map", "#42 was_closed Fold it", "#43 was_open "]);
+    }
+
     proptest! {
         #[test]
         fn any_output_is_read_without_panic(
@@ -207,6 +241,7 @@ mod tests {
             output in "([0-9]{1,3}\t|\\[main [0-9a-f]{7}\\] |Merge pull request #|\\(#|\\)|\\{\"number\": |/pull/|OPEN|\n|\\PC){0,20}",
         ) {
             names(&command, &output);
+            shown(&output);
         }
     }
 }

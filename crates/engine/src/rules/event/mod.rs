@@ -24,6 +24,8 @@ const SAID: &str = "the user said:";
 /// Beginnings of the notices that a call was refused.
 pub(super) const REFUSED: [&str; 3] =
     ["The user doesn't want to proceed", "The user doesn't want to take this action", "User rejected"];
+/// States of issues on which nobody works any more.
+const CLOSED_STATES: [&str; 8] = ["done", "closed", "completed", "resolved", "canceled", "cancelled", "duplicate", "won't do"];
 /// Words with which a program gives a plan to carry out.
 const PLAN_GIVEN: &str = "Implement the following plan:";
 /// Names of documents that guide work in a project, and the fewest lines and the beginning of a message with one.
@@ -66,6 +68,7 @@ pub fn events(turns: &[TurnShape<'_>]) -> Vec<Event<usize>> {
             tool if tool.ends_with("create_issue") || tool.ends_with("update_issue") => found.issue(&call),
             _ => found.commands(&call),
         }
+        found.shown_pull_requests(&call);
         found.guide(&call);
         found.refusal(&call);
         found.taken_back(&call);
@@ -234,28 +237,43 @@ impl Found<'_, '_> {
         }
     }
 
-    /// Adds an issue of a tracker that a tool opened or changed.
+    /// Adds an issue of a tracker that a tool opened or changed. The state that the call asks for counts before the one that the answer
+    /// has: a tracker may answer with what was there before.
     fn issue(&mut self, call: &Call<'_>) {
-        let Some((result, answer)) = call.answer else { return };
-        let field = |name: &str| {
-            let of = |text: &str| {
-                let (_, rest) = text.split_once(&format!("\"{name}\":\""))?;
-                Some(rest.split('"').next().unwrap_or(rest).to_owned())
-            };
-            of(answer).or_else(|| call.input.lines().find_map(|line| Some(line.strip_prefix(&format!("{name}: "))?.to_owned())))
+        let Some((result, answer)) = call.answer.filter(|(_, answer)| !is_refusal(answer)) else { return };
+        let answered: Option<serde_json::Value> = serde_json::from_str(answer.trim()).ok();
+        let told = |name: &str| answered.as_ref()?.get(name)?.as_str().map(str::to_owned);
+        let asked =
+            |name: &str| call.input.lines().find_map(|line| Some(line.strip_prefix(name)?.strip_prefix(": ")?.to_owned()));
+        let keys = ["identifier", "id"].into_iter().flat_map(|name| [told(name), asked(name)]).flatten();
+        let Some(key) = keys.into_iter().find(|key| is_ticket(key)) else { return };
+        let state = ["state", "status"].into_iter().find_map(asked);
+        let is_asked = state.is_some() || call.tool.ends_with("create_issue");
+        let is_closed = state.or_else(|| told("status")).or_else(|| told("state")).is_some_and(|state| is_closed_state(&state));
+        let state = match (is_closed, is_asked) {
+            (true, true) => EventState::Closed,
+            (true, false) => EventState::WasClosed,
+            (false, true) => EventState::Opened,
+            (false, false) => EventState::WasOpen,
         };
-        let Some(key) = field("identifier").or_else(|| field("id")).filter(|key| is_ticket(key)) else { return };
-        let is_closed = field("status").or_else(|| field("state")).is_some_and(|state| {
-            ["done", "closed", "canceled", "cancelled", "duplicate"].contains(&state.to_lowercase().as_str())
-        });
-        let state = if is_closed { EventState::Closed } else { EventState::Opened };
-        self.add(EventKind::Issue, state, &key, &field("title").unwrap_or_default(), result);
+        let title = told("title").or_else(|| asked("title")).unwrap_or_default();
+        self.add(EventKind::Issue, state, &key, &title, result);
+    }
+
+    /// Adds the pull requests that a tool of GitHub shows.
+    fn shown_pull_requests(&mut self, call: &Call<'_>) {
+        let (Some((result, answer)), true) = (call.answer, call.tool.contains("github") || call.input.contains("github")) else {
+            return;
+        };
+        for known in github::shown(answer) {
+            self.add(known.kind, known.state, &known.name, &known.text, result);
+        }
     }
 
     /// Adds a call that the person refused, with their words.
     fn refusal(&mut self, call: &Call<'_>) {
         let Some((result, answer)) = call.answer else { return };
-        if call.tool == "ExitPlanMode" || !REFUSED.iter().any(|notice| answer.trim_start().starts_with(notice)) {
+        if call.tool == "ExitPlanMode" || !is_refusal(answer) {
             return;
         }
         let said = answer.split_once(SAID).map(|(_, said)| plain(said)).unwrap_or_default();
@@ -274,7 +292,7 @@ impl Found<'_, '_> {
     /// Adds the files whose edits a command took back, or whose edit the person refused, if they were not edited again.
     fn taken_back(&mut self, call: &Call<'_>) {
         let Some((result, answer)) = call.answer else { return };
-        let is_refused = REFUSED.iter().any(|notice| answer.trim_start().starts_with(notice));
+        let is_refused = is_refusal(answer);
         let is_written = |file: &&FileUse| file.action == FileAction::Written;
         let mut found: Vec<(String, String)> = Vec::new();
         if is_refused {
@@ -307,13 +325,23 @@ impl Found<'_, '_> {
     /// Adds the error that a tool reported.
     fn error(&mut self, at: usize, turn: &TurnShape<'_>) {
         let output = turn.tool_text;
-        if REFUSED.iter().any(|notice| output.trim_start().starts_with(notice)) {
+        if is_refusal(output) {
             return;
         }
         let Some(line) = error_line(output) else { return };
         let steady = steady(line);
         self.add(EventKind::Error, EventState::Failed, steady.lines().next().unwrap_or_default(), line.trim(), at);
     }
+}
+
+/// Returns whether an answer is the notice that the person refused the call.
+fn is_refusal(answer: &str) -> bool {
+    REFUSED.iter().any(|notice| answer.trim_start().starts_with(notice))
+}
+
+/// Returns whether the name of an issue's state says that nobody works on it any more.
+fn is_closed_state(state: &str) -> bool {
+    CLOSED_STATES.contains(&state.to_lowercase().as_str())
 }
 
 fn is_guide(path: &str) -> bool {
