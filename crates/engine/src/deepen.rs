@@ -436,7 +436,7 @@ impl Engine {
             filter,
             ..recall.clone()
         };
-        let rows = self.view(&request)?.1.map(|view| view.rows).unwrap_or_default();
+        let rows = self.view(&request)?.view.map(|view| view.rows).unwrap_or_default();
         let line = |row: ViewRow| DeepLine {
             relation: None,
             what: row.state.unwrap_or_default(),

@@ -25,6 +25,8 @@ const LIKELY: f32 = 0.5;
 const SEARCHED: usize = 20;
 /// Beginning of the error that a tool of an agent gives for a call that it cannot carry out.
 const OF_AGENTS_TOOLS: &str = "<tool_use_error>";
+/// Milliseconds before the latest work after which the steps of a session are left behind.
+const LEFT_BEHIND: i64 = 14 * 86_400_000;
 /// Most files of a list.
 const MOST_FILES: usize = 12;
 
@@ -122,7 +124,12 @@ impl Engine {
         if asked.wanted.kind == AnswerKind::Todos {
             let events = self.store().events(&EventFilter { kinds: &[EventKind::Todo], ..asked.events() })?;
             let is_waiting = |state| matches!(state, EventState::Pending | EventState::InProgress);
-            let waiting: Vec<StoredEvent> = events.into_iter().filter(|known| is_waiting(known.event.state)).collect();
+            // Nobody goes on with steps that an agent left long before the latest work, unless they are asked for by name or time.
+            let latest = events.iter().filter_map(|known| known.event.at).max().unwrap_or_default();
+            let is_all = !asked.subject.is_empty() || asked.since.is_some() || asked.until.is_some();
+            let is_recent = |at: Option<UtcMillis>| is_all || at.is_none_or(|at| at >= latest.saturating_sub(LEFT_BEHIND));
+            let is_open = |known: &StoredEvent| is_waiting(known.event.state) && is_recent(known.event.at);
+            let waiting: Vec<StoredEvent> = events.into_iter().filter(is_open).collect();
             all += waiting.len();
             let own = folded(waiting).into_iter().filter(|known| asked.subject.is_in(&known.latest.event.name));
             rows.extend(own.map(row_of_event));

@@ -13,9 +13,10 @@ mod work;
 use yore_core::event::Purpose;
 use yore_core::id::MemoryId;
 use yore_core::memory::Use;
-use yore_core::query::AnswerKind;
+use yore_core::query::{AnswerKind, Filter};
+use yore_core::scope::ScopeChoice;
 
-use self::view::Subject;
+use self::view::{Subject, Viewed};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::retrieve::{Hit, RecallAnswer, RecallRequest, View, ViewRow};
@@ -60,10 +61,16 @@ impl Engine {
             // Turns that the index cannot take now are searched in memory.
             let _ = self.sync_index(0, &mut |_| {});
         }
-        let (kind, view) = match has_time && !request.is_bare {
-            true => self.view(request).unwrap_or((AnswerKind::Passages, None)),
-            false => (AnswerKind::Passages, None),
+        let Viewed { kind, view, is_project_unknown } = match has_time && !request.is_bare {
+            true => self.view(request).unwrap_or_else(|_| Viewed::passages()),
+            false => Viewed::passages(),
         };
+        if is_project_unknown {
+            // What holds in other projects answers nothing.
+            let nowhere = Filter { scope: ScopeChoice::CurrentOnly, ..request.filter.clone() };
+            let answer = self.recall(&RecallRequest { filter: nowhere, ..request.clone() })?;
+            return Ok(RecallAnswer { answer_kind: kind, ..answer });
+        }
         let has_rows = view.as_ref().is_some_and(|view| !view.rows.is_empty());
         let mut answer = match view.as_ref().filter(|_| has_rows) {
             Some(view) => self.recall(&beside_view(view, request))?,

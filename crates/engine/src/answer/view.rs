@@ -12,8 +12,9 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::retrieve::{RecallRequest, View, ViewRow, project_here, projects_named};
 use crate::store::{EventFilter, ProjectKey};
+use yore_sources::project_names::ProjectNames;
 
-/// Most rows of a view, and of one that has nothing about its subject.
+/// Most rows of a view, unless more are asked for, and of one that has nothing about its subject.
 const MOST_ROWS: usize = 30;
 const MOST_WIDENED: usize = 5;
 /// Fewest words of a question that may be an error, and the share of them that the error has.
@@ -190,10 +191,29 @@ pub(super) struct Rows {
     pub are_beside: bool,
 }
 
+/// The kind of answer that a request wants, and its view over what is recorded.
+pub(crate) struct Viewed {
+    pub kind: AnswerKind,
+    /// The view; `None` if the kind has none, or if nothing of the kind is recorded.
+    pub view: Option<View>,
+    /// True if what is recorded about the current project is asked, and that is none of those that are known.
+    pub is_project_unknown: bool,
+}
+
+impl Viewed {
+    /// Returns a wish for passages.
+    pub fn passages() -> Self {
+        Self::without_view(AnswerKind::Passages)
+    }
+
+    fn without_view(kind: AnswerKind) -> Self {
+        Self { kind, view: None, is_project_unknown: false }
+    }
+}
+
 impl Engine {
-    /// Returns the kind of answer that a request wants, and its view over what is recorded; no view if the kind has none, or if nothing
-    /// of the kind is recorded.
-    pub(crate) fn view(&self, request: &RecallRequest) -> Result<(AnswerKind, Option<View>), EngineError> {
+    /// Returns the kind of answer that a request wants, and its view over what is recorded.
+    pub(crate) fn view(&self, request: &RecallRequest) -> Result<Viewed, EngineError> {
         let periods = request.periods(self.now());
         let mut wanted = match request.answer_kind {
             Some(kind) => wanted_as(kind, &request.question, &periods),
@@ -217,12 +237,15 @@ impl Engine {
         let filter =
             Filter { files: if is_of_file { Vec::new() } else { request.filter.files.clone() }, ..request.filter.clone() };
         if kind == AnswerKind::Passages || !filter.is_open_to_views() {
-            return Ok((AnswerKind::Passages, None));
+            return Ok(Viewed::passages());
         }
         if is_of_file {
             wanted.subject = request.filter.files.join(", ");
         }
-        let Some(projects) = self.projects_of(request)? else { return Ok((kind, None)) };
+        let Some(scope) = self.projects_of(request)? else { return Ok(Viewed::without_view(kind)) };
+        let is_of_unknown = matches!(scope, Scope::Unknown) && is_of_project(&wanted, request);
+        // What holds everywhere is all that is known there.
+        let projects = if is_of_unknown { Some(Vec::new()) } else { scope.filter() };
         let period = periods
             .iter()
             .map(|named| named.period)
@@ -233,21 +256,17 @@ impl Engine {
             latest(request.filter.since, period.map(|period| period.start)),
             earliest(request.filter.until, period.map(|period| period.end)),
         );
-        let asked = Asked {
-            request,
-            projects: projects.filter(),
-            since,
-            until,
-            subject: Subject::of(&wanted.subject, &request.question),
-            wanted,
-        };
+        let asked = Asked { request, projects, since, until, subject: Subject::of(&wanted.subject, &request.question), wanted };
         let Rows { mut rows, all, category, are_beside } = match is_of_summary {
             true => match self.summary_rows(&asked)? {
                 Some(found) if found.category.as_ref().is_some_and(|(_, sufficed)| *sufficed) => found,
-                _ => return Ok((AnswerKind::Passages, None)),
+                _ => return Ok(Viewed::passages()),
             },
             false => self.rows(&asked)?,
         };
+        if is_of_unknown && rows.is_empty() {
+            return Ok(Viewed { is_project_unknown: true, ..Viewed::without_view(kind) });
+        }
         // A list that has nothing about the subject tells the latest.
         let is_widened = rows.is_empty()
             && all > 0
@@ -264,19 +283,20 @@ impl Engine {
             rows.truncate(MOST_WIDENED);
         }
         if rows.is_empty() && asked.wanted.is_guess {
-            return Ok((AnswerKind::Passages, None));
+            return Ok(Viewed::passages());
         }
         // That nothing of a list is recorded is an answer.
         let is_list = !NARROW.contains(&kind) && request.answer_kind.is_none();
         if rows.is_empty() && all == 0 && !is_list {
-            return Ok((kind, None));
+            return Ok(Viewed::without_view(kind));
         }
         let total = rows.len();
-        rows.truncate(MOST_ROWS);
+        rows.truncate(MOST_ROWS.max(request.limit));
         let period = period.map(|period| (period.start, period.end));
         let WantedAnswer { purpose, subject, .. } = asked.wanted;
         let (category, sufficed) = category.unzip();
-        Ok((kind, Some(View { kind, purpose, subject, period, rows, total, all, is_widened, category, sufficed })))
+        let view = View { kind, purpose, subject, period, rows, total, all, is_widened, category, sufficed };
+        Ok(Viewed { view: Some(view), ..Viewed::without_view(kind) })
     }
 
     /// Returns whether a question has nearly the words of an error that a tool reported.
@@ -316,22 +336,39 @@ impl Engine {
         Ok(match &request.filter.scope {
             ScopeChoice::All => Some(Scope::Everything),
             ScopeChoice::Projects(names) => Some(Scope::Projects(projects_named(store, names)?)),
-            ScopeChoice::Current => Some(here()?.map_or(Scope::Everything, |project| Scope::Projects(vec![project]))),
+            ScopeChoice::Current => Some(match here()? {
+                Some(project) => Scope::Projects(vec![project]),
+                // The only project that is known is the one that is meant.
+                None if request.here.is_some() && store.projects()?.len() > 1 => Scope::Unknown,
+                None => Scope::Everything,
+            }),
             ScopeChoice::CurrentOnly => here()?.map(|project| Scope::Projects(vec![project])),
         })
+    }
+}
+
+/// Returns whether a question is about what is recorded of the current project. Outside of a repository, lists may be of all projects.
+fn is_of_project(wanted: &WantedAnswer, request: &RecallRequest) -> bool {
+    match wanted.kind {
+        AnswerKind::Commands | AnswerKind::Rules | AnswerKind::Files => true,
+        AnswerKind::Overview if wanted.subject.is_empty() => true,
+        AnswerKind::Overview | AnswerKind::Cause | AnswerKind::Work => false,
+        _ => request.here.as_ref().is_some_and(ProjectNames::is_in_repository),
     }
 }
 
 /// The projects that a request is about.
 enum Scope {
     Everything,
+    /// The current project, which is none of those that are known.
+    Unknown,
     Projects(Vec<ProjectKey>),
 }
 
 impl Scope {
     fn filter(self) -> Option<Vec<ProjectKey>> {
         match self {
-            Self::Everything => None,
+            Self::Everything | Self::Unknown => None,
             Self::Projects(projects) => Some(projects),
         }
     }

@@ -94,6 +94,10 @@ impl Engine {
 
     /// Returns the sessions of the projects in the period, the latest first.
     fn sessions_in(&self, asked: &Asked<'_>) -> Result<Vec<EpisodeSummary>, EngineError> {
+        // No projects are all projects to the filter.
+        if asked.projects.as_ref().is_some_and(Vec::is_empty) {
+            return Ok(Vec::new());
+        }
         let filter = SessionFilter {
             projects: asked.projects.as_deref().unwrap_or_default(),
             since: asked.since,

@@ -34,6 +34,9 @@ pub struct AskAnswer {
     pub unsupported: usize,
     /// Names of the projects that were searched; empty: all.
     pub projects: Vec<String>,
+    /// True if nothing was searched, because the question is about the current project and that is not known.
+    #[serde(default)]
+    pub is_project_unknown: bool,
     /// Number of turns that can be found at all.
     pub indexed: u64,
     /// Words of the question that were never met.

@@ -48,11 +48,12 @@ impl Engine {
             let found = gathered.pieces.len();
             steps.push(AskStep { depth: *depth, searched: gathered.searched.clone(), found, confidence: chosen.confidence });
             // Passages of a preview seldom hold all of an answer.
+            let is_unknown = gathered.answer.is_project_unknown;
             let is_sure = gathered.is_recorded || chosen.confidence >= SURE && *depth != AskDepth::Preview;
             if best.as_ref().is_none_or(|(_, known)| chosen.confidence >= known.confidence) {
                 best = Some((gathered, chosen));
             }
-            if is_sure {
+            if is_sure || is_unknown {
                 break;
             }
         }

@@ -4,6 +4,7 @@ use serde_json::json;
 use yore_core::query::AnswerKind;
 use yore_core::scope::ScopeChoice;
 use yore_engine::{ExtractRequest, ForgetRequest, Packing, RecallAnswer, RecallRequest, View};
+use yore_sources::project_names::names_of;
 use yore_testing::{Memory, SessionBuilder};
 
 const SEED: u64 = 4_700;
@@ -297,4 +298,60 @@ fn what_came_of_a_session_begins_after_the_praise_and_keeps_short_sentences_that
     assert!(short.contains("Merged #45."), "{short}");
     let all = outcome("All tests now use the new firmware of the gauge, and none needs the old one.");
     assert!(all.starts_with("All tests now use"), "{all}");
+}
+
+#[test]
+fn a_ticket_has_the_state_that_was_asked_for_and_one_that_was_only_refused_is_none() {
+    let memory = Memory::new();
+    let mut session = SessionBuilder::new(SEED + 40).cwd("/home/dev/tide").at(MONDAY);
+    session.human("Sort the tickets of the gauge");
+    let issue = |key: &str, title: &str, status: &str| {
+        json!({"id": "2ceb7a6b", "identifier": key, "title": title, "description": "\"state\":\"Done\"", "status": status})
+            .to_string()
+    };
+    let create = "mcp__linear-server__create_issue";
+    let update = "mcp__linear-server__update_issue";
+    session.tool(create, &json!({"title": "Poll less often"}), &issue("TIDE-7", "Poll less often", "Backlog"), false);
+    session.tool(create, &json!({"title": "Draw buoys"}), &issue("TIDE-8", "Draw buoys", "Backlog"), false);
+    // The tracker answers with what was there before.
+    session.tool(update, &json!({"id": "TIDE-7", "state": "Cancelled"}), &issue("TIDE-7", "Poll less often", "Backlog"), false);
+    let refusal = "The user doesn't want to proceed with this tool use. The tool use was rejected.";
+    session.tool(update, &json!({"id": "TIDE-9", "state": "Done"}), refusal, true);
+    memory.write("projects/p/tickets.jsonl", session.text());
+    memory.learn();
+    memory.engine().extract(&ExtractRequest::default(), &mut |_, _| true).unwrap();
+    let mut told = rows(&memory, "which tickets are there");
+    told.sort();
+    assert_eq!(told, ["TIDE-7 Poll less often (closed)", "TIDE-8 Draw buoys (opened)"]);
+}
+
+#[test]
+fn what_is_recorded_of_other_projects_is_no_answer_about_one_that_is_not_known() {
+    let home = tempfile::tempdir().unwrap();
+    let path = |below: &str| home.path().join(below).to_str().unwrap().to_owned();
+    for directory in ["fresh/.git", "loose"] {
+        std::fs::create_dir_all(path(directory)).unwrap();
+    }
+    let memory = two_sessions();
+    let asked = |directory: &str, question: &str| {
+        let here = Some(names_of(&path(directory)));
+        let request = RecallRequest { answer_kind: None, here, ..RecallRequest::new(question) };
+        memory.engine().answer(&request, true).unwrap()
+    };
+    assert!(asked("fresh", "how do we run the tests").view.is_some(), "the only project that is known is the one that is meant");
+    let mut other = SessionBuilder::new(SEED + 41).cwd("/home/dev/crane").at(MONDAY);
+    other.human("Oil the crane");
+    other.assistant("The crane is oiled.");
+    memory.write("projects/c/crane.jsonl", other.text());
+    memory.learn();
+    for question in ["how do we run the tests", "what is this project", "which pull requests did we open"] {
+        let answer = asked("fresh", question);
+        assert!(answer.is_project_unknown && answer.view.is_none() && answer.hits.is_empty(), "{question}: {answer:?}");
+    }
+    assert!(asked("loose", "how do we run the tests").is_project_unknown);
+    assert!(
+        asked("loose", "which pull requests did we open").view.is_some(),
+        "outside of a repository, a list is of all projects"
+    );
+    assert!(!asked("fresh", "who oiled the crane").hits.is_empty(), "what was said elsewhere is found");
 }

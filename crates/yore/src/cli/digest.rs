@@ -3,6 +3,7 @@ use jiff::{ToSpan, Zoned};
 use yore_core::query::AnswerKind;
 use yore_core::scope::ScopeChoice;
 
+use super::scope::ScopeArguments;
 use super::{Context, recall};
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::{text, view};
@@ -11,17 +12,15 @@ use crate::results::Recalled;
 /// Show what was done today, by session
 #[derive(Args, Debug)]
 pub struct Today {
-    /// The work in all projects
-    #[arg(short, long)]
-    all: bool,
+    #[command(flatten)]
+    scope: ScopeArguments,
 }
 
 /// Show what was done in the last seven days, by session
 #[derive(Args, Debug)]
 pub struct Week {
-    /// The work in all projects
-    #[arg(short, long)]
-    all: bool,
+    #[command(flatten)]
+    scope: ScopeArguments,
 }
 
 /// Most characters of a digest.
@@ -30,15 +29,15 @@ const MOST_CHARS: usize = 6_000;
 const WEEK: i64 = 6;
 
 pub fn today(arguments: &Today, context: &mut Context) -> CliResult {
-    digest("today", 0, arguments.all, context)
+    digest("today", 0, &arguments.scope, context)
 }
 
 pub fn week(arguments: &Week, context: &mut Context) -> CliResult {
-    digest("in the last seven days", WEEK, arguments.all, context)
+    digest("in the last seven days", WEEK, &arguments.scope, context)
 }
 
 /// Prints what was done today and on so many days before.
-fn digest(period: &str, days_before: i64, is_of_all: bool, context: &mut Context) -> CliResult {
+fn digest(period: &str, days_before: i64, scope: &ScopeArguments, context: &mut Context) -> CliResult {
     let wrong_time = |error: jiff::Error| CliError::usage(format!("cannot read the clock: {error}"), None);
     let today = Zoned::now().start_of_day().map_err(wrong_time)?;
     let start = today.checked_sub(days_before.days()).map_err(wrong_time)?.timestamp().as_millisecond();
@@ -46,8 +45,10 @@ fn digest(period: &str, days_before: i64, is_of_all: bool, context: &mut Context
     let mut memory = context.settings.memory()?;
     let mut request = recall::request("", context);
     request.answer_kind = Some(AnswerKind::Work);
-    if is_of_all {
+    if scope.all {
         request.filter.scope = ScopeChoice::All;
+    } else if !scope.named.is_empty() {
+        request.filter.scope = ScopeChoice::Projects(scope.named.clone());
     }
     let latest = request.clone();
     (request.filter.since, request.filter.until) = (Some(start), Some(end));
@@ -60,13 +61,14 @@ fn digest(period: &str, days_before: i64, is_of_all: bool, context: &mut Context
     if context.printer.is_json() {
         context.printer.json(&Recalled::exact("", &answer))?;
     } else if let Some(view) = answer.view.filter(|_| has_work) {
-        context.printer.line(view::heading(&view))?;
-        for row in view::rows(&view, MOST_CHARS) {
+        let rows = view::rows(&view, MOST_CHARS);
+        context.printer.line(view::heading(&view, rows.len()))?;
+        for row in rows {
             context.printer.line(row)?;
         }
     } else {
         let last = memory.recall(&latest, false)?.view.and_then(|view| view.rows.into_iter().next());
-        let place = if is_of_all || answer.projects.is_empty() { "" } else { " here" };
+        let place = if scope.all || answer.projects.is_empty() { "" } else { " here" };
         let last = last.and_then(|row| Some((row.at?, row.text)));
         let told = match last {
             Some((at, title)) => format!("; work was last done{place} on {}: {}", text::day(Some(at)), text::harmless(&title)),

@@ -18,6 +18,7 @@ use crate::config::RecallEmbedder;
 use crate::error::{CliError, CliResult, Exit};
 use crate::recall_request::{self, KINDS, ROLES};
 use crate::render::plain::one_line;
+use crate::render::spoken::UNKNOWN_PROJECT;
 use crate::render::{text, view};
 use crate::results::{Recalled, words};
 use crate::shared::refresh::{about, unaccepted};
@@ -278,20 +279,22 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             }
         } else {
             if let Some(view) = &answer.view {
-                context.printer.line(view::heading(view))?;
                 let most = match (context.printer.window(), arguments.limit) {
                     (None, None) => VIEW_CHARS,
                     (Some(_), None) => WINDOW_CHARS,
                     (_, Some(_)) => usize::MAX,
                 };
                 let rows = view::rows(view, most);
-                let left = view.rows.len() - rows.len();
+                // Sessions beyond the rows may be very many: the heading tells how they are listed.
+                let all = if view.kind == AnswerKind::Work || view.is_widened { view.rows.len() } else { view.total };
+                let left = all.saturating_sub(rows.len());
+                context.printer.line(view::heading(view, rows.len()))?;
                 for row in rows {
                     context.printer.line(row)?;
                 }
                 if left > 0 {
                     let (dim, reset) = context.printer.window().map_or(("", ""), |_| (text::DIM, text::RESET));
-                    context.printer.line(format!("{dim}and {left} more: -n {}{reset}", view.rows.len()))?;
+                    context.printer.line(format!("{dim}and {left} more: -n {all}{reset}"))?;
                 }
                 let is_beside = !view.rows.is_empty() && !answer.hits.is_empty();
                 context.printer.line(if is_beside { "\nWhat was said about it:" } else { "" })?;
@@ -387,8 +390,7 @@ fn entities(answer: &RecallAnswer) -> String {
 
 fn nothing_found(answer: &RecallAnswer) -> String {
     if answer.is_project_unknown {
-        return "nothing was searched: this directory belongs to no known project and recall.scope is \"project\" (--all asks every project)"
-            .to_owned();
+        return format!("nothing was searched: {UNKNOWN_PROJECT}");
     }
     let mut told = if answer.is_refused { "nothing that bears on it" } else { "no matches" }.to_owned();
     if answer.projects.is_empty() {

@@ -44,8 +44,15 @@ fn of_source(AskSource { opens, what, at, project }: &AskSource) -> String {
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
 }
 
+/// Why nothing was searched, and what is to be done.
+pub const UNKNOWN_PROJECT: &str =
+    "this directory belongs to no known project (-p names one, --all asks every project; `yore projects` lists them)";
+
 /// Returns what was searched where nothing is known.
 fn nothing(answer: &AskAnswer) -> String {
+    if answer.is_project_unknown {
+        return format!("Nothing is known here: {UNKNOWN_PROJECT}");
+    }
     let place = match answer.projects.as_slice() {
         [] => "any project".to_owned(),
         names => format!("project {}", names.iter().map(|name| harmless(name)).collect::<Vec<_>>().join(", ")),

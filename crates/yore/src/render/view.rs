@@ -11,8 +11,8 @@ const SUBJECT_CHARS: usize = 100;
 /// Milliseconds of a day.
 const DAY: i64 = 86_400_000;
 
-/// Returns the line above the rows: how the question was taken, and how many rows there are.
-pub fn heading(view: &View) -> String {
+/// Returns the line above the rows, of which so many are told: how the question was taken, and how many there are.
+pub fn heading(view: &View, told: usize) -> String {
     let subject = match view.subject.trim() {
         "" => String::new(),
         subject => format!(" about “{}”", cut(&one_line(subject), SUBJECT_CHARS)),
@@ -63,7 +63,7 @@ pub fn heading(view: &View) -> String {
         let latest = if view.is_widened { "; the latest" } else { "" };
         return format!("No {one}{subject}{period} is recorded{all}{latest}");
     }
-    let first = match (view.kind, view.rows.len()) {
+    let first = match (view.kind, told) {
         (AnswerKind::Work, shown) if shown < view.all && view.subject.is_empty() => {
             format!(" (of {}; `-n {}` lists all)", view.all, view.all)
         }

@@ -29,6 +29,9 @@ pub struct Spoken {
     pub unsupported: usize,
     /// Projects that were searched; none: all.
     pub projects: Vec<String>,
+    /// True if nothing was searched because the directory belongs to no known project.
+    #[serde(default)]
+    pub project_unknown: bool,
     /// Words of the question that were never met.
     pub unmet: Vec<String>,
 }
@@ -94,6 +97,7 @@ impl Spoken {
             model: answer.model.clone(),
             unsupported: answer.unsupported,
             projects: answer.projects.clone(),
+            project_unknown: answer.is_project_unknown,
             unmet: answer.unmet.clone(),
         }
     }

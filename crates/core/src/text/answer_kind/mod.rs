@@ -298,7 +298,10 @@ mod tests {
             (AnswerKind::Refusals, vec!["what did I refuse", "which changes have i rejected"]),
             (AnswerKind::PullRequests, vec!["which prs were merged", "open pull requests", "PRs of last week"]),
             (AnswerKind::Errors, vec!["which errors keep coming back", "recurring errors in ci"]),
-            (AnswerKind::Rules, vec!["what are my preferences for commits", "standing orders"]),
+            (
+                AnswerKind::Rules,
+                vec!["what are my preferences for commits", "standing orders", "which rules do I have for commit messages"],
+            ),
             (
                 AnswerKind::Work,
                 vec!["what did we do on january 13", "what happened yesterday", "yesterday?", "woran haben wir gearbeitet"],

@@ -530,7 +530,8 @@ impl Found {
 /// Returns the rows of an answer in kind as text, in about this number of tokens.
 fn view_text(view: &View, left: usize) -> String {
     let most = left.saturating_mul(3).min(MOST_VIEW_CHARS);
-    std::iter::once(view::heading(view)).chain(view::rows(view, most)).collect::<Vec<_>>().join("\n")
+    let rows = view::rows(view, most);
+    std::iter::once(view::heading(view, rows.len())).chain(rows).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the id by which a result is opened. A note has the same id everywhere.
@@ -566,8 +567,8 @@ pub fn rounded(score: f32) -> f64 {
 /// Returns the text above the results.
 fn heading(answer: &RecallAnswer, told: usize, what: &str, is_worded: bool) -> String {
     if answer.is_project_unknown {
-        return "Nothing was asked: the current directory belongs to no known project, and the person's settings keep recall \
-                to the current one. Name a project, or \"all\" if the person wants that."
+        return "Nothing was asked: the current directory belongs to no known project, and the question is about it, or the person's \
+                settings keep recall to it. Name a project, or \"all\" if the person wants that."
             .to_owned();
     }
     let scope = match answer.projects.as_slice() {
