@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use yore_core::episode::{EpisodeKind, Role};
 use yore_core::memory::Status;
-use yore_core::query::{AnswerKind, AskDepth, SearchMode};
+use yore_core::query::{AnswerKind, AskDepth, ItemId, SearchMode};
 use yore_core::strength::SMALL_MEMORY;
 use yore_core::text::{Tokenizer, content_words, is_error_message, is_german, may_be_german};
 use yore_core::time::UtcMillis;
@@ -12,7 +12,7 @@ use yore_core::time::UtcMillis;
 use super::answer::AskSource;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::retrieve::{Found, Hit, Packing, RecallAnswer, RecallRequest, View, reply_to};
+use crate::retrieve::{Found, FoundMemory, Hit, Packing, PastStatement, RecallAnswer, RecallRequest, View, reply_to};
 use crate::rules::cut;
 use crate::store::{RowKey, ShownTurn};
 
@@ -24,6 +24,8 @@ const MOST_ROWS: usize = 6;
 /// Number of the best results whose reply is read, and most characters of one.
 const WITH_REPLY: usize = 3;
 const REPLY_CHARS: usize = 240;
+/// Most characters of a statement that is told beside another.
+const AGAINST_CHARS: usize = 160;
 /// Most names of the best evidence that a deep search adds to the question.
 const MOST_NAMES: usize = 4;
 
@@ -45,6 +47,8 @@ const SUMMARY: &str = "summary";
 pub(super) struct Piece {
     pub source: AskSource,
     pub text: String,
+    /// Sentences that say what stands against it.
+    pub against: Vec<String>,
     /// True if it is a row of what is recorded.
     pub is_row: bool,
     /// True if a person said it.
@@ -92,7 +96,12 @@ impl Engine {
         let is_person = |hit: &Hit| hit.as_turn().is_some_and(|turn| turn.role == Role::Human);
         let surest = answer.hits.iter().filter(|hit| !is_person(hit)).map(|hit| hit.confidence).fold(0.0, f32::max);
         let least = LEAST_SHARE * surest;
-        for (place, hit) in answer.hits.iter().enumerate().filter(|(_, hit)| hit.confidence >= least) {
+        // It is told with the later statement that likely changed it.
+        let memories = answer.hits.iter().filter_map(Hit::as_memory);
+        let likely = memories.flat_map(|found| &found.history).filter(|past| past.is_likely);
+        let changed: HashSet<ItemId> = likely.map(|past| ItemId::Memory(past.id)).collect();
+        let is_told = |hit: &Hit| hit.confidence >= least && !changed.contains(&hit.id());
+        for (place, hit) in answer.hits.iter().enumerate().filter(|(_, hit)| is_told(hit)) {
             let own = pieces_of(hit);
             pieces.extend(own.into_iter().filter(|piece| !piece.text.is_empty() && known.insert(piece.source.opens.clone())));
             if depth != AskDepth::Preview && place < WITH_REPLY {
@@ -182,7 +191,7 @@ impl Engine {
         Ok(reply_to(self.store(), turn, &request.filter)?.filter(is_among).and_then(|reply| {
             let text = cut(&reply.text, REPLY_CHARS);
             let source = source("you", reply.id.short(), reply.time.utc, reply.project);
-            has_one_of(&text, terms).then_some(Piece { source, text, is_row: false, is_person: true })
+            has_one_of(&text, terms).then_some(Piece { source, text, against: Vec::new(), is_row: false, is_person: true })
         }))
     }
 }
@@ -218,8 +227,17 @@ fn rows(view: &View) -> impl Iterator<Item = Piece> {
         let state = row.state.as_deref().filter(|state| !state.is_empty()).map(|state| format!(" ({state})")).unwrap_or_default();
         let text = [vec![format!("{}{state}", row.text)], row.details.clone()].concat().join("; ");
         let source = source(&what, row.opens.clone().unwrap_or_default(), row.at, None);
-        Piece { source, text, is_row: true, is_person: false }
+        Piece { source, text, against: Vec::new(), is_row: true, is_person: false }
     })
+}
+
+/// Returns sentences that say what a statement contradicts, and which one it likely changed.
+fn against(found: &FoundMemory) -> Vec<String> {
+    let told = |before: &str, other: &PastStatement| {
+        format!("{before} [{}]: “{}”", other.id.short(), cut(&other.statement, AGAINST_CHARS))
+    };
+    let likely = found.history.iter().filter(|past| past.is_likely).map(|past| told("Before, likely", past));
+    likely.chain(found.contradicts.iter().map(|other| told("It contradicts", other))).collect()
 }
 
 /// Returns the passages of a result: its own, and those of its exchange.
@@ -241,10 +259,13 @@ fn pieces_of(hit: &Hit) -> Vec<Piece> {
         Found::Turn(turn) if turn.kind == EpisodeKind::Document => ("document", false, hit.quote.clone()),
         Found::Turn(turn) => (speaker(turn.role), turn.role == Role::Human, hit.quote.clone()),
     };
-    let own = Piece { source: source(what, hit.id().short(), hit.time.utc, project.clone()), text, is_row: false, is_person };
+    let against = hit.as_memory().map_or_else(Vec::new, against);
+    let own =
+        Piece { source: source(what, hit.id().short(), hit.time.utc, project.clone()), text, against, is_row: false, is_person };
     let beside = hit.beside.iter().map(|said| Piece {
         source: source(speaker(said.role), said.turn.short(), said.at, project.clone()),
         text: said.text.clone(),
+        against: Vec::new(),
         is_row: false,
         is_person: said.role == Role::Human,
     });

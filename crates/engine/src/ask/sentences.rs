@@ -27,12 +27,14 @@ pub(super) fn choose(gathered: &Gathered, depth: AskDepth) -> AskAnswer {
     let answer = &gathered.answer;
     let mut told = AskAnswer {
         projects: answer.projects.clone(),
+        is_project_unknown: answer.is_project_unknown,
         indexed: answer.indexed,
         unmet: if gathered.unknown.is_empty() { answer.unmet.clone() } else { gathered.unknown.clone() },
         ..AskAnswer::default()
     };
     let (mut said, mut left): (Vec<String>, usize) = (Vec::new(), CHARS[depth as usize]);
     for piece in &gathered.pieces {
+        let told_before = told.sentences.len();
         for text in statements(piece) {
             let words = content_words(&text, &mut tokenizer);
             let known = words.iter().filter(|word| said.contains(word)).count();
@@ -44,6 +46,11 @@ pub(super) fn choose(gathered: &Gathered, depth: AskDepth) -> AskAnswer {
             said.extend(words);
             let sources = vec![number_of(&mut told.sources, &piece.source)];
             told.sentences.push(AskSentence { text, sources });
+        }
+        // Nothing is told without what contradicts it.
+        if told.sentences.len() > told_before {
+            let sources = vec![number_of(&mut told.sources, &piece.source)];
+            told.sentences.extend(piece.against.iter().map(|text| AskSentence { text: text.clone(), sources: sources.clone() }));
         }
     }
     told.confidence = confidence(gathered, &said);

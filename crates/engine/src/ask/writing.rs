@@ -68,7 +68,8 @@ impl Engine {
                 return Ok(());
             }
         };
-        let mut texts: Vec<String> = read.iter().map(|piece| piece.text.clone()).collect();
+        let with_against = |piece: &&Piece| [std::slice::from_ref(&piece.text), piece.against.as_slice()].concat().join(" ");
+        let mut texts: Vec<String> = read.iter().map(with_against).collect();
         let mut asked = question.to_owned();
         self.redact_again(texts.iter_mut().chain([&mut asked]))?;
         let evidence = (1..).zip(read.iter().zip(&texts)).map(|(number, (piece, text)): (usize, _)| {

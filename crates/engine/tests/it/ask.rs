@@ -108,3 +108,17 @@ fn a_reply_that_came_later_than_the_time_of_the_question_is_not_told() {
     let before = text(&asked(at));
     assert!(before.contains("its heartbeat stops") && !before.contains("move the leases to SQLite"), "{before}");
 }
+
+#[test]
+fn nothing_is_told_without_what_contradicts_it() {
+    let memory = memory();
+    let add = |statement: &str, at: i64| {
+        let mut new = NewMemory::new(MemoryKind::Standard, statement);
+        new.memory.valid_from = Some(at);
+        memory.engine().add_memory(&new, &Cause { actor: Actor::Person, by: "test".to_owned(), input: None }).unwrap();
+    };
+    add("Never force-push to main.", 1_000);
+    add("Force-push to main is allowed.", 2_000);
+    let told = text(&ask(&memory, "may I force-push to main?", Some(AskDepth::Full)));
+    assert!(told.contains("It contradicts ["), "{told}");
+}
