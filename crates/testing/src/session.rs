@@ -125,7 +125,15 @@ impl SessionBuilder {
 
     /// Adds a tool call and its result; returns the uuids of both lines.
     pub fn tool(&mut self, name: &str, input: &Value, output: &str, is_error: bool) -> (String, String) {
+        self.saying_tool("", name, input, output, is_error)
+    }
+
+    /// Adds a message that says something and calls a tool, and the tool's result; returns the uuids of the call and its result.
+    pub fn saying_tool(&mut self, text: &str, name: &str, input: &Value, output: &str, is_error: bool) -> (String, String) {
         let (message, request) = self.message();
+        if !text.is_empty() {
+            self.part(&message, &request, &json!({"type": "text", "text": text}));
+        }
         let id = format!("toolu_{}", self.random.text("0123456789abcdef", 20));
         let call = self.part(&message, &request, &json!({"type": "tool_use", "id": id, "name": name, "input": input}));
         let mut block = json!({"tool_use_id": id, "type": "tool_result", "content": output});

@@ -8,7 +8,7 @@
 //!   the entities of the question
 //! - `boosts`: ranks them; `memories`: memories in the place of what they replaced and rest on; `period`: what was said
 //!   in a named period; `talk`: people's talk; `links`: titled
-//!   passages by their links; `newer`: raises the newer of
+//!   passages by their links; `conclusive`: raises what concludes an exchange; `newer`: raises the newer of
 //!   two about one subject; `rerank`: reads the best with a cross-encoder; `texts`: the turns that were read
 //! - `files`: ranks the files that were opened then; `work`: reads what was done
 //! - `deadline`: leaves out what there is no time for
@@ -18,6 +18,7 @@
 mod answer;
 mod boosts;
 mod candidate;
+mod conclusive;
 mod context;
 mod cross_encoder;
 mod deadline;
@@ -112,6 +113,7 @@ pub(crate) fn recall(
     if !is_linked {
         rerank::rerank(context, &plan, &mut ranked, &mut texts)?;
     }
+    conclusive::conclusive_first(context, &plan, &mut ranked, &mut texts, tokenizer)?;
     newer::newer_first(context, &plan, &mut ranked, &mut texts)?;
     memories::rank_memories(context, &plan, &mut ranked, &mut texts)?;
     let (mut hits, mut sessions) = present::hits(context, &plan, &ranked, &mut texts, tokenizer)?;

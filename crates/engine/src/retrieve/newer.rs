@@ -4,10 +4,11 @@ use yore_core::conflict::{Change, ChangeGrade, Repetition, Statement};
 use yore_core::episode::EpisodeKind;
 use yore_core::query::{AskedFor, NewerFirst, Part, ScorePart, SearchMode};
 use yore_core::rank::{Dated, raise_newer};
-use yore_core::text::{Tokenizer, asks_for_past, says_change};
+use yore_core::text::{Tokenizer, asks_for_past, content_words, fragments, is_stop_word, says_change};
 
 use super::QueryContext;
 use super::boosts::Ranked;
+use super::conclusive::goes_on;
 use super::deadline::LatePart;
 use super::plan::Plan;
 use super::texts::Texts;
@@ -28,6 +29,18 @@ const SAME_MODEL: f32 = 0.85;
 
 /// Bytes up to which a turn is read as statements.
 const SHORT: usize = 300;
+/// Words of the question that a sentence of a longer turn must have, if it says that something was changed (`docs/measurements.md`,
+/// "Answers in kind").
+const CHANGED_TERMS: usize = 3;
+
+/// Returns whether a sentence of a text says that something was changed, and has some of these terms: a report of work says of something that
+/// it was changed, but seldom of what is asked for.
+fn says_change_of(text: &str, terms: &[&String], tokenizer: &mut Tokenizer) -> bool {
+    fragments(text).into_iter().map(|range| &text[range]).filter(|sentence| says_change(sentence)).any(|sentence| {
+        let words = content_words(sentence, tokenizer);
+        terms.iter().filter(|term| words.binary_search(term).is_ok()).count() >= CHANGED_TERMS.min(terms.len())
+    })
+}
 
 /// Returns the statements of a short text; none of a question or a longer text.
 pub(super) fn short_statements(text: &str, tokenizer: &mut Tokenizer) -> Vec<Statement> {
@@ -55,6 +68,7 @@ pub(super) fn newer_first(
     let keys: Vec<ItemKey> = ranked[..compared].iter().map(Ranked::key).collect();
     texts.load(context.store, &keys)?;
     let (mut tokenizer, mut statements, mut says) = (Tokenizer::default(), Vec::new(), Vec::new());
+    let asked: Vec<&String> = plan.question.terms.iter().filter(|term| !is_stop_word(term)).collect();
     let dated: Vec<Dated> = keys
         .iter()
         .zip(ranked.iter())
@@ -65,8 +79,10 @@ pub(super) fn newer_first(
                 turn.kind != EpisodeKind::Document && is_work && !turn.text.trim().is_empty()
             });
             let text = turn.filter(|_| is_comparable).map_or("", |turn| turn.text.as_str());
+            // Words on the way to a tool state nothing that lasts.
+            let text = if turn.is_some_and(goes_on) { "" } else { text };
             let own = short_statements(text, &mut tokenizer);
-            let says_so = says_change(text);
+            let says_so = if text.len() <= SHORT { says_change(text) } else { says_change_of(text, &asked, &mut tokenizer) };
             let may_change = says_so || !own.is_empty();
             says.push(says_so);
             statements.push(own);

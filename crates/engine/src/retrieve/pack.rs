@@ -93,7 +93,8 @@ pub(crate) fn pack(
     tokenizer: &mut Tokenizer,
 ) -> Result<(), EngineError> {
     let groups = groups(store, hits)?;
-    let asks_finding = asks_finding(asking);
+    // A hook has no time to look for one.
+    let asks_finding = !asking.is_unasked && asks_finding(asking.asked_for, asking.asked);
     let mut others = others(store, hits, &groups, asks_finding.then_some(asking.question), tokenizer)?;
     let is_among = |row: TurnKey| asking.among.is_none_or(|among| among.contains(&row.get()));
     others.retain(|other| !asking.given.contains(&ItemId::Turn(other.turn.id)) && is_among(other.turn.row));
@@ -227,12 +228,12 @@ pub(super) fn matching_text(hit: &Hit) -> &str {
 /// Returns for each hit the index of the first hit of its exchange.
 fn groups(store: &Store, hits: &[Hit]) -> Result<Vec<usize>, EngineError> {
     let rows: Vec<TurnKey> = hits.iter().filter_map(|hit| Some(hit.as_turn()?.row)).collect();
-    let starts = store.exchange_starts(&rows)?;
+    let places = store.exchange_places(&rows)?;
     let mut first: HashMap<_, usize> = HashMap::new();
     let group_of = |(at, hit): (usize, &Hit)| {
         let said = hit.as_turn().filter(|turn| turn.kind != EpisodeKind::Document);
         // Turns before the first prompt belong to no exchange.
-        let start = said.and_then(|turn| Some((turn.episode, *starts.get(&turn.row)?))).filter(|(_, start)| *start >= 0);
+        let start = said.and_then(|turn| Some((turn.episode, places.get(&turn.row)?.start))).filter(|(_, start)| *start >= 0);
         start.map_or(at, |start| *first.entry(start).or_insert(at))
     };
     Ok(hits.iter().enumerate().map(group_of).collect())
@@ -298,13 +299,11 @@ fn others(
 }
 
 /// Returns whether a question asks for a cause, or for what mended something.
-fn asks_finding(asking: &Asking<'_>) -> bool {
-    match asking.asked_for {
-        // A hook has no time to look for one.
-        _ if asking.is_unasked => false,
+pub(super) fn asks_finding(asked_for: AskedFor, question: &str) -> bool {
+    match asked_for {
         AskedFor::Error | AskedFor::Reason => true,
         AskedFor::List => false,
-        _ => Words::any_has("asks finding", &normal(asking.asked)),
+        _ => Words::any_has("asks finding", &normal(question)),
     }
 }
 

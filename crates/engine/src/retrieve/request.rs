@@ -118,6 +118,8 @@ pub struct Tuning {
     pub fusion: Fusion,
     /// True if hits that say something else come before those that say the same again.
     pub is_diverse: bool,
+    /// True if turns that conclude an exchange come before those on the way to it.
+    pub is_conclusive_first: bool,
     /// Conversations in which a newer turn about the same subject comes before the older.
     pub newer_first: NewerFirst,
     /// Rows of turns, if nothing else is to be found; the other conditions of the filter on turns do not count then.
@@ -136,6 +138,7 @@ impl Default for Tuning {
             has_walk: false,
             fusion: Fusion::Heights,
             is_diverse: false,
+            is_conclusive_first: true,
             newer_first: NewerFirst::Agents,
             among: None,
         }

@@ -13,7 +13,7 @@ use super::plan::Plan;
 use super::{Found, Hit, QueryContext, RecallRequest};
 use crate::error::EngineError;
 use crate::index::Address;
-use crate::store::ItemKey;
+use crate::store::{ItemKey, ShownTurn};
 
 /// Bytes at the beginning and at the end of a text in which the question's terms are looked for.
 const SEARCHED_BYTES: usize = 8 * 1024;
@@ -32,24 +32,24 @@ pub(super) fn judge(
 ) -> Result<(Evidence, f32), EngineError> {
     let terms = &plan.question.terms[..plan.question.terms.len().min(MOST_TERMS)];
     let rarity = context.lexical.rarity(terms)?;
-    let whole = rarity.iter().sum::<f32>().max(f32::MIN_POSITIVE);
-    let places: HashMap<&str, usize> = terms.iter().map(String::as_str).zip(0..).collect();
     let is_late = context.deadline.left_out(LatePart::Meaning);
     let is_by_meaning = !is_late && plan.lists.iter().any(|planned| matches!(planned.list, List::Static | List::Model));
     let none = Evidence { nearness: is_by_meaning.then_some(0.0), cover: 0.0, terms: terms.len(), mode: plan.mode };
     let mut answer = none;
     let mut by_tool = 0.0f32;
-    let indexed: Vec<Option<Address>> = hits.iter().map(|hit| addresses.get(&hit.key()).copied()).collect();
-    let known: Vec<Address> = indexed.iter().flatten().copied().collect();
-    let mut known = context.lexical.terms_of(terms, &known)?.into_iter();
-    for (at, hit) in hits.iter_mut().enumerate() {
-        let has = match indexed[at] {
-            Some(_) => known.next().unwrap_or(0),
-            // It waits for the index, or only its meaning was found.
-            None => terms_in(&hit.found, &places, tokenizer),
+    let words: Vec<String> = hits.iter().filter_map(|hit| hit.as_memory().map(|found| found.memory.words())).collect();
+    let mut words = words.iter();
+    let mut items: Vec<(Option<Address>, Vec<&str>)> = Vec::with_capacity(hits.len());
+    for hit in hits.iter() {
+        let texts = match &hit.found {
+            Found::Turn(turn) => searched_texts(turn),
+            Found::Memory(_) => words.next().map(String::as_str).into_iter().collect(),
         };
-        let has = |bit: usize| has >> bit & 1 == 1;
-        let cover = rarity.iter().enumerate().filter(|(bit, _)| has(*bit)).map(|(_, rarity)| rarity).sum::<f32>() / whole;
+        items.push((addresses.get(&hit.key()).copied(), texts));
+    }
+    let had = terms_had(context, terms, &items, tokenizer)?;
+    for (at, (hit, has)) in hits.iter_mut().zip(had).enumerate() {
+        let cover = cover(&rarity, has);
         let meant = hit.lists.iter().filter(|place| matches!(place.list, List::Static | List::Model));
         let nearness = meant.map(|place| place.score).chain(none.nearness).reduce(f32::max);
         // Output of a tool has no vectors: its words alone can tell.
@@ -64,23 +64,40 @@ pub(super) fn judge(
     Ok((answer, confidence(&answer).max(by_tool)))
 }
 
-/// Returns which terms an item has, a bit for each.
-fn terms_in(found: &Found, places: &HashMap<&str, usize>, tokenizer: &mut Tokenizer) -> u128 {
+/// Returns which terms each item has, a bit for each: by the index, where the item is in it, else by its texts.
+pub(super) fn terms_had(
+    context: &QueryContext<'_>,
+    terms: &[String],
+    items: &[(Option<Address>, Vec<&str>)],
+    tokenizer: &mut Tokenizer,
+) -> Result<Vec<u128>, EngineError> {
+    let known: Vec<Address> = items.iter().filter_map(|(address, _)| *address).collect();
+    let mut known = context.lexical.terms_of(terms, &known)?.into_iter();
+    let places: HashMap<&str, usize> = terms.iter().map(String::as_str).zip(0..).collect();
     let mut tokens = Tokens::default();
-    let mut has = 0;
-    let words;
-    let (text, tool_text, speaker) = match found {
-        Found::Turn(turn) => (&turn.text, turn.tool_text.as_str(), turn.speaker.as_deref()),
-        Found::Memory(memory) => {
-            words = memory.memory.words();
-            (&words, "", None)
+    let of = |(address, texts): &(Option<Address>, Vec<&str>)| {
+        if address.is_some() {
+            return known.next().unwrap_or(0);
         }
+        let mut has = 0;
+        for text in texts.iter().flat_map(|text| ends(text)) {
+            tokenizer.tokenize(text, &mut tokens);
+            tokens.iter().filter_map(|token| places.get(token.text)).for_each(|place| has |= 1 << place);
+        }
+        has
     };
-    for text in ends(text).into_iter().chain(ends(tool_text)).chain(speaker) {
-        tokenizer.tokenize(text, &mut tokens);
-        tokens.iter().filter_map(|token| places.get(token.text)).for_each(|place| has |= 1 << place);
-    }
-    has
+    Ok(items.iter().map(of).collect())
+}
+
+/// Returns the share of a question's words that a text has, by their rarity; `has` is a bit for each.
+pub(super) fn cover(rarity: &[f32], has: u128) -> f32 {
+    let whole = rarity.iter().sum::<f32>().max(f32::MIN_POSITIVE);
+    rarity.iter().enumerate().filter(|(bit, _)| has >> bit & 1 == 1).map(|(_, rarity)| rarity).sum::<f32>() / whole
+}
+
+/// Returns the words of a turn in which those of a question are looked for.
+pub(super) fn searched_texts(turn: &ShownTurn) -> Vec<&str> {
+    [turn.text.as_str(), turn.tool_text.as_str()].into_iter().chain(turn.speaker.as_deref()).collect()
 }
 
 /// Returns the beginning and the end of a text.

@@ -424,7 +424,9 @@ fn found_turns(open: Open<'_>) {
     assert!(store.turns(Turns::Reply(asked)).unwrap().is_empty());
     let [session, side] = [&talk.session, &talk.side].map(|session| key_of(store, session));
     assert_eq!(store.turns(Turns::LastOf(session, Role::Human, 3)).unwrap()[0].id, talk.asked.id);
-    assert_eq!(store.exchange_starts(&by_id).unwrap()[&by_id[0]], store.exchange_starts(&[asked]).unwrap()[&asked]);
+    let places = store.exchange_places(&[asked, by_id[0]]).unwrap();
+    assert_eq!(places[&by_id[0]].start, places[&asked].start);
+    assert!(places[&by_id[0]].is_last && !places[&asked].is_last);
     let work = store.exchange_work(asked, true).unwrap();
     assert_eq!((work.opened.len(), work.calls.len()), (1, 1));
     assert_eq!(store.recorded_shapes(&by_id).unwrap()[0].files, talk.answered.files);

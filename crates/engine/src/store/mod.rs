@@ -25,7 +25,7 @@ pub(crate) use archive::blobs::{ArchivePlan, LineRun, NewBlob, Run, Segment, Sto
 pub(crate) use archive::commit::{Commit, Entries, Entry, Home, SaidTurn};
 pub use archive::episodes::ShownTurn;
 pub(crate) use archive::episodes::{Episodes, NamedEpisode, Pass, TurnChoice, TurnCount, Turns};
-pub(crate) use archive::exchanges::ExchangeWork;
+pub(crate) use archive::exchanges::{ExchangePlace, ExchangeWork};
 pub(crate) use archive::forget::{ForgetPlan, Forgetting};
 pub use archive::forget::{Forgotten, SelectedItem};
 pub use archive::merges::Moved;

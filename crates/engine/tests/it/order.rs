@@ -31,6 +31,31 @@ const OLD: &str = "The lease cache of the crane scheduler lives in Redis, and Re
 const NEW: &str = "The lease cache of the crane scheduler no longer lives in Redis; it was moved to SQLite.";
 
 #[test]
+fn what_an_agent_concludes_comes_before_what_it_says_on_the_way() {
+    let memory = Memory::new();
+    let mut session = SessionBuilder::new(601);
+    session.human("Where does the sluice keep its level table? Please look.");
+    let on_the_way = "The sluice keeps its level table somewhere below the sluice folder; let me look for the level table.";
+    let call = json!({"command": "grep -rn level sluice"});
+    session.saying_tool(on_the_way, "Bash", &call, "sluice/levels.rs:12: static LEVELS", false);
+    let conclusion = "It is a static array in `sluice/levels.rs`: the level table of the sluice is built with the program.";
+    session.assistant(conclusion);
+    memory.write("projects/p/sluice.jsonl", session.text());
+    said(&memory, &[(3, "Gulls are counted by eye."), (2, "The crane has a brake.")]);
+    let place = |is_conclusive_first, question: &str, words: &str| {
+        let answer = memory.ask_with(question, |request| request.tuning.is_conclusive_first = is_conclusive_first);
+        let scores: Vec<f32> = answer.hits.iter().map(|hit| hit.score).collect();
+        assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
+        texts(&answer).iter().position(|text| *text == words).unwrap()
+    };
+    let question = "where does the sluice keep its level table";
+    assert!(place(false, question, on_the_way) < place(false, question, conclusion), "without it the words decide");
+    assert!(place(true, question, conclusion) < place(true, question, on_the_way));
+    let cause = "why does the sluice keep its level table somewhere below the sluice folder";
+    assert!(place(true, cause, on_the_way) < place(true, cause, conclusion), "what led to something is said on the way");
+}
+
+#[test]
 fn of_two_agents_statements_about_one_subject_the_newer_that_says_a_change_comes_first() {
     let memory = Memory::new();
     said(&memory, &[(90, OLD), (30, NEW), (10, "Gulls are counted by eye in the harbour."), (5, "The harbour has a crane.")]);

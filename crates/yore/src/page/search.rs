@@ -433,6 +433,7 @@ fn part_name(part: &str) -> String {
         "meaning" => "similar meaning".to_owned(),
         "neighbour" => "turns nearby".to_owned(),
         "session" => "the rest of the session".to_owned(),
+        "conclusive" => "end of its exchange, words of the question".to_owned(),
         "newer" => "newer than others about it".to_owned(),
         "period" => "said in the period that was named".to_owned(),
         "links" => "links between passages".to_owned(),

@@ -44,6 +44,15 @@ struct Recorded {
     words: Option<Vec<u8>>,
 }
 
+/// The place of a turn in its exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ExchangePlace {
+    /// Position of the last human turn of its episode up to it, at which the exchange begins; -1 if there is none.
+    pub start: i64,
+    /// True if no agent speaks after it in the exchange.
+    pub is_last: bool,
+}
+
 /// The work of an exchange.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ExchangeWork {
@@ -148,17 +157,20 @@ impl View<'_> {
 }
 
 impl Store {
-    /// Returns, for each turn, the position of the last human turn of its episode up to it, at which its
-    /// exchange begins; -1 if there is none.
-    pub(crate) fn exchange_starts(&self, turns: &[TurnKey]) -> StoreResult<HashMap<TurnKey, i64>> {
+    /// Returns the place of each turn in its exchange.
+    pub(crate) fn exchange_places(&self, turns: &[TurnKey]) -> StoreResult<HashMap<TurnKey, ExchangePlace>> {
         self.read(|view| {
             let found = view.all(
                 "SELECT turn.id, coalesce((
                      SELECT max(asked.position) FROM turn AS asked
                      WHERE asked.episode_id = turn.episode_id AND asked.position <= turn.position AND asked.role = 'human'
-                 ), -1) FROM turn WHERE turn.id IN (SELECT value FROM json_each(?1))",
+                 ), -1), coalesce((
+                     SELECT later.role FROM turn AS later
+                     WHERE later.episode_id = turn.episode_id AND later.position > turn.position AND later.role IN ('human', 'assistant')
+                     ORDER BY later.position LIMIT 1
+                 ), 'human') = 'human' FROM turn WHERE turn.id IN (SELECT value FROM json_each(?1))",
                 [json_of(turns)],
-                |row| Ok((row.get(0)?, row.get(1)?)),
+                |row| Ok((row.get(0)?, ExchangePlace { start: row.get(1)?, is_last: row.get(2)? })),
             )?;
             Ok(found.into_iter().collect())
         })

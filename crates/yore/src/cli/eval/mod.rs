@@ -114,6 +114,9 @@ struct OfRecall {
     /// Follow the links by a random walk as well
     #[arg(long, conflicts_with = "no_links")]
     walk: bool,
+    /// Rank turns on the way to what an agent concludes like the rest
+    #[arg(long)]
+    no_conclusive: bool,
     /// Conversations in which a newer turn about the same subject comes before the older
     #[arg(long, value_name = "WHERE", value_parser = NEWER_FIRST)]
     newer_first: Option<String>,
@@ -368,6 +371,7 @@ fn request(question: &GoldQuestion, arguments: &OfRecall, context: &Context) -> 
     request.tuning.are_links_ranked = !arguments.no_links;
     request.tuning.has_walk = arguments.walk;
     request.tuning.is_diverse = arguments.diverse;
+    request.tuning.is_conclusive_first = !arguments.no_conclusive;
     request.tuning.fusion = arguments.fusion.as_deref().and_then(Fusion::parse).unwrap_or_default();
     request.rerank = if arguments.rerank { Rerank::Always } else { Rerank::Never };
     // Questions were written by people in no particular zone.
