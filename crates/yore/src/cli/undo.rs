@@ -21,7 +21,7 @@ pub struct Undo {
 /// Do a change of memories again that was undone
 #[derive(Args, Debug)]
 pub struct Redo {
-    /// Number of the operation [default: the one that was undone last]
+    /// Number of the operation [default: the one that was undone last, if nothing was changed since]
     operation: Option<u64>,
 }
 
@@ -46,9 +46,25 @@ pub fn undo(arguments: &Undo, context: &mut Context) -> CliResult {
 
 pub fn redo(arguments: &Redo, context: &mut Context) -> CliResult {
     let mut memory = context.settings.memory()?;
-    let chosen = chosen(arguments.operation, &mut memory, last_undone, "nothing is undone")?;
+    let chosen = match arguments.operation {
+        Some(named) => named,
+        None => undone_just_now(&mut memory)?,
+    };
     let done = memory.redo(chosen, by_person("redo"))?;
     finish(context, done, &format!("did operation {chosen} again"))
+}
+
+/// Returns the operation that was undone last, unless a change came after the undoing: what is done again would then change what is newer.
+fn undone_just_now(memory: &mut MemoryClient) -> CliResult<u64> {
+    let undone = chosen(None, memory, last_undone, "nothing is undone")?;
+    let undoing = memory.operation(undone)?.and_then(|(operation, _)| operation.undone_by);
+    match chosen(None, memory, latest, "").ok() {
+        Some(newer) if Some(newer) > undoing => Err(CliError::usage(
+            format!("operation {newer} came after operation {undone} was undone"),
+            Some(&format!("`yore redo {undone}` does it again all the same")),
+        )),
+        _ => Ok(undone),
+    }
 }
 
 /// Operations that are read at once.

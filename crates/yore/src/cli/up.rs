@@ -4,6 +4,7 @@ use clap::Args;
 use yore_core::episode::Role;
 use yore_core::memory::Status;
 use yore_core::scope::ScopeChoice;
+use yore_core::text::{Tokenizer, content_words};
 use yore_engine::ingest::{IngestReport, IngestRequest, Silent, SourceRoot};
 use yore_engine::{
     Engine, EpisodeSummary, ExtractRequest, MemoryCounts, RecallAnswer, RecallRequest, SessionsRequest, StatisticsRequest,
@@ -46,6 +47,8 @@ pub struct Arguments {
 const LISTED_PROJECTS: usize = 8;
 /// Number of the newest sessions among whose titles a question is looked for.
 const LOOKED_AT: usize = 40;
+/// Fewest words of that question that say something: a greeting has fewer.
+const LEAST_SAID: usize = 3;
 /// Maximum number of words of the question that it shows.
 const ASKED_WORDS: usize = 16;
 /// Maximum number of tokens of the answer that it shows.
@@ -313,7 +316,8 @@ fn first_answer(engine: &Engine, context: &Context) -> CliResult<Option<(String,
 fn is_askable(title: &str) -> bool {
     let words = title.split_whitespace().filter(|word| word.chars().any(char::is_alphabetic)).count();
     let is_begun = title.starts_with(char::is_alphanumeric) && !title.ends_with([':', ',', '…']);
-    (2..=ASKED_WORDS).contains(&words) && is_begun && !title.contains(['"', '`', '$', '\\', '{', '<', '|'])
+    let says = content_words(title, &mut Tokenizer::default()).len();
+    (2..=ASKED_WORDS).contains(&words) && says >= LEAST_SAID && is_begun && !title.contains(['"', '`', '$', '\\', '{', '<', '|'])
 }
 
 fn tell_answer(question: &str, answer: &RecallAnswer, context: &mut Context) -> CliResult<()> {

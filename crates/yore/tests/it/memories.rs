@@ -831,3 +831,20 @@ fn a_statement_noted_in_four_wordings_is_told_once_with_its_count() {
     let same = found["results"].as_array().unwrap().iter().map(|hit| hit["memory"]["same"].as_array().unwrap().len());
     assert_eq!(same.collect::<Vec<_>>(), [3], "{found}");
 }
+
+#[test]
+fn redo_without_a_number_does_nothing_again_over_a_newer_change() {
+    let environment = TestEnvironment::new();
+    let run = |arguments: &[&str]| environment.yore(arguments).run();
+    let _ = run(&["remember", "--kind", "standard", "Harbour maps are drawn to the north."]).success();
+    let _ = run(&["op", "undo"]).success();
+    let _ = run(&["op", "redo"]).success();
+    let _ = run(&["op", "undo"]).success();
+    let _ = run(&["remember", "--kind", "standard", "Tide tables are kept in metres."]).success();
+    let refused = run(&["op", "redo"]).ends_with(2);
+    assert!(
+        refused.stderr.contains("came after operation 1 was undone") && refused.stderr.contains("yore redo 1"),
+        "{refused:?}"
+    );
+    let _ = run(&["op", "redo", "1"]).success();
+}

@@ -12,6 +12,9 @@ use crate::render::memories::memory_lines;
 use crate::render::text;
 use crate::results;
 
+/// Factor of the bytes of the sources up to which a share of them is told.
+const MOST_SHARE: u64 = 10;
+
 /// Show what is stored, what is read, and whether the daemon runs
 #[derive(Args, Debug)]
 pub struct Arguments {
@@ -96,7 +99,8 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         ),
     ]);
     let share = |bytes: u64| {
-        if store.source_bytes == 0 {
+        // Sources that are gone or were cut are no measure.
+        if bytes > MOST_SHARE * store.source_bytes {
             String::new()
         } else {
             format!(" ({:.1} % of the sources)", 100.0 * bytes as f64 / store.source_bytes as f64)
