@@ -12,9 +12,10 @@ use yore_sources::source::note::MAX_BYTES;
 
 use super::memories::aspect;
 use super::{Context, memories};
-use crate::engine_handle::{MemoryClient, Outcome};
+use crate::engine_handle::MemoryClient;
 use crate::error::{CliError, CliResult, Exit};
 use crate::recall_request;
+use crate::render::plain::one_line;
 use crate::render::{self, text};
 use crate::results::{self, RememberedFacts};
 
@@ -222,7 +223,7 @@ fn remember_memory(kind: MemoryKind, statement: String, arguments: &Arguments, c
     };
     let is_of_project = new.here.is_some();
     let done = memory.add_memory(new, memories::by_person("remember"))?;
-    let outcome = if done.operation.is_some() { memory.outcome_of(done.memory)? } else { Outcome::default() };
+    let outcome = memory.outcome_of(done.memory)?;
     if context.printer.is_json() {
         context.printer.json(&results::Changed::with(done, &outcome.replaced, &outcome.conflicts, &outcome.touches))?;
         return Ok(Exit::Success);
@@ -230,6 +231,16 @@ fn remember_memory(kind: MemoryKind, statement: String, arguments: &Arguments, c
     context.printer.line(done.memory.to_string())?;
     if done.operation.is_none() {
         context.printer.note("already known: nothing was stored")?;
+        // Somebody who says it again may mean that it holds again.
+        for touched in outcome.touches.iter().filter(|touched| is_at_odds(touched.touch)) {
+            context.printer.note(format!(
+                "since then [{}]: {}; with --replace {} this takes its place",
+                touched.id.short(),
+                one_line(&touched.statement),
+                touched.id.short()
+            ))?;
+        }
+        return Ok(Exit::Success);
     } else if is_anywhere {
         context.printer.note(format!(
             "stored as a memory of the kind {}; no project here: it holds everywhere",
@@ -247,6 +258,11 @@ fn remember_memory(kind: MemoryKind, statement: String, arguments: &Arguments, c
         context.printer.note("decide with the same words and --replace ID, --beside ID or --same ID")?;
     }
     Ok(Exit::Success)
+}
+
+/// Returns whether two memories that touch each other so cannot both hold, as far as yore sees.
+const fn is_at_odds(touch: Touch) -> bool {
+    matches!(touch, Touch::LikelyChanges | Touch::MayChange | Touch::Contradicts)
 }
 
 /// Opens the memory, or creates it: a note may be the first thing that is remembered.

@@ -848,3 +848,20 @@ fn redo_without_a_number_does_nothing_again_over_a_newer_change() {
     );
     let _ = run(&["op", "redo", "1"]).success();
 }
+
+#[test]
+fn another_thing_of_one_kind_in_the_same_words_likely_changes_what_was_said_before() {
+    let environment = TestEnvironment::new();
+    let remember = |statement: &str| environment.yore(["remember", "--kind", "decision", statement]).run().success().stderr;
+    remember("we indent with tabs");
+    assert!(remember("we indent with spaces").contains("it likely changes ["));
+    remember("we use pnpm now instead of npm");
+    assert!(remember("we use bun instead of pnpm").contains("it likely changes ["));
+    // Said again, it may be meant to hold again.
+    let again = remember("we indent with tabs");
+    assert!(again.contains("nothing was stored") && again.contains("]: we indent with spaces; with --replace "), "{again}");
+    let newer = again.split("--replace ").nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
+    environment.yore(["remember", "--kind", "decision", "--replace", &newer, "we indent with tabs"]).run().success();
+    let told = environment.yore(["ask", "do we indent with tabs or spaces?"]).run().success().stdout;
+    assert!(told.contains("tabs") && !told.lines().next().unwrap().contains("with spaces"), "{told}");
+}

@@ -164,6 +164,26 @@ pub(super) fn is_of_other_environment(first: &Statement, second: &Statement) -> 
     qualifies(first, &of_first) || qualifies(second, &of_second)
 }
 
+/// Returns whether a later statement says by its form that it changes an earlier one: it names a word of that as what was before ("bun instead
+/// of pnpm"), it says no more than what the earlier one names so, or it has another thing of one kind in the same words.
+pub(super) fn says_what_it_changes(first: &Statement, second: &Statement, likeness: Likeness<'_>) -> bool {
+    let aligned = Alignment::of(first, second);
+    let pair = Pair { first, second, aligned: &aligned, likeness };
+    let [left_first, left_second] = pair.left();
+    let is_denial = second.words.iter().any(Word::denies);
+    let goes_back = || left_second.is_empty() && !is_denial && aligned.matched.keys().any(|at| is_before(&first.words, *at));
+    let has_other = || {
+        left_first.len() == 1 && left_second.len() == 1 && pair.is_one_template() && Things::of(first, second).is_other_of_kind
+    };
+    pair.names_before() && second.has("change") || goes_back() || has_other()
+}
+
+/// Returns whether a word of a statement is named as what was before.
+fn is_before(words: &[Word], at: usize) -> bool {
+    let before = |steps: usize| at.checked_sub(steps).map_or("", |place| words[place].text.as_str());
+    BEFORE.iter().any(|(cue, lead)| before(1) == *cue && (lead.is_empty() || lead.contains(&before(2))))
+}
+
 /// Weight of a word: short words say less, names more.
 fn weight(word: &Word) -> f32 {
     match word.kind {
@@ -225,10 +245,13 @@ impl<'p> Pair<'p> {
 
     /// Returns whether the second statement names a word of the first as what was before.
     fn names_before(&self) -> bool {
-        self.aligned.matched.values().any(|at| {
-            let before = |steps: usize| at.checked_sub(steps).map_or("", |place| self.second.words[place].text.as_str());
-            BEFORE.iter().any(|(cue, lead)| before(1) == *cue && (lead.is_empty() || lead.contains(&before(2))))
-        })
+        self.aligned.matched.values().any(|at| is_before(&self.second.words, *at))
+    }
+
+    /// Returns whether both have the same words but for one at the same place.
+    fn is_one_template(&self) -> bool {
+        let (first, second) = (&self.first.words, &self.second.words);
+        first.len() == second.len() && first.iter().zip(second).filter(|(a, b)| a.stem != b.stem).count() == 1
     }
 
     /// Returns the things of a statement that a number or letter tells apart: "shard 3", "worker-2".
