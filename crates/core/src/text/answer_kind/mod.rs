@@ -120,11 +120,17 @@ pub fn wanted_answer(question: &str, periods: &[NamedPeriod]) -> WantedAnswer {
         return passages();
     }
     let names_nothing_else = || !periods.is_empty() && words.subject(&["work", "list"]).is_empty();
+    // "The release failed: what did we do about it" asks for what came of it.
+    let is_of_thing = periods.is_empty() && words.has("about it") && !words.subject(&["work", "about it"]).is_empty();
+    if is_of_thing && words.has("work") {
+        return passages();
+    }
     if words.has("work") || names_nothing_else() {
         let subject = words.subject(&["work"]);
         return WantedAnswer { kind: AnswerKind::Work, subject, ..passages() };
     }
-    let asks_how = words.has("method") && !words.has("past method");
+    // "The start command: is it gone" asks for its state.
+    let asks_how = words.has("method") && !words.has("past method") && !words.has("is it so");
     let purpose = Purpose::ALL.iter().copied().find(|purpose| words.has(&format!("purpose {}", purpose.as_str())));
     let asks_for_every = words.has("every purpose") && (asks_how || words.has("list"));
     let subject = words.subject(&["method", "every purpose"]);
@@ -161,8 +167,8 @@ pub fn wanted_answer(question: &str, periods: &[NamedPeriod]) -> WantedAnswer {
         }
         return passages();
     }
-    let is_of_thing = words.begins("what it is") && count(&words.subject(&["what it is"])) == 1;
-    if words.has("overview") || is_of_thing {
+    let is_one_thing = words.begins("what it is") && count(&words.subject(&["what it is"])) == 1;
+    if words.has("overview") || is_one_thing {
         let subject = words.subject(&["overview", "what it is"]);
         return WantedAnswer { kind: AnswerKind::Overview, subject, ..passages() };
     }
@@ -318,6 +324,8 @@ mod tests {
                     "where is the code that reads the tide",
                     "how did we fix the failing tests",
                     "redis cache",
+                    "the release failed with a timeout, what did we do about it",
+                    "the start command - is it hidden or gone now?",
                     "how does the release work",
                     "how can i make the hooks of the gauge use my working copy instead of the installed binary",
                     "",
