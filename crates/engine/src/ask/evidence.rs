@@ -234,10 +234,10 @@ fn rows(view: &View) -> impl Iterator<Item = Piece> {
 /// Returns sentences that say what a statement contradicts, and which one it likely changed.
 fn against(found: &FoundMemory) -> Vec<String> {
     let told = |before: &str, other: &PastStatement| {
-        format!("{before} [{}]: “{}”", other.id.short(), cut(&other.statement, AGAINST_CHARS))
+        format!("({before} [{}]: “{}”)", other.id.short(), cut(&other.statement, AGAINST_CHARS))
     };
-    let likely = found.history.iter().filter(|past| past.is_likely).map(|past| told("Before, likely", past));
-    likely.chain(found.contradicts.iter().map(|other| told("It contradicts", other))).collect()
+    let likely = found.history.iter().filter(|past| past.is_likely).map(|past| told("before, likely", past));
+    likely.chain(found.contradicts.iter().map(|other| told("contradicts", other))).collect()
 }
 
 /// Returns the passages of a result: its own, and those of its exchange.
@@ -255,6 +255,9 @@ fn pieces_of(hit: &Hit) -> Vec<Piece> {
         status => format!("{}, {}", found.memory.kind.as_str(), status.as_str()),
     });
     let (what, is_person, text) = match &hit.found {
+        Found::Memory(found) if !found.memory.is_in_effect() => {
+            (statement.as_str(), false, format!("(no longer so: “{}”)", found.memory.statement))
+        }
         Found::Memory(found) => (statement.as_str(), false, found.memory.statement.clone()),
         Found::Turn(turn) if turn.kind == EpisodeKind::Document => ("document", false, hit.quote.clone()),
         Found::Turn(turn) => (speaker(turn.role), turn.role == Role::Human, hit.quote.clone()),

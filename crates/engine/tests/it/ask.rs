@@ -5,7 +5,7 @@ use yore_core::memory::MemoryKind;
 use yore_core::operation::{Actor, Cause};
 use yore_core::query::AskDepth;
 use yore_core::scope::ScopeChoice;
-use yore_engine::{AskAnswer, AskRequest, ExtractRequest, NewMemory, RecallRequest, ShowRequest, Surroundings};
+use yore_engine::{AskAnswer, AskRequest, ExtractRequest, MemoryList, NewMemory, RecallRequest, ShowRequest, Surroundings};
 use yore_testing::{Memory, SessionBuilder};
 
 const SEED: u64 = 4_800;
@@ -119,6 +119,12 @@ fn nothing_is_told_without_what_contradicts_it() {
     };
     add("Never force-push to main.", 1_000);
     add("Force-push to main is allowed.", 2_000);
-    let told = text(&ask(&memory, "may I force-push to main?", Some(AskDepth::Full)));
-    assert!(told.contains("It contradicts ["), "{told}");
+    let asked = || text(&ask(&memory, "may I force-push to main?", Some(AskDepth::Full)));
+    assert!(asked().contains("(contradicts ["), "{}", asked());
+    let by = Cause { actor: Actor::Person, by: "test".to_owned(), input: None };
+    let all = memory.engine().memories(&MemoryList { limit: 10, ..MemoryList::default() }).unwrap();
+    for memory_of_rule in all.iter().map(|stored| &stored.memory).filter(|memory| memory.kind == MemoryKind::Standard) {
+        memory.engine().invalidate_memory(&memory_of_rule.id.to_string(), None, &by).unwrap();
+    }
+    assert!(asked().contains("(no longer so: “"), "{}", asked());
 }
