@@ -58,15 +58,17 @@ pub fn grouped(command: clap::Command, is_all: bool) -> clap::Command {
     ))
 }
 
-/// Replaces `help COMMAND` by `COMMAND --help`. Returns also whether every command is to be listed.
+/// Replaces `help COMMAND` by `COMMAND --help`, also after global options without a value. Returns also whether every command is to be listed.
 pub fn as_flag(mut arguments: Vec<OsString>) -> (Vec<OsString>, bool) {
-    if arguments.first().is_none_or(|first| first != "help") {
+    let is_option = |argument: &&OsString| argument.to_str().is_some_and(|argument| argument.starts_with("--"));
+    let at = arguments.iter().take_while(is_option).count();
+    if arguments.get(at).is_none_or(|first| first != "help") {
         return (arguments, false);
     }
-    arguments.remove(0);
-    let is_all = arguments.first().is_some_and(|first| first == "all");
+    arguments.remove(at);
+    let is_all = arguments.get(at).is_some_and(|first| first == "all");
     if is_all {
-        arguments.remove(0);
+        arguments.remove(at);
     }
     arguments.push("--help".into());
     (arguments, is_all)

@@ -152,6 +152,9 @@ fn tell<T: Serialize>(
     } else {
         context.printer.table(&rows)?;
         more(next, context)?;
+        if rows.is_empty() {
+            context.printer.note("no such session; --all lists every project's")?;
+        }
     }
     Ok(if rows.is_empty() { Exit::Nothing } else { Exit::Success })
 }

@@ -212,9 +212,10 @@ fn list(arguments: &ListArguments, context: &mut Context) -> CliResult {
             ))?;
         }
         if found.is_empty() {
-            context
-                .printer
-                .note("no such memory; `yore remember --kind fact \"...\"` records one, --all lists every project's")?;
+            context.printer.note(match arguments.forgotten {
+                true => "no forgotten memory can be restored here; --all lists every project's",
+                false => "no such memory; `yore remember --kind fact \"...\"` records one, --all lists every project's",
+            })?;
         }
     }
     Ok(if found.is_empty() { Exit::Nothing } else { Exit::Success })
