@@ -106,6 +106,21 @@ impl<Turn> Event<Turn> {
     }
 }
 
+/// Returns whether a text is the key of a ticket.
+///
+/// ```
+/// use yore_core::event::is_ticket;
+/// assert!(is_ticket("ENT-260") && !is_ticket("UTF-8x") && !is_ticket("260"));
+/// ```
+pub fn is_ticket(text: &str) -> bool {
+    text.split_once('-').is_some_and(|(team, number)| {
+        team.len() >= 2
+            && team.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+            && !number.is_empty()
+            && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
 named_enum! {
     /// The purpose of a command.
     Purpose {

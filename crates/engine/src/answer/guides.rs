@@ -101,7 +101,9 @@ fn name_of(path: &str) -> &str {
 }
 
 fn text_of(turn: &ShownTurn) -> String {
-    if turn.tool_text.is_empty() { turn.text.clone() } else { without_numbers(&turn.tool_text) }
+    let text = if turn.tool_text.is_empty() { turn.text.clone() } else { without_numbers(&turn.tool_text) };
+    // Some agents add a notice of their own to what they read.
+    text.split("<system-reminder>").next().unwrap_or_default().trim_end().to_owned()
 }
 
 /// Returns the latest reading of a document. If an earlier one was much longer, the latest was of a part: then it goes on with the

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use yore_core::event::{EventKind, EventState};
+use yore_core::event::{EventKind, EventState, is_ticket};
 use yore_core::memory::{Memory, MemoryKind, Status};
 use yore_core::query::{AnswerKind, Wanted};
 use yore_core::time::UtcMillis;
@@ -13,7 +13,7 @@ use crate::error::EngineError;
 use crate::memories::MemoryList;
 use crate::retrieve::ViewRow;
 use crate::rules::cut;
-use crate::store::{EpisodeKey, EventFilter, MemoryFilter, StoredEvent};
+use crate::store::{EpisodeKey, EventFilter, MemoryFilter, ProjectKey, StoredEvent};
 
 /// Most statements that are read for a list.
 const MOST_STATEMENTS: usize = 500;
@@ -47,8 +47,13 @@ impl Engine {
         // "pr 45" names one.
         let named: Vec<String> = match kind {
             EventKind::PullRequest | EventKind::Issue => {
-                let words = asked.wanted.subject.split_whitespace().map(|word| word.trim_start_matches('#'));
-                words.filter(|word| word.bytes().all(|byte| byte.is_ascii_digit())).map(|number| format!("#{number}")).collect()
+                let words = asked.wanted.subject.split_whitespace();
+                let named = words.filter_map(|word| {
+                    let number = word.trim_start_matches('#');
+                    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+                    if is_number { Some(format!("#{number}")) } else { is_ticket(word).then(|| word.to_owned()) }
+                });
+                named.collect()
             }
             _ => Vec::new(),
         };
@@ -60,10 +65,21 @@ impl Engine {
             asked.subject.is_in(&format!("{} {}", event.name, event.text)) && asked.wants(event.state)
         };
         let mut folded: Vec<Folded> = folded.into_iter().filter(is_of).collect();
-        // A list shows what was done at another time.
+        // What is seen in a period may have been done long before. Numbers grow: one above the least that was opened or done then is of then.
         let was_done = |known: &Folded| !known.latest.event.state.is_only_seen();
         if (asked.since.is_some() || asked.until.is_some()) && folded.iter().any(was_done) {
-            folded.retain(was_done);
+            let number = |known: &Folded| known.latest.event.name.strip_prefix('#')?.parse::<u64>().ok();
+            let mut least: HashMap<Option<ProjectKey>, u64> = HashMap::new();
+            for known in folded.iter().filter(|known| was_done(known)) {
+                if let Some(number) = number(known) {
+                    let least = least.entry(known.latest.project).or_insert(number);
+                    *least = number.min(*least);
+                }
+            }
+            let is_of_then = |known: &Folded| {
+                number(known).is_some_and(|number| least.get(&known.latest.project).is_some_and(|least| number >= *least))
+            };
+            folded.retain(|known| was_done(known) || is_of_then(known));
         }
         if kind == EventKind::Error {
             // Errors that came back.
@@ -125,12 +141,18 @@ impl Engine {
             let events = self.store().events(&EventFilter { kinds: &[EventKind::Todo], ..asked.events() })?;
             let is_waiting = |state| matches!(state, EventState::Pending | EventState::InProgress);
             // Nobody goes on with steps that an agent left long before the latest work, unless they are asked for by name or time.
-            let latest = events.iter().filter_map(|known| known.event.at).max().unwrap_or_default();
+            let mut latest: HashMap<Option<ProjectKey>, UtcMillis> = HashMap::new();
+            for known in &events {
+                let latest = latest.entry(known.project).or_default();
+                *latest = known.event.at.map_or(*latest, |at| at.max(*latest));
+            }
             let is_all = !asked.subject.is_empty() || asked.since.is_some() || asked.until.is_some();
-            let is_recent = |at: Option<UtcMillis>| is_all || at.is_none_or(|at| at >= latest.saturating_sub(LEFT_BEHIND));
-            let is_open = |known: &StoredEvent| is_waiting(known.event.state) && is_recent(known.event.at);
-            let waiting: Vec<StoredEvent> = events.into_iter().filter(is_open).collect();
+            let is_recent = |known: &StoredEvent| {
+                is_all || known.event.at.is_none_or(|at| at >= latest[&known.project].saturating_sub(LEFT_BEHIND))
+            };
+            let waiting: Vec<StoredEvent> = events.iter().filter(|known| is_waiting(known.event.state)).cloned().collect();
             all += waiting.len();
+            let waiting: Vec<StoredEvent> = waiting.into_iter().filter(is_recent).collect();
             let own = folded(waiting).into_iter().filter(|known| asked.subject.is_in(&known.latest.event.name));
             rows.extend(own.map(row_of_event));
         }
@@ -201,12 +223,13 @@ pub(super) struct Folded {
     pub sessions: HashSet<EpisodeKey>,
 }
 
-/// Folds events of one kind and name, the latest first: the state is the latest that is known, and words come from any.
+/// Folds events of one kind, project and name, the latest first: the state is the latest that is known, and words come from any.
 pub(super) fn folded(events: Vec<StoredEvent>) -> Vec<Folded> {
     let mut found: Vec<Folded> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
+    // Numbers of pull requests are of one repository.
+    let mut places: HashMap<(Option<ProjectKey>, String), usize> = HashMap::new();
     for stored in events {
-        let key = stored.event.name.clone();
+        let key = (stored.project, stored.event.name.clone());
         let Some(place) = places.get(&key) else {
             places.insert(key, found.len());
             found.push(Folded { count: stored.event.count, sessions: HashSet::from([stored.episode]), latest: stored });

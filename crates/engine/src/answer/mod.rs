@@ -107,7 +107,7 @@ impl Engine {
 
 /// Leaves out the passages beside rows that add no word of the question to them: they share words with it, and say less. Rows of something
 /// else than the subject answer nothing; those of an overview or a cause are only a part of what is known.
-fn keep_what_rows_lack(request: &RecallRequest, answer: &mut RecallAnswer) {
+pub(crate) fn keep_what_rows_lack(request: &RecallRequest, answer: &mut RecallAnswer) {
     let is_sure = |view: &&View| {
         !view.is_widened && !view.rows.is_empty() && !matches!(view.kind, AnswerKind::Overview | AnswerKind::Cause)
     };

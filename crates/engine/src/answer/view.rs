@@ -265,7 +265,13 @@ impl Engine {
             false => self.rows(&asked)?,
         };
         if is_of_unknown && rows.is_empty() {
-            return Ok(Viewed { is_project_unknown: true, ..Viewed::without_view(kind) });
+            // Passages of other projects may answer what is no question about this one.
+            let is_about_it = !asked.wanted.is_guess && is_project_bound(kind);
+            return Ok(if is_about_it {
+                Viewed { is_project_unknown: true, ..Viewed::without_view(kind) }
+            } else {
+                Viewed::passages()
+            });
         }
         // A list that has nothing about the subject tells the latest.
         let is_widened = rows.is_empty()
@@ -338,9 +344,11 @@ impl Engine {
             ScopeChoice::Projects(names) => Some(Scope::Projects(projects_named(store, names)?)),
             ScopeChoice::Current => Some(match here()? {
                 Some(project) => Scope::Projects(vec![project]),
-                // The only project that is known is the one that is meant.
-                None if request.here.is_some() && store.projects()?.len() > 1 => Scope::Unknown,
-                None => Scope::Everything,
+                None => match &request.here {
+                    // Outside of a repository, the only project that is known is the one that is meant.
+                    Some(here) if here.is_in_repository() || store.projects()?.len() > 1 => Scope::Unknown,
+                    _ => Scope::Everything,
+                },
             }),
             ScopeChoice::CurrentOnly => here()?.map(|project| Scope::Projects(vec![project])),
         })
@@ -350,11 +358,16 @@ impl Engine {
 /// Returns whether a question is about what is recorded of the current project. Outside of a repository, lists may be of all projects.
 fn is_of_project(wanted: &WantedAnswer, request: &RecallRequest) -> bool {
     match wanted.kind {
-        AnswerKind::Commands | AnswerKind::Rules | AnswerKind::Files => true,
-        AnswerKind::Overview if wanted.subject.is_empty() => true,
-        AnswerKind::Overview | AnswerKind::Cause | AnswerKind::Work => false,
+        AnswerKind::Overview if !wanted.subject.is_empty() => false,
+        AnswerKind::Cause | AnswerKind::Work => false,
+        kind if is_project_bound(kind) => true,
         _ => request.here.as_ref().is_some_and(ProjectNames::is_in_repository),
     }
+}
+
+/// Returns whether the answer of a kind is about a project, wherever it is asked.
+const fn is_project_bound(kind: AnswerKind) -> bool {
+    matches!(kind, AnswerKind::Commands | AnswerKind::Rules | AnswerKind::Files | AnswerKind::Overview)
 }
 
 /// The projects that a request is about.

@@ -68,7 +68,7 @@ fn digest(period: &str, days_before: i64, scope: &ScopeArguments, context: &mut 
         }
     } else {
         let last = memory.recall(&latest, false)?.view.and_then(|view| view.rows.into_iter().next());
-        let place = if scope.all || answer.projects.is_empty() { "" } else { " here" };
+        let place = if scope.all || !scope.named.is_empty() || answer.projects.is_empty() { "" } else { " here" };
         let last = last.and_then(|row| Some((row.at?, row.text)));
         let told = match last {
             Some((at, title)) => format!("; work was last done{place} on {}: {}", text::day(Some(at)), text::harmless(&title)),

@@ -43,7 +43,7 @@ pub struct Arguments {
     #[arg(long = "as", value_name = "KIND", value_parser = answer_kind)]
     answer_kind: Option<AnswerKind>,
     /// At most N results, or rows of an answer in kind
-    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_LISTED as i64))]
     limit: Option<u32>,
     /// At most N tokens of text; --json has quotes of equal length unless this is given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=20_000))]
@@ -213,6 +213,8 @@ impl FilterArguments {
     }
 }
 
+/// Most results, or rows of an answer in kind.
+const MOST_LISTED: usize = 1_000;
 /// Most characters of the rows of an answer in kind; in a window, where more are a matter of `-n`.
 const VIEW_CHARS: usize = 2_400;
 const WINDOW_CHARS: usize = 1_200;
@@ -285,8 +287,11 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
                     (_, Some(_)) => usize::MAX,
                 };
                 let rows = view::rows(view, most);
-                // Sessions beyond the rows may be very many: the heading tells how they are listed.
-                let all = if view.kind == AnswerKind::Work || view.is_widened { view.rows.len() } else { view.total };
+                let all = match (view.kind, view.is_widened) {
+                    (_, true) => view.rows.len(),
+                    (AnswerKind::Work, _) if view.subject.is_empty() => view.all,
+                    _ => view.total,
+                };
                 let left = all.saturating_sub(rows.len());
                 context.printer.line(view::heading(view, rows.len()))?;
                 for row in rows {
@@ -294,7 +299,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
                 }
                 if left > 0 {
                     let (dim, reset) = context.printer.window().map_or(("", ""), |_| (text::DIM, text::RESET));
-                    context.printer.line(format!("{dim}and {left} more: -n {all}{reset}"))?;
+                    context.printer.line(format!("{dim}and {left} more: -n {}{reset}", all.min(MOST_LISTED)))?;
                 }
                 let is_beside = !view.rows.is_empty() && !answer.hits.is_empty();
                 context.printer.line(if is_beside { "\nWhat was said about it:" } else { "" })?;

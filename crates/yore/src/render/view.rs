@@ -64,9 +64,6 @@ pub fn heading(view: &View, told: usize) -> String {
         return format!("No {one}{subject}{period} is recorded{all}{latest}");
     }
     let first = match (view.kind, told) {
-        (AnswerKind::Work, shown) if shown < view.all && view.subject.is_empty() => {
-            format!(" (of {}; `-n {}` lists all)", view.all, view.all)
-        }
         (AnswerKind::Work, shown) if shown < view.all => format!(" (of {})", view.all),
         (_, shown) if shown < view.total => format!(", the first {shown}"),
         _ => String::new(),

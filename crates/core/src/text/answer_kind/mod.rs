@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use super::period::NamedPeriod;
 use super::{error_line, is_error_message};
-use crate::event::{EventState, Purpose};
+use crate::event::{EventState, Purpose, is_ticket};
 use crate::query::AnswerKind;
 
 /// Most words that a question for a list may have beside the name of the list, if no word asks for one.
@@ -75,6 +75,8 @@ const LISTS: [(AnswerKind, &str); 15] = [
     (AnswerKind::Todos, "open"),
 ];
 
+/// Words that ask for the state of a thing.
+const STATE_WORDS: [&str; 4] = ["state", "status", "stand", "zustand"];
 /// Words that limit a list to a state.
 const STATES: [(&str, EventState); 11] = [
     ("merged", EventState::Merged),
@@ -121,8 +123,8 @@ pub fn wanted_answer(question: &str, periods: &[NamedPeriod]) -> WantedAnswer {
     }
     let names_nothing_else = || !periods.is_empty() && words.subject(&["work", "list"]).is_empty();
     // "The release failed: what did we do about it" asks for what came of it.
-    let is_of_thing = periods.is_empty() && words.has("about it") && !words.subject(&["work", "about it"]).is_empty();
-    if is_of_thing && words.has("work") {
+    let says_of_what = periods.is_empty() && words.ends("about it") && !words.subject(&["work", "about it"]).is_empty();
+    if says_of_what && words.has("work") {
         return passages();
     }
     if words.has("work") || names_nothing_else() {
@@ -130,7 +132,8 @@ pub fn wanted_answer(question: &str, periods: &[NamedPeriod]) -> WantedAnswer {
         return WantedAnswer { kind: AnswerKind::Work, subject, ..passages() };
     }
     // "The start command: is it gone" asks for its state.
-    let asks_how = words.has("method") && !words.has("past method") && !words.has("is it so");
+    let asks_for_state = words.has("is it so") && !words.begins("method") && !words.begins("list");
+    let asks_how = words.has("method") && !words.has("past method") && !asks_for_state;
     let purpose = Purpose::ALL.iter().copied().find(|purpose| words.has(&format!("purpose {}", purpose.as_str())));
     let asks_for_every = words.has("every purpose") && (asks_how || words.has("list"));
     let subject = words.subject(&["method", "every purpose"]);
@@ -159,6 +162,9 @@ pub fn wanted_answer(question: &str, periods: &[NamedPeriod]) -> WantedAnswer {
             return WantedAnswer { kind, subject, is_several: words.has_several(section), states, is_guess, ..passages() };
         }
     }
+    if let Some((kind, subject)) = named_thing(&words) {
+        return WantedAnswer { kind, subject, is_guess: true, ..passages() };
+    }
     // A period is asked about for what was done in it.
     if !periods.is_empty() && !asks_how && !words.has("past method") {
         let subject = words.subject(&["work", "list", "overview"]);
@@ -173,6 +179,19 @@ pub fn wanted_answer(question: &str, periods: &[NamedPeriod]) -> WantedAnswer {
         return WantedAnswer { kind: AnswerKind::Overview, subject, ..passages() };
     }
     passages()
+}
+
+/// Returns the pull request or ticket, by its number or key, if a question names nothing else.
+fn named_thing(words: &Words<'_>) -> Option<(AnswerKind, String)> {
+    let subject = words.subject(&["what it is", "overview"]);
+    let mut others = subject.split_whitespace().filter(|word| !STATE_WORDS.contains(&word.to_lowercase().as_str()));
+    let (named, None) = (others.next()?, others.next()) else { return None };
+    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    match named.strip_prefix('#') {
+        Some(number) if is_number(number) => Some((AnswerKind::PullRequests, named.to_owned())),
+        _ if is_ticket(named) => Some((AnswerKind::Issues, named.to_owned())),
+        _ => None,
+    }
 }
 
 /// Returns the subject of a question for how something works: one or two words.
@@ -251,6 +270,10 @@ impl<'q> Words<'q> {
         !self.all.is_empty() && self.length_at(section, 0) > 0
     }
 
+    fn ends(&self, section: &str) -> bool {
+        (0..self.all.len()).any(|at| self.length_at(section, at) == self.all.len() - at)
+    }
+
     fn has(&self, section: &str) -> bool {
         (0..self.all.len()).any(|at| self.length_at(section, at) > 0)
     }
@@ -296,10 +319,23 @@ mod tests {
     #[test]
     fn questions_want_the_kind_that_their_words_name() {
         for (kind, questions) in [
-            (AnswerKind::Commands, vec!["how do we run the tests", "lint command?", "wie baue ich das lokal", "how to release"]),
+            (
+                AnswerKind::Commands,
+                vec![
+                    "how do we run the tests",
+                    "which command was it to run the tests",
+                    "lint command?",
+                    "wie baue ich das lokal",
+                    "how to release",
+                ],
+            ),
             (AnswerKind::Todos, vec!["open todos", "what is still to do for the gauge", "offene aufgaben"]),
             (AnswerKind::Decisions, vec!["what did we decide about caching", "decisions on the release process"]),
-            (AnswerKind::Issues, vec!["which follow-up tickets are still open", "open tickets"]),
+            (
+                AnswerKind::Issues,
+                vec!["which follow-up tickets are still open", "open tickets", "what is the state of ENT-242?", "ENT-242"],
+            ),
+            (AnswerKind::PullRequests, vec!["is #52 merged?"]),
             (AnswerKind::Decisions, vec!["what did we decide about tickets"]),
             (AnswerKind::Refusals, vec!["what did I refuse", "which changes have i rejected"]),
             (AnswerKind::PullRequests, vec!["which prs were merged", "open pull requests", "PRs of last week"]),
@@ -310,7 +346,13 @@ mod tests {
             ),
             (
                 AnswerKind::Work,
-                vec!["what did we do on january 13", "what happened yesterday", "yesterday?", "woran haben wir gearbeitet"],
+                vec![
+                    "what did we do on january 13",
+                    "what sessions were about that level table",
+                    "what happened yesterday",
+                    "yesterday?",
+                    "woran haben wir gearbeitet",
+                ],
             ),
             (AnswerKind::Cause, vec!["error: cannot open tide.db", "--- FAIL: TestTide (0.02s)"]),
             (

@@ -175,10 +175,44 @@ fn viewed(command: &str, output: &str) -> Option<Told> {
 
 /// Returns the pull requests whose number, state and address stand in the JSON that a tool shows, even if it is torn.
 pub(super) fn shown(output: &str) -> Vec<Told> {
+    let start = output.find(['{', '[']).unwrap_or(output.len());
     let mut found = Vec::new();
-    for (at, _) in output.match_indices(NUMBER) {
-        let rest = &output[at + NUMBER.len()..];
-        let own = &rest[..rest.find(NUMBER).unwrap_or(rest.len())];
+    match serde_json::Deserializer::from_str(&output[start..]).into_iter().next() {
+        Some(Ok(json)) => shown_in(&json, &mut found),
+        _ => found.extend(shown_in_torn(output)),
+    }
+    found
+}
+
+/// Adds the pull requests that a JSON value has anywhere.
+fn shown_in(json: &serde_json::Value, found: &mut Vec<Told>) {
+    match json {
+        serde_json::Value::Array(items) => items.iter().for_each(|item| shown_in(item, found)),
+        serde_json::Value::Object(fields) => {
+            let text = |name: &str| fields.get(name).and_then(|value| value.as_str());
+            let addresses = ["html_url", "url"].into_iter().filter_map(text);
+            let number = fields.get("number").and_then(serde_json::Value::as_u64);
+            let is_pull = |number: u64| {
+                let ends = [format!("/pull/{number}"), format!("/pulls/{number}")];
+                addresses.clone().any(|address| ends.iter().any(|end| address.ends_with(end)))
+            };
+            if let (Some(number), Some(state)) = (number.filter(|number| is_pull(*number)), text("state")) {
+                let is_merged = fields.get("merged").and_then(serde_json::Value::as_bool) == Some(true)
+                    || ["merged_at", "mergedAt"].into_iter().any(|name| text(name).is_some());
+                let state = if is_merged { EventState::WasMerged } else { state_of(state) };
+                found.push(Told::new(EventKind::PullRequest, state, format!("#{number}"), text("title").unwrap_or_default()));
+            }
+            fields.values().for_each(|value| shown_in(value, found));
+        }
+        _ => {}
+    }
+}
+
+/// Returns the pull requests of JSON that is torn: each by the fields that follow its number in the same object.
+fn shown_in_torn(output: &str) -> Vec<Told> {
+    let mut found = Vec::new();
+    for (at, _) in output.match_indices(NUMBER).take(MOST_SHOWN) {
+        let own = rest_of_object(&output[at + NUMBER.len()..]);
         let digits: String = own.trim_start().chars().take_while(char::is_ascii_digit).collect();
         let is_addressed = !digits.is_empty() && output.contains(&format!("/pull/{digits}\""));
         let text = |name: &str| {
@@ -186,15 +220,39 @@ pub(super) fn shown(output: &str) -> Vec<Told> {
             value.trim_start().strip_prefix('"')?.split('"').next()
         };
         let Some(state) = text("state").filter(|_| is_addressed) else { continue };
-        let is_merged = own.split_once("\"merged\":").is_some_and(|(_, value)| value.trim_start().starts_with("true"));
-        let state = if is_merged { EventState::WasMerged } else { state_of(state) };
-        found.push(Told::new(EventKind::PullRequest, state, format!("#{digits}"), text("title").unwrap_or_default()));
+        let merged = own.split_once("\"merged\":").map(|(_, value)| value.trim_start().starts_with("true"));
+        let state = match (merged, state_of(state)) {
+            (Some(true), _) => EventState::WasMerged,
+            // Whether it was merged may stand before its number.
+            (None, EventState::WasClosed) => continue,
+            (_, state) => state,
+        };
+        found.push(Told::new(EventKind::PullRequest, state, format!("#{digits}"), ""));
     }
     found
 }
 
+/// Returns the text up to the end of the JSON object in which it begins; all of it if that is torn off.
+fn rest_of_object(text: &str) -> &str {
+    let (mut depth, mut is_text, mut is_escaped) = (0usize, false, false);
+    for (at, letter) in text.char_indices() {
+        match letter {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = is_text,
+            '"' => is_text = !is_text,
+            '{' if !is_text => depth += 1,
+            '}' if !is_text && depth == 0 => return &text[..at],
+            '}' if !is_text => depth -= 1,
+            _ => {}
+        }
+    }
+    text
+}
+
 /// Name of the field that begins a pull request's own part of JSON.
 const NUMBER: &str = "\"number\":";
+/// Most numbers that are looked at.
+const MOST_SHOWN: usize = 200;
 
 #[cfg(test)]
 mod tests {
@@ -223,15 +281,26 @@ mod tests {
         assert_eq!(names("cat pr.txt", "41\tDraw the map\tmap\tOPEN"), [""; 0]);
     }
 
+    fn shown_names(output: &str) -> Vec<String> {
+        shown(output).into_iter().map(|known| format!("{} {} {}", known.name, known.state.as_str(), known.text)).collect()
+    }
+
     #[test]
-    fn pull_requests_in_json_have_their_state_even_if_the_output_is_torn() {
-        let output = r#"Output: {"pr41": {"url": "https://github.com/acme/tide/pull/41", "number": 41, "state": "closed", "merged": true,
-            "title": "Draw the map"}, "pr42": {"url": "https://github.com/acme/tide/pull/42", "number": 42, "state": "closed",
-            "merged": false, "title": "Fold it"}, "issue": {"url": "https://github.com/acme/tide/issues/7", "number": 7, "state": "open"},
-            "pr43": {"url": "https://github.com/acme/tide/pull/43", "number": 43, "state": "open", "tit"#;
-        let told: Vec<String> =
-            shown(output).into_iter().map(|known| format!("{} {} {}", known.name, known.state.as_str(), known.text)).collect();
-        assert_eq!(told, ["#41 was_merged Draw the map", "#42 was_closed Fold it", "#43 was_open "]);
+    fn pull_requests_in_json_have_their_state() {
+        let output = r#"Output: {"pr41": {"url": "https://github.com/acme/tide/pull/41", "number": 41, "state": "closed",
+            "milestone": {"number": 3, "state": "open", "title": "May"}, "merged": true, "title": "Draw the \"map\""},
+            "list": [{"html_url": "https://github.com/acme/tide/pull/42", "merged_at": null, "number": 42, "state": "closed", "title": "Fold {it}"},
+            {"html_url": "https://github.com/acme/tide/pull/43", "merged_at": "2026-07-01T10:00:00Z", "number": 43, "state": "closed"}],
+            "issue": {"url": "https://github.com/acme/tide/issues/7", "number": 7, "state": "open"}}"#;
+        assert_eq!(shown_names(output), ["#41 was_merged Draw the \"map\"", "#42 was_closed Fold {it}", "#43 was_merged "]);
+    }
+
+    #[test]
+    fn pull_requests_in_torn_json_have_their_state_if_that_is_sure() {
+        let output = r#"[{"merged": true, "number": 61, "state": "closed", "url": "https://github.com/acme/tide/pull/61"},
+            {"number": 62, "state": "closed", "merged": false, "title": "Fold it", "url": "https://github.com/acme/tide/pull/62"},
+            {"number": 63, "state": "open", "url": "https://github.com/acme/tide/pull/63", "tit"#;
+        assert_eq!(shown_names(output), ["#62 was_closed ", "#63 was_open "]);
     }
 
     proptest! {

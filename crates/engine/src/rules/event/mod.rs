@@ -8,7 +8,7 @@ mod github;
 use std::collections::HashMap;
 
 use yore_core::episode::{FileAction, FileUse, Outcome, Role};
-use yore_core::event::{Event, EventKind, EventState, Purpose};
+use yore_core::event::{Event, EventKind, EventState, Purpose, is_ticket};
 use yore_core::exchange::TurnShape;
 use yore_core::text::{command_of, cut, error_line, plain, steady};
 
@@ -241,15 +241,28 @@ impl Found<'_, '_> {
     /// has: a tracker may answer with what was there before.
     fn issue(&mut self, call: &Call<'_>) {
         let Some((result, answer)) = call.answer.filter(|(_, answer)| !is_refusal(answer)) else { return };
+        if call.outcome == Some(Outcome::Failed) || self.turns[result].is_error {
+            return;
+        }
         let answered: Option<serde_json::Value> = serde_json::from_str(answer.trim()).ok();
-        let told = |name: &str| answered.as_ref()?.get(name)?.as_str().map(str::to_owned);
+        // A long answer is torn: then its first fields are read as text.
+        let told = |name: &str| match &answered {
+            Some(json) => json.get(name)?.as_str().map(str::to_owned),
+            None => answer.split_once(&format!("\"{name}\":\""))?.1.split('"').next().map(str::to_owned),
+        };
         let asked =
             |name: &str| call.input.lines().find_map(|line| Some(line.strip_prefix(name)?.strip_prefix(": ")?.to_owned()));
         let keys = ["identifier", "id"].into_iter().flat_map(|name| [told(name), asked(name)]).flatten();
         let Some(key) = keys.into_iter().find(|key| is_ticket(key)) else { return };
+        // A tracker takes the id of a state as well, which says nothing.
+        let is_name = |state: &String| !state.contains(|letter: char| letter.is_ascii_digit());
         let state = ["state", "status"].into_iter().find_map(asked);
         let is_asked = state.is_some() || call.tool.ends_with("create_issue");
-        let is_closed = state.or_else(|| told("status")).or_else(|| told("state")).is_some_and(|state| is_closed_state(&state));
+        let is_closed = state
+            .filter(is_name)
+            .or_else(|| told("status"))
+            .or_else(|| told("state"))
+            .is_some_and(|state| is_closed_state(&state));
         let state = match (is_closed, is_asked) {
             (true, true) => EventState::Closed,
             (true, false) => EventState::WasClosed,
@@ -262,9 +275,12 @@ impl Found<'_, '_> {
 
     /// Adds the pull requests that a tool of GitHub shows.
     fn shown_pull_requests(&mut self, call: &Call<'_>) {
-        let (Some((result, answer)), true) = (call.answer, call.tool.contains("github") || call.input.contains("github")) else {
+        let by_script = || call.tool == "exec" && call.input.contains("__github_");
+        let by_command = || command(call.input).is_some_and(|command| command.contains("gh api "));
+        if !(call.tool.to_lowercase().contains("github") || by_script() || by_command()) {
             return;
-        };
+        }
+        let Some((result, answer)) = call.answer else { return };
         for known in github::shown(answer) {
             self.add(known.kind, known.state, &known.name, &known.text, result);
         }
@@ -353,16 +369,6 @@ fn title_of_plan(line: &str) -> Option<String> {
     let title = line.strip_prefix('#')?.trim_start_matches('#').trim();
     let title = title.strip_prefix("Plan:").unwrap_or(title).trim();
     (!title.is_empty()).then(|| plain(title))
-}
-
-/// Returns whether a text is the key of a ticket: `ENT-260`.
-fn is_ticket(text: &str) -> bool {
-    text.split_once('-').is_some_and(|(team, number)| {
-        team.len() >= 2
-            && team.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
-            && !number.is_empty()
-            && number.bytes().all(|byte| byte.is_ascii_digit())
-    })
 }
 
 /// The steps of an agent's list, each as it stood last.

@@ -80,6 +80,8 @@ pub(crate) struct StoredEvent {
     /// The turn that reports it last.
     pub turn: TurnKey,
     pub episode: EpisodeKey,
+    /// The project of that turn.
+    pub project: Option<ProjectKey>,
 }
 
 fn event(row: &Row<'_>) -> rusqlite::Result<StoredEvent> {
@@ -95,6 +97,7 @@ fn event(row: &Row<'_>) -> rusqlite::Result<StoredEvent> {
         },
         turn: row.get(8)?,
         episode: row.get(7)?,
+        project: row.get(9)?,
     })
 }
 
@@ -171,7 +174,7 @@ impl Store {
         let kinds = serde_json::Value::from_iter(kinds.iter().map(|kind| kind.as_str())).to_string();
         self.read(|view| {
             view.all(
-                "SELECT event.kind, state, name, text, turn.uid, turn.at_ms, count, event.episode_id, event.turn_id
+                "SELECT event.kind, state, name, text, turn.uid, turn.at_ms, count, event.episode_id, event.turn_id, turn.project_id
                  FROM event JOIN turn ON turn.id = event.turn_id JOIN episode ON episode.id = event.episode_id
                  WHERE episode.forgotten_ms IS NULL
                    AND (?1 = '[]' OR event.kind IN (SELECT value FROM json_each(?1)))
