@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use yore_core::query::AskDepth;
 use yore_core::time::UtcMillis;
 
-use crate::retrieve::RecallRequest;
+use crate::retrieve::{RecallRequest, View};
 
 /// A question that is to be answered in sentences.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -20,6 +20,9 @@ pub struct AskRequest {
 pub struct AskAnswer {
     /// The sentences, in the order in which they are to be read; none if nothing is known.
     pub sentences: Vec<AskSentence>,
+    /// Number of rows of what is recorded that the sentences leave out.
+    #[serde(default)]
+    pub unlisted: usize,
     /// The things they rest on, in the order of their first mention.
     pub sources: Vec<AskSource>,
     /// Probability that the question is answered, 0 to 1, from how much of the question the evidence and the sentences have.
@@ -37,6 +40,9 @@ pub struct AskAnswer {
     /// True if nothing was searched, because the question is about the current project and that is not known.
     #[serde(default)]
     pub is_project_unknown: bool,
+    /// The list that was asked for, if nothing of it is recorded.
+    #[serde(default)]
+    pub empty: Option<View>,
     /// Number of turns that can be found at all.
     pub indexed: u64,
     /// Words of the question that were never met.

@@ -10,6 +10,7 @@ use yore_core::text::{Tokenizer, content_words, is_error_message, is_german, may
 use yore_core::time::UtcMillis;
 
 use super::answer::AskSource;
+use crate::answer::keep_what_rows_lack;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::retrieve::{Found, FoundMemory, Hit, Packing, PastStatement, RecallAnswer, RecallRequest, View, reply_to};
@@ -19,8 +20,9 @@ use crate::store::{RowKey, ShownTurn};
 /// Results and tokens of passages, by depth.
 const LIMITS: [usize; 3] = [5, 10, 12];
 const TOKENS: [usize; 3] = [300, 600, 1_000];
-/// Most rows of what is recorded.
+/// Most rows of what is recorded, and most characters of one.
 const MOST_ROWS: usize = 6;
+const ROW_CHARS: usize = 400;
 /// Number of the best results whose reply is read, and most characters of one.
 const WITH_REPLY: usize = 3;
 const REPLY_CHARS: usize = 240;
@@ -49,6 +51,8 @@ pub(super) struct Piece {
     pub text: String,
     /// Sentences that say what stands against it.
     pub against: Vec<String>,
+    /// True if it is a statement that no longer holds.
+    pub is_past: bool,
     /// True if it is a row of what is recorded.
     pub is_row: bool,
     /// True if a person said it.
@@ -87,6 +91,7 @@ impl Engine {
                 (answer.confidence, answer.unmet) = (first.confidence, first.unmet);
             }
         }
+        keep_what_rows_lack(&request, &mut answer);
         let mut pieces: Vec<Piece> = Vec::new();
         let view = answer.view.as_ref().filter(|view| !view.is_widened && !view.rows.is_empty());
         pieces.extend(view.into_iter().flat_map(rows));
@@ -97,7 +102,7 @@ impl Engine {
         let surest = answer.hits.iter().filter(|hit| !is_person(hit)).map(|hit| hit.confidence).fold(0.0, f32::max);
         let least = LEAST_SHARE * surest;
         // It is told with the later statement that likely changed it.
-        let memories = answer.hits.iter().filter_map(Hit::as_memory);
+        let memories = answer.hits.iter().filter(|hit| hit.confidence >= least).filter_map(Hit::as_memory);
         let likely = memories.flat_map(|found| &found.history).filter(|past| past.is_likely);
         let changed: HashSet<ItemId> = likely.map(|past| ItemId::Memory(past.id)).collect();
         let is_told = |hit: &Hit| hit.confidence >= least && !changed.contains(&hit.id());
@@ -191,7 +196,14 @@ impl Engine {
         Ok(reply_to(self.store(), turn, &request.filter)?.filter(is_among).and_then(|reply| {
             let text = cut(&reply.text, REPLY_CHARS);
             let source = source("you", reply.id.short(), reply.time.utc, reply.project);
-            has_one_of(&text, terms).then_some(Piece { source, text, against: Vec::new(), is_row: false, is_person: true })
+            has_one_of(&text, terms).then_some(Piece {
+                source,
+                text,
+                against: Vec::new(),
+                is_past: false,
+                is_row: false,
+                is_person: true,
+            })
         }))
     }
 }
@@ -225,9 +237,9 @@ fn rows(view: &View) -> impl Iterator<Item = Piece> {
     let what = view.kind.as_str().replace('_', " ");
     view.rows.iter().take(MOST_ROWS).map(move |row| {
         let state = row.state.as_deref().filter(|state| !state.is_empty()).map(|state| format!(" ({state})")).unwrap_or_default();
-        let text = [vec![format!("{}{state}", row.text)], row.details.clone()].concat().join("; ");
+        let text = cut(&[vec![format!("{}{state}", row.text)], row.details.clone()].concat().join("; "), ROW_CHARS);
         let source = source(&what, row.opens.clone().unwrap_or_default(), row.at, None);
-        Piece { source, text, against: Vec::new(), is_row: true, is_person: false }
+        Piece { source, text, against: Vec::new(), is_past: false, is_row: true, is_person: false }
     })
 }
 
@@ -255,20 +267,25 @@ fn pieces_of(hit: &Hit) -> Vec<Piece> {
         status => format!("{}, {}", found.memory.kind.as_str(), status.as_str()),
     });
     let (what, is_person, text) = match &hit.found {
-        Found::Memory(found) if !found.memory.is_in_effect() => {
-            (statement.as_str(), false, format!("(no longer so: “{}”)", found.memory.statement))
-        }
         Found::Memory(found) => (statement.as_str(), false, found.memory.statement.clone()),
         Found::Turn(turn) if turn.kind == EpisodeKind::Document => ("document", false, hit.quote.clone()),
         Found::Turn(turn) => (speaker(turn.role), turn.role == Role::Human, hit.quote.clone()),
     };
     let against = hit.as_memory().map_or_else(Vec::new, against);
-    let own =
-        Piece { source: source(what, hit.id().short(), hit.time.utc, project.clone()), text, against, is_row: false, is_person };
+    let is_past = hit.as_memory().is_some_and(|found| !found.memory.is_in_effect());
+    let own = Piece {
+        source: source(what, hit.id().short(), hit.time.utc, project.clone()),
+        text,
+        against,
+        is_past,
+        is_row: false,
+        is_person,
+    };
     let beside = hit.beside.iter().map(|said| Piece {
         source: source(speaker(said.role), said.turn.short(), said.at, project.clone()),
         text: said.text.clone(),
         against: Vec::new(),
+        is_past: false,
         is_row: false,
         is_person: said.role == Role::Human,
     });

@@ -61,7 +61,7 @@ impl Engine {
         answer.steps = steps;
         let least = if answer.indexed < SMALL_MEMORY { KNOWN_SMALL } else { KNOWN };
         if answer.confidence < least {
-            (answer.sentences, answer.sources) = (Vec::new(), Vec::new());
+            (answer.sentences, answer.sources, answer.unlisted) = (Vec::new(), Vec::new(), 0);
         }
         if !answer.sentences.is_empty() {
             self.count_shown(&gathered.answer, &request.recall);

@@ -1,11 +1,12 @@
 //! Chooses the sentences of an answer from its evidence, word for word, and rates how much of the question they have.
 
-use yore_core::query::AskDepth;
+use yore_core::query::{AnswerKind, AskDepth};
 use yore_core::relevance::{Wording, is_announcement};
 use yore_core::text::{Tokenizer, content_words, fragments, is_stop_word};
 
 use super::answer::{AskAnswer, AskSentence, AskSource};
 use super::evidence::{Gathered, Piece};
+use crate::retrieve::View;
 use crate::rules::{Words, normal, plain};
 
 /// Most characters of an answer, by depth.
@@ -33,6 +34,7 @@ pub(super) fn choose(gathered: &Gathered, depth: AskDepth) -> AskAnswer {
         ..AskAnswer::default()
     };
     let (mut said, mut left): (Vec<String>, usize) = (Vec::new(), CHARS[depth as usize]);
+    let mut rows = 0;
     for piece in &gathered.pieces {
         let told_before = told.sentences.len();
         for text in statements(piece) {
@@ -45,14 +47,20 @@ pub(super) fn choose(gathered: &Gathered, depth: AskDepth) -> AskAnswer {
             left -= length;
             said.extend(words);
             let sources = vec![number_of(&mut told.sources, &piece.source)];
+            let text = if piece.is_past { format!("(no longer so: “{text}”)") } else { text };
             told.sentences.push(AskSentence { text, sources });
         }
         // Nothing is told without what contradicts it.
         if told.sentences.len() > told_before {
+            rows += usize::from(piece.is_row);
             let sources = vec![number_of(&mut told.sources, &piece.source)];
+            left = left.saturating_sub(piece.against.iter().map(|text| text.chars().count()).sum());
             told.sentences.extend(piece.against.iter().map(|text| AskSentence { text: text.clone(), sources: sources.clone() }));
         }
     }
+    let all = |view: &View| if view.kind == AnswerKind::Work && view.subject.is_empty() { view.all } else { view.total };
+    told.unlisted = answer.view.as_ref().filter(|_| gathered.is_recorded).map_or(0, |view| all(view).saturating_sub(rows));
+    told.empty = answer.view.clone().filter(|view| view.rows.is_empty());
     told.confidence = confidence(gathered, &said);
     told
 }

@@ -4,6 +4,7 @@ use yore_core::strength::Strength;
 use yore_engine::{AskAnswer, AskSentence, AskSource, AskStep, Unwritten};
 
 use super::plain::{counted, day, harmless, one_line};
+use super::view;
 
 /// Returns the sentences, those of one source as a paragraph, then the confidence, and a line for each source.
 pub fn text(answer: &AskAnswer) -> String {
@@ -21,6 +22,9 @@ pub fn text(answer: &AskAnswer) -> String {
         if answer.sentences.get(at + 1).is_none_or(|next| next.sources != sentence.sources) {
             told.push_str(&marks(sentence));
         }
+    }
+    if answer.unlisted > 0 {
+        told.push_str(&format!("\n... and {} more (`yore recall` with the same words lists them)", answer.unlisted));
     }
     let strength = Strength::of(answer.confidence).as_str();
     let dropped = match answer.unsupported {
@@ -46,7 +50,7 @@ fn of_source(AskSource { opens, what, at, project }: &AskSource) -> String {
 
 /// Why nothing was searched, and what is to be done.
 pub const UNKNOWN_PROJECT: &str =
-    "this directory belongs to no known project (-p names one, --all asks every project; `yore projects` lists them)";
+    "this directory belongs to no known project (name one, or ask all: -p, --all; `yore projects` lists them)";
 
 /// Returns what was searched where nothing is known.
 fn nothing(answer: &AskAnswer) -> String {
@@ -57,12 +61,20 @@ fn nothing(answer: &AskAnswer) -> String {
         [] => "any project".to_owned(),
         names => format!("project {}", names.iter().map(|name| harmless(name)).collect::<Vec<_>>().join(", ")),
     };
-    let mut told = format!("Nothing is known about it in {place}; looked through {}", counted(answer.indexed, "turn"));
+    if let Some(view) = &answer.empty {
+        return format!("{} in {place}", view::heading(view, 0));
+    }
+    let mut told = format!("Nothing is known about it in {place}");
+    if answer.projects.is_empty() {
+        told.push_str(&format!("; looked through {}", counted(answer.indexed, "turn")));
+    }
     if !answer.unmet.is_empty() {
         let words: Vec<String> = answer.unmet.iter().map(|word| harmless(word)).collect();
         told.push_str(&format!("; never met: {}", words.join(", ")));
     }
-    for AskStep { depth, searched, found, confidence } in &answer.steps {
+    // What was searched again with the same words tells nothing more.
+    let is_new = |at: &usize| *at == 0 || answer.steps[*at].searched != answer.steps[at - 1].searched;
+    for AskStep { depth, searched, found, confidence } in (0..answer.steps.len()).filter(is_new).map(|at| &answer.steps[at]) {
         let searched = one_line(searched);
         told.push_str(&format!(
             "\n- {}: “{searched}”: {} near it, confidence {confidence:.2}",

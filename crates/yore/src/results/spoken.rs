@@ -14,6 +14,9 @@ pub struct Spoken {
     pub question: String,
     /// The sentences, in their order; none if nothing is known.
     pub sentences: Vec<SpokenSentence>,
+    /// Number of rows of what is recorded that the sentences leave out.
+    #[serde(default)]
+    pub unlisted: usize,
     /// The things they rest on; a sentence names them by their place, from 1.
     pub sources: Vec<SpokenSource>,
     /// Probability that the question is answered, 0 to 1.
@@ -90,6 +93,7 @@ impl Spoken {
         Self {
             question: question.to_owned(),
             sentences: answer.sentences.iter().map(sentence).collect(),
+            unlisted: answer.unlisted,
             sources: answer.sources.iter().map(source).collect(),
             confidence: rounded(answer.confidence),
             strength: Strength::of(answer.confidence).as_str().to_owned(),

@@ -419,9 +419,9 @@ fn an_answer_of_the_model_keeps_only_sentences_that_the_memory_supports_and_a_si
     let environment = memory();
     let sentence = |text: &str, source: u32| serde_json::json!({"text": text, "sources": [source]});
     let written = serde_json::json!({"is_known": true, "sentences": [
-        sentence("Redis loses the leases when the harbour box restarts, so they stay in SQLite.", 2),
-        sentence("Redis lost 17 leases.", 2),
-        sentence("Postgres would have needed an operator.", 2),
+        sentence("Redis loses the leases when the harbour box restarts, so they stay in SQLite.", 1),
+        sentence("Redis lost 17 leases.", 1),
+        sentence("Postgres would have needed an operator.", 1),
         sentence("The leases live in SQLite now.", 9),
     ]});
     environment.write("answer.json", written.to_string());
