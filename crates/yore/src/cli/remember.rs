@@ -232,7 +232,8 @@ fn remember_memory(kind: MemoryKind, statement: String, arguments: &Arguments, c
     if done.operation.is_none() {
         context.printer.note("already known: nothing was stored")?;
         // Somebody who says it again may mean that it holds again.
-        for touched in outcome.touches.iter().filter(|touched| is_at_odds(touched.touch)) {
+        let known = memory.memory(done.memory.to_string())?.memory.recorded;
+        for touched in outcome.touches.iter().filter(|touched| is_at_odds(touched.touch) && touched.recorded > known) {
             context.printer.note(format!(
                 "since then [{}]: {}; with --replace {} this takes its place",
                 touched.id.short(),

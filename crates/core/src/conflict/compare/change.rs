@@ -114,6 +114,9 @@ mod tests {
             ("we use pnpm now instead of npm", "we do not use npm"),
             ("we use pnpm now instead of npm", "we use pnpm"),
             ("the docs are written in Markdown", "the docs are written in English"),
+            ("The exporter supports Prometheus.", "The exporter supports Datadog."),
+            ("Leases are read from SQLite by the scheduler.", "Leases are read from SQLite."),
+            ("The cache was moved from Redis to moka.", "The cache was moved from Redis to moka because failover took minutes."),
         ] {
             assert!(chance(first, second) < LIKELY, "{first} {second}");
         }

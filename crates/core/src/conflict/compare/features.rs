@@ -165,15 +165,23 @@ pub(super) fn is_of_other_environment(first: &Statement, second: &Statement) -> 
 }
 
 /// Returns whether a later statement says by its form that it changes an earlier one: it names a word of that as what was before ("bun instead
-/// of pnpm"), it says no more than what the earlier one names so, or it has another thing of one kind in the same words.
+/// of pnpm"), it says no more than what an earlier change names so, or "we" have another thing of one kind in the same words.
 pub(super) fn says_what_it_changes(first: &Statement, second: &Statement, likeness: Likeness<'_>) -> bool {
     let aligned = Alignment::of(first, second);
     let pair = Pair { first, second, aligned: &aligned, likeness };
     let [left_first, left_second] = pair.left();
     let is_denial = second.words.iter().any(Word::denies);
-    let goes_back = || left_second.is_empty() && !is_denial && aligned.matched.keys().any(|at| is_before(&first.words, *at));
+    let names_before = |of: &Statement, at: usize| is_before(&of.words, at);
+    let goes_back = || {
+        let is_back = |(a, b): (&usize, &usize)| names_before(first, *a) && !names_before(second, *b);
+        first.has("change") && left_second.is_empty() && !is_denial && aligned.matched.iter().any(is_back)
+    };
     let has_other = || {
-        left_first.len() == 1 && left_second.len() == 1 && pair.is_one_template() && Things::of(first, second).is_other_of_kind
+        left_first.len() == 1
+            && left_second.len() == 1
+            && second.is_of_us()
+            && pair.is_one_template()
+            && Things::of(first, second).is_other_of_kind
     };
     pair.names_before() && second.has("change") || goes_back() || has_other()
 }
@@ -243,9 +251,10 @@ impl<'p> Pair<'p> {
         others.map(|other| (self.likeness)(&word.text, &other.text)).fold(0.0, f32::max)
     }
 
-    /// Returns whether the second statement names a word of the first as what was before.
+    /// Returns whether the second statement names a word of the first as what was before, and the first does not.
     fn names_before(&self) -> bool {
-        self.aligned.matched.values().any(|at| is_before(&self.second.words, *at))
+        let is_new = |(a, b): (&usize, &usize)| is_before(&self.second.words, *b) && !is_before(&self.first.words, *a);
+        self.aligned.matched.iter().any(is_new)
     }
 
     /// Returns whether both have the same words but for one at the same place.

@@ -119,6 +119,11 @@ impl Statement {
         self.words.iter().any(|word| word.is(category))
     }
 
+    /// Returns whether it says what its speakers do: "we deploy with Helm".
+    pub(super) fn is_of_us(&self) -> bool {
+        self.words.first().is_some_and(|word| ["we", "i", "wir", "ich", "nous", "je"].contains(&word.text.as_str()))
+    }
+
     pub(super) fn is_question(&self) -> bool {
         self.lower.trim_end().ends_with('?')
     }

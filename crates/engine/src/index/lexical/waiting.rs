@@ -11,8 +11,6 @@ use crate::store::{MemoryKey, ProjectKey, QueuePlace, RowKey, Store, StoreResult
 const MOST: usize = 20_000;
 /// A word that more of them have tells little.
 const MOST_OF_WORD: usize = 2_000;
-/// Words that a memory must share with a text to be near it; half of them, if the text has fewer than four.
-const LEAST_SHARED: u32 = 2;
 
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
@@ -52,10 +50,9 @@ impl Waiting {
             let having = self.by_word.get(term).filter(|having| having.len() <= MOST_OF_WORD);
             having.into_iter().flatten().for_each(|at| *shared.entry(*at).or_default() += 1);
         }
-        let least = LEAST_SHARED.min(terms.len().div_ceil(2) as u32);
         let mut near: Vec<(u32, u32)> = shared
             .into_iter()
-            .filter(|(at, count)| *count >= least && self.memories[*at as usize].2 == project)
+            .filter(|(at, _)| self.memories[*at as usize].2 == project)
             .map(|(at, count)| (count, at))
             .collect();
         near.sort_unstable_by(|a, b| b.cmp(a));
