@@ -74,6 +74,8 @@ pub(super) fn conclusive_first(
     let best = ranked[0].score;
     for ((key, ranked), has) in keys.iter().zip(ranked.iter_mut()).zip(had) {
         let place = match texts.turn(*key).and_then(|turn| Some((turn, places.get(&turn.row)?))) {
+            // A session that goes on, or broke off: that call concludes nothing.
+            Some((turn, ExchangePlace { is_answered: false, .. })) if goes_on(turn) => GOES_ON,
             Some((_, ExchangePlace { is_last: true, .. })) => CONCLUDES,
             Some((turn, _)) if goes_on(turn) => GOES_ON,
             _ => 0.0,

@@ -132,7 +132,9 @@ pub(crate) fn recall(
     } else {
         Vec::new()
     };
-    present::quote_hits(context, &plan, &mut hits, tokenizer)?;
+    // Of a small memory few words were ever met, so that what answers looks weak.
+    let is_doubtful = is_weak && !request.is_bare && request.min_confidence.is_none() && !strength::is_any_right(context, &plan);
+    present::quote_hits(context, &plan, &mut hits, is_doubtful, tokenizer)?;
     // Work is read from whole exchanges, and may be later than what the request may see.
     let most = match (plan.filter.until, request.with_work) {
         (Some(_), _) => 0,

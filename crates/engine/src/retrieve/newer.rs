@@ -32,10 +32,13 @@ const SHORT: usize = 300;
 /// Words of the question that a sentence of a longer turn must have, if it says that something was changed (`docs/measurements.md`,
 /// "Answers in kind").
 const CHANGED_TERMS: usize = 3;
+/// Bytes of a turn in which such a sentence is looked for.
+const READ: usize = 16 * 1024;
 
 /// Returns whether a sentence of a text says that something was changed, and has some of these terms: a report of work says of something that
 /// it was changed, but seldom of what is asked for.
 fn says_change_of(text: &str, terms: &[&String], tokenizer: &mut Tokenizer) -> bool {
+    let text = &text[..text.floor_char_boundary(READ)];
     fragments(text).into_iter().map(|range| &text[range]).filter(|sentence| says_change(sentence)).any(|sentence| {
         let words = content_words(sentence, tokenizer);
         terms.iter().filter(|term| words.binary_search(term).is_ok()).count() >= CHANGED_TERMS.min(terms.len())

@@ -11,10 +11,12 @@ use super::duplicates::{Kept, read_and_fold};
 use super::pack::{Asking, asked_code, matching_text, pack};
 use super::plan::Plan;
 use super::texts::Texts;
-use super::{Found, Hit, QueryContext, RecallRequest, SessionHit};
+use super::{Found, Hit, Packing, QueryContext, RecallRequest, SessionHit};
 use crate::error::EngineError;
 use crate::store::ShownTurn;
 
+/// Share of the budget that an answer gets which likely does not bear on the question.
+const DOUBTFUL_SHARE: f32 = 0.3;
 /// Extra turns read beyond the limit, so that other turns replace folded ones.
 const SPARE: usize = 4;
 /// Rounds of reading more, when nearly everything is a duplicate.
@@ -73,6 +75,7 @@ pub(super) fn quote_hits(
     context: &QueryContext<'_>,
     plan: &Plan<'_>,
     hits: &mut [Hit],
+    is_doubtful: bool,
     tokenizer: &mut Tokenizer,
 ) -> Result<(), EngineError> {
     let (request, question) = (plan.request, &plan.question);
@@ -83,7 +86,9 @@ pub(super) fn quote_hits(
         let (filter, among) = (&request.filter, request.tuning.among.as_deref());
         let asked = request.question.as_str();
         let asking = Asking { asked, question, text, asked_for, parts, filter, given: &[], among, is_unasked: false };
-        return pack(context.store, &context.lexical, hits, &asking, packing, tokenizer);
+        let share = if is_doubtful { DOUBTFUL_SHARE } else { 1.0 };
+        let packing = Packing { budget: (packing.budget as f32 * share) as usize, ..*packing };
+        return pack(context.store, &context.lexical, hits, &asking, &packing, tokenizer);
     }
     if request.quote_chars > 0 {
         for hit in hits {

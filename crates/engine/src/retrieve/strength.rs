@@ -106,12 +106,15 @@ fn ends(text: &str) -> [&str; 2] {
     [head, &rest[rest.ceil_char_boundary(rest.len().saturating_sub(SEARCHED_BYTES))..]]
 }
 
+/// Returns whether nothing is refused: in a small memory, and where all that was said in a period answers a question that names nothing else.
+pub(super) fn is_any_right(context: &QueryContext<'_>, plan: &Plan<'_>) -> bool {
+    context.lexical.len() < SMALL_MEMORY || asks_for_period(plan)
+}
+
 /// Leaves out what is less sure than the request allows. Returns whether the whole answer is refused.
 pub(super) fn refuse(context: &QueryContext<'_>, plan: &Plan<'_>, sure: f32, hits: &mut Vec<Hit>) -> bool {
     let least = plan.request.min_confidence;
-    // What was said in a period is an answer to a question that names nothing but the period.
-    let is_any_right = context.lexical.len() < SMALL_MEMORY || asks_for_period(plan);
-    let usual = if is_any_right { 0.0 } else { refused_below(plan.mode) };
+    let usual = if is_any_right(context, plan) { 0.0 } else { refused_below(plan.mode) };
     if sure < least.unwrap_or(usual) {
         hits.clear();
         return true;

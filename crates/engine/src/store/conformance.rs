@@ -426,7 +426,7 @@ fn found_turns(open: Open<'_>) {
     assert_eq!(store.turns(Turns::LastOf(session, Role::Human, 3)).unwrap()[0].id, talk.asked.id);
     let places = store.exchange_places(&[asked, by_id[0]]).unwrap();
     assert_eq!(places[&by_id[0]].start, places[&asked].start);
-    assert!(places[&by_id[0]].is_last && !places[&asked].is_last);
+    assert!(places[&by_id[0]].is_last && !places[&by_id[0]].is_answered && !places[&asked].is_last);
     let work = store.exchange_work(asked, true).unwrap();
     assert_eq!((work.opened.len(), work.calls.len()), (1, 1));
     assert_eq!(store.recorded_shapes(&by_id).unwrap()[0].files, talk.answered.files);

@@ -41,6 +41,12 @@ fn what_an_agent_concludes_comes_before_what_it_says_on_the_way() {
     let conclusion = "It is a static array in `sluice/levels.rs`: the level table of the sluice is built with the program.";
     session.assistant(conclusion);
     memory.write("projects/p/sluice.jsonl", session.text());
+    // A session that asks the same, and goes on.
+    let mut asking = SessionBuilder::new(602);
+    asking.human("Where was the level table again?");
+    let asks = "Let me ask the memory where the sluice keeps its level table.";
+    asking.saying_tool(asks, "Bash", &json!({"command": "yore recall level table of the sluice"}), "nothing", false);
+    memory.write("projects/p/asking.jsonl", asking.text());
     said(&memory, &[(3, "Gulls are counted by eye."), (2, "The crane has a brake.")]);
     let place = |is_conclusive_first, question: &str, words: &str| {
         let answer = memory.ask_with(question, |request| request.tuning.is_conclusive_first = is_conclusive_first);
@@ -51,6 +57,7 @@ fn what_an_agent_concludes_comes_before_what_it_says_on_the_way() {
     let question = "where does the sluice keep its level table";
     assert!(place(false, question, on_the_way) < place(false, question, conclusion), "without it the words decide");
     assert!(place(true, question, conclusion) < place(true, question, on_the_way));
+    assert!(place(true, question, conclusion) < place(true, question, asks), "the last call of a session concludes nothing");
     let cause = "why does the sluice keep its level table somewhere below the sluice folder";
     assert!(place(true, cause, on_the_way) < place(true, cause, conclusion), "what led to something is said on the way");
 }

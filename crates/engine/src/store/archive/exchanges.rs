@@ -51,6 +51,8 @@ pub(crate) struct ExchangePlace {
     pub start: i64,
     /// True if no agent speaks after it in the exchange.
     pub is_last: bool,
+    /// True if a human speaks next.
+    pub is_answered: bool,
 }
 
 /// The work of an exchange.
@@ -164,13 +166,17 @@ impl Store {
                 "SELECT turn.id, coalesce((
                      SELECT max(asked.position) FROM turn AS asked
                      WHERE asked.episode_id = turn.episode_id AND asked.position <= turn.position AND asked.role = 'human'
-                 ), -1), coalesce((
+                 ), -1), (
                      SELECT later.role FROM turn AS later
                      WHERE later.episode_id = turn.episode_id AND later.position > turn.position AND later.role IN ('human', 'assistant')
                      ORDER BY later.position LIMIT 1
-                 ), 'human') = 'human' FROM turn WHERE turn.id IN (SELECT value FROM json_each(?1))",
+                 ) FROM turn WHERE turn.id IN (SELECT value FROM json_each(?1))",
                 [json_of(turns)],
-                |row| Ok((row.get(0)?, ExchangePlace { start: row.get(1)?, is_last: row.get(2)? })),
+                |row| {
+                    let next: Option<String> = row.get(2)?;
+                    let is_answered = next.as_deref() == Some("human");
+                    Ok((row.get(0)?, ExchangePlace { start: row.get(1)?, is_last: is_answered || next.is_none(), is_answered }))
+                },
             )?;
             Ok(found.into_iter().collect())
         })
