@@ -18,7 +18,6 @@ use crate::results::ConflictRecord;
 /// that they contradict each other: those of one session or project that were extracted or distilled, and those that name the same
 /// entity. Both hold until you settle it: keep one, or let both hold. `yore undo` takes that back.
 #[derive(Args, Debug)]
-#[command(args_conflicts_with_subcommands = true)]
 pub struct Arguments {
     #[command(subcommand)]
     action: Option<Action>,
@@ -82,7 +81,10 @@ const MOST: usize = 100_000;
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     match &arguments.action {
         None => list(&arguments.listing, context),
-        Some(Action::List(listing)) => list(listing, context),
+        Some(Action::List(listing)) => {
+            let is_before = arguments.listing.scope.all || !arguments.listing.scope.named.is_empty();
+            list(if is_before { &arguments.listing } else { listing }, context)
+        }
         Some(Action::Show { first, second }) => show(first, second, context),
         Some(Action::Settle { first, second, keep, both: _, later, reason }) => {
             let settlement = match (keep, later) {

@@ -153,7 +153,7 @@ fn tell<T: Serialize>(
         context.printer.table(&rows)?;
         more(next, context)?;
         if rows.is_empty() {
-            context.printer.note("no such session; --all lists every project's")?;
+            context.printer.note("no such session")?;
         }
     }
     Ok(if rows.is_empty() { Exit::Nothing } else { Exit::Success })

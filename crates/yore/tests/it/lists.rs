@@ -208,7 +208,7 @@ fn status_shows_everything_on_one_page() {
     archive      [size] ([share] of the sources)
     index        11 turns, 0 waiting turns for [size]
     vectors      10 turns of the static table; none of a local model; [size]
-    on disk      [size] ([share] of the sources) in [root]/data
+    on disk      [size] in [root]/data
     redacted     1 registry-token
     learning     by rules; no language model is chosen (`yore learn`)
     waiting      3 sessions for a model

@@ -100,7 +100,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     ]);
     let share = |bytes: u64| {
         // Sources that are gone or were cut are no measure.
-        if bytes > MOST_SHARE * store.source_bytes {
+        if store.source_bytes == 0 || bytes > store.source_bytes.saturating_mul(MOST_SHARE) {
             String::new()
         } else {
             format!(" ({:.1} % of the sources)", 100.0 * bytes as f64 / store.source_bytes as f64)
