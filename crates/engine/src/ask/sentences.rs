@@ -77,7 +77,8 @@ pub(super) fn number_of(sources: &mut Vec<AskSource>, source: &AskSource) -> usi
 /// Returns the sentences of a piece that state something.
 fn statements(piece: &Piece) -> Vec<String> {
     if piece.is_row {
-        return vec![plain(&piece.text)];
+        // "#52" is a number there.
+        return vec![piece.text.split_whitespace().collect::<Vec<_>>().join(" ")];
     }
     let stated = fragments(&piece.text).into_iter().filter_map(|range| {
         let fragment = piece.text[range].trim_matches(['…', ' ', '\n']);

@@ -92,7 +92,7 @@ fn named_row(memory: &mut MemoryClient, operation: &Operation) -> CliResult<Vec<
     let first =
         record.changes.iter().find(|change| change.kind == "memory").and_then(|change| memory.memory(change.id.clone()).ok());
     cells.extend(first.filter(|stored| !stored.memory.is_forgotten()).map(|stored| {
-        let said = yore_core::text::preview(&stored.memory.statement, SHOWN_CHARS);
+        let said = yore_core::text::cut(&stored.memory.statement, SHOWN_CHARS);
         format!("{} {}", stored.memory.id.short(), one_line(&said))
     }));
     Ok(cells)

@@ -78,7 +78,7 @@ const LISTS: [(AnswerKind, &str); 15] = [
 /// Words that ask for the state of a thing.
 const STATE_WORDS: [&str; 4] = ["state", "status", "stand", "zustand"];
 /// Words that limit a list to a state.
-const STATES: [(&str, EventState); 11] = [
+const STATES: [(&str, EventState); 12] = [
     ("merged", EventState::Merged),
     ("merge", EventState::Merged),
     ("gemergt", EventState::Merged),
@@ -90,6 +90,7 @@ const STATES: [(&str, EventState); 11] = [
     ("genehmigt", EventState::Approved),
     ("open", EventState::Opened),
     ("offene", EventState::Opened),
+    ("offen", EventState::Opened),
 ];
 
 /// Returns the kind of answer that a question wants. `periods` are those that it names.
@@ -156,8 +157,10 @@ pub fn wanted_answer(question: &str, periods: &[NamedPeriod]) -> WantedAnswer {
             // Not the first word of "merge request".
             let is_of_name = |at: usize| words.all.get(at + 1).is_some_and(|next| next.text.starts_with("request"));
             let is_said = |word: &str| words.all.iter().enumerate().any(|(at, known)| known.text == word && !is_of_name(at));
-            let states = STATES.iter().filter(|(word, _)| is_said(word));
-            let states = states.map(|(_, state)| *state).collect();
+            let states = STATES.iter().filter(|(word, _)| is_said(word)).map(|(_, state)| *state);
+            // Only of a ticket, "done" is a state beside others.
+            let is_done = kind == AnswerKind::Issues && ["done", "erledigt"].into_iter().any(is_said);
+            let states = states.chain(is_done.then_some(EventState::Closed)).collect();
             let is_guess = !subject.is_empty() && (!asks_for_list || count(&subject) > MOST_OF_SUBJECT);
             return WantedAnswer { kind, subject, is_several: words.has_several(section), states, is_guess, ..passages() };
         }
