@@ -1,5 +1,7 @@
 //! Raises the newer of two turns about the same subject above the older.
 
+use std::cell::{OnceCell, RefCell};
+
 use yore_core::conflict::{Change, ChangeGrade, Repetition, Statement};
 use yore_core::episode::EpisodeKind;
 use yore_core::query::{AskedFor, NewerFirst, Part, ScorePart, SearchMode};
@@ -70,8 +72,7 @@ pub(super) fn newer_first(
     let compared = ranked.len().min(COMPARED);
     let keys: Vec<ItemKey> = ranked[..compared].iter().map(Ranked::key).collect();
     texts.load(context.store, &keys)?;
-    let (mut tokenizer, mut statements, mut says) = (Tokenizer::default(), Vec::new(), Vec::new());
-    let asked: Vec<&String> = plan.question.terms.iter().filter(|term| !is_stop_word(term)).collect();
+    let (mut tokenizer, mut statements, mut compared_texts) = (Tokenizer::default(), Vec::new(), Vec::new());
     let dated: Vec<Dated> = keys
         .iter()
         .zip(ranked.iter())
@@ -84,17 +85,25 @@ pub(super) fn newer_first(
             let text = turn.filter(|_| is_comparable).map_or("", |turn| turn.text.as_str());
             // Words on the way to a tool state nothing that lasts.
             let text = if turn.is_some_and(goes_on) { "" } else { text };
-            let own = short_statements(text, &mut tokenizer);
-            let says_so = if text.len() <= SHORT { says_change(text) } else { says_change_of(text, &asked, &mut tokenizer) };
-            let may_change = says_so || !own.is_empty();
-            says.push(says_so);
-            statements.push(own);
+            let may_change = !text.trim().is_empty();
+            statements.push(short_statements(text, &mut tokenizer));
+            compared_texts.push(text);
             Dated { at: turn.and_then(|turn| turn.time.utc).filter(|_| is_comparable), score: ranked.score, may_change }
         })
         .collect();
     if !dated.iter().any(|dated| dated.may_change) || !context.deadline.allows(LatePart::Newer) {
         return Ok(());
     }
+    // Long texts are read only where another one of the same subject is older.
+    let asked: Vec<&String> = plan.question.terms.iter().filter(|term| !is_stop_word(term)).collect();
+    let tokenizer = RefCell::new(tokenizer);
+    let said: Vec<OnceCell<bool>> = vec![OnceCell::new(); compared];
+    let says_so = |at: usize| {
+        *said[at].get_or_init(|| match compared_texts[at] {
+            text if text.len() <= SHORT => says_change(text),
+            text => says_change_of(text, &asked, &mut tokenizer.borrow_mut()),
+        })
+    };
     let by_words = TextLikeness::default();
     let changes = |older: usize, newer: usize| {
         let is_likely = |earlier: &Statement, later: &Statement| {
@@ -119,7 +128,7 @@ pub(super) fn newer_first(
             _ => 0.0,
         };
         let like = lists.iter().map(cosine).fold(0.0, f32::max);
-        if says[b] || like >= 1.0 && changes(a, b) { like } else { 0.0 }
+        if like >= 1.0 && (says_so(b) || changes(a, b)) { like } else { 0.0 }
     };
     for raised in raise_newer(&dated, 1.0, &likeness) {
         let newer = &mut ranked[raised.newer];

@@ -170,7 +170,7 @@ fn what_there_is_no_time_for_is_left_out_and_named() {
     let missing = late.missing.iter().find(|missing| missing.code == MissingCode::Late).unwrap();
     assert_eq!(
         missing.text,
-        "no time was left for similarity of meaning, what concludes an exchange, ranking files, choosing passages, the work that was done"
+        "no time was left for similarity of meaning, what concludes an exchange, what is newer, ranking files, choosing passages, the work that was done"
     );
     assert!(
         late.hits[0].turn().text.contains("barnacle") && !late.hits[0].quote.is_empty(),
