@@ -367,3 +367,38 @@ fn what_is_recorded_of_other_projects_is_no_answer_about_one_that_is_not_known()
     );
     assert!(!asked("fresh", "who oiled the crane").hits.is_empty(), "what was said elsewhere is found");
 }
+
+#[test]
+fn steps_that_were_left_long_before_the_latest_work_are_told_only_by_name_or_time() {
+    let memory = Memory::new();
+    for (number, (day, step)) in [(0, "Oil the old crane"), (20, "Paint the new quay")].into_iter().enumerate() {
+        let mut session = SessionBuilder::new(SEED + 50 + number as u64).cwd("/home/dev/tide").at(MONDAY + day * DAY);
+        session.human("Go on with the harbour");
+        let todos = json!({"todos": [{"content": step, "status": "pending", "activeForm": step}]});
+        session.tool("TodoWrite", &todos, "ok", false);
+        memory.write(&format!("projects/p/steps{number}.jsonl"), session.text());
+    }
+    memory.learn();
+    memory.engine().extract(&ExtractRequest::default(), &mut |_, _| true).unwrap();
+    assert_eq!(rows(&memory, "open todos"), ["Paint the new quay (pending)"]);
+    assert_eq!(rows(&memory, "open todos about the crane"), ["Oil the old crane (pending)"]);
+}
+
+#[test]
+fn a_pull_request_is_of_its_repository_and_of_the_period_that_its_number_tells() {
+    let memory = Memory::new();
+    let list = "40\tMap the quay\tmap\tMERGED\t2025\n42\tOil the crane\toil\tMERGED\t2026";
+    for (number, (folder, merged, list)) in [("tide", "41", list), ("crane", "42", "")].into_iter().enumerate() {
+        let cwd = format!("/home/dev/{folder}");
+        let mut session = SessionBuilder::new(SEED + 60 + number as u64).cwd(&cwd).at(MONDAY);
+        session.human("Merge it, please");
+        session.tool("Bash", &json!({"command": format!("gh pr merge {merged} --squash")}), "", false);
+        session.tool("Bash", &json!({"command": "gh pr list --state merged"}), list, false);
+        memory.write(&format!("projects/{folder}/pulls.jsonl"), session.text());
+    }
+    memory.learn();
+    memory.engine().extract(&ExtractRequest::default(), &mut |_, _| true).unwrap();
+    let mut told = rows(&memory, "which PRs were merged in january 2026");
+    told.sort();
+    assert_eq!(told, ["#41 (merged)", "#42 (merged)", "#42 Oil the crane (merged)"], "#40 was only seen, and is older");
+}

@@ -128,3 +128,22 @@ fn nothing_is_told_without_what_contradicts_it() {
     }
     assert!(asked().contains("(no longer so: “"), "{}", asked());
 }
+
+#[test]
+fn rows_that_an_answer_leaves_out_are_counted_and_an_empty_list_says_what_is_empty() {
+    let memory = Memory::new();
+    let mut session = SessionBuilder::new(SEED + 9).cwd("/home/dev/harbour");
+    session.human("Release them all");
+    for number in 1..=9 {
+        session.tool("Bash", &json!({"command": format!("gh release create v1.{number}.0")}), "", false);
+    }
+    memory.write("projects/p/releases.jsonl", session.text());
+    memory.learn();
+    memory.engine().extract(&ExtractRequest::default(), &mut |_, _| true).unwrap();
+    let answer = ask(&memory, "which releases are there", None);
+    let rows = answer.sentences.iter().filter(|sentence| answer.sources[sentence.sources[0] - 1].what == "releases").count();
+    assert_eq!((rows, answer.unlisted), (6, 3), "{answer:?}");
+    let none = ask(&memory, "which pull requests are open", None);
+    assert!(none.sentences.is_empty() && none.unlisted == 0, "{none:?}");
+    assert_eq!(none.empty.unwrap().kind.as_str(), "pull_requests");
+}

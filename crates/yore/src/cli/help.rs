@@ -88,6 +88,17 @@ mod tests {
     }
 
     #[test]
+    fn help_is_understood_after_global_options() {
+        let as_flag = |words: &[&str]| super::as_flag(words.iter().map(OsString::from).collect());
+        assert_eq!(
+            as_flag(&["--no-daemon", "help", "recall"]),
+            (["--no-daemon", "recall", "--help"].map(OsString::from).to_vec(), false)
+        );
+        assert_eq!(as_flag(&["help", "all"]), (vec!["--help".into()], true));
+        assert_eq!(as_flag(&["recall", "help"]), (["recall", "help"].map(OsString::from).to_vec(), false));
+    }
+
+    #[test]
     fn lists_of_commands_fit_80_columns() {
         let help = grouped(crate::cli::command(), true).render_help().to_string();
         let listed = help.split("Options:").next().unwrap();
