@@ -140,7 +140,7 @@ open_named_enum! {
         Neighbour = "neighbour",
         /// The best turns of the same conversation.
         Session = "session",
-        /// What an agent says at the end of an exchange, not on the way; more of the question's words.
+        /// It ends an exchange, and is not on the way to a tool; more of the question's words.
         Conclusive = "conclusive",
         /// Newer than another turn about the same subject.
         Newer = "newer",

@@ -65,7 +65,7 @@ impl Engine {
             asked.subject.is_in(&format!("{} {}", event.name, event.text)) && asked.wants(event.state)
         };
         let mut folded: Vec<Folded> = folded.into_iter().filter(is_of).collect();
-        // What is seen in a period may have been done long before. Numbers grow: one above the least that was opened or done then is of then.
+        // A thing that is only seen in a period may be much older. Numbers grow: one above the least that was opened or done then is of then.
         let was_done = |known: &Folded| !known.latest.event.state.is_only_seen();
         if (asked.since.is_some() || asked.until.is_some()) && folded.iter().any(was_done) {
             let number = |known: &Folded| known.latest.event.name.strip_prefix('#')?.parse::<u64>().ok();

@@ -66,7 +66,7 @@ impl Engine {
             false => Viewed::passages(),
         };
         if is_project_unknown {
-            // What holds in other projects answers nothing.
+            // Other projects' statements answer nothing.
             let nowhere = Filter { scope: ScopeChoice::CurrentOnly, ..request.filter.clone() };
             let answer = self.recall(&RecallRequest { filter: nowhere, ..request.clone() })?;
             return Ok(RecallAnswer { answer_kind: kind, ..answer });

@@ -244,7 +244,7 @@ impl Engine {
         }
         let Some(scope) = self.projects_of(request)? else { return Ok(Viewed::without_view(kind)) };
         let is_of_unknown = matches!(scope, Scope::Unknown) && is_of_project(&wanted, request);
-        // What holds everywhere is all that is known there.
+        // Only statements that hold everywhere are known there.
         let projects = if is_of_unknown { Some(Vec::new()) } else { scope.filter() };
         let period = periods
             .iter()

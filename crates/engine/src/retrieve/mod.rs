@@ -132,7 +132,7 @@ pub(crate) fn recall(
     } else {
         Vec::new()
     };
-    // Of a small memory few words were ever met, so that what answers looks weak.
+    // A small memory has met few words, so that even a right answer looks weak.
     let is_doubtful = is_weak && !request.is_bare && request.min_confidence.is_none() && !strength::is_any_right(context, &plan);
     present::quote_hits(context, &plan, &mut hits, is_doubtful, tokenizer)?;
     // Work is read from whole exchanges, and may be later than what the request may see.

@@ -12,7 +12,7 @@ use yore_sources::source::note::MAX_BYTES;
 
 use super::memories::aspect;
 use super::{Context, memories};
-use crate::engine_handle::MemoryClient;
+use crate::engine_handle::{MemoryClient, Outcome};
 use crate::error::{CliError, CliResult, Exit};
 use crate::recall_request;
 use crate::render::plain::one_line;
@@ -225,6 +225,7 @@ fn remember_memory(kind: MemoryKind, statement: String, arguments: &Arguments, c
     let done = memory.add_memory(new, memories::by_person("remember"))?;
     let outcome = memory.outcome_of(done.memory)?;
     if context.printer.is_json() {
+        let outcome = if done.operation.is_some() { outcome } else { Outcome::default() };
         context.printer.json(&results::Changed::with(done, &outcome.replaced, &outcome.conflicts, &outcome.touches))?;
         return Ok(Exit::Success);
     }

@@ -72,7 +72,7 @@ fn nothing(answer: &AskAnswer) -> String {
         let words: Vec<String> = answer.unmet.iter().map(|word| harmless(word)).collect();
         told.push_str(&format!("; never met: {}", words.join(", ")));
     }
-    // What was searched again with the same words tells nothing more.
+    // Another search with the same words tells nothing more.
     let is_new = |at: &usize| *at == 0 || answer.steps[*at].searched != answer.steps[at - 1].searched;
     for AskStep { depth, searched, found, confidence } in (0..answer.steps.len()).filter(is_new).map(|at| &answer.steps[at]) {
         let searched = one_line(searched);

@@ -223,7 +223,7 @@ fn shown_in_torn(output: &str) -> Vec<Told> {
         let merged = own.split_once("\"merged\":").map(|(_, value)| value.trim_start().starts_with("true"));
         let state = match (merged, state_of(state)) {
             (Some(true), _) => EventState::WasMerged,
-            // Whether it was merged may stand before its number.
+            // The field that says whether it was merged may stand before its number.
             (None, EventState::WasClosed) => continue,
             (_, state) => state,
         };
