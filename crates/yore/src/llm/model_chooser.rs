@@ -103,9 +103,12 @@ impl<'s> ModelChooser<'s> {
         let own = |text: &str| is_main.then(|| text.to_owned()).filter(|text| !text.is_empty());
         let address = own(&llm.address).unwrap_or_else(|| server.address.to_owned());
         if address.is_empty() || model.is_empty() {
-            let missing =
-                if address.is_empty() { "an address: set llm.provider and llm.address" } else { "a model: set llm.model" };
-            return Err(CliError::usage(format!("{} needs {missing}", server.name), None));
+            let (missing, remedy) = match (address.is_empty(), is_main) {
+                (true, true) => ("an address", "set llm.address"),
+                (true, false) => ("an address", "set llm.provider and llm.address"),
+                (false, _) => ("a model", "set llm.model"),
+            };
+            return Err(CliError::usage(format!("{} needs {missing}", server.name), Some(remedy)));
         }
         let (command, is_general) = key_command(&llm.key_command, server.name, server.key_variable.is_some(), is_main);
         let place = KeyPlace {

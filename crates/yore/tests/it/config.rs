@@ -105,6 +105,24 @@ fn check_lists_every_problem_of_a_broken_file() {
 }
 
 #[test]
+fn check_names_the_address_and_the_model_that_a_provider_lacks() {
+    let environment = TestEnvironment::new();
+    for (settings, lacks) in [
+        (&["llm.provider=openai"][..], "openai needs a model; set llm.model"),
+        (&["llm.provider=openai-compatible", "llm.model=m"], "openai-compatible needs an address; set llm.address"),
+        (&["models.embedder=openai-compatible/m"], "openai-compatible needs an address; set models.embedder_address"),
+        (&["models.reranker=jina-compatible/m"], "jina-compatible needs an address; set models.reranker_address"),
+        (&["llm.provider=command"], "llm.command is empty; set it to the program and its arguments"),
+    ] {
+        let given = settings.iter().flat_map(|setting| ["-c", *setting]);
+        let shown = environment.yore(["config", "check"].into_iter().chain(given)).run().ends_with(2).stdout;
+        assert!(shown.contains(lacks) && !shown.contains("is valid"), "{settings:?}: {shown}");
+    }
+    let whole = ["-c", "models.embedder=openai-compatible/m", "-c", "models.embedder_address=http://127.0.0.1:9/v1"];
+    environment.yore(["config", "check"].into_iter().chain(whole)).run().success();
+}
+
+#[test]
 fn broken_file_can_be_mended_key_by_key() {
     let (environment, path) = with_user_file(BROKEN);
     environment.yore(["config", "set", "recall.limit", "7"]).run().success();

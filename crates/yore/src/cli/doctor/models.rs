@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
+use yore_engine::llm::{RelevanceServer, VectorServer};
 use yore_engine::{Engine, Severity, Terms};
 
 use super::super::Context;
@@ -76,7 +77,20 @@ pub(super) fn examine(is_reached: bool, context: &Context) -> CliResult<Vec<Told
 /// Returns what the configured models lack, such as an address, a model or a price: whether it is a mere remark, and what to do.
 pub(in crate::cli) fn faults(context: &Context) -> CliResult<Vec<(bool, String)>> {
     let told = examine(false, context)?.into_iter();
-    Ok(told.filter_map(|told| Some((told.severity == Severity::Note, format!("{}; {}", told.text, told.remedy?)))).collect())
+    let mut faults: Vec<(bool, String)> =
+        told.filter_map(|told| Some((told.severity == Severity::Note, format!("{}; {}", told.text, told.remedy?)))).collect();
+    let models = &context.settings.own_config()?.models;
+    let embedder = models.embedder.split_once('/').and_then(|(name, _)| VectorServer::named(name));
+    let reranker = models.reranker.split_once('/').and_then(|(name, _)| RelevanceServer::named(name));
+    for (server, address, key) in [
+        (embedder.map(|server| (server.name, server.address)), &models.embedder_address, "models.embedder_address"),
+        (reranker.map(|server| (server.name, server.address)), &models.reranker_address, "models.reranker_address"),
+    ] {
+        if let Some((name, "")) = server.filter(|_| address.is_empty()) {
+            faults.push((false, format!("{name} needs an address; set {key}")));
+        }
+    }
+    Ok(faults)
 }
 
 /// Tries whether a model can be reached.
