@@ -17,6 +17,8 @@ const OLD_MS: UtcMillis = 600_000;
 /// Categories, and the memories that they were computed from.
 #[derive(Debug)]
 pub(crate) struct Tree {
+    /// The project, if they are of one.
+    pub project: Option<ProjectKey>,
     /// The categories.
     pub categories: Vec<Category>,
     /// All memories that they were computed from.

@@ -56,7 +56,7 @@ pub use extraction::{
     ChooseModel, ConsolidateReport, ConsolidateRequest, DistilReport, Distilled, DistilledEntity, DistilledField, DistilledItem,
     DistilledRelation, DistilledTopic, Doubt, ExtractReport, ExtractRequest, ExtractedSession, FailReason, FailedSession,
     ItemProblem, LearnReport, LearnRequest, Learning, Line, Material, MaterialRequest, ModelAccess, ModelReport, NamedTopics,
-    RefusedItem, RelationProblem, StopReason,
+    RefusedItem, RelationProblem, StopReason, SummarisedCategories,
 };
 pub use handoff::{Handoff, HandoffItem, HandoffPoint, HandoffRequest, HandoffSection, RecollectRequest};
 pub use index::vector::{

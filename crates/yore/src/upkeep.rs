@@ -1,17 +1,27 @@
 //! Does the jobs of upkeep, for the daemon and for `yore upkeep run`: the engine calls that make a job, what it counts, the set times.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use yore_core::schedule::Timetable;
 use yore_core::time::UtcMillis;
-use yore_engine::{Counts, Engine, EngineError, ExtractRequest, Failure, Upkeep};
+use yore_engine::{
+    CategoriesRequest, ConsolidateRequest, Counts, Engine, EngineError, ExtractRequest, FailReason, Failure, ModelAccess,
+    StopReason, Upkeep,
+};
 
 use crate::config::{self, Config};
+use crate::error::CliError;
+use crate::llm;
+use crate::settings::Settings;
 
 /// Maximum wait for the index to take new memories, in milliseconds. Those that it does not take now are searched in memory.
 const INDEX_PATIENCE_MS: u64 = 5_000;
+
+/// Most requests to a language model in a night.
+const MOST_CALLS: u32 = 40;
 
 /// The result of a job that was done.
 #[derive(Debug, Default)]
@@ -42,9 +52,16 @@ pub fn timetable(config: &config::Upkeep, now: UtcMillis) -> Timetable {
     }
 }
 
-/// Does a job. A panic is a failure like any other: it ends neither the process nor the other jobs. `go_on` is asked between steps; what
-/// was done until it says no stays done.
-pub fn run(upkeep: Upkeep, engine: &Engine, config: &Config, go_on: &(dyn Fn() -> bool + Sync)) -> Result<Report, Failure> {
+/// Does a job. A panic is a failure like any other: it ends neither the process nor the other jobs. `is_stopped` is looked at between
+/// steps; what was done until it is set stays done.
+pub fn run(
+    upkeep: Upkeep,
+    engine: &Engine,
+    settings: &Settings,
+    config: &Config,
+    is_stopped: &AtomicBool,
+) -> Result<Report, Failure> {
+    let go_on = &|| !is_stopped.load(Ordering::Relaxed);
     guarded(|| match upkeep {
         Upkeep::Backup => back_up(engine, config),
         Upkeep::CheckIndex => check_index(engine),
@@ -55,6 +72,7 @@ pub fn run(upkeep: Upkeep, engine: &Engine, config: &Config, go_on: &(dyn Fn() -
         Upkeep::CheckStore => check_store(engine, go_on),
         Upkeep::Optimise => engine.optimise_store().map(|()| Report::default()).map_err(failed),
         Upkeep::Compact => compact(engine, go_on),
+        Upkeep::Understand => understand(engine, settings, is_stopped),
     })
 }
 
@@ -145,6 +163,58 @@ fn check_store(engine: &Engine, go_on: &(dyn Fn() -> bool + Sync)) -> Result<Rep
 /// Gives free space of the database back.
 fn compact(engine: &Engine, go_on: &(dyn Fn() -> bool + Sync)) -> Result<Report, Failure> {
     Ok(Report::counted(&[("bytes given back", engine.compact_store(go_on).map_err(failed)?)]))
+}
+
+/// Has a language model compare memories and write the summaries of categories, if the person consented to learning. Limits of a day that
+/// are reached are no failure.
+fn understand(engine: &Engine, settings: &Settings, is_stopped: &AtomicBool) -> Result<Report, Failure> {
+    let refused = |error: CliError| Failure { code: error.code, text: error.message, is_transient: true };
+    let may_go_on = || {
+        let config = settings.own_config();
+        let may = |config: Config| config.learn.auto && config.llm.daily_tokens > 0 && !engine.are_models_off();
+        !is_stopped.load(Ordering::Relaxed) && config.is_ok_and(may)
+    };
+    if !may_go_on() {
+        return Ok(Report::default());
+    }
+    let mut left = MOST_CALLS;
+    let mut proceed = || {
+        left = left.saturating_sub(1);
+        left > 0 && may_go_on()
+    };
+    let mut chooser = llm::ModelChooser::new(settings, "judge").map_err(refused)?;
+    let mut choose = |project: Option<&str>| chooser.for_project(project).map_err(|error| error.message);
+    let by = ModelAccess { choose: &mut choose, books: None, is_stopped };
+    let compared = engine.consolidate_by_model(by, &ConsolidateRequest::default(), &mut |_, _| proceed()).map_err(failed)?;
+    let mut chooser = llm::ModelChooser::new(settings, "summarise").map_err(refused)?;
+    let mut choose = |project: Option<&str>| chooser.for_project(project).map_err(|error| error.message);
+    let by = ModelAccess { choose: &mut choose, books: None, is_stopped };
+    let written = engine.summarise_categories(by, &CategoriesRequest::default(), None, &mut proceed).map_err(failed)?;
+    let mut done = Report::counted(&[
+        ("compared", compared.compared),
+        ("settled", compared.done.len() as u64),
+        ("summaries", written.written),
+        ("calls", compared.statistics.calls + written.calls),
+    ]);
+    if !compared.done.is_empty() {
+        done.news.push(format!("{} memories settled by a model: `yore log`", compared.done.len()));
+        done.problems.extend(engine.sync_index(INDEX_PATIENCE_MS, &mut |_| {}).err().map(|error| format!("index: {error}")));
+    }
+    let stopped: Vec<&StopReason> = [&compared.stopped, &written.stopped].into_iter().flatten().collect();
+    let is_failure = |reason: &&&StopReason| {
+        let is_of_limits = matches!(reason, StopReason::Failed(FailReason::Denied(_)));
+        !is_of_limits && !matches!(reason, StopReason::Asked | StopReason::OtherProcess)
+    };
+    match stopped.iter().find(is_failure) {
+        Some(reason) if compared.compared + written.calls == 0 => {
+            Err(Failure { code: "llm/stopped".to_owned(), text: reason.to_string(), is_transient: true })
+        }
+        reason => {
+            let failed = compared.failed.iter().chain(&written.failed).map(|reason| format!("a request failed: {reason}"));
+            done.problems.extend(reason.map(ToString::to_string).into_iter().chain(failed));
+            Ok(done)
+        }
+    }
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use crate::vector::dot;
 
 /// A summary that covers at least this share of a subject answers it.
 pub const SUFFICIENT: f32 = 0.75;
-/// Fewest lines of a summary that answers something.
-const FEWEST_LINES: usize = 4;
+/// Fewest memories that the lines of a summary rest on, if it answers something.
+const FEWEST_MEMORIES: usize = 4;
 /// Part of a subject's word that a word strongly of the category is, and one that its summary is about.
 const OF_CATEGORY: f32 = 0.9;
 const IN_SUMMARY: f32 = 0.7;
@@ -75,7 +75,8 @@ pub fn chosen<'c, E>(
         () => 0.0,
     };
     let covered = asked.iter().map(covers).sum::<f32>() / asked.len() as f32;
-    let is_sufficient = covered >= SUFFICIENT && summary.lines.len() >= FEWEST_LINES;
+    let told: usize = summary.lines.iter().map(|line| 1 + line.also.len()).sum();
+    let is_sufficient = covered >= SUFFICIENT && told >= FEWEST_MEMORIES;
     Ok(Some(Choice { category, summary, covered, is_sufficient }))
 }
 

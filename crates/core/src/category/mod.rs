@@ -1,9 +1,10 @@
-//! Computes the categories of memories, a tree of at most two levels, and a summary of each: nothing of that is stored.
+//! Computes the categories of memories, a tree of at most two levels, and a summary of each.
 //!
 //! - [`Item`]: a memory with what is known of it; [`tree`]: the categories of some; `record`: the types
 //! - `seeds`: ten categories that exist wherever memories fall into them; `grow`: further ones, from entities, tags and words
 //! - `relevance`: how much a memory belongs to a category
 //! - [`Category::summary`] (`summary`): what a category says, as lines with their sources, and as Markdown
+//! - [`Written`] (`written`): what a language model wrote of a category, and which of it still stands
 //! - [`chosen`] (`choose`): the category that a subject means
 //!
 //! A memory belongs to every category in which its relevance is above one half, and to `general` if there is none. The order of the
@@ -18,11 +19,13 @@ mod seeds;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod written;
 
 pub use self::choose::{Choice, SUFFICIENT, chosen};
 pub use self::record::{Category, GENERAL, Item, LEAST_RELEVANCE, Member, Section};
 use self::record::{shown, with_members};
 pub use self::summary::{Line, Summary};
+pub use self::written::{Written, WrittenLine};
 
 /// Returns the categories of memories: those of the design first, in its order, then those that grew, largest first, then `general`.
 /// Empty ones are left out. `embed` returns the vector of a text, of length 1, comparable with those of the items.

@@ -1,9 +1,10 @@
-//! Makes the summary of a category from the statements of its memories, in Markdown: each line ends with the id of its source.
+//! Makes the summary of a category, in Markdown: statements of its memories, or what a model wrote from them. Each line ends with its sources.
 
 use serde::{Deserialize, Serialize};
 
 use super::lines::{PLAN, SOLVED, ranked, since, words_of};
-use super::record::{Category, Item, Section};
+use super::record::{Category, Item, Member, Section};
+use super::written::{Written, WrittenLine};
 use crate::id::MemoryId;
 use crate::memory::{Fields, Status};
 use crate::text::{cut, cut_sentence, plain};
@@ -31,6 +32,9 @@ pub struct Line {
     pub before: Option<String>,
     /// The memory that says it.
     pub source: MemoryId,
+    /// Further memories that it rests on, if a model wrote it.
+    #[serde(default)]
+    pub also: Vec<MemoryId>,
     /// Since when it is so.
     pub at: Option<UtcMillis>,
     /// True if another memory contradicts it, and nobody settled that.
@@ -46,13 +50,29 @@ pub struct Summary {
     pub about: String,
     /// Its lines, by section.
     pub lines: Vec<Line>,
+    /// The model that wrote lines of it.
+    #[serde(default)]
+    pub by: Option<String>,
 }
 
 impl Category {
-    /// Returns its summary. `items`: those that the category was computed from.
-    pub fn summary(&self, items: &[Item<'_>]) -> Summary {
-        let ranked = ranked(self, items);
-        let mut summary = Summary { title: self.title.clone(), about: self.description(), lines: Vec::new() };
+    /// Returns its summary. `items`: those that the category was computed from; `written`: what a model wrote about it, of which the lines
+    /// stand whose sources are as they were. Statements that the model does not know are told by their own words.
+    pub fn summary(&self, items: &[Item<'_>], written: Option<&Written>) -> Summary {
+        let mut summary = Summary { title: self.title.clone(), about: self.description(), lines: Vec::new(), by: None };
+        let standing = written.map(|written| (written, written.standing(self, items))).filter(|(_, lines)| !lines.is_empty());
+        let mut members = self.members.clone();
+        if let Some((written, lines)) = standing {
+            summary.lines = lines.into_iter().filter_map(|(line, sources)| line_of_model(line, &sources)).collect();
+            summary.by = Some(written.by.clone());
+            let new = written.unknown(self, items);
+            let by_itself = |member: &Member| {
+                let is_contested = items[member.item].memory.status == Status::Contested;
+                is_contested || written.unsupported.contains(&member.id) || new.contains(member)
+            };
+            members.retain(by_itself);
+        }
+        let ranked = ranked(&Category { members, ..Category::default() }, items);
         let mut left = MOST_CHARS.saturating_sub(summary.markdown().chars().count());
         // A line of each section in turn, so that none is left out for a long one.
         for round in 0..Section::ALL.iter().map(|section| section.most()).max().unwrap_or(0) {
@@ -110,7 +130,8 @@ impl Line {
         } else {
             format!("{} ({})", self.text.trim_end_matches('.'), beside.join("; "))
         };
-        format!("- {text} [{}]", self.source.short())
+        let sources: Vec<String> = std::iter::once(&self.source).chain(&self.also).map(MemoryId::short).collect();
+        format!("- {text} [{}]", sources.join(", "))
     }
 }
 
@@ -146,10 +167,6 @@ fn line_of(item: &Item<'_>, section: Section) -> Line {
     if let Some(reason) = reason.map(plain).filter(|reason| !reason.is_empty() && !is_said(reason)) {
         text = format!("{} Reason: {}", ended(&text), cut_sentence(&reason, REASON_CHARS));
     }
-    let before = item.replaced.map(|(before, until)| {
-        let until = until.map(|at| format!(", until {}", day(at))).unwrap_or_default();
-        format!("instead of “{}”{until}", cut(&words_of(before), REPLACED_CHARS))
-    });
     if is_contested {
         let others =
             item.against.iter().map(|(id, other)| format!("“{}” [{}]", cut(&words_of(other), REPLACED_CHARS), id.short()));
@@ -157,7 +174,29 @@ fn line_of(item: &Item<'_>, section: Section) -> Line {
         let against = if others.is_empty() { String::new() } else { format!("; against it: {}", others.join(", ")) };
         text = format!("Contested: {}{against}", text.trim_end_matches('.'));
     }
-    Line { section, text, before, source: memory.id, at: since(item), is_contested }
+    Line { section, text, before: before(item), source: memory.id, also: Vec::new(), at: since(item), is_contested }
+}
+
+/// Returns a line that a model wrote; it is so since the latest of its sources.
+fn line_of_model(line: &WrittenLine, sources: &[&Item<'_>]) -> Option<Line> {
+    let latest = sources.iter().copied().max_by_key(|item| since(item))?;
+    let (source, also) = line.sources.split_first()?;
+    Some(Line {
+        section: line.section,
+        text: line.text.clone(),
+        before: before(latest),
+        source: *source,
+        also: also.to_vec(),
+        at: since(latest),
+        is_contested: false,
+    })
+}
+
+/// Returns the statement whose place a memory took, in words.
+fn before(item: &Item<'_>) -> Option<String> {
+    let (before, until) = item.replaced?;
+    let until = until.map(|at| format!(", until {}", day(at))).unwrap_or_default();
+    Some(format!("instead of “{}”{until}", cut(&words_of(before), REPLACED_CHARS)))
 }
 
 /// Returns a text that ends like a sentence.

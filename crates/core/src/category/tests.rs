@@ -130,7 +130,7 @@ fn a_summary_tells_what_holds_decisions_with_reasons_rules_and_open_points() {
     let mut items = items(&memories);
     items[1].replaced = Some(("Tests use mocks.", Some(NOW)));
     let tree = tree(&items, &no_meaning);
-    let told = known(&tree, "testing").summary(&items).markdown();
+    let told = known(&tree, "testing").summary(&items, None).markdown();
     let id = |at: usize| memories[at].id.short();
     let expected = format!(
         "# Testing\n\nTests, test suites, fixtures, coverage and continuous integration checks. 6 memories, the last of 2026-03-10.\n\n\
@@ -161,7 +161,7 @@ fn of_what_contradicts_both_sides_are_told_and_of_what_repeats_one() {
     let against = [vec![(memories[1].id, memories[1].statement.clone())], vec![(memories[0].id, memories[0].statement.clone())]];
     let mut items = items(&memories);
     (items[0].against, items[1].against) = (&against[0], &against[1]);
-    let summary = known(&tree(&items, &no_meaning), "testing").summary(&items);
+    let summary = known(&tree(&items, &no_meaning), "testing").summary(&items, None);
     let contested: Vec<&Line> = summary.lines.iter().filter(|line| line.is_contested).collect();
     assert_eq!(contested.len(), 2);
     assert!(
@@ -181,7 +181,7 @@ fn pinned_and_a_persons_statements_come_first() {
     memories[1].lane = Lane::Curated;
     memories[2].is_pinned = true;
     let items = items(&memories);
-    let summary = known(&tree(&items, &no_meaning), "testing").summary(&items);
+    let summary = known(&tree(&items, &no_meaning), "testing").summary(&items, None);
     let told: Vec<&str> = summary.lines.iter().map(|line| line.text.as_str()).collect();
     assert_eq!(told, ["Another test hangs.", "A second test fails.", "The first test passes."]);
 }
@@ -197,7 +197,7 @@ fn a_subject_means_a_category_by_name_tag_or_word_and_suffices_if_all_of_it_is_c
     let items = items(&memories);
     let tree = tree(&items, &no_meaning);
     let choose = |subject: &str| {
-        let summary = |category: &Category| Ok::<_, Infallible>(category.summary(&items));
+        let summary = |category: &Category| Ok::<_, Infallible>(category.summary(&items, None));
         let choice = chosen(&tree, subject, &no_meaning, &summary).unwrap()?;
         Some((choice.category.name.clone(), choice.is_sufficient))
     };
@@ -218,13 +218,69 @@ fn a_subject_means_a_category_by_name_tag_or_word_and_suffices_if_all_of_it_is_c
     let many = self::items(&many);
     let suffices = |subject: &str| {
         let tree = super::tree(&many, &no_meaning);
-        let summary = |category: &Category| Ok::<_, Infallible>(category.summary(&many));
+        let summary = |category: &Category| Ok::<_, Infallible>(category.summary(&many, None));
         chosen(&tree, subject, &no_meaning, &summary).unwrap().unwrap().is_sufficient
     };
     assert_eq!((suffices("testing of berths"), suffices("testing of pages")), (true, false), "one line of nine is no overview");
-    let empty = |_: &Category| Ok::<_, Infallible>(Category::default().summary(&items));
+    let empty = |_: &Category| Ok::<_, Infallible>(Category::default().summary(&items, None));
     let few = |subject: &str| chosen(&tree, subject, &no_meaning, &empty).unwrap();
     assert!(few("testing").is_some_and(|choice| !choice.is_sufficient), "a few lines replace no passages");
+}
+
+#[test]
+fn a_line_of_a_model_stands_until_one_of_its_sources_changes_and_what_is_new_is_told_beside_it() {
+    let mut memories = [
+        memory(1, MemoryKind::Decision, "Tests run against a recorded tide."),
+        memory(2, MemoryKind::Fact, "The tests take four minutes."),
+        memory(3, MemoryKind::Standard, "Every fix comes with a test."),
+    ];
+    let line = |section, text: &str, sources: &[&Memory]| WrittenLine {
+        section,
+        text: text.to_owned(),
+        sources: sources.iter().map(|memory| memory.id).collect(),
+    };
+    let written = Written {
+        by: "vendor/model".to_owned(),
+        lines: vec![
+            line(Section::Decisions, "Tests replay a recorded tide, in four minutes.", &[&memories[0], &memories[1]]),
+            line(Section::Rules, "No fix without a test.", &[&memories[2]]),
+        ],
+        known: memories.iter().map(|memory| (memory.id, memory.changed)).collect(),
+        ..Written::default()
+    };
+    let told = |memories: &[Memory]| {
+        let items = items(memories);
+        let summary = known(&tree(&items, &no_meaning), "testing").summary(&items, Some(&written));
+        let lines: Vec<String> = summary.lines.iter().map(|line| format!("{} {}", line.section.as_str(), line.text)).collect();
+        (lines, summary.by.is_some())
+    };
+    let both = ["decisions Tests replay a recorded tide, in four minutes.", "rules No fix without a test."].map(str::to_owned);
+    assert_eq!(told(&memories), (both.to_vec(), true));
+    let markdown = known(&tree(&items(&memories), &no_meaning), "testing").summary(&items(&memories), Some(&written)).markdown();
+    assert!(markdown.contains(&format!("[{}, {}]", memories[0].id.short(), memories[1].id.short())), "{markdown}");
+
+    let with_new = [memories.to_vec(), vec![memory(4, MemoryKind::Todo, "Test the export of berths.")]].concat();
+    assert_eq!(told(&with_new).0.last().unwrap(), "open Test the export of berths.");
+
+    memories[1].status = Status::Superseded;
+    let (lines, is_of_model) = told(&memories);
+    assert!(is_of_model);
+    let fallen = "what the line that fell said of the other memory is told by that memory";
+    assert_eq!(lines, ["decisions Tests run against a recorded tide.", "rules No fix without a test."], "{fallen}");
+
+    memories[2].changed += 1;
+    let (lines, is_of_model) = told(&memories);
+    assert!(!is_of_model, "without a standing line the memories speak for themselves");
+    assert_eq!(lines, ["decisions Tests run against a recorded tide.", "rules Every fix comes with a test."]);
+
+    (memories[1].status, memories[0].status) = (Status::Holds, Status::Contested);
+    memories[2].changed -= 1;
+    let expected = [
+        "holds The tests take four minutes.",
+        "decisions Contested: Tests run against a recorded tide",
+        "rules No fix without a test.",
+    ];
+    assert_eq!(told(&memories).0, expected);
 }
 
 /// Words of which statements are made: some are of categories, some of none.
@@ -258,7 +314,7 @@ proptest! {
             let items = items(memories);
             let tree = tree(&items, &no_meaning);
             let all = tree.iter().flat_map(Category::with_children);
-            all.map(|category| (category.name.clone(), category.aliases.clone(), category.summary(&items).markdown())).collect::<Vec<_>>()
+            all.map(|category| (category.name.clone(), category.aliases.clone(), category.summary(&items, None).markdown())).collect::<Vec<_>>()
         };
         let before = told(&memories);
         let turn = turn % memories.len();
@@ -279,7 +335,7 @@ proptest! {
             prop_assert!(known.insert(category.name.clone()), "{} is there twice", category.name);
             let least = if category.name == GENERAL { -1.0 } else { LEAST_RELEVANCE };
             prop_assert!(category.members.iter().all(|member| member.relevance > least && member.relevance <= 1.0));
-            let summary = category.summary(&items);
+            let summary = category.summary(&items, None);
             prop_assert!(summary.markdown().chars().count() <= 1_600);
             for line in &summary.lines {
                 let memory = memories.iter().find(|memory| memory.id == line.source).unwrap();

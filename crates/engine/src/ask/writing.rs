@@ -5,14 +5,14 @@ use std::collections::hash_map::Entry;
 
 use serde::Deserialize;
 use serde_json::json;
-use yore_core::text::{Tokenizer, content_words};
+use yore_core::text::Tokenizer;
 
 use super::answer::{AskAnswer, AskSentence, Unwritten};
 use super::evidence::{Gathered, Piece};
 use super::sentences::number_of;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::extraction::{FailReason, ModelAccess};
+use crate::extraction::{FailReason, ModelAccess, is_supported};
 use crate::llm::structured;
 use crate::llm::{Form, LlmError, Prompt};
 
@@ -21,8 +21,6 @@ const INSTRUCTIONS: &str = include_str!("../../prompts/ask-1.md");
 /// Most tokens of an answer, and longest sentence in characters.
 const MOST_ANSWER: u32 = 1_500;
 const SENTENCE_CHARS: usize = 500;
-/// Share of the words of a sentence that its evidence and the question must have.
-const SUPPORTED: f32 = 0.5;
 
 impl Engine {
     /// Replaces the sentences of an answer with those of a model that their evidence supports. An answer by which nothing is known
@@ -92,7 +90,7 @@ impl Engine {
             let cited: Vec<usize> = cited.iter().filter_map(|number| (*number as usize).checked_sub(1)).collect();
             let words: Vec<&str> = cited.iter().filter_map(|at| texts.get(*at)).map(String::as_str).collect();
             let is_whole = words.len() == cited.len() && !cited.is_empty() && text.chars().count() <= SENTENCE_CHARS;
-            if !is_whole || !is_supported(&text, &words.join("\n"), question, &mut tokenizer) {
+            if !is_whole || !is_supported(&text, &format!("{}\n{question}", words.join("\n")), &mut tokenizer) {
                 answer.unsupported += 1;
                 continue;
             }
@@ -118,19 +116,6 @@ fn reason(error: &LlmError) -> String {
     FailReason::from(error).to_string()
 }
 
-/// Returns whether evidence supports a sentence: it has half of its words, and every number and name in it, or the question has.
-fn is_supported(sentence: &str, evidence: &str, question: &str, tokenizer: &mut Tokenizer) -> bool {
-    let known = format!("{evidence}\n{question}");
-    let has = content_words(&known, tokenizer);
-    let words = content_words(sentence, tokenizer);
-    let found = words.iter().filter(|word| has.binary_search(word).is_ok()).count();
-    let lower = known.to_lowercase();
-    let names = sentence.split_whitespace().map(|word| word.trim_matches(|letter: char| !letter.is_alphanumeric()));
-    let is_exact = |word: &&str| word.chars().any(|letter| letter.is_ascii_digit() || matches!(letter, '_' | '/'));
-    let are_names_known = names.filter(is_exact).all(|word| lower.contains(&word.to_lowercase()));
-    are_names_known && found as f32 >= SUPPORTED * words.len() as f32
-}
-
 /// An answer as a model gives it.
 #[derive(Deserialize)]
 struct Written {
@@ -151,21 +136,4 @@ fn form() -> Form {
     let sentences = json!({"type": "array", "items": sentence});
     let schema = structured::object(json!({"is_known": {"type": "boolean"}, "sentences": sentences}));
     Form { name: "answer", description: "The answer in sentences, each with the numbers of its evidence.", schema }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_sentence_is_supported_by_its_words_and_by_every_number_and_name() {
-        let evidence = "We moved the queue from Redis to SQLite because heartbeats were lost after 30 s (see src/queue.rs).";
-        let mut tokenizer = Tokenizer::default();
-        let mut is = |sentence: &str| is_supported(sentence, evidence, "why did we leave redis?", &mut tokenizer);
-        assert!(is("The queue moved from Redis to SQLite since heartbeats were lost."));
-        assert!(is("It is in src/queue.rs."));
-        assert!(!is("Heartbeats were lost after 60 s."), "another number");
-        assert!(!is("The queue moved to SQLite in src/store.rs."), "another file");
-        assert!(!is("Postgres would need a server, backups and an operator."), "other words");
-    }
 }

@@ -1,7 +1,10 @@
-//! Categories of memories and their summaries, computed from the memories in effect when somebody asks: nothing is stored.
+//! Categories of memories and their summaries, computed from the memories in effect when somebody asks.
 //!
 //! [`yore_core::category`] has the formulas. Here the memories are read, with their standing and the vectors of the built-in table.
-//! A process keeps the tree of categories until a memory changes; a summary is always made anew, from the members of its category.
+//! A process keeps the tree of categories until a memory changes; a summary is always made anew, from the members of its category and from
+//! what a language model wrote about it, if one did (`written`).
+
+mod written;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError};
@@ -21,6 +24,8 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::retrieve::{project_here, projects_named};
 use crate::store::{EntityNames, Outlines, ProjectKey, Relations};
+
+pub(crate) use self::written::WritingRun;
 
 /// Most memories that categories are computed from, the last recorded ones.
 const MOST_MEMORIES: usize = 20_000;
@@ -93,8 +98,8 @@ pub(crate) struct SubjectSummary {
 }
 
 /// The memories that categories are computed from, with all that belongs to them.
-struct Known {
-    memories: Vec<Memory>,
+pub(crate) struct Known {
+    pub memories: Vec<Memory>,
     entities: HashMap<MemoryId, Vec<String>>,
     /// The statement whose place each took last, and until when that held.
     replaced: HashMap<MemoryId, (String, Option<UtcMillis>)>,
@@ -104,7 +109,7 @@ struct Known {
 }
 
 impl Known {
-    fn items<'a>(&'a self) -> Vec<Item<'a>> {
+    pub fn items<'a>(&'a self) -> Vec<Item<'a>> {
         let memories = self.memories.iter().zip(&self.standings).zip(&self.vectors);
         let of = |((memory, standing), vector): ((&'a Memory, &Standing), &'a Option<[f32; StaticTable::DIMENSIONS]>)| Item {
             memory,
@@ -178,7 +183,7 @@ impl Engine {
         Ok(large)
     }
 
-    fn scope_of_categories(&self, request: &CategoriesRequest) -> Result<Option<Vec<ProjectKey>>, EngineError> {
+    pub(crate) fn scope_of_categories(&self, request: &CategoriesRequest) -> Result<Option<Vec<ProjectKey>>, EngineError> {
         if !request.projects.is_empty() {
             return Ok(Some(projects_named(self.store(), &request.projects)?));
         }
@@ -187,7 +192,7 @@ impl Engine {
     }
 
     /// Returns the categories of the memories of projects: the kept ones if no memory changed since they were computed.
-    fn category_tree(&self, projects: Option<&[ProjectKey]>) -> Result<Arc<Tree>, EngineError> {
+    pub(crate) fn category_tree(&self, projects: Option<&[ProjectKey]>) -> Result<Arc<Tree>, EngineError> {
         let (stamp, now) = (self.store().memory_stamp()?, self.now());
         let mut kept = self.kept_trees().lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = kept.current(projects, stamp, now) {
@@ -196,7 +201,8 @@ impl Engine {
         // Callers that ask meanwhile wait for this tree instead of computing it as well.
         let known = self.known_for_categories(projects, MOST_MEMORIES)?;
         let categories = tree(&known.items(), &embed);
-        let tree = Arc::new(Tree { categories, memories: known.memories.iter().map(|memory| memory.id).collect() });
+        let project = projects.and_then(|projects| if let [only] = projects { Some(*only) } else { None });
+        let tree = Arc::new(Tree { project, categories, memories: known.memories.iter().map(|memory| memory.id).collect() });
         kept.keep(projects, stamp, now, &tree);
         Ok(tree)
     }
@@ -231,14 +237,21 @@ impl Engine {
 
     /// Computes the summary of a category from its members, with the statements that these replaced and that contradict them.
     fn summary_of_category(&self, tree: &Tree, category: &Category) -> Result<Summary, EngineError> {
+        let (category, known) = self.members_of_category(tree, category)?;
+        let written = tree.project.map(|project| self.written_summary(project, &category.name)).transpose()?.flatten();
+        Ok(category.summary(&known.items(), written.as_ref()))
+    }
+
+    /// Reads the members of a category, with the statements that these replaced and that contradict them. Returns the category with its
+    /// members placed among them, and without its parts.
+    pub(crate) fn members_of_category(&self, tree: &Tree, category: &Category) -> Result<(Category, Known), EngineError> {
         let ids: Vec<MemoryId> = category.members.iter().map(|member| member.id).collect();
         let known = self.known_of(Outlines::Ids(&ids))?;
         let known = Known { against: self.against(tree, &known.memories)?, replaced: self.replaced(&known.memories)?, ..known };
         let places: HashMap<MemoryId, usize> = known.memories.iter().enumerate().map(|(at, memory)| (memory.id, at)).collect();
         let placed = |member: &Member| Some(Member { item: *places.get(&member.id)?, ..*member });
         let members = category.members.iter().filter_map(placed).collect();
-        let category = Category { members, children: Vec::new(), ..category.clone() };
-        Ok(category.summary(&known.items()))
+        Ok((Category { members, children: Vec::new(), ..category.clone() }, known))
     }
 
     /// Returns the memories of a tree that contradict some, with their statements.

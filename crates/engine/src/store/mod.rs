@@ -56,7 +56,7 @@ pub use local::ledger::{DailyLimits, LedgerRow, Spent};
 pub use local::migrate::SCHEMA_VERSION;
 pub use local::options::StoreOptions;
 pub(crate) use local::salvage::{Content, Salvage};
-pub(crate) use local::state::{INSIGHTS, INSIGHTS_BEGUN};
+pub(crate) use local::state::{INSIGHTS, INSIGHTS_BEGUN, WRITTEN_BEGUN, WRITTEN_SUMMARIES};
 pub(crate) use local::upkeep_rows::UpkeepRow;
 pub(crate) use statements::attempts::{Attempts, StoredAttempt};
 pub(crate) use statements::counts::WeeksWanted;

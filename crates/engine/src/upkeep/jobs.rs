@@ -719,6 +719,24 @@ mod tests {
     }
 
     #[test]
+    fn the_nights_work_of_a_model_waits_for_the_sessions_that_wait_for_it() {
+        let fixture = fixture();
+        let due = || {
+            fixture.engine.queue_due_upkeep(&TIMES).unwrap();
+            let jobs = fixture.engine.take_jobs(&fixture.worker, Lane::Upkeep, 20).unwrap();
+            fixture.engine.finish_jobs(&fixture.worker, &jobs.iter().map(|job| job.id).collect::<Vec<_>>()).unwrap();
+            jobs.into_iter().any(|job| job.work == Work::Upkeep(Upkeep::Understand))
+        };
+        fixture.engine.queue_jobs(&[NewJob { work: Work::Learn, delay_ms: 60_000, stamp: None }]).unwrap();
+        assert!(!due());
+        pass(60_000);
+        let learning = fixture.engine.take_jobs(&fixture.worker, Lane::Learn, 1).unwrap();
+        assert!(!due(), "while sessions are read");
+        fixture.engine.finish_jobs(&fixture.worker, &[learning[0].id]).unwrap();
+        assert!(due());
+    }
+
+    #[test]
     fn upkeep_that_fails_is_not_done_and_is_given_up_until_it_is_next_due() {
         let fixture = fixture();
         let (engine, worker) = (&fixture.engine, &fixture.worker);

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use yore_core::schedule::Timetable;
 use yore_core::time::UtcMillis;
 
-use super::jobs::{Failure, Job, JobWorker, NewJob, Work};
+use super::jobs::{Failure, Job, JobWorker, Lane, NewJob, Work};
 use super::upkeep_table::Upkeep;
 use crate::Engine;
 use crate::error::EngineError;
@@ -106,10 +106,13 @@ impl Engine {
         })
     }
 
-    /// Requests the upkeep that is due, also after the computer slept or its clock was set back.
+    /// Requests the upkeep that is due, also after the computer slept or its clock was set back. What a language model does waits, and stays
+    /// due, while sessions wait for one: they come first.
     pub fn queue_due_upkeep(&self, timetable: &Timetable) -> Result<(), EngineError> {
         let now = self.now();
-        let due = self.upkeep()?.into_iter().filter(|state| state.is_due(timetable, now));
+        let learning = self.job_counts(Lane::Learn)?;
+        let may_run = |upkeep: Upkeep| upkeep != Upkeep::Understand || learning.queued + learning.leased == 0;
+        let due = self.upkeep()?.into_iter().filter(|state| state.is_due(timetable, now) && may_run(state.upkeep));
         let jobs: Vec<NewJob> = due.map(|state| NewJob { work: Work::Upkeep(state.upkeep), delay_ms: 0, stamp: None }).collect();
         self.queue_jobs(&jobs).map(drop)
     }

@@ -25,10 +25,12 @@ pub enum Upkeep {
     Optimise,
     /// Give free space back.
     Compact,
+    /// Let a language model compare memories and summarise categories.
+    Understand,
 }
 
 /// Name, cadence and description of each job, in the order in which jobs that are due at once are run.
-const TABLE: [(Upkeep, &str, Cadence, &str); 9] = [
+const TABLE: [(Upkeep, &str, Cadence, &str); 10] = [
     (
         Upkeep::Backup,
         "backup",
@@ -53,6 +55,13 @@ const TABLE: [(Upkeep, &str, Cadence, &str); 9] = [
     (Upkeep::CheckStore, "check-store", Cadence::Weekly, "has SQLite check the whole database"),
     (Upkeep::Optimise, "optimise", Cadence::Weekly, "renews the statistics by which SQLite plans its queries"),
     (Upkeep::Compact, "compact", Cadence::Monthly, "rewrites the database if more than a fifth of it is free"),
+    // The last: a model may take long.
+    (
+        Upkeep::Understand,
+        "understand",
+        Cadence::Nightly,
+        "has the language model of `yore learn` compare new memories and summarise categories, within the limits of a day",
+    ),
 ];
 
 impl Upkeep {
@@ -114,6 +123,7 @@ mod tests {
             Upkeep::CheckStore,
             Upkeep::Optimise,
             Upkeep::Compact,
+            Upkeep::Understand,
         ];
         assert_eq!(Upkeep::ALL, all_variants);
     }

@@ -1,10 +1,13 @@
+use std::sync::atomic::AtomicBool;
+
 use clap::Args;
-use yore_engine::{CategoriesRequest, CategoryOutline};
+use yore_engine::{CategoriesRequest, CategoryOutline, ModelAccess};
 
 use super::Context;
 use crate::error::{CliError, CliResult, Exit};
+use crate::llm;
 use crate::render::text;
-use crate::results::{CategorySummary, MemoryCategory};
+use crate::results::{CategorySummary, MemoryCategory, words};
 
 /// Show the categories of memories, or the summary of one
 ///
@@ -22,12 +25,19 @@ pub struct Arguments {
     /// Take the memories of all projects
     #[arg(long, conflicts_with = "projects")]
     all: bool,
+    /// Let the configured language model write the summaries first, or that of NAME, from the memories that it does not know yet (see
+    /// `yore learn`)
+    #[arg(long)]
+    summarise: bool,
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let here = if arguments.all { None } else { context.settings.project_here() };
     let request = CategoriesRequest { projects: arguments.projects.clone(), here };
     let name = arguments.name.join(" ");
+    if arguments.summarise && !summarise(&request, name.trim(), context)? {
+        return Ok(Exit::Nothing);
+    }
     let mut memory = context.settings.memory()?;
     if !name.trim().is_empty() {
         if let Some(found) = memory.category_summary(request.clone(), name.clone())? {
@@ -35,6 +45,9 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
                 context.printer.json(&CategorySummary::from(&found))?;
             } else {
                 context.printer.line(text::harmless(found.summary.markdown().trim_end()))?;
+                if let Some(model) = &found.summary.by {
+                    context.printer.note(format!("written by {} from these memories", text::harmless(model)))?;
+                }
             }
             return Ok(Exit::Success);
         }
@@ -63,6 +76,31 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         context.printer.note("`yore categories NAME` shows a summary")?;
     }
     Ok(if found.is_empty() { Exit::Nothing } else { Exit::Success })
+}
+
+/// Lets the model write summaries, and says on standard error what it did. Returns whether nothing failed.
+fn summarise(request: &CategoriesRequest, name: &str, context: &mut Context) -> CliResult<bool> {
+    let settings = context.settings.clone();
+    let mut chooser = llm::ModelChooser::new(&settings, "summarise")?;
+    let mut choose = |project: Option<&str>| chooser.for_project(project).map_err(|error| error.message);
+    let is_stopped = AtomicBool::new(false);
+    let by = ModelAccess { choose: &mut choose, books: None, is_stopped: &is_stopped };
+    let name = Some(name).filter(|name| !name.is_empty());
+    let report = context.settings.engine(false)?.summarise_categories(by, request, name, &mut || true)?;
+    let mut words = format!("{} written, {} unchanged", text::counted(report.written, "summary"), text::count(report.unchanged));
+    let more = [
+        (report.unsupported, "lines left out that no memory supports"),
+        (report.waiting, "wait for an answer"),
+        (report.left_out, "projects left out"),
+        (report.failed.len() as u64, "failed"),
+    ];
+    words.extend(more.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("; {} {what}", text::count(*count))));
+    words.extend(report.stopped.iter().map(|reason| format!("; stopped: {}", text::harmless(&words::stopped(reason)))));
+    context.printer.note(words)?;
+    for reason in &report.failed {
+        context.printer.note(format!("a request failed: {}", text::harmless(&words::failed(reason))))?;
+    }
+    Ok(report.failed.is_empty() && report.stopped.is_none())
 }
 
 fn with_parts(category: &CategoryOutline) -> impl Iterator<Item = &CategoryOutline> {

@@ -1,3 +1,5 @@
+use std::sync::atomic::AtomicBool;
+
 use clap::{Args, Subcommand};
 use yore_core::schedule::{Cadence, Timetable};
 use yore_core::time::UtcMillis;
@@ -114,7 +116,7 @@ fn run_jobs(jobs: Option<&Jobs>, timetable: &Timetable, context: &mut Context) -
     let mut done = Vec::new();
     for upkeep in jobs {
         let began = now();
-        let report = upkeep::run(upkeep, &engine, &config, &|| true);
+        let report = upkeep::run(upkeep, &engine, &context.settings, &config, &AtomicBool::new(false));
         let (problems, outcome) = match report {
             Ok(report) => (report.problems, Ok(report.counts)),
             Err(failure) => (Vec::new(), Err(failure)),

@@ -72,7 +72,7 @@ fn do_job(shared: &Shared<'_>, worker: &JobWorker, job: &Job) -> CliResult<()> {
     let Work::Upkeep(upkeep) = job.work else { return Ok(shared.engine.return_jobs(worker, &[job.id])?) };
     let began = now();
     let ended = |is_done| Event::Upkeep { job: upkeep.as_str().to_owned(), is_done };
-    match upkeep::run(upkeep, &shared.engine, &shared.config, &|| !shared.is_stopping()) {
+    match upkeep::run(upkeep, &shared.engine, shared.settings, &shared.config, &shared.is_stopping) {
         Err(failure) => {
             let is_given_up = shared.engine.fail_upkeep(worker, job, upkeep, began, &failure)?;
             let next = if is_given_up { "given up until it is next due" } else { "will be tried again" };

@@ -37,6 +37,8 @@ pub struct CategoryLine {
     pub before: Option<String>,
     /// The id of the memory that says it.
     pub source: String,
+    /// Ids of further memories that it rests on, if a model wrote it.
+    pub also: Vec<String>,
     /// Time since when it is so, RFC 3339.
     pub time: Option<String>,
     /// True if another memory contradicts it, and nobody settled that.
@@ -63,6 +65,8 @@ pub struct CategorySummary {
     pub summary: String,
     /// Its lines.
     pub lines: Vec<CategoryLine>,
+    /// The model that wrote lines of it.
+    pub written_by: Option<String>,
     /// The memories of the category, most relevant first.
     pub members: Vec<CategoryMember>,
 }
@@ -90,6 +94,7 @@ impl From<&yore_engine::CategorySummary> for CategorySummary {
             text: line.text.clone(),
             before: line.before.clone(),
             source: line.source.to_string(),
+            also: line.also.iter().map(ToString::to_string).collect(),
             time: line.at.map(format_utc),
             contested: line.is_contested,
         });
@@ -102,6 +107,7 @@ impl From<&yore_engine::CategorySummary> for CategorySummary {
             category: MemoryCategory::from(&found.category),
             summary: found.summary.markdown(),
             lines: lines.collect(),
+            written_by: found.summary.by.clone(),
             members: members.collect(),
         }
     }

@@ -13,8 +13,18 @@ use crate::environment::TestEnvironment;
 use crate::small_memory::Memory;
 use crate::transcript::Transcript;
 
-const JOBS: [&str; 9] =
-    ["backup", "check-index", "extract", "check-code", "merge-duplicates", "insights", "check-store", "optimise", "compact"];
+const JOBS: [&str; 10] = [
+    "backup",
+    "check-index",
+    "extract",
+    "check-code",
+    "merge-duplicates",
+    "insights",
+    "check-store",
+    "optimise",
+    "compact",
+    "understand",
+];
 
 fn names(jobs: &Value) -> Vec<&str> {
     jobs.as_array().unwrap().iter().map(|job| job["job"].as_str().unwrap()).collect()

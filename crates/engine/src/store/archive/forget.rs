@@ -284,9 +284,10 @@ impl WriteTx<'_> {
         Ok(())
     }
 
-    /// Removes what may repeat words of anything that is forgotten for good: questions, and insights.
+    /// Removes what may repeat words of anything that is forgotten for good: questions, insights, and summaries that a model wrote.
     pub(in crate::store) fn forget_repetitions(&self) -> StoreResult<()> {
         self.execute("UPDATE memory_access SET question = NULL WHERE question IS NOT NULL", [])?;
+        self.drop_written_summaries()?;
         self.drop_insights()
     }
 

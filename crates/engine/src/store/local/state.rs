@@ -10,6 +10,12 @@ pub(crate) const INSIGHTS: &str = "insights";
 /// Name of the run of upkeep that is finding them. It is dropped with them, so that the run keeps nothing of what was removed.
 pub(crate) const INSIGHTS_BEGUN: &str = "insights-begun";
 
+/// Beginning of the names of the summaries of categories that a model wrote; the id of a project follows. They are dropped whenever anything is
+/// forgotten for good, and when words are redacted.
+pub(crate) const WRITTEN_SUMMARIES: &str = "written-summaries ";
+/// Name of the run that is writing them, dropped with them.
+pub(crate) const WRITTEN_BEGUN: &str = "written-summaries-begun";
+
 impl Store {
     /// Returns a fact about an index, such as the tokenizer version that built it.
     pub(crate) fn index_state(&self, name: &str) -> StoreResult<Option<String>> {
@@ -65,6 +71,12 @@ impl WriteTx<'_> {
     /// Removes the kept insights: they may repeat words of what is removed, and are found again.
     pub(in crate::store) fn drop_insights(&self) -> StoreResult<()> {
         self.execute("DELETE FROM index_state WHERE name IN (?1, ?2)", [INSIGHTS, INSIGHTS_BEGUN]).map(drop)
+    }
+
+    /// Removes the summaries that a model wrote, for the same reason.
+    pub(in crate::store) fn drop_written_summaries(&self) -> StoreResult<()> {
+        let sql = "DELETE FROM index_state WHERE name = ?1 OR substr(name, 1, length(?2)) = ?2";
+        self.execute(sql, [WRITTEN_BEGUN, WRITTEN_SUMMARIES]).map(drop)
     }
 
     /// Sets a fact about an index.

@@ -96,6 +96,7 @@ impl Store {
             }
             if !is_dry_run {
                 tx.drop_insights()?;
+                tx.drop_written_summaries()?;
             }
             if changed > 0 && !is_dry_run {
                 tx.fill_assertions()?;

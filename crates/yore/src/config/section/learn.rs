@@ -10,7 +10,8 @@ use crate::config::key::{Key, ProjectMay, Shape};
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Learn {
-    /// Lets the background process have the model of `llm.provider` read sessions, within the limits of a day.
+    /// Lets the background process have the model of `llm.provider` read sessions, and at night compare memories and summarise their
+    /// categories, within the limits of a day.
     pub auto: bool,
     /// Asks the agent itself, once a session and as its turn ends, to record what it learned, with the MCP tool `distil`.
     pub in_session: bool,
