@@ -48,7 +48,7 @@ mod tool_output;
 mod tools;
 mod wordpiece;
 
-pub use answer_kind::{WantedAnswer, asks_how_it_works, wanted_answer, wanted_as};
+pub use answer_kind::{WantedAnswer, asks_for_latest, asks_how_it_works, wanted_answer, wanted_as};
 pub use asked_for::{asked_for, asks_for_past, question_parts};
 pub use change::{Side, named_change, says_change};
 pub use chunk::{CHUNK_TOKENS, CHUNKER_VERSION, Chunk, MAX_CHUNKS, chunks};

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use yore_core::episode::Role;
 use yore_core::event::{EventKind, EventState};
 use yore_core::query::Wanted;
-use yore_core::text::fragments;
+use yore_core::text::{asks_for_latest, fragments};
 use yore_core::time::UtcMillis;
 
 use super::view::{Asked, Rows};
@@ -62,6 +62,10 @@ impl Engine {
             if is_found || !has_period {
                 sessions.retain(|session| place(session).is_some());
                 sessions.sort_by_key(place);
+                if asks_for_latest(&asked.request.question) {
+                    sessions.truncate(2 * most);
+                    sessions.sort_by_key(|session| std::cmp::Reverse(session.updated));
+                }
                 sessions.truncate(most);
             }
         }

@@ -26,6 +26,13 @@ fn sessions_are_listed_last_used_first() {
 }
 
 #[test]
+fn of_an_empty_period_no_more_is_offered() {
+    let memory = Memory::new();
+    let told = memory.call(&["recall", "--all", "what did we do on 3 July 2024?"]).stdout;
+    assert!(told.contains("2024-07-03 is recorded") && !told.contains("more: -n"), "{told}");
+}
+
+#[test]
 fn lists_are_those_of_the_project_in_which_they_are_asked_for() {
     let environment = TestEnvironment::new();
     for (at, name) in ["alpha", "beta"].into_iter().enumerate() {

@@ -211,6 +211,17 @@ pub fn asks_how_it_works(question: &str, periods: &[NamedPeriod]) -> Option<Stri
     (is_asked && (1..=2).contains(&subject.split_whitespace().count())).then_some(subject)
 }
 
+/// Returns whether a question asks for the latest of what it asks for.
+///
+/// ```
+/// use yore_core::text::asks_for_latest;
+/// assert!(asks_for_latest("what did we change lately in the resume command"));
+/// assert!(!asks_for_latest("what did we change in the resume command"));
+/// ```
+pub fn asks_for_latest(question: &str) -> bool {
+    Words::of(question, &[]).has("latest")
+}
+
 /// Returns the subject that a question names, for an answer of a kind that the caller chose.
 pub fn wanted_as(kind: AnswerKind, question: &str, periods: &[NamedPeriod]) -> WantedAnswer {
     let words = Words::of(question, periods);
@@ -394,6 +405,8 @@ mod tests {
             ("what do we know about concurrent sessions", "concurrent sessions"),
             ("summary of what we decided on the session phases", "session phases"),
             ("what did we do in the last session on the gauge", "gauge"),
+            ("what did we work on lately", ""),
+            ("woran haben wir neulich gearbeitet", ""),
         ] {
             assert_eq!(wanted(question).subject, subject, "{question}");
         }
