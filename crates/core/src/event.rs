@@ -201,10 +201,17 @@ impl Purpose {
             return None;
         }
         if matches!(first, "gh" | "git") {
-            let second = words.nth(1)?;
-            return matches!((first, second), ("gh", "release") | ("git", "tag")).then_some(Self::Release);
+            let (second, third) = (words.nth(1)?, words.next());
+            let is_release = match (first, second) {
+                ("gh", "release") => matches!(third, Some("create" | "upload")),
+                // Without a name, or with another option, it lists or deletes tags.
+                ("git", "tag") => third.is_some_and(|name| !name.starts_with('-') || TAGS.contains(&name)),
+                _ => false,
+            };
+            return is_release.then_some(Self::Release);
         }
-        if LOOKS.contains(&first) {
+        let is_go_test_only_built = first == "go" && words.clone().any(|word| word == "-c");
+        if LOOKS.contains(&first) || is_go_test_only_built || words.clone().any(|word| LOOKING.contains(&word)) {
             return None;
         }
         let parts: Vec<&str> =
@@ -222,6 +229,11 @@ const LOOKS: [&str; 22] = [
     "sleep", "source", "tail", "wc", "which",
 ];
 
+/// Options by which a command does not do what its words say.
+const LOOKING: [&str; 6] = ["--help", "--version", "--list", "--no-run", "--dry-run", "--collect-only"];
+/// Options of `git tag` that make a tag.
+const TAGS: [&str; 6] = ["-a", "-s", "-m", "-f", "--annotate", "--sign"];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -234,6 +246,14 @@ mod tests {
             ("./scripts/deploy staging", Some(Purpose::Deploy)),
             ("GOFLAGS=-mod=mod go test ./...", Some(Purpose::Test)),
             ("npm start", Some(Purpose::Run)),
+            ("git tag v1.2", Some(Purpose::Release)),
+            ("git tag -a v1.2 -m 'first'", Some(Purpose::Release)),
+            ("git tag -l --sort=-v:refname", None),
+            ("git tag", None),
+            ("gh release view v1.2", None),
+            ("go test -c ./cmd/gauge", None),
+            ("cargo test --no-run", None),
+            ("pytest --collect-only", None),
             ("cat test", None),
             ("make", None),
             ("", None),

@@ -113,6 +113,7 @@ mod tests {
         for (first, second) in [
             ("we use pnpm now instead of npm", "we do not use npm"),
             ("we use pnpm now instead of npm", "we use pnpm"),
+            ("node 1 runs the database", "node 2 runs the database"),
             ("the docs are written in Markdown", "the docs are written in English"),
             ("The exporter supports Prometheus.", "The exporter supports Datadog."),
             ("The cache was moved from Redis to moka.", "The cache was moved from Redis to moka because failover took minutes."),
@@ -130,6 +131,7 @@ mod tests {
                 "CI runs on Jenkins, and the docs are built on Netlify too.",
             ),
             ("Shard 3 lives on host 12.", "Shard 3 lives on host 13 now.", "Shard 4 lives on host 13."),
+            ("Node 18 is required.", "Node 20 is required.", "Worker 20 is required."),
             (
                 "The API rate limit is 100 per minute.",
                 "The API rate limit is 600 per minute.",

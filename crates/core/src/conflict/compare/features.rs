@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::align::{Alignment, pieces};
 use super::lists::Lists;
 use super::read::{Kind, Statement, Word};
-use super::things::Things;
+use super::things::{Things, is_tool};
 
 /// Likeness in meaning of two texts, 0 to 1: the cosine of their vectors.
 pub type Likeness<'l> = &'l dyn Fn(&str, &str) -> f32;
@@ -266,8 +266,13 @@ impl<'p> Pair<'p> {
     /// Returns the things of a statement that a number or letter tells apart: "shard 3", "worker-2".
     fn numbered(statement: &Statement) -> BTreeSet<(String, String)> {
         let mut found = BTreeSet::new();
+        let has_version = statement.words.iter().any(|word| word.is("versioned"));
         for (at, pair) in statement.words.windows(2).enumerate() {
             let (noun, id) = (&pair[0], &pair[1]);
+            // "Node 18 is required"
+            if has_version && is_tool(&noun.text) {
+                continue;
+            }
             let is_id = id.text.len() <= 4 && (id.kind == Kind::Number || id.text.chars().count() == 1);
             let is_numbered = |word: &str| Lists::get().has("numbered", word);
             let leads = at < LEAD && id.text.len() <= 2 && statement.words.len() > at + 2 && matches!(noun.kind, Kind::Plain);

@@ -51,6 +51,11 @@ impl Groups {
     }
 }
 
+/// Returns whether a word is the name of a tool or the like.
+pub(super) fn is_tool(word: &str) -> bool {
+    KINDS.phrases.contains_key(word)
+}
+
 /// How the things that two statements name, and the aspects that they tell of, relate.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Things {
