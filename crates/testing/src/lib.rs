@@ -29,7 +29,7 @@ use std::path::PathBuf;
 pub use bytes::Scan;
 pub use exchange::{Recorder, Recording, Script};
 pub use faults::{Fault, Faults};
-pub use loopback::{listening, listening_raw, request, write_answer};
+pub use loopback::{listening, listening_at_once, listening_raw, request, write_answer};
 pub use memory::{Memory, TurnOf};
 pub use model::{
     TINY_DIMENSIONS, describe_model, tiny_embedder_bytes, write_failing_embedder, write_tiny_embedder, write_tiny_reranker,

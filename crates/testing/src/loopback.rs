@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -10,30 +11,46 @@ pub fn listening(answer: impl Fn(&str, &Value, &mut TcpStream) + Send + 'static)
     listening_raw(move |head, body, stream| answer(head, &serde_json::from_str(body).unwrap_or_default(), stream))
 }
 
-/// The same, with the body as it was sent.
+/// The same, with a thread for each connection.
+pub fn listening_at_once(answer: impl Fn(&str, &Value, &mut TcpStream) + Send + Sync + 'static) -> String {
+    let answer = Arc::new(answer);
+    serving(move |stream| {
+        let answer = Arc::clone(&answer);
+        std::thread::spawn(move || {
+            answer_one(stream, &|head, body, stream| answer(head, &serde_json::from_str(body).unwrap_or_default(), stream));
+        });
+    })
+}
+
+/// The same as [`listening`], with the body as it was sent.
 pub fn listening_raw(answer: impl Fn(&str, &str, &mut TcpStream) + Send + 'static) -> String {
+    serving(move |stream| answer_one(stream, &answer))
+}
+
+fn serving(serve: impl Fn(TcpStream) + Send + 'static) -> String {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
-    std::thread::spawn(move || {
-        for mut stream in listener.incoming().map_while(Result::ok) {
-            let mut reader = BufReader::new(stream.try_clone().unwrap());
-            let (mut head, mut length) = (String::new(), 0);
-            loop {
-                let mut line = String::new();
-                if reader.read_line(&mut line).unwrap_or(0) == 0 || line == "\r\n" {
-                    break;
-                }
-                if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-                    length = value.trim().parse().unwrap();
-                }
-                head.push_str(&line);
-            }
-            let mut body = vec![0; length];
-            let _ = reader.read_exact(&mut body);
-            answer(&head, &String::from_utf8_lossy(&body), &mut stream);
-        }
-    });
+    std::thread::spawn(move || listener.incoming().map_while(Result::ok).for_each(serve));
     address
+}
+
+/// Reads a request and has it answered.
+fn answer_one(mut stream: TcpStream, answer: &dyn Fn(&str, &str, &mut TcpStream)) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let (mut head, mut length) = (String::new(), 0);
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).unwrap_or(0) == 0 || line == "\r\n" {
+            break;
+        }
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+        head.push_str(&line);
+    }
+    let mut body = vec![0; length];
+    let _ = reader.read_exact(&mut body);
+    answer(&head, &String::from_utf8_lossy(&body), &mut stream);
 }
 
 /// Writes an answer with a body.

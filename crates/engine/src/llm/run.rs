@@ -245,6 +245,12 @@ mod tests {
     }
 
     #[test]
+    fn a_run_may_take_fifty_calls_half_a_dollar_and_two_minutes() {
+        let RunLimits { calls, cost_micro, milliseconds, .. } = RunLimits::default();
+        assert_eq!((calls, cost_micro, milliseconds), (50, 500_000, 120_000));
+    }
+
+    #[test]
     fn each_limit_keeps_a_call_from_being_made() {
         let day = day(1_000);
         let limits = RunLimits { calls: 2, tokens: 1_000, cost_micro: 5_000, milliseconds: 60_000 };

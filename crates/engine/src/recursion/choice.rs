@@ -85,7 +85,42 @@ pub(super) fn choose(request: &DeepRequest, pieces: &Pieces, profile: &Profile) 
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use super::super::pieces::Piece;
     use super::*;
+    use crate::llm::{Backoff, Model, Way};
+
+    /// The strategy for pieces of so many tokens.
+    fn strategy(question: &str, tokens: usize, model: &str, is_small: bool) -> ReadingStrategy {
+        let (text, none) = ("abc ".repeat(tokens), Arc::from(""));
+        let [opens, session, session_name] = [Arc::clone(&none), Arc::clone(&none), none];
+        let piece = Piece { opens, part: 0, session, session_name, project: None, by: "you", at: None, text };
+        let pieces = Pieces { list: vec![piece], ..Pieces::default() };
+        let model = Model::new(model, Way::Folder("x".into()), Backoff::ONCE).of_size(is_small);
+        let request = DeepRequest { worker: Some("worker".into()), ..DeepRequest::new(question) };
+        choose(&request, &pieces, &Profile::of(&model)).strategy
+    }
+
+    #[test]
+    fn size_question_and_model_choose_the_strategy() {
+        use ReadingStrategy::{Direct, Iterative, Planned};
+        let (why, count) = ("why did we leave redis?", "how many times did we leave redis?");
+        let large = if cfg!(feature = "python") { ReadingStrategy::Code } else { Iterative };
+        for (question, tokens, model, expected) in [
+            (why, 10_000, "claude/sonnet", Direct),
+            (count, 3_000, "claude/sonnet", Direct),
+            (count, 10_000, "claude/sonnet", Planned),
+            (why, 30_000, "claude/sonnet", Iterative),
+            (why, 200_000, "claude/sonnet", large),
+            (count, 200_000, "claude/sonnet", Planned),
+            (why, 200_000, "openai/gpt-4o", Iterative),
+            (why, 30_000, "vendor/unheard-of", Planned),
+        ] {
+            assert_eq!(strategy(question, tokens, model, false), expected, "{question} {tokens} {model}");
+        }
+        assert_eq!(strategy(why, 200_000, "claude/sonnet", true), Planned, "a small model writes no programs");
+    }
 
     #[test]
     fn questions_that_count_compare_or_list_are_told_from_others() {

@@ -1,6 +1,6 @@
 //! The parts that the strategies share: calls within the limits of a run, readers side by side, checked quotes, the log.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -71,6 +71,8 @@ pub(super) struct Lane<'r> {
     pub read: BTreeSet<usize>,
     /// Quotes and places that no piece has.
     pub refused: usize,
+    /// Whole answers of readers, by the digest of what they were asked: nobody is asked the same twice in a run (S1-120, C-108).
+    answered: HashMap<blake3::Hash, Matches>,
     log: Vec<LogLine>,
     watch: &'r mut dyn FnMut(&Progress),
 }
@@ -95,8 +97,8 @@ impl<'r> Lane<'r> {
         watch: &'r mut dyn FnMut(&Progress),
     ) -> Self {
         let Begun { question, today, profile, turns, .. } = begun;
-        let (read, log) = (BTreeSet::new(), Vec::new());
-        Self { question, today, pieces, profile, turns: *turns, run, model, lookup, read, refused: 0, log, watch }
+        let (read, answered, log) = (BTreeSet::new(), HashMap::new(), Vec::new());
+        Self { question, today, pieces, profile, turns: *turns, run, model, lookup, read, refused: 0, answered, log, watch }
     }
 
     pub fn list(&self) -> &'r [Piece] {
@@ -131,7 +133,7 @@ impl<'r> Lane<'r> {
     pub fn ask<T: DeserializeOwned>(&mut self, prompt: &Prompt, form: &Form) -> Result<T, LlmError> {
         let answered = structured::ask(self.model, prompt, form, self.run)?;
         // The rest may say the opposite.
-        if answered.is_partial { Err(LlmError::CutOff("it was cut off".to_owned())) } else { Ok(answered.value) }
+        if answered.is_partial { Err(cut_off()) } else { Ok(answered.value) }
     }
 
     /// Asks readers which pieces of each batch meet a condition, and for a label of each. A batch whose answer was cut off or has not the
@@ -140,14 +142,25 @@ impl<'r> Lane<'r> {
         let mut found = Found::default();
         let (mut wanted, mut waiting) = (batches, 0);
         for halving in 0..=HALVINGS {
-            let prompts: Vec<Prompt> = wanted.iter().map(|batch| self.reader_prompt(condition, label, batch)).collect();
-            let answers = self.side_by_side(&prompts);
+            let mut prompts: Vec<Prompt> = wanted.iter().map(|batch| self.reader_prompt(condition, label, batch)).collect();
+            let keys: Vec<blake3::Hash> = prompts.iter().map(|prompt| blake3::hash(prompt.user.as_bytes())).collect();
+            let known: Vec<Option<Matches>> = keys.iter().map(|key| self.answered.get(key).cloned()).collect();
+            let mut is_new = known.iter().map(Option::is_none);
+            prompts.retain(|_| is_new.next().unwrap_or(true));
+            let mut answers = self.side_by_side(&prompts).into_iter();
             let mut smaller: Vec<Vec<usize>> = Vec::new();
-            for (batch, answer) in wanted.iter().zip(answers) {
+            for ((batch, key), known) in wanted.iter().zip(keys).zip(known) {
+                let answer = match known {
+                    Some(matches) => Ok((matches, false)),
+                    None => answers.next().unwrap_or_else(not_made).map(|answered| (answered.value, answered.is_partial)),
+                };
                 let error = match answer {
-                    Ok(Answered { is_partial: true, .. }) if batch.len() > 1 => LlmError::CutOff(String::new()),
-                    Ok(Answered { value: matches, .. }) => {
+                    Ok((_, true)) if batch.len() > 1 => cut_off(),
+                    Ok((matches, is_partial)) => {
                         let (cited, refused) = found::checked(&matches, batch, self.list());
+                        if !is_partial {
+                            self.answered.insert(key, matches);
+                        }
                         self.refused += refused;
                         self.read.extend(batch);
                         found.cited.extend(cited);
@@ -216,8 +229,7 @@ impl<'r> Lane<'r> {
                 });
             }
         });
-        let lost = || Err(LlmError::Unanswered("the call was not made".to_owned()));
-        slots.into_iter().map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner).unwrap_or_else(lost)).collect()
+        slots.into_iter().map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner).unwrap_or_else(not_made)).collect()
     }
 
     /// Asks several prompts at once for any text; the answers come in their order.
@@ -290,6 +302,14 @@ impl<'r> Lane<'r> {
         self.log.extend(calls.into_iter().map(LogLine::Call));
         Ok(log_of(begun, &self.log, answer))
     }
+}
+
+fn cut_off() -> LlmError {
+    LlmError::CutOff("it was cut off".to_owned())
+}
+
+fn not_made<T>() -> Result<T, LlmError> {
+    Err(LlmError::Unanswered("the call was not made".to_owned()))
 }
 
 /// The place of an answer that is still to come.

@@ -1,8 +1,8 @@
 //! The recursive lane: exact answers with an exact reader, limits that hold, nothing cited that stands nowhere, runs made again.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -15,12 +15,12 @@ use yore_engine::{
     DailyLimits, DeepAnswer, DeepRequest, EngineError, ModelAccess, NewMemory, PiecesRequest, Price, ShownLine, Stop, Terms,
     Trajectory, trajectories,
 };
-use yore_testing::{Memory, SessionBuilder, listening, write_answer};
+use yore_testing::{Memory, SessionBuilder, listening_at_once, write_answer};
 
 static STOPPED: AtomicBool = AtomicBool::new(false);
 
 /// A model that answers by rules, each with what it is asked: the system prompt tells which one.
-trait Rules: Send + 'static {
+trait Rules: Send + Sync + 'static {
     fn plan(&self, _asked: &Value) -> Value {
         json!({"operation": "answer", "condition": "c", "label": "", "keywords": []})
     }
@@ -81,7 +81,7 @@ fn answer_of(rules: &dyn Rules, body: &Value) -> Value {
 
 /// Starts a server with a model of these rules.
 fn model_of(rules: impl Rules) -> Arc<Model> {
-    let address = listening(move |_, body, stream| {
+    let address = listening_at_once(move |_, body, stream| {
         let mut answer = answer_of(&rules, body);
         let is_whole = rules.send(&mut answer);
         let (text, prompt) = (answer.to_string(), body["messages"].to_string().len());
@@ -390,6 +390,157 @@ fn turns_end_with_the_best_that_was_found() {
     assert_eq!((answer.stop.clone(), answer.cited.len()), (Some(Stop::Turns), expected), "{answer:?}");
     assert_eq!(answer.spent.calls, 4 + 1, "four turns, and one reader");
     is_sound(&memory, &answer);
+}
+
+/// A model that takes one given action after the other, and writes down what each turn shows.
+struct Scripted {
+    actions: Vec<Value>,
+    shown: Arc<Mutex<Vec<String>>>,
+    readers: Arc<AtomicUsize>,
+}
+
+impl Rules for Scripted {
+    fn read(&self, condition: &str, piece: &Value) -> Option<(String, String)> {
+        Lines { operation: "count" }.read(condition, piece)
+    }
+    fn act(&self, turn: usize, shown: &str) -> Value {
+        self.shown.lock().unwrap().push(shown.to_owned());
+        self.actions[turn - 1].clone()
+    }
+    fn send(&self, answer: &mut Value) -> bool {
+        self.readers.fetch_add(usize::from(answer.get("matches").is_some()), Ordering::Relaxed);
+        true
+    }
+}
+
+fn action(action: &str, fields: &Value) -> Value {
+    let mut whole =
+        json!({"action": action, "variable": "", "name": "", "text": "", "label": "", "from": 0, "to": 0, "evidence": []});
+    whole.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    whole
+}
+
+#[test]
+fn each_action_shows_what_it_gave_and_a_mistake_is_answered_in_words() {
+    let (memory, lines) = ledger_of_questions(40);
+    let places = lines.iter().filter(|line| kind_of(line) == "place").count();
+    let with = |text: &str| lines.iter().filter(|line| line.to_lowercase().contains(text)).count();
+    let quote = lines[0].split(" || ").nth(2).unwrap();
+    let script: Vec<(Value, String)> = vec![
+        (action("answer", &json!({"text": "17"})), "Error: nothing was read yet.".to_owned()),
+        (action("peek", &json!({})), "\"piece\":2,".to_owned()),
+        (action("peek", &json!({"variable": "nothing"})), "Error: there is no variable \"nothing\". ".to_owned()),
+        (action("filter", &json!({"text": "WHERE IS"})), format!("filtered: {} pieces. The first:", with("where is"))),
+        (action("filter", &json!({"variable": "filtered", "text": "user3", "name": "of three"})), "ofthree: ".to_owned()),
+        (action("filter", &json!({"text": "("})), "Error: the pattern: ".to_owned()),
+        (action("chunk", &json!({"to": 15, "name": "part"})), "part_2: 10 pieces, ".to_owned()),
+        (action("store", &json!({"text": "0123456789", "name": "digits"})), "Stored as digits.".to_owned()),
+        (action("peek", &json!({"variable": "digits", "from": 2, "to": 5})), "234".to_owned()),
+        (action("chunk", &json!({"variable": "digits", "to": 4, "from": 4})), "Error: ".to_owned()),
+        (action("chunk", &json!({"variable": "digits", "to": 4, "from": 1})), "chunk_2: 4 bytes".to_owned()),
+        (action("sub_query", &json!({"text": "it asks for a place"})), format!("found: {places} pieces count, 0 were not read.")),
+        (action("sub_query", &json!({"text": "it asks for a place"})), format!("found: {places} pieces count, 0 were not read.")),
+        (action("sub_query", &json!({"variable": "digits", "text": "x"})), "Error: digits is a text, not pieces.".to_owned()),
+        (action("answer", &json!({"text": "I will count them next."})), "Error: that is a plan, not an answer.".to_owned()),
+        (
+            action("answer", &json!({"text": "17", "evidence": [{"piece": 0, "quote": "never said"}]})),
+            "Error: none of the quotes".to_owned(),
+        ),
+        (action("dance", &json!({})), "Error: there is no action \"dance\"".to_owned()),
+        (action("answer", &json!({"text": "17", "evidence": [{"piece": 0, "quote": quote}]})), String::new()),
+    ];
+    let (shown, readers) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
+    let actions = script.iter().map(|(action, _)| action.clone()).collect();
+    let model = model_of(Scripted { actions, shown: Arc::clone(&shown), readers: Arc::clone(&readers) });
+    let request = request("what is asked?", Some(ReadingStrategy::Iterative));
+    // More calls than a model of this family is given.
+    let request = DeepRequest { turns: 20, limits: RunLimits { calls: 500, ..request.limits }, ..request };
+    let answer = asked(&memory, &model, &request);
+    assert_eq!((answer.answer.as_str(), &answer.stop, answer.cited.len()), ("17", &None, 1), "{answer:?}");
+    let shown = shown.lock().unwrap();
+    assert_eq!(shown.len(), script.len(), "one call a turn");
+    let first = &shown[0];
+    assert!(first.contains("- context: 40 pieces, ") && first.contains("Turn 1 of 20. Left: 100 calls, "), "{first}");
+    for (at, (action, told)) in script.iter().enumerate().take(script.len() - 1) {
+        // What the next turn is shown beyond what this one was.
+        let new = &shown[at + 1][shown[at].len()..];
+        assert!(new.contains(told), "{action} should show {told:?}: {new}");
+    }
+    assert!(shown[1].len() < 21_000 + first.len());
+    assert_eq!(readers.load(Ordering::Relaxed), 1, "nobody is asked the same twice");
+    is_sound(&memory, &answer);
+}
+
+/// A model that says something else before each of its actions.
+struct Stammering(AtomicUsize);
+
+impl Rules for Stammering {
+    fn read(&self, _: &str, _: &Value) -> Option<(String, String)> {
+        None
+    }
+    fn act(&self, _: usize, shown: &str) -> Value {
+        match self.0.fetch_add(1, Ordering::Relaxed) {
+            call if call % 2 == 0 => json!("let me think about that"),
+            1 => action("filter", &json!({"text": "magic number"})),
+            _ => Needles.act(2, shown),
+        }
+    }
+}
+
+#[test]
+fn what_is_no_action_is_asked_for_again_and_never_taken_for_the_answer() {
+    let memory = haystack(1 << 13);
+    let model = model_of(Stammering(AtomicUsize::new(0)));
+    let answer = asked(&memory, &model, &request("what is the magic number?", Some(ReadingStrategy::Iterative)));
+    assert!(answer.answer.starts_with("417") && answer.stop.is_none(), "{answer:?}");
+    assert_eq!((answer.spent.calls, answer.cited.len()), (4, 1));
+    is_sound(&memory, &answer);
+}
+
+/// Readers that take a while and count how many are asked at once; the answers of those that are asked about piece 150 are cut off.
+struct Crowd {
+    now: Arc<AtomicUsize>,
+    most: Arc<AtomicUsize>,
+}
+
+impl Rules for Crowd {
+    fn plan(&self, asked: &Value) -> Value {
+        Short.plan(asked)
+    }
+    fn read(&self, condition: &str, piece: &Value) -> Option<(String, String)> {
+        if piece["piece"] == 150 {
+            return Some((CUT.to_owned(), String::new()));
+        }
+        Short.read(condition, piece)
+    }
+    fn send(&self, answer: &mut Value) -> bool {
+        if answer.get("matches").is_some() {
+            self.most.fetch_max(self.now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(200));
+            self.now.fetch_sub(1, Ordering::SeqCst);
+        }
+        !answer.to_string().contains(CUT)
+    }
+}
+
+/// Label of what has a reader's answer cut off.
+const CUT: &str = "cut off here";
+
+#[test]
+fn five_readers_are_asked_at_once_and_one_that_fails_loses_only_its_own_pieces() {
+    let (memory, lines) = ledger_of_questions(900);
+    let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let model = model_of(Crowd { now, most: Arc::clone(&most) });
+    let answer = asked(&memory, &model, &request("how many ask for a place?", Some(ReadingStrategy::Planned)));
+    assert_eq!(most.load(Ordering::SeqCst), 5);
+    assert!(matches!(&answer.stop, Some(Stop::Failed(why)) if why.contains("cut off")), "{:?}", answer.stop);
+    let unread = answer.pieces - answer.read;
+    assert!((1..=30).contains(&unread), "a quarter of a batch: {unread}");
+    let read: Vec<u64> =
+        answer.cited.iter().map(|cited| cited.quote.rsplit(' ').next().unwrap().trim_end_matches('?').parse().unwrap()).collect();
+    assert!(read.is_sorted(), "in the order of the pieces, whoever answered first");
+    let places = lines.iter().filter(|line| kind_of(line) == "place").count();
+    assert!(read.len() < places && read.len() > places - 100, "{} of {places}", read.len());
 }
 
 /// A model that does whatever a piece says, and takes the words of pieces for those of others.

@@ -1,8 +1,8 @@
 //! The list of requirements: every row has one state, and the tests and files that it names exist.
 //!
 //! - `done PATH::TEST`: the test shows it; `untested PATH`: it is built there, and no test is known that shows it
-//! - `partly WHAT`: a part of it is missing; `later LETTER WHAT`: it is planned in that block of work
-//! - `other WAY`: it is met in another way, or its figure does not apply; `absent WHY`: it is not built
+//! - `measured SECTION`: it is a figure, and ours stands in that section of `docs/measurements.md`
+//! - `partly WHAT`: a part of it is missing; `other WAY`: it is met in another way, or its figure does not apply; `absent WHY`: it is not built
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,8 +10,6 @@ use std::path::Path;
 
 /// Rows that must be there: the last number of each design, and of the faults and conflicts found in them.
 const NUMBERS: [(&str, usize); 6] = [("S1", 161), ("S2", 63), ("S3", 55), ("S4", 76), ("S5", 88), ("C", 134)];
-/// Blocks of work that are not finished.
-const LATER: [&str; 6] = ["R", "S", "T", "U", "V", "W"];
 
 fn complaint(repository: &Path, state: &str, rest: &str) -> Option<String> {
     let reads = |path: &str| fs::read_to_string(repository.join(path)).ok();
@@ -28,11 +26,13 @@ fn complaint(repository: &Path, state: &str, rest: &str) -> Option<String> {
             });
             (!is_test).then(|| format!("{path} has no test {test}"))
         }
-        "untested" => reads(rest).is_none().then(|| format!("there is no {rest}")),
-        "later" => {
-            let (letter, planned) = rest.split_once(' ').unwrap_or((rest, ""));
-            (!LATER.contains(&letter) || planned.is_empty()).then(|| "names no block of work, or nothing planned".to_owned())
+        "measured" => {
+            let figures = reads("docs/measurements.md").unwrap_or_default();
+            let has_heading =
+                figures.lines().any(|line| line.trim_start_matches('#').trim_start() == rest && line.starts_with('#'));
+            (!has_heading).then(|| format!("docs/measurements.md has no section {rest}"))
         }
+        "untested" => reads(rest).is_none().then(|| format!("there is no {rest}")),
         "partly" | "other" | "absent" => (rest.split(' ').count() < 3).then(|| "gives no reason".to_owned()),
         _ => Some("has no valid state".to_owned()),
     }
@@ -69,5 +69,7 @@ fn a_row_that_names_what_does_not_exist_is_found() {
     assert!(!of("done", &format!("{here}::a_row_that_names_what_does_not_exist_is_found")));
     assert!(of("done", &format!("{here}::complaint")), "a function that is no test");
     assert!(of("done", here) && of("done", "nowhere.rs::test") && of("untested", "nowhere.rs"));
-    assert!(of("later", "X page") && of("later", "S") && of("absent", "so") && of("finished", "it is done"));
+    assert!(
+        of("later", "T the lane of reading") && of("measured", "Nothing") && of("absent", "so") && of("finished", "it is done")
+    );
 }
