@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use yore_core::memory::MemoryKind;
 use yore_core::memory::dynamics::Dynamics;
 use yore_engine::llm::structured::RETRIES;
-use yore_engine::llm::{FAILURES, REST};
-use yore_engine::{MemoryUse, NewMemory};
+use yore_engine::llm::{FAILURES, REST, RunLimits};
+use yore_engine::{DeepRequest, MemoryUse, NewMemory};
 
 use super::Resolved;
 use super::key::Key;
@@ -29,8 +29,6 @@ enum Verdict {
     Same(&'static str),
     /// A key of yore with another value.
     Differs(&'static str),
-    /// It comes with the named work, which is still to be done.
-    Later(&'static str),
     /// It is not a key but a fixed value.
     Fixed(&'static str),
     /// It is not offered.
@@ -60,17 +58,12 @@ fn row(line: &'static str) -> Row {
     let verdict = match word {
         "same" => Verdict::Same(rest),
         "differs" => Verdict::Differs(rest),
-        "later" => Verdict::Later(rest),
         "fixed" => Verdict::Fixed(rest),
         "never" => Verdict::Never,
         _ => panic!("no such verdict: {line}"),
     };
     Row { requirements, name, value, verdict, reason }
 }
-
-/// Work that is still to be done, and the sections of settings that come with it. When such a section exists, or a key that
-/// names the work, the rows that wait for that work must be updated. Work that comes without a key is taken out by hand.
-const WORK: [(&str, &[&str]); 1] = [("recursion", &["recursion.", "rlm.", "answer."])];
 
 /// Reads the value of a row that has no key from the program.
 fn actual(name: &str) -> Option<String> {
@@ -88,6 +81,12 @@ fn actual(name: &str) -> Option<String> {
             Some(new.memory.importance.to_string())
         }
         "access_count" => Some(MemoryUse::default().opened.to_string()),
+        "environment maxIterations" | "controller maxIterations" => Some(DeepRequest::new("").turns.to_string()),
+        "environment maxSubCalls" => Some(RunLimits::default().calls.to_string()),
+        "environment costBudget (USD)" | "controller costBudget (USD)" => {
+            Some((RunLimits::default().cost_micro as f64 / 1e6).to_string())
+        }
+        "environment timeoutMs" => Some(RunLimits::default().milliseconds.to_string()),
         "heartbeat (s)" => Some(HEARTBEAT.as_secs().to_string()),
         "poll of the queue (s)" => Some(LOOK.as_secs().to_string()),
         "pauses between tries (s)" => Some(PAUSES.map(|pause| pause.to_string()).join(", ")),
@@ -129,16 +128,7 @@ fn fault(row: &Row, defaults: &Resolved) -> Option<String> {
             Ok(value) => Some(format!("{key} is {value}, not {}, without a reason", row.value)),
             Err(error) => Some(error.to_string()),
         },
-        Verdict::Later("") | Verdict::Fixed("") => Some("it does not say what".to_owned()),
-        Verdict::Later(work) => match WORK.iter().find(|(name, _)| *name == work) {
-            None => Some(format!("{work} is no work that is still to be done")),
-            Some((_, sections)) => {
-                let names = |key: &str| key.split(['.', '_', '-']).any(|part| part == work);
-                let built =
-                    Key::all().find(|key| sections.iter().any(|section| key.name.starts_with(section)) || names(key.name));
-                built.map(|key| format!("{} is there, so {work} came", key.name))
-            }
-        },
+        Verdict::Fixed("") => Some("it does not say what".to_owned()),
         // The actual number is read from the program.
         Verdict::Fixed(value)
             if value.starts_with(|first: char| first.is_ascii_digit()) && actual(row.name).as_deref() != Some(value) =>
@@ -152,7 +142,7 @@ fn fault(row: &Row, defaults: &Resolved) -> Option<String> {
 }
 
 #[test]
-fn every_default_of_the_designs_is_ours_or_has_a_reason_or_comes_later() {
+fn every_default_of_the_designs_is_ours_or_has_a_reason() {
     let defaults = Setup::new().load().unwrap();
     let faults: Vec<_> = sections()
         .iter()
@@ -172,8 +162,7 @@ fn a_wrong_claim_or_a_missing_reason_is_found() {
         "S2-044 | limit | 11 | differs recall.limit |",
         "S2-044 | limit | 11 | fixed 12 |",
         "S2-044 | limit | 11 | never |",
-        "S2-044 | limit | 11 | later |",
-        "S2-044 | limit | 11 | later the daemon |",
+        "S2-044 | limit | 11 | fixed |",
         "S4-065 | heartbeat (s) | 60 | fixed 61 | because",
         "S4-065 | an unknown number | 60 | fixed 60 |",
     ] {
@@ -197,8 +186,7 @@ fn the_table_of_design_defaults_is_the_one_that_is_published() {
         "# Defaults of the five designs and ours\n\n\
          Made from `design_defaults.txt` by a test; do not edit it here. The designs and their \
          rows: S1 cursor-recursive-rag, S2 Visioneer, S3 recursive knowledge deepening, S4 Claude \
-         Memory Graph, S5 Memento; a row that begins with C settles a conflict between them. \
-         \"Comes with\" means that the thing which the setting would set does not exist yet.\n",
+         Memory Graph, S5 Memento; a row that begins with C settles a conflict between them.\n",
     );
     for (heading, rows) in sections() {
         text += &format!("\n## {heading}\n\n");
@@ -209,7 +197,6 @@ fn the_table_of_design_defaults_is_the_one_that_is_published() {
             let (ours, value) = match row.verdict {
                 Verdict::Same(key) => (format!("`{key}`"), format!("same: `{}`", value(key))),
                 Verdict::Differs(key) => (format!("`{key}`"), format!("`{}`", value(key))),
-                Verdict::Later(work) => (format!("comes with {work}"), String::new()),
                 Verdict::Fixed(always) if always == row.value => ("no key".to_owned(), format!("same: {always}")),
                 Verdict::Fixed(always) => ("no key".to_owned(), always.to_owned()),
                 Verdict::Never => ("not offered".to_owned(), String::new()),
@@ -225,7 +212,7 @@ fn the_table_of_design_defaults_is_the_one_that_is_published() {
         .flat_map(|(_, rows)| rows)
         .filter_map(|row| match row.verdict {
             Verdict::Same(key) | Verdict::Differs(key) => Some(key),
-            Verdict::Later(_) | Verdict::Fixed(_) | Verdict::Never => None,
+            Verdict::Fixed(_) | Verdict::Never => None,
         })
         .collect();
     for key in Key::all().filter(|key| !known.contains(key.name)) {
