@@ -114,6 +114,7 @@ mod tests {
             ("we use pnpm now instead of npm", "we do not use npm"),
             ("we use pnpm now instead of npm", "we use pnpm"),
             ("node 1 runs the database", "node 2 runs the database"),
+            ("node 3 needs a restart", "node 4 needs a restart"),
             ("the docs are written in Markdown", "the docs are written in English"),
             ("The exporter supports Prometheus.", "The exporter supports Datadog."),
             ("The cache was moved from Redis to moka.", "The cache was moved from Redis to moka because failover took minutes."),

@@ -269,8 +269,9 @@ impl<'p> Pair<'p> {
         let has_version = statement.words.iter().any(|word| word.is("versioned"));
         for (at, pair) in statement.words.windows(2).enumerate() {
             let (noun, id) = (&pair[0], &pair[1]);
-            // "Node 18 is required"
-            if has_version && is_tool(&noun.text) {
+            // "Node 18 is required", and not "node 3 needs a restart".
+            let ends = || statement.words[at + 2..].iter().all(|word| word.is("versioned") || word.kind == Kind::Empty);
+            if has_version && is_tool(&noun.text) && ends() {
                 continue;
             }
             let is_id = id.text.len() <= 4 && (id.kind == Kind::Number || id.text.chars().count() == 1);
