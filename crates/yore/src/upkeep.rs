@@ -20,8 +20,8 @@ use crate::settings::Settings;
 /// Maximum wait for the index to take new memories, in milliseconds. Those that it does not take now are searched in memory.
 const INDEX_PATIENCE_MS: u64 = 5_000;
 
-/// Most requests to a language model in a night.
-const MOST_CALLS: u32 = 40;
+/// Most groups of memories and summaries about which a language model is asked in a night.
+const MOST_ASKED: u32 = 40;
 
 /// The result of a job that was done.
 #[derive(Debug, Default)]
@@ -177,10 +177,11 @@ fn understand(engine: &Engine, settings: &Settings, is_stopped: &AtomicBool) -> 
     if !may_go_on() {
         return Ok(Report::default());
     }
-    let mut left = MOST_CALLS;
+    let mut left = MOST_ASKED;
     let mut proceed = || {
+        let may_ask = left > 0 && may_go_on();
         left = left.saturating_sub(1);
-        left > 0 && may_go_on()
+        may_ask
     };
     let mut chooser = llm::ModelChooser::new(settings, "judge").map_err(refused)?;
     let mut choose = |project: Option<&str>| chooser.for_project(project).map_err(|error| error.message);

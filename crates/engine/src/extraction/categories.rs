@@ -81,11 +81,12 @@ impl Engine {
         let known: Vec<(ProjectKey, String)> =
             self.store().projects()?.into_iter().map(|known| (known.key, known.name)).collect();
         let run = self.begin_writing()?;
+        let name = name.map(|name| name.trim().to_lowercase());
         let mut failures = 0;
         for (project, called) in known.iter().filter(|(key, _)| projects.as_ref().is_none_or(|wanted| wanted.contains(key))) {
             let tree = self.category_tree(Some(&[*project]))?;
-            let wanted = |category: &&Category| match name {
-                Some(name) => category.name == name.trim().to_lowercase(),
+            let wanted = |category: &&Category| match name.as_deref() {
+                Some(name) => category.name == name || category.aliases.iter().any(|alias| alias == name),
                 None => category.members.len() >= FEWEST && category.name != GENERAL,
             };
             let categories: Vec<&Category> = tree.categories.iter().flat_map(Category::with_children).filter(wanted).collect();
@@ -157,9 +158,10 @@ impl Engine {
             written.known.retain(|id, _| later.iter().all(|member| member.id != *id));
             let (next, unsupported) = match self.write_summary(writer, &category, &items, &written, given) {
                 Ok(next) => next,
-                // It would be asked in vain each time, until something changes.
+                // It would be asked in vain each time, until something changes: the memories are told by their own words.
                 Err(EngineError::Llm(error)) if error.class() == Class::Validation => {
-                    let mut told = written.clone();
+                    let lines = written.standing(&category, &items).into_iter().map(|(line, _)| line.clone()).collect();
+                    let mut told = Written { lines, ..written.clone() };
                     told.unsupported.extend(given.iter().map(|member| member.id));
                     know(&mut told, given, &items);
                     self.keep_written(writer.run, writer.project, &category.name, &told)?;

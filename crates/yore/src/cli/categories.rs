@@ -88,12 +88,11 @@ fn summarise(request: &CategoriesRequest, name: &str, context: &mut Context) -> 
     let name = Some(name).filter(|name| !name.is_empty());
     let report = context.settings.engine(false)?.summarise_categories(by, request, name, &mut || true)?;
     let mut words = format!("{} written, {} unchanged", text::counted(report.written, "summary"), text::count(report.unchanged));
-    let more = [
-        (report.unsupported, "lines left out that no memory supports"),
-        (report.waiting, "wait for an answer"),
-        (report.left_out, "projects left out"),
-        (report.failed.len() as u64, "failed"),
-    ];
+    if report.unsupported > 0 {
+        words.push_str(&format!("; {} left out that no memory supports", text::counted(report.unsupported, "line")));
+    }
+    let more =
+        [(report.waiting, "wait for an answer"), (report.left_out, "projects left out"), (report.failed.len() as u64, "failed")];
     words.extend(more.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("; {} {what}", text::count(*count))));
     words.extend(report.stopped.iter().map(|reason| format!("; stopped: {}", text::harmless(&words::stopped(reason)))));
     context.printer.note(words)?;

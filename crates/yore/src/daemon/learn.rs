@@ -31,6 +31,9 @@ const DAY_MS: UtcMillis = 86_400_000;
 
 /// Learns until the daemon ends.
 pub fn run(shared: &Shared<'_>, ended: &Receiver<()>) {
+    if let Err(error) = begin(shared) {
+        shared.failed("learn", &error);
+    }
     let mut worker = None;
     let mut wait = BEFORE_FIRST;
     while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(wait) {
@@ -42,18 +45,20 @@ pub fn run(shared: &Shared<'_>, ended: &Receiver<()>) {
     }
 }
 
+/// Requests a run over the sessions that ended while no daemon ran. It is in the queue before upkeep first looks whether sessions wait.
+fn begin(shared: &Shared<'_>) -> CliResult<()> {
+    if shared.settings.own_config()?.learn.auto {
+        shared.engine.queue_jobs(&[NewJob { work: Work::Learn, delay_ms: 0, stamp: None }])?;
+    }
+    Ok(())
+}
+
 /// Does the job that is due; returns the time until the next one.
 fn turn(shared: &Shared<'_>, worker: &mut Option<JobWorker>) -> CliResult<Option<Duration>> {
     let engine = &shared.engine;
     let worker = match worker {
         Some(worker) => worker,
-        None => {
-            // Sessions that ended while no daemon ran.
-            if shared.settings.own_config()?.learn.auto {
-                engine.queue_jobs(&[NewJob { work: Work::Learn, delay_ms: 0, stamp: None }])?;
-            }
-            worker.insert(engine.job_worker()?)
-        }
+        None => worker.insert(engine.job_worker()?),
     };
     if let Some(job) = engine.take_jobs(worker, Lane::Learn, 1)?.pop() {
         let outcome = catch_unwind(AssertUnwindSafe(|| learn(shared, true))).unwrap_or_else(|_| {

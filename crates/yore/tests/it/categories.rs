@@ -106,7 +106,7 @@ fn a_model_writes_a_summary_once_and_its_lines_follow_their_memories() {
     write_lines(&environment);
     let written = with_model(&environment, &["categories", "--summarise"]).success();
     assert!(
-        written.stderr.contains("1 summary written, 0 unchanged; 1 lines left out that no memory supports"),
+        written.stderr.contains("1 summary written, 0 unchanged; 1 line left out that no memory supports"),
         "{}",
         written.stderr
     );
