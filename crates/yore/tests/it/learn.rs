@@ -301,6 +301,7 @@ fn the_question_is_asked_once_on_a_terminal_and_a_key_accepts() {
     let environment = computer();
     let Some(first) = on_terminal(&environment, &["up", "--no-embed", "--yes"], "n\n") else { return };
     assert!(first.contains("Let Claude Code learn from your sessions in the background? [y/N]"), "{first}");
+    assert!(first.contains("those that you recorded too"), "it says all that is sent: {first}");
     assert!(first.contains("at most 200,000 tokens a day") && first.contains("`yore learn off`"), "{first}");
     assert_eq!((&state(&environment)["with"], asked(&environment)), (&Value::Null, 0));
     let second = on_terminal(&environment, &["up", "--no-embed", "--yes"], "y\n").unwrap();

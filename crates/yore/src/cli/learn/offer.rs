@@ -37,6 +37,7 @@ pub fn offer(context: &mut Context) -> CliResult<()> {
     for (number, model) in (1..).zip(&ready) {
         context.printer.line(format!("  {number}      {}", told_of(model)))?;
     }
+    context.printer.line("  night  it compares memories, those that you recorded too, and summarises them by subject")?;
     context.printer.line("  off    `yore learn off` ends it at once; secrets are removed before anything is sent")?;
     let keys = if ready.len() > 1 { format!("y or 1-{}, N", ready.len()) } else { "y/N".to_owned() };
     context.printer.prompt(format!("Let {} learn from your sessions in the background? [{keys}] ", ready[0].title))?;
