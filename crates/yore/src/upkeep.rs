@@ -8,12 +8,11 @@ use jiff::tz::TimeZone;
 use yore_core::schedule::Timetable;
 use yore_core::time::UtcMillis;
 use yore_engine::{
-    CategoriesRequest, ConsolidateRequest, Counts, Engine, EngineError, ExtractRequest, FailReason, Failure, ModelAccess,
-    StopReason, Upkeep,
+    CategoriesRequest, ConsolidateReport, ConsolidateRequest, Counts, Engine, EngineError, ExtractRequest, FailReason, Failure,
+    ModelAccess, StopReason, SummarisedCategories, Upkeep,
 };
 
 use crate::config::{self, Config};
-use crate::error::CliError;
 use crate::llm;
 use crate::settings::Settings;
 
@@ -168,7 +167,6 @@ fn compact(engine: &Engine, go_on: &(dyn Fn() -> bool + Sync)) -> Result<Report,
 /// Has a language model compare memories and write the summaries of categories, if the person consented to learning. Limits of a day that
 /// are reached are no failure.
 fn understand(engine: &Engine, settings: &Settings, is_stopped: &AtomicBool) -> Result<Report, Failure> {
-    let refused = |error: CliError| Failure { code: error.code, text: error.message, is_transient: true };
     let may_go_on = || {
         let config = settings.own_config();
         let may = |config: Config| config.learn.auto && config.llm.daily_tokens > 0 && !engine.are_models_off();
@@ -183,14 +181,21 @@ fn understand(engine: &Engine, settings: &Settings, is_stopped: &AtomicBool) -> 
         left = left.saturating_sub(1);
         may_ask
     };
-    let mut chooser = llm::ModelChooser::new(settings, "judge").map_err(refused)?;
-    let mut choose = |project: Option<&str>| chooser.for_project(project).map_err(|error| error.message);
-    let by = ModelAccess { choose: &mut choose, books: None, is_stopped };
-    let compared = engine.consolidate_by_model(by, &ConsolidateRequest::default(), &mut |_, _| proceed()).map_err(failed)?;
-    let mut chooser = llm::ModelChooser::new(settings, "summarise").map_err(refused)?;
-    let mut choose = |project: Option<&str>| chooser.for_project(project).map_err(|error| error.message);
-    let by = ModelAccess { choose: &mut choose, books: None, is_stopped };
-    let written = engine.summarise_categories(by, &CategoriesRequest::default(), None, &mut proceed).map_err(failed)?;
+    let compared = match chooser_for("judge", settings)? {
+        Some(mut chooser) => {
+            let compare =
+                |by: ModelAccess<'_>| engine.consolidate_by_model(by, &ConsolidateRequest::default(), &mut |_, _| proceed());
+            chooser.choosing(is_stopped, compare).map_err(failed)?
+        }
+        None => ConsolidateReport::default(),
+    };
+    let written = match chooser_for("summarise", settings)? {
+        Some(mut chooser) => {
+            let write = |by: ModelAccess<'_>| engine.summarise_categories(by, &CategoriesRequest::default(), None, &mut proceed);
+            chooser.choosing(is_stopped, write).map_err(failed)?
+        }
+        None => SummarisedCategories::default(),
+    };
     let mut done = Report::counted(&[
         ("compared", compared.compared),
         ("settled", compared.done.len() as u64),
@@ -215,6 +220,15 @@ fn understand(engine: &Engine, settings: &Settings, is_stopped: &AtomicBool) -> 
             done.problems.extend(reason.map(ToString::to_string).into_iter().chain(failed));
             Ok(done)
         }
+    }
+}
+
+/// Returns who answers for a purpose; `None`: only another purpose has a model.
+fn chooser_for<'s>(purpose: &'static str, settings: &'s Settings) -> Result<Option<llm::ModelChooser<'s>>, Failure> {
+    match llm::ModelChooser::new(settings, purpose) {
+        Ok(chooser) => Ok(Some(chooser)),
+        Err(error) if error.message == llm::NOBODY => Ok(None),
+        Err(error) => Err(Failure { code: error.code, text: error.message, is_transient: true }),
     }
 }
 

@@ -63,14 +63,24 @@ impl Category {
         let standing = written.map(|written| (written, written.standing(self, items))).filter(|(_, lines)| !lines.is_empty());
         let mut members = self.members.clone();
         if let Some((written, lines)) = standing {
-            summary.lines = lines.into_iter().filter_map(|(line, sources)| line_of_model(line, &sources)).collect();
             summary.by = Some(written.by.clone());
             let new = written.unknown(self, items);
+            let is_told = |member: &Member| lines.iter().any(|(line, _)| line.sources.contains(&member.id));
             let by_itself = |member: &Member| {
-                let is_contested = items[member.item].memory.status == Status::Contested;
-                is_contested || written.unsupported.contains(&member.id) || new.contains(member)
+                let memory = items[member.item].memory;
+                // A model may leave something out, but nothing that a person pinned.
+                let is_kept = memory.status == Status::Contested || memory.is_pinned && !is_told(member);
+                is_kept || written.unsupported.contains(&member.id) || new.contains(member)
             };
             members.retain(by_itself);
+            for line in lines.iter().filter_map(|(line, sources)| line_of_model(line, sources)) {
+                summary.lines.push(line);
+                // The most useful ones come first.
+                if summary.markdown().chars().count() > MOST_CHARS {
+                    summary.lines.pop();
+                    break;
+                }
+            }
         }
         let ranked = ranked(&Category { members, ..Category::default() }, items);
         let mut left = MOST_CHARS.saturating_sub(summary.markdown().chars().count());

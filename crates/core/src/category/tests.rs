@@ -262,6 +262,21 @@ fn a_line_of_a_model_stands_until_one_of_its_sources_changes_and_what_is_new_is_
     let with_new = [memories.to_vec(), vec![memory(4, MemoryKind::Todo, "Test the export of berths.")]].concat();
     assert_eq!(told(&with_new).0.last().unwrap(), "open Test the export of berths.");
 
+    let mut pinned = with_new.clone();
+    pinned[3].is_pinned = true;
+    let silent = Written { known: pinned.iter().map(|memory| (memory.id, memory.changed)).collect(), ..written.clone() };
+    let of = |silent: &Written, memories: &[Memory]| {
+        let items = items(memories);
+        known(&tree(&items, &no_meaning), "testing").summary(&items, Some(silent)).lines.len()
+    };
+    assert_eq!(
+        (of(&silent, &pinned), of(&silent, &with_new)),
+        (3, 2),
+        "a model leaves out what is of no use, and nothing pinned"
+    );
+    let long = Written { lines: vec![line(Section::Rules, &"tests ".repeat(40), &[&memories[2]]); 12], ..written.clone() };
+    assert!((3..8).contains(&of(&long, &memories)), "half a page, whatever a model writes");
+
     memories[1].status = Status::Superseded;
     let (lines, is_of_model) = told(&memories);
     assert!(is_of_model);

@@ -1,4 +1,4 @@
-//! What a language model wrote about the categories of a project, kept until anything is forgotten for good.
+//! Keeps the summaries that a language model wrote of the categories of a project, until anything is forgotten for good.
 
 use std::collections::HashMap;
 

@@ -226,7 +226,7 @@ impl Engine {
             "subject": category.title, "about": category.about,
             "summary_so_far": so_far.collect::<Vec<_>>(), "statements": statements.collect::<Vec<_>>(),
         });
-        // What a memory replaced may be older than the rules of redaction.
+        // A replaced statement may be older than the rules of redaction.
         for statement in document["statements"].as_array_mut().into_iter().flatten() {
             if let Some(Value::String(before)) = statement.get_mut("instead_of") {
                 self.redact_again([before].into_iter())?;
@@ -261,7 +261,7 @@ impl Engine {
             let sources = ids.iter().copied().filter(|id| cited.contains(id)).collect();
             next.lines.push(WrittenLine { section, text, sources });
         }
-        // What a line says needs no words of its own.
+        // A memory of a line needs no words of its own.
         let told: HashSet<MemoryId> = next.lines.iter().flat_map(|line| line.sources.iter().copied()).collect();
         next.unsupported.retain(|id| !told.contains(id));
         know(&mut next, new, items);
@@ -269,7 +269,7 @@ impl Engine {
     }
 }
 
-/// Whose words are kept, and for which project.
+/// The model of a run, its accounts, and the project that it writes about.
 struct Writer<'r> {
     model: &'r Model,
     ledger: &'r Ledger<'r>,

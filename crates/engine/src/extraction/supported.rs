@@ -1,4 +1,4 @@
-//! Whether evidence supports a sentence that a model wrote.
+//! Checks a sentence that a model wrote against its evidence.
 
 use yore_core::text::{Tokenizer, content_words};
 

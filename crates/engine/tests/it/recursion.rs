@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use yore_core::memory::MemoryKind;
@@ -516,7 +516,12 @@ impl Rules for Crowd {
     fn send(&self, answer: &mut Value) -> bool {
         if answer.get("matches").is_some() {
             self.most.fetch_max(self.now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-            std::thread::sleep(Duration::from_millis(200));
+            // The first ones wait for five, however slow the computer is, and a moment longer for a sixth.
+            let began = Instant::now();
+            while self.most.load(Ordering::SeqCst) < 5 && began.elapsed() < Duration::from_secs(20) {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            std::thread::sleep(Duration::from_millis(100));
             self.now.fetch_sub(1, Ordering::SeqCst);
         }
         !answer.to_string().contains(CUT)

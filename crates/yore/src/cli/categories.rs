@@ -82,11 +82,10 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 fn summarise(request: &CategoriesRequest, name: &str, context: &mut Context) -> CliResult<bool> {
     let settings = context.settings.clone();
     let mut chooser = llm::ModelChooser::new(&settings, "summarise")?;
-    let mut choose = |project: Option<&str>| chooser.for_project(project).map_err(|error| error.message);
-    let is_stopped = AtomicBool::new(false);
-    let by = ModelAccess { choose: &mut choose, books: None, is_stopped: &is_stopped };
     let name = Some(name).filter(|name| !name.is_empty());
-    let report = context.settings.engine(false)?.summarise_categories(by, request, name, &mut || true)?;
+    let engine = context.settings.engine(false)?;
+    let write = |by: ModelAccess<'_>| engine.summarise_categories(by, request, name, &mut || true);
+    let report = chooser.choosing(&AtomicBool::new(false), write)?;
     let mut words = format!("{} written, {} unchanged", text::counted(report.written, "summary"), text::count(report.unchanged));
     if report.unsupported > 0 {
         words.push_str(&format!("; {} left out that no memory supports", text::counted(report.unsupported, "line")));

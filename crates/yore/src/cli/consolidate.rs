@@ -2,7 +2,7 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use yore_core::consolidation::Decision;
-use yore_engine::{ConsolidateReport, ConsolidateRequest, Judged, ModelAccess};
+use yore_engine::{ConsolidateReport, ConsolidateRequest, Judged};
 
 use super::Context;
 use crate::error::{CliResult, Exit};
@@ -40,17 +40,15 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let settings = context.settings.clone();
     let engine = context.settings.engine(false)?;
     let mut chooser = llm::ModelChooser::new(&settings, "judge")?;
-    let mut choose = |project: Option<&str>| chooser.for_project(project).map_err(|error| error.message);
-    let is_stopped = AtomicBool::new(false);
-    let by = ModelAccess { choose: &mut choose, books: None, is_stopped: &is_stopped };
     let request =
         ConsolidateRequest { projects: arguments.projects.clone(), again: arguments.again, is_supposing: arguments.suppose };
     let bar = Progress::counting("comparing", 0, context.printer.shows_progress());
-    let report = engine.consolidate_by_model(by, &request, &mut |done, total| {
+    let mut proceed = |done, total| {
         bar.set_length(total);
         bar.set_position(done);
         true
-    });
+    };
+    let report = chooser.choosing(&AtomicBool::new(false), |by| engine.consolidate_by_model(by, &request, &mut proceed));
     bar.finish_and_clear();
     let report = report?;
     if context.printer.is_json() {

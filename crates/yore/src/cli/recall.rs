@@ -292,7 +292,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
                     (AnswerKind::Work, _) if view.subject.is_empty() => view.all,
                     _ => view.total,
                 };
-                // Of an empty period nothing is left out.
+                // An empty period leaves nothing out.
                 let left = if rows.is_empty() { 0 } else { all.saturating_sub(rows.len()) };
                 context.printer.line(view::heading(view, rows.len()))?;
                 for row in rows {

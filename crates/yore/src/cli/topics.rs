@@ -2,7 +2,7 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use yore_core::time::UtcMillis;
-use yore_engine::{ExtractRequest, ModelAccess, SessionTopics, Topic, TopicsRequest};
+use yore_engine::{ExtractRequest, SessionTopics, Topic, TopicsRequest};
 
 use super::Context;
 use super::scope::ScopeArguments;
@@ -59,16 +59,14 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 fn summarise(request: &TopicsRequest, context: &mut Context) -> CliResult<bool> {
     let settings = context.settings.clone();
     let mut chooser = llm::ModelChooser::new(&settings, "summarise")?;
-    let mut choose = |project: Option<&str>| chooser.for_project(project).map_err(|error| error.message);
-    let is_stopped = AtomicBool::new(false);
-    let by = ModelAccess { choose: &mut choose, books: None, is_stopped: &is_stopped };
     let chosen = ExtractRequest {
         sessions: request.sessions.clone(),
         projects: request.projects.clone(),
         since: request.since,
         ..ExtractRequest::default()
     };
-    let report = context.settings.engine(false)?.name_topics_by_model(by, &chosen)?;
+    let engine = context.settings.engine(false)?;
+    let report = chooser.choosing(&AtomicBool::new(false), |by| engine.name_topics_by_model(by, &chosen))?;
     let named = text::counted(report.topics, "topic");
     let mut words = format!("{} summarised, {named} named", text::counted(report.sessions, "session"));
     let more = [(report.waiting, "wait for an answer"), (report.failed.len() as u64, "failed"), (report.left_out, "left out")];

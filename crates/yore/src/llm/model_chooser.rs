@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use yore_engine::Terms;
 use yore_engine::llm::{Backoff, CommandSettings, Connection, Model, Program, Server, Way};
 use yore_engine::transport::is_here;
+use yore_engine::{ModelAccess, Terms};
 
 use super::key::{KeyPlace, key_command, key_of};
 use super::{folder, terms};
@@ -46,6 +47,12 @@ impl<'s> ModelChooser<'s> {
             ));
         }
         Ok(Self { settings, config, purpose, uses, made: BTreeMap::new() })
+    }
+
+    /// Does work whose models it chooses; `is_stopped`: set to give up what is running.
+    pub fn choosing<T>(&mut self, is_stopped: &AtomicBool, work: impl FnOnce(ModelAccess<'_>) -> T) -> T {
+        let mut choose = |project: Option<&str>| self.for_project(project).map_err(|error| error.message);
+        work(ModelAccess { choose: &mut choose, books: None, is_stopped })
     }
 
     /// Returns who answers in a project, and on which terms; `None`: nobody.

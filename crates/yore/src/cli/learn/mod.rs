@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use clap::{Args, Subcommand};
 use yore_engine::llm::{Program, Server};
-use yore_engine::{Engine, ExtractRequest, FailReason, ModelAccess, ModelReport, StopReason, platform, switch_models};
+use yore_engine::{Engine, ExtractRequest, FailReason, ModelReport, StopReason, platform, switch_models};
 
 use super::{Context, extract};
 use crate::config::{self, FileKind, ModelUse};
@@ -38,7 +38,7 @@ pub struct Arguments {
     /// PROVIDER/MODEL
     #[arg(long, value_name = "NAME")]
     with: Option<String>,
-    /// Let the model read sessions in the background, after they are quiet
+    /// Let the model read sessions in the background, after they are quiet, and compare and summarise memories at night
     #[arg(long, conflicts_with = "estimate")]
     auto: bool,
     /// Have the agent itself record what it learned, once a session as its turn ends (Claude Code, Codex, Qwen Code); serves it the MCP
@@ -190,15 +190,13 @@ fn by_model(context: &mut Context) -> CliResult {
 fn read(engine: &Engine, request: &yore_engine::LearnRequest, context: &mut Context) -> CliResult<ModelReport> {
     let settings = context.settings.clone();
     let mut chooser = ModelChooser::new(&settings, "extract")?;
-    let mut choose = |project: Option<&str>| chooser.for_project(project).map_err(|error| error.message);
-    let is_stopped = AtomicBool::new(false);
-    let by = ModelAccess { choose: &mut choose, books: None, is_stopped: &is_stopped };
     let bar = Progress::counting("learning", 0, context.printer.shows_progress());
-    let learned = engine.learn(by, request, &mut |done, total| {
+    let mut proceed = |done, total| {
         bar.set_length(total);
         bar.set_position(done);
         true
-    });
+    };
+    let learned = chooser.choosing(&AtomicBool::new(false), |by| engine.learn(by, request, &mut proceed));
     bar.finish_and_clear();
     let report = learned?.report;
     if report.recorded + report.joined > 0 {
