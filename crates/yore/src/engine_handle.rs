@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use yore_core::id::MemoryId;
-use yore_core::memory::Status;
+use yore_core::memory::{MemoryKind, Status};
 use yore_core::query::SearchMode;
 use yore_core::relation::Node;
 use yore_core::time::UtcMillis;
@@ -271,6 +271,24 @@ impl MemoryClient {
         let mut conflicts = self.conflicts_of(memory.to_string())?;
         conflicts.retain(|open| open.change.is_none());
         Ok(Outcome { replaced, conflicts, touches: self.touches(memory)? })
+    }
+
+    /// Returns the kind of memory that a text becomes for which nobody gave a kind; `None` if it is kept as a note: because it is
+    /// long, or because it takes the place of one.
+    pub fn kind_of_text(&mut self, text: &str, replaces: Option<&str>) -> CliResult<Option<MemoryKind>> {
+        let Some(replaces) = replaces else {
+            return Ok(MemoryKind::of_short_text(text));
+        };
+        match self.note(replaces.to_owned()) {
+            Err(error) if error.code == "unknown-id" => {}
+            found => return found.map(|_| None),
+        }
+        match self.memory(replaces.to_owned()) {
+            Ok(replaced) => Ok(Some(replaced.memory.kind)),
+            // The note is told as unknown.
+            Err(error) if error.code == "memory/unknown" => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Opens a memory as [`Self::open_memory`] does; `None` if it is not the id of one, but perhaps of a turn.

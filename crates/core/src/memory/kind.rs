@@ -180,6 +180,69 @@ impl MemoryKind {
     }
 }
 
+/// Maximum number of characters of a text that is one statement by its length; a longer one is a note.
+const SHORT_CHARS: usize = 500;
+/// Words that make a statement a rule, at its beginning or anywhere.
+const ORDERS: [&str; 15] = [
+    "always",
+    "never",
+    "do not",
+    "don't",
+    "must",
+    "should",
+    "use",
+    "avoid",
+    "ensure",
+    "make sure",
+    "keep",
+    "write",
+    "no",
+    "ask",
+    "run",
+];
+const ORDERS_ANYWHERE: [&str; 7] = [" must ", " never ", " always ", " do not ", " don't ", " should ", " instead of "];
+/// Words that other kinds of statements begin with.
+const DECISIONS: [&str; 4] = ["we decided", "decided to", "decision", "we chose"];
+const TODOS: [&str; 3] = ["todo", "to do", "fixme"];
+const WISHES: [&str; 5] = ["prefer", "i prefer", "i like", "i want", "we prefer"];
+
+impl MemoryKind {
+    /// Returns the kind of a statement by the words that it begins with or has, [`Self::Fact`] if they tell nothing.
+    ///
+    /// ```
+    /// use yore_core::memory::MemoryKind;
+    /// assert_eq!(MemoryKind::of_statement("**Never** log a token."), MemoryKind::Standard);
+    /// assert_eq!(MemoryKind::of_statement("Nottingham is far."), MemoryKind::Fact);
+    /// ```
+    pub fn of_statement(statement: &str) -> Self {
+        let plain = statement.trim_start_matches(['*', '_', '`', '"']).to_lowercase();
+        let begins = |words: &[&str]| {
+            words.iter().any(|word| plain.strip_prefix(word).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric)))
+        };
+        match () {
+            () if begins(&WISHES) => Self::Preference,
+            () if begins(&DECISIONS) => Self::Decision,
+            () if begins(&TODOS) => Self::Todo,
+            () if begins(&ORDERS) || ORDERS_ANYWHERE.iter().any(|word| plain.contains(word)) => Self::Standard,
+            () => Self::Fact,
+        }
+    }
+
+    /// Returns the kind of a text that is one statement, because it has one line of at most 500 characters; `None` for a
+    /// longer text, which is a note.
+    ///
+    /// ```
+    /// use yore_core::memory::MemoryKind;
+    /// assert_eq!(MemoryKind::of_short_text("Who owns the pager?\n"), Some(MemoryKind::Question));
+    /// assert_eq!(MemoryKind::of_short_text("The crane opens at six.\nAlways."), None);
+    /// ```
+    pub fn of_short_text(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let is_short = !text.contains('\n') && text.chars().nth(SHORT_CHARS).is_none();
+        is_short.then(|| if text.ends_with('?') { Self::Question } else { Self::of_statement(text) })
+    }
+}
+
 impl MemoryKind {
     /// Returns the kind with a name of yore or of any design, ignoring case.
     ///

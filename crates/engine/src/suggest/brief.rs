@@ -1,5 +1,5 @@
 //! Collects the contents of the brief. `inject/text.rs` orders them: standing notes, standards, this session if compacted, last
-//! session, decisions, open points, other notes, earlier sessions.
+//! session, decisions, open points, other notes and statements, earlier sessions.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use yore_core::episode::Role;
 use yore_core::id::MemoryId;
 use yore_core::insight::InsightKind;
 use yore_core::memory::dynamics::Tier;
-use yore_core::memory::{Lane, Memory, MemoryKind};
+use yore_core::memory::{Lane, Memory, MemoryKind, SourceKind};
 use yore_core::note::NoteKind;
 use yore_core::scope::ScopeChoice;
 use yore_core::text::word_count;
@@ -62,7 +62,10 @@ pub struct Brief {
     /// Decisions of the project, latest first.
     #[serde(default)]
     pub decided: Vec<Memory>,
-    /// The statement whose place the decision with this id took.
+    /// Statements of other kinds that people recorded, of the project and of no project, latest first.
+    #[serde(default)]
+    pub recorded: Vec<Memory>,
+    /// The statement whose place the memory with this id took, or likely took.
     #[serde(default)]
     pub decided_before: Vec<(MemoryId, String)>,
     /// Pairs of these that contradict each other, and nobody settled which one holds.
@@ -91,7 +94,7 @@ pub struct Brief {
 impl Brief {
     /// Returns whether the brief has no content.
     pub fn is_empty(&self) -> bool {
-        let memories = [&self.orders, &self.decided, &self.open];
+        let memories = [&self.orders, &self.decided, &self.open, &self.recorded];
         self.standing.is_empty()
             && self.own.is_none()
             && self.dropped.is_empty()
@@ -128,7 +131,7 @@ const SESSIONS: usize = 4;
 const LOOKED_AT: usize = 60;
 /// Maximum number of standing notes in a brief.
 const STANDING_NOTES: usize = 200;
-/// Maximum number of other notes in a brief.
+/// Maximum number of other notes in a brief, and of statements that people recorded.
 const NOTES: usize = 12;
 /// Maximum numbers of standards and preferences, of decisions, and of what is open.
 const ORDERS: usize = 8;
@@ -141,6 +144,8 @@ const FRESH_INSIGHT_MS: UtcMillis = 30 * DAY_MS;
 const SPARE: usize = 3;
 /// An extracted standard or preference is told from this certainty on.
 const CERTAIN: f32 = 0.7;
+/// A certainty that no extracted memory has.
+const NONE_EXTRACTED: f32 = 2.0;
 /// Maximum number of requests of a session.
 const ASKED: usize = 3;
 /// Maximum number of requests of a session that was compacted.
@@ -246,6 +251,28 @@ fn fill_memories(engine: &Engine, project: Option<ProjectKey>, aged: UtcMillis, 
     brief.orders = whole(orders).collect();
     engine.keep_near(&mut brief.orders, now)?;
     brief.orders.truncate(ORDERS);
+    // What a file of rules says is read by the agent itself.
+    let is_own = |memory: &Memory| memory.lane == Lane::Curated && memory.source.kind != SourceKind::Import;
+    let is_other = |kind: &MemoryKind| {
+        let is_told = [&ASKED_OF_ALL[..], &MemoryKind::OPEN].iter().any(|told| told.contains(kind));
+        !is_told && !matches!(kind, MemoryKind::Decision | MemoryKind::CategorySummary)
+    };
+    let others: Vec<MemoryKind> = MemoryKind::ALL.iter().copied().filter(is_other).collect();
+    for project in project.map(Some).into_iter().chain([None]) {
+        let mut found: Vec<Memory> = whole(latest(project, &others, NONE_EXTRACTED, SPARE * NOTES)?).filter(is_own).collect();
+        engine.keep_near(&mut found, if project.is_some() { aged } else { now })?;
+        brief.recorded.extend(found);
+    }
+    brief.recorded.sort_by_key(|memory| std::cmp::Reverse(memory.true_since(now)));
+    let step_back = |list: &mut Vec<Memory>, before: &mut Vec<(MemoryId, String)>| {
+        let changed = engine.likely_changed(list)?;
+        list.retain(|memory| changed.iter().all(|(old, _)| old.id != memory.id));
+        let was = changed.into_iter().filter(|(_, newer)| list.iter().any(|memory| memory.id == *newer));
+        before.extend(was.map(|(old, newer)| (newer, old.statement)));
+        Ok::<_, EngineError>(())
+    };
+    step_back(&mut brief.recorded, &mut brief.decided_before)?;
+    brief.recorded.truncate(NOTES);
     let Some(project) = project else { return Ok(()) };
     let near = |kinds: &[MemoryKind], least_certainty, limit| {
         let mut found = whole(latest(Some(project), kinds, least_certainty, SPARE * limit)?).collect();
@@ -261,10 +288,7 @@ fn fill_memories(engine: &Engine, project: Option<ProjectKey>, aged: UtcMillis, 
     brief.orders.truncate(ORDERS);
     brief.decided = near(&[MemoryKind::Decision], 0.0, 2 * DECIDED)?;
     for list in [&mut brief.orders, &mut brief.decided] {
-        let changed = engine.likely_changed(list)?;
-        list.retain(|memory| changed.iter().all(|(old, _)| old.id != memory.id));
-        let was = changed.into_iter().filter(|(_, newer)| list.iter().any(|memory| memory.id == *newer));
-        brief.decided_before.extend(was.map(|(old, newer)| (newer, old.statement)));
+        step_back(list, &mut brief.decided_before)?;
     }
     brief.decided.truncate(DECIDED);
     for decision in &brief.decided {

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use yore_core::conflict::{Aspect, StatedValue, Touch};
-use yore_core::memory::MemoryKind;
+use yore_core::memory::{Memory, MemoryKind};
 use yore_core::note::NoteKind;
 use yore_core::time::UtcMillis;
 use yore_engine::{GivenEvidence, NewMemory, ProjectQuery, RememberRequest, Touched};
@@ -12,29 +12,37 @@ use yore_sources::source::note::MAX_BYTES;
 
 use super::memories::aspect;
 use super::{Context, memories};
+use crate::config::SharedLevel;
 use crate::engine_handle::{MemoryClient, Outcome};
 use crate::error::{CliError, CliResult, Exit};
 use crate::recall_request;
 use crate::render::plain::one_line;
 use crate::render::{self, text};
 use crate::results::{self, RememberedFacts};
+use crate::shared::mirror;
+use crate::shared::publish::{FOR_EVERYBODY, is_personal};
 
-/// Remember a note, or with --kind a statement
+/// Remember a statement, or a longer text as a note
 ///
 /// The text is kept word for word, as your own, and can be found at once, from its project or from
-/// everywhere. Prints the note's id: `yore show` shows it, `yore remember --replace` changes it and `yore
-/// forget` forgets it. `yore memories --notes` lists all notes that apply.
+/// everywhere. Prints its id: `yore show` shows it, `yore remember --replace` changes it and `yore forget` forgets it.
 ///
-/// With --kind, the text is a statement: it has evidence and a time, can be corrected, replaced and undone, and
-/// `yore memories` lists it.
+/// One line of at most 500 characters is a statement: yore tells which known statement it changes, contradicts or
+/// repeats; it can be replaced and undone, and `yore memories` lists it. --kind says its kind, else its words do.
+///
+/// A longer text, one with a title and a standing instruction are notes, which are compared with nothing. `yore
+/// memories --notes` lists them.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// The note; `-`, or nothing, reads it from standard input
+    /// The text; `-`, or nothing, reads it from standard input
     #[arg(value_name = "TEXT", allow_hyphen_values = true)]
     text: Option<String>,
-    /// Title of the note
+    /// Title; a text with a title and nothing that only a statement has is a note
     #[arg(long, value_name = "TITLE")]
     title: Option<String>,
+    /// Keep the text as a note, however short it is
+    #[arg(long)]
+    note: bool,
     /// Tag to find it by; may be repeated
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
@@ -45,41 +53,41 @@ pub struct Arguments {
     /// A JSON object to keep with the note
     #[arg(long, value_name = "JSON")]
     metadata: Option<String>,
-    /// Apply the note everywhere, not only in this project
+    /// Let it hold everywhere, not only in this project
     #[arg(long)]
     global: bool,
-    /// Directory whose project the note belongs to [default: the project of this directory]
+    /// Directory whose project it belongs to [default: the project of this directory]
     #[arg(short, long, value_name = "DIR", conflicts_with = "global")]
     project: Option<PathBuf>,
-    /// Replace this note, which keeps its id, its project, and its title and tags unless they are given; an
-    /// empty title or tag removes them. With --kind: the memory whose place the statement takes
+    /// Replace this. The statement takes the place of a memory. A note keeps its id, its project, and its title and tags
+    /// unless they are given; an empty title or tag removes them
     #[arg(long, alias = "replaces", value_name = "ID")]
     replace: Option<String>,
-    /// With --kind: a memory beside which the statement holds, so that neither changes the other; may be repeated
-    #[arg(long, value_name = "ID", requires = "kind")]
+    /// A memory beside which the statement holds, so that neither changes the other; may be repeated
+    #[arg(long, value_name = "ID")]
     beside: Vec<String>,
-    /// With --kind: the memory that says the same; nothing new is recorded
-    #[arg(long, value_name = "ID", requires = "kind", conflicts_with = "replace")]
+    /// The memory that says the same; nothing new is recorded
+    #[arg(long, value_name = "ID", conflicts_with = "replace")]
     same: Option<String>,
     #[command(flatten)]
     memory: MemoryArguments,
 }
 
-/// What makes a statement of the text instead of a note.
+/// What only a statement has.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "A statement of a kind (see `yore memories`)")]
+#[command(next_help_heading = "A statement (see `yore memories`)")]
 struct MemoryArguments {
-    /// Record a memory of this kind, such as decision, solution, pattern, standard, preference, question or fact
-    #[arg(short, long, value_name = "KIND", value_parser = memories::kind, conflicts_with_all = ["standing", "metadata"])]
+    /// Its kind, such as decision, solution, pattern, standard, preference, question or fact
+    #[arg(short, long, value_name = "KIND", value_parser = memories::kind, conflicts_with_all = ["note", "standing", "metadata"])]
     kind: Option<MemoryKind>,
     /// More about the statement
-    #[arg(long, value_name = "TEXT", requires = "kind")]
+    #[arg(long, value_name = "TEXT")]
     details: Option<String>,
     /// An entity that it is about, as NAME or KIND:NAME; may be repeated
-    #[arg(short, long = "entity", value_name = "NAME", requires = "kind")]
+    #[arg(short, long = "entity", value_name = "NAME")]
     entities: Vec<String>,
     /// A turn that says it; may be repeated
-    #[arg(long = "evidence", value_name = "TURN", requires = "kind")]
+    #[arg(long = "evidence", value_name = "TURN")]
     evidence: Vec<String>,
     /// The thing that has one value at a time, such as `port of the harbour server`: a later memory with the same subject and aspect
     /// takes the place of this one
@@ -89,14 +97,41 @@ struct MemoryArguments {
     #[arg(long, value_name = "ASPECT", value_parser = aspect, requires = "subject")]
     aspect: Option<Aspect>,
     /// The value
-    #[arg(long, value_name = "TEXT", requires_all = ["subject", "kind"])]
+    #[arg(long, value_name = "TEXT", requires = "subject")]
     value: Option<String>,
     /// Since when it is true
-    #[arg(long, value_name = "TIME", value_parser = recall_request::time, requires = "kind")]
+    #[arg(long, value_name = "TIME", value_parser = recall_request::time)]
     valid_from: Option<UtcMillis>,
     /// Until when it was true (exclusive)
-    #[arg(long, value_name = "TIME", value_parser = recall_request::time, requires = "kind")]
+    #[arg(long, value_name = "TIME", value_parser = recall_request::time)]
     valid_until: Option<UtcMillis>,
+}
+
+impl Arguments {
+    /// Returns the kind of the memory to record; `None` if the text is to be kept as a note.
+    fn kind_of(&self, words: &str, memory: &mut MemoryClient) -> CliResult<Option<MemoryKind>> {
+        if self.memory.kind.is_some() {
+            return Ok(self.memory.kind);
+        }
+        let is_note = self.note || self.standing.is_some() || self.metadata.is_some();
+        if self.says_more_of_statement() {
+            if is_note {
+                let hint = "leave --note, --standing and --metadata out";
+                return Err(CliError::usage("a note has no evidence, entities, value, time and other memory", Some(hint)));
+            }
+            let kind = memory.kind_of_text(words, self.replace.as_deref())?;
+            return Ok(Some(kind.unwrap_or_else(|| MemoryKind::of_statement(words))));
+        }
+        if is_note || self.title.is_some() { Ok(None) } else { memory.kind_of_text(words, self.replace.as_deref()) }
+    }
+
+    /// Returns whether anything is given that only a statement has.
+    fn says_more_of_statement(&self) -> bool {
+        let MemoryArguments { kind: _, details, entities, evidence, subject, aspect: _, value: _, valid_from, valid_until } =
+            &self.memory;
+        let (is_related, has_time) = (!self.beside.is_empty() || self.same.is_some(), valid_from.or(*valid_until).is_some());
+        is_related || has_time || details.is_some() || !entities.is_empty() || !evidence.is_empty() || subject.is_some()
+    }
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
@@ -105,21 +140,21 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         given => read_input(given.is_some())?,
     };
     if words.trim().is_empty() {
-        return Err(CliError::usage("the note is empty", None));
+        return Err(CliError::usage("the text is empty", None));
     }
     if words.len() > MAX_BYTES {
         return Err(CliError::usage(
-            format!("a note has at most {}", text::bytes(MAX_BYTES as u64)),
+            format!("the text is longer than {}", text::bytes(MAX_BYTES as u64)),
             Some("save it as a file and read that with `yore ingest --source file`"),
         ));
     }
-    if let Some(kind) = arguments.memory.kind {
-        return remember_memory(kind, words, arguments, context);
+    let mut memory = memory(context)?;
+    if let Some(kind) = arguments.kind_of(&words, &mut memory)? {
+        return remember_memory(kind, words, arguments, memory, context);
     }
     if arguments.replace.is_some() && (arguments.global || arguments.project.is_some()) {
         return Err(CliError::usage("a note that is replaced keeps its project", Some("leave --global and --project out")));
     }
-    let mut memory = memory(context)?;
     let directory = match &arguments.project {
         _ if arguments.global || arguments.replace.is_some() => None,
         Some(directory) if !directory.is_dir() => {
@@ -183,8 +218,13 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 }
 
 /// Records a memory.
-fn remember_memory(kind: MemoryKind, statement: String, arguments: &Arguments, context: &mut Context) -> CliResult {
-    let mut memory = memory(context)?;
+fn remember_memory(
+    kind: MemoryKind,
+    statement: String,
+    arguments: &Arguments,
+    mut memory: MemoryClient,
+    context: &mut Context,
+) -> CliResult {
     let given = &arguments.memory;
     let mut new = NewMemory::new(kind, statement);
     if let Some(directory) = arguments.project.as_ref().filter(|_| !arguments.global) {
@@ -196,7 +236,7 @@ fn remember_memory(kind: MemoryKind, statement: String, arguments: &Arguments, c
         } else {
             return Err(CliError::usage(
                 format!("{} belongs to no known project", directory.display()),
-                Some("`yore projects` lists them; without --project it holds everywhere"),
+                Some("`yore projects` lists them; --global lets it hold everywhere, --note keeps a note for the directory"),
             ));
         }
     } else if !arguments.global {
@@ -252,6 +292,9 @@ fn remember_memory(kind: MemoryKind, statement: String, arguments: &Arguments, c
         let place = if is_of_project { "for this project" } else { "for all projects" };
         context.printer.note(format!("stored as a memory of the kind {} {place}", render::memories::kind_name(kind)))?;
     }
+    if is_of_project && FOR_EVERYBODY.contains(&kind) {
+        tell_who_gets_it(&memory.memory(done.memory.to_string())?.memory, context)?;
+    }
     let is_open = |touched: &&Touched| matches!(touched.touch, Touch::LikelyChanges | Touch::MayChange | Touch::Same);
     for line in render::memories::outcome(&outcome.replaced, &outcome.conflicts, &outcome.touches) {
         context.printer.note(line)?;
@@ -260,6 +303,17 @@ fn remember_memory(kind: MemoryKind, statement: String, arguments: &Arguments, c
         context.printer.note("decide with the same words and --replace ID, --beside ID or --same ID")?;
     }
     Ok(Exit::Success)
+}
+
+/// Tells that a memory goes to the team, if the project here is shared so.
+fn tell_who_gets_it(memory: &Memory, context: &mut Context) -> CliResult<()> {
+    let Some(here) = context.settings.project_here() else { return Ok(()) };
+    let shared = mirror::project_of(&context.settings.directory, || here).filter(|shared| shared.level != SharedLevel::Named);
+    if shared.is_some() && !is_personal(memory) {
+        let id = memory.id.short();
+        context.printer.note(format!("shared with the team of this project; `yore team take-back {id}` keeps it here"))?;
+    }
+    Ok(())
 }
 
 /// Returns whether two memories that touch each other so cannot both hold, as far as yore sees.

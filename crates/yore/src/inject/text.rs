@@ -8,6 +8,7 @@
 //! Instructions would trigger an agent's defence against injected prompts, and rightly so: a recalled passage
 //! is given as a fact, with its date.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use yore_core::episode::{Caveat, Role};
@@ -15,6 +16,7 @@ use yore_core::handoff::Recollection;
 use yore_core::id::MemoryId;
 use yore_core::memory::{Confidence, Lane, Memory, Verdict};
 use yore_core::query::ItemId;
+use yore_core::time::UtcMillis;
 use yore_engine::{
     Against, Brief, ExchangeHits, Found, FoundInsight, FoundMemory, Hit, NoteSummary, Packing, Passage, Said, Suggestion,
     Suggestions, TakenBack, Trigger, UpkeepState, Warning, Worked, exchanges,
@@ -102,7 +104,10 @@ pub fn brief_with(brief: &Brief, budget: usize, waiting: Waiting, shared: &[Unac
         page.section(&format!("Last worked on: {}", headline(last)), worked_lines(last, true));
     }
     page.section("Decided lately:", brief.decided.iter().map(|memory| line_with_before(memory, brief)));
-    page.section("Notes:", brief.notes.iter().map(|note| note_line(note, NOTE_CHARS)));
+    let recorded = brief.recorded.iter().map(|memory| (memory.true_since(UtcMillis::MAX), line_with_before(memory, brief)));
+    let mut noted: Vec<_> = brief.notes.iter().map(|note| (note.at, note_line(note, NOTE_CHARS))).chain(recorded).collect();
+    noted.sort_by_key(|(at, _)| Reverse(*at));
+    page.section("Notes:", noted.into_iter().map(|(_, line)| line));
     page.section("", summaries(&brief.categories).map(|line| (line, Vec::new())).into_iter());
     page.section("Again and again here:", brief.insights.iter().map(insight_line));
     if brief.waiting >= MANY_WAIT && waiting == Waiting::Told {

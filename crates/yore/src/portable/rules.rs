@@ -10,30 +10,8 @@ use yore_sources::document::statements::{Statement, statements};
 use super::common::{Home, by_agent, short, title};
 use super::front;
 
-/// Words that make a statement a rule, at its beginning or anywhere.
-const ORDERS: [&str; 15] = [
-    "always",
-    "never",
-    "do not",
-    "don't",
-    "must",
-    "should",
-    "use",
-    "avoid",
-    "ensure",
-    "make sure",
-    "keep",
-    "write",
-    "no",
-    "ask",
-    "run",
-];
-const ORDERS_ANYWHERE: [&str; 7] = [" must ", " never ", " always ", " do not ", " don't ", " should ", " instead of "];
-const DECISIONS: [&str; 4] = ["we decided", "decided to", "decision", "we chose"];
-const TODOS: [&str; 3] = ["todo", "to do", "fixme"];
 /// A fact that is no sentence has at least so many words.
 const LEAST_WORDS: usize = 4;
-const WISHES: [&str; 5] = ["prefer", "i prefer", "i like", "i want", "we prefer"];
 
 /// Returns the files of rules that the directory of a project has, each once.
 pub fn files_of(directory: &Path) -> Vec<PathBuf> {
@@ -106,7 +84,7 @@ pub fn read(path: &Path, text: &str, home: &Home) -> GivenRecords {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let of = |said: Statement| {
         let (statement, mut details) = short(&said.text);
-        let mut new = NewMemory::new(kind_of(&statement), statement);
+        let mut new = NewMemory::new(MemoryKind::of_statement(&statement), statement);
         details.extend(said.code);
         new.memory.details = Some(details.join("\n\n")).filter(|details| !details.is_empty());
         new.memory.title = title(&said.headings);
@@ -131,22 +109,7 @@ pub fn read(path: &Path, text: &str, home: &Home) -> GivenRecords {
 fn is_whole(said: &Statement) -> bool {
     let words = said.text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count();
     let is_sentence = said.text.trim_end_matches(['*', '_', '`', ')', '"']).ends_with(['.', '!', '\u{3002}']);
-    said.code.is_some() || is_sentence || words >= LEAST_WORDS || kind_of(&said.text) != MemoryKind::Fact
-}
-
-/// Returns the kind of a statement of a rules file, by the words that it begins with or has.
-fn kind_of(statement: &str) -> MemoryKind {
-    let plain = statement.trim_start_matches(['*', '_', '`', '"']).to_lowercase();
-    let begins = |words: &[&str]| {
-        words.iter().any(|word| plain.strip_prefix(word).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric)))
-    };
-    match () {
-        () if begins(&WISHES) => MemoryKind::Preference,
-        () if begins(&DECISIONS) => MemoryKind::Decision,
-        () if begins(&TODOS) => MemoryKind::Todo,
-        () if begins(&ORDERS) || ORDERS_ANYWHERE.iter().any(|word| plain.contains(word)) => MemoryKind::Standard,
-        () => MemoryKind::Fact,
-    }
+    said.code.is_some() || is_sentence || words >= LEAST_WORDS || MemoryKind::of_statement(&said.text) != MemoryKind::Fact
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use yore_core::id::ProjectId;
-use yore_core::memory::MemoryKind;
+use yore_core::memory::{Lane, Memory, MemoryKind};
 use yore_engine::StoredMemory;
 use yore_engine::ingest::settings_key;
 use yore_sources::redact::{RedactionCounts, Redactor};
@@ -26,6 +26,21 @@ pub const FOR_EVERYBODY: [MemoryKind; 9] = [
     MemoryKind::Documentation,
     MemoryKind::Code,
 ];
+
+/// Words by which somebody speaks of themself, in English, German, French and Spanish.
+const OWN: [&str; 24] = [
+    "i", "i'm", "i've", "i'd", "i'll", "me", "my", "mine", "myself", "ich", "mir", "mich", "mein", "meine", "meinen", "meinem",
+    "meiner", "je", "moi", "mon", "mes", "yo", "conmigo", "mis",
+];
+
+/// Returns whether a statement that a person recorded is about themself: a fact in the first person. It is shared only if it is named.
+pub fn is_personal(memory: &Memory) -> bool {
+    let is_own = |word: &str| {
+        let word = word.trim_matches(|letter: char| !letter.is_alphanumeric()).to_lowercase().replace('’', "'");
+        OWN.contains(&word.as_str())
+    };
+    memory.kind == MemoryKind::Fact && memory.lane == Lane::Curated && memory.statement.split_whitespace().any(is_own)
+}
 
 /// Prepares the memories of a project.
 pub struct Publisher {
@@ -84,5 +99,23 @@ impl Publisher {
     pub fn text(&self, text: &str) -> Result<String, String> {
         let redacted = self.redactor.text(text, &mut RedactionCounts::default());
         self.machine.portable(redacted.as_deref().unwrap_or(text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use yore_core::id::MemoryId;
+
+    use super::*;
+
+    #[test]
+    fn fact_that_a_person_says_of_themself_is_personal() {
+        let of = |kind, lane, statement: &str| {
+            is_personal(&Memory { lane, ..Memory::new(MemoryId::new(0, [0; 10]), kind, statement, 0) })
+        };
+        let fact = |statement| of(MemoryKind::Fact, Lane::Curated, statement);
+        assert!(fact("The landlord raised my rent.") && fact("I’m on leave in May.") && fact("Am Freitag bin ich weg."));
+        assert!(!fact("CI runs on GitHub Actions.") && !fact("The API of mining has an i/o limit of m.e."));
+        assert!(!of(MemoryKind::Decision, Lane::Curated, "I chose SQLite.") && !of(MemoryKind::Fact, Lane::Extracted, "my cat"));
     }
 }

@@ -13,7 +13,7 @@ use crate::engine_handle::MemoryClient;
 use crate::error::CliResult;
 use crate::shared::file::{self, SharedFile, SharedMemory};
 use crate::shared::mirror::{Mirror, claim_of};
-use crate::shared::publish::{FOR_EVERYBODY, Publisher};
+use crate::shared::publish::{FOR_EVERYBODY, Publisher, is_personal};
 
 /// Texts that may be shared, by memory.
 #[derive(Clone, Debug, Default)]
@@ -74,6 +74,11 @@ impl Outgoing {
         }
         for stored in candidates {
             let id = stored.memory.id;
+            if is_personal(&stored.memory) && !named.contains(&id) {
+                let why = format!("it is about yourself (`yore team share {}` shares it)", id.short());
+                found.held_back.push((id, why));
+                continue;
+            }
             match publisher.memory(&stored, project, true).map(Text::of) {
                 Ok(text) if text.text.len() <= MOST_TEXT => drop(found.texts.insert(id, text)),
                 Ok(_) => found.held_back.push((id, format!("it is longer than {} KiB", MOST_TEXT / 1024))),

@@ -292,7 +292,7 @@ fn every_command_that_reads_answers_from_a_read_only_medium() {
     let id = |arguments: &[&str]| call(arguments).stdout.lines().next().unwrap().trim().to_owned();
     let port = id(&["remember", "-k", "fact", "--global", "The heron counter listens on port 7000."]);
     let other = id(&["remember", "-k", "fact", "--global", "The heron counter is painted green."]);
-    let note = id(&["remember", "--global", "The heron counter is greased in spring."]);
+    let note = id(&["remember", "--note", "--global", "The heron counter is greased in spring."]);
     let _ = environment.yore(["memories", "entities", "add", "component", "heron counter"]).run().success();
     let _ = environment.yore(["memories", "relate", &other, "CONTRADICTS", &port]).run().success();
     let turn = call(&["recall", "--all", "--json", "poplar"]).json()["results"][0]["id"].as_str().unwrap().to_owned();

@@ -165,7 +165,7 @@ fn old_names_of_commands_do_what_the_new_ones_do() {
     let environment = computer();
     environment.yore(["up", "--no-embed"]).run().success();
     environment.yore(["remember", "The crane opens at six.", "-k", "fact"]).run().success();
-    environment.yore(["remember", "Ropes are counted."]).run().success();
+    environment.yore(["remember", "--note", "Ropes are counted."]).run().success();
     for (old, new) in [
         ("sources --all", "status --sources --all"),
         ("notes", "memories --notes"),

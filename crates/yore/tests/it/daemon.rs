@@ -202,7 +202,7 @@ fn listing_a_memory_into_which_nothing_was_read_starts_no_daemon_that_reads_the_
     Transcript::new("5f0c0001-0001-4000-8001-000000000001", "/home/dev/tide")
         .human("paint the quay")
         .write(&environment.projects());
-    let _ = environment.yore(["remember", "The lamps of the north quay are green."]).run().success();
+    let _ = environment.yore(["remember", "--note", "The lamps of the north quay are green."]).run().success();
     let eager = |arguments: &[&str]| environment.yore(arguments).env("YORE_DAEMON__AUTOSTART", "true").run();
     let has_started = || environment.data().join("locks/daemon.started").exists();
     for asked in [&["notes"] as &[&str], &["memories"], &["recall", "--all", "lamps"], &["sessions"]] {

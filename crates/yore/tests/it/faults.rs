@@ -197,7 +197,7 @@ fn notes_survive_a_failing_file_system() {
     fail_everywhere(
         5,
         &before,
-        |environment| environment.yore(["remember", note]),
+        |environment| environment.yore(["remember", "--note", note]),
         |environment, when| {
             let notes = environment.yore(["notes", "--json"]).run().success().json();
             assert_eq!(notes.as_array().map(Vec::len), Some(1), "{when}: {notes}");

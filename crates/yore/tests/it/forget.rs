@@ -67,7 +67,7 @@ fn forgetting_asks_for_a_whole_session() {
     assert_eq!(memory.call(&["forget", "--session", "4a5b"]).ends_with(2).code(), "ambiguous-id");
     // A blank id, as of an unset variable, names nothing, also if there is but one thing.
     let single = TestEnvironment::new();
-    let _ = single.yore(["remember", "Ropes are counted."]).run().success();
+    let _ = single.yore(["remember", "--note", "Ropes are counted."]).run().success();
     for command in ["forget", "show"] {
         for id in ["", " "] {
             assert_ne!(single.yore([command, id]).run().status.code(), Some(0), "{command} {id:?}");

@@ -102,7 +102,7 @@ fn pages_of_lists_have_every_item_once_though_items_are_added_between_them() {
     let add = |at: usize| {
         let tons = 3 + at;
         run(&["remember", "--global", "--kind", "fact", &format!("The crane of pier {at} lifts {tons} tons.")]);
-        run(&["remember", "--global", &format!("note {at}")]);
+        run(&["remember", "--note", "--global", &format!("note {at}")]);
         let (older, newer) = (format!("Berth {at} takes {tons} boats."), format!("Berth {at} takes {} boats.", tons + 1));
         for words in [older, newer] {
             run(&["remember", "--global", "--kind", "fact", "--entity", &format!("place:berth {at}"), &words]);

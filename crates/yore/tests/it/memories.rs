@@ -188,7 +188,7 @@ fn memories_are_confirmed_found_wrong_pinned_and_related() {
         (&["memories", "relate", &crane, "supports", &crane], 2),
         (&["memories", "entities", "nobody"], 1),
         (&["memories", "--kind", "idea"], 2),
-        (&["remember", "x", "--entity", "crane"], 2),
+        (&["remember", "--note", "x", "--entity", "crane"], 2),
         (&["remember", "x", "-k", "fact", "--evidence", "ffffffffff"], 1),
         (&["remember", "x", "-k", "fact", "--replaces", "ffffffffff"], 1),
         (&["op", "show", "99"], 1),
@@ -249,7 +249,7 @@ fn conditions_are_listed_first_and_forgotten_with_yes() {
     let (harbor, quarry) = (Place(&environment, "harbor"), Place(&environment, "quarry"));
     let ids = [
         harbor.id(&["remember", "Leases live in Redis.", "-k", "decision"]),
-        harbor.id(&["remember", "The berth of the redis host is dry."]),
+        harbor.id(&["remember", "--note", "The berth of the redis host is dry."]),
         quarry.id(&["remember", "The crusher runs at night.", "-k", "fact"]),
     ];
     let planned = harbor.call(&["forget", "--query", "REDIS"]).success();

@@ -282,7 +282,7 @@ fn the_page_is_used_by_keyboard_alone() {
 fn an_empty_memory_says_what_to_do() {
     let Some(folder) = folder() else { return };
     let environment = TestEnvironment::new();
-    let _ = environment.yore(["remember", "the first note"]).run().success();
+    let _ = environment.yore(["remember", "--note", "the first note"]).run().success();
     let daemon = Daemon::start(&environment);
     let walker = Walker::new(&environment, &daemon, folder);
     let pages: Vec<Value> = VIEWS.iter().map(|view| page(view, view, &[])).collect();

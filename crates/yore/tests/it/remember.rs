@@ -1,4 +1,4 @@
-//! `yore remember` and `yore memories --notes`: notes that a user gives, and their scope.
+//! `yore remember` and `yore memories --notes`: statements and notes that a user gives, and their scope.
 
 use serde_json::Value;
 
@@ -15,7 +15,8 @@ fn projects() -> TestEnvironment {
 
 #[track_caller]
 fn remember(environment: &TestEnvironment, project: &str, arguments: &[&str]) -> String {
-    let outcome = environment.yore(["remember"]).args(arguments).current_dir(environment.path("work").join(project)).run();
+    let outcome =
+        environment.yore(["remember", "--note"]).args(arguments).current_dir(environment.path("work").join(project)).run();
     outcome.success().stdout.trim().to_owned()
 }
 
@@ -66,8 +67,8 @@ fn note_comes_from_standard_input_and_belongs_to_a_project() {
     let found = environment.yore(["recall", "crane", "--json", "--all"]).run().json();
     assert_eq!(found["results"][0]["project"], "harbor");
     // Without an argument and without a terminal the input is read as well; by the older command name, too.
-    let _ = environment.yore(["remember"]).stdin("second").run().success();
-    let _ = environment.yore(["note"]).stdin("third").run().success();
+    let _ = environment.yore(["remember", "--note"]).stdin("second").run().success();
+    let _ = environment.yore(["note", "--note"]).stdin("third").run().success();
     assert_eq!(listed(&environment, "harbor", &[]), ["third", "second", words]);
 }
 
@@ -162,13 +163,66 @@ fn remembering_that_is_killed_and_tried_again_leaves_one_note() {
     let environment = TestEnvironment::new();
     let words = "The lamp burns whale oil.";
     for step in 0..8 {
-        let mut child = environment.yore(["remember", words]).start();
+        let mut child = environment.yore(["remember", "--note", words]).start();
         // Killed at any point of its work.
         std::thread::sleep(std::time::Duration::from_millis(step * 15));
         let _ = child.kill();
         child.wait().unwrap();
     }
-    let _ = environment.yore(["remember", words]).run().success();
+    let _ = environment.yore(["remember", "--note", words]).run().success();
     assert_eq!(listed(&environment, "", &["--all"]), [words]);
     environment.is_sound();
+}
+
+#[test]
+fn one_line_is_a_statement_and_a_text_that_is_longer_titled_or_standing_is_a_note() {
+    let environment = projects();
+    let here = environment.path("work/harbor");
+    let call = |arguments: &[&str]| environment.yore(arguments).current_dir(&here).run();
+    let long = "The crane opens at six, and nobody may stand below it. ".repeat(10);
+    for (number, (arguments, kind)) in [
+        (&["We decided to count berths from zero."][..], Some("decision")),
+        (&["Never paint the crane on Sundays.", "--tag", "crane"], Some("standard")),
+        (&["Who owns the pager of the harbour?"], Some("question")),
+        (&["The lamp burns whale oil.\n"], Some("fact")),
+        (&["The crane lifts four tons.", "--title", "Crane", "-e", "tool:crane"], Some("fact")),
+        (&["The quay is 90 metres long.", "--title", "Quay"], None),
+        (&["The dock is 40 metres long.", "--note"], None),
+        (&["Answer in short sentences.", "--standing"], None),
+        (&["The crane opens at six.\nAlways."], None),
+        (&[&long], None),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let done = call(&[&["remember"], arguments, &["--json"]].concat()).success().json();
+        let stored = done["memory"].as_str().map(|id| call(&["show", id, "--json"]).json()["kind"].clone());
+        assert_eq!(stored, kind.map(Value::from), "{number}: {done}");
+        assert_eq!(done["id"].is_string(), kind.is_none(), "{number}: {done}");
+    }
+    assert_eq!(listed(&environment, "harbor", &[]).len(), 5);
+    let refused = call(&["remember", "x", "--note", "--valid-from", "2026-01-01"]).ends_with(2);
+    assert!(refused.stderr.contains("a note has no evidence"), "{}", refused.stderr);
+}
+
+#[test]
+fn statement_without_a_kind_says_what_it_changes_and_is_undone_and_told_to_the_next_session() {
+    let environment = projects();
+    let here = environment.path("work/harbor");
+    let call = |arguments: &[&str]| environment.yore(arguments).current_dir(&here).run();
+    let _ = call(&["remember", "CI runs on Jenkins."]).success();
+    let newer = call(&["remember", "CI runs on GitHub Actions."]).success();
+    assert!(newer.stderr.contains("it likely changes [") && newer.stderr.contains("CI runs on Jenkins."), "{}", newer.stderr);
+    let asked = call(&["ask", "what does CI run on"]).success().stdout;
+    assert!(asked.starts_with("CI runs on GitHub Actions. (before, likely"), "{asked}");
+    let brief = call(&["brief"]).success().stdout;
+    assert!(brief.contains("CI runs on GitHub Actions. (before: CI runs on Jenkins.)"), "{brief}");
+    assert_eq!(brief.matches("Jenkins").count(), 1, "{brief}");
+    let _ = call(&["undo"]).success();
+    let brief = call(&["brief"]).success().stdout;
+    assert!(brief.contains(": CI runs on Jenkins.") && !brief.contains("GitHub"), "{brief}");
+    // What takes the place of a statement has its kind.
+    let rule = call(&["remember", "Ropes must be counted on Fridays."]).success().stdout;
+    let changed = call(&["remember", "On Mondays ropes are counted.", "--replace", rule.trim()]).success().stdout;
+    assert_eq!(call(&["show", changed.trim(), "--json"]).json()["kind"], "standard");
 }

@@ -123,7 +123,7 @@ fn words_of_a_document_are_nobodys() {
     let text = environment.yore(["show", session]).run().success().stdout;
     assert!(text.contains("document") && !text.contains("assistant"), "{text}");
     // A note was written by somebody.
-    environment.yore(["remember", "The anchor is at pier one."]).run().success();
+    environment.yore(["remember", "--note", "The anchor is at pier one."]).run().success();
     let found = environment.yore(["recall", "anchor", "--all", "--json"]).run().success().json();
     assert_eq!(found["results"][0]["role"], "human");
 }

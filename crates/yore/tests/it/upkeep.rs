@@ -195,7 +195,7 @@ fn memory_is_backed_up_restored_and_repaired_by_one_command_each() {
     memory.call(&["doctor", "--deep"]).success();
 
     fs::remove_file(environment.path("data/key")).unwrap();
-    let refused = memory.call(&["remember", "the tide comes at nine"]).ends_with(3);
+    let refused = memory.call(&["remember", "--note", "the tide comes at nine"]).ends_with(3);
     assert!(refused.stderr.contains("is missing") && refused.stderr.contains("yore data repair --new-key"), "{}", refused.stderr);
     memory.call(&["repair", "--new-key"]).success();
     memory.call(&["remember", "the tide comes at nine"]).success();
@@ -213,7 +213,7 @@ fn backup_replaces_a_file_only_if_forced_and_is_restored_from_it() {
     assert_eq!(fs::read(&copy).unwrap(), b"something else");
     memory.call(&["backup", "--to", to, "--force"]).success();
     let sessions = memory.call(&["sessions"]).success().stdout;
-    memory.call(&["remember", "said after the backup", "--global"]).success();
+    memory.call(&["remember", "--note", "said after the backup", "--global"]).success();
     memory.call(&["restore", to]).success();
     assert_eq!(memory.call(&["sessions"]).success().stdout, sessions);
     memory.call(&["notes", "--all"]).ends_with(1);

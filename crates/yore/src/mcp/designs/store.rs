@@ -1,6 +1,6 @@
 //! `store_chunk`, `lock_context` and `note`: store a memory, a context or a note.
 //!
-//! `note` requires the person's agreement. `lock_context` and `store_chunk` have no such parameter in their
+//! `note` requires the person's agreement; what it is given is a memory if it is one short line. `lock_context` and `store_chunk` have no such parameter in their
 //! designs, and are only served if the person switched the names on. So what they keep is marked as an agent's
 //! (a memory as extracted, never as curated), is never a standing instruction, replaces nothing but a context of
 //! the same project, applies only in the project that the agent works in, and is not injected.
@@ -25,7 +25,7 @@ use crate::fence::name;
 use crate::mcp::access::Access;
 use crate::mcp::answer::Answer;
 use crate::mcp::arguments::{given, needed, one_of, parse, usage};
-use crate::mcp::tools::remember::{MAX_CHARS, Note, Place, bare, confirmed_by_person, is_tag, store};
+use crate::mcp::tools::remember::{MAX_CHARS, Note, Place, bare, confirmed_by_person, is_tag, store, store_memory};
 use crate::mcp::tools::{Call, Effect, described, notes};
 use crate::results::{ConflictRecord, LockedContext, StoredChunk};
 
@@ -74,6 +74,12 @@ pub(super) async fn note(call: Call) -> CliResult<Answer> {
     let NoteArguments { content, confirmed } = parse(arguments)?;
     let text = needed("content", &content)?;
     confirmed_by_person(confirmed)?;
+    if let Some(kind) = MemoryKind::of_short_text(&text) {
+        let mut new = NewMemory::new(kind, text);
+        new.memory.source.session = call.access.asking();
+        new.here = call.access.here.clone();
+        return store_memory(&call.access, new, "note").await;
+    }
     let note = Note {
         text,
         title: None,

@@ -1,4 +1,4 @@
-//! `remember`: stores a note, word for word, that the person wants to keep; with a kind, records a memory.
+//! `remember`: records a statement that the person wants to keep as a memory, and stores a longer text as a note.
 
 use std::sync::Arc;
 
@@ -22,8 +22,8 @@ use crate::mcp::arguments::{given, needed, one_of, parse, time, usage};
 use crate::render::{self, text::counted};
 use crate::results;
 
-const DESCRIPTION: &str = "Keep one thing for later sessions, understandable without this one: with `kind` a memory, which names what it \
-touches, else a note. Only if the person agrees to the words.";
+const DESCRIPTION: &str = "Keep one thing for later sessions, understandable without this one: a line is a memory, which names what it \
+touches, a longer or titled text a note. Only if the person agrees to the words.";
 /// Names of aspects.
 const ASPECTS: [&str; 7] = ["value", "version", "place", "owner", "choice", "status", "rule"];
 /// Asks for a decision on what the memory touches.
@@ -34,7 +34,7 @@ pub const MAX_CHARS: usize = 100_000;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// Statement or note
+    /// Its words
     text: String,
     /// The person agreed to these words
     confirmed: bool,
@@ -73,8 +73,23 @@ struct Arguments {
     valid_until: Option<String>,
 }
 
+impl Arguments {
+    /// Returns whether the text is a note by what is given with it.
+    fn is_note(&self) -> bool {
+        let is_tagged = self.tags.iter().flatten().any(|tag| is_tag(tag, STANDING));
+        self.standing.is_some() || is_tagged || given(self.title.clone()).is_some()
+    }
+
+    /// Returns whether anything is given that only a memory has.
+    fn says_more_of_statement(&self) -> bool {
+        let lists = [&self.entities, &self.evidence, &self.beside];
+        let texts = [&self.same, &self.value, &self.valid_from, &self.valid_until];
+        lists.into_iter().flatten().any(|list| !list.is_empty()) || texts.into_iter().any(Option::is_some)
+    }
+}
+
 pub fn tool(name: &'static str) -> Result<Tool, String> {
-    described::<Arguments>(name, "Remember a note", DESCRIPTION, Effect::Replaces)
+    described::<Arguments>(name, "Remember", DESCRIPTION, Effect::Replaces)
 }
 
 pub async fn call(call: Call) -> CliResult<Answer> {
@@ -86,8 +101,15 @@ pub async fn call(call: Call) -> CliResult<Answer> {
     if let Some(kind) = one_of("kind", arguments.kind.clone(), &MEMORY_KINDS, MemoryKind::parse)? {
         return record(&call.access, kind, arguments).await;
     }
-    let Arguments { text, title, tags, standing, global, project, replaces, .. } = arguments;
-    let text = needed("text", &text)?;
+    let text = needed("text", &arguments.text)?;
+    if !arguments.is_note() {
+        let (words, replaces) = (text.clone(), given(arguments.replaces.clone()));
+        let kind = call.access.handle.storing(move |memory| memory.kind_of_text(&words, replaces.as_deref())).await?;
+        if let Some(kind) = kind.or_else(|| arguments.says_more_of_statement().then(|| MemoryKind::of_statement(&text))) {
+            return record(&call.access, kind, arguments).await;
+        }
+    }
+    let Arguments { title, tags, standing, global, project, replaces, .. } = arguments;
     let mut tags = tags.unwrap_or_default();
     let is_tagged = tags.iter().any(|tag| is_tag(tag, STANDING));
     tags.retain(|tag| !is_tag(tag, STANDING) && !is_tag(tag, NoteKind::Context.as_str()));
@@ -137,8 +159,14 @@ async fn record(access: &Access, kind: MemoryKind, arguments: Arguments) -> CliR
     if arguments.global != Some(true) {
         (new.project, new.here) = (given(arguments.project), access.here.clone());
     }
-    // The agent writes it down; the person saw the words and agreed.
-    let cause = Cause { actor: Actor::Agent, by: "remember".to_owned(), input: new.memory.source.session.clone() };
+    store_memory(access, new, "remember").await
+}
+
+/// Records a memory whose words a person saw and agreed to.
+pub async fn store_memory(access: &Access, new: NewMemory, tool: &str) -> CliResult<Answer> {
+    let kind = new.memory.kind;
+    // The agent writes it down.
+    let cause = Cause { actor: Actor::Agent, by: tool.to_owned(), input: new.memory.source.session.clone() };
     let (done, outcome) = access
         .handle
         .storing(move |memory| {

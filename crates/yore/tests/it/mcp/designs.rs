@@ -300,7 +300,7 @@ fn calls() -> Vec<Call> {
             "S5-068",
             "memento_note",
             json!({"content": "The harbour master likes tea.", "confirmed": true}),
-            vec![Text("Remembered as note")],
+            vec![Text("Remembered as fact")],
         ),
         ("S5-068", "note", json!({"content": "x"}), vec![Error("not-confirmed")]),
         ("S5-066", "recall", json!({"question": "what does the harbour master like?", "limit": 1}), vec![Text("likes tea")]),

@@ -303,7 +303,7 @@ fn contexts_are_found_among_many_notes_and_judged_by_what_they_hold() {
     agent.data("lock_context", json!({"content": "Ropes are of hemp.", "topic": "keel_and_rigging", "tags": "capstan"}));
     for at in 0..30 {
         let words = format!("Whale oil for the lamp, {at} barrels of whale oil.");
-        agent.data("remember", json!({"text": words, "confirmed": true}));
+        agent.data("remember", json!({"text": words, "title": "Oil", "confirmed": true}));
     }
     let mut found = |query: &str| -> Vec<(String, f64)> {
         let matches = agent.data("search_contexts_semantic", json!({"query": query, "max_results": 1}))["matches"].clone();
@@ -323,7 +323,7 @@ fn contexts_are_found_among_many_notes_and_judged_by_what_they_hold() {
 }
 
 #[test]
-fn chunks_are_memories_of_the_own_project_and_notes_are_notes() {
+fn chunks_and_short_notes_are_memories_of_the_own_project_and_long_notes_are_notes() {
     let home = Home::with_memory();
     // A note can belong to a project only if the project has a directory.
     let place = home.learn_reef();
@@ -360,7 +360,10 @@ fn chunks_are_memories_of_the_own_project_and_notes_are_notes() {
         let words = format!("Remembered by {name}.");
         assert!(agent.told(name, json!({"content": words})).contains("[not-confirmed]"));
         let stored = agent.data(name, json!({"content": words, "confirmed": true}));
-        assert_eq!(agent.data("show", json!({"id": stored["turn"]}))["turns"][0]["text"], words);
+        assert_eq!(agent.data("show", json!({"id": stored["memory"]}))["memory"]["statement"], words);
+        let long = format!("{words}\n{}", "All of it is kept. ".repeat(40));
+        let stored = agent.data(name, json!({"content": long, "confirmed": true}));
+        assert_eq!(agent.data("show", json!({"id": stored["turn"]}))["turns"][0]["text"], long.trim());
     }
     assert!(agent.close().success());
 }

@@ -69,7 +69,7 @@ fn resources_are_listed_in_pages_that_hold_each_once() {
     };
     for notes in [0, 3, 50] {
         for at in 0..notes {
-            agent.data("remember", json!({"text": format!("Note {at} of {notes}."), "confirmed": true}));
+            agent.data("remember", json!({"text": format!("Note {at} of {notes}."), "title": "Counted", "confirmed": true}));
         }
         let all = list(&mut agent);
         let mut different = all.clone();

@@ -104,7 +104,7 @@ fn default_tools_are_few_and_short() {
     cursor: string
     required: [], additional: false
 
-    "remember" {"title":"Remember a note","readOnlyHint":false,"destructiveHint":true,"idempotentHint":true,"openWorldHint":false}
+    "remember" {"title":"Remember","readOnlyHint":false,"destructiveHint":true,"idempotentHint":true,"openWorldHint":false}
     text: string
     confirmed: boolean
     title: string
@@ -255,7 +255,7 @@ fn otter_and_heron() -> (Home, String, String) {
     let directory = |name: &str, words: &str| {
         let path = home.0.path().join("dev").join(name);
         std::fs::create_dir_all(path.join(".git")).unwrap();
-        let kept = home.yore().args(["remember", words]).current_dir(&path).output().unwrap();
+        let kept = home.yore().args(["remember", "--note", words]).current_dir(&path).output().unwrap();
         assert!(kept.status.success(), "{kept:?}");
         path.to_str().unwrap().to_owned()
     };
@@ -331,7 +331,7 @@ fn cline_is_told_the_words_of_its_sessions_project_although_its_server_was_start
 fn filters_narrow_what_is_recalled() {
     let home = Home::with_memory();
     let mut agent = Agent::connected(&home);
-    agent.data("remember", json!({"text": "The cache moves to lmdb next year.", "confirmed": true}));
+    agent.data("remember", json!({"text": "The cache moves to lmdb next year.", "title": "Plans", "confirmed": true}));
     let mut found = |arguments: Value| -> Vec<String> {
         let results = agent.data("recall", arguments)["results"].clone();
         results.as_array().unwrap().iter().map(|hit| hit["quote"].as_str().unwrap()[..9].to_owned()).collect()
@@ -598,7 +598,8 @@ fn forgetting_asks_first_and_can_be_undone() {
     assert!(agent.told("forget", json!({"id": "tide/s1", "hard": true})).contains("this would forget for good"));
     assert_eq!(agent.data("forget", json!({"id": "tide/s1", "hard": true, "confirmed": true}))["hard"], true);
     assert_eq!(quotes(&mut agent), 0);
-    let note = agent.data("remember", json!({"text": "Gulls steal sandwiches.", "confirmed": true}))["id"].clone();
+    let note =
+        agent.data("remember", json!({"text": "Gulls steal sandwiches.", "title": "Gulls", "confirmed": true}))["id"].clone();
     agent.data("forget", json!({"id": note, "confirmed": true}));
     assert_eq!(agent.data("notes", json!({}))["notes"], json!([]));
     assert!(agent.told("forget", json!({"id": "nothing-such", "confirmed": true})).contains("hint: `sessions` lists them"));
