@@ -277,14 +277,20 @@ fn add_meaning(passages: &mut [Passage<'_>], nearness: &dyn Fn(&str) -> f32) {
     }
 }
 
+/// Returns whether a text has a word by which a reason is given.
+pub fn gives_reason(text: &str) -> bool {
+    has_word_of(text, &REASONS)
+}
+
+fn has_word_of(text: &str, cues: &[&str]) -> bool {
+    text.split(|letter: char| !letter.is_alphanumeric()).any(|word| cues.iter().any(|cue| cue.eq_ignore_ascii_case(word)))
+}
+
 /// Returns whether a passage has the form of what is asked for: a cause, an item, what mended an error.
 fn fits(passage: &str, asked_for: AskedFor) -> bool {
-    let says = |cues: &[&str]| {
-        passage.split(|letter: char| !letter.is_alphanumeric()).any(|word| cues.iter().any(|cue| cue.eq_ignore_ascii_case(word)))
-    };
     match asked_for {
-        AskedFor::Reason => says(&REASONS),
-        AskedFor::Error => says(&MENDINGS),
+        AskedFor::Reason => gives_reason(passage),
+        AskedFor::Error => has_word_of(passage, &MENDINGS),
         AskedFor::List => passage.starts_with('|') || is_item(passage),
         _ => false,
     }

@@ -33,8 +33,10 @@ const MOST_NAMES: usize = 4;
 
 /// Least confidence of a result that is told, relative to the surest.
 const LEAST_SHARE: f32 = 0.3;
-/// Most turns that have a rare word.
+/// Most turns that have a rare word of a question.
 const RARE_TURNS: f32 = 5.0;
+/// Rarity of a rare word of an answer, relative to that of a word that one turn has.
+const RARE: f32 = 0.7;
 /// Shortest name without a digit, in bytes.
 const SHORTEST_NAME: usize = 4;
 /// Longest word such as "couldnt", and shortest that may be a typing error.
@@ -71,7 +73,16 @@ pub(super) struct Gathered {
     pub subject: Option<Vec<(String, f32)>>,
     /// Names in the question that nothing in the projects has.
     pub unknown: Vec<String>,
+    /// Words of what was said that few turns have; `None` in a small memory, where that says nothing.
+    pub rare: Option<HashSet<String>>,
     pub answer: RecallAnswer,
+}
+
+impl Piece {
+    /// Returns whether it is of a text, and not recorded as a statement.
+    pub(super) fn is_of_text(&self) -> bool {
+        !self.is_row && matches!(self.source.what.as_str(), "you" | "assistant" | "tool" | "document" | SUMMARY)
+    }
 }
 
 impl Engine {
@@ -130,7 +141,8 @@ impl Engine {
         };
         let searched = [vec![request.question.clone()], request.wordings.clone()].concat().join(" | ");
         let unknown = if is_recorded { Vec::new() } else { self.unknown_names(&request, &answer)? };
-        Ok(Gathered { searched, pieces, is_recorded, subject, unknown, answer })
+        let rare = self.rare_words(&pieces, answer.indexed)?;
+        Ok(Gathered { searched, pieces, is_recorded, subject, unknown, rare, answer })
     }
 
     /// Returns the rare words of a question, of a German one the names, that no turn in the projects has: what is asked about them is not known, however
@@ -180,6 +192,20 @@ impl Engine {
         };
         let found = self.recall(&request)?.hits;
         Ok(found.first().is_some_and(|hit| has_one_of(&words_of(hit), terms)))
+    }
+
+    /// Returns the words of texts that few turns have; `None` in a small memory.
+    fn rare_words(&self, pieces: &[Piece], indexed: u64) -> Result<Option<HashSet<String>>, EngineError> {
+        if indexed < SMALL_MEMORY {
+            return Ok(None);
+        }
+        let mut tokenizer = Tokenizer::default();
+        let texts = pieces.iter().filter(|piece| piece.is_of_text());
+        let words: HashSet<String> = texts.flat_map(|piece| content_words(&piece.text, &mut tokenizer)).collect();
+        let words: Vec<String> = words.into_iter().collect();
+        let least = RARE * (indexed as f32).ln_1p();
+        let rarity = self.index()?.state()?.rarity(&words)?;
+        Ok(Some(words.into_iter().zip(rarity).filter(|(_, rarity)| *rarity >= least).map(|(word, _)| word).collect()))
     }
 
     /// Returns the words of a subject with their rarity in the index.

@@ -1,5 +1,6 @@
 //! Chooses the sentences of an answer from its evidence, word for word, and rates how much of the question they have.
 
+use yore_core::pack::gives_reason;
 use yore_core::query::{AnswerKind, AskDepth};
 use yore_core::relevance::{Wording, is_announcement};
 use yore_core::text::{Tokenizer, content_words, fragments, is_stop_word};
@@ -7,7 +8,7 @@ use yore_core::text::{Tokenizer, content_words, fragments, is_stop_word};
 use super::answer::{AskAnswer, AskSentence, AskSource};
 use super::evidence::{Gathered, Piece};
 use crate::retrieve::View;
-use crate::rules::{Words, normal, plain};
+use crate::rules::{Words, is_name, normal, plain};
 
 /// Most characters of an answer, by depth.
 const CHARS: [usize; 3] = [900, 1_400, 2_000];
@@ -41,6 +42,9 @@ pub(super) fn choose(gathered: &Gathered, depth: AskDepth) -> AskAnswer {
             let words = content_words(&text, &mut tokenizer);
             let known = words.iter().filter(|word| said.contains(word)).count();
             let length = text.chars().count();
+            if piece.is_of_text() && says_nothing(&text, &words, gathered) {
+                continue;
+            }
             if !words.is_empty() && known as f32 >= SAID * words.len() as f32 || length > left {
                 continue;
             }
@@ -102,6 +106,16 @@ fn statements(piece: &Piece) -> Vec<String> {
 fn narrates(sentence: &str) -> bool {
     let sentence = normal(sentence);
     Words::of(&sentence).has("narration", &sentence)
+}
+
+/// Returns whether a sentence of a text has no word of the question, no name, number or rare word, and gives no reason.
+fn says_nothing(text: &str, words: &[String], gathered: &Gathered) -> bool {
+    let Some(rare) = &gathered.rare else { return false };
+    let is_told = |word: &String| gathered.answer.terms.contains(word) || rare.contains(word);
+    !words.iter().any(is_told)
+        && !text.contains(|letter: char| letter.is_ascii_digit() || letter == '`')
+        && !text.split_whitespace().any(is_name)
+        && !gives_reason(text)
 }
 
 /// Returns the probability that the question is answered: that its memory bears on it, lowered by the share of the question that no

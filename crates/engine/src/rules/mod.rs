@@ -56,7 +56,7 @@ pub use self::own::{is_title, own_bytes, own_title, own_title_among, own_words, 
 pub use self::passed_commands::{form, steps};
 pub use self::person::is_typed;
 pub use self::proposal::Proposal;
-pub use self::sentence::{Sentence, content_words, sentences};
+pub use self::sentence::{Sentence, content_words, is_name, sentences};
 pub use self::undone::restored;
 pub use self::words::{Words, normal};
 pub use yore_core::text::{cut, cut_sentence, plain};
