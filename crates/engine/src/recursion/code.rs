@@ -62,9 +62,10 @@ impl Strategy for Code<'_> {
         let system = format!("{INSTRUCTIONS}\n{}", guide::paragraph());
         let mut earlier: Vec<Exchange> = Vec::new();
         let mut shown = bridge.state();
+        let mut mistake = String::new();
         let (mut children, mut refused) = (1, 0);
         for turn in 1..=bridge.lane.turns {
-            let user = format!("{}\n\n{shown}", bridge.header(turn));
+            let user = format!("{}\n\n{shown}{mistake}", bridge.header(turn));
             let prompt = Prompt {
                 system: system.clone(),
                 earlier: earlier.clone(),
@@ -75,7 +76,7 @@ impl Strategy for Code<'_> {
             let cell: Cell = match bridge.lane.ask(&prompt, &form()) {
                 Ok(cell) => cell,
                 Err(error) if error.class() == Class::Validation && turn < bridge.lane.turns => {
-                    shown = format!("Your last message was no cell: {error}. Give a shorter one.");
+                    mistake = format!("\n\nYour last message was no cell: {error}. Give a shorter one.");
                     bridge.lane.step(format!("turn {turn}: no cell"), json!({"error": error.to_string()}));
                     continue;
                 }
@@ -105,7 +106,9 @@ impl Strategy for Code<'_> {
                 }
             };
             let answer = session.value("answer").ok().flatten().unwrap_or_default();
-            bridge.lane.step(format!("turn {turn}: a cell"), json!({"cell": cell.code, "shown": told}));
+            bridge
+                .lane
+                .step(format!("turn {turn}: a cell"), json!({"cell": cell.code, "shown_characters": told.chars().count()}));
             let is_ready = answer["ready"] == true && turn > 1;
             let content = answer["content"].as_str().unwrap_or_default().trim().to_owned();
             if is_ready && content.is_empty() {
@@ -116,6 +119,7 @@ impl Strategy for Code<'_> {
             }
             earlier.push(Exchange { user, reply: json!({"code": cell.code}).to_string() });
             shown = told;
+            mistake.clear();
             if answer["ready"] == true {
                 refused += 1;
                 if refused > MOST_REFUSED {

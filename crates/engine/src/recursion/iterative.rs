@@ -24,9 +24,12 @@ const INSTRUCTIONS: &str = include_str!("../../prompts/recursion-act-1.md");
 const MOST_ACTION: u32 = 2_000;
 /// Most characters of what an action shows.
 const MOST_SHOWN: usize = 20_000;
-/// Pieces that a peek shows, where no end is given, and characters of each (S1-094).
+/// Characters of these for the line that says that there are more pieces.
+const TELLS_MORE: usize = 100;
+/// Pieces that a peek shows, where no end is given, characters of each, and those of a text (S1-094).
 const PEEKED: usize = 3;
 const PEEKED_CHARS: usize = 500;
+const PEEKED_TEXT: usize = 1_000;
 /// Most bytes of a compiled pattern.
 const PATTERN_BYTES: usize = 1 << 20;
 /// Most pieces that are divided by meaning.
@@ -83,8 +86,9 @@ impl Strategy for Iterative {
         };
         let mut earlier: Vec<Exchange> = Vec::new();
         let mut shown = looking.state(lane);
+        let mut mistake = String::new();
         for turn in 1..=lane.turns {
-            let user = format!("{}\n\n{shown}", lane.header(turn));
+            let user = format!("{}\n\n{shown}{mistake}", lane.header(turn));
             let prompt = Prompt {
                 system: INSTRUCTIONS.to_owned(),
                 earlier: earlier.clone(),
@@ -95,7 +99,7 @@ impl Strategy for Iterative {
             let action: Action = match lane.ask(&prompt, &form()) {
                 Ok(action) => action,
                 Err(error) if error.class() == Class::Validation && turn < lane.turns => {
-                    shown = format!("Your last message was no action: {error}. Give one action, shorter.");
+                    mistake = format!("\n\nYour last message was no action: {error}. Give one action, shorter.");
                     lane.step(format!("turn {turn}: no action"), json!({"error": error.to_string()}));
                     continue;
                 }
@@ -110,9 +114,12 @@ impl Strategy for Iterative {
                     return *outcome;
                 }
             };
-            lane.step(format!("turn {turn}: {}", action.action), json!({"action": action, "shown": shown_now}));
+            // Without the words: a run holds none but those that models quoted or wrote.
+            let detail = json!({"action": action, "shown_characters": shown_now.chars().count()});
+            lane.step(format!("turn {turn}: {}", action.action), detail);
             earlier.push(Exchange { user, reply });
             shown = shown_now;
+            mistake.clear();
         }
         looking.ended(Stop::Turns)
     }
@@ -121,7 +128,7 @@ impl Strategy for Iterative {
 /// The state of a run.
 struct Looking {
     variables: BTreeMap<String, Variable>,
-    /// The best answer so far, whose evidence does not stand.
+    /// The best answer so far: what readers found.
     best: Outcome,
     refused: u32,
     was_plan: bool,
@@ -180,7 +187,7 @@ impl Looking {
 
     fn peek(&self, lane: &mut Lane<'_>, action: &Action) -> Result<String, String> {
         if let Some(Variable::Text(text)) = self.variables.get(action.variable.trim()) {
-            let to = if action.to > action.from { action.to } else { action.from + 1_000 };
+            let to = if action.to > action.from { action.to } else { action.from.saturating_add(PEEKED_TEXT) };
             return Ok(text.chars().skip(action.from).take(to - action.from).collect());
         }
         let pieces = self.pieces_of(&action.variable)?;
@@ -192,19 +199,31 @@ impl Looking {
         // A few pieces are shown whole.
         let chars = if chosen.len() == 1 { MOST_SHOWN } else { (MOST_SHOWN / 2 / chosen.len()).max(PEEKED_CHARS) };
         let mut shown: Vec<String> = Vec::new();
-        let mut room = MOST_SHOWN;
+        let mut room = MOST_SHOWN - TELLS_MORE;
+        let count = chosen.len();
         for number in chosen {
             let mut short = lane.list()[number].clone();
             if short.text.chars().count() > chars {
                 short.text = short.text.chars().take(chars).chain("...".chars()).collect();
             }
-            let told = short.told(number).to_string();
-            if told.len() > room {
+            let mut told = short.told(number).to_string();
+            // Marks that are escaped make it longer than its words.
+            while shown.is_empty() && told.chars().count() > room {
+                let length = short.text.chars().count();
+                short.text = short.text.chars().take(length * 3 / 4).chain("...".chars()).collect();
+                told = short.told(number).to_string();
+            }
+            let length = told.chars().count();
+            if length > room {
                 break;
             }
-            room -= told.len();
+            room -= length;
             lane.read.insert(number);
             shown.push(told);
+        }
+        let told = shown.len();
+        if told < count {
+            shown.insert(0, format!("{told} of {count} pieces fit. Peek from {} for more.", action.from + told));
         }
         Ok(shown.join("\n"))
     }
