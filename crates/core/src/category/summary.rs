@@ -12,6 +12,8 @@ use crate::time::{UtcMillis, format_utc};
 
 /// Most characters of a summary in Markdown, about.
 const MOST_CHARS: usize = 1_500;
+/// The same with lines of a model, which join what several memories say: twelve of them fit (`docs/measurements.md`, "Categories").
+const MOST_CHARS_WRITTEN: usize = 2_500;
 /// Most characters of a statement, of a reason, and of a statement that it replaced.
 const STATEMENT_CHARS: usize = 190;
 const REASON_CHARS: usize = 110;
@@ -76,7 +78,7 @@ impl Category {
             for line in lines.iter().filter_map(|(line, sources)| line_of_model(line, sources)) {
                 summary.lines.push(line);
                 // The most useful ones come first.
-                if summary.markdown().chars().count() > MOST_CHARS {
+                if summary.markdown().chars().count() > MOST_CHARS_WRITTEN {
                     summary.lines.pop();
                     break;
                 }
