@@ -168,3 +168,30 @@ pub(super) fn taken(error: &LlmError, input: u64, output: u64) -> Usage {
         _ => Usage { input, output, is_estimated: true },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn model_that_rested_is_asked_once_and_rests_again_only_if_that_fails() {
+        let caller = Caller::new("scripted".to_owned());
+        let error = LlmError::NotUnderstood { server: "scripted".to_owned(), reason: "nothing".to_owned() };
+        let rests = |caller: &Caller| matches!(caller.rested(), Err(LlmError::Resting(_)));
+        let Some(past) = Instant::now().checked_sub(REST) else { return };
+        *caller.failures.lock().unwrap() = (FAILURES, Some(Instant::now()));
+        assert!(rests(&caller));
+        *caller.failures.lock().unwrap() = (FAILURES, Some(past));
+        assert!(!rests(&caller), "after a rest it is asked");
+        caller.count(Some(&error));
+        assert!(rests(&caller), "one more failure closes it again");
+        *caller.failures.lock().unwrap() = (FAILURES, Some(past));
+        caller.count(None);
+        for _ in 1..FAILURES {
+            caller.count(Some(&error));
+            assert!(!rests(&caller), "an answer forgets the failures before");
+        }
+        caller.count(Some(&error));
+        assert!(rests(&caller));
+    }
+}

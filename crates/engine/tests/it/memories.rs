@@ -234,6 +234,15 @@ fn a_walk_reaches_each_node_once_no_deeper_than_asked_and_never_its_start() {
     let mut sorted = told.clone();
     sorted.sort_unstable();
     assert_eq!(sorted, [(1, 1, "leads_to"), (2, 2, "leads_to"), (3, 2, "results_from"), (4, 1, "results_from")]);
+    let similar = RelationType::read("similar_to").unwrap().0;
+    let one_step = |types: Vec<RelationType>| {
+        let reached = walk(Traversal { depth: 1, types, ..Traversal::default() });
+        let mut names: Vec<String> = reached.into_iter().map(|reached| reached.name).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(one_step(vec![RelationType::LeadsTo, similar]), ["results_from", "similar_to"]);
+    assert_eq!(one_step(vec![similar]), ["similar_to"]);
     let all = walk(Traversal { depth: 9, ..Traversal::default() });
     assert_eq!(all.len(), 4, "each once");
     assert_eq!(all[0].name, "similar_to", "the heaviest first");

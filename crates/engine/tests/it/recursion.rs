@@ -490,6 +490,7 @@ fn each_action_shows_what_it_gave_and_a_mistake_is_answered_in_words() {
         assert!(new.contains(told), "{action} should show {told:?}: {new}");
     }
     assert!(shown[1].len() < 21_000 + first.len());
+    assert!(!shown[2].contains("\"piece\":3,"), "a peek without an end shows three pieces");
     assert_eq!(readers.load(Ordering::Relaxed), 3, "nobody is asked the same twice");
     is_sound(&memory, &answer);
 }

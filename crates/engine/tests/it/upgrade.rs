@@ -327,6 +327,21 @@ fn several_that_upgrade_at_once_make_one_backup_and_one_upgrade() {
 }
 
 #[test]
+fn several_that_create_a_store_at_once_leave_a_whole_one() {
+    let mut memory = Memory::new();
+    let path = memory.data().join("yore.db");
+    let expected = schema_of(&path);
+    memory.close();
+    fs::remove_dir_all(memory.data()).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| drop(open(&memory).unwrap()));
+        }
+    });
+    assert_eq!((state_of(&path), schema_of(&path)), ((SCHEMA_VERSION, 0), expected));
+}
+
+#[test]
 fn newer_database_is_refused_and_left_alone() {
     let memory = memory_with(&fixture_of(SCHEMA_VERSION));
     let path = memory.data().join("yore.db");
