@@ -466,7 +466,7 @@ fn each_action_shows_what_it_gave_and_a_mistake_is_answered_in_words() {
         ),
         (action("dance", &json!({})), "Error: there is no action \"dance\"".to_owned()),
         // What sounds like a plan is refused once.
-        (action("answer", &json!({"text": "I will keep 17.", "evidence": [{"piece": 0, "quote": quote}]})), String::new()),
+        (action("answer", &json!({"text": "I will keep it.", "evidence": [{"piece": 0, "quote": quote}]})), String::new()),
     ];
     let (shown, readers) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
     let actions = script.iter().map(|(action, _)| action.clone()).collect();
@@ -475,7 +475,7 @@ fn each_action_shows_what_it_gave_and_a_mistake_is_answered_in_words() {
     // More calls than a model of this family is given.
     let request = DeepRequest { turns: 24, limits: RunLimits { calls: 500, ..request.limits }, ..request };
     let answer = asked(&memory, &model, &request);
-    assert_eq!((answer.answer.as_str(), &answer.stop, answer.cited.len()), ("I will keep 17.", &None, 1), "{answer:?}");
+    assert_eq!((answer.answer.as_str(), &answer.stop, answer.cited.len()), ("I will keep it.", &None, 1), "{answer:?}");
     let log = memory.data().join(RUNS).join(format!("{}.run.jsonl", answer.run.as_ref().unwrap()));
     let log = std::fs::read_to_string(log).unwrap();
     let of_lines = lines.iter().filter(|line| log.contains(line.split(" || ").nth(2).unwrap())).count();
