@@ -121,6 +121,11 @@ pub fn format_utc(utc: UtcMillis) -> String {
     }
 }
 
+/// Formats the day of a time as `2026-01-22`.
+pub fn format_day(utc: UtcMillis) -> String {
+    format_utc(utc).chars().take(10).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

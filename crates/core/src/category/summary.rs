@@ -8,12 +8,10 @@ use super::written::{Written, WrittenLine};
 use crate::id::MemoryId;
 use crate::memory::{Fields, Status};
 use crate::text::{cut, cut_sentence, plain};
-use crate::time::{UtcMillis, format_utc};
+use crate::time::{UtcMillis, format_day};
 
 /// Most characters of a summary in Markdown, about.
 const MOST_CHARS: usize = 1_500;
-/// The same with lines of a model, which join what several memories say: twelve of them fit (`docs/measurements.md`, "Categories").
-const MOST_CHARS_WRITTEN: usize = 2_500;
 /// Most characters of a statement, of a reason, and of a statement that it replaced.
 const STATEMENT_CHARS: usize = 190;
 const REASON_CHARS: usize = 110;
@@ -78,7 +76,7 @@ impl Category {
             for line in lines.iter().filter_map(|(line, sources)| line_of_model(line, sources)) {
                 summary.lines.push(line);
                 // The most useful ones come first.
-                if summary.markdown().chars().count() > MOST_CHARS_WRITTEN {
+                if summary.markdown().chars().count() > MOST_CHARS {
                     summary.lines.pop();
                     break;
                 }
@@ -109,7 +107,7 @@ impl Category {
     fn description(&self) -> String {
         let count = self.members.len();
         let counted = if count == 1 { "1 memory".to_owned() } else { format!("{count} memories") };
-        let last = self.last_added().map(|at| format!(", the last of {}", day(at))).unwrap_or_default();
+        let last = self.last_added().map(|at| format!(", the last of {}", format_day(at))).unwrap_or_default();
         let about = if self.about.is_empty() { String::new() } else { format!("{} ", self.about) };
         format!("{about}{counted}{last}.")
     }
@@ -135,7 +133,7 @@ impl Summary {
 impl Line {
     /// Returns it as an item of a list.
     fn markdown(&self) -> String {
-        let day = self.at.filter(|_| self.section == Section::Decisions).map(day);
+        let day = self.at.filter(|_| self.section == Section::Decisions).map(format_day);
         let beside: Vec<String> = day.into_iter().chain(self.before.clone()).collect();
         let text = if beside.is_empty() {
             self.text.clone()
@@ -145,11 +143,6 @@ impl Line {
         let sources: Vec<String> = std::iter::once(&self.source).chain(&self.also).map(MemoryId::short).collect();
         format!("- {text} [{}]", sources.join(", "))
     }
-}
-
-/// Returns the day of a time, such as `2026-01-22`.
-fn day(at: UtcMillis) -> String {
-    format_utc(at).chars().take(10).collect()
 }
 
 fn line_of(item: &Item<'_>, section: Section) -> Line {
@@ -207,7 +200,7 @@ fn line_of_model(line: &WrittenLine, sources: &[&Item<'_>]) -> Option<Line> {
 /// Returns the statement whose place a memory took, in words.
 fn before(item: &Item<'_>) -> Option<String> {
     let (before, until) = item.replaced?;
-    let until = until.map(|at| format!(", until {}", day(at))).unwrap_or_default();
+    let until = until.map(|at| format!(", until {}", format_day(at))).unwrap_or_default();
     Some(format!("instead of “{}”{until}", cut(&words_of(before), REPLACED_CHARS)))
 }
 

@@ -90,7 +90,8 @@ impl Engine {
             let cited: Vec<usize> = cited.iter().filter_map(|number| (*number as usize).checked_sub(1)).collect();
             let words: Vec<&str> = cited.iter().filter_map(|at| texts.get(*at)).map(String::as_str).collect();
             let is_whole = words.len() == cited.len() && !cited.is_empty() && text.chars().count() <= SENTENCE_CHARS;
-            if !is_whole || !is_supported(&text, &format!("{}\n{question}", words.join("\n")), &mut tokenizer) {
+            let days = cited.iter().filter_map(|at| read.get(*at)?.source.at);
+            if !is_whole || !is_supported(&text, &format!("{}\n{question}", words.join("\n")), days, &mut tokenizer) {
                 answer.unsupported += 1;
                 continue;
             }

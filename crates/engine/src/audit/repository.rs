@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use yore_core::text::Tokenizer;
-use yore_core::time::{UtcMillis, format_utc};
+use yore_core::time::{UtcMillis, format_day};
 use yore_sources::git::{Git, Stop};
 
 use super::statement::{Statement, sentences};
@@ -51,7 +51,7 @@ impl Commit {
     /// Returns the commit as a proof: id, day, title.
     pub fn proof(&self) -> String {
         let title = self.message.lines().next().unwrap_or_default();
-        format!("commit {} ({}): {title}", self.id.get(..10).unwrap_or(&self.id), day(self.at))
+        format!("commit {} ({}): {title}", self.id.get(..10).unwrap_or(&self.id), format_day(self.at))
     }
 }
 
@@ -243,11 +243,6 @@ impl Repository {
             })
         })
     }
-}
-
-/// Returns the day of a time.
-pub(super) fn day(at: UtcMillis) -> String {
-    format_utc(at).get(..10).unwrap_or_default().to_owned()
 }
 
 /// Returns the last part of a path.

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use yore_core::episode::Role;
 use yore_core::memory::{MemoryKind, SourceKind, Status};
 use yore_core::text::Tokenizer;
+use yore_core::time::format_day;
 use yore_sources::project_names::ProjectNames;
 
-use super::repository::day;
 use super::statement::{Statement, sentences};
 use super::words::Vocabulary;
 use crate::engine::Engine;
@@ -60,7 +60,7 @@ impl Said {
                 }
                 let is_word = turn.role == Role::Human && turn.caveat.is_none() && turn.text.len() <= LONGEST_MESSAGE;
                 if let Some(at) = turn.time.utc.filter(|_| is_word) {
-                    let named = format!("session {} ({}), turn {}", session.id.short(), day(at), turn.id.short());
+                    let named = format!("session {} ({}), turn {}", session.id.short(), format_day(at), turn.id.short());
                     found.later.extend(sentences(&turn.text).map(|text| Statement {
                         proof: format!("{named}: \u{201c}{text}\u{201d}"),
                         text: text.to_owned(),
@@ -83,7 +83,7 @@ impl Said {
             let is_of_file = memory.source.kind == SourceKind::Import;
             if !is_of_file && RULES.contains(&memory.kind) {
                 found.later.push(Statement {
-                    proof: format!("memory {} ({}): \u{201c}{}\u{201d}", memory.id.short(), day(at), memory.statement),
+                    proof: format!("memory {} ({}): \u{201c}{}\u{201d}", memory.id.short(), format_day(at), memory.statement),
                     title: String::new(),
                     text: memory.statement,
                     at,

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use yore_core::memory::{Anchor, AnchorKind, AnchorVerdict, Verdict};
 use yore_core::text::{commands, versions};
+use yore_core::time::format_day;
 
 use super::finding::{Found, Line};
 use super::report::{AuditKind, AuditScope};
-use super::repository::{Fate, Repository, day};
+use super::repository::{Fate, Repository};
 use super::words::{Form, is_denied, words};
 use crate::witness::{Effort, Spoken, judge};
 
@@ -169,7 +170,7 @@ pub(super) fn by_names(line: &Line<'_>, repository: &Repository) -> Option<Found
         let commit = &repository.commits[*number];
         return Some(Found::new(
             AuditKind::Stale,
-            format!("the code has no {} any more since {}", word.text, day(commit.at)),
+            format!("the code has no {} any more since {}", word.text, format_day(commit.at)),
             commit.proof(),
         ));
     }

@@ -6,9 +6,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use yore_core::category::{Category, GENERAL, Item, Member, Section, Written, WrittenLine};
 use yore_core::id::MemoryId;
-use yore_core::memory::Status;
+use yore_core::memory::{Memory, Status};
 use yore_core::text::Tokenizer;
-use yore_core::time::format_utc;
+use yore_core::time::{UtcMillis, format_utc};
 
 use crate::budget::{Ledger, ends_run};
 use crate::categories::{CategoriesRequest, WritingRun};
@@ -218,7 +218,7 @@ impl Engine {
             let memory = item.memory;
             let instead_of = item.replaced.map(|(before, _)| before.chars().take(STATEMENT_CHARS).collect::<String>());
             json!({
-                "number": number, "kind": memory.kind.as_str(), "at": format_utc(memory.valid_from.unwrap_or(memory.recorded)),
+                "number": number, "kind": memory.kind.as_str(), "at": format_utc(told_at(memory)),
                 "words": text, "instead_of": instead_of,
             })
         });
@@ -249,10 +249,10 @@ impl Engine {
             let known: Vec<&str> = cited.iter().filter_map(|at| texts.get(*at)).map(String::as_str).collect();
             let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
             let is_whole = known.len() == cited.len() && !cited.is_empty() && text.chars().count() <= LINE_CHARS;
+            let days = cited.iter().filter_map(|at| given.get(*at)).map(|item| told_at(item.memory));
+            let is_true = is_whole && is_supported(&text, &known.join("\n"), days, &mut tokenizer);
             let cited: HashSet<MemoryId> = cited.iter().filter_map(|at| given.get(*at)).map(|item| item.memory.id).collect();
-            let Some(section) =
-                Section::parse(&section).filter(|_| is_whole && is_supported(&text, &known.join("\n"), &mut tokenizer))
-            else {
+            let Some(section) = Section::parse(&section).filter(|_| is_true) else {
                 unsupported += 1;
                 next.unsupported.extend(cited);
                 continue;
@@ -314,4 +314,9 @@ fn form() -> Form {
     );
     let schema = structured::object(json!({"lines": {"type": "array", "items": line}}));
     Form { name: "summary", description: "The lines of the summary, each with the numbers of its statements.", schema }
+}
+
+/// Returns the time that a model is told of a memory.
+fn told_at(memory: &Memory) -> UtcMillis {
+    memory.valid_from.unwrap_or(memory.recorded)
 }

@@ -9,7 +9,7 @@ use yore_core::episode::Role;
 use yore_core::memory::{FIELD_NAMES, MemoryKind};
 use yore_core::operation::Actor;
 use yore_core::relation::RelationType;
-use yore_core::time::format_utc;
+use yore_core::time::format_day;
 
 use crate::budget::{Ledger, ends_run};
 use crate::engine::Engine;
@@ -350,7 +350,7 @@ fn prompt(material: &Material, manner: &Manner) -> Prompt {
         let parts = json!({
             "project": material.project,
             "session": material.title,
-            "day": material.started.and_then(|at| format_utc(at).get(..10).map(str::to_owned)),
+            "day": material.started.map(format_day),
             "topic": material.topic,
             "topic_summary": material.summary,
             "known": all_known,

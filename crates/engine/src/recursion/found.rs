@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use yore_core::time::{UtcMillis, format_utc};
+use yore_core::time::{UtcMillis, format_day, format_utc};
 
 use super::pieces::Piece;
 use super::plan::Operation;
@@ -117,7 +117,7 @@ pub(super) fn reduced_by_session(operation: Operation, found: &[Cited]) -> Optio
     };
     let day = |cited: &[Cited]| {
         let first = cited.iter().filter_map(|cited| cited.at).min();
-        first.map_or_else(String::new, |at| format!(" ({})", &format_utc(at)[..10]))
+        first.map_or_else(String::new, |at| format!(" ({})", format_day(at)))
     };
     let mut lines: Vec<String> = Vec::new();
     match operation {
@@ -218,7 +218,7 @@ impl Group {
     }
 
     fn line(&self) -> String {
-        let day = |at: Option<UtcMillis>| at.map(|at| format_utc(at)[..10].to_owned());
+        let day = |at: Option<UtcMillis>| at.map(format_day);
         match (day(self.first), day(self.last)) {
             (Some(first), Some(last)) if first != last => format!("{} ({first} to {last}, {} times)", self.label, self.turns()),
             (Some(first), _) => format!("{} ({first})", self.label),

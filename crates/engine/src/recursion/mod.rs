@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 use yore_core::level::Level;
 use yore_core::query::ReadingStrategy;
-use yore_core::time::format_utc;
+use yore_core::time::format_day;
 
 pub use self::answer::{Bound, DeepAnswer, DeepRequest, Progress, Stop};
 pub use self::choice::is_aggregate;
@@ -229,5 +229,5 @@ impl Lookup for Archive<'_> {
 
 /// Returns today's date, as models are told it.
 fn today(engine: &Engine) -> String {
-    format_utc(engine.now())[..10].to_owned()
+    format_day(engine.now())
 }

@@ -191,7 +191,7 @@ fn plan_prompt(lane: &Lane<'_>) -> Prompt {
         })
         .collect();
     let times = || list.iter().filter_map(|piece| piece.at);
-    let day = |at: Option<i64>| at.map(|at| yore_core::time::format_utc(at)[..10].to_owned());
+    let day = |at: Option<i64>| at.map(yore_core::time::format_day);
     let archive = json!({
         "pieces": list.len(),
         "sessions": lane.pieces.sessions(),

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use yore_core::episode::{Episode, Role};
-use yore_core::time::{DAY_MS, RecordedTime, TimeQuality, UtcMillis, format_utc};
+use yore_core::time::{DAY_MS, RecordedTime, TimeQuality, UtcMillis, format_day, format_utc};
 
 use super::shapes::{self, Message, short, text_of};
 use super::{EpisodeReader, Framing, Known, ReaderOptions, Reading, SourceLine, Stamp, Unit};
@@ -151,7 +151,7 @@ fn sessions(path: &Path, prompt_of: fn(&Value) -> Option<Prompt>) -> io::Result<
         for prompt in values.drain(..).filter_map(|value| prompt_of(&value)).filter(|prompt| is_words(&prompt.text)) {
             let id = prompt.session.clone().unwrap_or_else(|| {
                 // One session per day and directory, if nothing else distinguishes sessions.
-                let day = format_utc(prompt.at).get(..10).unwrap_or("").to_owned();
+                let day = format_day(prompt.at);
                 format!("typed/{}/{day}", prompt.directory.as_deref().unwrap_or(""))
             });
             sessions.entry(id).or_default().push(prompt);
