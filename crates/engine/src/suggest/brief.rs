@@ -271,6 +271,7 @@ fn fill_memories(engine: &Engine, project: Option<ProjectKey>, aged: UtcMillis, 
         before.extend(was.map(|(old, newer)| (newer, old.statement)));
         Ok::<_, EngineError>(())
     };
+    brief.recorded.truncate(2 * NOTES);
     step_back(&mut brief.recorded, &mut brief.decided_before)?;
     brief.recorded.truncate(NOTES);
     let Some(project) = project else { return Ok(()) };

@@ -3,11 +3,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use yore_core::conflict::{Aspect, StatedValue, Touch};
-use yore_core::memory::{Memory, MemoryKind};
+use yore_core::id::MemoryId;
+use yore_core::memory::MemoryKind;
 use yore_core::note::NoteKind;
 use yore_core::time::UtcMillis;
 use yore_engine::{GivenEvidence, NewMemory, ProjectQuery, RememberRequest, Touched};
-use yore_sources::project_names::names_of;
+use yore_sources::project_names::{ProjectNames, names_of};
 use yore_sources::source::note::MAX_BYTES;
 
 use super::memories::aspect;
@@ -261,7 +262,7 @@ fn remember_memory(
         Some(_) => false,
         None => !arguments.global,
     };
-    let is_of_project = new.here.is_some();
+    let (here, words) = (new.here.clone(), new.memory.statement.clone());
     let done = memory.add_memory(new, memories::by_person("remember"))?;
     let outcome = memory.outcome_of(done.memory)?;
     if context.printer.is_json() {
@@ -289,11 +290,15 @@ fn remember_memory(
             render::memories::kind_name(kind)
         ))?;
     } else {
-        let place = if is_of_project { "for this project" } else { "for all projects" };
+        let place = if here.is_some() { "for this project" } else { "for all projects" };
         context.printer.note(format!("stored as a memory of the kind {} {place}", render::memories::kind_name(kind)))?;
     }
-    if is_of_project && FOR_EVERYBODY.contains(&kind) {
-        tell_who_gets_it(&memory.memory(done.memory.to_string())?.memory, context)?;
+    let stored = memory.memory(done.memory.to_string())?.memory;
+    if let Some(line) = render::memories::redacted(&words, &stored.statement) {
+        context.printer.note(line)?;
+    }
+    if let Some(here) = here.filter(|_| FOR_EVERYBODY.contains(&kind) && !is_personal(&stored)) {
+        tell_who_gets_it(stored.id, here, context)?;
     }
     let is_open = |touched: &&Touched| matches!(touched.touch, Touch::LikelyChanges | Touch::MayChange | Touch::Same);
     for line in render::memories::outcome(&outcome.replaced, &outcome.conflicts, &outcome.touches) {
@@ -305,12 +310,11 @@ fn remember_memory(
     Ok(Exit::Success)
 }
 
-/// Tells that a memory goes to the team, if the project here is shared so.
-fn tell_who_gets_it(memory: &Memory, context: &mut Context) -> CliResult<()> {
-    let Some(here) = context.settings.project_here() else { return Ok(()) };
-    let shared = mirror::project_of(&context.settings.directory, || here).filter(|shared| shared.level != SharedLevel::Named);
-    if shared.is_some() && !is_personal(memory) {
-        let id = memory.id.short();
+/// Tells that a memory goes to the team, if its project is shared so.
+fn tell_who_gets_it(id: MemoryId, project: ProjectNames, context: &mut Context) -> CliResult<()> {
+    let shared = mirror::project_of(&context.settings.directory, || project);
+    if shared.is_some_and(|shared| shared.level != SharedLevel::Named) {
+        let id = id.short();
         context.printer.note(format!("shared with the team of this project; `yore team take-back {id}` keeps it here"))?;
     }
     Ok(())

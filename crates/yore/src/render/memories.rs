@@ -41,6 +41,13 @@ pub fn kind_name(kind: MemoryKind) -> String {
     kind_name_of(kind.as_str())
 }
 
+/// Returns the line that tells how much of a statement was redacted before it was stored, by the marks that the given words lack.
+pub fn redacted(given: &str, stored: &str) -> Option<String> {
+    let marks = |text: &str| text.matches("[yore:").count();
+    let count = marks(stored).saturating_sub(marks(given)) as u64;
+    (count > 0).then(|| format!("{} redacted before storing", counted(count, "passage")))
+}
+
 /// Returns the kind of a memory, and what is unusual about it.
 pub fn kind_of(memory: &Memory) -> String {
     let mut told = kind_name(memory.kind);

@@ -221,6 +221,8 @@ fn statement_without_a_kind_says_what_it_changes_and_is_undone_and_told_to_the_n
     let _ = call(&["undo"]).success();
     let brief = call(&["brief"]).success().stdout;
     assert!(brief.contains(": CI runs on Jenkins.") && !brief.contains("GitHub"), "{brief}");
+    let secret = call(&["remember", "The token of the quay is ghp_0123456789abcdefghijABCDEFGHIJ456789."]).success().stderr;
+    assert!(secret.contains("1 passage redacted before storing"), "{secret}");
     // What takes the place of a statement has its kind.
     let rule = call(&["remember", "Ropes must be counted on Fridays."]).success().stdout;
     let changed = call(&["remember", "On Mondays ropes are counted.", "--replace", rule.trim()]).success().stdout;

@@ -291,6 +291,8 @@ fn nothing_private_and_no_planted_secret_gets_into_the_servers_bytes_and_what_is
     let named: Vec<&str> =
         all.as_array().unwrap().iter().filter(is_imported).filter_map(|memory| memory["id"].as_str()).collect();
     ann.yore(&[&["team", "share"], named.as_slice()].concat()).success();
+    let told = |words: &str| ann.yore(&["remember", words]).success().stderr.contains("shared with the team of this project");
+    assert!(told("The crane of the pier is painted green.") && !told("My chair is broken."), "who gets it is said");
     bob.yore(&["share", ".", "--yes"]).success();
     assert!(bob.yore(&["memories", "-n", "1000"]).stdout.contains("Buoy twelve"));
     let texts = server.sql("select text from yore.record");

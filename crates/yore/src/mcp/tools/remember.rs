@@ -77,7 +77,7 @@ impl Arguments {
     /// Returns whether the text is a note by what is given with it.
     fn is_note(&self) -> bool {
         let is_tagged = self.tags.iter().flatten().any(|tag| is_tag(tag, STANDING));
-        self.standing.is_some() || is_tagged || given(self.title.clone()).is_some()
+        self.standing.is_some() || is_tagged || given(self.title.clone()).is_some() && !self.says_more_of_statement()
     }
 
     /// Returns whether anything is given that only a memory has.
@@ -167,11 +167,13 @@ pub async fn store_memory(access: &Access, new: NewMemory, tool: &str) -> CliRes
     let kind = new.memory.kind;
     // The agent writes it down.
     let cause = Cause { actor: Actor::Agent, by: tool.to_owned(), input: new.memory.source.session.clone() };
-    let (done, outcome) = access
+    let (done, outcome, redacted) = access
         .handle
         .storing(move |memory| {
+            let words = new.memory.statement.clone();
             let done = memory.add_memory(new, cause)?;
-            Ok((done, memory.outcome_of(done.memory)?))
+            let stored = memory.memory(done.memory.to_string())?.memory.statement;
+            Ok((done, memory.outcome_of(done.memory)?, render::memories::redacted(&words, &stored)))
         })
         .await?;
     let short = done.memory.short();
@@ -179,6 +181,9 @@ pub async fn store_memory(access: &Access, new: NewMemory, tool: &str) -> CliRes
         None => format!("This was known already: memory {short}."),
         Some(number) => format!("Remembered as {} {short}. `yore undo {number}` takes it back.", kind.as_str()),
     };
+    if let Some(line) = redacted.filter(|_| done.operation.is_some()) {
+        text.push_str(&format!(" {line}."));
+    }
     if done.operation.is_some() {
         let lines: Vec<String> = render::memories::outcome(&outcome.replaced, &outcome.conflicts, &outcome.touches)
             .iter()

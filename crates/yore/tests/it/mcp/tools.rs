@@ -573,6 +573,14 @@ fn a_memory_is_kept_with_its_evidence_found_opened_and_replaced() {
     seen.sort();
     seen.dedup();
     assert_eq!((count, seen.len()), (8, 8));
+    // A line is a memory without a kind, too, also under a title with what only a memory has.
+    for more in [json!({}), json!({"title": "Lamps", "entities": ["lamp"]})] {
+        let mut line = json!({"text": format!("The lamp burns oil{}.", more.as_object().unwrap().len()), "confirmed": true});
+        line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let kept = agent.call("remember", line);
+        assert!(text(&kept).starts_with("Remembered as fact "), "{kept}");
+        assert!(kept["structuredContent"]["memory"].is_string(), "{kept}");
+    }
     assert!(agent.close().success());
 }
 
